@@ -6,7 +6,7 @@
 //! get them). One that is not there is passed over. What the figures are is told in the README beside this file.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, missing_docs, unreachable_pub)]
 
-#[path = "../../tests/attacks.rs"]
+#[path = "../../tests/mail/attacks.rs"]
 mod attacks;
 
 mod answers;

@@ -1,5 +1,5 @@
-//! `tamis bogofilter`, and the program under the name of bogofilter: takes its options and configuration, answers in
-//! its forms and with its exit statuses, and scores by a model of ours.
+//! `tamis bogofilter`, and tamis called as bogofilter: takes bogofilter's options and configuration, answers in its
+//! formats and with its exit statuses, and scores with a tamis model.
 
 mod arguments;
 mod config;

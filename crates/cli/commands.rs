@@ -165,10 +165,10 @@ pub(crate) fn run(command: Command) -> Result<u8> {
     }
 }
 
-/// Runs a command on several threads: one per core unless told otherwise.
+/// Runs a command on several threads: one per core unless the arguments say otherwise.
 fn on_threads(input: &InputArgs, run: impl FnOnce() -> Result<u8> + Send) -> Result<u8> {
     let threads = input.threads.map_or(0, usize::from);
-    // this thread is one of them, so a single thread needs no other
+    // this thread is one of them, so a single thread needs no pool
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build();
     let pool = pool.context("starting threads")?;
     pool.install(run)
@@ -178,7 +178,7 @@ fn on_threads(input: &InputArgs, run: impl FnOnce() -> Result<u8> + Send) -> Res
 mod tests {
     use super::*;
 
-    /// A heading applies until the next one, so every option must be below that of its own group.
+    /// A heading applies until the next one, so every option must be below the heading of its own group.
     #[test]
     fn arguments_and_output_stand_under_no_heading() {
         for command in Cli::command().get_subcommands() {

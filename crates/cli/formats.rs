@@ -1,6 +1,6 @@
 //! Files that hold many documents, as rows: CSV, TSV and JSON lines.
 //!
-//! These files name their neighbours by `super`, since fuzzing takes them in by themselves.
+//! These modules refer to their neighbours by `super`, since fuzzing includes them on their own.
 
 pub(crate) mod array;
 pub(crate) mod holds;

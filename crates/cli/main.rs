@@ -1,9 +1,9 @@
 //! The tamis program: reads arguments and documents, prints verdicts.
 //!
-//! Results go to standard output, everything else to standard error. Whatever fails, a message that is being passed
-//! through is copied.
+//! Results go to standard output, everything else to standard error. A message that is being passed through is copied
+//! even if something fails.
 
-// The rooms, the lowest first: none uses one that comes after it (tests/rooms.rs).
+// The rooms, lowest first: no room uses one that comes after it (tests/code/rooms.rs).
 mod output;
 
 mod formats;
@@ -58,8 +58,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// Parses the arguments. Building the options of all commands would take a fifth of the time to score a message, so the
-/// commands run for every message are parsed by themselves. If that fails, all are built for the error message.
+/// Parses the arguments. Building the options of all commands would take a fifth of the time to score a message. So the
+/// commands that run for every message are parsed on their own. If that fails, all commands are built for the error
+/// message.
 fn parse(arguments: &[OsString]) -> Result<(Command, VolumeArgs), clap::Error> {
     let alone = match arguments.get(1).and_then(|name| name.to_str()) {
         Some("score") => read_alone(arguments, Command::Score),
@@ -85,14 +86,15 @@ fn read_alone<A: Args>(
     Some((command(given), VolumeArgs::from_arg_matches(&matches).ok()?))
 }
 
-/// Help and version are no errors; a usage error of `score --passthrough` still lets the message through.
+/// Prints help, version or a usage error. Only the last is an error; after it, `score --passthrough` still lets the
+/// message through.
 fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     if !error.use_stderr() {
-        // if the message cannot be shown, nothing is left to do
+        // if printing fails, nothing is left to do
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
-    // it repeats arguments unescaped
+    // the message repeats arguments unescaped
     text(error, arguments).lines().for_each(|line| say!("{line}"));
     if asks_for_passthrough(bytes(arguments)) {
         passthrough::copy_input();

@@ -1,4 +1,4 @@
-//! An open model, whose file others may change meanwhile.
+//! An open model, whose file may change meanwhile.
 
 pub(crate) mod held;
 pub(crate) mod learning;

@@ -4,11 +4,10 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
-use tamis_filter::Kind;
 
+use crate::arguments::{kind_named, threads};
 use crate::error::TamisError;
 use crate::filter::Filter;
-use crate::filter::arguments::threads;
 use crate::input::decoding::Decoding;
 use crate::input::documents::{Documents, Labels};
 use crate::options::{Given, Options};
@@ -137,14 +136,6 @@ fn label_table(labels: Vec<String>, probabilities: PyReadonlyArray2<'_, f64>) ->
     }
     let rows: Vec<f64> = probabilities.as_array().iter().copied().collect();
     Table::of_probabilities(&labels, &rows)
-}
-
-/// The kind of documents of this name.
-///
-/// # Errors
-/// It is neither mail nor text.
-pub(crate) fn kind_named(name: &str) -> PyResult<Kind> {
-    name.parse().map_err(|error| TamisError::new_err(format!("kind: {error}")))
 }
 
 /// Adds the functions of this file to the module.

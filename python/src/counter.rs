@@ -7,10 +7,10 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
 use tamis_filter::{Partial, Trainer};
 
-use crate::classifier::kind_named;
+use crate::arguments::kind_named;
+use crate::arguments::threads;
 use crate::error::{TamisError, raised};
 use crate::filter::Filter;
-use crate::filter::arguments::threads;
 use crate::input::decoding::Decoding;
 use crate::input::documents::{Documents, Labels};
 use crate::options::Options;

@@ -7,10 +7,10 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use tamis_filter::{DistributedTrainer, Partial, PartitionRound, Result as TamisResult};
 
+use crate::arguments::threads;
 use crate::counter::Counter;
 use crate::error::{TamisError, raised};
 use crate::filter::Filter;
-use crate::filter::arguments::threads;
 use crate::work::run;
 
 /// The counts alone of a partial, without its documents: what a lead merges.

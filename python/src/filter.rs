@@ -8,10 +8,10 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
 use tamis_filter::{MergeOptions, spam_class};
 
+use crate::arguments::{prepare, threads};
 use crate::error::{TamisError, raised};
 use crate::evaluation;
 use crate::explanation::{Explanation, Term};
-use crate::filter::arguments::{prepare, threads};
 use crate::filter::information::information;
 use crate::filter::state::{State, Verdicts};
 use crate::input::decoding::Decoding;
@@ -23,8 +23,7 @@ use crate::score::{Score, Scores};
 use crate::table::Table;
 use crate::work::{Watch, run};
 
-pub(crate) mod arguments;
-mod batch;
+pub(crate) mod batch;
 mod information;
 mod state;
 

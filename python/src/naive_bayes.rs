@@ -5,13 +5,15 @@
 //! whatever they hold, the answer is a sum or an error that names the row.
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray2, PyUntypedArrayMethods};
-use pyo3::exceptions::{PyMemoryError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 mod csr;
+mod failure;
 mod kernels;
 
 use csr::{Index, Rows};
+use failure::Result;
 use kernels::{Above, AsIs, Weights};
 
 /// Adds the functions of this file to the module.
@@ -19,27 +21,6 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(csr_count, module)?)?;
     module.add_function(wrap_pyfunction!(csr_product, module)?)
 }
-
-/// What a kernel could not do.
-enum Failure {
-    /// The arrays do not make sense.
-    Input(String),
-    /// The memory for so many values is not to be had.
-    Memory(usize),
-}
-
-impl From<Failure> for PyErr {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Input(text) => PyValueError::new_err(text),
-            Failure::Memory(n) => {
-                PyMemoryError::new_err(format!("expected memory for {n} float64, got none"))
-            }
-        }
-    }
-}
-
-type Result<T> = std::result::Result<T, Failure>;
 
 /// scipy's index arrays: 32 bits where they suffice.
 #[derive(FromPyObject)]

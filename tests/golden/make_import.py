@@ -3,7 +3,7 @@ the probabilities that they give some texts.
 
     pip install scikit-learn && python3 tests/golden/make_import.py
 
-tests/scikit_learn.rs imports them and compares.
+tests/learning/scikit_learn.rs imports them and compares.
 """
 
 import json

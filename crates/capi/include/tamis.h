@@ -35,12 +35,12 @@
 #include <stdint.h>
 
 /**
- * A model that is open. Threads may share it.
+ * An open model. Threads may share it.
  */
 typedef struct TamisFilter TamisFilter;
 
 /**
- * A score. Its texts belong to the filter and are there until it is freed.
+ * A score. Its texts belong to the filter and live until it is freed.
  */
 typedef struct TamisScore {
   /**
@@ -48,7 +48,7 @@ typedef struct TamisScore {
    */
   const char *label;
   /**
-   * The label that probability and log_odds are of: that of spam in a spam filter, else the likeliest.
+   * The label that probability and log_odds belong to: spam in a spam filter, else the likeliest label.
    */
   const char *scored_label;
   /**
@@ -60,7 +60,7 @@ typedef struct TamisScore {
    */
   double log_odds;
   /**
-   * Different terms of the document that the model knows.
+   * Number of distinct terms of the document that the model knows.
    */
   uint64_t known_terms;
   /**
@@ -68,13 +68,13 @@ typedef struct TamisScore {
    */
   bool is_spam;
   /**
-   * Whether there is no verdict: label is "unsure".
+   * Whether the model is unsure: label is then "unsure".
    */
   bool is_unsure;
 } TamisScore;
 
 /**
- * What a term added to a score.
+ * A term, and what it added to a score.
  */
 typedef struct TamisTerm {
   /**
@@ -86,13 +86,13 @@ typedef struct TamisTerm {
    */
   double contribution;
   /**
-   * How often it is in the document.
+   * Number of times it occurs in the document.
    */
   uint32_t count;
 } TamisTerm;
 
 /**
- * Why a document got its score. All that it points to is there until tamis_explanation_free.
+ * Why a document got its score. Everything that it points to lives until tamis_explanation_free.
  */
 typedef struct TamisExplanation {
   /**
@@ -100,7 +100,7 @@ typedef struct TamisExplanation {
    */
   struct TamisScore score;
   /**
-   * The label that the log-odds below are of.
+   * The label that the log-odds below belong to.
    */
   const char *label;
   /**
@@ -108,16 +108,16 @@ typedef struct TamisExplanation {
    */
   const char *against;
   /**
-   * Log-odds before any term, in nats. With all contributions it adds up to the log-odds of the one label
-   * against the other.
+   * Log-odds before any term, in nats. Together with all contributions, the log-odds of label against the other
+   * label.
    */
   double intercept;
   /**
-   * How many words the model does not know.
+   * Number of words that the model does not know.
    */
   uint64_t unknown;
   /**
-   * How many terms follow.
+   * Number of terms that follow.
    */
   size_t n_terms;
   /**
@@ -136,39 +136,39 @@ extern "C" {
 const char *tamis_version(void);
 
 /**
- * Why the last call that failed on this thread failed: text in UTF-8, empty if none did. It is there until the next
- * call of this thread that fails.
+ * Returns why the last failed call on this thread failed: text in UTF-8, empty if none failed. Valid until the next
+ * call on this thread fails.
  */
 const char *tamis_last_error(void);
 
 /**
- * Opens a model file, mapping it. Returns NULL on failure; else free it with tamis_free.
+ * Opens a model file by mapping it. Returns NULL on failure. Free the model with tamis_free.
  *
- * If other programs write to the file in place (cp new model), read it yourself and use tamis_open_bytes: a mapped file
- * that becomes shorter ends the process by SIGBUS. Programs of tamis never do that.
+ * If other programs write to the file in place (as cp does), read it yourself and use tamis_open_bytes: a mapped file
+ * that shrinks ends the process with SIGBUS. The programs of tamis never write in place.
  */
 struct TamisFilter *tamis_open(const char *path);
 
 /**
- * Opens a model from the bytes of its file, which are copied. Returns NULL on failure; else free it with tamis_free.
- * Such a model cannot learn.
+ * Opens a model from the bytes of its file, which are copied. Returns NULL on failure. Free the model with tamis_free.
+ * It cannot learn.
  */
 struct TamisFilter *tamis_open_bytes(const uint8_t *model,
                                      size_t length);
 
 /**
- * Frees a model; nothing if it is NULL. No other call may be using it, and none may later.
+ * Frees a model. Does nothing if it is NULL. No other call may be using the model, or use it later.
  */
 void tamis_free(struct TamisFilter *filter);
 
 /**
- * Opens the file again if it was changed since. Returns 1 if it was, 0 if not (always for a model of bytes), -1 on
- * failure: the model is then what it was.
+ * Opens the model file again if it has changed. Returns 1 if it had, 0 if not (always for a model opened from bytes),
+ * and -1 on failure, which leaves the model as it was.
  */
 int32_t tamis_reload(const struct TamisFilter *filter);
 
 /**
- * Scores a message as it came (RFC 5322). Returns 0, or -1 on failure.
+ * Scores a raw message (RFC 5322). Returns 0, or -1 on failure.
  */
 int32_t tamis_score_mail(const struct TamisFilter *filter,
                          const uint8_t *message,
@@ -176,7 +176,7 @@ int32_t tamis_score_mail(const struct TamisFilter *filter,
                          struct TamisScore *score);
 
 /**
- * Scores text: UTF-8, or else windows-1252. Returns 0, or -1 on failure.
+ * Scores text in UTF-8 or, if it is not valid UTF-8, in windows-1252. Returns 0, or -1 on failure.
  */
 int32_t tamis_score_text(const struct TamisFilter *filter,
                          const uint8_t *text,
@@ -184,29 +184,29 @@ int32_t tamis_score_text(const struct TamisFilter *filter,
                          struct TamisScore *score);
 
 /**
- * Explains the score of a message. Returns NULL on failure; else free it with tamis_explanation_free.
+ * Explains the score of a message. Returns NULL on failure. Free the explanation with tamis_explanation_free.
  */
 struct TamisExplanation *tamis_explain_mail(const struct TamisFilter *filter,
                                             const uint8_t *message,
                                             size_t length);
 
 /**
- * Explains the score of text. Returns NULL on failure; else free it with tamis_explanation_free.
+ * Explains the score of a text. Returns NULL on failure. Free the explanation with tamis_explanation_free.
  */
 struct TamisExplanation *tamis_explain_text(const struct TamisFilter *filter,
                                             const uint8_t *text,
                                             size_t length);
 
 /**
- * Frees an explanation; nothing if it is NULL.
+ * Frees an explanation. Does nothing if it is NULL.
  */
 void tamis_explanation_free(struct TamisExplanation *explanation);
 
 /**
- * Learns a message under a label of the model; one that is known under another label moves. What was learned is on the
- * disk when this returns, and this handle knows it. A model that learned much one by one is fitted anew. Waits up to a
- * minute while another process changes the file.
- * Returns 1 if it was new or moved, 0 if it was known already, -1 on failure: nothing is learned then.
+ * Learns a message under a label of the model. A message known under another label moves to this one. When this
+ * returns, the change is on the disk and this handle uses it. Refits the model if it has learned much one message at a
+ * time. While another process changes the file, waits up to a minute.
+ * Returns 1 if the message was new or moved, 0 if it was already known, and -1 on failure; then nothing is learned.
  */
 int32_t tamis_learn_mail(const struct TamisFilter *filter,
                          const char *label,
@@ -214,7 +214,7 @@ int32_t tamis_learn_mail(const struct TamisFilter *filter,
                          size_t length);
 
 /**
- * As tamis_learn_mail, for text.
+ * Like tamis_learn_mail, for text.
  */
 int32_t tamis_learn_text(const struct TamisFilter *filter,
                          const char *label,
@@ -222,8 +222,9 @@ int32_t tamis_learn_text(const struct TamisFilter *filter,
                          size_t length);
 
 /**
- * Forgets a message: exactly what learning it added. With a label, only if it is known under that label; NULL is any.
- * Returns 1 if it was forgotten, 0 if it was not known, -1 on failure. Waits as tamis_learn_mail.
+ * Forgets a message: removes exactly what learning it added. With a label, only if the message is known under it; with
+ * NULL, under any. Returns 1 if it was forgotten, 0 if it was not known, and -1 on failure. Waits like
+ * tamis_learn_mail.
  */
 int32_t tamis_forget_mail(const struct TamisFilter *filter,
                           const char *label,
@@ -231,7 +232,7 @@ int32_t tamis_forget_mail(const struct TamisFilter *filter,
                           size_t length);
 
 /**
- * As tamis_forget_mail, for text.
+ * Like tamis_forget_mail, for text.
  */
 int32_t tamis_forget_text(const struct TamisFilter *filter,
                           const char *label,

@@ -1,20 +1,20 @@
-//! The edge to C: pointers become references or errors, errors and panics become a text that C may ask for.
+//! The boundary to C: pointers become references or errors; errors and panics become a text that C can ask for.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 thread_local! {
-    /// What the last call that failed on this thread said.
+    /// The message of the last call that failed on this thread.
     static LAST_ERROR: RefCell<CString> = RefCell::default();
 }
 
-/// A value, or what is said instead.
+/// A value, or the error message for C.
 pub(crate) type Answer<T> = Result<T, String>;
 
-/// Runs a call from C. If it fails or panics, the text is kept and `failed` returned.
+/// Runs a call from C. On an error or a panic, keeps its message and returns `failed`.
 pub(crate) fn guard<T>(failed: T, call: impl FnOnce() -> Answer<T>) -> T {
-    // what a panic leaves half done is behind locks that are taken all the same: see `TamisFilter`
+    // unwind safe: whatever a panic interrupts is behind locks that are taken even when poisoned, see `TamisFilter`
     let said = match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(value)) => return value,
         Ok(Err(said)) => said,
@@ -24,34 +24,34 @@ pub(crate) fn guard<T>(failed: T, call: impl FnOnce() -> Answer<T>) -> T {
             format!("a fault of tamis: {text}")
         }
     };
-    // a thread that is ending has no place for it any more
+    // fails on a thread that is ending, where nobody can ask for the message any more
     let _ = LAST_ERROR.try_with(|last| last.replace(c_text(&said)));
     failed
 }
 
-/// The text of the last failure on this thread, empty if there was none. It is there until the next one.
+/// Returns the message of the last failure on this thread, empty if there was none. Valid until the next failure.
 pub(crate) fn last_error() -> *const c_char {
     LAST_ERROR.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }
 
-/// Text for C, which ends at the first zero byte: those within the text are replaced.
+/// Converts text for C. A zero byte would end it early, so those within the text are replaced.
 pub(crate) fn c_text(text: &str) -> CString {
     CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default()
 }
 
-/// The object behind a pointer.
+/// Returns the object behind a pointer, or an error for NULL.
 ///
 /// # Safety
-/// The pointer is null, or of an object that lives and is not written to for as long as the reference is used.
+/// The pointer is null, or points to an object that lives and is not written to for as long as the reference is used.
 pub(crate) unsafe fn object<'a, T>(name: &str, pointer: *const T) -> Answer<&'a T> {
-    // SAFETY: not null is looked at here, all else is the caller's promise
+    // SAFETY: `as_ref` checks for null; the caller promises the rest
     unsafe { pointer.as_ref() }.ok_or_else(|| format!("{name}: expected a pointer, got NULL"))
 }
 
-/// The bytes behind a pointer, which may be null if there are none.
+/// Returns the `length` bytes behind a pointer, which may be null if `length` is 0.
 ///
 /// # Safety
-/// The pointer is null, or of so many bytes that live and are not written to for as long as the slice is used.
+/// The pointer is null, or points to `length` bytes that live and are not written to for as long as the slice is used.
 pub(crate) unsafe fn bytes<'a>(name: &str, pointer: *const u8, length: usize) -> Answer<&'a [u8]> {
     match length {
         0 => Ok(&[]),
@@ -59,41 +59,41 @@ pub(crate) unsafe fn bytes<'a>(name: &str, pointer: *const u8, length: usize) ->
         _ if length > isize::MAX as usize => {
             Err(format!("{name}: expected at most {} bytes, got {length}", isize::MAX))
         }
-        // SAFETY: not null and no longer than an object may be; all else is the caller's promise
+        // SAFETY: not null and no longer than an object may be; the caller promises the rest
         _ => Ok(unsafe { std::slice::from_raw_parts(pointer, length) }),
     }
 }
 
-/// The text behind a pointer, up to its zero byte.
+/// Returns the text behind a pointer, up to its zero byte, or an error for NULL.
 ///
 /// # Safety
-/// The pointer is null, or of bytes that end with a zero and are not written to for as long as the text is used.
+/// The pointer is null, or points to bytes that end with a zero and are not written to for as long as the text is used.
 pub(crate) unsafe fn text<'a>(name: &str, pointer: *const c_char) -> Answer<&'a CStr> {
-    // SAFETY: the caller promises that a zero byte ends what is there
+    // SAFETY: not null; the caller promises that a zero byte ends the text
     let text = (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) });
     text.ok_or_else(|| format!("{name}: expected text, got NULL"))
 }
 
-/// Writes a value where a pointer says.
+/// Writes a value through a pointer, or returns an error for NULL.
 ///
 /// # Safety
-/// The pointer is null, or of room for the value that nobody else uses meanwhile.
+/// The pointer is null, or points to room for the value that nobody else uses meanwhile.
 pub(crate) unsafe fn write<T>(name: &str, pointer: *mut T, value: T) -> Answer<()> {
     if pointer.is_null() {
         return Err(format!("{name}: expected a pointer, got NULL"));
     }
-    // SAFETY: not null, and room for a value by the caller's promise; what was there is overwritten, not dropped
+    // SAFETY: not null, and the caller promises room for a value; the old bytes are overwritten, not dropped
     unsafe { pointer.write(value) };
     Ok(())
 }
 
-/// Drops what a pointer owns; nothing if it is null.
+/// Drops the object that a pointer owns. Does nothing if it is null.
 ///
 /// # Safety
-/// The pointer is null, or of `Box::into_raw`, and is not used again.
+/// The pointer is null, or came from `Box::into_raw` and is not used again.
 pub(crate) unsafe fn free<T>(pointer: *mut T) -> Answer<()> {
     if !pointer.is_null() {
-        // SAFETY: it came from a box, by the caller's promise
+        // SAFETY: the caller promises that it came from a box
         drop(unsafe { Box::from_raw(pointer) });
     }
     Ok(())
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     fn said() -> String {
-        // SAFETY: text of this thread, which is not written to before it is copied
+        // SAFETY: the text belongs to this thread, which copies it before it can change
         unsafe { CStr::from_ptr(last_error()) }.to_str().unwrap().to_owned()
     }
 
@@ -128,7 +128,8 @@ mod tests {
 
     #[test]
     fn null_is_an_error_and_no_bytes_need_no_pointer() {
-        // SAFETY: null is allowed everywhere, and no pointer here is of anything else
+        // SAFETY: null is allowed everywhere; the one pointer that is not null is refused for its length, and never
+        // read
         unsafe {
             assert!(object::<u8>("x", std::ptr::null()).is_err());
             assert!(text("x", std::ptr::null()).is_err());

@@ -1,4 +1,4 @@
-//! What a handle is: a model that threads share.
+//! The handle: a model that threads share.
 
 use std::ffi::{CString, c_char};
 use std::path::PathBuf;
@@ -10,12 +10,12 @@ use tamis_filter::{
 
 use crate::edge::{Answer, c_text};
 
-/// A model that is open. Threads may share it.
+/// An open model. Threads may share it.
 pub struct TamisFilter {
     filter: LiveFilter,
-    /// Its file, if it was opened by path.
+    /// The model's file, if the handle was opened by path.
     path: Option<PathBuf>,
-    /// Every label that was given out. They are few, and C keeps pointers to them: none is dropped before the handle.
+    /// Every label handed out to C, which keeps pointers to them, so none is dropped before the handle. There are few.
     labels: Mutex<Vec<CString>>,
 }
 
@@ -34,17 +34,17 @@ impl TamisFilter {
         TamisFilter { filter: LiveFilter::new(filter), path, labels: Mutex::default() }
     }
 
-    /// Asks the model. The answer is that of one whole model, or an error.
+    /// Runs `ask` on the model. The answer comes from one whole version of the model, or is an error.
     pub(crate) fn ask<T>(&self, ask: impl Fn(&Filter, &mut Scratch) -> Result<T>) -> Answer<T> {
         self.filter.ask(|filter, scratch| ask(filter, scratch)).map_err(|error: Error| self.named(&error))
     }
 
-    /// Teaches the file, and opens it again. Returns whether anything changed.
+    /// Learns a document in the model's file, then opens the file again. Returns whether anything changed.
     pub(crate) fn learn(&self, label: &str, document: Document<'_>) -> Answer<bool> {
         self.change(|learner| Ok(learner.learn(label, document)? != Learned::Already))
     }
 
-    /// Makes the file forget a document. Returns whether it was known.
+    /// Makes the model's file forget a document, then opens it again. Returns whether the document was known.
     pub(crate) fn forget(&self, label: Option<&str>, document: Document<'_>) -> Answer<bool> {
         self.change(|learner| match learner.forget(label, document) {
             Err(error) if matches!(error.kind(), ErrorKind::NotLearned { .. }) => Ok(false),
@@ -66,12 +66,12 @@ impl TamisFilter {
         Ok(changed)
     }
 
-    /// Opens the file again if it was changed. Returns whether it was.
+    /// Opens the file again if it has changed. Returns whether it had.
     pub(crate) fn reload(&self) -> Answer<bool> {
         self.filter.reload().map_err(|error| self.named(&error))
     }
 
-    /// A label as C may keep it.
+    /// Returns a label as text that C may keep.
     pub(crate) fn label(&self, label: &str) -> *const c_char {
         let label = c_text(label);
         // a panic leaves nothing half done
@@ -90,7 +90,7 @@ impl TamisFilter {
     }
 }
 
-/// An error with the file, if it does not name one itself.
+/// The error's message, with the file's name in front unless the error names a file itself.
 fn named(path: &std::path::Path, error: &Error) -> String {
     match error.path() {
         Some(_) => error.to_string(),

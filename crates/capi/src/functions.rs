@@ -12,27 +12,27 @@ use tamis_filter::{Document, Explanation, Filter, Score};
 use crate::edge::{Answer, bytes, c_text, free, guard, last_error, object, text, write};
 use crate::filter::TamisFilter;
 
-/// A score. Its texts belong to the filter and are there until it is freed.
+/// A score. Its texts belong to the filter and live until it is freed.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct TamisScore {
     /// The verdict: a label of the model, or "unsure".
     pub label: *const c_char,
-    /// The label that probability and log_odds are of: that of spam in a spam filter, else the likeliest.
+    /// The label that probability and log_odds belong to: spam in a spam filter, else the likeliest label.
     pub scored_label: *const c_char,
     /// Posterior probability of that label, from 0 to 1.
     pub probability: f64,
     /// Log-odds of that label against all others, in nats.
     pub log_odds: f64,
-    /// Different terms of the document that the model knows.
+    /// Number of distinct terms of the document that the model knows.
     pub known_terms: u64,
     /// Whether the verdict is the label that counts as spam.
     pub is_spam: bool,
-    /// Whether there is no verdict: label is "unsure".
+    /// Whether the model is unsure: label is then "unsure".
     pub is_unsure: bool,
 }
 
-/// What a term added to a score.
+/// A term, and what it added to a score.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct TamisTerm {
@@ -40,35 +40,35 @@ pub struct TamisTerm {
     pub term: *const c_char,
     /// What it adds to the log-odds, in nats.
     pub contribution: f64,
-    /// How often it is in the document.
+    /// Number of times it occurs in the document.
     pub count: u32,
 }
 
-/// Why a document got its score. All that it points to is there until tamis_explanation_free.
+/// Why a document got its score. Everything that it points to lives until tamis_explanation_free.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct TamisExplanation {
     /// The score.
     pub score: TamisScore,
-    /// The label that the log-odds below are of.
+    /// The label that the log-odds below belong to.
     pub label: *const c_char,
     /// The label that it is compared with.
     pub against: *const c_char,
-    /// Log-odds before any term, in nats. With all contributions it adds up to the log-odds of the one label
-    /// against the other.
+    /// Log-odds before any term, in nats. Together with all contributions, the log-odds of label against the other
+    /// label.
     pub intercept: f64,
-    /// How many words the model does not know.
+    /// Number of words that the model does not know.
     pub unknown: u64,
-    /// How many terms follow.
+    /// Number of terms that follow.
     pub n_terms: usize,
     /// The terms, the strongest first.
     pub terms: *const TamisTerm,
 }
 
-/// An explanation, and what it points to.
+/// An explanation, with the terms and texts that it points to.
 #[repr(C)]
 struct OwnedExplanation {
-    /// First, so that a pointer to it is one to the whole.
+    /// Must come first, so that a pointer to it is also a pointer to the whole.
     shown: TamisExplanation,
     _terms: Vec<TamisTerm>,
     _texts: Vec<CString>,
@@ -85,55 +85,55 @@ pub extern "C" fn tamis_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
-/// Why the last call that failed on this thread failed: text in UTF-8, empty if none did. It is there until the next
-/// call of this thread that fails.
+/// Returns why the last failed call on this thread failed: text in UTF-8, empty if none failed. Valid until the next
+/// call on this thread fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn tamis_last_error() -> *const c_char {
     last_error()
 }
 
-/// Opens a model file, mapping it. Returns NULL on failure; else free it with tamis_free.
+/// Opens a model file by mapping it. Returns NULL on failure. Free the model with tamis_free.
 ///
-/// If other programs write to the file in place (cp new model), read it yourself and use tamis_open_bytes: a mapped file
-/// that becomes shorter ends the process by SIGBUS. Programs of tamis never do that.
+/// If other programs write to the file in place (as cp does), read it yourself and use tamis_open_bytes: a mapped file
+/// that shrinks ends the process with SIGBUS. The programs of tamis never write in place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tamis_open(path: *const c_char) -> *mut TamisFilter {
     guard(std::ptr::null_mut(), || {
-        // SAFETY: the header asks for text that ends with a zero
+        // SAFETY: the header requires text that ends with a zero
         let path = unsafe { text("path", path) }?;
         let filter = TamisFilter::open(PathBuf::from(OsStr::from_bytes(path.to_bytes())))?;
         Ok(Box::into_raw(Box::new(filter)))
     })
 }
 
-/// Opens a model from the bytes of its file, which are copied. Returns NULL on failure; else free it with tamis_free.
-/// Such a model cannot learn.
+/// Opens a model from the bytes of its file, which are copied. Returns NULL on failure. Free the model with tamis_free.
+/// It cannot learn.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tamis_open_bytes(model: *const u8, length: usize) -> *mut TamisFilter {
     guard(std::ptr::null_mut(), || {
-        // SAFETY: the header asks for so many bytes
+        // SAFETY: the header requires `length` bytes
         let model = unsafe { bytes("model", model, length) }?;
         let filter = TamisFilter::from_bytes(model.to_vec())?;
         Ok(Box::into_raw(Box::new(filter)))
     })
 }
 
-/// Frees a model; nothing if it is NULL. No other call may be using it, and none may later.
+/// Frees a model. Does nothing if it is NULL. No other call may be using the model, or use it later.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tamis_free(filter: *mut TamisFilter) {
-    // SAFETY: the header asks for what tamis_open returned, and never twice
+    // SAFETY: the header requires a pointer that tamis_open or tamis_open_bytes returned, freed only once
     guard((), || unsafe { free(filter) });
 }
 
-/// Opens the file again if it was changed since. Returns 1 if it was, 0 if not (always for a model of bytes), -1 on
-/// failure: the model is then what it was.
+/// Opens the model file again if it has changed. Returns 1 if it had, 0 if not (always for a model opened from bytes),
+/// and -1 on failure, which leaves the model as it was.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tamis_reload(filter: *const TamisFilter) -> i32 {
-    // SAFETY: the header asks for an open model
+    // SAFETY: the header requires an open model
     guard(-1, || unsafe { object("filter", filter) }?.reload().map(i32::from))
 }
 
-/// Scores a message as it came (RFC 5322). Returns 0, or -1 on failure.
+/// Scores a raw message (RFC 5322). Returns 0, or -1 on failure.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tamis_score_mail(
     filter: *const TamisFilter,
@@ -141,11 +141,11 @@ pub unsafe extern "C" fn tamis_score_mail(
     length: usize,
     score: *mut TamisScore,
 ) -> i32 {
-    // SAFETY: the header asks for what `score_document` does
+    // SAFETY: the header requires what `score_document` does
     guard(-1, || unsafe { score_document(filter, message, length, score, Kind::Mail) })
 }
 
-/// Scores text: UTF-8, or else windows-1252. Returns 0, or -1 on failure.
+/// Scores text in UTF-8 or, if it is not valid UTF-8, in windows-1252. Returns 0, or -1 on failure.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tamis_score_text(
     filter: *const TamisFilter,
@@ -153,43 +153,44 @@ pub unsafe extern "C" fn tamis_score_text(
     length: usize,
     score: *mut TamisScore,
 ) -> i32 {
-    // SAFETY: the header asks for what `score_document` does
+    // SAFETY: the header requires what `score_document` does
     guard(-1, || unsafe { score_document(filter, text, length, score, Kind::Text) })
 }
 
-/// Explains the score of a message. Returns NULL on failure; else free it with tamis_explanation_free.
+/// Explains the score of a message. Returns NULL on failure. Free the explanation with tamis_explanation_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tamis_explain_mail(
     filter: *const TamisFilter,
     message: *const u8,
     length: usize,
 ) -> *mut TamisExplanation {
-    // SAFETY: the header asks for what `explain_document` does
+    // SAFETY: the header requires what `explain_document` does
     guard(std::ptr::null_mut(), || unsafe { explain_document(filter, message, length, Kind::Mail) })
 }
 
-/// Explains the score of text. Returns NULL on failure; else free it with tamis_explanation_free.
+/// Explains the score of a text. Returns NULL on failure. Free the explanation with tamis_explanation_free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tamis_explain_text(
     filter: *const TamisFilter,
     text: *const u8,
     length: usize,
 ) -> *mut TamisExplanation {
-    // SAFETY: the header asks for what `explain_document` does
+    // SAFETY: the header requires what `explain_document` does
     guard(std::ptr::null_mut(), || unsafe { explain_document(filter, text, length, Kind::Text) })
 }
 
-/// Frees an explanation; nothing if it is NULL.
+/// Frees an explanation. Does nothing if it is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tamis_explanation_free(explanation: *mut TamisExplanation) {
-    // SAFETY: the header asks for what tamis_explain_* returned, which is the first part of an `OwnedExplanation` in a box
+    // SAFETY: the header requires a pointer that tamis_explain_* returned: to the first field of a boxed
+    // `OwnedExplanation`
     guard((), || unsafe { free(explanation.cast::<OwnedExplanation>()) });
 }
 
-/// Learns a message under a label of the model; one that is known under another label moves. What was learned is on the
-/// disk when this returns, and this handle knows it. A model that learned much one by one is fitted anew. Waits up to a
-/// minute while another process changes the file.
-/// Returns 1 if it was new or moved, 0 if it was known already, -1 on failure: nothing is learned then.
+/// Learns a message under a label of the model. A message known under another label moves to this one. When this
+/// returns, the change is on the disk and this handle uses it. Refits the model if it has learned much one message at a
+/// time. While another process changes the file, waits up to a minute.
+/// Returns 1 if the message was new or moved, 0 if it was already known, and -1 on failure; then nothing is learned.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tamis_learn_mail(
     filter: *const TamisFilter,
@@ -197,11 +198,11 @@ pub unsafe extern "C" fn tamis_learn_mail(
     message: *const u8,
     length: usize,
 ) -> i32 {
-    // SAFETY: the header asks for what `learn_document` does
+    // SAFETY: the header requires what `learn_document` does
     guard(-1, || unsafe { learn_document(filter, label, message, length, Kind::Mail) })
 }
 
-/// As tamis_learn_mail, for text.
+/// Like tamis_learn_mail, for text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tamis_learn_text(
     filter: *const TamisFilter,
@@ -209,12 +210,13 @@ pub unsafe extern "C" fn tamis_learn_text(
     text: *const u8,
     length: usize,
 ) -> i32 {
-    // SAFETY: the header asks for what `learn_document` does
+    // SAFETY: the header requires what `learn_document` does
     guard(-1, || unsafe { learn_document(filter, label, text, length, Kind::Text) })
 }
 
-/// Forgets a message: exactly what learning it added. With a label, only if it is known under that label; NULL is any.
-/// Returns 1 if it was forgotten, 0 if it was not known, -1 on failure. Waits as tamis_learn_mail.
+/// Forgets a message: removes exactly what learning it added. With a label, only if the message is known under it; with
+/// NULL, under any. Returns 1 if it was forgotten, 0 if it was not known, and -1 on failure. Waits like
+/// tamis_learn_mail.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tamis_forget_mail(
     filter: *const TamisFilter,
@@ -222,11 +224,11 @@ pub unsafe extern "C" fn tamis_forget_mail(
     message: *const u8,
     length: usize,
 ) -> i32 {
-    // SAFETY: the header asks for what `forget_document` does
+    // SAFETY: the header requires what `forget_document` does
     guard(-1, || unsafe { forget_document(filter, label, message, length, Kind::Mail) })
 }
 
-/// As tamis_forget_mail, for text.
+/// Like tamis_forget_mail, for text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tamis_forget_text(
     filter: *const TamisFilter,
@@ -234,11 +236,11 @@ pub unsafe extern "C" fn tamis_forget_text(
     text: *const u8,
     length: usize,
 ) -> i32 {
-    // SAFETY: the header asks for what `forget_document` does
+    // SAFETY: the header requires what `forget_document` does
     guard(-1, || unsafe { forget_document(filter, label, text, length, Kind::Text) })
 }
 
-/// What bytes are.
+/// How the bytes of a document are read.
 enum Kind {
     Mail,
     Text,
@@ -252,7 +254,7 @@ fn with_document<T>(bytes: &[u8], kind: Kind, with: impl FnOnce(Document<'_>) ->
 }
 
 /// # Safety
-/// Pointers are null, or of an open model, so many bytes, and room for a score.
+/// Each pointer is null, or `filter` points to an open model, `document` to `length` bytes, `out` to room for a score.
 unsafe fn score_document(
     filter: *const TamisFilter,
     document: *const u8,
@@ -272,7 +274,7 @@ unsafe fn score_document(
 }
 
 /// # Safety
-/// Pointers are null, or of an open model and so many bytes.
+/// Each pointer is null, or `filter` points to an open model and `document` to `length` bytes.
 unsafe fn explain_document(
     filter: *const TamisFilter,
     document: *const u8,
@@ -290,7 +292,8 @@ unsafe fn explain_document(
 }
 
 /// # Safety
-/// Pointers are null, or of an open model, text that ends with a zero, and so many bytes.
+/// Each pointer is null, or `filter` points to an open model, `label` to text that ends with a zero, and `document` to
+/// `length` bytes.
 unsafe fn learn_document(
     filter: *const TamisFilter,
     label: *const c_char,
@@ -306,7 +309,7 @@ unsafe fn learn_document(
 }
 
 /// # Safety
-/// As `learn_document`.
+/// As for `learn_document`.
 unsafe fn forget_document(
     filter: *const TamisFilter,
     label: *const c_char,
@@ -334,13 +337,13 @@ fn shown(handle: &TamisFilter, filter: &Filter, score: &Score) -> TamisScore {
     }
 }
 
-/// An explanation as C sees it. Its labels are its own.
+/// An explanation as C sees it, with labels of its own.
 fn owned(handle: &TamisFilter, filter: &Filter, explanation: &Explanation) -> Box<OwnedExplanation> {
     let score = shown(handle, filter, &explanation.score);
     let mut texts = Vec::new();
     let mut text = |text: &str| {
         let text = c_text(text);
-        // stays where it is when the list grows
+        // the text stays where it is when the list grows
         let pointer = text.as_ptr();
         texts.push(text);
         pointer

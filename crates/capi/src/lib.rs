@@ -1,14 +1,14 @@
-//! The C API: `include/tamis.h` is its page, which cbindgen writes from this crate.
+//! The C API. Its documentation is `include/tamis.h`, which cbindgen writes from this crate.
 //!
-//! [`functions`] has a function of C each, [`filter`] what a handle is, [`edge`] what stands between the two languages:
-//! pointers are looked at and panics end there.
+//! [`functions`] holds the functions that C calls, [`filter`] the handle, and [`edge`] the boundary between the two
+//! languages: pointers are checked there, and panics stop there.
 #![allow(unsafe_code, reason = "C passes pointers; each use of one has its reason beside it")]
 #![allow(
     clippy::missing_safety_doc,
     reason = "the first lines of the header say what holds for every pointer"
 )]
 
-// The rooms, the lowest first: none uses one that comes after it (tests/rooms.rs).
+// The rooms, the lowest first: none uses one that comes after it (tests/code/rooms.rs).
 mod edge;
 
 mod filter;

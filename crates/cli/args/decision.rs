@@ -1,4 +1,4 @@
-//! Where the line between labels is drawn.
+//! Arguments for where the line between labels is drawn.
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -35,7 +35,7 @@ pub(crate) struct VerdictArgs {
 }
 
 impl VerdictArgs {
-    /// Changes how an open filter decides.
+    /// Applies the arguments to an open filter.
     pub(crate) fn apply(&self, filter: &mut Filter) -> Result<()> {
         if let Some(label) = &self.spam_label {
             filter.set_spam_label(label).context("--spam-label")?;
@@ -43,7 +43,7 @@ impl VerdictArgs {
         self.decision.apply(filter)
     }
 
-    /// Whether nothing is asked that needs a model.
+    /// Whether no argument needs a model.
     pub(crate) fn is_for_held_out(&self) -> bool {
         self.decision.is_empty()
     }
@@ -54,7 +54,7 @@ impl DecisionArgs {
         self.prior.is_none() && self.cost.is_none()
     }
 
-    /// The requirements on decisions at training time.
+    /// Returns the requirements on decisions for training.
     pub(crate) fn options(&self, classes: &Classes, max_fpr: Option<f64>) -> Result<DecisionOptions> {
         let mut options = DecisionOptions::default();
         options.max_fpr = max_fpr;
@@ -78,7 +78,7 @@ impl DecisionArgs {
         }
         let mut decision: Decision = filter.decision();
         if let Some(share) = self.positive_share(filter.classes())? {
-            // log-odds are calibrated for the share in the shared model, if there is one
+            // log-odds are calibrated for the spam share of the shared model, if there is one
             let calibrated: &Filter = filter.fallback().map_or(filter, |shared| shared);
             let information = calibrated.information();
             let all: u64 = information.totals.iter().map(|t| t.documents).sum();
@@ -95,7 +95,7 @@ impl DecisionArgs {
         Ok(())
     }
 
-    /// The expected share of the positive class.
+    /// The share of the positive class that --prior expects.
     fn positive_share(&self, classes: &Classes) -> Result<Option<f64>> {
         let Some(argument) = &self.prior else { return Ok(None) };
         let parsed =

@@ -1,4 +1,4 @@
-//! What there is to learn from besides labels and texts.
+//! Arguments for learning from more than labels and texts.
 
 use std::ffi::OsString;
 

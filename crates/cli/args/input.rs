@@ -38,12 +38,12 @@ pub(crate) struct GroupArgs {
 }
 
 impl GroupArgs {
-    /// Whether documents are to be grouped.
+    /// Whether documents should be grouped.
     pub(crate) fn are_given(&self) -> bool {
         self.group.is_some() || self.group_by.is_some()
     }
 
-    /// Its options, for error messages.
+    /// The option that was given, for error messages.
     pub(crate) fn option(&self) -> String {
         self.group.as_ref().map_or("--group-by folder".to_owned(), |column| format!("--group {column}"))
     }
@@ -82,7 +82,7 @@ pub(crate) struct InputArgs {
     pub(crate) strict: bool,
 }
 
-/// A format of tables by its name.
+/// Parses the name of a table format.
 fn table_format() -> impl TypedValueParser<Value = Holds> {
     let parser = PossibleValuesParser::new(Holds::TABLES.map(|(name, _)| name));
     parser.try_map(|name| {
@@ -91,12 +91,12 @@ fn table_format() -> impl TypedValueParser<Value = Holds> {
 }
 
 impl InputArgs {
-    /// What the user says of the files named: whether they are mboxes, and their format.
+    /// What the arguments say about the files named: whether they are mboxes, and their format.
     pub(crate) fn holds(&self) -> (bool, Option<Holds>) {
         (self.mbox, self.input_format)
     }
 
-    /// What the user says of how rows are written.
+    /// What the arguments say about how rows are written.
     pub(crate) fn shape(&self) -> Shape {
         Shape { delimiter: self.delimiter, no_header: self.no_header }
     }

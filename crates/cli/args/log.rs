@@ -17,7 +17,7 @@ pub(crate) struct LogArg {
 }
 
 impl LogArg {
-    /// Begins to log what a command does with a model.
+    /// Starts the log, if one was asked for.
     pub(crate) fn begin(&self, model: &ModelArg) -> Option<Log> {
         self.log.as_ref().map(|target| Log::new(target.clone(), model.path().ok()))
     }

@@ -57,7 +57,7 @@ impl ChangeArgs {
 }
 
 impl ModelArg {
-    /// The model file: the one given, else `$TAMIS_MODEL`, else that of the user.
+    /// The model file: the one given, else `$TAMIS_MODEL`, else the user's default.
     pub(crate) fn path(&self) -> Result<PathBuf> {
         if let Some(path) = self.model.clone().or_else(|| set("TAMIS_MODEL")) {
             return Ok(path);
@@ -69,7 +69,7 @@ impl ModelArg {
         }
     }
 
-    /// Makes the folder of the user's default model. The folder of a model named by -m must exist.
+    /// Creates the folder of the user's default model. The folder of a model named by -m must exist.
     pub(crate) fn make_folder(&self, path: &Path) -> Result<()> {
         // the folder of a bare name is the empty path
         let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.is_dir();
@@ -101,7 +101,7 @@ impl FallbackArg {
         self.fallback.is_none() && model.model.is_some() && set("TAMIS_FALLBACK").is_some()
     }
 
-    /// The shared model, if any: that of --fallback, else `$TAMIS_FALLBACK`.
+    /// The shared model, if any: that of --fallback, else that of `$TAMIS_FALLBACK`.
     pub(crate) fn shared(&self, model: &ModelArg) -> Result<Option<Filter>> {
         let usual = || set("TAMIS_FALLBACK").filter(|_| !self.is_left_out(model));
         let Some(path) = self.fallback.clone().or_else(usual) else { return Ok(None) };
@@ -114,7 +114,7 @@ impl FallbackArg {
         open_model(&path)?.with_context(missing).map(Some)
     }
 
-    /// The user's model with the shared one behind it, or the shared one alone if the user has none.
+    /// Opens the user's model with the shared one behind it, or the shared one alone if the user has none.
     pub(crate) fn open(&self, model: &ModelArg) -> Result<Filter> {
         let Some(shared) = self.shared(model)? else { return model.open() };
         let Some(mut filter) = open_model(&model.path()?)? else { return Ok(shared) };
@@ -123,12 +123,12 @@ impl FallbackArg {
     }
 }
 
-/// The value of an environment variable, if it is set.
+/// The value of an environment variable, unless it is unset or empty.
 fn set(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// Makes a folder that only its owner may enter, and the folders above it by the user's umask.
+/// Creates a folder that only its owner may enter. Missing parent folders follow the user's umask.
 pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
     if let Some(above) = folder.parent() {
         std::fs::create_dir_all(above)?;
@@ -136,13 +136,13 @@ pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     match builder.create(folder) {
-        // another process was faster, or there is none to make
+        // another process was faster, or there is no folder to create
         Err(_) if folder.is_dir() || folder.as_os_str().is_empty() => Ok(()),
         made => made,
     }
 }
 
-/// Opens a model, if there is a file.
+/// Opens a model. Returns `None` if there is no file.
 pub(crate) fn open_model(path: &Path) -> Result<Option<Filter>> {
     match Filter::open(path) {
         Ok(filter) => Ok(Some(filter)),
@@ -152,8 +152,8 @@ pub(crate) fn open_model(path: &Path) -> Result<Option<Filter>> {
         },
     }
 }
-/// Refuses to replace a file that is not a model, or a model that has learned since training: a typing error must not
-/// cost either.
+/// Refuses to replace a file that is not a model, or a model that has learned since training, so that a typing error
+/// costs neither.
 pub(crate) fn refuse_to_replace_taught(path: &Path, replace: bool) -> Result<()> {
     match Filter::open(path) {
         Err(error) => match error.kind() {
@@ -176,7 +176,7 @@ pub(crate) fn refuse_to_replace_taught(path: &Path, replace: bool) -> Result<()>
     }
 }
 
-/// Whoever counts a shard again writes the same file again; no other file is replaced by a partial.
+/// Refuses to replace anything but a partial. Counting a shard again replaces its file.
 pub(crate) fn refuse_to_replace_all_but_partials(path: &Path) -> Result<()> {
     match Partial::open(path) {
         Err(error) => match error.kind() {
@@ -189,14 +189,14 @@ pub(crate) fn refuse_to_replace_all_but_partials(path: &Path) -> Result<()> {
     }
 }
 
-/// Locks the file of a model to write, unless there is a model that must not be replaced.
+/// Locks a model file for writing, unless a model is there that must not be replaced.
 pub(crate) fn lock(path: &Path, replace: bool) -> Result<Lock> {
     let lock = Lock::wait(path, LearnOptions::default().lock_timeout)?;
     refuse_to_replace(path, replace)?;
     Ok(lock)
 }
 
-/// Refuses to replace an existing model unless asked to.
+/// Refuses to replace an existing model unless `replace` is set.
 pub(crate) fn refuse_to_replace(path: &Path, replace: bool) -> Result<()> {
     refuse_to_replace_taught(path, replace)?;
     if path.exists() && !replace {

@@ -1,16 +1,16 @@
-//! Whether a message is passed through, judged by the bare arguments: before they are parsed, and where they are wrong.
+//! Whether a message is passed through, judged by the raw arguments: before they are parsed, or if they are wrong.
 
 /// Options of `tamis score` whose value may be the next argument.
 const WITH_VALUE: [&[u8]; 8] =
     [b"-m", b"--model", b"--fallback", b"--log", b"--prior", b"--cost", b"--unsure", b"--spam-label"];
 
-/// Whether the arguments, the program's name first, ask for a message to be passed through.
+/// Whether the arguments, beginning with the program's name, ask to pass a message through.
 pub(crate) fn asks_for_passthrough<'a>(mut arguments: impl Iterator<Item = &'a [u8]> + Clone) -> bool {
     let is_passthrough = |a: &[u8]| a.starts_with(b"--pass") || is_short_with_p(a);
     arguments.clone().any(|a| a == b"score") && arguments.any(is_passthrough)
 }
 
-/// Whether that message is certainly on standard input: no argument could name a file.
+/// Whether that message is certainly on standard input, because no argument could name a file.
 pub(crate) fn passes_input_through<'a>(arguments: impl Iterator<Item = &'a [u8]> + Clone) -> bool {
     let mut is_value = false;
     let mut rest = arguments.clone().skip(2);
@@ -22,7 +22,7 @@ pub(crate) fn passes_input_through<'a>(arguments: impl Iterator<Item = &'a [u8]>
         })
 }
 
-/// The file of the message to pass through, if the only argument that could name one does.
+/// The file of the message to pass through, if exactly one argument could name it.
 pub(crate) fn file_passed_through<'a>(arguments: impl Iterator<Item = &'a [u8]> + Clone) -> Option<&'a [u8]> {
     let mut is_value = false;
     let mut files = arguments.clone().skip(2).filter(|a| {
@@ -34,7 +34,7 @@ pub(crate) fn file_passed_through<'a>(arguments: impl Iterator<Item = &'a [u8]> 
     files.next().is_none().then_some(file)
 }
 
-/// As [`passes_input_through`], also for `tamis bogofilter -p` and tamis under bogofilter's name.
+/// As [`passes_input_through`], but also covers `tamis bogofilter -p` and tamis called as bogofilter.
 pub(crate) fn may_pass_input_through<'a>(arguments: impl Iterator<Item = &'a [u8]> + Clone) -> bool {
     let mut first = arguments.clone();
     let is_bogofilter =
@@ -47,7 +47,7 @@ pub(crate) fn may_pass_input_through<'a>(arguments: impl Iterator<Item = &'a [u8
     }
 }
 
-/// Whether an argument is a cluster of short options with `-p` among them.
+/// Whether an argument is a cluster of short options that includes `-p`.
 fn is_short_with_p(argument: &[u8]) -> bool {
     argument.starts_with(b"-") && !argument.starts_with(b"--") && argument.contains(&b'p')
 }

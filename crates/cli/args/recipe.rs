@@ -65,7 +65,7 @@ pub(crate) struct RecipeArgs {
     pub(crate) max_chars: Option<u16>,
 }
 
-/// How documents become terms.
+/// Builds the recipe from the arguments.
 pub(crate) fn recipe(args: &RecipeArgs, kind: Kind) -> Result<Recipe> {
     let mut recipe = Recipe::new(kind);
     if kind != Kind::Mail && (args.content_only || !args.ignore_header.is_empty()) {
@@ -87,7 +87,7 @@ pub(crate) fn recipe(args: &RecipeArgs, kind: Kind) -> Result<Recipe> {
     Ok(recipe)
 }
 
-/// Only weighted scoring of two labels supports windows.
+/// Refuses windows without weighted scoring of two labels.
 pub(crate) fn check_windows(recipe: &Recipe, scoring: &Scoring, n_labels: usize) -> Result<()> {
     let heeds = recipe.kind != Kind::Table && matches!(scoring, Scoring::Weighted(_)) && n_labels == 2;
     if recipe.windows.is_none() || heeds {
@@ -96,7 +96,7 @@ pub(crate) fn check_windows(recipe: &Recipe, scoring: &Scoring, n_labels: usize)
     bail!("--windows: expected mail or text of two labels and weighted scoring")
 }
 
-/// The words of a language, or those of a file.
+/// The stop words of a language, or the words in a file.
 fn words_of(path: &Path) -> Result<Vec<String>> {
     let unknown = match stop_words(path.to_str().unwrap_or_default()) {
         Ok(words) => return Ok(words.map(str::to_owned).collect()),

@@ -68,7 +68,7 @@ impl ScoringArgs {
         matches!(self.likelihood, Some(LikelihoodName::NaiveBayes(_)))
     }
 
-    /// Makes sure that no option of naive Bayes is given without asking for naive Bayes.
+    /// Refuses options of naive Bayes unless naive Bayes is asked for.
     pub(crate) fn check(&self) -> Result<()> {
         let options = [
             ("--occurrences", self.occurrences),
@@ -88,8 +88,8 @@ impl ScoringArgs {
         }
     }
 
-    /// The scoring that the arguments ask for, given what is learned: of the recipe, these labels, and so many documents,
-    /// some perhaps unlabelled.
+    /// The scoring that the arguments ask for, given the recipe, the labels, and the number of `documents`, some of
+    /// which may be unlabelled.
     pub(crate) fn scoring_for(
         &self,
         recipe: &Recipe,
@@ -144,7 +144,7 @@ impl ScoringArgs {
         Ok(weighted)
     }
 
-    /// The mixed naive Bayes that the arguments ask for, for a table.
+    /// The mixed naive Bayes that the arguments ask for, used for tables.
     fn mixed(&self, recipe: &Recipe, classes: &Classes) -> Result<Scoring> {
         let ScoringArgs { estimate, class_prior: prior, alpha, seed, .. } = self.clone();
         if (ScoringArgs { estimate, class_prior: prior, alpha, seed, ..Default::default() }) != *self {
@@ -168,14 +168,14 @@ impl ScoringArgs {
         Ok(Scoring::Mixed(mixed))
     }
 
-    /// Whether unlabelled documents are to be counted by expectation maximization, rather than as held-out documents choose.
+    /// Whether unlabelled documents should be counted by expectation maximization. Otherwise held-out documents decide.
     pub(crate) fn asks_for_expectation_maximization(&self, unlabelled: &UnlabelledArgs) -> bool {
         let is_asked =
             self.asks_for_naive_bayes() || unlabelled.lambda.is_some() || unlabelled.iterations.is_some();
         !unlabelled.unlabelled.is_empty() && is_asked
     }
 
-    /// Expectation maximization, asked for by an option that only it has.
+    /// Expectation maximization, asked for by one of its options.
     fn expectation_maximization(
         &self,
         unlabelled: &UnlabelledArgs,
@@ -222,7 +222,7 @@ impl ScoringArgs {
         self.alpha.map(|alpha| self.smoothing(alpha).context("--alpha")).transpose()
     }
 
-    /// What `--alpha` means to `--estimate`.
+    /// The smoothing that `--alpha` and `--estimate` mean together.
     fn smoothing(&self, alpha: f64) -> Result<Smoothing> {
         match self.estimate {
             None | Some(Estimate::Mean) => Ok(Smoothing::try_from(alpha)?),

@@ -8,7 +8,7 @@ use crate::args::scoring::ScoringArgs;
 use crate::args::values::Choice;
 use crate::output::shown::note;
 
-/// The options that are known before the labels.
+/// The training options that are known before the labels.
 pub(crate) fn train_options(
     recipe_args: &RecipeArgs,
     scoring_args: &ScoringArgs,
@@ -23,7 +23,7 @@ pub(crate) fn train_options(
         options.pieces = Pieces::Fixed;
     }
     if !scoring_args.asks_for_naive_bayes() {
-        // before all documents are read
+        // fails before all documents are read
         scoring_args.weighted()?;
     } else {
         options.scoring = Some(Scoring::NaiveBayes(Scoring::parameters()));
@@ -31,7 +31,7 @@ pub(crate) fn train_options(
     Ok(options)
 }
 
-/// Says so if pairs or pieces of words became terms unasked.
+/// Prints a note if pairs or pieces of words became terms without being asked for.
 pub(crate) fn say_chosen_terms(asked: &TrainOptions, got: &Recipe) {
     let has_pairs = got.tokenizer.terms != asked.recipe.tokenizer.terms;
     let has_pieces = got.pieces && !asked.recipe.pieces;

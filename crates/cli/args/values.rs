@@ -1,4 +1,4 @@
-//! The values of options, and how they are written.
+//! The values of options, and how they are parsed.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -78,7 +78,7 @@ pub(crate) enum Estimate {
     Ml,
 }
 
-/// What a column holds, `NAME=KIND`; none if it is to be skipped.
+/// The kind of a column, `NAME=KIND`; `None` to skip it.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct ColumnChoice {
     pub(crate) name: String,
@@ -145,7 +145,7 @@ impl FromStr for Cost {
     }
 }
 
-/// Takes whole numbers that are not less.
+/// Accepts whole numbers of at least `least`.
 pub(crate) fn at_least<T>(least: T) -> impl Fn(&str) -> Result<T, String> + Clone
 where
     T: FromStr + PartialOrd + Display + Copy,
@@ -169,7 +169,7 @@ pub(crate) fn share(s: &str) -> Result<f64, String> {
     }
 }
 
-/// A character between cells; `\t` is a tab.
+/// A delimiter between cells; `\t` is a tab.
 pub(crate) fn delimiter(s: &str) -> Result<u8, String> {
     match s.as_bytes() {
         b"\\t" => Ok(b'\t'),

@@ -1,4 +1,4 @@
-//! How much the program says.
+//! How much the program prints.
 
 use clap::Args;
 

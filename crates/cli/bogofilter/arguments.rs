@@ -1,23 +1,23 @@
-//! Cuts bogofilter's arguments into options and values, as getopt_long does: letters bundled, names cut short, options
-//! also after other arguments.
+//! Splits bogofilter's arguments into options and values as getopt_long does: letters may be bundled, names
+//! abbreviated, and options may follow other arguments.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use crate::bogofilter::keys::{Key, by_letter, by_name};
 
-/// An option as it was given.
+/// An option as given.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Given {
-    /// An option and its value, empty if it takes none.
+    /// An option and its value, `None` if it takes none.
     Option { key: Key, value: Option<OsString> },
-    /// An argument in which an unknown option stands.
+    /// An argument that contains an unknown option.
     Unknown(OsString),
-    /// An option without the value that it takes.
+    /// An option whose value is missing.
     WithoutValue(OsString),
 }
 
-/// The options, and the arguments that are none.
+/// Splits the arguments into options and other arguments.
 pub(super) fn cut(arguments: &[OsString]) -> (Vec<Given>, Vec<OsString>) {
     let (mut given, mut others) = (Vec::new(), Vec::new());
     let mut rest = arguments.iter();

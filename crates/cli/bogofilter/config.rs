@@ -1,4 +1,4 @@
-//! Reads bogofilter's options: the command line, before it the configuration files.
+//! Reads bogofilter's options: the configuration files, then the command line.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -12,7 +12,7 @@ use crate::bogofilter::keys::{Key, by_key};
 use crate::bogofilter::settings::Settings;
 use crate::output::shown::{plain, say, shown, shown_path};
 
-/// What the command line asks for.
+/// What the command line asks the program to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Order {
     Work,
@@ -20,16 +20,16 @@ pub(super) enum Order {
     Version,
 }
 
-/// The configuration of the whole system.
+/// The system-wide configuration file.
 const SYSTEM: &str = "/etc/bogofilter.cf";
 
-/// The most bytes that are read of a configuration file.
+/// Maximum bytes read of a configuration file.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Sets what the options say. Those of the command line count more than those of files, whichever comes first.
+/// Applies the options to `settings`. The command line takes precedence over files, whichever comes first.
 ///
 /// # Errors
-/// An option without its value, an invalid value or combination, or a file of `-c` that cannot be read.
+/// If an option lacks its value, a value or combination is invalid, or a file of `-c` cannot be read.
 pub(super) fn read(given: &[Given], others: &[OsString], settings: &mut Settings) -> Result<Order> {
     let mut reads_usual_files = true;
     for option in given {
@@ -91,7 +91,7 @@ fn read_file(path: &Path, settings: &mut Settings) -> Result<()> {
     Ok(())
 }
 
-/// The option and the value of a line: a name, then space or an equals sign, then the value.
+/// Reads the option and value of a line: a name, a space or an equals sign, then the value.
 fn setting(line: &str) -> Option<(Key, &str)> {
     let (name, value) = line.trim_start().split_once([' ', '\t', '='])?;
     let value = value.trim_start_matches([' ', '\t', '=']);
@@ -106,7 +106,7 @@ fn set(settings: &mut Settings, key: Key, value: &str) -> Result<()> {
     Ok(())
 }
 
-/// A path in which `~` stands for the home folder.
+/// Expands a leading `~` in a path to the home folder.
 fn at_home(path: &Path) -> PathBuf {
     match (path.strip_prefix("~"), std::env::var_os("HOME")) {
         (Ok(rest), Some(home)) => Path::new(&home).join(rest),
@@ -114,7 +114,7 @@ fn at_home(path: &Path) -> PathBuf {
     }
 }
 
-/// Why a file cannot be opened, in the words of the program.
+/// Says in words why a file cannot be opened.
 pub(super) fn unreadable(path: &Path, error: &io::Error) -> String {
     format!("{}: {}", shown_path(path), plain(error))
 }

@@ -1,4 +1,4 @@
-//! bogofilter's folder: holds our model beside its word list, from which the model is made once.
+//! bogofilter's folder, which holds the tamis model beside the word list that it was once imported from.
 
 use std::fs;
 use std::io::{self, BufReader, Read};
@@ -17,18 +17,18 @@ use crate::output::dates::today;
 use crate::output::numbers::{counted, grouped};
 use crate::output::shown::{named, say, shown_path};
 
-/// A folder with a model.
+/// A folder that holds a model.
 #[derive(Clone, Debug)]
 pub(super) struct Folder {
     pub(super) path: PathBuf,
-    /// How a word list is scored once it is imported.
+    /// How an imported word list is scored.
     parameters: RobinsonFisher,
 }
 
-/// The name of the model in the folder.
+/// The file name of the model in the folder.
 const MODEL: &str = "model.tamis";
 
-/// The names that bogofilter's word list may have, by the database that it is in.
+/// The possible file names of bogofilter's word list, one for each kind of database.
 const WORD_LISTS: [&str; 5] =
     ["wordlist.db", "wordlist.qdbm", "wordlist.lmdb", "wordlist.kct", "wordlist.tch"];
 
@@ -36,7 +36,7 @@ impl Folder {
     /// The folder that options, configuration or environment name, else `~/.bogofilter`.
     ///
     /// # Errors
-    /// If none is named and there is no home.
+    /// If no folder is named and HOME is not set.
     pub(super) fn of(settings: &Settings) -> Result<Self> {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let path = settings.directory.clone().or_else(|| set("BOGOFILTER_DIR"));
@@ -50,7 +50,7 @@ impl Folder {
         self.path.join(MODEL)
     }
 
-    /// Makes the folder if it is not there; only its owner may enter it.
+    /// Creates the folder if it does not exist. Only its owner may enter it.
     pub(super) fn make(&self) -> Result<()> {
         make_private(&self.path).with_context(|| shown_path(&self.path))?;
         if !self.path.is_dir() {
@@ -59,7 +59,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Opens the model to score; imports the word list if there is no model yet.
+    /// Opens the model for scoring. Imports the word list if there is no model yet.
     pub(super) fn open(&self) -> Result<Filter> {
         self.import_once()?;
         let filter = open_model(&self.model())?.with_context(|| {
@@ -72,7 +72,7 @@ impl Folder {
         Ok(filter)
     }
 
-    /// Makes a model if there is none, for messages that are learned as what they are found to be.
+    /// Creates a model if there is none, for messages that are learned under their own verdicts.
     pub(super) fn prepare_to_update(&self) -> Result<()> {
         self.import_once()?;
         if !self.model().exists() {
@@ -85,7 +85,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Opens the model to learn; makes one if there is none.
+    /// Opens the model for learning. Creates it if there is none.
     pub(super) fn learner(&self) -> Result<Learner> {
         self.import_once()?;
         let learner = self.create()?;
@@ -93,7 +93,7 @@ impl Folder {
         Ok(learner)
     }
 
-    /// Makes a model of bogofilter's word list, if there is one and no model yet. The word list stays as it is.
+    /// Makes a model from bogofilter's word list, if there is one and no model yet. The word list stays as it is.
     fn import_once(&self) -> Result<()> {
         let model = self.model();
         let is_there = |path: &Path| fs::metadata(path).is_ok();
@@ -113,7 +113,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Makes a model that has learned nothing yet, if there is none.
+    /// Creates a model that has learned nothing, if there is none.
     fn create(&self) -> Result<Learner> {
         let path = self.model();
         let mut options = LearnOptions::default();
@@ -121,12 +121,12 @@ impl Folder {
         Learner::create(&path, of_mail(), ["ham", "spam"], options).map_err(named(&path))
     }
 
-    /// Learns a message, or takes it back. What was never learned cannot be taken back, which is no error.
+    /// Learns a message, or takes it back. Taking back a message that was never learned does nothing.
     pub(super) fn register(learner: &mut Learner, what: Registration, mail: &[u8]) -> Result<()> {
         let [ham, spam] = labels(learner.filter())?;
         let document = Document::Mail(mail);
         if what.spam || what.ham {
-            // under the other label until now or not: it moves
+            // moves the message if it was learned under the other label
             learner.learn(if what.spam { &spam } else { &ham }, document)?;
             return Ok(());
         }
@@ -140,7 +140,7 @@ impl Folder {
 /// The labels of ham and spam.
 ///
 /// # Errors
-/// If the model is no spam filter for mail.
+/// If the model is not a spam filter for mail.
 pub(super) fn labels(filter: &Filter) -> Result<[String; 2]> {
     let spam = filter.spam().filter(|_| filter.classes().len() == 2);
     let spam = spam.filter(|_| filter.information().recipe.kind == Kind::Mail);
@@ -156,7 +156,7 @@ fn of_mail() -> TrainOptions {
     options
 }
 
-/// The programs that read a word list, the likeliest first: there is one for each kind of database.
+/// The programs that may read the word list, likeliest first. There is one for each kind of database.
 fn readers(list: &Path) -> Vec<&'static str> {
     let mut start = [0; 15];
     let is_sqlite = fs::File::open(list).and_then(|mut file| file.read_exact(&mut start)).is_ok()
@@ -165,7 +165,7 @@ fn readers(list: &Path) -> Vec<&'static str> {
     vec!["bogoutil", own]
 }
 
-/// Makes the model of the word list; returns whether that has words.
+/// Makes the model from the word list. Returns whether the list has words.
 fn import(list: &Path, parameters: RobinsonFisher, lock: &Lock, model: &Path) -> Result<bool> {
     let mut failed = Vec::new();
     for program in readers(list) {
@@ -205,7 +205,7 @@ fn import_by(
     let status = child.wait()?;
     match imported {
         _ if !status.success() && !has_words => bail!("it cannot read the list"),
-        // as bogofilter makes one at first
+        // an empty list, as bogofilter first creates it
         _ if !has_words => Ok(false),
         Ok((imported, counts)) => {
             lock.save(&imported)?;
@@ -224,7 +224,7 @@ fn import_by(
     }
 }
 
-/// Notices whether a word list has words: lines that do not begin with a dot.
+/// Watches whether a word list has words: lines that do not begin with a dot.
 struct Watched<R> {
     input: R,
     at_line_start: bool,

@@ -1,22 +1,22 @@
-//! Writes bogofilter's line into a header block, where bogofilter would write it.
+//! Writes bogofilter's line into a header block, in the place where bogofilter would write it.
 
 use tamis_mail::passthrough::Head;
 
-/// What is written into a message.
+/// The marks to write into a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks<'a> {
-    /// The name of the field; fields of the message that begin so are removed.
+    /// The name of the field. Fields of the message that begin with it are removed.
     pub(super) name: &'a str,
-    /// The field that the line goes before, by how it begins; at the end of the block if empty.
+    /// The beginning of the field before which the line goes. If empty, the line goes to the end of the block.
     pub(super) place: &'a str,
-    /// The line, and lines of statistics that follow it.
+    /// The line, and the lines of statistics that follow it.
     pub(super) lines: &'a [String],
-    /// A tag for the subject, if any.
+    /// A tag for the subject; empty for none.
     pub(super) subject_tag: &'a str,
 }
 
-/// The beginning of a message with the marks, and where its unchanged rest begins. Behind the header block stands an empty
-/// line, whether the message had one or not. All of the header block must be given.
+/// The beginning of a message with the marks, and where its unchanged rest begins. An empty line follows the header
+/// block, whether the message had one or not. `raw` must contain the whole header block.
 pub(super) fn head(raw: &[u8], marks: &Marks<'_>) -> Head {
     let mut block = Block::new(raw, marks);
     let mut at = 0;
@@ -41,17 +41,17 @@ pub(super) fn head(raw: &[u8], marks: &Marks<'_>) -> Head {
     Head { bytes: block.out, rest: at }
 }
 
-/// How the lines of a message end, by its first one.
+/// The line ending of a message, taken from its first line.
 pub(super) fn line_end(raw: &[u8]) -> &'static [u8] {
     if first_line(raw).ends_with(b"\r\n") { b"\r\n" } else { b"\n" }
 }
 
-/// A header block being copied.
+/// A header block that is being copied.
 struct Block<'a> {
     raw: &'a [u8],
     marks: &'a Marks<'a>,
     line_end: &'static [u8],
-    /// If there is an empty line, that one ends the block, and else the first of white space.
+    /// Whether the message has an empty line, which then ends the block. Otherwise the first line of white space does.
     has_empty_line: bool,
     out: Vec<u8>,
     is_marked: bool,
@@ -100,7 +100,7 @@ impl<'a> Block<'a> {
         self.marks.lines.iter().for_each(|line| self.add(line));
     }
 
-    /// Adds a line of its own.
+    /// Adds a separate line.
     fn add(&mut self, line: &str) {
         if !self.out.is_empty() && !self.out.ends_with(b"\n") {
             self.out.extend_from_slice(self.line_end);
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Whatever the message is: a line is added and an empty line follows the header block; all else stays.
+        /// Whatever the message is, a line is added and an empty line follows the header block. Everything else stays.
         #[test]
         fn nothing_else_changes(raw in "([A-Z]: [a-z]*|[ \t]?[a-z]{0,3}|X-B: a|)(\r?\n([A-Z]: [a-z]*|[ \t]?[a-z]{0,3}|X-B: a|)){0,8}\n?") {
             let lines = ["X-Marked: 1".to_owned()];
@@ -143,7 +143,7 @@ mod tests {
             };
             let (out, kept) = (wanted(&all), wanted(&raw));
             prop_assert_eq!(all.matches("X-Marked: 1").count(), 1);
-            // a field that is replaced takes its folded lines along
+            // replacing a field removes its folded lines too
             let without = |lines: Vec<String>| -> Vec<String> {
                 lines.into_iter().filter(|line| !line.starts_with("X-B") && !line.starts_with([' ', '\t'])).collect()
             };

@@ -1,4 +1,4 @@
-//! bogofilter's options by their letters and names, which are the keys of its configuration files too.
+//! bogofilter's options by letter and by name. The names are also the keys of its configuration files.
 
 /// What an option sets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,7 +52,7 @@ pub(super) enum Key {
     TerseFormat,
     ThreshUpdate,
     Timestamp,
-    /// Read, and without a meaning here.
+    /// Accepted, but without effect here.
     Unheeded,
     Unicode,
     UnregisterHam,
@@ -67,7 +67,7 @@ pub(super) enum Key {
 /// An option: what it sets, and whether it takes a value.
 pub(super) type Known = (Key, bool);
 
-/// The option of a letter.
+/// Looks up an option by its letter.
 pub(super) fn by_letter(letter: u8) -> Option<Known> {
     use Key::*;
     Some(match letter {
@@ -182,7 +182,7 @@ const NAMES: [(&str, Known); 66] = {
     ]
 };
 
-/// The option that `--name` means: that of the name, or the only one whose name begins so.
+/// Looks up the option meant by `--name`: the exact name, or the only name that begins with it.
 pub(super) fn by_name(name: &str) -> Option<Known> {
     let exact = || NAMES.iter().find(|(known, _)| *known == name);
     let mut begun = NAMES.iter().filter(|(known, _)| known.starts_with(name));
@@ -192,7 +192,7 @@ pub(super) fn by_name(name: &str) -> Option<Known> {
     }
 }
 
-/// The option of a key in a configuration file, in which case does not count and `_` is as good as `-`.
+/// Looks up a key of a configuration file. Case does not matter, and `_` means `-`.
 pub(super) fn by_key(key: &str) -> Option<Key> {
     if key.eq_ignore_ascii_case("wordlist") {
         return Some(Key::Unheeded);

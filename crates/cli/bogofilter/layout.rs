@@ -1,4 +1,4 @@
-//! Lines laid out by bogofilter's formats: `%h: %c, spamicity=%p`.
+//! Formats lines as bogofilter's format strings say: `%h: %c, spamicity=%p`.
 
 use std::fmt::Write as _;
 
@@ -10,28 +10,28 @@ use crate::bogofilter::outcome::Outcome;
 use crate::bogofilter::settings::Settings;
 use crate::output::dates::now;
 
-/// What a line can tell of a message.
+/// The facts about a message that a line can contain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts<'a> {
     pub(super) outcome: Outcome,
     pub(super) spamicity: f64,
-    /// The message, as far as it is held.
+    /// The message, or the part of it that is in memory.
     pub(super) message: &'a [u8],
-    /// Words registered.
+    /// Number of words registered.
     pub(super) words: u64,
-    /// Messages registered.
+    /// Number of messages registered.
     pub(super) messages: u64,
-    /// What was done with them, as letters of options.
+    /// What was done with the messages, as letters of options.
     pub(super) run: &'a str,
 }
 
-/// The most characters of a line.
+/// Maximum characters of a line.
 const MOST: usize = 900;
 
-/// A line laid out by a format.
+/// Formats a line.
 ///
 /// # Errors
-/// A format with an unknown conversion.
+/// If the format contains an unknown conversion.
 pub(super) fn line(format: &str, settings: &Settings, facts: &Facts<'_>) -> Result<String> {
     let mut out = String::new();
     let mut rest = format;
@@ -40,11 +40,11 @@ pub(super) fn line(format: &str, settings: &Settings, facts: &Facts<'_>) -> Resu
         rest = add(&mut out, &rest[at + 1..], settings, facts)?;
     }
     out.push_str(rest);
-    // the line goes into a header
+    // the line goes into a header, so control characters become spaces
     Ok(out.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST).collect())
 }
 
-/// Adds what a conversion stands for, and returns what follows it.
+/// Appends the value of a conversion. Returns the rest of the format.
 fn add<'f>(out: &mut String, format: &'f str, settings: &Settings, facts: &Facts<'_>) -> Result<&'f str> {
     let after_flags = format.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '#');
     let is_delta = format[..format.len() - after_flags.len()].contains('#');
@@ -97,7 +97,7 @@ fn number(letter: char, value: f64, precision: Option<usize>) -> String {
     notation.write(value, precision.unwrap_or(usual).min(40))
 }
 
-/// The conversions that stand for text, which a precision cuts.
+/// The value of a conversion to text, which a precision shortens.
 fn text(letter: char, settings: &Settings, facts: &Facts<'_>) -> Option<String> {
     let field = |name: &str| first_field(facts.message, name);
     let known = |text: Option<String>| text.unwrap_or_else(|| "UNKNOWN".to_owned());
@@ -114,7 +114,7 @@ fn text(letter: char, settings: &Settings, facts: &Facts<'_>) -> Option<String> 
     })
 }
 
-/// The value of the first field of this name.
+/// The value of the first field with this name.
 fn first_field(message: &[u8], name: &str) -> Option<String> {
     Message::parse(message, &Default::default()).header(name).map(|value| value.trim().to_owned())
 }
@@ -125,7 +125,7 @@ fn address(received: &str) -> Option<String> {
     words.find(|word| word.parse::<std::net::IpAddr>().is_ok()).map(str::to_owned)
 }
 
-/// The word behind `id` in a Received field.
+/// The word after `id` in a Received field.
 fn queue_id(received: &str) -> Option<String> {
     let mut words = received.split_whitespace();
     words.find(|word| *word == "id")?;
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Formats come from a file, messages from anyone.
+        /// Formats come from a file, and messages from anyone.
         #[test]
         fn any_format_gives_a_line_or_an_error(format in "([%#.0-9a-zA-Z,-]|\\PC){0,30}", spamicity in 0.0..=1.0, message: Vec<u8>) {
             let settings = Settings { formats: [0; 3].map(|_| format.clone()), ..Settings::default() };

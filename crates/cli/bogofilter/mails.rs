@@ -1,4 +1,4 @@
-//! The messages that bogofilter is asked about: on standard input, in files and mboxes, in folders.
+//! The messages that bogofilter is asked about: on standard input, in files and mboxes, or in folders.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -15,21 +15,21 @@ use crate::bogofilter::settings::{Bulk, Settings};
 use crate::input::reading::Stream;
 use crate::output::shown::{say, shown_path, told};
 
-/// Which messages, and how much is read of each.
+/// Which messages to visit, and how much to read of each.
 #[derive(Clone, Copy)]
 pub(super) struct Mails<'a> {
     pub(super) settings: &'a Settings,
-    /// The arguments that are no options.
+    /// The arguments that are not options.
     pub(super) others: &'a [OsString],
-    /// The most bytes to read of a message; none if it is passed on.
+    /// Maximum bytes to read of a message; `None` if it is passed on.
     pub(super) most: Option<usize>,
 }
 
-/// What is done with each: the name of its file, if it has one that is told, and the message.
+/// What to do with each message, given its file's name, if that is to be printed, and its bytes.
 pub(super) type Work<'w> = dyn FnMut(Option<&Path>, &[u8]) -> Result<()> + 'w;
 
 impl Mails<'_> {
-    /// Visits the messages one by one. In bulk, the first name that there is no file of ends it, which is no error.
+    /// Visits the messages one by one. In bulk mode, stops at the first missing file without an error.
     pub(super) fn for_each(&self, work: &mut Work<'_>) -> Result<()> {
         match self.settings.bulk {
             Bulk::None => match &self.settings.input {
@@ -57,7 +57,7 @@ impl Mails<'_> {
         }
     }
 
-    /// Visits what a name in bulk stands for; returns whether there was such a file or folder.
+    /// Visits the file or folder that a name in bulk mode stands for. Returns whether it exists.
     fn named(&self, path: &Path, work: &mut Work<'_>) -> Result<bool> {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => self.folder(path, work)?,
@@ -70,7 +70,7 @@ impl Mails<'_> {
         Ok(true)
     }
 
-    /// Visits a file; returns whether it could be read.
+    /// Visits a file. Returns whether it could be read.
     fn readable(&self, path: &Path, work: &mut Work<'_>) -> Result<bool> {
         match Stream::of(path) {
             Ok(stream) => self.stream(stream, path, Some(path), work).map(|()| true),
@@ -97,13 +97,13 @@ impl Mails<'_> {
             mbox::Reader::new(stream.into_reader().with_context(context)?, self.most.unwrap_or(usize::MAX));
         let mut reader = if self.most.is_none() { reader.raw() } else { reader }.peekable();
         if reader.peek().is_none() {
-            // an empty mbox is one message without words
+            // an empty mbox counts as one message without words
             return work(name, b"");
         }
         reader.try_for_each(|entry| work(name, &entry.with_context(context)?.bytes))
     }
 
-    /// Visits the messages of a Maildir, or of an MH folder.
+    /// Visits the messages of a Maildir or an MH folder.
     fn folder(&self, path: &Path, work: &mut Work<'_>) -> Result<()> {
         let mut files = Vec::new();
         if maildir::is_maildir(path) {
@@ -120,7 +120,7 @@ impl Mails<'_> {
     }
 }
 
-/// The regular files of a folder with such names, sorted.
+/// The regular files of a folder whose names are wanted, sorted.
 fn listed(folder: &Path, is_wanted: impl Fn(&[u8]) -> bool) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| shown_path(folder))? {
@@ -134,17 +134,17 @@ fn listed(folder: &Path, is_wanted: impl Fn(&[u8]) -> bool) -> Result<Vec<PathBu
     Ok(files)
 }
 
-/// A path in a folder as bogofilter names it: `.` stays part of it.
+/// Joins a path to a folder as bogofilter does, keeping a `.`.
 fn joined(folder: &Path, name: impl AsRef<OsStr>) -> PathBuf {
     let folder = folder.as_os_str().as_bytes();
     let folder = folder.strip_suffix(b"/").unwrap_or(folder);
     OsString::from_vec([folder, b"/", name.as_ref().as_bytes()].concat()).into()
 }
 
-/// Checks that the file of `-I` is there.
+/// Checks that the file of `-I` exists.
 ///
 /// # Errors
-/// If it is not.
+/// If it does not.
 pub(super) fn check_input(settings: &Settings) -> Result<()> {
     match settings.input.as_ref().map(|path| (path, fs::metadata(path))) {
         Some((path, Err(error))) => bail!("-I {}", unreadable(path, &error)),
@@ -152,7 +152,7 @@ pub(super) fn check_input(settings: &Settings) -> Result<()> {
     }
 }
 
-/// Says what went wrong with a message, and goes on.
+/// Prints an error about a message, without stopping.
 pub(super) fn complain(error: &anyhow::Error) {
     say!("bogofilter: {}", told(error));
 }

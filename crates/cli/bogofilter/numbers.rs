@@ -1,4 +1,4 @@
-//! Numbers as C's printf writes them, since formats in bogofilter's configuration are C's.
+//! Formats numbers as C's printf does, since formats in bogofilter's configuration are C formats.
 
 /// The notation of a number, by its letter in a format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,7 +21,7 @@ impl Notation {
         }
     }
 
-    /// The number with this many decimals; for `%g`, of this many digits.
+    /// Writes the number with `precision` decimals, or for `%g` that many digits.
     pub(super) fn write(self, value: f64, precision: usize) -> String {
         match self {
             Notation::Fixed => format!("{value:.precision$}"),
@@ -31,7 +31,7 @@ impl Notation {
     }
 }
 
-/// The digits and the exponent of a number in scientific notation.
+/// The digits and exponent of a number in scientific notation.
 fn digits_and_exponent(value: f64, decimals: usize) -> (String, i32) {
     let text = format!("{value:.decimals$e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -65,8 +65,8 @@ fn shortest(value: f64, n_digits: usize) -> String {
 /// The most decimals that a format may ask for.
 const MOST_DECIMALS: usize = 40;
 
-/// A number in a C format such as `%0.6f` or `%6.2e`. Whatever else stands in the format is copied, as is a conversion
-/// that is not one of a number.
+/// Formats a number with a C format such as `%0.6f` or `%6.2e`. All other text is copied, including conversions that
+/// are not for numbers.
 pub(super) fn formatted(format: &str, value: f64) -> String {
     let mut out = String::new();
     let mut rest = format;
@@ -86,7 +86,7 @@ pub(super) fn formatted(format: &str, value: f64) -> String {
     out + rest
 }
 
-/// What a conversion gives, and what follows it in the format.
+/// The result of a conversion, and the rest of the format after it.
 fn conversion(format: &str, value: f64) -> Option<(String, &str)> {
     if let Some(behind) = format.strip_prefix('%') {
         return Some(("%".to_owned(), behind));
@@ -109,7 +109,7 @@ fn conversion(format: &str, value: f64) -> Option<(String, &str)> {
     Some((text, &behind[1..]))
 }
 
-/// The number that a text begins with, 0 if none, and the rest.
+/// The number at the start of a text, 0 if there is none, and the rest.
 pub(super) fn leading_number(text: &str) -> (usize, &str) {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
     (text[..text.len() - rest.len()].parse().unwrap_or(0), rest)
@@ -119,7 +119,7 @@ pub(super) fn leading_number(text: &str) -> (usize, &str) {
 mod tests {
     use super::*;
 
-    /// What printf of the C library writes.
+    /// As printf of the C library writes them.
     #[test]
     fn numbers_are_written_as_c_does() {
         for (format, value, expected) in [

@@ -1,4 +1,4 @@
-//! What bogofilter makes of a spamicity, a probability of spam.
+//! bogofilter's verdict on a spamicity, which is a probability of spam.
 
 /// The class of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -9,7 +9,7 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    /// Spam from the upper cutoff on; ham up to the lower one, or below the upper if the lower is 0; else unsure.
+    /// Spam from the upper cutoff on; ham up to the lower one, or below the upper if the lower is 0; otherwise unsure.
     pub(super) fn of(spamicity: f64, [spam_cutoff, ham_cutoff]: [f64; 2]) -> Self {
         if spamicity >= spam_cutoff {
             Outcome::Spam
@@ -20,7 +20,7 @@ impl Outcome {
         }
     }
 
-    /// Its place in a list of three, and the exit status.
+    /// Its position in a list of three, which is also the exit status.
     pub(super) fn status(self) -> u8 {
         match self {
             Outcome::Spam => 0,

@@ -1,4 +1,4 @@
-//! What bogofilter says of itself: `-h`, `-V` and `-Q`.
+//! The program's answers about itself: `-h`, `-V` and `-Q`.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use crate::bogofilter::numbers::Notation;
 use crate::bogofilter::settings::Settings;
 use crate::output::shown::shown_path;
 
-/// The release of bogofilter that this behaves like.
+/// The release of bogofilter that is imitated.
 const BOGOFILTER: &str = "1.2.5";
 
-/// What `-h` prints.
+/// The output of `-h`.
 pub(super) const HELP: &str = "\
 Usage: bogofilter [OPTION...] < MESSAGE
 
@@ -33,7 +33,7 @@ Read, and of no effect: -H -k -l -L -y -X, and settings of its words and databas
 Exit status: 0 spam, 1 ham, 2 unsure, 3 any error.
 ";
 
-/// What `-V` prints. Scripts look in the second line for the kind of database.
+/// The output of `-V`. Scripts look for the kind of database in the second line.
 pub(super) fn version() -> String {
     let own = env!("CARGO_PKG_VERSION");
     format!(
@@ -41,7 +41,7 @@ pub(super) fn version() -> String {
     )
 }
 
-/// What `-Q` prints.
+/// The output of `-Q`.
 pub(super) fn settings(settings: &Settings) -> String {
     let Settings { robx, robs, min_dev, cutoffs: [spam_cutoff, ham_cutoff], esf: [ns_esf, sp_esf], .. } =
         *settings;
@@ -68,8 +68,8 @@ pub(super) fn settings(settings: &Settings) -> String {
     out
 }
 
-/// The settings that are not numbers, in the order in which they are shown; empty lines between. The first says whether it
-/// takes `-QQ`.
+/// The settings that are not numbers, in the order of printing, with empty lines between. The first element says
+/// whether a setting is printed only with `-QQ`.
 fn values(settings: &Settings) -> Vec<(bool, &'static str, String)> {
     let yes = |value: bool| if value { "Yes" } else { "No" }.to_owned();
     let or_none = |text: &str| if text.is_empty() { "''" } else { text }.to_owned();

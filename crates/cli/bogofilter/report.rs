@@ -1,4 +1,4 @@
-//! bogofilter's tables of words (`-vv`, `-vvv`, `-R`), with the words and counts of our model.
+//! bogofilter's tables of words (`-vv`, `-vvv`, `-R`), with the words and counts of the tamis model.
 
 use std::fmt::Write as _;
 
@@ -13,14 +13,14 @@ use crate::output::shown::shown;
 /// A word of a message, with its counts.
 struct Word {
     text: String,
-    /// Messages with it, of ham and spam.
+    /// Number of ham and spam messages with the word.
     counts: [f64; 2],
-    /// Its probability of spam, after Robinson.
+    /// The word's probability of spam, after Robinson.
     fw: f64,
     is_used: bool,
 }
 
-/// Which table is asked for.
+/// The table that is asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Table {
     Histogram,
@@ -42,7 +42,7 @@ fn table(settings: &Settings, outcome: Outcome) -> Option<Table> {
     }
 }
 
-/// The lines of the table that is asked for, if one is.
+/// The lines of the table that is asked for, if any.
 pub(super) fn lines(
     settings: &Settings,
     filter: &Filter,
@@ -63,7 +63,7 @@ pub(super) fn lines(
     })
 }
 
-/// The words by increasing probability of spam.
+/// The words of a message, by increasing probability of spam.
 fn words(settings: &Settings, explanation: &Explanation, spam: usize, messages: [f64; 2]) -> Vec<Word> {
     let word = |term: &tamis_filter::TermContribution| {
         let counts = [1 - spam, spam].map(|class| term.document_frequencies[class] as f64);
@@ -76,7 +76,7 @@ fn words(settings: &Settings, explanation: &Explanation, spam: usize, messages: 
     words
 }
 
-/// The probability of spam of a word with these counts, drawn to `robx` by the weight `robs` (Gary Robinson, "A
+/// The probability of spam of a word with these counts, drawn towards `robx` with the weight `robs` (Gary Robinson, "A
 /// statistical approach to the spam problem", 2003).
 fn probability(settings: &Settings, [ham, spam]: [f64; 2], messages: [f64; 2]) -> f64 {
     let n = ham + spam;
@@ -87,12 +87,12 @@ fn probability(settings: &Settings, [ham, spam]: [f64; 2], messages: [f64; 2]) -
     (settings.robs * settings.robx + n * in_spam / (in_ham + in_spam)) / (settings.robs + n)
 }
 
-/// What stands before each line.
+/// The beginning of each line.
 fn indent(settings: &Settings) -> &'static str {
     if settings.stats_in_header { "  " } else { "# " }
 }
 
-/// The most signs in a row of the histogram.
+/// Maximum number of signs in a row of the histogram.
 const WIDTH: usize = 48;
 
 fn histogram(settings: &Settings, words: &[Word]) -> Vec<String> {
@@ -116,7 +116,7 @@ fn histogram(settings: &Settings, words: &[Word]) -> Vec<String> {
     lines
 }
 
-/// The spamicity by geometric means that these words of `n` give.
+/// The spamicity that `words`, out of `n`, contribute by geometric means.
 fn combined(settings: &Settings, words: &[f64], n: usize) -> f64 {
     if n == 0 {
         return settings.robx;
@@ -126,7 +126,7 @@ fn combined(settings: &Settings, words: &[f64], n: usize) -> f64 {
     if p + q < f64::EPSILON { 0.0 } else { (1.0 + (p - q) / (p + q)) / 2.0 }
 }
 
-/// The width of a word in its table.
+/// The column width of a word.
 const WORD: usize = 30;
 
 fn all(
@@ -156,7 +156,7 @@ fn all(
     lines
 }
 
-/// The number of words used, the probabilities of ham and spam, the spamicity and the parameters.
+/// The summary: the number of words used, the probabilities of ham and spam, the spamicity and the parameters.
 fn summary(
     settings: &Settings,
     words: &[Word],

@@ -1,4 +1,4 @@
-//! Does what bogofilter's options ask for.
+//! Runs what bogofilter's options ask for.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -29,7 +29,7 @@ use crate::model::opened::Model;
 use crate::output::shown::{shown_path, told};
 use crate::output::status::{ERROR, is_closed_pipe};
 
-/// The arguments of bogofilter, if it is what was called: by the name of the program, or by the first argument.
+/// The arguments of bogofilter, if it was called: by the program's name or by the first argument.
 pub(crate) fn asked(arguments: &[OsString]) -> Option<&[OsString]> {
     let called = Path::new(arguments.first()?).file_name()?;
     if called == "bogofilter" {
@@ -38,7 +38,8 @@ pub(crate) fn asked(arguments: &[OsString]) -> Option<&[OsString]> {
     arguments.get(1).filter(|name| *name == "bogofilter").map(|_| &arguments[2..])
 }
 
-/// Does what the arguments ask for; returns the exit status. Whatever fails, a message that is to be passed on is written.
+/// Runs what the arguments ask for and returns the exit status. A message to be passed on is written even if something
+/// fails.
 pub(crate) fn run(arguments: &[OsString]) -> u8 {
     let (given, others) = cut(arguments);
     let mut settings = Settings::default();
@@ -63,7 +64,7 @@ pub(crate) fn run(arguments: &[OsString]) -> u8 {
             let mut session = Session::new(&settings, &others);
             match catch_unwind(AssertUnwindSafe(|| session.work())) {
                 Ok(Ok(status)) => status,
-                // a message that nobody took is not passed on
+                // a message that nobody took has not been passed on
                 Ok(Err(error)) if is_closed_pipe(&error) && !settings.passthrough => 0,
                 Ok(Err(error)) => {
                     complain(&error);
@@ -103,7 +104,7 @@ fn described(settings: &Settings) -> String {
     text
 }
 
-/// Copies a message as it is.
+/// Copies a message unchanged.
 fn copy_unchanged(input: Option<&Path>, output: Option<&File>) {
     // copy whatever can be read
     let _ = Held::open(input).and_then(|mut message| message.write(output, &[], 0));
@@ -116,16 +117,16 @@ struct Session<'a> {
     scratch: Scratch,
     /// The exit status of the last message.
     status: u8,
-    /// Different words registered, counted only if that is to be printed.
+    /// Distinct words registered, collected only if their number is to be printed.
     words: BTreeSet<String>,
     messages: u64,
 }
 
-/// What became of a message.
+/// The verdict on a message.
 struct Judged {
     outcome: Outcome,
     spamicity: f64,
-    /// The line of the verdict, and tables.
+    /// The line with the verdict, and any tables.
     lines: Vec<String>,
 }
 
@@ -152,7 +153,7 @@ impl<'a> Session<'a> {
         Ok(if self.settings.exit_zero && self.status != ERROR { 0 } else { self.status })
     }
 
-    /// The folder of the model, made if it is not there.
+    /// The folder of the model, created if it does not exist.
     fn folder(&self) -> Result<Folder> {
         let folder = Folder::of(self.settings)?;
         if self.settings.debug_database && self.settings.verbose > 1 {
@@ -165,7 +166,7 @@ impl<'a> Session<'a> {
         Ok(folder)
     }
 
-    /// Writes a line where debug output goes: standard error, or with -D standard output.
+    /// Writes a line of debug output: to standard error, or with -D to standard output.
     fn debug(&self, line: &str) -> Result<()> {
         if self.settings.debug_to_output {
             writeln!(std::io::stdout(), "{line}").context("standard output")
@@ -193,11 +194,11 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Registers all messages, and writes the model once.
+    /// Registers all messages. Writes the model once.
     fn register(&mut self, folder: &Folder) -> Result<()> {
         let what = self.settings.registration;
         let mails = Mails { settings: self.settings, others: self.others, most: Some(most_bytes()) };
-        // the model is locked from the first message on, not while that is waited for
+        // lock the model from the first message on, not while waiting for it
         let mut learner: Option<Learner> = None;
         mails.for_each(&mut |_, mail| {
             let learner = match &mut learner {
@@ -244,7 +245,7 @@ impl<'a> Session<'a> {
         self.debug(&format!("# {}, {}", counted(words, "word"), counted(messages, "message")))
     }
 
-    /// Registers a message under the verdict it got, if that is asked for and it was not unsure.
+    /// Registers a message under its verdict, if that is asked for and the verdict is not unsure.
     fn update(&mut self, folder: &Folder, mail: &[u8], judged: &Judged) -> Result<()> {
         let least = self.settings.thresh_update;
         let (spam, ham) = match judged.outcome {
@@ -263,14 +264,14 @@ impl<'a> Session<'a> {
         self.say_registered()
     }
 
-    /// The verdict on a message, and what is to be printed of it.
+    /// Returns the verdict on a message, and what to print about it.
     fn judge(&mut self, filter: &Filter, mail: &[u8]) -> Result<Judged> {
         let settings = self.settings;
         let score = filter.score_mail(mail, &mut self.scratch)?;
         let is_unknown = score.known_terms == 0 || has_no_words(mail);
         let spamicity = if is_unknown { settings.robx } else { score.probability };
         let outcome = match Outcome::of(spamicity, settings.cutoffs) {
-            // what was not read may be spam
+            // the part that was not read may be spam
             Outcome::Ham if self.scratch.limits_hit().text => Outcome::Unsure,
             outcome => outcome,
         };
@@ -285,7 +286,7 @@ impl<'a> Session<'a> {
         Ok(Judged { outcome, spamicity, lines })
     }
 
-    /// Judges a message that is to be passed on, and registers it if asked to.
+    /// Judges a message to be passed on, and registers it if asked to.
     fn judge_and_learn(&mut self, folder: &Folder, mail: &[u8]) -> Result<Judged> {
         let what = self.settings.registration;
         if what.any() {
@@ -309,7 +310,7 @@ impl<'a> Session<'a> {
         head(mail, &Marks { name: header_name, place: header_place, lines: &judged.lines, subject_tag: tag })
     }
 
-    /// Writes one message with its verdict, or unchanged if anything fails. Of a large one the rest is copied.
+    /// Writes one message with its verdict, or unchanged if anything fails. The rest of a large message is copied.
     fn pass_one_on(&mut self) -> Result<u8> {
         let mut message = Held::open(self.settings.input.as_deref())?;
         let marked = unless_it_panics(|| {
@@ -338,7 +339,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The file that messages are passed on to, standard output if none; and whether there should have been one.
+    /// The file to pass messages on to, `None` for standard output; and whether opening it failed.
     fn output(&self) -> (Option<File>, bool) {
         let Some(path) = &self.settings.output else { return (None, false) };
         match File::create(path).with_context(|| shown_path(path)) {
@@ -350,7 +351,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Writes messages of an mbox, or in bulk, with their verdicts; those that cannot be judged unchanged.
+    /// Writes the messages of an mbox, or in bulk mode, with their verdicts. Messages that cannot be judged are written
+    /// unchanged.
     fn pass_on(&mut self, folder: Result<Folder>) -> Result<()> {
         self.pass_each(|session, mail| {
             let folder = folder.as_ref().map_err(|error| anyhow::anyhow!("{}", told(error)));
@@ -392,7 +394,8 @@ impl<'a> Session<'a> {
     }
 }
 
-/// What comes of work on a message. A bug of ours must not lose it, nor those after it.
+/// Runs `work` on a message and turns a panic into an error, so that a bug loses neither this message nor those after
+/// it.
 fn unless_it_panics<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| bail!("a bug in tamis stopped it; please report it"))
@@ -403,12 +406,12 @@ fn has_no_words(mail: &[u8]) -> bool {
     mail.iter().all(u8::is_ascii_whitespace)
 }
 
-/// What is read of a message, and one byte more to tell that there is more.
+/// The maximum that is read of a message, plus one byte to detect that there is more.
 fn most_bytes() -> usize {
     Limits::default().bytes.saturating_add(1)
 }
 
-/// Lines behind the name of the file, as programs read them; a terminal gets a name that it cannot obey.
+/// The output lines after the file's name. Programs get the name as it is; a terminal gets it escaped.
 fn written(name: Option<&Path>, lines: &[String], out: &File) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(name) = name {

@@ -1,4 +1,4 @@
-//! What bogofilter's options and configuration ask for.
+//! The settings from bogofilter's options and configuration.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use crate::bogofilter::keys::Key;
 use crate::output::shown::say;
 
-/// How many messages there are, and where.
+/// Where the messages are, and whether there is one or many.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum Bulk {
     /// Standard input or a file.
@@ -20,7 +20,7 @@ pub(super) enum Bulk {
     Arguments,
 }
 
-/// What is to be registered or taken back.
+/// What to register or take back.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Registration {
     pub(super) spam: bool,
@@ -62,13 +62,13 @@ pub(super) struct Settings {
     pub(super) query: u8,
     pub(super) log_tag: String,
     pub(super) user_config_file: PathBuf,
-    /// Above or at the first a message is spam, up to the second it is ham.
+    /// A message is spam at or above the first cutoff, and ham up to the second.
     pub(super) cutoffs: [f64; 2],
     /// The spamicity of a message without known words.
     pub(super) robx: f64,
     pub(super) robs: f64,
     pub(super) min_dev: f64,
-    /// Of ham and spam.
+    /// For ham and spam.
     pub(super) esf: [f64; 2],
     pub(super) thresh_update: f64,
     pub(super) header_name: String,
@@ -79,7 +79,7 @@ pub(super) struct Settings {
     pub(super) terse_format: String,
     pub(super) log_header_format: String,
     pub(super) log_update_format: String,
-    /// Of spam, ham and unsure.
+    /// For spam, ham and unsure.
     pub(super) tags: [String; 3],
     pub(super) formats: [String; 3],
     pub(super) terse: bool,
@@ -144,11 +144,11 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Sets what an option or a line of a configuration file says. What only counts on the command line (`-c`, `-C`,
-    /// `-v`, `-h`, `-V`) is not handled here.
+    /// Applies an option or a line of a configuration file. Options that only the command line has (`-c`, `-C`, `-v`,
+    /// `-h`, `-V`) are not handled here.
     ///
     /// # Errors
-    /// An invalid value or combination.
+    /// If a value or combination is invalid.
     pub(super) fn set(&mut self, key: Key, value: Option<&OsStr>) -> Result<()> {
         let text = value.map(OsStr::to_string_lossy).unwrap_or_default();
         let yes = || if value.is_none() { Ok(true) } else { boolean(&text) };
@@ -217,7 +217,7 @@ impl Settings {
             Key::UnsureSubjectTag => self.unsure_subject_tag = string(),
             Key::SpamicityTags => set_three(&mut self.tags, text),
             Key::SpamicityFormats => set_three(&mut self.formats, text),
-            // -H and what is about bogofilter's own words and files
+            // -H, and options about bogofilter's own words and files
             _ => (),
         }
         Ok(())
@@ -228,10 +228,10 @@ impl Settings {
         self.registration.check()
     }
 
-    /// Settles what options mean together, once all are read.
+    /// Resolves what options mean together, once all have been read.
     ///
     /// # Errors
-    /// Options that exclude one another, or arguments too many.
+    /// If options exclude one another, or there are too many arguments.
     pub(super) fn settle(&mut self, others: &[OsString]) -> Result<()> {
         if let Some(output) = self.output.as_ref().filter(|_| !self.passthrough) {
             say!("bogofilter: -O {}: of no effect without -p", output.display());
@@ -257,7 +257,7 @@ impl Settings {
     }
 }
 
-/// A value without the comment behind it.
+/// A value without the comment after it.
 fn stripped(text: &str) -> &str {
     match text.find('#') {
         Some(at) => text[..at].trim_end(),
@@ -273,7 +273,7 @@ fn boolean(text: &str) -> Result<bool> {
     }
 }
 
-/// Sets a number; what is none leaves it as it is.
+/// Sets a number. Text that is not a number leaves it unchanged.
 fn set_number(text: &str, number: &mut f64) {
     match stripped(text).trim().parse() {
         Ok(value) => *number = value,
@@ -281,7 +281,7 @@ fn set_number(text: &str, number: &mut f64) {
     }
 }
 
-/// Sets numbers from a list, in which some may be left out.
+/// Sets numbers from a list, in which some may be omitted.
 fn set_numbers<const N: usize>(option: &str, text: &str, numbers: [&mut f64; N]) {
     for (part, number) in text.split(',').zip(numbers).filter(|(part, _)| !part.is_empty()) {
         match part.trim().parse() {
@@ -299,7 +299,7 @@ fn set_three(fields: &mut [String; 3], text: &str) {
     fields.iter_mut().zip(parts).for_each(|(field, part)| *field = part.to_owned());
 }
 
-/// Dates of words have no meaning here, but a wrong one is an error.
+/// Checks the date of -y. Dates of words have no effect here, but a wrong date is an error.
 fn check_date(text: &str) -> Result<()> {
     let date: u64 = text.chars().take_while(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0);
     if date != 0 && date < 19_990_000 {

@@ -49,11 +49,11 @@ pub(crate) struct CompareArgs {
     json: bool,
 }
 
-/// What scores the documents.
+/// A way to score the documents.
 enum Contender {
-    /// What `tamis evaluate` measures with these arguments.
+    /// Measured by `tamis evaluate` with these arguments.
     Evaluated(String, Box<EvaluateArgs>),
-    /// bogofilter with the word list of this folder.
+    /// bogofilter with the word list in this folder.
     Bogofilter(PathBuf),
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8> {
     Ok(status)
 }
 
-/// The most that are compared at once.
+/// Maximum number of contenders.
 const MOST: usize = 26;
 
 fn contenders(args: &CompareArgs, models: &[OsString], sources: &[OsString]) -> Result<Vec<Contender>> {
@@ -112,7 +112,7 @@ fn contenders(args: &CompareArgs, models: &[OsString], sources: &[OsString]) -> 
     Ok(contenders)
 }
 
-/// The arguments of `tamis evaluate`.
+/// Builds the arguments of `tamis evaluate`.
 fn evaluation(
     options: &[&str],
     value: Option<&OsStr>,
@@ -122,7 +122,7 @@ fn evaluation(
     let command = EvaluateArgs::augment_args(clap::Command::new("evaluate"));
     let name = [OsString::from("evaluate")];
     let options = options.iter().map(OsString::from).chain(value.map(OsStr::to_owned));
-    // a source is required
+    // a source is required, and replaced below
     let words = name.into_iter().chain(options).chain(["source".into()]);
     let first_line = |error: clap::Error| {
         let text = error.to_string();
@@ -137,7 +137,7 @@ fn evaluation(
     Ok(own)
 }
 
-/// Whether a path is a model, by how its file begins, or a word list of bogofilter's.
+/// Whether a path is a model, judged by the beginning of the file, or a word list of bogofilter.
 fn is_model(path: &Path) -> bool {
     let mut start = [0; 5];
     let is_ours =
@@ -145,7 +145,7 @@ fn is_model(path: &Path) -> bool {
     is_ours || word_list(path).is_some()
 }
 
-/// The folder of bogofilter's word list, if the path is that folder or the list.
+/// The folder of bogofilter's word list, if the path is that folder or the list itself.
 fn word_list(path: &Path) -> Option<PathBuf> {
     let is_list = |path: &Path| path.is_file() && path.file_stem().is_some_and(|stem| stem == "wordlist");
     if is_list(path) {
@@ -157,7 +157,7 @@ fn word_list(path: &Path) -> Option<PathBuf> {
     names.iter().any(|name| is_list(name)).then(|| path.to_owned())
 }
 
-/// The outcomes of all documents by name, and the exit status.
+/// Scores all documents. Returns their outcomes by name, and the exit status.
 fn score(contender: &Contender, name: char, args: &CompareArgs, sources: &[OsString]) -> Result<(Side, u8)> {
     match contender {
         Contender::Evaluated(what, own) => {
@@ -189,7 +189,7 @@ fn score(contender: &Contender, name: char, args: &CompareArgs, sources: &[OsStr
     }
 }
 
-/// Asks bogofilter about every document.
+/// Scores every document with bogofilter.
 fn by_bogofilter(folder: &Path, name: char, args: &CompareArgs, sources: &[OsString]) -> Result<(Side, u8)> {
     let mail = Some((Kind::Mail, "bogofilter"));
     let corpus = Corpus::find(sources, Wanted::Labelled, &args.input, mail)?;
@@ -225,14 +225,14 @@ fn by_bogofilter(folder: &Path, name: char, args: &CompareArgs, sources: &[OsStr
     Ok((side, corpus.conclude(finished.unreadable)))
 }
 
-/// The exit status of bogofilter and its score, which ranks as the log-odds do.
+/// The exit status of bogofilter and its score, which ranks documents as log-odds do.
 fn ask_bogofilter(folder: &Path, mail: &[u8]) -> Result<(u8, f64)> {
     let mut command = Command::new("bogofilter");
     command.arg("-TT").arg("-d").arg(folder).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child =
         command.spawn().context("bogofilter, which reads its word list: expected it to be installed")?;
     let mut input = child.stdin.take().context("bogofilter: no input")?;
-    // it reads all before it answers, and if it fails its status says so
+    // it reads all input before it answers; if it fails, its status says so
     let _ = input.write_all(mail);
     drop(input);
     let output = child.wait_with_output().context("bogofilter")?;
@@ -243,7 +243,7 @@ fn ask_bogofilter(folder: &Path, mail: &[u8]) -> Result<(u8, f64)> {
     }
 }
 
-/// Leaves out documents that not all scored.
+/// Keeps only the documents that all contenders scored.
 fn keep_common(sides: &mut [Side]) -> Result<()> {
     let key = |(name, outcome): (&OsString, &Outcome)| (name.clone(), outcome.truth.clone());
     let mut common: Option<BTreeSet<_>> = None;

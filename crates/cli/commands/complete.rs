@@ -1,7 +1,8 @@
-//! `tamis complete`: what a shell offers where a word is being typed; the scripts of `contrib/completions` ask it.
+//! `tamis complete`: completions for the word that is being typed in a shell. The scripts in `contrib/completions` call
+//! it.
 //!
-//! The answer follows from the definitions of the commands: their options, the values these take, and by the name that
-//! a value has in the help (`FILE`, `DIR`, `LABEL`) files, folders, or the labels of the model.
+//! The answer follows from the definitions of the commands: their options and the values of these. The name that a
+//! value has in the help (`FILE`, `DIR`, `LABEL`) says whether to offer files, folders, or the labels of the model.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &CompleteArgs, mut program: Command) -> Result<u8> {
     Ok(0)
 }
 
-/// A word and what it means; or what the shell completes by itself, and the beginning of it.
+/// A word and its meaning; or what the shell completes by itself, and the beginning of it.
 type Offer = (String, String);
 
 fn offers(program: &Command, before: &[&str], current: &str) -> Vec<Offer> {
@@ -67,7 +68,7 @@ fn offers(program: &Command, before: &[&str], current: &str) -> Vec<Offer> {
     argument.map_or_else(Vec::new, |argument| place.values(argument, "", current))
 }
 
-/// The names of options that begin as typed.
+/// The names of options that begin with `current`.
 fn options(command: &Command, current: &str) -> Vec<Offer> {
     let shown = command.get_arguments().filter(|option| !option.is_positional() && !option.is_hide_set());
     let names = shown.flat_map(|option| {
@@ -78,7 +79,7 @@ fn options(command: &Command, current: &str) -> Vec<Offer> {
     names.filter(|(name, _)| name.starts_with(current)).collect()
 }
 
-/// The beginning of a help text.
+/// The first phrase of a help text.
 fn about(help: Option<&clap::builder::StyledStr>) -> String {
     let help = help.map_or_else(String::new, |help| help.to_string());
     let ends = [". ", "; ", ": ", " (", " [", "\n"];
@@ -86,16 +87,16 @@ fn about(help: Option<&clap::builder::StyledStr>) -> String {
     help[..end].to_owned()
 }
 
-/// Where a word stands among those before it.
+/// The position of a word after those before it.
 #[derive(Default)]
 struct Place<'a> {
-    /// The option whose value it is.
+    /// The option whose value the word is.
     option: Option<&'a Arg>,
-    /// How many positional arguments there are before it.
+    /// Number of positional arguments before the word.
     positionals: usize,
-    /// Whether `--` is before it.
+    /// Whether `--` comes before the word.
     is_past_options: bool,
-    /// The model file that was named.
+    /// The model file named before the word.
     model: Option<PathBuf>,
 }
 
@@ -127,14 +128,14 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// What an argument may be, where part of its value is there. Words begin with the prefix.
+    /// The possible values of an argument, part of which may be typed. Each is given `prefix`.
     fn values(&self, argument: &Arg, prefix: &str, value: &str) -> Vec<Offer> {
         let name = argument.get_value_names().and_then(|names| names.first()).map_or("", |name| name);
         let mut offers: Vec<Offer> = Vec::new();
         for known in argument.get_possible_values().iter().filter(|known| !known.is_hide_set()) {
             offers.push((known.get_name().to_owned(), about(known.get_help())));
         }
-        // `mail|text`, `chi2=N|mi=N`: what is not in capitals is to be typed
+        // `mail|text`, `chi2=N|mi=N`: parts that are not in capitals are typed literally
         if offers.is_empty() && name.starts_with(|c: char| c.is_ascii_lowercase()) {
             let typed = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
             let words =
@@ -160,7 +161,7 @@ impl<'a> Place<'a> {
         offers
     }
 
-    /// The labels of the model, or those that `learn` makes one with.
+    /// The labels of the model, or those with which `learn` creates one.
     fn labels(&self) -> Vec<String> {
         let model = ModelArg { model: self.model.clone() };
         let labels = FallbackArg { fallback: None }
@@ -170,7 +171,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The option that a word names, if it takes a value; and that value, if it stands in the same word.
+/// The option that a word names, if it takes a value; and the value, if it is in the same word.
 fn option<'a, 'w>(command: &'a Command, word: &'w str) -> Option<(&'a Arg, Option<&'w str>)> {
     let takes = |option: &&Arg| option.get_action().takes_values();
     if let Some(long) = word.strip_prefix("--") {

@@ -121,7 +121,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
     Ok(*status)
 }
 
-/// What was evaluated, in words.
+/// A title that says what was evaluated.
 fn title(args: &EvaluateArgs) -> Result<String> {
     const MOST: usize = 4;
     let sources = args.input.list.add_to(&args.sources)?;
@@ -137,10 +137,10 @@ fn title(args: &EvaluateArgs) -> Result<String> {
     Ok(format!("{} {how}", names.join(" ")))
 }
 
-/// Scores of documents, and what they are scores of.
+/// Scores of documents, with the labels and thresholds that they are judged by.
 pub(crate) struct Evaluated {
     pub(crate) classes: Classes,
-    /// The label that is spam.
+    /// The label that counts as spam.
     pub(crate) spam: Option<ClassId>,
     /// The thresholds between two labels.
     decision: Option<Decision>,
@@ -151,7 +151,7 @@ pub(crate) struct Evaluated {
     pub(crate) status: u8,
 }
 
-/// Documents that a report names as contradicting their label.
+/// Maximum number of documents that a report names as contradicting their label.
 const MOST_MISLABELS: usize = 20;
 
 impl Evaluated {
@@ -176,7 +176,7 @@ impl Evaluated {
 
 type Named = (OsString, HeldOutScore);
 
-/// Scores documents as the options ask; looks up which of them the model has learned if that is wanted.
+/// Scores documents as the options ask. With `counts_learned`, looks up which of them the model has learned.
 pub(crate) fn evaluated(args: &EvaluateArgs, counts_learned: bool) -> Result<Evaluated> {
     if args.groups.are_given() && args.folds.is_none() {
         bail!("{}: expected --folds with it, whose folds keep groups together", args.groups.option());
@@ -231,7 +231,7 @@ fn by_model(args: &EvaluateArgs, counts_learned: bool) -> Result<Evaluated> {
     })
 }
 
-/// The digests of the documents that a model has learned, if they are wanted.
+/// The digests of the documents that a model has learned; empty unless `are_wanted`.
 fn known_documents(filter: &Filter, are_wanted: bool) -> Result<HashSet<[u8; 16]>> {
     let documents = filter.documents().take(if are_wanted { usize::MAX } else { 0 });
     documents.map(|known| Ok(known?.digest)).collect()
@@ -259,7 +259,7 @@ enum HeldContent {
     Row(Vec<(String, String)>),
 }
 
-/// What documents are ordered by.
+/// The key that documents are ordered by.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Given,
@@ -279,7 +279,7 @@ impl Held {
     }
 }
 
-/// Learns and scores by turns.
+/// Alternates learning and scoring.
 fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     let is_table = args.table.target.is_some();
     if !is_table && !args.scoring.asks_for_expectation_maximization(&args.unlabelled) {
@@ -297,7 +297,7 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
         bail!("--order date: expected mail, got {}", corpus.kind);
     }
     let (mut documents, unreadable) = hold_all(&corpus, &options, args.order)?;
-    // A stable sort: documents of equal keys stay as given.
+    // A stable sort: documents with equal keys stay in the given order.
     documents.sort_by(|a, b| a.key.cmp(&b.key));
     let classes = Classes::new(documents.iter().map(|d| d.label.as_str()))?;
     let expected = Some((corpus.kind, "the labelled source"));
@@ -330,7 +330,7 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     Ok(Evaluated { classes, spam, decision, named, learned: 0, status })
 }
 
-/// The label that counts as spam: that of --spam-label, else one that is known to mean it.
+/// The label that counts as spam: that of --spam-label, else one with a name that means spam.
 fn spam_of(args: &EvaluateArgs, classes: &Classes) -> Result<Option<ClassId>> {
     let Some(label) = &args.decision.spam_label else { return Ok(spam_class(classes)) };
     let known = || classes.iter().map(|(_, label)| label).collect::<Vec<_>>().join(", ");
@@ -338,7 +338,7 @@ fn spam_of(args: &EvaluateArgs, classes: &Classes) -> Result<Option<ClassId>> {
     spam.map(Some).with_context(|| format!("--spam-label: expected one of {}, got {label:?}", known()))
 }
 
-/// Reads all documents, and tells how many could not be read. Rows are checked by learning them.
+/// Reads all documents. Also returns how many could not be read. Rows are checked by learning them.
 fn hold_all(corpus: &Corpus<'_>, options: &TrainOptions, order: Order) -> Result<(Vec<Held>, usize)> {
     let mut documents = Vec::new();
     let finished = corpus.for_each(
@@ -361,7 +361,7 @@ fn hold_all(corpus: &Corpus<'_>, options: &TrainOptions, order: Order) -> Result
     Ok((documents, finished.unreadable))
 }
 
-/// The likeliest label if it has this probability, and there may be one.
+/// The likeliest label, if it has at least the probability `least` and the document may be judged.
 fn likelier_than(least: f64, spam: Option<ClassId>, score: &Score, n_classes: usize) -> Option<ClassId> {
     let is_likely = score.probability > 0.5 || n_classes > 2;
     let (class, probability) = match is_likely {
@@ -371,7 +371,7 @@ fn likelier_than(least: f64, spam: Option<ClassId>, score: &Score, n_classes: us
     (may_judge(spam, score.known_terms) && probability >= least).then_some(class)
 }
 
-/// The thresholds without a model.
+/// The thresholds used without a model.
 fn thresholds(args: &EvaluateArgs, spam: Option<ClassId>, classes: &Classes) -> Result<Decision> {
     let default = Decision::for_spam(spam, classes);
     match args.decision.decision.unsure {
@@ -380,7 +380,7 @@ fn thresholds(args: &EvaluateArgs, spam: Option<ClassId>, classes: &Classes) -> 
     }
 }
 
-/// The label by these thresholds, if there may be one.
+/// The label that the thresholds give, if the document may be judged.
 fn decided(
     decision: &Decision,
     spam: Option<ClassId>,
@@ -392,7 +392,8 @@ fn decided(
     may_judge(spam, held_out.score.known_terms).then_some(if is_positive { positive } else { 1 - positive })
 }
 
-/// Scores every document by what other documents, or those before it, teach; in folds, those that count.
+/// Scores every document by a model of the other documents (in folds) or of those before it. In folds, only documents
+/// that count.
 fn hold_out(
     args: &EvaluateArgs,
     options: TrainOptions,
@@ -418,7 +419,7 @@ fn hold_out(
     Ok(cross_validate(&options, &labelled, &others, folds.into(), seed)?.1)
 }
 
-/// Leaves the documents that count.
+/// Keeps only the documents that count.
 fn take_copies_out(options: &TrainOptions, documents: &mut Vec<Held>) -> Result<()> {
     let mut of_words = options.clone();
     of_words.pairs = Pairs::Fixed;

@@ -50,7 +50,7 @@ impl std::str::FromStr for Day {
     type Err = String;
 
     fn from_str(s: &str) -> Result<Self, String> {
-        // as in a message, whose date can be read already
+        // written like the date of a message, for which a parser exists
         const MONTHS: [&str; 12] =
             ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
         let parsed = || {
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &ExpireArgs) -> Result<u8> {
     let known: Vec<Known> = learner.filter().documents().collect::<tamis_filter::Result<_>>()?;
     let labels: Vec<String> = learner.filter().classes().iter().map(|(_, label)| label.to_owned()).collect();
     let today = today();
-    // a date in the future does not count
+    // ignore dates in the future
     let date_of = |known: &Known| known.date.filter(|date| *date <= today);
     let undated = known.iter().filter(|known| date_of(known).is_none()).count();
     let before_day = args.before.map(|day| day.0).or(args.older_than.map(|age| today - age.0));

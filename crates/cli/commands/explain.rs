@@ -54,7 +54,7 @@ pub(crate) struct ExplainArgs {
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    // last, since its heading applies to all that follow
+    // last, since its heading applies to everything after it
     #[command(flatten)]
     pub(crate) decision: VerdictArgs,
 }
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// Explains every row of a table.
+/// Explains each row of a table.
 fn explain_rows(out: &mut impl Write, args: &ExplainArgs, filter: &Filter) -> Result<()> {
     let Some(path) = args.file.as_ref().filter(|path| path.as_os_str() != "-") else {
         bail!(
@@ -130,16 +130,16 @@ fn explain(
 }
 
 fn rest_of(terms: &[TermContribution]) -> f64 {
-    // From positive zero, so that an empty rest is not -0.
+    // Starts from positive zero, so that an empty rest is not -0.
     terms.iter().map(|t| t.contribution).fold(0.0, |sum, c| sum + c)
 }
 
-/// A sum as text. Infinities of both signs, which only models without smoothing have, give ±inf.
+/// Formats a sum. Infinities of both signs, possible only in models without smoothing, give ±inf.
 fn nats(sum: f64) -> String {
     if sum.is_nan() { "\u{b1}inf".to_owned() } else { format!("{sum:+.3}") }
 }
 
-/// Draws contributions beside text of so many columns and the terms, if there is a terminal with room for it.
+/// Draws contributions as bars, if there is a terminal with room for them beside the terms and `text` columns.
 fn bars(table: &[TermContribution], text: usize) -> impl Fn(f64) -> String {
     let longest = table.iter().map(|term| shown(&term.term).chars().count()).max().unwrap_or_default();
     let beside = Canvas::of_stdout().and_then(|canvas| canvas.beside(text + longest, 25));

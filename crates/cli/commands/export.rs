@@ -50,7 +50,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8> {
     }
     let mut out = BufWriter::new(std::io::stdout().lock());
     filter.export(args.documents, &mut out).map_err(|error| match error.into_kind() {
-        // a closed pipe is told by the system's own error
+        // report a closed pipe with the system's own error
         ErrorKind::Io { source, .. } => anyhow::Error::new(source).context("standard output"),
         kind => Error::from(kind).into(),
     })?;
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// Writes a row per term, with three columns per label.
+/// Writes one row per term, with three columns per label.
 fn write_terms(filter: &Filter, format: Format) -> Result<()> {
     let mut builder = csv::WriterBuilder::new();
     if format == Format::Tsv {

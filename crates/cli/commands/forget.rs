@@ -48,7 +48,7 @@ pub(crate) struct ForgetArgs {
     pub(crate) change: ChangeArgs,
 }
 
-/// A document's identity, 32 hexadecimal digits.
+/// The digest of a document, 32 hexadecimal digits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Digest(pub(crate) [u8; 16]);
 
@@ -109,7 +109,7 @@ pub(crate) fn run(args: &ForgetArgs) -> Result<u8> {
     Ok(if unknown > 0 { ERROR } else { unreadable })
 }
 
-/// The digests and labels of the documents with these names, under this label if one is given.
+/// The digests and labels of the documents with these names, restricted to `label` if it is given.
 fn of_names(names: &[String], label: Option<&str>, filter: &Filter) -> Result<BTreeSet<([u8; 16], String)>> {
     let names: BTreeMap<_, _> = names.iter().map(|typed| (document_name(typed), typed)).collect();
     let (mut documents, mut missing) = (BTreeSet::new(), names.clone());

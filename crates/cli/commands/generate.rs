@@ -1,4 +1,4 @@
-//! `tamis generate`: recipes for mail programs; the manual pages and the completions, for packages.
+//! `tamis generate`: recipes for mail programs; manual pages and completions for packages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::output::dates::day;
 use crate::output::manual::{command_page, format_page};
 use crate::output::shown::shown_path;
 
-/// What completes the program in each shell, by the name of the file that the shell looks for.
+/// The completion scripts, by the file name that each shell looks for.
 const COMPLETIONS: [(&str, &str); 3] = [
     ("tamis.bash", include_str!("../../../contrib/completions/tamis.bash")),
     ("_tamis", include_str!("../../../contrib/completions/_tamis")),
@@ -77,7 +77,7 @@ fn manual(folder: &Path, command: &mut Command, date: &str) -> Result<()> {
     shown.try_for_each(|inner| manual(folder, inner, date))
 }
 
-/// The time in seconds from 1970, or that of `$SOURCE_DATE_EPOCH`, so that packages can be made again byte for byte
+/// The time in seconds since 1970, or `$SOURCE_DATE_EPOCH` if set, so that packages can be reproduced byte for byte
 /// (reproducible-builds.org/specs/source-date-epoch).
 fn now() -> i64 {
     let given = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|seconds| seconds.parse().ok());

@@ -112,7 +112,7 @@ fn say_lost(imported: &Imported) {
     }
 }
 
-/// Says what is otherwise here than in scikit-learn.
+/// Notes how the model differs from scikit-learn's.
 fn say_otherwise(imported: &Imported, filter: &Filter) {
     let Imported { taken, lost, .. } = *imported;
     let rest = match lost {

@@ -48,7 +48,7 @@ pub(crate) struct InspectArgs {
     pub(crate) json: bool,
 }
 
-/// What a report shows if `--terms` does not say: so many terms of so many labels, since the whole model is read for each.
+/// Limits of the report if `--terms` is not given. Listing a label's strongest terms reads the whole model.
 const LABELS: usize = 20;
 const TERMS: usize = 10;
 

@@ -55,7 +55,7 @@ pub(crate) struct LabelArgs {
     /// How --sort-into files documents
     #[arg(long, value_enum, default_value_t = By::Copy, requires = "sort_into")]
     pub(crate) by: By,
-    // last, since its heading applies to all that follow
+    // last, since its heading applies to everything after it
     #[command(flatten)]
     pub(crate) decision: VerdictArgs,
 }
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
             rows.write(&filter, &Verdict::new(&filter, &name, &score, truncated), &probabilities)?;
             n_truncated += u64::from(truncated);
             if let Some(directory) = &args.sort_into {
-                // a file is where a whole model says
+                // file a document only if the model did not change meanwhile
                 check_unchanged(&filter)?;
                 not_filed +=
                     u64::from(!file(item, &directory.join(&*folder_name(filter.label_of(&score))), args.by)?);
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
     Ok(corpus.conclude(finished.unreadable))
 }
 
-/// Rows on standard output.
+/// The rows written to standard output.
 enum Rows {
     Table { writer: Box<csv::Writer<std::io::Stdout>>, cell: Vec<u8> },
     Json { writer: BufWriter<std::io::Stdout>, all: bool },
@@ -165,7 +165,7 @@ impl Rows {
     }
 }
 
-/// Prints which labels are escaped to name a folder.
+/// Notes which labels are escaped in folder names.
 fn note_folders(classes: &Classes) {
     for (_, label) in classes.iter() {
         let name = folder_name(label);
@@ -175,8 +175,8 @@ fn note_folders(classes: &Classes) {
     }
 }
 
-/// The folder of a label, within the one to sort into wherever the model comes from: slashes, control characters, and the
-/// dots of `.` and `..` are escaped as in a URL.
+/// The folder name of a label. Slashes, control characters, and the dots of `.` and `..` are escaped as in a URL, so
+/// that the folder is always inside the one to sort into, whatever the model.
 fn folder_name(label: &str) -> Cow<'_, str> {
     let is_dots = matches!(label, "." | "..");
     let is_bad = |c: char| c == '/' || c.is_control() || is_dots;
@@ -190,8 +190,8 @@ fn folder_name(label: &str) -> Cow<'_, str> {
     label.chars().map(escaped).collect()
 }
 
-/// Files a document into a folder; `false` if it is part of a larger file. Nothing is overwritten: if another document
-/// has the name, this one gets a number.
+/// Files a document into a folder. Returns `false` if the document is part of a larger file. Nothing is overwritten: if
+/// another document has the name, this one gets a number.
 fn file(item: &Item<'_>, folder: &Path, by: By) -> Result<bool> {
     let (Content::File, Some(name)) = (&item.content, item.place.path.file_name()) else { return Ok(false) };
     std::fs::create_dir_all(folder).with_context(|| shown_path(&folder))?;
@@ -220,13 +220,13 @@ fn file(item: &Item<'_>, folder: &Path, by: By) -> Result<bool> {
     Ok(false)
 }
 
-/// Whether a document, or one with equal content, is already there. A document to be moved is then removed from its old
-/// place.
+/// Whether the document, or one with equal content, is already there. If so, a document to be moved is removed from its
+/// old place.
 fn is_filed(source: &Path, target: &Path, by: By) -> std::io::Result<bool> {
-    // a dangling link, or anything but a file, is another document
+    // a dangling link, or anything but a file, counts as another document
     let Ok(found) = target.canonicalize() else { return Ok(false) };
     if found == source {
-        // a link does not keep a document that was moved
+        // a link does not preserve a document that is moved
         return Ok(by != By::Move || !target.is_symlink());
     }
     let is_equal = found.is_file() && has_equal_content(source, &found)?;
@@ -245,7 +245,7 @@ fn place(source: &Path, target: &Path, by: By) -> std::io::Result<()> {
     match by {
         By::Link => std::os::unix::fs::symlink(source, target),
         By::Copy => copy(source, target),
-        // a hard link fails if the name is taken; renaming would not
+        // unlike renaming, a hard link fails if the name is taken
         By::Move => match std::fs::hard_link(source, target) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => copy(source, target),
             linked => linked,
@@ -258,7 +258,7 @@ fn copy(source: &Path, target: &Path) -> std::io::Result<()> {
     let mut from = std::fs::File::open(source)?;
     let mut to = std::fs::File::create_new(target)?;
     std::io::copy(&mut from, &mut to).and_then(|_| to.sync_all()).inspect_err(|_| {
-        // an incomplete copy is not left behind
+        // leave no incomplete copy behind
         let _ = std::fs::remove_file(target);
     })
 }

@@ -99,7 +99,7 @@ impl ProgressArgs {
         self.dots || self.progress && !std::io::stderr().is_terminal()
     }
 
-    /// The last line: sa-learn's if progress was shown, else this one.
+    /// Prints the last line: sa-learn's if progress was shown, else `usual`.
     pub(crate) fn print_last(&self, done: &str, n: u64, examined: u64, usual: &str) -> Result<()> {
         match self.progress || self.dots {
             true => print(&format!("{done} tokens from {n} message(s) ({examined} message(s) examined)")),
@@ -144,7 +144,7 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
     }
     check_label(args, &path)?;
     let shared = args.fallback.shared(&args.model)?.map(Arc::new);
-    // standard input is read before the model is opened, so that the model is opened only once
+    // read standard input first, so that the model is opened only once
     let is_input = args.paths.is_empty() && args.input.list.files_from.is_none();
     let wanted = if args.follow { Wanted::Documents } else { Wanted::Inside };
     let mut corpus = match is_input && args.input.input_format.is_none() && path.exists() {
@@ -201,7 +201,7 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
     Ok(unreadable)
 }
 
-/// Says that a message could not be moved.
+/// Prints a warning that a message could not be moved.
 fn say_beside(item: &Item<'_>, labels: &[String]) {
     say!(
         "tamis: {}: stays known as {} too, with the header it was learned with: this model does not remember terms, so \
@@ -211,7 +211,7 @@ fn say_beside(item: &Item<'_>, labels: &[String]) {
     );
 }
 
-/// Refuses a path in place of the label before anything is read; otherwise standard input would be read.
+/// Refuses a path in place of the label before anything is read. Otherwise standard input would be read.
 fn check_label(args: &LearnArgs, path: &Path) -> Result<()> {
     let label = &args.label;
     if args.new_label || args.labels.contains(label) || !(label.contains('/') || Path::new(label).exists()) {
@@ -236,7 +236,7 @@ pub(crate) fn labels(filter: &Filter) -> Vec<String> {
     filter.classes().iter().map(|(_, label)| label.to_owned()).collect()
 }
 
-/// Whether the model labels a document rightly, and surely enough that it need not be learned.
+/// Whether the model already gives a document the right label, surely enough that it need not be learned.
 fn is_sure(args: &LearnArgs, learner: &mut Learner, document: Document<'_>) -> Result<bool> {
     if !args.if_wrong && args.margin.is_none() {
         return Ok(false);
@@ -276,7 +276,7 @@ fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Fil
     }
     let mut new = shared.map_or_else(|| TrainOptions::new(kind), TrainOptions::like);
     new.names &= !args.no_names;
-    // so that it can be retrained as it grows
+    // so that the model can be retrained as it grows
     new.keep = Some(Keep::Vectors);
     args.model.make_folder(path)?;
     let names = labels.join(" and ");
@@ -294,7 +294,7 @@ fn print(line: &str) -> Result<()> {
     writeln!(done(), "{line}").context("standard output")
 }
 
-/// The documents to learn or forget, found before the model is locked, since standard input may be slow.
+/// The documents to learn or forget. They are found before the model is locked, since standard input may be slow.
 pub(crate) fn corpus<'a>(
     paths: &[OsString],
     wanted: Wanted,
@@ -311,7 +311,7 @@ pub(crate) fn corpus<'a>(
     }
 }
 
-/// Visits the documents one after another; returns the exit status, given the unreadable ones.
+/// Visits the documents one after another. Returns the exit status, which depends on unreadable documents.
 pub(crate) fn for_each(
     corpus: &mut Corpus<'_>,
     learner: &mut Learner,
@@ -322,7 +322,7 @@ pub(crate) fn for_each(
     let has_dots = progress.has_dots();
     corpus.has_bar &= !has_dots;
     let has_empty = AtomicBool::new(false);
-    // one after another: what is learned depends on what was learned before
+    // one after another, since whether a document is learned can depend on those before it
     let state = Mutex::new((learner, &mut work));
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
     let finished = one.context("starting a thread")?.install(|| {
@@ -356,7 +356,7 @@ pub(crate) fn for_each(
     Ok(if has_empty.into_inner() { ERROR } else { status })
 }
 
-/// Prints a sign of progress. That nobody can read it is no failure.
+/// Prints a sign of progress. A failure to write it is ignored.
 fn dot(has_dots: bool, sign: &str) {
     if has_dots {
         let _ = std::io::stderr().write_all(sign.as_bytes());

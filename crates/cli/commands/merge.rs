@@ -66,7 +66,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
     }
 }
 
-/// Merges partials one after the other, so that no more than the sum and one of them is held.
+/// Merges partials one after another, so that only the sum and one partial are in memory.
 fn merge_partials(args: &MergeArgs, first: Partial) -> Result<u8> {
     if let Some((option, _)) =
         [("--retrain", args.retrain), ("--strip", args.strip), ("--repeat", args.repeat)]
@@ -111,7 +111,7 @@ fn say_contradictions(filter: &Filter) -> Result<()> {
 }
 
 fn run_models(args: &MergeArgs) -> Result<u8> {
-    // it may be one of the models to merge, so nobody may teach it meanwhile
+    // it may be one of the models to merge, so nobody may change it meanwhile
     let lock = lock(&args.model, args.replace)?;
     let open = |path: &PathBuf| Filter::open(path).map_err(named(path));
     let paths = different(&args.models);
@@ -156,7 +156,7 @@ fn run_models(args: &MergeArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// Whether a setting is one that training may choose: what the terms are.
+/// Whether training may choose a setting by itself: it is one that says what the terms are.
 fn is_of_terms(setting: &str) -> bool {
     setting.starts_with("recipe.tokenizer.terms.") || setting == "recipe.pieces"
 }

@@ -1,4 +1,4 @@
-//! `tamis score --passthrough`: copies the message, with its verdict added or, if anything fails, unchanged.
+//! `tamis score --passthrough`: copies the message with its verdict added, or unchanged if anything fails.
 
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,13 +17,13 @@ use crate::output::status::ERROR;
 /// A message with its verdict.
 struct Annotated {
     head: Head,
-    /// What is logged of it.
+    /// The part that is logged.
     label: String,
     log_odds: f64,
     truncated: bool,
 }
 
-/// Copies the message with the verdict added; if anything fails, without. Then logs it.
+/// Copies the message with the verdict added, or unchanged if anything fails. Then logs it.
 pub(crate) fn run(
     files: &[OsString],
     keep_headers: bool,
@@ -37,7 +37,7 @@ pub(crate) fn run(
             return ERROR;
         }
     };
-    // a bug of ours must not lose a message
+    // a bug must not lose a message
     let annotated = catch_unwind(AssertUnwindSafe(|| annotate(&mut message, files, keep_headers, &open)))
         .unwrap_or_else(|_| bail!("a bug in tamis stopped it; please report it"));
     let written = match &annotated {
@@ -63,20 +63,21 @@ pub(crate) fn run(
     if done.is_some() { 0 } else { ERROR }
 }
 
-/// With more than two classes, the log-odds of one against the likeliest other: above 0 if it is the likeliest.
+/// With more than two classes, the log-odds of one class against the likeliest other, which are above 0 for the
+/// likeliest.
 fn log_odds_of(class: ClassId, probabilities: &[f64]) -> Option<f64> {
     let others = probabilities.iter().enumerate().filter(|(other, _)| *other != usize::from(class));
     let other = others.map(|(_, p)| *p).fold(f64::MIN_POSITIVE, f64::max);
     (probabilities.len() > 2).then(|| (probabilities[usize::from(class)].max(f64::MIN_POSITIVE) / other).ln())
 }
 
-/// Copies a message when the arguments are wrong.
+/// Copies a message if the arguments are wrong.
 pub(crate) fn copy_input() {
     // copy whatever can be read
     let _ = Held::open(None).and_then(|mut message| message.write(None, &[], 0));
 }
 
-/// The held part of the message with the verdict added.
+/// Adds the verdict to the part of the message that is in memory.
 fn annotate(
     message: &mut Held,
     files: &[OsString],

@@ -1,4 +1,4 @@
-//! `tamis generate recipe`: the recipes of `contrib/mail` with this installation's path, folders and settings.
+//! `tamis generate recipe`: the recipes of `contrib/mail`, with the path, folders and settings of this installation.
 
 use std::io::Write;
 use std::path::{Path, PathBuf, absolute};
@@ -66,7 +66,7 @@ impl Program {
         }
     }
 
-    /// How the program writes the default Maildir.
+    /// The default Maildir in the program's own notation.
     fn maildir(self) -> &'static str {
         if self == Program::Fdm { "%h/Maildir" } else { "$HOME/Maildir" }
     }
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &RecipeArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// The options that name the model, as far as a delivery agent would not find it by itself.
+/// The options that name the model, unless a delivery agent would find it by itself.
 fn model(args: &RecipeArgs) -> Result<Vec<String>> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let is_elsewhere = args.model.model.is_some() || set("TAMIS_MODEL").or(set("XDG_DATA_HOME")).is_some();
@@ -118,7 +118,7 @@ fn option(name: &str, value: Option<&Path>) -> Result<Vec<String>> {
     Ok(vec![name.to_owned(), value])
 }
 
-/// A whole path of plain characters.
+/// An absolute path of plain characters.
 fn plain_path(path: &Path) -> Result<String> {
     let whole = absolute(path).context("a path")?;
     let text = whole.to_string_lossy().into_owned();
@@ -126,7 +126,7 @@ fn plain_path(path: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// Each program quotes in its own way; these characters need no quotes in any.
+/// Checks that a text needs no quotes. Each program quotes in its own way; these characters need no quotes in any.
 fn check_plain(text: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
     if text.is_empty() || !text.chars().all(is_plain) {
@@ -138,7 +138,7 @@ fn check_plain(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// The text with words replaced, all at once: what is put in stays as it is.
+/// Replaces words in a text, all at once: replacements are not searched again.
 fn replaced(text: &str, words: &[(&str, String)]) -> String {
     let (mut out, mut rest) = (String::with_capacity(2 * text.len()), text);
     while let Some(first) = rest.chars().next() {

@@ -69,13 +69,13 @@ pub(crate) struct ScoreArgs {
     pub(crate) keep_headers: bool,
     #[command(flatten)]
     pub(crate) log: LogArg,
-    // last, since its heading applies to all that follow
+    // last, since its heading applies to everything after it
     #[command(flatten)]
     pub(crate) decision: VerdictArgs,
 }
 
 impl ScoreArgs {
-    /// Opens the model and sets how it decides.
+    /// Opens the model and applies the arguments on decisions.
     pub(crate) fn open(&self) -> Result<Filter> {
         let mut filter = self.fallback.open(&self.model)?;
         self.decision.apply(&mut filter)?;
@@ -115,18 +115,18 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
     Ok(outcome)
 }
 
-/// Writes a verdict per message.
+/// Writes one verdict per message.
 struct Scorer<'a, Open> {
     args: &'a ScoreArgs,
     model: Model<Open>,
     kind: Kind,
-    /// Maximum bytes read of a message.
+    /// Maximum bytes to read of a message.
     most: usize,
     scratch: Scratch,
     log: Option<Log>,
     /// Number of verdicts written.
     n: usize,
-    /// The exit status of the last one.
+    /// The exit status of the last verdict.
     status: u8,
 }
 
@@ -163,7 +163,7 @@ impl<Open: Fn() -> Result<Filter>> Scorer<'_, Open> {
             let document = Loaded::new(filter.information().recipe.kind, bytes);
             let score = filter.score(document.document(), scratch)?;
             let line = line(args, filter, name, &score, scratch)?;
-            // only what is logged is copied
+            // copy the label only if it is logged
             let label = if log.is_some() { filter.label_of(&score).to_owned() } else { String::new() };
             Ok((line, status(filter, &score), label, score.log_odds))
         })?;
@@ -172,7 +172,7 @@ impl<Open: Fn() -> Result<Filter>> Scorer<'_, Open> {
         self.status = status;
         let mut out = std::io::stdout().lock();
         match writeln!(out, "{line}").and_then(|()| out.flush()) {
-            // The verdict is in the exit status too.
+            // The verdict is also in the exit status.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => (),
             other => other.context("standard output")?,
         }
@@ -184,7 +184,7 @@ impl<Open: Fn() -> Result<Filter>> Scorer<'_, Open> {
     }
 }
 
-/// The line for a document.
+/// The output line for a document.
 fn line(args: &ScoreArgs, filter: &Filter, name: &OsStr, score: &Score, scratch: &Scratch) -> Result<String> {
     if args.json {
         let truncated = !scratch.limits_hit().is_empty();
@@ -198,7 +198,7 @@ fn line(args: &ScoreArgs, filter: &Filter, name: &OsStr, score: &Score, scratch:
     Ok(line)
 }
 
-/// 0 spam, 1 ham, 2 unsure; of other labels 0 labelled, 2 unsure.
+/// The exit status: 0 spam, 1 ham, 2 unsure; for other labels 0 labelled, 2 unsure.
 fn status(filter: &Filter, score: &Score) -> u8 {
     match score.label {
         None => 2,

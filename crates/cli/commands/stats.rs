@@ -1,4 +1,4 @@
-//! `tamis stats`: counts what `--log` has written.
+//! `tamis stats`: counts the lines that `--log` has written.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, Write};
@@ -31,7 +31,7 @@ pub(crate) struct StatsArgs {
     pub(crate) json: bool,
 }
 
-/// What a log tells of a day: how many documents got each verdict, and how many were learned under each label.
+/// The log of one day: how many documents got each verdict, and how many were learned under each label.
 #[derive(Default, serde::Serialize)]
 struct Day {
     verdicts: BTreeMap<String, u64>,
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &StatsArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// Adds the lines of a log.
+/// Counts the lines of a log.
 fn count(file: &Path, days: &mut Days) -> Result<()> {
     let mut reader = if file.as_os_str() == "-" { Stream::of(file)?.into_reader()? } else { open(file)? };
     let mut line = Vec::new();
@@ -78,7 +78,7 @@ fn count(file: &Path, days: &mut Days) -> Result<()> {
     Ok(())
 }
 
-/// Prints a table with a row for each day, and at a terminal a bar for its verdicts.
+/// Prints a table with a row for each day and, on a terminal, a bar for its verdicts.
 fn print(out: &mut impl Write, days: &Days, canvas: Option<Canvas>) -> Result<()> {
     let labels = |of: fn(&Day) -> &BTreeMap<String, u64>| {
         days.values().flat_map(|day| of(day).keys().cloned()).collect::<BTreeSet<String>>()

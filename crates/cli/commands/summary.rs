@@ -10,7 +10,7 @@ use crate::output::numbers::grouped;
 use crate::output::shown::{named, say, shown, shown_path, told};
 use crate::output::status::ERROR;
 
-/// Prints a row for each model; those that cannot be opened are told, and an error.
+/// Prints a row for each model. Models that cannot be opened are reported, and make the exit status an error.
 pub(crate) fn print(models: &[PathBuf]) -> Result<u8> {
     let titles = ["documents", "since training", "terms", "bytes", "labels", "model"].map(str::to_owned);
     let (mut rows, mut status) = (vec![titles], 0);
@@ -36,7 +36,7 @@ pub(crate) fn print(models: &[PathBuf]) -> Result<u8> {
     Ok(status)
 }
 
-/// The cells of a model.
+/// The table cells of a model.
 fn row(filter: &Filter, path: String) -> [String; 6] {
     let Information { totals, classes, changes, n_terms, bytes, .. } = filter.information();
     let documents = totals.iter().map(|totals| totals.documents).sum();

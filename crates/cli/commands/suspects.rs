@@ -42,7 +42,7 @@ impl SuspectsArgs {
         print(out, model, filter, self.suspects.unwrap_or(0), find_files(&self.sources, input, filter)?)
     }
 
-    /// The first suspects, 20 unless told otherwise, for a report.
+    /// The first suspects for a report, 20 unless the arguments say otherwise.
     pub(crate) fn mislabels(&self, input: &InputArgs, filter: &Filter) -> Result<Vec<Mislabel>> {
         let files = find_files(&self.sources, input, filter)?;
         let mislabel = |suspect: &Suspect| {
@@ -70,7 +70,7 @@ impl SuspectsArgs {
     }
 }
 
-/// The files of the documents in the sources, by their digests.
+/// Finds the files of the documents in the sources, by their digests.
 fn find_files(sources: &[OsString], input: &InputArgs, filter: &Filter) -> Result<Files> {
     let mut files = HashMap::new();
     let sources = input.list.add_to(sources)?;

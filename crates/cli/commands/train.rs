@@ -145,7 +145,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     })?;
     args.model.make_folder(&path)?;
     let lock = Lock::wait(&path, LearnOptions::default().lock_timeout)?;
-    // again, since someone may have taught it meanwhile
+    // again, since someone may have changed it meanwhile
     refuse_to_replace_taught(&path, args.replace)?;
     lock.save(&model)?;
     drop(lock);
@@ -156,7 +156,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     Ok(corpus.conclude(unreadable))
 }
 
-/// Says so if terms of documents are not kept only because they are many.
+/// Prints a note if the terms of documents are not kept because there are too many.
 fn say_terms_left_out(options: &TrainOptions, filter: &Filter) {
     let information = filter.information();
     let is_fitted =
@@ -186,13 +186,13 @@ fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
         _ => options.keep,
     };
     if args.scoring.asks_for_expectation_maximization(&args.unlabelled) && !args.partial {
-        // a placeholder: `scoring` makes the real one once all documents are counted
+        // a placeholder: `scoring` sets the real one once all documents are counted
         options.scoring = Some(Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(0)));
     }
     Ok(options)
 }
 
-/// Writes the counts, with the options of the model to be.
+/// Writes a partial with the counts and the options of the future model.
 fn write_partial(args: &TrainArgs, trainer: Trainer, path: &Path) -> Result<()> {
     let is_default = args.scoring == ScoringArgs::default()
         && args.unlabelled.lambda.is_none()
@@ -235,7 +235,7 @@ fn learn_all(
     Ok((trainer, names, unreadable))
 }
 
-/// The scoring that the arguments ask for, after all documents were learned.
+/// The scoring that the arguments ask for, known once all documents are learned.
 fn scoring(args: &TrainArgs, trainer: &Trainer) -> Result<Scoring> {
     if args.documents && matches!(Scoring::for_recipe(trainer.recipe()), Scoring::Mixed(_)) {
         bail!("--documents: expected columns of text only, whose terms can be remembered");
@@ -244,7 +244,8 @@ fn scoring(args: &TrainArgs, trainer: &Trainer) -> Result<Scoring> {
     args.scoring.scoring_for(trainer.recipe(), trainer.classes(), &args.unlabelled, documents)
 }
 
-/// Learns a corpus with one trainer per thread. Also returns the documents' names and the number of unreadable ones.
+/// Learns a corpus with one trainer per thread. Also returns the names of the documents and the number of unreadable
+/// ones.
 fn learn(
     corpus: &Corpus<'_>,
     options: &TrainOptions,

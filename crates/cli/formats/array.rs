@@ -1,15 +1,15 @@
-//! A JSON array, read as a line per element.
+//! A JSON array, read as one line per element.
 
 use std::io::{self, ErrorKind, Read};
 
-/// A reader of the array that another one holds: each element is a line, so that it is numbered from 1 and read as in
-/// JSON lines, one at a time. Elements are not checked here.
+/// Reads the JSON array in another reader. Each element becomes a line, so that elements are numbered from 1 and read
+/// one at a time as in JSON lines. Elements are not checked here.
 pub(crate) struct Elements<R> {
     array: R,
     position: Position,
-    /// Open brackets and braces within the element.
+    /// Number of open brackets and braces within the element.
     depth: u64,
-    /// The error that comes after what was read.
+    /// The error to report after the bytes already read.
     failure: Option<&'static str>,
 }
 
@@ -18,7 +18,7 @@ enum Position {
     Before,
     Within,
     String,
-    /// Behind the backslash of a string.
+    /// After the backslash in a string.
     Escape,
     After,
 }
@@ -28,14 +28,14 @@ impl<R: Read> Elements<R> {
         Elements { array, position: Position::Before, depth: 0, failure: None }
     }
 
-    /// What stands in the line of the element for a byte.
+    /// The byte to write for a byte of the array.
     fn written(&mut self, byte: u8) -> Result<u8, &'static str> {
         match (self.position, byte) {
             (Position::Escape, _) => self.position = Position::String,
             (Position::String, b'\\') => self.position = Position::Escape,
             (Position::String, b'"') => self.position = Position::Within,
             (Position::String, _) => (),
-            // also a byte order mark
+            // including the bytes of a byte order mark
             (Position::Before, b' ' | b'\t' | b'\r' | b'\n' | 0xef | 0xbb | 0xbf) => return Ok(b' '),
             (Position::Before, b'[') => {
                 self.position = Position::Within;

@@ -1,9 +1,9 @@
-//! The contents of a file, by its name or as the user says.
+//! The contents of a file, by its name or as the arguments say.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Holds {
     /// One document.
@@ -12,20 +12,20 @@ pub(crate) enum Holds {
     Mbox,
     /// Rows separated by commas.
     Csv,
-    /// Rows separated by tabs, nothing quoted.
+    /// Rows separated by tabs, without quoting.
     Tsv,
     /// A JSON object per line.
     Jsonl,
-    /// A JSON array of objects. A file that is named so may also be one document.
+    /// A JSON array of objects. A file with this name may also be one document.
     Json,
 }
 
 impl Holds {
-    /// Formats of tables, by their names at the prompt.
+    /// Table formats, by their names on the command line.
     pub(crate) const TABLES: [(&str, Holds); 4] =
         [("csv", Holds::Csv), ("tsv", Holds::Tsv), ("jsonl", Holds::Jsonl), ("json", Holds::Json)];
 
-    /// Endings of the names of files that hold many documents, in any case.
+    /// File name extensions of files that hold many documents, in any case.
     const ENDINGS: [(&str, Holds); 6] = [
         ("csv", Holds::Csv),
         ("tsv", Holds::Tsv),
@@ -40,10 +40,10 @@ impl Holds {
         !matches!(self, Holds::One | Holds::Mbox)
     }
 
-    /// The contents of a file by its name. For a file found in a folder only the name counts, because a single message
+    /// The contents of a file by its name. For files found in a folder only the name counts, because a single message
     /// may begin like an mbox.
     pub(crate) fn of_name(name: &OsStr) -> Holds {
-        // most names have no such ending; this test is cheaper than finding a path's extension
+        // most names have no known extension, and this test is cheaper than finding a path's extension
         let ending = name.as_encoded_bytes().rsplit(|byte| *byte == b'.').next().unwrap_or_default();
         if Holds::of_ending(ending).is_none() && !is_packing(ending) {
             return Holds::One;
@@ -58,12 +58,12 @@ impl Holds {
     }
 }
 
-/// Whether the name of a packed file ends so.
+/// Whether `ending` is the extension of a packed file.
 fn is_packing(ending: &[u8]) -> bool {
     [&b"gz"[..], b"zst"].iter().any(|known| ending.eq_ignore_ascii_case(known))
 }
 
-/// A name's extension, without that of a packing; may be empty.
+/// The extension of a name, without that of a packing; may be empty.
 pub(crate) fn extension(path: &Path) -> &OsStr {
     let extension = path.extension().unwrap_or_default();
     match is_packing(extension.as_encoded_bytes()) {
@@ -76,11 +76,11 @@ pub(crate) fn extension_is(path: &Path, extensions: &[&str]) -> bool {
     path.extension().is_some_and(|e| extensions.iter().any(|known| e.eq_ignore_ascii_case(known)))
 }
 
-/// How rows are written, as far as the file's name does not say.
+/// How rows are written, where the file's name does not say.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Shape {
-    /// What separates cells; recognised by default.
+    /// The separator of cells; recognised by default.
     pub(crate) delimiter: Option<u8>,
-    /// Whether the first row is a row like all others.
+    /// Whether the first row is an ordinary row.
     pub(crate) no_header: bool,
 }

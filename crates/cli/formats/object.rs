@@ -1,4 +1,4 @@
-//! Rows of JSON: an object a line.
+//! Rows of JSON: one object per line.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde_json::map::Entry;
 /// A JSON object.
 pub(crate) type Object = serde_json::Map<String, serde_json::Value>;
 
-/// Reads a line as an object whose keys differ.
+/// Reads a line as an object without repeated keys.
 pub(crate) fn read(line: &[u8]) -> Result<Object, String> {
     let line = str::from_utf8(line).map_err(|_| "expected a line of UTF-8, got other bytes".to_owned())?;
     // never the text itself, which may be private
@@ -25,7 +25,7 @@ pub(crate) fn read(line: &[u8]) -> Result<Object, String> {
     }
 }
 
-/// A JSON object as written, and the first key that it has twice. `serde_json` alone would take the last value.
+/// A JSON object as written, and its first repeated key. `serde_json` alone would take the last value.
 struct WrittenObject {
     object: Object,
     repeated: Option<String>,

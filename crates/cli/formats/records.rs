@@ -1,4 +1,4 @@
-//! Rows of a table with all their cells, by the names of their columns.
+//! Rows of a table with all their cells, by column name.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -15,12 +15,11 @@ use super::table::{Record, Row, decoded, first_row, read, written, wrong_length}
 /// The cells of a row, each with the name of its column.
 pub(crate) type Cells<'a> = Vec<(Cow<'a, str>, Cow<'a, str>)>;
 
-/// The names of a table's columns; of JSON each row has its own.
+/// The names of a table's columns; empty for JSON, where each row has its own.
 pub(crate) struct Names(Vec<Arc<str>>);
 
-/// The rows of a table, whose columns are named in its first row, or by their numbers if it has no such row, or, in JSON,
-/// in each row. `needed` is a column that
-/// the first row must name.
+/// Reads the rows of a table. Columns are named in the first row, or numbered if there is no such row; in JSON, each
+/// row names its own. `needed` is a column that the first row must name.
 pub(crate) fn records<'a>(
     reader: impl BufRead + 'a,
     holds: Holds,
@@ -47,7 +46,7 @@ pub(crate) fn records<'a>(
 }
 
 impl Record<Names> {
-    /// The cells, or the reason why the row cannot be read.
+    /// The cells, or the reason that the row cannot be read.
     pub(crate) fn named_cells(&self) -> Result<Cells<'_>, String> {
         if let Some(object) = self.json() {
             return Ok(object?.into_iter().map(|(name, value)| (name.into(), cell(value).into())).collect());
@@ -62,7 +61,7 @@ impl Record<Names> {
     }
 }
 
-/// The names of the columns; one without a name is called by its number, as in `column 1`.
+/// The names of the columns. A column without a name is called by its number, as in `column 1`.
 fn names(first: &[Cow<'_, [u8]>]) -> Result<Vec<Arc<str>>> {
     let mut seen = HashSet::new();
     let mut names = Vec::with_capacity(first.len());
@@ -80,7 +79,7 @@ fn names(first: &[Cow<'_, [u8]>]) -> Result<Vec<Arc<str>>> {
     Ok(names)
 }
 
-/// A list of names for an error message.
+/// Lists names for an error message.
 pub(crate) fn listed(names: &[Arc<str>]) -> String {
     const MOST: usize = 20;
     let mut shown = names.iter().take(MOST).map(|name| &**name).collect::<Vec<_>>().join(", ");

@@ -1,6 +1,6 @@
-//! The rows of a table as written: finding their ends, and splitting them into cells.
+//! Raw rows of a table: finds their ends, and splits them into cells.
 //!
-//! The reading thread only finds the ends of rows; workers split them into cells. So reading takes little time.
+//! The reading thread only finds the ends of rows, which takes little time. Workers split rows into cells.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
@@ -14,10 +14,10 @@ use memchr::{memchr, memchr_iter, memchr2, memchr3};
 pub(crate) enum Dialect {
     /// One row per line, without cells.
     Lines,
-    /// Lines of cells with this byte between them. Empty lines are no rows.
+    /// Lines of cells separated by this byte. Empty lines are not rows.
     Cells {
         delimiter: u8,
-        /// Whether cells that begin with a quote may hold anything, quotes twice.
+        /// Whether a cell that begins with a quote may hold anything, with quotes doubled.
         quoting: bool,
     },
 }
@@ -27,9 +27,9 @@ const BLOCK: usize = 64 << 10;
 
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The bytes of a row, without the end of its line.
+/// The bytes of a row, without its line end.
 pub(crate) struct Raw {
-    /// The block that it was read with.
+    /// The block that contains the row.
     block: Arc<Vec<u8>>,
     range: Range<usize>,
 }
@@ -47,7 +47,7 @@ pub(crate) struct Rows<R> {
     block: Arc<Vec<u8>>,
     /// Where the next row begins.
     at: usize,
-    /// Line ends before it.
+    /// Number of line ends before the next row.
     lines: u64,
     /// Whether this is the last block.
     is_last: bool,
@@ -60,7 +60,7 @@ impl<R: BufRead> Rows<R> {
         Rows { reader, dialect, block: Arc::default(), at: 0, lines: 0, is_last: false, failure: None }
     }
 
-    /// Takes the row that begins here, if its end was read.
+    /// Takes the row at the current position, if its end has been read.
     fn take(&mut self) -> Option<(u64, io::Result<Raw>)> {
         if self.dialect != Dialect::Lines {
             while let Some(end @ (b'\n' | b'\r')) = self.block.get(self.at) {
@@ -92,7 +92,7 @@ impl<R: BufRead> Rows<R> {
         Some((lines, Ok(Raw { block: Arc::clone(&self.block), range })))
     }
 
-    /// Reads a block that begins where the next row does.
+    /// Reads a block that begins at the next row.
     fn fill(&mut self) {
         let is_first = self.block.is_empty();
         let rest = &self.block[self.at..];
@@ -131,14 +131,14 @@ impl<R: BufRead> Iterator for Rows<R> {
     }
 }
 
-/// What has no end in the bytes read.
+/// Something without an end in the bytes read.
 #[derive(Clone, Copy)]
 enum Unfinished {
     Line,
     Quote,
 }
 
-/// The error of a row whose quote takes in all that follows.
+/// The error for a row with a quote that is never closed.
 fn unclosed(rest: &[u8]) -> io::Error {
     let lines = memchr_iter(b'\n', rest).count() + usize::from(!rest.ends_with(b"\n"));
     io::Error::other(format!(
@@ -147,7 +147,7 @@ fn unclosed(rest: &[u8]) -> io::Error {
 }
 
 impl Dialect {
-    /// Where the line ends in which a row does.
+    /// The end of the line in which the row ends.
     fn end(self, bytes: &[u8]) -> Result<usize, Unfinished> {
         let delimiter = match self {
             Dialect::Lines => return memchr(b'\n', bytes).ok_or(Unfinished::Line),
@@ -163,7 +163,7 @@ impl Dialect {
                 return Ok(found);
             }
             at = found + 1;
-            // elsewhere a quote is an ordinary character
+            // elsewhere, a quote is an ordinary character
             if found == 0 || bytes[found - 1] == delimiter {
                 at += closing(&bytes[at..]).ok_or(Unfinished::Quote)? + 1;
             }
@@ -176,7 +176,7 @@ impl Dialect {
     }
 }
 
-/// The position of the quote that closes a cell; a doubled quote does not.
+/// The position of the quote that closes a cell. A doubled quote does not close it.
 fn closing(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -188,7 +188,7 @@ fn closing(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// The cells of a row, one after the other.
+/// Iterates over the cells of a row.
 pub(crate) struct CellsOf<'a> {
     rest: Option<&'a [u8]>,
     dialect: Dialect,
@@ -203,7 +203,7 @@ impl<'a> Iterator for CellsOf<'a> {
         let quoted = row.strip_prefix(b"\"").filter(|_| quoting);
         let (within, beyond) = match quoted {
             None => (None, row),
-            // a row ends behind its quotes, so there is a closing one
+            // a row ends after its quotes, so there is a closing one
             Some(cell) => match closing(cell) {
                 None => (Some(cell), &[][..]),
                 Some(end) => (Some(&cell[..end]), &cell[end + 1..]),
@@ -218,7 +218,7 @@ impl<'a> Iterator for CellsOf<'a> {
         };
         Some(match within {
             None => Cow::Borrowed(plain),
-            // what follows the closing quote belongs to the cell
+            // text after the closing quote belongs to the cell
             Some(within) if plain.is_empty() && memchr(b'"', within).is_none() => Cow::Borrowed(within),
             Some(within) => {
                 let mut cell = Vec::with_capacity(within.len() + plain.len());
@@ -251,7 +251,7 @@ mod tests {
             .collect()
     }
 
-    /// What stands here for the cells of a row that is not closed.
+    /// Stands for the cells of a row that is not closed.
     const UNCLOSED: &[u8] = b"unclosed";
 
     fn of_csv(table: &[u8], delimiter: u8, quoting: bool) -> Table {
@@ -329,7 +329,7 @@ mod tests {
             let dialect = Dialect::Cells { delimiter, quoting };
             let (ours, mut theirs) = (ours(&table, dialect, at_once), of_csv(&table, delimiter, quoting));
             if let Some((line, cells)) = ours.last().filter(|(_, cells)| cells == &[UNCLOSED]) {
-                // the crate takes the rest for the cell
+                // the crate takes the rest of the file for the cell
                 let (their_line, theirs) = theirs.last_mut().unwrap();
                 prop_assert_eq!(line, their_line);
                 theirs.clone_from(cells);

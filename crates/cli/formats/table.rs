@@ -18,13 +18,13 @@ pub(crate) struct Columns<'a> {
     pub(crate) shape: Shape,
 }
 
-/// A row: the line where it begins, and its record or why it cannot be read.
+/// A row: the line where it begins, and its record or the reason that it cannot be read.
 pub(crate) struct Row<H> {
     pub(crate) line: u64,
     pub(crate) content: Result<Record<H>, String>,
 }
 
-/// A row as written, with the table's information about its cells.
+/// A raw row, with the table's information about its cells.
 pub(crate) struct Record<H> {
     raw: Raw,
     dialect: Dialect,
@@ -41,13 +41,13 @@ impl<H> Record<H> {
         self.dialect.cells(self.raw.bytes())
     }
 
-    /// The object, if it is a row of JSON.
+    /// The object, if the row is JSON.
     pub(crate) fn json(&self) -> Option<Result<Object, String>> {
         (self.dialect == Dialect::Lines).then(|| object::read(self.raw.bytes()))
     }
 }
 
-/// The text of a row, its label if it has one, and the name of its group if that is asked for.
+/// The text of a row, its label if it has one, and its group's name if groups are asked for.
 #[cfg_attr(test, derive(Debug))]
 pub(crate) struct TextRow<'a> {
     pub(crate) label: Option<Cow<'a, str>>,
@@ -58,11 +58,12 @@ pub(crate) struct TextRow<'a> {
 /// The rows of a table of label and text.
 pub(crate) type TextRows<'a> = Box<dyn Iterator<Item = Row<Position>> + 'a>;
 
-/// The rows of a table, and what its first row was taken for, if that was a guess.
+/// Reads the rows of a table. Also returns what its first row was taken for, if that was a guess.
 ///
-/// The first row holds the names of the columns. Where the user names none, and the first row has neither the name of
-/// the label nor that of the text, a table of two columns has label and text, one of one column text, and there is no
-/// such row. Nor is there one if what would be its label is a label of later rows.
+/// The first row holds the names of the columns, with two exceptions. If the user names no columns and the first row
+/// contains neither the name of the label column nor that of the text column, a table of two columns holds label and
+/// text, a table of one column holds text, and there is no header. There is no header either if the first row's label
+/// is also a label of later rows.
 pub(crate) fn rows<'a>(
     reader: impl BufRead + 'a,
     holds: Holds,
@@ -92,7 +93,7 @@ pub(crate) fn rows<'a>(
     Ok((Box::new(read(rows, dialect, position)), taken_for))
 }
 
-/// A row as written, and the number of line ends before it.
+/// A raw row, and the number of line ends before it.
 type Written = (u64, io::Result<Raw>);
 
 /// The first row, if there is one.
@@ -104,7 +105,7 @@ pub(crate) fn first_row(rows: &mut impl Iterator<Item = Written>) -> Result<Opti
     Ok(Some((lines, raw.with_context(|| format!("row {}", lines + 1))?)))
 }
 
-/// The next rows, a mebibyte of them.
+/// Reads ahead by a mebibyte of rows.
 fn look_ahead(rows: &mut impl Iterator<Item = Written>) -> Vec<Written> {
     let (mut ahead, mut bytes) = (Vec::new(), 0);
     while bytes < 1 << 20
@@ -116,10 +117,10 @@ fn look_ahead(rows: &mut impl Iterator<Item = Written>) -> Vec<Written> {
     ahead
 }
 
-/// The rows of a table as written, and their dialect.
+/// The raw rows of a table, and their dialect.
 ///
 /// # Errors
-/// If nothing can be read of it.
+/// If nothing can be read from it.
 pub(crate) fn written<R: BufRead>(mut reader: R, holds: Holds, shape: Shape) -> Result<(Rows<R>, Dialect)> {
     if matches!(holds, Holds::Jsonl | Holds::Json) {
         return Ok((Rows::new(reader, Dialect::Lines), Dialect::Lines));
@@ -134,7 +135,7 @@ pub(crate) fn written<R: BufRead>(mut reader: R, holds: Holds, shape: Shape) -> 
     Ok((Rows::new(reader, dialect), dialect))
 }
 
-/// Rows with the table's information about them. An empty line of JSON is not a row.
+/// Adds the table's information to rows. An empty line of JSON is not a row.
 pub(crate) fn read<H>(
     rows: impl Iterator<Item = Written>,
     dialect: Dialect,
@@ -153,8 +154,8 @@ fn is_empty_line(line: &[u8]) -> bool {
     line.first() != Some(&b'{') && str::from_utf8(line).is_ok_and(|line| line.trim().is_empty())
 }
 
-/// The separator of CSV: of comma, semicolon, tab and bar the one most frequent outside quotes in the first line; the
-/// first of equals.
+/// Guesses the separator of CSV: the most frequent of comma, semicolon, tab and bar outside quotes in the first line.
+/// If several are as frequent, the first of them.
 fn recognised(start: &[u8]) -> u8 {
     let mut counts = [(b',', 0), (b';', 0), (b'\t', 0), (b'|', 0)];
     let mut quoted = false;
@@ -165,12 +166,12 @@ fn recognised(start: &[u8]) -> u8 {
     counts.iter().rev().max_by_key(|(_, n)| *n).map_or(b',', |(delimiter, _)| *delimiter)
 }
 
-/// The error of a row with a wrong number of cells.
+/// The error for a row with a wrong number of cells.
 pub(crate) fn wrong_length(expected: usize, got: usize) -> String {
     format!("expected {expected} cell{}, got {got}", if expected == 1 { "" } else { "s" })
 }
 
-/// Where label, text and group are in the rows of a table; in JSON they are found by their names.
+/// The positions of label, text and group in the rows of a table. In JSON they are found by name.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Position {
     label: Option<usize>,
@@ -178,7 +179,7 @@ pub(crate) struct Position {
     group: Option<usize>,
     /// Whether the first row is a header.
     has_names: bool,
-    /// Whether that is a guess, since the row has none of the expected names.
+    /// Whether the header is a guess, since the row has none of the expected names.
     is_guess: bool,
     /// Whether the row has the names of both label and text.
     is_certain: bool,
@@ -186,13 +187,13 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    /// Where they are if the first row is a row like all others, and has a label.
+    /// The positions if the first row is an ordinary row that has a label.
     fn without_names(first: &[Cow<'_, [u8]>], columns: &Columns<'_>) -> Option<Self> {
         let shape = Shape { no_header: true, ..columns.shape };
         Position::find(first, &Columns { shape, ..*columns }).ok().filter(|position| position.label.is_some())
     }
 
-    /// Whether the label of the first row is one of these rows'.
+    /// Whether the label of the first row recurs in `rows`.
     fn label_recurs(&self, first: &[Cow<'_, [u8]>], rows: &[Written], dialect: Dialect) -> bool {
         let Some(at) = self.label else { return false };
         let is_it = |cell: Cow<'_, [u8]>| cell.trim_ascii() == first[at].trim_ascii();
@@ -261,7 +262,7 @@ impl Position {
         }
     }
 
-    /// What the first row was taken for, if that is a guess.
+    /// Describes what the first row was taken for, if that is a guess.
     fn describe(&self, first: &[Cow<'_, [u8]>], columns: &Columns<'_>) -> Option<String> {
         if !self.is_guess || columns.shape.no_header {
             return None;
@@ -282,13 +283,13 @@ impl Position {
     }
 }
 
-/// The column of this name or, from 1, of this number.
+/// The column with this name, or else with this number, from 1.
 fn column_at(first: &[Cow<'_, [u8]>], name: &str, shape: Shape) -> Option<usize> {
     let number = || name.parse().ok().filter(|n| (1..=first.len()).contains(n)).map(|n: usize| n - 1);
     named(first, name, shape).next().or_else(number)
 }
 
-/// The columns of this name.
+/// The columns with this name.
 fn named(first: &[Cow<'_, [u8]>], name: &str, shape: Shape) -> impl Iterator<Item = usize> {
     let is_it = move |cell: &Cow<'_, [u8]>| cell.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
     first.iter().enumerate().filter(move |(_, cell)| !shape.no_header && is_it(cell)).map(|(at, _)| at)
@@ -299,7 +300,7 @@ fn row_shown(cells: &[Cow<'_, [u8]>]) -> String {
 }
 
 impl Record<Position> {
-    /// The cells that count, or what is wrong with the row.
+    /// The cells that are used, or what is wrong with the row.
     pub(crate) fn text_row(&self, columns: &Columns<'_>) -> Result<TextRow<'_>, String> {
         if let Some(object) = self.json() {
             return of_object(object?, columns);
@@ -325,7 +326,7 @@ impl Record<Position> {
     }
 }
 
-/// Text in UTF-8, else in windows-1252.
+/// Decodes text as UTF-8, or else as windows-1252.
 pub(crate) fn decoded(cell: Cow<'_, [u8]>) -> Cow<'_, str> {
     match cell {
         Cow::Borrowed(cell) => tamis_mail::decode_text(cell, None),
@@ -410,7 +411,7 @@ mod tests {
         assert_eq!(rows, [row(1, "ham", "hello"), row(2, "spam", "buy"), row(3, "ham", "hi")]);
         let rows = read("text,label\nbuy,spam\nhi,label\n", Holds::Csv, &COLUMNS);
         assert_eq!(rows, [row(2, "spam", "buy"), row(3, "label", "hi")]);
-        // without labels there is nothing to tell it by
+        // without labels there is nothing to tell them apart by
         assert_eq!(read("id,text\n1,hi\n", Holds::Csv, &COLUMNS), [(2, None, "hi".to_owned())]);
     }
 

@@ -1,4 +1,4 @@
-//! The kinds of a table's columns: guessed from the cells, or as the user says.
+//! The kinds of a table's columns: guessed from the cells, or as the arguments say.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,10 +15,10 @@ use crate::input::corpus::Corpus;
 use crate::output::numbers::grouped;
 use crate::output::shown::{note, shown};
 
-/// Number of rows by which the kinds of columns are guessed.
+/// Number of rows used to guess the kinds of columns.
 const ROWS: usize = 100_000;
 
-/// With more rows than this, a column whose values all differ is an identifier.
+/// With more rows than this, a column without repeated values is an identifier.
 const FEW: u64 = 20;
 
 /// Counts of a column's cells so far.
@@ -28,9 +28,9 @@ struct Guess {
     numbers: u64,
     flags: u64,
     words: u64,
-    /// Numbers with leading zeros: codes, whose digits mean no quantity.
+    /// Numbers with leading zeros. These are codes, not quantities.
     codes: u64,
-    /// Hashes of the values, until one repeats or has a space in it.
+    /// Hashes of the values, until one repeats or contains a space.
     different: HashSet<u64>,
     common: bool,
 }
@@ -63,7 +63,7 @@ impl Guess {
         }
     }
 
-    /// The kind; `None` for a column without information: an empty one or an identifier.
+    /// The kind, or `None` for a column without information: an empty one or an identifier.
     fn kind(&self) -> Option<ColumnKind> {
         match self {
             Guess { present: 0, .. } => None,
@@ -77,7 +77,7 @@ impl Guess {
     }
 }
 
-/// Sets the columns of the recipe, if there is a target to be predicted from them.
+/// Sets the columns of the recipe, if there is a target to predict.
 pub(crate) fn choose(
     recipe: &mut Recipe,
     corpus: &Corpus<'_>,
@@ -93,7 +93,7 @@ pub(crate) fn choose(
     Ok(())
 }
 
-/// Chooses the kinds of the columns of a corpus of tables by the first 100,000 rows, and prints them.
+/// Chooses the kinds of the columns in a corpus of tables from the first 100,000 rows, and prints them.
 fn choose_kinds(corpus: &Corpus<'_>, target: &str, choices: &[ColumnChoice]) -> Result<Vec<Column>> {
     let (mut names, mut guesses): (Vec<Arc<str>>, Vec<Guess>) = (Vec::new(), Vec::new());
     let mut by_name = HashMap::new();
@@ -123,7 +123,7 @@ fn choose_kinds(corpus: &Corpus<'_>, target: &str, choices: &[ColumnChoice]) -> 
         bail!("--target: expected a column of the table, {}, got {target:?}", listed(&names));
     }
     let mut kinds: Vec<_> = guesses.iter().map(Guess::kind).collect();
-    // new groups have other names, so nothing can be learned from them
+    // new groups have other names, so nothing can be learned from this column
     if let Some(group) = corpus.group_column().and_then(|group| by_name.get(group)) {
         kinds[*group] = None;
     }
@@ -150,7 +150,7 @@ fn choose_kinds(corpus: &Corpus<'_>, target: &str, choices: &[ColumnChoice]) -> 
     Ok(columns)
 }
 
-/// Scores documents, counting the cells that rows of a table miss.
+/// Scores documents and counts the missing cells in rows of a table.
 pub(crate) struct Scorer<'a> {
     filter: &'a Filter,
     scratch: Scratch,
@@ -179,7 +179,7 @@ impl<'a> Scorer<'a> {
         !self.scratch.limits_hit().is_empty()
     }
 
-    /// The missing cells of each column that all of these scorers met.
+    /// The number of missing cells in each column, over all scorers.
     pub(crate) fn missing(scorers: &[Self]) -> Vec<u64> {
         let n_columns = scorers.first().map_or(0, |scorer| scorer.missing.len());
         (0..n_columns).map(|column| scorers.iter().map(|scorer| scorer.missing[column]).sum()).collect()

@@ -1,4 +1,4 @@
-//! The documents of a command: finds them in all its sources, and visits them.
+//! The documents of a command: finds them in all sources, and visits them.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -26,21 +26,21 @@ pub(crate) struct Corpus<'a> {
     pub(super) input: &'a InputArgs,
     pub(super) wanted: Wanted,
     pub(super) unreadable: usize,
-    /// Paths that the user named and that could not be read.
+    /// Paths named by the user that could not be read.
     pub(super) failed: AtomicUsize,
-    /// Of tables, the column that holds the labels.
+    /// In tables, the column that holds the labels.
     pub(super) target: Option<String>,
-    /// How documents are grouped, if they are.
+    /// How documents are grouped, if at all.
     pub(super) groups: Option<&'a GroupArgs>,
     /// Whether any document that was read has a group.
     pub(super) has_groups: AtomicBool,
-    /// Whether progress is shown where there is a terminal.
+    /// Whether progress is shown on a terminal.
     pub(crate) has_bar: bool,
 }
 
 impl<'a> Corpus<'a> {
-    /// Lists the documents of all sources and prints what each was taken for. `expected` is the kind they must have,
-    /// and what has that kind; a single document is taken for it.
+    /// Lists the documents of all sources and prints what each was taken for. `expected` is the kind that they must
+    /// have, and what requires it. A single document is taken for that kind.
     pub(crate) fn find(
         arguments: &[OsString],
         wanted: Wanted,
@@ -68,7 +68,7 @@ impl<'a> Corpus<'a> {
             {
                 bail!("{name}: expected mail, as --as says, got a table");
             }
-            // nothing to print for a file that is a document
+            // print nothing for a file that is one document
             if !matches!(&found.places[..], [Place { holds: Holds::One, named: true, .. }]) {
                 let files = counted(found.places.len() as u64, "file");
                 match found.kind {
@@ -84,7 +84,7 @@ impl<'a> Corpus<'a> {
         Ok(corpus)
     }
 
-    /// Labelled documents: rows of tables labelled by the target, if there is one.
+    /// Finds labelled documents. Rows of tables are labelled by the target, if there is one.
     pub(crate) fn find_labelled(
         arguments: &[OsString],
         input: &'a InputArgs,
@@ -117,17 +117,17 @@ impl<'a> Corpus<'a> {
         self.wanted == Wanted::Labelled
     }
 
-    /// The same documents, each with its group if any are asked for.
+    /// Groups the documents if `groups` asks for that.
     pub(crate) fn grouped(self, groups: &'a GroupArgs) -> Self {
         Corpus { groups: Some(groups).filter(|groups| groups.are_given()), ..self }
     }
 
-    /// The column of tables that holds the groups, if they are asked for.
+    /// The column of tables that holds the groups, if there is one.
     pub(crate) fn group_column(&self) -> Option<&str> {
         self.groups?.group.as_deref()
     }
 
-    /// What was found, or nothing if sources may be missing.
+    /// Returns what was found, or `None` if the source may be missing.
     fn found(&self, found: Result<Found>, wanted: Wanted) -> Result<Option<Found>> {
         match found {
             Err(error) if wanted == Wanted::WhatIsThere => {
@@ -139,7 +139,7 @@ impl<'a> Corpus<'a> {
         }
     }
 
-    /// Adds what was found, and prints what was left out.
+    /// Adds the documents found, and prints what was left out.
     fn add(&mut self, argument: &OsStr, found: Found) {
         if let Some(left_out) = found.left_out.describe() {
             note!("{}: left out {left_out}", shown_path(argument));
@@ -149,7 +149,7 @@ impl<'a> Corpus<'a> {
         self.places.extend(found.places);
     }
 
-    /// As [`find`](Self::find), for documents of a model's kind.
+    /// As [`find`](Self::find), for documents of the model's kind.
     pub(crate) fn find_for(
         arguments: &[OsString],
         wanted: Wanted,
@@ -162,7 +162,7 @@ impl<'a> Corpus<'a> {
         }
     }
 
-    /// As [`find`](Self::find), for a model that is yet to be made: of mail, unless folders, tables or names say otherwise.
+    /// As [`find`](Self::find), for a new model. It is for mail, unless folders, tables or names say otherwise.
     pub(crate) fn find_for_new(arguments: &[OsString], wanted: Wanted, input: &'a InputArgs) -> Result<Self> {
         let mut corpus = Corpus::find(arguments, wanted, input, None)?;
         let is_text = |place: &Place| place.path.extension().is_some_and(|e| e.eq_ignore_ascii_case("txt"));
@@ -173,7 +173,7 @@ impl<'a> Corpus<'a> {
         Ok(corpus)
     }
 
-    /// Whether it is a single message, named, without a byte.
+    /// Whether the only document is a named message without any bytes.
     pub(crate) fn is_an_empty_message(&self) -> bool {
         let is_empty = |place: &Place| place.named && place.holds == Holds::One && place.start().is_empty();
         self.kind == Kind::Mail && matches!(&self.places[..], [place] if is_empty(place))
@@ -196,7 +196,7 @@ impl<'a> Corpus<'a> {
         }
     }
 
-    /// Lists tables whose rows are documents of many columns, labelled by the target.
+    /// Lists tables whose rows are documents with many columns, labelled by the target.
     pub(crate) fn find_rows(
         arguments: &[OsString],
         wanted: Wanted,
@@ -228,7 +228,7 @@ impl<'a> Corpus<'a> {
         Ok(corpus)
     }
 
-    /// Leaves out files with labels that come before under the same label, and those that are `known`.
+    /// Leaves out labelled files that occurred before under the same label, and files that are `known`.
     fn leave_out_duplicates(&mut self, known: &[Place]) {
         if !self.is_labelled() && known.is_empty() {
             return;
@@ -240,18 +240,18 @@ impl<'a> Corpus<'a> {
         }
     }
 
-    /// The labels that folders and names give; rows may have more.
+    /// Number of labels that folders and names give. Rows may have more.
     pub(crate) fn n_labels(&self) -> usize {
         self.places.iter().filter_map(|place| place.label.as_ref()).collect::<HashSet<_>>().len()
     }
 
-    /// Leaves out the files of another corpus, and those that come twice.
+    /// Leaves out the files of another corpus, and repeated files.
     pub(crate) fn without(mut self, other: &Corpus<'_>) -> Self {
         self.leave_out_duplicates(&other.places);
         self
     }
 
-    /// The rows of all tables; those that cannot be read are left out.
+    /// The rows of all tables. Rows that cannot be read are left out.
     pub(crate) fn rows(&self) -> impl Iterator<Item = Result<Record<Names>>> {
         self.places.iter().flat_map(|place| -> Box<dyn Iterator<Item = Result<Record<Names>>>> {
             match whole_rows(place, None, self.input.shape()) {
@@ -261,7 +261,8 @@ impl<'a> Corpus<'a> {
         })
     }
 
-    /// Says how many documents could not be read, and whether that is an error: it is if the user named one.
+    /// Prints how many documents could not be read, and returns the exit status: an error if the user named one of
+    /// them, or with --strict.
     pub(crate) fn conclude(&self, unreadable: usize) -> u8 {
         let failed = self.failed.load(Ordering::Relaxed);
         if unreadable > 0 {

@@ -1,4 +1,4 @@
-//! What gzip or zstd packed, and text in UTF-16, read as what it holds.
+//! Decodes data that is packed by gzip or zstd, and text in UTF-16.
 
 use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
 
@@ -8,42 +8,43 @@ use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use tamis_mail::{looks_like_mail, mbox};
 
-/// Bytes at the beginning that tell what must be decoded.
+/// Bytes at the beginning that show whether data must be decoded.
 const WINDOW: usize = 512;
 
-/// Bytes that tell whether it is mail: those that are looked at, and one more.
+/// Bytes needed to recognise mail: those that are examined, and one more.
 const LOOKED_AT: u64 = (64 << 10) + 1;
 
-/// Most bytes of a zstd window: as much memory as reading may take, and as zstd itself allows by default.
+/// Maximum size of a zstd window in bytes: the memory that reading may use, and the limit that zstd itself has by
+/// default.
 const ZSTD_WINDOW: u64 = 128 << 20;
 
-/// Whether what begins so is packed or in UTF-16.
+/// Whether data with this beginning is packed or in UTF-16.
 pub(crate) fn is_encoded(start: &[u8]) -> bool {
     Packing::of(start).is_some() || utf16(start).is_some()
 }
 
-/// Whether what begins so is packed.
+/// Whether data with this beginning is packed.
 pub(crate) fn is_packed(start: &[u8]) -> bool {
     Packing::of(start).is_some()
 }
 
-/// As much of what begins so, decoded, as there is room for and as can be decoded.
+/// Decodes the beginning of data, up to `most` bytes and as far as it can be decoded.
 pub(crate) fn decoded_start(start: &[u8], most: u64) -> Vec<u8> {
     let mut held = Vec::new();
-    // what is damaged is told when all of it is read
+    // damage is reported when all of the data is read
     let _ = decoded(Box::new(Cursor::new(start.to_vec())))
         .and_then(|reader| reader.take(most).read_to_end(&mut held));
     held
 }
 
-/// Whether what is packed or in UTF-16 holds mail. At the door of a mail program anything else is a message as it is,
+/// Whether packed data or UTF-16 holds mail. Called by a mail program, tamis takes anything else as a message as it is,
 /// since a message can begin with any bytes.
 pub(crate) fn holds_mail(start: &[u8]) -> bool {
     let held = decoded_start(start, LOOKED_AT);
     looks_like_mail(&held) || mbox::looks_like_mbox(&held)
 }
 
-/// A reader of what another one holds: unpacked, once, and in UTF-8.
+/// Decodes a reader's data: unpacks it, once, and converts it to UTF-8.
 pub(crate) fn decoded(mut reader: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
     let mut start = beginning(&mut reader)?;
     if let Some(packing) = Packing::of(&start) {
@@ -78,14 +79,15 @@ impl Packing {
         match start {
             // the magic number, then the only method there is
             [0x1f, 0x8b, 8, ..] => Some(Packing::Gzip),
-            // a frame of data, or one to be skipped, which can come first
+            // a frame of data, or a skippable frame, which can come first
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Packing::Zstd),
             _ => None,
         }
     }
 }
 
-/// The byte order of UTF-16: by its mark, or where a quarter of the first bytes are the zeros beside ASCII characters.
+/// The byte order of UTF-16, from its mark, or else from the zero bytes beside ASCII characters, if they are a quarter
+/// of the first bytes.
 fn utf16(start: &[u8]) -> Option<&'static Encoding> {
     match start {
         [0xff, 0xfe, ..] => return Some(UTF_16LE),
@@ -106,7 +108,7 @@ fn damaged(what: &str) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, told)
 }
 
-/// A reader of gzip data with any number of members.
+/// Reads gzip data with any number of members.
 struct Gzip<R>(MultiGzDecoder<R>);
 
 impl<R: BufRead> Read for Gzip<R> {
@@ -118,7 +120,7 @@ impl<R: BufRead> Read for Gzip<R> {
     }
 }
 
-/// A reader of zstd data with any number of frames, whose checksums are checked.
+/// Reads zstd data with any number of frames, and verifies their checksums.
 struct Zstd<R> {
     packed: R,
     frame: FrameDecoder,
@@ -131,7 +133,7 @@ impl<R: BufRead> Zstd<R> {
         Zstd { packed, frame }
     }
 
-    /// Ends a frame and begins the next one with data; `false` at the end.
+    /// Ends a frame and begins the next one with data. Returns `false` at the end.
     fn next_frame(&mut self) -> io::Result<bool> {
         let sum = self.frame.get_checksum_from_data();
         if sum.is_some() && sum != self.frame.get_calculated_checksum() {
@@ -176,11 +178,11 @@ impl<R: BufRead> Read for Zstd<R> {
     }
 }
 
-/// A reader of UTF-16 as UTF-8, without its mark; what is no character becomes U+FFFD.
+/// Reads UTF-16 as UTF-8, without its byte order mark. Invalid characters become U+FFFD.
 struct Utf16<R> {
     source: R,
     decoder: Decoder,
-    /// What was decoded, and how much of it was read.
+    /// The decoded text, and how much of it has been read.
     text: [u8; 4096],
     read: usize,
     decoded: usize,
@@ -265,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_window_larger_than_the_memory_it_may_take_is_refused() {
-        // no single segment, an exponent of 2^(10 + 31)
+        // not a single segment, with an exponent of 2^(10 + 31)
         let error = read(b"\x28\xb5\x2f\xfd\x00\xf8\x01\0\0".to_vec()).unwrap_err();
         assert!(error.to_string().contains("at most 128 MiB"), "{error}");
     }
@@ -277,7 +279,7 @@ mod tests {
             let mut damaged = whole.clone();
             damaged[at.index(whole.len())] ^= 1 << bit;
             if Packing::of(&damaged).is_some() && let Ok(got) = read(damaged) {
-                // not every bit of a header means something
+                // some bits of a header have no meaning
                 prop_assert!(got == text.as_bytes() || !whole.is_empty());
             }
         }

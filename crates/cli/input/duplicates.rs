@@ -31,7 +31,7 @@ pub(crate) fn say_equal(trainer: &Trainer, repeat: bool) {
     }
 }
 
-/// The digests of documents, as hashes of digest and name, since few names are ever needed.
+/// The digests of documents, as hashes of digest and name. Hashes suffice, since few names are ever needed.
 #[derive(Default)]
 pub(crate) struct Names(Vec<(u64, u64)>);
 
@@ -45,22 +45,23 @@ impl Names {
     }
 }
 
-/// Of a digest, which is a hash.
+/// Half of a digest, which is itself a hash.
 fn beginning(digest: [u8; 16]) -> u64 {
     u128::from_ne_bytes(digest) as u64
 }
 
-/// A hash of where a document is, among those of one corpus.
+/// A hash of a document's position in its corpus.
 fn hash_of(item: &Item<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     (std::ptr::from_ref(item.place).addr(), item.number).hash(&mut hasher);
     hasher.finish()
 }
 
-/// Number of pairs of documents to name.
+/// Number of contradicting pairs to name.
 const EXAMPLES: usize = 5;
 
-/// Prints which equal documents have different labels, and refuses mail if they are more than a twentieth of a label's.
+/// Prints which equal documents have different labels. Refuses mail if they are more than a twentieth of a label's
+/// documents.
 pub(crate) fn check_contradictions(
     trainer: &Trainer,
     names: &Names,
@@ -80,7 +81,7 @@ pub(crate) fn check_contradictions(
         note!("  {one} and {other}");
     }
     if kind != Kind::Mail || contradictions == Contradictions::Keep {
-        // short texts, and rows of few values, are bound to be equal
+        // short texts, and rows of few values, are often equal
         return Ok(());
     }
     for (class, label) in trainer.classes().iter() {
@@ -118,7 +119,7 @@ fn examples(
         let Some(digest) = digest_of.get(&hash_of(item)) else { return true };
         let (label, name) = (corpus.label_of(item), item.name().into_owned());
         match first.entry(*digest).or_insert_with(|| Some((label.clone(), name.clone()))) {
-            // the pair was named already
+            // this pair has been named already
             None => (),
             Some((before, _)) if *before == label => (),
             one => {

@@ -1,4 +1,4 @@
-//! Finding the documents of a source.
+//! Finds the documents of a source.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::output::shown::shown_path;
 /// The documents of one source.
 pub(crate) struct Found {
     pub(crate) places: Vec<Place>,
-    /// Their kind; `None` for a single document, which takes that of the others or of the model.
+    /// The kind of the documents, or `None` for a single document, which takes the kind of the others or of the model.
     pub(crate) kind: Option<Kind>,
     pub(crate) left_out: LeftOut,
     /// Files that could not be listed.
@@ -26,7 +26,8 @@ pub(crate) struct Found {
 /// Lists the documents of a source in a stable order. `wanted` says whether each must have a label, and whether links
 /// may lead out of a folder.
 ///
-/// `kind` is their kind if it is known, and `mbox` says whether a single file or standard input is an mbox.
+/// `kind` is the kind of the documents if it is known, and `mbox` says whether a single file or standard input is an
+/// mbox.
 pub(crate) fn find(
     source: &Source,
     wanted: Wanted,
@@ -84,7 +85,8 @@ pub(crate) fn find(
     Ok(Found { places, kind, left_out, unreadable })
 }
 
-/// Mail or text, by a sample of the documents spread over the whole; by tables only where nothing else is.
+/// Recognises mail or text from a sample of documents spread over all places. Tables count only if there is nothing
+/// else.
 pub(crate) fn recognise(places: &[Place]) -> Kind {
     const SAMPLE: usize = 25;
     let documents: Vec<_> = places.iter().filter(|place| !place.holds.is_table()).collect();
@@ -101,13 +103,13 @@ pub(crate) fn recognise(places: &[Place]) -> Kind {
     if mail > text { Kind::Mail } else { Kind::Text }
 }
 
-/// The contents of a file named on the command line, by its name or else by its first bytes.
+/// The contents of a file named on the command line, from its name or else from its first bytes.
 fn holds_of(path: &Path, mbox: bool) -> Result<Holds> {
     Ok(match Holds::of_name(path.as_os_str()) {
         Holds::One if mbox => Holds::Mbox,
         Holds::One if extension(path).eq_ignore_ascii_case("json") => {
             let start = read_start(path, 4096).with_context(|| shown_path(&path))?;
-            // any other JSON is a document
+            // any other JSON is one document
             if start.trim_ascii_start().first() == Some(&b'[') { Holds::Json } else { Holds::One }
         }
         Holds::One if !extension_is(path, &["eml", "msg", "txt"]) => {
@@ -121,7 +123,7 @@ fn holds_of(path: &Path, mbox: bool) -> Result<Holds> {
     })
 }
 
-/// Lists the tables of a source; what a file that is named holds may be given.
+/// Lists the tables of a source. `format` is the format of a named file, if it is given.
 pub(crate) fn find_tables(source: &Source, format: Option<Holds>) -> Result<Found> {
     let found = find(source, Wanted::Documents, Some(Kind::Table), (false, format))?;
     match found.places.iter().find(|place| !place.holds.is_table()) {

@@ -17,20 +17,20 @@ use crate::output::shown::{note, plain, shown, shown_path, told};
 /// A document that was found: its place, and its bytes or where to read them.
 pub(crate) struct Item<'p> {
     pub(crate) place: &'p Place,
-    /// Of a part of a larger file.
+    /// The number of a part of a larger file.
     pub(crate) number: Option<u64>,
     pub(crate) content: Content,
 }
 
 impl<'p> Item<'p> {
-    /// What stands for the documents of a place that cannot be opened.
+    /// Stands for the documents of a place that cannot be opened.
     pub(crate) fn unreadable(place: &'p Place, error: &anyhow::Error) -> Self {
         let (told, path) = (told(error), format!("{}: ", shown_path(&place.path)));
         let why = told.strip_prefix(&path).unwrap_or(&told).to_owned();
         Item { place, number: None, content: Content::Unreadable(why) }
     }
 
-    /// Its name for display.
+    /// The name of the document for display.
     pub(crate) fn name(&self) -> Cow<'p, OsStr> {
         match self.number {
             None => Cow::Borrowed(self.place.path.as_os_str()),
@@ -38,7 +38,7 @@ impl<'p> Item<'p> {
         }
     }
 
-    /// Whether the user named it as a document of its own.
+    /// Whether the user named it as a single document.
     pub(crate) fn named(&self) -> bool {
         self.place.named && self.place.holds == Holds::One
     }
@@ -46,20 +46,20 @@ impl<'p> Item<'p> {
 
 /// The content of a document.
 pub(crate) enum Content {
-    /// A file that holds nothing else.
+    /// A file that is this one document.
     File,
-    /// A message of an mbox, or what was read of a stream.
+    /// A message of an mbox, or the bytes read of a stream.
     Bytes(Vec<u8>),
     /// A row with label and text.
     Text(Record<Position>),
-    /// A row of which every cell counts.
+    /// A row in which every cell counts.
     Row(Record<Names>),
     /// An unreadable document, and why.
     Unreadable(String),
 }
 
 impl Content {
-    /// The bytes of it that are in memory.
+    /// Number of its bytes that are in memory.
     pub(crate) fn n_bytes(&self) -> usize {
         match self {
             Content::Bytes(bytes) => bytes.len(),
@@ -70,21 +70,21 @@ impl Content {
     }
 }
 
-/// What is read of a table.
+/// The parts of a table that are read.
 pub(crate) enum Layout<'a> {
     /// A label and a text.
     Text(Columns<'a>),
-    /// Every cell; the label is that of the target, which the rows must have if `labelled`.
+    /// Every cell. The label is the target's cell, which rows must have if `labelled`.
     Rows { target: Option<&'a str>, labelled: bool, shape: Shape },
 }
 
-/// The cell of a row in the column of this name, such as its label, unless it is missing.
+/// The cell in the column with this name, such as the label, unless it is missing.
 pub(crate) fn cell_of<'c>(cells: &'c Cells<'_>, column: Option<&str>) -> Option<&'c str> {
     let (_, cell) = cells.iter().find(|(name, _)| Some(&**name) == column)?;
     Some(cell.trim()).filter(|cell| !is_missing(cell))
 }
 
-/// The rows of a table, whole. `needed` is a column that they must have.
+/// The rows of a table with all cells. `needed` is a column that they must have.
 pub(crate) fn whole_rows(
     place: &Place,
     needed: Option<&str>,
@@ -93,7 +93,7 @@ pub(crate) fn whole_rows(
     records(place.open()?, place.holds, needed, shape).with_context(|| shown_path(&place.path))
 }
 
-/// A part of a file, by its number: `path:3`.
+/// The name of a part of a file, by its number: `path:3`.
 pub(crate) fn part(path: &Path, number: u64) -> OsString {
     let number = number.to_string();
     let mut name = OsString::with_capacity(path.as_os_str().len() + 1 + number.len());
@@ -103,8 +103,8 @@ pub(crate) fn part(path: &Path, number: u64) -> OsString {
     name
 }
 
-/// Visits the documents of a place, in order. Of a message at most `most_bytes` are read, of a document that is no file
-/// `most_of_one`; it is of this `kind`.
+/// Visits the documents of a place of this `kind`, in order. Reads at most `most_bytes` of a message in an mbox, and at
+/// most `most_of_one` bytes of a single document from a stream.
 pub(crate) fn items<'p>(
     place: &'p Place,
     layout: &Layout<'_>,

@@ -1,4 +1,4 @@
-//! Lists the files below a folder: those that are documents, and those left out.
+//! Lists the files below a folder: documents, and files that are left out.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,37 +13,37 @@ use crate::output::numbers::{counted, grouped};
 use crate::output::path_text::to_text;
 use crate::output::shown::{plain, shown_path};
 
-/// The number of a file that was listed, for which the system need not be asked.
+/// The inode of a listed file, without asking the system again.
 pub(crate) fn inode(entry: &DirEntry) -> Option<u64> {
     Some(walkdir::DirEntryExt::ino(entry))
 }
 
-/// What is known so far of the files of a source.
+/// The files of a source found so far.
 #[derive(Default)]
 pub(crate) struct Listing {
     pub(crate) places: Vec<Place>,
     pub(crate) left_out: LeftOut,
     pub(crate) unreadable: Vec<String>,
-    /// The folder that links may not lead out of, if there is one.
+    /// The folder that links may not lead out of, if any.
     pub(crate) inside: Option<PathBuf>,
 }
 
 /// Files that are not documents.
 #[derive(Default)]
 pub(crate) struct LeftOut {
-    /// Beside the folders of labels, and so without one.
+    /// Beside the folders of labels, and therefore without a label.
     unlabelled: u64,
-    /// Folders among them.
+    /// Hidden files and folders.
     hidden: u64,
-    /// No regular files: FIFOs, sockets, devices.
+    /// Files that are not regular: FIFOs, sockets, devices.
     special: Examples,
     /// Links that lead out of the folder.
     links: Examples,
-    /// Among mail.
+    /// Tables among mail.
     tables: Examples,
 }
 
-/// A number of files, one of them by name.
+/// The number of some files, and the path of the first.
 #[derive(Default)]
 struct Examples {
     number: u64,
@@ -60,7 +60,7 @@ impl Examples {
 }
 
 impl LeftOut {
-    /// In words, unless nothing was left out.
+    /// Describes in words what was left out, if anything.
     pub(crate) fn describe(&self) -> Option<String> {
         let LeftOut { unlabelled, hidden, special, links, tables } = self;
         let with_example = |Examples { number, first }: &Examples, one: &str| {
@@ -85,7 +85,7 @@ impl LeftOut {
 }
 
 impl Listing {
-    /// Whether a path is a link that leads out of the folder; it is noted then.
+    /// Whether a path is a link that leads out of the folder. If so, it is recorded as left out.
     fn leads_out(&mut self, path: &Path) -> bool {
         let Some(inside) = &self.inside else { return false };
         let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
@@ -96,7 +96,7 @@ impl Listing {
         leads_out
     }
 
-    /// The messages of a Maildir, which may be below a folder of a label's.
+    /// Adds the messages of a Maildir, which may be below a label's folder.
     pub(crate) fn maildir(&mut self, path: &Path, label: Option<Arc<str>>, folder: Option<Arc<str>>) {
         if ["cur", "new"].iter().any(|part| self.leads_out(&path.join(part))) {
             return;
@@ -114,7 +114,8 @@ impl Listing {
         }
     }
 
-    /// Every regular file below a folder, also behind links, hidden ones left out, a Maildir's messages among them.
+    /// Adds every regular file below a folder, following links, and the messages of Maildirs. Hidden files are left
+    /// out.
     pub(crate) fn folder(&mut self, path: &Path, label: Option<Arc<str>>) {
         // by path: files in a folder differ only in their names, and splitting paths would cost more
         let by_name = |a: &DirEntry, b: &DirEntry| a.path().as_os_str().cmp(b.path().as_os_str());
@@ -158,7 +159,7 @@ impl Listing {
         }
     }
 
-    /// Lists a folder whose subfolders are labels; without subfolders, its own name is the label of its files.
+    /// Lists a folder whose subfolders are labels. Without subfolders, its own name is the label of its files.
     pub(crate) fn folder_of_labels(&mut self, path: &Path) -> Result<()> {
         let list = || -> std::io::Result<Vec<PathBuf>> {
             let mut children =
@@ -194,7 +195,7 @@ impl Listing {
     }
 }
 
-/// What could not be listed, and why.
+/// Says what could not be listed, and why.
 fn unlisted(error: walkdir::Error) -> String {
     let path = error.path().map(shown_path).unwrap_or_default();
     match error.io_error() {

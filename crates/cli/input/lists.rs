@@ -11,7 +11,7 @@ use crate::output::path_text::{from_text, path_of};
 use crate::output::shown::shown_path;
 
 impl ListArgs {
-    /// The paths given, and those that the list has.
+    /// The paths given, followed by those in the list.
     pub(crate) fn add_to(&self, given: &[OsString]) -> Result<Vec<OsString>> {
         let mut paths = given.to_vec();
         let Some(list) = &self.files_from else { return Ok(paths) };

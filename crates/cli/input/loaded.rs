@@ -6,7 +6,7 @@ use tamis_filter::{Document, Kind};
 
 use crate::formats::records::Cells;
 
-/// A document's bytes as a kind of document. Text that is not UTF-8 is read as windows-1252.
+/// A document's bytes as a document of some kind. Text that is not UTF-8 is read as windows-1252.
 pub(crate) enum Loaded<'a> {
     Mail(&'a [u8]),
     Text(Cow<'a, str>),

@@ -1,4 +1,4 @@
-//! A pass over the documents of a corpus: read ahead, processed by all threads, finished in order.
+//! A pass over the documents of a corpus: they are read ahead, processed by all threads, and finished in order.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -24,11 +24,11 @@ use crate::output::progress::Progress;
 use crate::output::shown::{plain, say, shown_path};
 use crate::output::volume::Volume;
 
-/// Why there is no result for a document.
+/// The reason that there is no result for a document.
 enum Skipped {
     /// It could not be read.
     Unreadable(String),
-    /// It is a file of another kind, which nobody named.
+    /// It is a file of another kind that the user did not name.
     Foreign(&'static str),
 }
 
@@ -38,7 +38,7 @@ impl From<String> for Skipped {
     }
 }
 
-/// Files of other kinds, and what cannot be read of a file, that are named; the others are counted.
+/// Number of foreign files, and of unreadable parts of a file, that are named. The others are only counted.
 fn most_named() -> usize {
     if Volume::Verbose.is_on() { usize::MAX } else { 5 }
 }
@@ -47,37 +47,37 @@ fn most_named() -> usize {
 pub(crate) struct Finished<S> {
     /// The state of every worker.
     pub(crate) states: Vec<S>,
-    /// Documents that could not be read; each was named.
+    /// Number of documents that could not be read.
     pub(crate) unreadable: usize,
 }
 
-/// What is given with a document.
+/// The label and group given with a document.
 #[derive(Clone, Copy)]
 pub(crate) struct Given<'a> {
-    /// Empty if it has none.
+    /// Empty if the document has no label.
     pub(crate) label: &'a str,
     /// The name of its group, if it has one.
     pub(crate) group: Option<&'a str>,
 }
 
-/// The documents worked on at a time, and the bytes of those that come out of larger files.
+/// Documents processed at a time, and the maximum bytes of those that come out of larger files.
 const BATCH: usize = 1024;
 const BATCH_BYTES: usize = 16 << 20;
 
-/// Documents that a worker takes at once: few, so that no worker has many left when the others are done.
+/// Documents that a worker takes at a time. Few, so that no worker has many left when the others are done.
 const TOGETHER: usize = 8;
 
-/// Bytes of the buffer that a worker reads files into, and keeps from one to the next.
+/// Bounds of the buffer that a worker reads files into and keeps from one file to the next, in bytes.
 const LEAST_KEPT: usize = 64 << 10;
 const MOST_KEPT: usize = 1 << 20;
 
-/// A document, and what came of it once it was worked on; the outer error ends it all.
+/// A document, and its result once it has been processed. The outer error ends the pass.
 struct Slot<'p, T> {
     item: Item<'p>,
     result: Option<Result<Result<T, Skipped>>>,
 }
 
-/// Unreadable documents: of the rows or messages of a file the first five are named, the others counted.
+/// Reports unreadable documents. Of the rows or messages of a file, the first five are named and the others counted.
 #[derive(Default)]
 struct Complaints {
     path: PathBuf,
@@ -96,7 +96,7 @@ impl Complaints {
         }
     }
 
-    /// Prints how many of the last file were not named.
+    /// Prints how many documents of the last file were not named.
     fn finish(&self) {
         if self.n > most_named() {
             say!(
@@ -109,11 +109,11 @@ impl Complaints {
 }
 
 impl Corpus<'_> {
-    /// Does `work` for every document and what is given with it, on all threads, and then `done` with the
-    /// results, in order. While a batch is processed, the one before is finished and the one after is read.
+    /// Calls `work` for every document and what is given with it, on all threads, and then `done` with the results, in
+    /// order. While a batch is processed, the one before is finished and the one after is read.
     ///
-    /// Every worker has a state made by `start`. A document that cannot be read is named and counted; an error of
-    /// `work` or `done` ends it all. So does that no document has a group, where groups are asked for.
+    /// Every worker has a state made by `start`. A document that cannot be read is named and counted. An error of
+    /// `work` or `done` ends the pass. So does asking for groups if no document has one.
     pub(crate) fn for_each<S: Send, T: Send>(
         &self,
         limits: &Limits,
@@ -123,7 +123,7 @@ impl Corpus<'_> {
     ) -> Result<Finished<S>> {
         let (states, columns) = (Mutex::new(Vec::new()), self.columns());
         let run = |slots: &mut [Slot<'_, T>]| {
-            // at most one state per thread, since a worker puts its own back before it takes the next documents
+            // at most one state per thread, since a worker returns its own before it takes the next documents
             let free = states.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let (mut state, mut buffer) = match free.map_or_else(|| start().map(|s| (s, Vec::new())), Ok) {
                 Ok(free) => free,
@@ -178,7 +178,7 @@ impl Corpus<'_> {
             })?;
             before = batch;
         };
-        // also if what comes after it cannot be read
+        // also if the documents after it cannot be read
         settle(before)?;
         outcome?;
         progress.finish("read");
@@ -192,7 +192,7 @@ impl Corpus<'_> {
         Ok(Finished { states, unreadable })
     }
 
-    /// Visits the documents again, except those of streams, until `visit` has seen enough. Files are not read.
+    /// Visits the documents again, except those of streams, until `visit` returns `false`. Files are not read.
     pub(crate) fn for_each_item(
         &self,
         limits: &Limits,
@@ -208,7 +208,7 @@ impl Corpus<'_> {
         Ok(())
     }
 
-    /// Checks that a document has a group if groups are asked for, unless there are no documents.
+    /// Checks that some document has a group if groups are asked for, unless there are no documents.
     fn check_groups(&self, is_empty: bool) -> Result<()> {
         match self.groups.filter(|_| !is_empty && !self.has_groups.load(Ordering::Relaxed)) {
             Some(groups) => bail!("{}: expected documents with a group, got none", groups.option()),
@@ -216,7 +216,7 @@ impl Corpus<'_> {
         }
     }
 
-    /// The name of a document's group, given that in its row.
+    /// The name of a document's group, given the one in its row.
     fn group<'g>(&self, item: &Item<'g>, in_row: Option<&'g str>) -> Option<&'g str> {
         let folder = || item.place.folder.as_deref();
         let group = if self.groups?.group_by.is_some() { folder() } else { in_row };
@@ -225,7 +225,7 @@ impl Corpus<'_> {
         group
     }
 
-    /// Reads a document for `work`: its label and what it is; a file is read into the buffer.
+    /// Reads a document and passes it to `work` with its label. Files are read into the buffer.
     fn read<R>(
         &self,
         item: &Item<'_>,
@@ -258,7 +258,7 @@ impl Corpus<'_> {
                 let label = self.expected_label(given)?;
                 buffer.clear();
                 buffer.shrink_to(MOST_KEPT);
-                // room for most documents, so that reading one takes two calls
+                // room for most documents, so that reading a document takes two calls
                 buffer.reserve(LEAST_KEPT);
                 let how = (self.kind, item.named());
                 read_document(&item.place.path, how, self.most_of_one(limits), buffer)
@@ -271,7 +271,7 @@ impl Corpus<'_> {
         }
     }
 
-    /// The label; none is an error where each document must have one.
+    /// The label. A missing label is an error if each document must have one.
     fn expected_label<'l>(&self, label: Option<&'l str>) -> Result<&'l str, String> {
         match (label.unwrap_or_default(), &self.target) {
             ("", Some(target)) if self.is_labelled() => {
@@ -282,7 +282,8 @@ impl Corpus<'_> {
         }
     }
 
-    /// A document of these bytes. What is learned may have been delivered, and a message can begin with any.
+    /// Makes a document of these bytes. A document to learn may have been delivered as it is, and a message can begin
+    /// with any bytes.
     fn whole<'b>(&self, item: &Item<'_>, bytes: &'b [u8]) -> Result<Loaded<'b>, String> {
         let what = match self.wanted {
             Wanted::WhatIsThere if self.kind == Kind::Mail => {
@@ -317,7 +318,8 @@ impl Corpus<'_> {
         own.unwrap_or_default()
     }
 
-    /// Bytes to read of a document: of a message as many as are used, and one more to tell that there is more.
+    /// Maximum bytes to read of a document. Of a message, as many as are used, and one more to detect that there is
+    /// more.
     fn most_of_one(&self, limits: &Limits) -> u64 {
         if self.kind == Kind::Mail { (limits.bytes as u64).saturating_add(1) } else { u64::MAX }
     }
@@ -332,7 +334,7 @@ impl Corpus<'_> {
         }
     }
 
-    /// The documents of a place, as far as they are read.
+    /// The documents of a place, with the parts that are read.
     fn items<'p>(&self, place: &'p Place, limits: &Limits) -> Result<Items<'p>> {
         let layout = match self.kind {
             Kind::Table => Layout::Rows {
@@ -345,7 +347,7 @@ impl Corpus<'_> {
         items(place, &layout, self.kind, limits.bytes.saturating_add(1), self.most_of_one(limits))
     }
 
-    /// The progress of a pass: by bytes if files hold many documents.
+    /// The progress of a pass, counted in bytes if files hold many documents.
     fn progress(&self) -> Progress {
         let holds_many = |place: &&Place| place.holds != Holds::One && place.once.is_none();
         let length = |place: &Place| std::fs::metadata(&place.path).map_or(0, |metadata| metadata.len());
@@ -354,14 +356,13 @@ impl Corpus<'_> {
     }
 }
 
-/// Whether mail follows the first lines: a sender may put the first bytes of another kind of file before it.
+/// Whether mail follows the first lines, since a sender may put the first bytes of another kind of file before it.
 fn has_mail_behind(bytes: &[u8]) -> bool {
     let mut lines = memchr::memchr_iter(b'\n', &bytes[..bytes.len().min(1 << 10)]).take(3);
     lines.any(|end| looks_like_mail(&bytes[end + 1..]))
 }
 
-/// The result of `work` for a document. An unsuitable cell or label of a row makes the document unreadable, and is not an
-/// error of `work`.
+/// Turns an error of `work` about a row's cell or label into an unreadable document. Other errors stay errors.
 fn finish_one<T>(item: &Item<'_>, result: Result<T>) -> Result<Result<T, Skipped>> {
     match result {
         Err(error) if error.downcast_ref().is_some_and(|error: &Error| is_of_row(error.kind(), item)) => {
@@ -371,7 +372,7 @@ fn finish_one<T>(item: &Item<'_>, result: Result<T>) -> Result<Result<T, Skipped
     }
 }
 
-/// Whether an error is about a row alone: a cell, or the label that the row gives.
+/// Whether an error is about one row only: a cell, or the label in the row.
 fn is_of_row(error: &ErrorKind, item: &Item<'_>) -> bool {
     match error {
         ErrorKind::Cell { .. } => true,
@@ -385,12 +386,12 @@ fn is_of_row(error: &ErrorKind, item: &Item<'_>) -> bool {
 
 type Items<'p> = Box<dyn Iterator<Item = Item<'p>> + 'p>;
 
-/// The documents of a corpus, many at a time.
+/// Reads the documents of a corpus in batches.
 struct Batches<'c> {
     corpus: &'c Corpus<'c>,
     limits: &'c Limits,
     places: slice::Iter<'c, Place>,
-    /// Those of the current place.
+    /// The documents of the current place.
     items: Items<'c>,
 }
 
@@ -399,7 +400,7 @@ impl<'c> Batches<'c> {
         Batches { corpus, limits, places: corpus.places.iter(), items: Box::new(std::iter::empty()) }
     }
 
-    /// The next ones; none at the end.
+    /// The next batch; empty at the end.
     fn next<T>(&mut self) -> Result<Vec<Slot<'c, T>>> {
         let (mut batch, mut bytes) = (Vec::with_capacity(BATCH), 0);
         while batch.len() < BATCH && bytes < BATCH_BYTES {
@@ -410,7 +411,7 @@ impl<'c> Batches<'c> {
             }
             let Some(place) = self.places.next() else { break };
             self.items = match self.corpus.items(place, self.limits) {
-                // an unreadable place in a folder is printed, and the others are visited
+                // an unreadable place in a folder is reported, and the others are visited
                 Err(error) if !place.named => Box::new(std::iter::once(Item::unreadable(place, &error))),
                 items => items?,
             };

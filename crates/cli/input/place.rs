@@ -12,28 +12,28 @@ use crate::formats::holds::Holds;
 use crate::input::reading::{Stream, open, read_start};
 use crate::output::shown::shown_path;
 
-/// What a command wants from its sources.
+/// The documents that a command wants from its sources.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
     /// Documents with labels.
     Labelled,
     /// Documents, with labels or without.
     Documents,
-    /// Documents, with labels or without; links out of the folders named are left out.
+    /// Documents, with labels or without, except behind links that lead out of the folders named.
     Inside,
-    /// Documents of the sources that exist.
+    /// Documents, skipping sources that do not exist.
     WhatIsThere,
 }
 
-/// A source as named: a path, `-` for standard input, perhaps with a label before it.
+/// A source as named: a path, or `-` for standard input, perhaps with a label before it.
 pub(crate) struct Source {
     pub(crate) label: Option<String>,
     pub(crate) path: PathBuf,
 }
 
 impl Source {
-    /// `LABEL=PATH` only where what stands before the first `=` has no `/` and the whole is no path that exists
-    /// (names in a Maildir contain `=`).
+    /// Parses an argument. It is `LABEL=PATH` only if the part before the first `=` has no `/` and the whole is not an
+    /// existing path (names in a Maildir contain `=`).
     pub(crate) fn parse(argument: &OsStr) -> Self {
         let bytes = argument.as_encoded_bytes();
         let label =
@@ -47,7 +47,7 @@ impl Source {
     }
 }
 
-/// The rest of an argument after its first bytes, which are UTF-8.
+/// The rest of an argument after its first `length` bytes, which are UTF-8.
 fn after(argument: &OsStr, length: usize) -> OsString {
     {
         use std::os::unix::ffi::OsStrExt;
@@ -55,23 +55,23 @@ fn after(argument: &OsStr, length: usize) -> OsString {
     }
 }
 
-/// A place with documents: a file that is one document, or that holds many.
+/// A place with documents: a file that is one document, or holds many.
 #[derive(Clone)]
 pub(crate) struct Place {
     pub(crate) path: PathBuf,
     pub(crate) label: Option<Arc<str>>,
-    /// The first folder below that of its label, if it is in one.
+    /// The first folder below the label's folder, if the file is in one.
     pub(crate) folder: Option<Arc<str>>,
     pub(crate) holds: Holds,
-    /// Whether the user named it; else it was found in a folder.
+    /// Whether the user named it. If not, it was found in a folder.
     pub(crate) named: bool,
     /// A stream, which can be read only once.
     pub(crate) once: Option<Once>,
-    /// The file's number on its disk, where listing told it.
+    /// The file's inode, if listing returned it.
     pub(crate) inode: Option<u64>,
 }
 
-/// A stream that is taken when its turn comes.
+/// A stream that is taken when it is its turn.
 #[derive(Clone)]
 pub(crate) struct Once(Arc<Mutex<Option<Stream>>>);
 
@@ -91,7 +91,7 @@ impl Place {
         Place { holds, named: true, once, ..Place::found(path.to_owned(), None, holds) }
     }
 
-    /// The stream, if it is one.
+    /// Takes the stream, if it is one.
     pub(crate) fn take_stream(&self) -> Result<Option<Stream>> {
         let Some(Once(once)) = &self.once else { return Ok(None) };
         match once.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -100,7 +100,7 @@ impl Place {
         }
     }
 
-    /// Opens what holds many documents for reading, decoded; a JSON array as JSON lines.
+    /// Opens a file or stream that holds many documents, decoded. A JSON array is read as JSON lines.
     pub(crate) fn open(&self) -> Result<Box<dyn BufRead + Send>> {
         let reader = match self.take_stream()? {
             Some(stream) => stream.into_reader().with_context(|| shown_path(&self.path))?,

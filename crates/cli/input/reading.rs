@@ -1,4 +1,4 @@
-//! Reads files and streams: unpacked, within bounds, and a stream only once.
+//! Reads files and streams: unpacked, within bounds, and streams only once.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, IsTerminal, Read};
@@ -12,13 +12,13 @@ use crate::input::decoded::{decoded, decoded_start, holds_mail, is_encoded, is_p
 use crate::output::progress::Measured;
 use crate::output::shown::say;
 
-/// Maximum bytes of a document that is compressed, in UTF-16 or a stream, since its length is not known in advance.
+/// Maximum bytes of a document that is packed, in UTF-16 or a stream, since its length is not known in advance.
 pub(crate) const MOST_BYTES: u64 = 256 << 20;
 
-/// Bytes held of a stream's beginning: more than is read of a message, unless limits were raised.
+/// Bytes of a stream's beginning that are held: more than is read of a message, unless limits were raised.
 const START: u64 = 1 << 20;
 
-/// Opens a file that holds many documents, decoded; progress goes by what is read of it.
+/// Opens a file that holds many documents, decoded. Progress follows the bytes read from it.
 pub(crate) fn open(path: &Path) -> io::Result<Box<dyn BufRead + Send>> {
     let mut whole = BufReader::new(Measured(File::open(path)?));
     // reading a regular file fills the buffer at once
@@ -26,8 +26,8 @@ pub(crate) fn open(path: &Path) -> io::Result<Box<dyn BufRead + Send>> {
     Ok(if is_encoded { Box::new(BufReader::new(decoded(Box::new(whole))?)) } else { Box::new(whole) })
 }
 
-/// Reads a file that is one document into the buffer, decoded, at most `most` bytes of it. Mail that the user named is
-/// decoded only if it then is mail; packed files found in a folder always are, so that damage is told.
+/// Reads a file that is one document into the buffer, decoded, at most `most` bytes. Mail that the user named is
+/// decoded only if the result is mail. Packed files found in a folder are always decoded, so that damage is reported.
 pub(crate) fn read_document(
     path: &Path,
     (kind, named): (Kind, bool),
@@ -45,7 +45,7 @@ pub(crate) fn read_document(
     Ok(())
 }
 
-/// The first bytes of a file, decoded as far as they can be.
+/// The first bytes of a file, decoded as far as possible.
 pub(crate) fn read_start(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
     File::open(path)?.take(most).read_to_end(&mut start)?;
@@ -62,15 +62,15 @@ fn check_bound(length: u64, bound: u64) -> io::Result<()> {
     )))
 }
 
-/// A stream: its beginning, which can be inspected, and the rest. It is decoded once it is known what it is for.
+/// A stream: its beginning, which can be inspected, and the rest. It is decoded once its use is known.
 pub(crate) struct Stream {
     start: Vec<u8>,
     /// The beginning decoded, if it is packed or in UTF-16.
     decoded_start: Option<Vec<u8>>,
     rest: Box<dyn Read + Send>,
-    /// The most bytes of it that are held as one document.
+    /// Maximum bytes of the stream that are held as one document.
     bound: u64,
-    /// Whether it is standard input, whose writer must not fail because we need no more.
+    /// Whether it is standard input, whose writer must not fail because no more is needed.
     is_input: bool,
 }
 
@@ -110,7 +110,7 @@ impl Stream {
         Ok(Stream { start, decoded_start, rest, bound, is_input: false })
     }
 
-    /// The same, decoded.
+    /// The stream, decoded.
     fn decoded(self) -> io::Result<Self> {
         if self.decoded_start.is_none() {
             return Ok(self);
@@ -120,18 +120,19 @@ impl Stream {
         Ok(Stream { start, decoded_start: None, rest, bound: MOST_BYTES, ..self })
     }
 
-    /// Its first bytes, decoded, a mebibyte if there are so many.
+    /// The first bytes, decoded; a mebibyte if there are that many.
     pub(crate) fn start(&self) -> &[u8] {
         self.decoded_start.as_deref().unwrap_or(&self.start)
     }
 
-    /// Whether it is an mbox: one of several messages, since a single one may have been saved as it was delivered.
+    /// Whether it is an mbox of several messages. A single message may have been saved as it was delivered.
     pub(crate) fn is_mbox(&self) -> bool {
         let start = self.start();
         mbox::looks_like_mbox(start) && (start.len() as u64 >= START || mbox::holds_several(start))
     }
 
-    /// The messages of an mbox of at most `most` bytes each if it is `forced` to be one or begins so, else the document.
+    /// The messages of an mbox, at most `most` bytes each, if it is `forced` to be one or looks like one; otherwise the
+    /// document.
     pub(crate) fn contents(self, forced: bool, most: usize) -> io::Result<Contents> {
         Ok(if forced || self.is_mbox() {
             Contents::Several(mbox::Reader::new(self.into_reader()?, most))
@@ -140,13 +141,13 @@ impl Stream {
         })
     }
 
-    /// All of it, from the beginning, decoded.
+    /// The whole stream from the beginning, decoded.
     pub(crate) fn into_reader(self) -> io::Result<Box<dyn BufRead + Send>> {
         let Stream { start, rest, .. } = self.decoded()?;
         Ok(Box::new(BufReader::new(Cursor::new(start).chain(rest))))
     }
 
-    /// It as one document of this kind, as far as `most` bytes. Mail is decoded only if it then is mail.
+    /// The stream as one document of this kind, up to `most` bytes. Mail is decoded only if the result is mail.
     pub(crate) fn into_document(self, kind: Kind, most: u64) -> io::Result<Vec<u8>> {
         let is_as_it_is = kind == Kind::Mail && (self.decoded_start.is_some() && !holds_mail(&self.start));
         if is_as_it_is { self.into_bytes(most) } else { self.decoded()?.into_bytes(most) }
@@ -155,7 +156,7 @@ impl Stream {
     fn into_bytes(mut self, most: u64) -> io::Result<Vec<u8>> {
         let mut document = mem::take(&mut self.start);
         let length = document.len() as u64;
-        // what is shorter has ended
+        // a shorter beginning means that the stream has ended
         let has_ended = length < START;
         if !has_ended && length < most {
             let held = most.min(self.bound.saturating_add(1));
@@ -170,7 +171,7 @@ impl Stream {
         Ok(document)
     }
 
-    /// All of it as one document of this kind.
+    /// The whole stream as one document of this kind.
     pub(crate) fn into_all(self, kind: Kind) -> io::Result<Vec<u8>> {
         self.into_document(kind, u64::MAX)
     }
@@ -183,7 +184,7 @@ fn beginning(reader: &mut impl Read) -> io::Result<Vec<u8>> {
     Ok(start)
 }
 
-/// The kind of file, other than text and mail, that begins with these bytes.
+/// The kind of file, other than text or mail, that begins with these bytes.
 pub(crate) fn foreign(start: &[u8]) -> Option<&'static str> {
     const KNOWN: [(&[u8], &str); 21] = [
         (b"%PDF-", "a PDF"),
@@ -217,7 +218,7 @@ pub(crate) fn foreign(start: &[u8]) -> Option<&'static str> {
     (!is_text).then_some(what)
 }
 
-/// As [`foreign`]; also bytes with zeros at their beginning.
+/// As [`foreign`], but also recognises binary data by zeros at the beginning.
 pub(crate) fn foreign_or_binary(start: &[u8]) -> Option<&'static str> {
     let window = &start[..start.len().min(512)];
     foreign(start)

@@ -1,4 +1,4 @@
-//! Files given twice.
+//! Files that are given twice.
 
 use std::collections::HashSet;
 use std::fs::Metadata;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::input::place::Place;
 
-/// The identity of a file whatever its path: its disk and its number there.
+/// The identity of a file, whatever its path: its device and inode.
 fn identity(metadata: &Metadata) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
     Some((metadata.dev(), metadata.ino()))
@@ -16,14 +16,15 @@ fn identity_of(path: &Path) -> Option<(u64, u64)> {
     identity(&std::fs::metadata(path).ok()?)
 }
 
-/// The files among these, each once.
+/// The distinct files, each once.
 pub(crate) fn different(paths: &[PathBuf]) -> Vec<&PathBuf> {
     let mut seen = HashSet::new();
     let is_new = |path: &&PathBuf| identity_of(path).is_none_or(|identity| seen.insert(identity));
     paths.iter().filter(is_new).collect()
 }
 
-/// Leaves out files that come before under the same label, and those that are `known` under any; returns how many.
+/// Leaves out files that occurred before under the same label, and files that are `known` under any. Returns their
+/// number.
 pub(crate) fn leave_out(places: &mut Vec<Place>, known: &[Place]) -> u64 {
     if known.len() + places.len() < 2 || places.is_empty() {
         return 0;
@@ -36,7 +37,7 @@ pub(crate) fn leave_out(places: &mut Vec<Place>, known: &[Place]) -> u64 {
     let mut inodes: Vec<_> = all.zip(0usize..).filter_map(|(place, at)| Some((inode(place)?, at))).collect();
     inodes.sort_unstable();
     let mut duplicates = HashSet::new();
-    // only files with a common number need a look at their disks
+    // only files with a common inode number need a look at their devices
     for equal in inodes.chunk_by(|a, b| a.0 == b.0).filter(|equal| equal.len() > 1) {
         let mut seen = HashSet::new();
         for (_, at) in equal {

@@ -1,4 +1,4 @@
-//! A message being passed on: its beginning is held, the rest is copied.
+//! A message that is passed on: its beginning is in memory, the rest is copied.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -14,18 +14,18 @@ use crate::input::decoded::{decoded, holds_mail, is_encoded};
 use crate::model::rescue;
 use crate::output::shown::shown_path;
 
-/// A message being passed on. No more of it is held than scoring reads. If the system stops the program, it still comes
-/// out on standard output.
+/// A message that is passed on. No more of it is in memory than scoring reads. If the system stops the program, the
+/// message is still written to standard output.
 pub(crate) struct Held {
     raw: Vec<u8>,
     source: File,
     name: String,
-    /// Whether all of it is held.
+    /// Whether all of the message is in memory.
     is_whole: bool,
 }
 
 impl Held {
-    /// The message in a file; without a path, or for `-`, on standard input.
+    /// Opens the message in a file, or on standard input without a path or for `-`.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
         match path.filter(|path| path.as_os_str() != "-") {
             Some(path) => {
@@ -45,12 +45,12 @@ impl Held {
         Held { raw: Vec::new(), source, name, is_whole: false }
     }
 
-    /// What is held of it.
+    /// The part of the message in memory.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.raw
     }
 
-    /// What is held as the mail that it is: decoded, within these limits, if it is packed or in UTF-16 and then is mail.
+    /// The part in memory as mail: decoded, within `limits`, if it is packed or in UTF-16 and the result is mail.
     pub(crate) fn mail(&self, limits: &Limits) -> Result<Cow<'_, [u8]>> {
         if !is_encoded(&self.raw) || !holds_mail(&self.raw) {
             return Ok(Cow::Borrowed(&self.raw));
@@ -62,7 +62,7 @@ impl Held {
         Ok(Cow::Owned(mail))
     }
 
-    /// Reads the header block and as much as scoring reads within these limits, plus one byte to tell whether there is
+    /// Reads the header block and as much as scoring reads within these limits, plus one byte to detect that there is
     /// more.
     pub(crate) fn read_for(&mut self, limits: &Limits) -> Result<()> {
         let mut most = limits.bytes.saturating_add(1);
@@ -75,7 +75,7 @@ impl Held {
         }
     }
 
-    /// Reads on until so many bytes are held, or all.
+    /// Reads until `most` bytes are in memory, or all.
     fn read_to(&mut self, most: usize) -> io::Result<()> {
         while !self.is_whole && self.raw.len() < most {
             let more = most - self.raw.len();
@@ -88,8 +88,8 @@ impl Held {
         Ok(())
     }
 
-    /// Writes these bytes, then the held part of the message from an offset on, then copies the rest; to standard output
-    /// or a file. Returns the last byte that was written, if any was.
+    /// Writes `head`, then the part of the message in memory from offset `rest` on, then copies what was not read; to
+    /// standard output or a file. Returns the last byte written, if any.
     pub(crate) fn write(&mut self, to: Option<&File>, head: &[u8], rest: usize) -> Result<Option<u8>> {
         let output = || if to.is_some() { "the output file" } else { "standard output" };
         let mut out = match to {

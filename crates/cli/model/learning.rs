@@ -1,4 +1,4 @@
-//! What follows learning one by one.
+//! Steps after learning documents one by one.
 
 use anyhow::Result;
 use tamis_filter::Learner;
@@ -7,7 +7,7 @@ use crate::model::opened::check_unchanged;
 use crate::output::numbers::counted;
 use crate::output::shown::note;
 
-/// Writes what was learned, and says so if the model was retrained.
+/// Writes what was learned, and prints a note if the model was retrained.
 pub(crate) fn commit(learner: &mut Learner) -> Result<()> {
     check_unchanged(learner.filter())?;
     if learner.commit()? {

@@ -1,4 +1,4 @@
-//! An open model, whose file others may change meanwhile.
+//! An open model, whose file may change meanwhile.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use tamis_filter::{Error, Filter, LiveFilter};
 
 use crate::model::rescue;
 
-/// A model that is opened on first use, and again if its file was changed in place.
+/// A model that is opened on first use, and again if its file changed in place.
 pub(crate) struct Model<Open> {
     open: Open,
     filter: Option<LiveFilter>,
@@ -26,7 +26,7 @@ impl<Open: Fn() -> Result<Filter>> Model<Open> {
         })
     }
 
-    /// The open model, unchecked: use [`ask`](Self::ask) for results that are printed.
+    /// The open model, unchecked. Use [`ask`](Self::ask) for results that are printed.
     pub(crate) fn opened(&mut self) -> Result<&LiveFilter> {
         match &mut self.filter {
             Some(filter) => Ok(filter),
@@ -39,7 +39,7 @@ impl<Open: Fn() -> Result<Filter>> Model<Open> {
     }
 }
 
-/// Checks that the file of a model was not changed in place since it was opened.
+/// Checks that a model's file did not change in place since it was opened.
 pub(crate) fn check_unchanged(filter: &Filter) -> Result<()> {
     filter.check_unchanged()?;
     check_pages()
@@ -52,7 +52,7 @@ fn check_pages() -> Result<()> {
     }
 }
 
-/// The error of a mapped model with a lost page.
+/// The error for a mapped model with a lost page.
 #[derive(Debug)]
 struct LostPage;
 

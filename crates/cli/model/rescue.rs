@@ -1,6 +1,6 @@
-//! Copies a message that is being passed on even if the system stops the program.
+//! Copies a message that is being passed on, even if the system stops the program.
 //!
-//! The only unsafe code of the program: signal handlers, and what runs before `main`, cannot do without it.
+//! The only unsafe code of the program: signal handlers, and code that runs before `main`, cannot do without it.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -14,33 +14,33 @@ use crate::output::status::ERROR;
 /// Whether a page of a mapped model was lost.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// The source of the message to pass on, none if negative, and what was read of it.
+/// The source of the message to pass on, [`NONE`] if there is none, and the bytes read of it.
 static SOURCE: AtomicI32 = AtomicI32::new(NONE);
 static HELD: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
 static N_HELD: AtomicUsize = AtomicUsize::new(0);
 const NONE: i32 = -1;
 
-/// The buffer for the rest of the message, since the stack may have no room left.
+/// The buffer for the rest of the message, since the stack may be full.
 static BUFFER: [AtomicU8; 1 << 16] = [const { AtomicU8::new(0) }; 1 << 16];
 
-/// Called by the system's loader, as all that stands in this section.
+/// Called by the system's loader, like everything in this section.
 #[used]
 #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
 #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
 static BEFORE_MAIN: extern "C" fn() = before_main;
 
-/// Does what must be done before Rust starts: its start needs memory, which may be missing, and replaces a closed output
-/// by `/dev/null`, which takes a message and loses it.
+/// Does what must be done before Rust starts. Rust's start needs memory, which may be missing, and replaces a closed
+/// output with `/dev/null`, which would take a message and lose it.
 extern "C" fn before_main() {
     // SAFETY: system calls on descriptors that nobody else uses yet, and on a stack that only handlers use
     unsafe {
-        // Rust keeps it, and so does not need memory for its own
+        // Rust keeps this stack, so it needs no memory for its own
         let mut stack: libc::stack_t = std::mem::zeroed();
         stack.ss_sp = STACK.0.as_ptr().cast_mut().cast();
         stack.ss_size = size_of::<Stack>();
         libc::sigaltstack(&stack, std::ptr::null_mut());
         if libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) == -1 {
-            // writing to a socket without a peer fails, and no file that is opened later gets this number
+            // writing to a socket without a peer fails, and no file opened later gets this number
             let socket = libc::socket(libc::AF_UNIX, libc::SOCK_STREAM, 0);
             if socket >= 0 && socket != libc::STDOUT_FILENO {
                 libc::dup2(socket, libc::STDOUT_FILENO);
@@ -52,12 +52,12 @@ extern "C" fn before_main() {
     arm_early();
 }
 
-/// Arms for a message on standard input or in a file, as the command line has it. Uses no memory but the stack.
+/// Arms for a message on standard input or in a file, as the command line says. Uses no memory but the stack.
 #[cfg(target_os = "linux")]
 fn arm_early() {
     const MOST: usize = 4096;
     let mut line = [0; MOST];
-    // SAFETY: reads at most that many bytes into the array, from a file of its own
+    // SAFETY: reads at most `MOST` bytes into the array, from a file that nobody else uses
     let length = unsafe {
         let file = libc::open(c"/proc/self/cmdline".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
         let length = libc::read(file, line.as_mut_ptr().cast(), MOST);
@@ -70,7 +70,7 @@ fn arm_early() {
     if may_pass_input_through(arguments.clone()) {
         arm(libc::STDIN_FILENO);
     } else if let Some(file) = file_passed_through(arguments) {
-        // SAFETY: a zero follows each argument
+        // SAFETY: each argument ends with a zero
         let file =
             unsafe { libc::open(file.as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK) };
         if file >= 0 {
@@ -79,25 +79,25 @@ fn arm_early() {
     }
 }
 
-/// The stack of signal handlers, since the program's own may not grow any more.
+/// The stack of signal handlers, since the program's own stack may be full.
 #[repr(align(16))]
 struct Stack([AtomicU8; 1 << 16]);
 static STACK: Stack = Stack([const { AtomicU8::new(0) }; 1 << 16]);
 
-/// Makes the program survive when the file of a mapped model is truncated: lost pages read as zeros, and
-/// [`lost_a_page`] reports it.
+/// Lets the program survive when the file of a mapped model is truncated. Lost pages read as zeros, and [`lost_a_page`]
+/// reports them.
 pub(crate) fn keep_lost_pages() {
     handle(libc::SIGBUS, on_lost_page);
 }
 
-/// Whether a page of a mapped file was lost since the last call, so that what was read is useless.
+/// Whether a page of a mapped file was lost since the last call. If so, what was read is useless.
 pub(crate) fn lost_a_page() -> bool {
     // a plain load first, since this is called for every document
     LOST.load(Ordering::Relaxed) && LOST.swap(false, Ordering::Relaxed)
 }
 
-/// From now on, if the system stops the program (out of memory, for example), the message from this source is copied
-/// unchanged.
+/// Arms the rescue: from now on, if the system stops the program (out of memory, for example), the message from
+/// `source` is copied unchanged.
 pub(crate) fn arm(source: i32) {
     if SOURCE.swap(source, Ordering::AcqRel) != NONE {
         return;
@@ -108,17 +108,17 @@ pub(crate) fn arm(source: i32) {
     }
 }
 
-/// From now on, a limit of file sizes is an error of writing, and does not stop the program.
+/// From now on, exceeding a limit of file sizes is a write error and does not stop the program.
 pub(crate) fn survive_file_limits() {
     // SAFETY: sets no handler
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// Reads once from the source of the message, no more than `most` bytes, behind those that are held, and returns how many
-/// came: none at its end. What is held must stay where it is until this is called again, or [`disarm`].
+/// Reads once from the message's source, at most `most` bytes, and appends them to `held`. Returns the number of bytes
+/// read, 0 at the end. The bytes in `held` must not move until the next call, or until [`disarm`].
 pub(crate) fn read(source: &File, held: &mut Vec<u8>, most: usize) -> io::Result<usize> {
     if held.len() == held.capacity() {
-        // what is held stays where it was until the signal handler knows the new place
+        // the old bytes stay until the signal handler knows the new address
         let mut larger = Vec::new();
         larger.try_reserve_exact(held.len() + held.len().max(LEAST))?;
         larger.extend_from_slice(held);
@@ -127,7 +127,8 @@ pub(crate) fn read(source: &File, held: &mut Vec<u8>, most: usize) -> io::Result
     }
     let room = held.spare_capacity_mut();
     let most = most.min(room.len());
-    // SAFETY: the system writes at most so many bytes into the room that the vector has behind its end, and says how many
+    // SAFETY: the system writes at most `most` bytes into the spare room after the vector's end, and returns their
+    // number
     let n = unsafe {
         let n = libc::read(source.as_raw_fd(), room.as_mut_ptr().cast(), most);
         held.set_len(held.len() + n.max(0) as usize);
@@ -141,7 +142,7 @@ pub(crate) fn read(source: &File, held: &mut Vec<u8>, most: usize) -> io::Result
 /// Room for most messages.
 const LEAST: usize = 64 << 10;
 
-/// The message is on its way out.
+/// Disarms the rescue, since the message is now being written.
 pub(crate) fn disarm() {
     SOURCE.store(NONE, Ordering::Release);
 }
@@ -149,8 +150,8 @@ pub(crate) fn disarm() {
 type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
 
 fn handle(signal: i32, handler: Handler) {
-    // SAFETY: the structure is plain data for which zeros are valid, the handlers have the type that SA_SIGINFO asks for,
-    // and do nothing but system calls and atomic loads and stores, which a signal may interrupt anywhere.
+    // SAFETY: the structure is plain data for which zeros are valid. The handlers have the type that SA_SIGINFO asks
+    // for, and only make system calls and atomic loads and stores, which a signal may interrupt anywhere.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as *const () as usize;
@@ -159,11 +160,11 @@ fn handle(signal: i32, handler: Handler) {
     }
 }
 
-/// A page of a mapped file is not there any more: zeros take its place, and reading goes on.
+/// Handles a lost page of a mapped file: replaces it with zeros, and reading goes on.
 extern "C" fn on_lost_page(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: the system gives the handler a whole structure, with an address for this signal; the page around it is one
-    // that nothing can be read from, so that no other value lies there, and read-only zeros are valid for the only
-    // thing that is mapped from files and read: bytes.
+    // SAFETY: the system gives the handler a whole structure, with an address for this signal. Nothing can be read from
+    // the page around it, so no other value lies there. Read-only zeros are valid for bytes, which is all that is
+    // mapped from files and read.
     let is_mended = unsafe {
         let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
         let address = (*info).si_addr() as usize & !(page - 1);
@@ -178,16 +179,16 @@ extern "C" fn on_lost_page(signal: i32, info: *mut libc::siginfo_t, context: *mu
     }
 }
 
-/// The code of a signal for a mapped address without a file behind it.
+/// The code of a signal for a mapped address without file contents behind it.
 const BUS_ADRERR: i32 = 2;
 
-/// The program cannot go on.
+/// Handles a signal that stops the program: writes the message unchanged.
 extern "C" fn on_stop(signal: i32, _: *mut libc::siginfo_t, _: *mut libc::c_void) {
     let source = SOURCE.swap(NONE, Ordering::AcqRel);
-    // SAFETY: only system calls, on bytes that `hold` was told of and on a buffer that nobody else uses.
+    // SAFETY: only system calls, on the bytes that `read` stored and on a buffer that nobody else uses.
     unsafe {
         if source == NONE {
-            // the default action
+            // restore the default action
             libc::signal(signal, libc::SIG_DFL);
             return;
         }
@@ -207,13 +208,13 @@ extern "C" fn on_stop(signal: i32, _: *mut libc::siginfo_t, _: *mut libc::c_void
     }
 }
 
-/// Writes `n` bytes; returns whether it could.
+/// Writes `n` bytes. Returns whether that succeeded.
 ///
 /// # Safety
-/// The bytes must be there.
+/// `bytes` must point to `n` readable bytes.
 unsafe fn write_all(to: i32, mut bytes: *const u8, mut n: usize) -> bool {
     while n > 0 {
-        // SAFETY: the caller's promise, of which the rest is left
+        // SAFETY: the caller's promise covers the remaining bytes
         unsafe {
             match libc::write(to, bytes.cast(), n) {
                 written if written > 0 => {
@@ -245,7 +246,7 @@ mod tests {
         let before = held.as_mut_ptr() as usize;
         std::thread::scope(|scope| {
             let reading = scope.spawn(|| read(&source, &mut held, 1));
-            // it waits where nothing comes
+            // it waits while nothing comes
             std::thread::sleep(std::time::Duration::from_millis(300));
             let at = HELD.load(Ordering::Acquire) as usize;
             drop(writer);

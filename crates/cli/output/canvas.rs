@@ -2,10 +2,10 @@
 
 use std::io::IsTerminal;
 
-/// The least columns of a terminal that pictures fit.
+/// Minimum columns of a terminal for pictures.
 const LEAST: usize = 60;
 
-/// Blocks that grow to the right, and upwards.
+/// Blocks that grow to the right, and blocks that grow upwards.
 const WIDER: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 const HIGHER: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -17,8 +17,8 @@ pub(crate) struct Canvas {
 }
 
 impl Canvas {
-    /// Standard output, if it is a terminal of 60 columns or more whose characters are UTF-8. Not where NO_COLOR asks for
-    /// plain output or the terminal is dumb.
+    /// Standard output, if it is a UTF-8 terminal of at least 60 columns. `None` if NO_COLOR asks for plain output or
+    /// the terminal is dumb.
     pub(crate) fn of_stdout() -> Option<Self> {
         let stdout = std::io::stdout();
         if !stdout.is_terminal() {
@@ -32,14 +32,14 @@ impl Canvas {
         (!is_plain && is_utf8 && usize::from(width) >= LEAST).then_some(Canvas { width: width.into() })
     }
 
-    /// The columns of a bar beside this many columns of text: at most `most`, and none if they would be few.
+    /// The columns of a bar beside `text` columns of text: at most `most`, or `None` if there would be too few.
     pub(crate) fn beside(self, text: usize, most: usize) -> Option<usize> {
         let left = self.width.saturating_sub(text + 2).min(most);
         (left >= 8).then_some(left)
     }
 }
 
-/// A share as a bar of so many columns.
+/// A share as a bar of `columns` columns.
 pub(crate) fn bar(share: f64, columns: usize) -> String {
     let filled = filled(share, 8 * columns);
     let mut bar: String = std::iter::repeat_n('█', filled / 8).collect();
@@ -50,13 +50,13 @@ pub(crate) fn bar(share: f64, columns: usize) -> String {
     bar
 }
 
-/// A number from -1 to 1 as a bar to the left or to the right of a line, in so many columns.
+/// A number from -1 to 1 as a bar to the left or to the right of a line, in `columns` columns.
 pub(crate) fn signed_bar(share: f64, columns: usize) -> String {
     let half = (columns - 1) / 2;
     if share >= 0.0 {
         return format!("{:half$}│{}", "", bar(share, half));
     }
-    // the right half of a block is all there is to the left
+    // to the left, only the right half of a block exists
     let halves = filled(-share, 2 * half);
     let mut left: String = std::iter::repeat_n(' ', half - halves.div_ceil(2)).collect();
     left.extend((!halves.is_multiple_of(2)).then_some('▐'));
@@ -64,7 +64,7 @@ pub(crate) fn signed_bar(share: f64, columns: usize) -> String {
     format!("{left}│{:half$}", "")
 }
 
-/// Shares as columns of so many rows, the highest row first.
+/// Shares as a curve of `rows` rows, the highest row first.
 pub(crate) fn curve(shares: &[f64], rows: usize) -> Vec<String> {
     let row = |row: usize| {
         let above = 8 * (rows - 1 - row);
@@ -73,7 +73,7 @@ pub(crate) fn curve(shares: &[f64], rows: usize) -> Vec<String> {
     (0..rows).map(row).collect()
 }
 
-/// How many of these units a share fills; what is not nothing fills one.
+/// How many of `units` a share fills. Any share above 0 fills at least one.
 fn filled(share: f64, units: usize) -> usize {
     if share.is_nan() || share <= 0.0 {
         return 0;

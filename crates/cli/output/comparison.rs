@@ -1,4 +1,4 @@
-//! The output of `tamis compare`: models side by side, and which is better.
+//! The output of `tamis compare`: models side by side, and which one is better.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,21 +12,21 @@ use tamis_model::metrics::{bootstrap_interval, mcnemar_exact, one_minus_roc_auc_
 use crate::output::numbers::{counted, grouped};
 use crate::output::shown::shown;
 
-/// Samples behind an interval, and the seed they are drawn with.
+/// Number of samples for an interval, and the seed they are drawn with.
 const ROUNDS: usize = 1_000;
 const SEED: u64 = 1;
 
-/// The probability of chance below which a difference is taken for one.
+/// The significance level: a difference counts if its probability by chance is below this.
 const LEVEL: f64 = 0.05;
 
-/// What became of a document.
+/// The outcome of a document.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     /// Its label.
     pub(crate) truth: String,
-    /// The label it was given; none if unsure.
+    /// The label it was given; `None` if unsure.
     pub(crate) verdict: Option<String>,
-    /// In a spam filter, what it is ranked by and whether it is spam.
+    /// In a spam filter, the score it is ranked by and whether it is spam.
     pub(crate) ranking: Option<(f64, bool)>,
 }
 
@@ -36,35 +36,35 @@ impl Outcome {
     }
 }
 
-/// One that is compared.
+/// One contender of the comparison.
 pub(crate) struct Side {
     pub(crate) name: char,
     pub(crate) what: String,
-    /// The label of spam, in a spam filter.
+    /// The spam label, in a spam filter.
     pub(crate) spam: Option<String>,
-    /// The same documents on all sides.
+    /// The outcomes of the documents, which are the same on all sides.
     pub(crate) outcomes: BTreeMap<OsString, Outcome>,
 }
 
-/// How one side did.
+/// The figures of one side.
 struct Figures {
     wrong: u64,
     unsure: u64,
-    /// In a spam filter, ham called spam and spam not called spam.
+    /// In a spam filter, the numbers of ham called spam and of spam not called spam.
     lost_and_missed: Option<[u64; 2]>,
     /// In a spam filter, 1 - ROC AUC in percent.
     one_minus_roca: Option<f64>,
 }
 
-/// One side against the first.
+/// A side compared with the first.
 struct Pair {
-    /// The places of both.
+    /// The positions of both sides.
     sides: [usize; 2],
-    /// Documents that just one has right.
+    /// Number of documents that only the one or only the other has right.
     only: [u64; 2],
-    /// Of McNemar's exact test, for as many comparisons as there are.
+    /// The p-value of McNemar's exact test, multiplied by the number of comparisons.
     p: f64,
-    /// By how much 1 - ROC AUC (percent) of the first is higher: above 0 if the second ranks better.
+    /// The difference in 1 - ROC AUC (percent), the first minus the second: above 0 if the second ranks better.
     ranking: Option<(f64, Interval)>,
 }
 
@@ -106,7 +106,7 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    /// A line of the table; none where no side has the figure.
+    /// Prints a line of the table, unless no side has the figure.
     fn row(&self, out: &mut impl Write, name: &str, of: impl Fn(&Figures) -> Option<String>) -> Result<()> {
         let cells: Vec<_> = self.figures.iter().map(&of).collect();
         if cells.iter().any(Option::is_some) {
@@ -137,7 +137,7 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    /// Which is better, and how sure that is: by verdicts, then by ranking.
+    /// Says which side is better, and how sure that is: by verdicts, then by ranking.
     fn conclusion(&self, pair: &Pair) -> Vec<String> {
         let [a, b] = pair.sides.map(|place| self.sides[place].name);
         let wrong = pair.sides.map(|place| self.figures[place].wrong);
@@ -220,7 +220,7 @@ fn figures(side: &Side) -> Figures {
     }
 }
 
-/// The scores by which the documents of a spam filter are ranked.
+/// The scores that rank the documents of a spam filter.
 fn rankings(side: &Side) -> Option<Vec<(f64, bool)>> {
     side.outcomes.values().map(|outcome| outcome.ranking).collect()
 }
@@ -249,7 +249,7 @@ fn p_text(p: f64) -> String {
     if p < 0.000_1 { format!("{p:.1e}") } else { format!("{p:.4}") }
 }
 
-/// A probability as people say it.
+/// A probability in everyday words.
 fn share_text(p: f64) -> String {
     match p {
         _ if p < 0.000_001 => "less than one in a million".to_owned(),

@@ -20,10 +20,10 @@ const WIDTH: usize = 80;
 const ROWS: [usize; 3] = [30, 20, 12];
 const LEAST_HEADING: usize = 3;
 
-/// Maximum pairs of labels to list if a matrix does not fit.
+/// Maximum number of pairs of labels to list if the matrix does not fit.
 const MOST_PAIRS: usize = 20;
 
-/// A label cut to this many characters.
+/// A label shortened to `most` characters.
 pub(crate) fn cut(label: &str, most: usize) -> Cow<'_, str> {
     let label = shown(label);
     match label.chars().count() > most {
@@ -32,7 +32,7 @@ pub(crate) fn cut(label: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// Prints the whole matrix if it fits, else the pairs confused most often.
+/// Prints the whole matrix if it fits, or else the pairs confused most often.
 pub(crate) fn print(out: &mut impl Write, classes: &Classes, confusion: &ConfusionMatrix) -> Result<()> {
     match Matrix::fit(classes, confusion) {
         Some(matrix) => matrix.print(out),
@@ -45,12 +45,13 @@ struct Matrix {
     names: Vec<String>,
     counts: Vec<Vec<String>>,
     name_width: usize,
-    /// Of each column, with the space before it.
+    /// The width of each column, including the space before it.
     widths: Vec<usize>,
 }
 
 impl Matrix {
-    /// The first layout that fits, with labels above the columns or, if they would be too short to differ, numbers.
+    /// The first layout that fits. Columns have labels as headings, or numbers if the labels would be too short to
+    /// differ.
     fn fit(classes: &Classes, confusion: &ConfusionMatrix) -> Option<Self> {
         let row = |truth: ClassId| -> Vec<String> {
             let verdicts = classes.iter().map(|(verdict, _)| confusion.get(truth, verdict));
@@ -114,7 +115,7 @@ fn print_pairs(out: &mut impl Write, classes: &Classes, confusion: &ConfusionMat
             wrong.filter(|(is_wrong, n, _)| *is_wrong && *n > 0).map(|(_, n, verdict)| (n, label, verdict)),
         );
     }
-    // a stable sort: pairs that are as frequent stay in the order of labels
+    // a stable sort: pairs with equal counts stay in the order of labels
     pairs.sort_by_key(|(n, ..)| Reverse(*n));
     let shown_pairs = pairs.len().min(MOST_PAIRS);
     let of = grouped(pairs.len() as u64);

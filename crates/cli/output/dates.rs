@@ -1,8 +1,8 @@
-//! Days as people read them.
+//! Dates in readable form.
 
 use std::time::SystemTime;
 
-/// The day (UTC) of a time in seconds from 1970, as `2003-02-11`.
+/// The day (UTC) of a time in seconds since 1970, as `2003-02-11`.
 ///
 /// Years are taken to begin in March, so that a leap day is the last of its year (Howard Hinnant, "chrono-compatible
 /// low-level date algorithms", `civil_from_days`).
@@ -18,17 +18,17 @@ pub(crate) fn day(seconds: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// The end of this day (UTC), in seconds from 1970: what is learned on one day has one date.
+/// The end of the current day (UTC), in seconds since 1970, so that everything learned on one day has the same date.
 pub(crate) fn today() -> i64 {
     let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let seconds = i64::try_from(since_1970.as_secs()).unwrap_or(0);
     (seconds.div_euclid(DAY) + 1) * DAY - 1
 }
 
-/// Seconds of a day.
+/// Seconds per day.
 pub(crate) const DAY: i64 = 86_400;
 
-/// The time now (UTC), as `2003-02-11T08:15:00Z`.
+/// The current time (UTC), as `2003-02-11T08:15:00Z`.
 pub(crate) fn now() -> String {
     let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let seconds = i64::try_from(since_1970.as_secs()).unwrap_or(0);

@@ -27,7 +27,7 @@ pub(crate) fn report(path: &Path, filter: &Filter) -> Result<()> {
     Ok(())
 }
 
-/// Whether unlabelled documents were learned, and why.
+/// Says whether unlabelled documents were learned, and why.
 fn learned_unlabelled(unlabelled: &Unlabelled) -> String {
     let documents = counted(unlabelled.documents, "document");
     match (unlabelled.teacher, unlabelled.loss(None)) {
@@ -50,14 +50,14 @@ fn learned_unlabelled(unlabelled: &Unlabelled) -> String {
     }
 }
 
-/// The same of a partial, of which nothing can be expected yet.
+/// As [`report`], for a partial, which has no expected performance yet.
 pub(crate) fn report_counted(path: &Path, partial: &Partial) -> Result<()> {
     let mut out = done();
     writeln!(out, "counted {}", documents_of(partial.classes(), partial.documents()))?;
     say_written(&mut out, path, partial.as_bytes().len())
 }
 
-/// How many documents there are of each class, and after the last one of none.
+/// The number of documents of each class, and after the last class of those without a label.
 fn documents_of(classes: &Classes, documents: &[u64]) -> String {
     let of_classes = classes.iter().zip(documents);
     let of_classes: Vec<_> = of_classes
@@ -97,7 +97,7 @@ pub(crate) fn expectation(filter: &Filter) -> Option<String> {
             let share: fn(u64, u64) -> String = share_of;
             (share, format!("{documents} drawn like these"), "95 % interval".to_owned())
         }
-        // without intervals, since documents of a group are alike
+        // without intervals, since documents of a group are similar
         Expected::Detection { groups, .. } | Expected::Accuracy { groups, .. } => {
             let groups = counted(groups, "group");
             let share: fn(u64, u64) -> String = |part, whole| format!("{} %", percent(part, whole));
@@ -140,7 +140,7 @@ fn percent(part: u64, whole: u64) -> String {
     format!("{:.2}", 100.0 * part as f64 / whole as f64)
 }
 
-/// The expected performance before and after a change.
+/// Reports the expected performance before and after a change.
 pub(crate) fn report_change(out: &mut impl Write, before: Option<Expected>, filter: &Filter) -> Result<()> {
     let wrong = match before {
         Some(Expected::Detection { negatives, false_positives, positives, missed, .. }) => {

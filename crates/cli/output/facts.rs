@@ -71,7 +71,7 @@ pub(crate) fn print_facts(out: &mut impl Write, canvas: Option<Canvas>, filter: 
     Ok(())
 }
 
-/// Prints mean and deviation of each real column of a table in every class.
+/// The mean and deviation of each real column of a table in every class.
 fn reals<'a>(information: &Information<'a>) -> Vec<(&'a str, Vec<(&'a str, Moments)>)> {
     let columns = information.recipe.columns.iter().filter(|column| column.kind == ColumnKind::Gaussian);
     let moments = |feature| {
@@ -141,7 +141,7 @@ fn print_decision(out: &mut impl Write, filter: &Filter) -> Result<()> {
     Ok(writeln!(out, "decision    {positive} above {upper:+.3}{unsure}{shift} (log-odds in nats)")?)
 }
 
-/// Prints the choices of weighted scoring, and the losses that decided.
+/// Prints the choices of weighted scoring, and the losses that decided them.
 fn print_chosen(
     out: &mut impl Write,
     Recipe { tokenizer: TokenizerOptions { terms, .. }, pieces: has_pieces, .. }: &Recipe,
@@ -191,7 +191,7 @@ fn print_chosen(
     Ok(())
 }
 
-/// Prints how well class shares, counts and correction predict held-out documents, and how far each is believed.
+/// Prints how well class shares, counts and correction predict held-out documents, and how far each is trusted.
 fn print_parts(out: &mut impl Write, options: &WeightedOptions, parts: TriedParts) -> Result<()> {
     let TriedParts { shares, counts, correction, belief, belief_in_ratio, .. } = parts;
     writeln!(out, "held out    log loss {shares:.4} by class shares alone, {counts:.4} by counts alone")?;
@@ -206,7 +206,7 @@ fn print_parts(out: &mut impl Write, options: &WeightedOptions, parts: TriedPart
     Ok(())
 }
 
-/// Prints what became of unlabelled documents, and the losses that decided.
+/// Prints how unlabelled documents were used, and the losses that decided it.
 fn print_unlabelled(out: &mut impl Write, unlabelled: &Unlabelled) -> Result<()> {
     let documents = counted(unlabelled.documents, "document");
     let name = |teacher| match teacher {
@@ -224,7 +224,7 @@ fn print_unlabelled(out: &mut impl Write, unlabelled: &Unlabelled) -> Result<()>
     Ok(())
 }
 
-/// Prints why this smoothing was chosen.
+/// Prints why the smoothing was chosen.
 fn print_why(out: &mut impl Write, options: &WeightedOptions, chosen: &Chosen) -> Result<()> {
     let Choices { alpha, idf_power, .. } = chosen.choices;
     let losses = || chosen.smoothing.iter().map(|tried| tried.loss);

@@ -1,10 +1,10 @@
-//! Numbers with a fixed number of decimals, as `format!` writes them but at a tenth of its cost.
+//! Numbers with a fixed number of decimals, as `format!` writes them but ten times as fast.
 
 use std::io::{self, Write};
 
-/// Writes `{value:.decimals$}`, of at most nine decimals.
+/// Writes `{value:.decimals$}`, with at most nine decimals.
 pub(crate) fn write_fixed(out: &mut impl Write, value: f64, decimals: usize) -> io::Result<()> {
-    // a product below 2^30 is exact to 2^-23; within that of a midpoint the rounding is undecided
+    // a product below 2^30 is exact to 2^-23; that close to a midpoint, the rounding is undecided
     const MOST: f64 = (1 << 30) as f64;
     const UNSURE: f64 = 1e-6;
     const UNITS: [f64; 10] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
@@ -74,7 +74,7 @@ mod tests {
     proptest! {
         #[test]
         fn numbers_are_those_of_the_standard_library(value in -1e6f64..1e6, small in -1.0f64..1.0, n in 0u32..2_000_000, any: f64) {
-            // halves of the last decimal, as near as can be
+            // halves of the last decimal, as near as possible
             let half = f64::from(n) / 2e6 + 0.5e-6;
             for value in [value, small, half, any, f64::from(n) / 1e5] {
                 for decimals in [1, 2, 4, 6, 9] {

@@ -1,5 +1,5 @@
-//! The log: a line for each verdict and for each document learned, to a file or to syslog. Whatever happens to the log,
-//! mail goes on.
+//! The log: a line for each verdict and for each document learned, to a file or to syslog. A failing log never stops
+//! mail.
 
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
@@ -15,14 +15,14 @@ use tamis_mail::Message;
 use crate::output::dates;
 use crate::output::shown::{one_word, plain, shown_path};
 
-/// What stands in place of a file for the system's log, and where its socket is.
+/// Names the system's log in place of a file, and the path of its socket.
 const SYSLOG: &str = "syslog";
 const SOCKET: &str = if cfg!(target_vendor = "apple") { "/var/run/syslog" } else { "/dev/log" };
 
 /// The facility `mail` and the severity `info` of a syslog message (RFC 3164, section 4.1.1).
 const PRIORITY: u32 = 2 * 8 + 6;
 
-/// Most bytes of a message that are searched for its Message-ID.
+/// Maximum bytes of a message that are searched for its Message-ID.
 const MOST_HEADER: usize = 64 << 10;
 
 /// A log being written.
@@ -30,28 +30,28 @@ pub(crate) struct Log {
     /// A file, or `syslog`.
     target: PathBuf,
     model: String,
-    /// When the document at hand was begun.
+    /// When work on the current document began.
     begun: Instant,
-    /// Whether a failure was told.
+    /// Whether a failure has been reported.
     is_told: bool,
 }
 
 impl Log {
-    /// Begins a log of what is done with a model.
+    /// Creates a log of what is done with a model.
     pub(crate) fn new(target: PathBuf, model: Option<PathBuf>) -> Self {
         let model = model.map(|model| std::path::absolute(&model).unwrap_or(model));
         let model = model.map_or_else(String::new, |model| model.to_string_lossy().into_owned());
         Log { target, model, begun: Instant::now(), is_told: false }
     }
 
-    /// Logs the verdict of a document.
+    /// Logs the verdict on a document.
     pub(crate) fn verdict(&mut self, id: &str, label: &str, log_odds: f64, is_truncated: bool) {
         let truncated = if is_truncated { " truncated=yes" } else { "" };
         let what = format!("verdict={} log-odds={log_odds:+.2}{truncated}", one_word(label));
         self.write(&self.line(id, &what));
     }
 
-    /// Logs that a document has no verdict.
+    /// Logs that a document got no verdict.
     pub(crate) fn error(&mut self, id: &str) {
         self.write(&self.line(id, "verdict=error"));
     }
@@ -94,7 +94,7 @@ impl Log {
     }
 }
 
-/// Appends lines to a file that only its owner may read. Never waits, whatever kind of file it is.
+/// Appends lines to a file that only its owner may read. Never waits, whatever the kind of file.
 fn append(path: &Path, lines: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.append(true).create(true).mode(0o600).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
@@ -102,7 +102,7 @@ fn append(path: &Path, lines: &str) -> io::Result<()> {
     options.open(path)?.write_all(format!("{lines}\n").as_bytes())
 }
 
-/// Sends a line to a socket of syslog. Never waits.
+/// Sends a line to a syslog socket. Never waits.
 fn send(socket: &Path, line: &str) -> io::Result<()> {
     let sender = UnixDatagram::unbound()?;
     sender.set_nonblocking(true)?;
@@ -118,7 +118,7 @@ pub(crate) fn message_id(raw: &[u8]) -> String {
     message.header("message-id").map_or_else(String::new, document_name)
 }
 
-/// A line of the log, read again.
+/// A parsed line of the log.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Entry<'a> {
     /// The day (UTC), as `2026-03-02`.
@@ -126,17 +126,17 @@ pub(crate) struct Entry<'a> {
     pub(crate) what: What<'a>,
 }
 
-/// What a line of the log tells.
+/// The event that a line of the log reports.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum What<'a> {
     Verdict(&'a str),
     Learned(&'a str),
 }
 
-/// Reads a line of the log, as written or as syslog has it; `None` if it is another.
+/// Parses a line of the log, as written to a file or by syslog. Returns `None` for any other line.
 pub(crate) fn read(line: &str) -> Option<Entry<'_>> {
     let (before, rest) = line.split_once("tamis[")?;
-    // what another program logs may quote anything
+    // lines of other programs may quote anything
     if before.contains(": ") {
         return None;
     }
@@ -192,7 +192,7 @@ mod tests {
         let mut got = [0; 100];
         let n = socket.recv(&mut got).unwrap();
         assert_eq!(&got[..n], b"<22>tamis[1]: line");
-        // nobody reads them
+        // nobody reads the lines
         let refused = (0..100_000).find_map(|_| send(&path, "line").err()).unwrap();
         assert_eq!(refused.kind(), io::ErrorKind::WouldBlock);
     }

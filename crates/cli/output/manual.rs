@@ -1,4 +1,4 @@
-//! Manual pages: of the commands, from their definitions, and of the model file, from `docs/format.md`.
+//! Manual pages: of the commands, from their definitions; of the model file, from `docs/format.md`.
 
 use clap::builder::StyledStr;
 use clap::{Arg, Command};
@@ -6,7 +6,7 @@ use roff::{Inline, Roff, bold, italic, roman};
 
 const SOURCE: &str = concat!("tamis ", env!("CARGO_PKG_VERSION"));
 
-/// The page of a command, which has been built; dated so.
+/// The manual page of a built command, with this date.
 pub(crate) fn command_page(command: &mut Command, date: &str) -> Vec<u8> {
     let usage = command.render_usage().to_string();
     let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
@@ -52,7 +52,7 @@ fn plain(text: Option<&StyledStr>) -> String {
     text.map_or_else(String::new, |text| text.to_string())
 }
 
-/// The arguments, under the headings that the help has them under.
+/// Writes the arguments under the same headings as in the help.
 fn options(page: &mut Roff, command: &Command) {
     let shown: Vec<_> = command.get_arguments().filter(|argument| !argument.is_hide_set()).collect();
     let mut headings = vec![None];
@@ -100,7 +100,7 @@ fn option(page: &mut Roff, argument: &Arg) {
     }
 }
 
-/// The sections of a help text that follows the options: its paragraphs, by how they begin.
+/// Writes the sections of the help text after the options. The beginning of a paragraph decides its section.
 fn details(page: &mut Roff, help: &str) {
     let heading = |block: &str| match block.split_once([':', ' ']) {
         Some(("Example", _)) => "EXAMPLES",
@@ -121,7 +121,7 @@ fn details(page: &mut Roff, help: &str) {
     }
 }
 
-/// Text, of which indented lines stay as they are.
+/// Writes text. Indented lines stay as they are.
 fn lines(page: &mut Roff, text: &str) {
     let mut is_code = false;
     for line in text.lines() {
@@ -147,7 +147,7 @@ fn begin_or_end_code(page: &mut Roff, begins: bool) {
     page.control(if begins { "nf" } else { "fi" }, []);
 }
 
-/// The page of the model file: `docs/format.md`, of whose Markdown it takes what stands in that file.
+/// The manual page of the model file, from `docs/format.md`. Handles only the Markdown that this file uses.
 pub(crate) fn format_page(date: &str) -> Vec<u8> {
     let mut page = begin("tamis", "5", date, "the model file, byte by byte");
     let (mut is_code, mut is_after_heading, mut begins_paragraph) = (false, false, false);
@@ -183,7 +183,8 @@ pub(crate) fn format_page(date: &str) -> Vec<u8> {
     page.render().into_bytes()
 }
 
-/// A row of a table: its last cell, behind a tag of the others. Rows without text are rules and empty heads.
+/// Writes a row of a table: its last cell, with the other cells as its tag. Rows without text are rules and empty
+/// headings.
 fn table_row(page: &mut Roff, row: &str) {
     let cells: Vec<_> = row.trim_end_matches('|').split('|').map(str::trim).collect();
     let is_text = |cell: &&str| !cell.is_empty() && !cell.starts_with("---");
@@ -194,7 +195,7 @@ fn table_row(page: &mut Roff, row: &str) {
     page.text(inlines(last));
 }
 
-/// Markdown within a line: `**bold**`, `*italic*`, code in backticks, the text of links.
+/// Converts Markdown within a line: `**bold**`, `*italic*`, code in backticks, the text of links.
 fn inlines(line: &str) -> Vec<Inline> {
     let mut all = Vec::new();
     let mut rest = line;

@@ -1,4 +1,4 @@
-//! Numbers as people read them, as reports have them.
+//! Numbers in readable form, as in reports.
 
 pub(crate) use tamis_report::{counted, grouped};
 

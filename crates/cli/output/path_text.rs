@@ -1,4 +1,4 @@
-//! Paths that need not be UTF-8, as text that can be converted back.
+//! Paths, which need not be UTF-8, as text that can be converted back.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -6,11 +6,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// A path as text: itself if it is UTF-8, else as `$'...'`, the quoting of bash, with `\xHH` for bytes that are not UTF-8.
-/// A path that begins as if it were quoted is quoted, so that no two paths have the same text.
+/// Converts a path to text. A UTF-8 path stays as it is. Any other becomes `$'...'`, the quoting of bash, with `\xHH`
+/// for bytes that are not UTF-8. A path that looks quoted is quoted too, so that no two paths have the same text.
 pub(crate) fn to_text(path: &OsStr) -> Cow<'_, str> {
     match path.to_str() {
-        // a carriage return at the end of a line does not belong to the path
+        // a carriage return at the end of a line is not read as part of the path
         Some(text) if !text.starts_with("$'") && !text.ends_with('\r') => Cow::Borrowed(text),
         _ => Cow::Owned(quoted(path.as_encoded_bytes())),
     }
@@ -40,7 +40,7 @@ fn quoted(bytes: &[u8]) -> String {
     text
 }
 
-/// The path that a text stands for, which [`to_text`] made, or `ls` or `printf %q` of bash.
+/// Converts a text back to a path. It may come from [`to_text`], from `ls` or from bash's `printf %q`.
 pub(crate) fn from_text(text: &[u8]) -> Result<OsString> {
     let quoted = text.strip_prefix(b"$'").and_then(|rest| rest.strip_suffix(b"'"));
     let Some(mut rest) = quoted else { return path_of(text.to_vec()) };
@@ -63,7 +63,7 @@ pub(crate) fn from_text(text: &[u8]) -> Result<OsString> {
     path_of(bytes)
 }
 
-/// The byte that an escape stands for, whose backslash is read already, and how many bytes it takes.
+/// The byte that an escape stands for, given the text after its backslash, and the length of the escape.
 fn unescaped(rest: &[u8]) -> Option<(u8, usize)> {
     let number = |digits: &[u8], radix| u8::from_str_radix(str::from_utf8(digits).ok()?, radix).ok();
     let simple = match rest.first()? {

@@ -13,10 +13,10 @@ use crate::output::numbers::grouped;
 /// Rows of a curve.
 const ROWS: usize = 8;
 
-/// The least share of the negatives that the curve begins at, as a power of ten.
+/// Number of powers of ten that the curve spans, up to a share of 1 of the negatives.
 const DECADES: usize = 4;
 
-/// Prints how much of a class is found for every share of the other that is lost, on a logarithmic scale.
+/// Prints how much of a class is found for each share of the other class that may be lost, on a logarithmic scale.
 pub(crate) fn print_curve(
     out: &mut impl Write,
     canvas: Canvas,
@@ -24,7 +24,7 @@ pub(crate) fn print_curve(
     scores: &[(f64, bool)],
 ) -> Result<()> {
     let Some(columns) = canvas.beside(10, 60) else { return Ok(()) };
-    // whole decades, and a column for the end of the last
+    // whole decades, and one column for the end of the last
     let wide = columns.saturating_sub(1) / DECADES;
     let share = |column: usize| 10f64.powf(column as f64 / wide as f64 - DECADES as f64).min(1.0);
     let found: Option<Vec<_>> =
@@ -46,7 +46,8 @@ pub(crate) fn print_curve(
     Ok(writeln!(out, "{:8}{marks}100 %", "")?)
 }
 
-/// Prints how many documents were what their probability said, of a label or, without one, of each document's own.
+/// Prints how often documents had a label, by the probability given to it. Without `label`, the label is each
+/// document's own.
 pub(crate) fn print_reliability(
     out: &mut impl Write,
     canvas: Canvas,

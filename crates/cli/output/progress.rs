@@ -9,10 +9,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::output::numbers::{counted, grouped};
 use crate::output::volume::Volume;
 
-/// Bytes read of files that hold many documents. How many those hold is not known before they are read.
+/// Bytes read from files that hold many documents. The number of documents in them is unknown until they are read.
 static BYTES: AtomicU64 = AtomicU64::new(0);
 
-/// A reader that counts what is read of a file that holds many documents.
+/// A reader that counts the bytes read from a file that holds many documents.
 pub(crate) struct Measured<R>(pub(crate) R);
 
 impl<R: Read> Read for Measured<R> {
@@ -23,20 +23,19 @@ impl<R: Read> Read for Measured<R> {
     }
 }
 
-/// The progress of a pass over documents: how many, how many a second, and the time left.
+/// The progress of a pass over documents: their number, the rate per second, and the time left.
 pub(crate) struct Progress {
     bar: ProgressBar,
     began: Instant,
     documents: u64,
     files: u64,
-    /// Bytes read before, if the bar shows bytes.
+    /// The bytes read before this pass, if the bar shows bytes.
     bytes_before: Option<u64>,
 }
 
 impl Progress {
-    /// Of as many documents as there are files; with the bytes of files that hold many documents, if there are any, the
-    /// bar shows their share instead.
-    /// It is shown if `is_wanted`.
+    /// Creates a bar for as many documents as there are `files`. If `bytes` is not 0, the bar shows the share of these
+    /// bytes of files that hold many documents. It is only visible if `is_wanted`.
     pub(crate) fn new(files: u64, bytes: u64, is_wanted: bool) -> Self {
         let bar = shown(ProgressBar::new(if bytes > 0 { bytes } else { files }), is_wanted);
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {msg}, {eta} left") {
@@ -47,7 +46,7 @@ impl Progress {
         Progress { bar, began: Instant::now(), documents: 0, files, bytes_before }
     }
 
-    /// So many more documents are done.
+    /// Adds to the number of documents that are done.
     pub(crate) fn add(&mut self, documents: u64) {
         self.documents += documents;
         let position = match self.bytes_before {
@@ -60,14 +59,14 @@ impl Progress {
         };
         let documents = self.documents.max(if of.is_empty() { 0 } else { self.files });
         self.bar.set_message(format!("{of}{}, {}", counted(documents, "document"), self.rate()));
-        // a file may grow meanwhile, or be no file
+        // a file may grow meanwhile, or not be a regular file
         if self.bar.length().is_some_and(|length| length < position) {
             self.bar.set_length(position);
         }
         self.bar.set_position(position);
     }
 
-    /// Documents a second.
+    /// Documents per second.
     fn rate(&self) -> String {
         format!("{} a second", grouped((self.documents as f64 / self.began.elapsed().as_secs_f64()) as u64))
     }
@@ -77,7 +76,7 @@ impl Progress {
         self.bar.suspend(say);
     }
 
-    /// Ends it; what was done is said to who wants to know.
+    /// Ends the bar, and prints what was done in verbose mode.
     pub(crate) fn finish(self, done: &str) {
         self.bar.finish_and_clear();
         let (documents, took) = (counted(self.documents, "document"), self.began.elapsed().as_secs_f64());
@@ -85,7 +84,7 @@ impl Progress {
     }
 }
 
-/// Work without known steps, such as fitting, shown with the seconds that it has taken.
+/// Shows work without known steps, such as fitting, with the seconds that it has taken so far.
 pub(crate) fn while_shown<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let (bar, began) = (shown(ProgressBar::new_spinner(), true), Instant::now());
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {

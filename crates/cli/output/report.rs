@@ -1,4 +1,4 @@
-//! The output of `tamis evaluate`: how good verdicts, rankings and probabilities were.
+//! The output of `tamis evaluate`: the quality of verdicts, rankings and probabilities.
 
 use std::io::Write;
 
@@ -15,22 +15,22 @@ use crate::output::numbers::{counted, grouped};
 use crate::output::pictures::{print_curve, print_reliability};
 use crate::output::shown::shown;
 
-/// The most characters of a label in the table of labels, which then fits 80 columns.
+/// Maximum characters of a label in the table of labels, which then fits 80 columns.
 const LABEL: usize = 40;
 
 pub(crate) struct Report<'a> {
     classes: &'a Classes,
-    /// Of a spam filter.
+    /// The spam label, in a spam filter.
     spam: Option<ClassId>,
     pub(crate) evaluation: Evaluation,
     outcomes: &'a [HeldOutScore],
-    /// Of a prequential evaluation.
+    /// The steps of a prequential evaluation.
     pub(crate) learning: Vec<LearningStep>,
 }
 
 impl<'a> Report<'a> {
-    /// For a spam filter, with two classes one of which is spam, reports how well spam is found; for topics, how often they
-    /// are right. `learning` is that of a prequential evaluation, `seed` that of intervals.
+    /// For a spam filter, which has two classes, reports how well spam is found. For topics, reports how often they are
+    /// right. `learning` belongs to a prequential evaluation, `seed` to intervals.
     pub(crate) fn new(
         classes: &'a Classes,
         spam: Option<ClassId>,
@@ -46,7 +46,7 @@ impl<'a> Report<'a> {
         Report { classes, spam, evaluation, outcomes, learning }
     }
 
-    /// Prints the figures; with pictures where there is a canvas.
+    /// Prints the figures, with pictures if there is a canvas.
     pub(crate) fn print(&self, out: &mut impl Write, canvas: Option<Canvas>) -> Result<()> {
         let unsure: u64 = self.classes.iter().map(|(class, _)| self.evaluation.confusion.unsure(class)).sum();
         writeln!(out, "{}, {} unsure", counted(self.outcomes.len() as u64, "document"), grouped(unsure))?;
@@ -131,7 +131,7 @@ impl<'a> Report<'a> {
         object
     }
 
-    /// What the figures of `--html` are drawn from.
+    /// Adds the data that the figures of `--html` are drawn from.
     fn add_curves(&self, object: &mut serde_json::Value) {
         let Evaluation { operating_points, reliability, log_odds, .. } = &self.evaluation;
         let point = |p: &OperatingPoint| {

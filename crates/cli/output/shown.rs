@@ -1,4 +1,4 @@
-//! Names, errors and lines made safe to display: no file name and no mail may control the terminal.
+//! Makes names, errors and lines safe to display: no file name and no mail may control the terminal.
 
 use std::borrow::Cow;
 use std::collections::TryReserveError;
@@ -15,18 +15,18 @@ macro_rules! say {
     ($($argument:tt)*) => { $crate::output::shown::say_line(format_args!($($argument)*)) };
 }
 
-/// As [`say`], unless the program is to be quiet.
+/// As [`say`], but prints nothing with --quiet.
 macro_rules! note {
     ($($argument:tt)*) => { $crate::output::shown::say_at($crate::output::volume::Volume::Usual, format_args!($($argument)*)) };
 }
 
-/// As [`say`], if more than usual is to be said.
+/// As [`say`], but prints only with --verbose.
 macro_rules! detail {
     ($($argument:tt)*) => { $crate::output::shown::say_at($crate::output::volume::Volume::Verbose, format_args!($($argument)*)) };
 }
 pub(crate) use {note, say};
 
-/// Writes a line to standard error if so much is said.
+/// Writes a line to standard error if the program prints lines of this volume.
 pub(crate) fn say_at(volume: Volume, line: fmt::Arguments<'_>) {
     if volume.is_on() {
         say_line(line);
@@ -40,19 +40,19 @@ pub(crate) fn say_line(line: fmt::Arguments<'_>) {
     let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
 }
 
-/// Whether a terminal would obey a character instead of showing it: control characters, line ends, and those that
+/// Whether a terminal would obey a character instead of showing it: control characters, line ends, and characters that
 /// change the direction of text.
 fn is_obeyed(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A name or a text within a line. One that a terminal would obey is quoted as GNU `ls` does it, `'a'$'\n''b'`, which a
-/// shell reads back.
+/// A name or text to show within a line. If a terminal would obey parts of it, it is quoted as GNU `ls` does,
+/// `'a'$'\n''b'`, which a shell can read back.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     if text.contains(is_obeyed) { quoted(text.as_bytes()).into() } else { text.into() }
 }
 
-/// As [`shown`], for a path; bytes that are not UTF-8 are quoted too.
+/// As [`shown`], for a path. Bytes that are not UTF-8 are quoted too.
 pub(crate) fn shown_path(path: &(impl AsRef<Path> + ?Sized)) -> String {
     let path = path.as_ref();
     match path.to_str() {
@@ -88,7 +88,7 @@ fn quoted(bytes: &[u8]) -> String {
     out
 }
 
-/// Bytes as they stand within `$'...'`.
+/// Escapes bytes for use within `$'...'`.
 fn escape(out: &mut String, bytes: &[u8]) {
     for byte in bytes {
         match byte {
@@ -101,7 +101,7 @@ fn escape(out: &mut String, bytes: &[u8]) {
     }
 }
 
-/// A text as one word without white space, for lines that are cut at spaces; `-` if it is empty.
+/// A text as one word without white space, for lines that are split at spaces; `-` if it is empty.
 pub(crate) fn one_word(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
@@ -129,7 +129,7 @@ pub(crate) fn clean(line: &str) -> Cow<'_, str> {
     out.into()
 }
 
-/// A line of JSON with control characters escaped, which can occur only within strings.
+/// A line of JSON with control characters escaped. They can occur only within strings.
 pub(crate) fn json_line(line: String) -> String {
     if !line.contains(is_obeyed) {
         return line;
@@ -181,7 +181,7 @@ pub(crate) fn plain(error: &io::Error) -> String {
         io::ErrorKind::OutOfMemory => "out of memory",
         io::ErrorKind::InvalidFilename => "the file name is too long or not allowed",
         _ => {
-            // "Too many levels of symbolic links (os error 40)": the number tells people nothing
+            // "Too many levels of symbolic links (os error 40)": the number does not help people
             let said = error.to_string();
             return said.split_once(" (os error").map_or(&*said, |(words, _)| words).to_owned();
         }
@@ -189,7 +189,7 @@ pub(crate) fn plain(error: &io::Error) -> String {
     words.to_owned()
 }
 
-/// Adds the file to an error of the library, unless the error names it itself.
+/// Adds the file's name to an error of the library, unless the error names it already.
 pub(crate) fn named(path: &Path) -> impl FnOnce(Error) -> anyhow::Error + '_ {
     move |error| match error.path() {
         Some(_) => error.into(),

@@ -6,7 +6,7 @@ use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// The text of a usage error: expected and got for a wrong value, the parser's message for all else.
+/// The text of a usage error: what was expected and given for a wrong value, otherwise the parser's message.
 pub(crate) fn text(error: &clap::Error, arguments: &[OsString]) -> String {
     let is_of_value = matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue);
     match of_value(error).filter(|_| is_of_value) {
@@ -33,7 +33,7 @@ fn of_value(error: &clap::Error) -> Option<String> {
             Some(IntErrorKind::PosOverflow) => "a smaller number".to_owned(),
             Some(_) => "a whole number".to_owned(),
             None if source.is::<ParseFloatError>() => "a number".to_owned(),
-            // our own error is complete
+            // our own error message is complete
             None => return Some(format!("{argument}: {source}")),
         },
         _ => "a value".to_owned(),

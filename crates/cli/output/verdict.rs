@@ -11,7 +11,7 @@ use crate::output::numbers::counted;
 use crate::output::path_text::to_text;
 use crate::output::shown::{shown, shown_path};
 
-/// A document's score under the keys that every JSON output of the program uses.
+/// A document's score, with the keys that every JSON output of the program uses.
 #[derive(Serialize)]
 pub(crate) struct Verdict<'a> {
     #[serde(serialize_with = "path_as_text")]
@@ -19,7 +19,7 @@ pub(crate) struct Verdict<'a> {
     pub(crate) label: &'a str,
     pub(crate) probability: f64,
     pub(crate) log_odds: f64,
-    /// Whether only a part of the message was read; no key where it was read whole.
+    /// Whether only a part of the message was read. The key is left out if all of it was read.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) truncated: bool,
 }
@@ -45,7 +45,7 @@ pub(crate) fn verdict_line(filter: &Filter, score: &Score) -> String {
     format!("{} {:.4} {:+.2}", shown(filter.label_of(score)), score.probability, score.log_odds)
 }
 
-/// Says that only a part of the message was read, and why.
+/// Reports that only a part of the message was read, and why.
 pub(crate) fn say_limits(name: &(impl AsRef<Path> + ?Sized), scratch: &Scratch) {
     let hit = scratch.limits_hit();
     if !hit.is_empty() {
@@ -53,14 +53,14 @@ pub(crate) fn say_limits(name: &(impl AsRef<Path> + ?Sized), scratch: &Scratch) 
     }
 }
 
-/// Says how many documents were read in part.
+/// Reports how many documents were read in part.
 pub(crate) fn say_truncated(n: u64, kind: Kind) {
     if n > 0 {
         say!("tamis: {} read in part, because of limits", counted(n, noun(kind)));
     }
 }
 
-/// What a document of this kind is called.
+/// The word for a document of this kind.
 pub(crate) fn noun(kind: Kind) -> &'static str {
     match kind {
         Kind::Mail => "message",

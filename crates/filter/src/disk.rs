@@ -1,4 +1,4 @@
-//! Files: open, memory map, lock, replace, and temporary ones. Knows nothing of their contents.
+//! Files: opening, memory mapping, locking and replacing them, and temporary files. Knows nothing of their contents.
 
 #[cfg(feature = "files")]
 pub(crate) mod lock;

@@ -13,10 +13,10 @@ use crate::kind::Kind;
 
 mod display;
 
-/// What went wrong when a filter was trained, written, opened or asked.
+/// The error of training, saving, opening or using a filter.
 ///
-/// An error is one pointer. Its text has the cause in it, so [`source`](std::error::Error::source) is the cause of that
-/// cause: a chain of errors tells nothing twice.
+/// It is the size of one pointer. Its text includes the cause, so [`source`](std::error::Error::source) returns the
+/// cause of that cause: an error chain repeats nothing.
 ///
 /// ```
 /// use tamis_filter::{ErrorKind, Filter};
@@ -26,7 +26,7 @@ mod display;
 /// ```
 pub struct Error(Box<ErrorKind>);
 
-/// The kinds of [`Error`], each with what is known of it.
+/// The kinds of [`Error`], each with its details.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -34,14 +34,14 @@ pub enum ErrorKind {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// There is something that is no regular file where a model should be, or its lock.
+    /// The path of a model, or of its lock, is not a regular file.
     NotAFile {
-        /// Where it is.
+        /// The path.
         path: PathBuf,
-        /// What it is, such as `a folder`, `a pipe`, `a device`.
+        /// What is there, such as `a folder`, `a pipe`, `a device`.
         got: &'static str,
     },
     /// A model file was changed in place while it was in use.
@@ -49,49 +49,49 @@ pub enum ErrorKind {
         /// The file.
         path: PathBuf,
     },
-    /// The bytes do not begin as a model file does.
+    /// The bytes do not begin like a model file.
     NotAModel {
         /// The first bytes found (eight at most).
         got: Vec<u8>,
     },
-    /// The file is a model of a format that this version does not read.
+    /// The model file has a format that this version does not read.
     Version {
         /// The format this version reads.
         expected: u32,
         /// The format of the file.
         got: u32,
     },
-    /// A file of ours that is not of the kind expected, such as a model for a partial.
+    /// A file of this program, but not of the expected kind, such as a model instead of a partial.
     WrongFile {
         /// What it should be.
         expected: &'static str,
         /// What it is.
         got: &'static str,
     },
-    /// A later version of the program appended something to the file that this one does not know.
+    /// The file has a segment of an unknown kind, appended by a later version of the program.
     Segment {
         /// Its kind, four bytes.
         got: Vec<u8>,
     },
-    /// The file is shorter than it says of itself.
+    /// The file is shorter than the length recorded in it.
     Length {
         /// Bytes the file should have.
         expected: u64,
         /// Bytes it has.
         got: u64,
     },
-    /// A part of the file does not have the checksum written beside it.
+    /// A part of the file does not match its checksum.
     Checksum {
         /// The part of the file, `header` or a section.
         part: &'static str,
-        /// The first byte, within the part, of the block that failed.
+        /// Offset of the failed block within the part, in bytes.
         offset: u64,
-        /// The CRC-32 written in the file.
+        /// The CRC-32 stored in the file.
         expected: u32,
         /// The CRC-32 of the bytes found.
         got: u32,
     },
-    /// The checksums hold, yet the content contradicts itself: it was not written by this program.
+    /// The checksums are right, but the content contradicts itself: this program did not write it.
     Inconsistent {
         /// The part of the file, `header` or a section.
         part: &'static str,
@@ -107,56 +107,56 @@ pub enum ErrorKind {
         /// The version recorded in the model.
         got: u16,
     },
-    /// A mail was given to a model of text, or text to a model of mail.
+    /// A document was given to a model of another kind, such as a mail to a model of text.
     Kind {
         /// What the model was trained on.
         expected: Kind,
         /// What it was given.
         got: Kind,
     },
-    /// The columns of a table cannot be used, or not so.
+    /// The columns of a table or row are invalid, or do not suit the scoring.
     Columns {
         /// What they should be.
         expected: String,
         /// What they are.
         got: String,
     },
-    /// A cell of a row is not what its column holds.
+    /// A cell has a value that its column cannot hold.
     Cell {
         /// The column's name.
         column: String,
-        /// What the column holds.
+        /// What the column can hold.
         expected: &'static str,
         /// The cell, shortened.
         got: String,
     },
-    /// Too few labels to tell anything apart.
+    /// Too few labels: there is nothing to distinguish.
     TooFewLabels {
         /// Labels needed.
         expected: usize,
         /// Labels seen.
         got: usize,
     },
-    /// Something that is there for two labels was asked of more or fewer.
+    /// The requested settings need exactly two labels.
     NotTwoLabels {
-        /// Labels there are.
+        /// Number of labels.
         got: usize,
     },
-    /// Documents without a label were given to a scoring that needs labels, or a model that learned such documents is
-    /// to be fitted again.
+    /// Unlabelled documents were given to a scoring that needs labels, or a model that learned from unlabelled
+    /// documents was to be fitted again.
     Unlabelled,
-    /// Something that is there for weighted scoring was asked of naive Bayes.
+    /// The operation needs weighted scoring, but the scoring is naive Bayes.
     NotWeighted,
-    /// The model outgrew what its file format can hold.
+    /// A number exceeds a limit of the file format.
     TooLarge {
         /// What there is too much of.
         what: &'static str,
-        /// The most the format holds.
+        /// The limit.
         limit: u64,
         /// How much there is.
         got: u64,
     },
-    /// A setting is out of its range.
+    /// A setting is out of range.
     Option {
         /// The setting.
         option: &'static str,
@@ -165,25 +165,25 @@ pub enum ErrorKind {
         /// What it is.
         got: f64,
     },
-    /// Too few negatives to be sure, at 95 %, that no more than a share of them is called positive.
+    /// Too few negatives to guarantee the maximum false-positive rate with 95 % confidence.
     TooFewNegatives(TooFewNegatives),
-    /// Another process is changing the model, and went on doing so for as long as one would wait.
+    /// Another process is changing the model and did not finish within the timeout.
     Locked {
-        /// The file that is locked.
+        /// The locked file.
         path: PathBuf,
-        /// How long one waited.
+        /// How long this process waited.
         waited: Duration,
     },
-    /// Something that a fit by partitions cannot do.
+    /// A fit by partitions does not support this.
     DistributedUnsupported {
-        /// What it is.
+        /// What is not supported.
         got: &'static str,
     },
     /// Counts without their documents were given where documents are needed.
     CountsAlone,
-    /// A model that does not learn one document at a time.
+    /// The model cannot learn one document at a time.
     IncrementalUnsupported {
-        /// What it is.
+        /// What kind of model it is.
         got: &'static str,
     },
     /// A label that the model does not know.
@@ -192,71 +192,73 @@ pub enum ErrorKind {
         got: String,
         /// The labels of the model.
         known: Vec<String>,
-        /// The one that was probably meant.
+        /// The label that was probably meant.
         nearest: Option<String>,
     },
-    /// A label that is the name of another verdict.
+    /// A label has the name of a reserved verdict, `unsure`.
     ReservedLabel {
         /// The label.
         got: String,
     },
-    /// Two labels that look the same: they differ in case, blanks, invisible or look-alike characters alone.
+    /// Two labels look the same: they differ only in case, blanks, invisible or look-alike characters.
     SimilarLabels {
         /// The labels.
         got: [String; 2],
     },
-    /// Cross-validation that leaves a fold without a label to learn.
+    /// All documents of a label are in one fold, so cross-validation has none to learn the label from when it is held
+    /// out.
     OneFold {
-        /// The label, all of whose documents are in one fold.
+        /// The label.
         label: String,
     },
-    /// A buffer for probabilities is too short or too long.
+    /// A buffer for probabilities has the wrong length.
     Buffer {
         /// Numbers it should have room for.
         expected: usize,
         /// Numbers it has room for.
         got: usize,
     },
-    /// A document of several cannot be scored.
+    /// One of several documents cannot be scored.
     Document {
-        /// Its place among them, from 0.
+        /// Its index, from 0.
         place: usize,
         /// Why.
         error: Box<Error>,
     },
-    /// A document to forget that was never learned, or not under that label.
+    /// The document to forget was never learned, or not under the given label.
     NotLearned {
-        /// Its identity.
+        /// Its digest.
         digest: [u8; 16],
         /// The label it is known under, if any.
         known: Option<String>,
     },
-    /// A document to forget of which the model remembers a digest only, and that is not at hand.
+    /// Forgetting a document by its digest, or retraining, needs the terms of documents, and the model does not store
+    /// them.
     TermsNotStored,
-    /// Models that do not add up.
+    /// The models cannot be merged or combined.
     Incompatible {
-        /// What is not alike.
+        /// The setting that differs.
         setting: String,
         /// What it should be.
         expected: String,
         /// What it is.
         got: String,
     },
-    /// Models to be added up know the same documents, and not all remember the terms of these.
+    /// Models to merge share documents, and not all of them store the terms of these documents.
     Shared {
-        /// How many documents.
+        /// Number of such documents.
         documents: u64,
     },
-    /// A line of an exported model, or of another program's, that cannot be taken.
+    /// A line of an exported model, or of another program's file, cannot be imported.
     Import {
-        /// The line, from 1.
+        /// The line number, from 1.
         line: u64,
-        /// What should stand there.
+        /// What the line should contain.
         expected: String,
-        /// What does.
+        /// What it contains.
         got: String,
     },
-    /// Two trainers with different settings were asked to merge.
+    /// Trainers with different settings cannot be merged.
     DifferentSettings,
     /// A label is not acceptable.
     Classes(ClassesError),
@@ -264,31 +266,31 @@ pub enum ErrorKind {
     Options(OptionsError),
     /// The vocabulary cannot take another term.
     Vocabulary(VocabularyFull),
-    /// The counts refused a change.
+    /// The counts cannot take a change.
     Statistics(StatisticsError),
     /// The parameters cannot be used with these counts.
     Parameters(ParametersError),
-    /// Expectation maximization cannot begin, or go on.
+    /// Expectation maximization cannot start or continue.
     Em(EmError),
-    /// Real values whose moments no number holds.
+    /// A row of real values cannot be learned or forgotten.
     Observation(ObservationError),
 }
 
-/// The result of an operation of this crate.
+/// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// What sort of error it is.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> &ErrorKind {
         &self.0
     }
 
-    /// What sort of error it is, to keep.
+    /// Converts the error into its kind.
     pub fn into_kind(self) -> ErrorKind {
         *self.0
     }
 
-    /// The file that it is about, where that is known. What is found in a file's bytes names a part of it instead.
+    /// Returns the file concerned, if known. Errors in the content of a file name a part of the file instead.
     pub fn path(&self) -> Option<&Path> {
         match self.kind() {
             ErrorKind::Io { path, .. }

@@ -1,4 +1,5 @@
-//! Export, import and salvage: models as JSON lines, tables of their terms, bogofilter's word lists, scikit-learn's naive Bayes.
+//! Export, import and salvage: models as JSON lines, tables of their terms, bogofilter's word lists and scikit-learn's
+//! naive Bayes.
 
 pub(crate) mod bogofilter;
 pub(crate) mod draft;

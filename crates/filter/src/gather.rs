@@ -1,5 +1,5 @@
-//! Gathers documents for training: their identities and terms, in order of arrival and in canonical order, on disk
-//! beyond a bound.
+//! Gathers documents for training: their identities and terms, in order of arrival and in canonical order, spilled to
+//! disk beyond a limit.
 
 pub(crate) mod learned;
 pub(crate) mod ordered;

@@ -26,7 +26,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Of what documents can be taken for: mail or text.
+/// Parses the kinds that a single document can be read as: mail or text.
 impl FromStr for Kind {
     type Err = String;
 

@@ -1,11 +1,12 @@
 //! A spam and topic filter for mail and text: train, open, score, explain, learn.
 //!
-//! A [`Trainer`] counts labelled documents into a [`Model`], the bytes of a file. A [`Filter`] is such a file in use,
-//! mapped and never changed: share one among threads, give each a [`Scratch`], and ask for a [`Score`] or an
-//! [`Explanation`]. Rows of a table are documents too, see [`Scoring::Mixed`]. Nothing here prints, exits or panics on input, and there is no global state.
+//! A [`Trainer`] turns labelled documents into a [`Model`], the bytes of a model file. A [`Filter`] is an open model,
+//! mapped from its file and only read: share one among threads, give each thread a [`Scratch`], and ask for a [`Score`]
+//! or an [`Explanation`]. Rows of a table are documents too; see [`Scoring::Mixed`]. Nothing in this crate prints,
+//! exits or panics on input, and there is no global state.
 //!
-//! The same documents give the same model, byte for byte, in any order and with any number of threads. Data read from a
-//! file is verified when first touched, so a damaged model is an error and never a wrong answer.
+//! The same documents give the same model, byte for byte, in any order and with any number of threads. Data from a file
+//! is verified when it is first read, so a damaged model causes an error, never a wrong answer.
 //!
 //! ```
 //! use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
@@ -32,7 +33,7 @@ compile_error!(
     "models in files are for Unix: locks, modes of files and inodes keep them whole; without the feature `files` they come as bytes"
 );
 
-// The rooms, the lowest first: none uses one that comes after it (tests/rooms.rs).
+// The rooms, the lowest first: none uses one that comes after it (tests/code/rooms.rs).
 mod kind;
 
 mod error;
@@ -139,7 +140,7 @@ pub use tamis_model::{
 };
 pub use tamis_tokenizer::{Language, Ngrams, TokenizerOptions, WordRule, stop_words};
 
-/// The examples of the README and of the guide.
+/// The examples of the READMEs and of the guide, run as doctests.
 #[cfg(all(doctest, feature = "files"))]
 mod pages {
     #[doc = include_str!("../../../README.md")]

@@ -1,6 +1,7 @@
 //! HTML to text.
 pub(crate) mod markup;
 pub(crate) mod reader;
+#[cfg(any(test, feature = "reference"))]
 pub mod standard;
 
 pub use reader::HtmlText;

@@ -26,7 +26,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::module_inception, reason = "a room has the type in it that it is named for")]
 
-// The rooms, the lowest first: none uses one that comes after it (tests/rooms.rs).
+// The rooms, the lowest first: none uses one that comes after it (tests/code/rooms.rs).
 mod html;
 
 mod message;
@@ -38,6 +38,7 @@ pub mod passthrough;
 mod terms;
 
 pub use html::markup::markup_to_text;
+#[cfg(any(test, feature = "reference"))]
 #[doc(hidden)]
 pub use html::standard as reference;
 pub use html::{HtmlText, html_links, html_to_text, read_html};

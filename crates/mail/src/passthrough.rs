@@ -31,7 +31,7 @@ use std::ops::Range;
 /// ```
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Verdict<'a> {
-    /// The class.
+    /// The label of the class.
     pub label: &'a str,
     /// Whether the verdict is unsure; the label shown is then `unsure`.
     pub unsure: bool,
@@ -39,9 +39,10 @@ pub struct Verdict<'a> {
     pub probability: f64,
     /// The log-odds, in nats.
     pub log_odds: f64,
-    /// For `X-Spam-Flag`, `X-Spam-Status` and `X-Spam-Level`; `None` leaves them out, if no class is spam.
+    /// For `X-Spam-Flag`, `X-Spam-Status` and `X-Spam-Level`. `None`, for filters in which no class is spam, leaves
+    /// these fields out.
     pub spam: Option<SpamStatus>,
-    /// Whether only a part of the message was read, which `X-Tamis` then says.
+    /// Whether only a part of the message was read. `X-Tamis` then says so.
     pub truncated: bool,
     /// The version of the program.
     pub version: &'a str,
@@ -58,14 +59,14 @@ pub struct SpamStatus {
     pub threshold: f64,
 }
 
-/// The message with up to four fields added at the end of its header block.
+/// Returns the message with up to four fields added at the end of its header block.
 ///
-/// `X-Spam-Flag`, `X-Spam-Status`, `X-Spam-Level` (an asterisk for each whole nat of the score, 50 at most) and `X-Tamis`
-/// are added with the line end of the first remaining line. Fields of these names, `X-Spam-Score` and `X-Bogosity` that
-/// came with the message are removed first; with `keep_headers`, only `X-Tamis` is. They are removed
-/// up to the first empty line, because other programs read on after a line that is not a field, and also after a lone
-/// carriage return. No other byte changes, with one exception: a message without header block whose first line is
-/// indented gets an empty line in front, or that line would become part of the last field.
+/// Adds `X-Spam-Flag`, `X-Spam-Status`, `X-Spam-Level` (an asterisk for each whole nat of the score, 50 at most) and
+/// `X-Tamis`, with the line end of the first remaining line. First removes fields of these names, `X-Spam-Score` and
+/// `X-Bogosity` that came with the message; with `keep_headers`, only `X-Tamis`. They are removed up to the first empty
+/// line, because other programs read on after a line that is not a field, and also after a lone carriage return. No
+/// other byte changes, with one exception: a message without a header block whose first line is indented gets an empty
+/// line in front, or that line would become part of the last field.
 pub fn annotate(raw: &[u8], verdict: &Verdict<'_>, keep_headers: bool) -> Vec<u8> {
     let Head { mut bytes, rest } = head(raw, verdict, keep_headers);
     bytes.extend_from_slice(&raw[rest..]);
@@ -81,8 +82,8 @@ pub struct Head {
     pub rest: usize,
 }
 
-/// The part of a message that [`annotate`] changes. The message may be given in part, if [`has_whole_header`] is true
-/// of it.
+/// Returns the part of a message that [`annotate`] changes. The beginning of a message is enough if
+/// [`has_whole_header`] is true of it.
 ///
 /// ```
 /// use tamis_mail::passthrough::{Verdict, annotate, has_whole_header, head};
@@ -135,7 +136,7 @@ pub fn head(raw: &[u8], verdict: &Verdict<'_>, keep_headers: bool) -> Head {
     Head { bytes: out, rest }
 }
 
-/// Copies a part of a message without these ranges.
+/// Copies a part of a message without the ranges `left_out`.
 fn copy_without(left_out: &[Range<usize>], raw: &[u8], part: Range<usize>, out: &mut Vec<u8>) {
     let mut copied = part.start;
     for range in left_out {
@@ -151,7 +152,7 @@ pub fn has_whole_header(start: &[u8]) -> bool {
     is_end(start) || memchr::memchr_iter(b'\n', start).any(|at| is_end(&start[at + 1..]))
 }
 
-/// The line end of the first line. A lone carriage return that ends the message is half of one.
+/// The line end of the first line. A lone carriage return at the end of the message counts as half of a CRLF.
 fn line_break(raw: &[u8]) -> &'static [u8] {
     let line = &raw[..line_end(raw, 0)];
     if line.strip_suffix(b"\n").unwrap_or(line).ends_with(b"\r") { b"\r\n" } else { b"\n" }
@@ -177,19 +178,20 @@ fn lines(verdict: &Verdict<'_>) -> Vec<Vec<u8>> {
     lines.into_iter().map(String::into_bytes).collect()
 }
 
-/// The most asterisks of a level, as SpamAssassin writes it.
+/// Maximum number of asterisks in a level, as in SpamAssassin.
 const HIGHEST_LEVEL: f64 = 50.0;
 
-/// A space and an asterisk for each whole nat of a score; nothing below 1.
+/// A space, and an asterisk for each whole nat of a score; empty below 1.
 fn level(score: f64) -> String {
-    // no number counts as 0
+    // NaN counts as 0
     match score.clamp(0.0, HIGHEST_LEVEL) as usize {
         0 => String::new(),
         n => format!(" {}", "*".repeat(n)),
     }
 }
 
-/// A word made safe for a header line: it cannot end the line or be read as another part of it, and is short enough.
+/// Makes a word safe for a header line: it cannot end the line or be read as another part of it, and it is short
+/// enough.
 fn harmless(word: &str) -> String {
     word.chars().take(100).map(|c| if c.is_control() || c == ';' { '_' } else { c }).collect()
 }

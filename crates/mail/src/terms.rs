@@ -39,9 +39,9 @@ use tamis_tokenizer::stretches;
 impl Message {
     /// Calls `emit` with every feature, as often as it occurs, in a deterministic order.
     ///
-    /// With `content_only`, only the text of the subject and the parts. The body comes in stretches of about `stretch`
-    /// bytes (`usize::MAX`: one per part), which can be scored one by one. Line ends, an mbox `From ` line and
-    /// [ignored](crate::message::ignored) fields make no difference.
+    /// With `content_only`, emits only the text of the subject and the parts. The body comes in stretches of about
+    /// `stretch` bytes (`usize::MAX`: one per part), which can be scored one by one. Line ends, an mbox `From ` line
+    /// and [ignored](crate::message::ignored) fields make no difference.
     ///
     /// Missing fields are evidence only if the message looks like mail: a fragment with fewer than two of the usual
     /// fields yields only its words, links and figures.
@@ -94,8 +94,8 @@ impl Message {
 
     /// The date of the message, in seconds since 1970 (UTC).
     ///
-    /// Read from the first Date field, in the format of RFC 5322 and its predecessors; `None` if invalid. An unknown
-    /// zone counts as UTC, as the RFC requires.
+    /// Read from the first Date field, in the format of RFC 5322 and its predecessors. `None` if the field is missing
+    /// or invalid. An unknown zone counts as UTC, as the RFC requires.
     ///
     /// ```
     /// use tamis_mail::{Limits, Message};

@@ -1,4 +1,5 @@
-//! Sufficient statistics: documents and occurrences per class and term, as integers, and what scoring reads of them.
+//! Sufficient statistics: integer counts of documents and occurrences per class and term, and what scoring reads from
+//! them.
 
 pub(crate) mod cells;
 pub(crate) mod classes;

@@ -1,4 +1,5 @@
-//! Fitting the correction: one-vs-rest logistic regression by dual coordinate ascent, with cross-validation; also by partitions.
+//! Fitting the correction: one-vs-rest logistic regression by dual coordinate ascent, with cross-validation. A fit can
+//! be divided into partitions of the documents.
 
 pub(crate) mod ascent;
 pub(crate) mod choose;

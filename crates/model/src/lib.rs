@@ -1,34 +1,34 @@
 //! Naive Bayes over count vectors: integer statistics and the models derived from them.
 //!
-//! **The integer statistics are the model.** Learning fills one value, [`Statistics`]: documents per class, and per
-//! term and class its document and term frequency. It is changed only by adding and subtracting integers, so learning,
-//! forgetting and merging are exact and independent of the order of documents and the number of threads.
+//! **The integer statistics are the model.** Learning fills one value, [`Statistics`]: the documents of each class, and
+//! the document and term frequency of each term in each class. It changes only by adding and subtracting integers, so
+//! learning, forgetting and merging are exact and do not depend on the order of documents or the number of threads.
 //!
 //! Everything real-valued comes after counting. [`Parameters`] name the likelihood, the smoothing, the class prior and
-//! the features; [`Parameters::summarize`] passes once over the counts and keeps a few integers per class
-//! ([`Summary`]); [`NaiveBayes`] turns those into a few floating-point numbers per class and reads the counts of a term
+//! the features. [`Parameters::summarize`] passes over the counts once and keeps a few integers per class
+//! ([`Summary`]). [`NaiveBayes`] turns these into a few floating-point numbers per class and reads the counts of a term
 //! only when a document contains it. It reads anything that implements [`Counts`]: `Statistics` in memory, or a
 //! memory-mapped file.
 //!
-//! The likelihood is multinomial, Bernoulli or complement ([`Likelihood`]), with Laplace or other smoothing
+//! The likelihood is multinomial, Bernoulli or complement ([`Likelihood`]), with Laplace or other additive smoothing
 //! ([`Smoothing`]) and feature selection by chi-square or mutual information ([`Select`]). A model can sample documents
 //! ([`NaiveBayes::sample`]), and a [`CostMatrix`] turns its probabilities into the decision of least expected loss.
 //!
-//! For mail and text there is a better model, [`WeightedLogOdds`]: one-vs-rest log-odds of the same counts with idf
-//! weights and length normalisation. A [`Correction`] on top is a logistic regression. [`Fit`] chooses everything by
-//! left-out documents: smoothing and idf by exact leave-one-out, the stacking weights of counts and correction by
-//! cross-validation, which also calibrates the scores. [`threshold_for_fpr`] finds a threshold that keeps a
-//! false-positive rate.
+//! For mail and text there is a better model, [`WeightedLogOdds`]: one-vs-rest log-odds from the same counts, with idf
+//! weights and length normalisation. A [`Correction`], fitted by logistic regression, can be added to it. [`Fit`]
+//! chooses all numbers on left-out documents: smoothing and idf by exact leave-one-out, the stacking weights of counts
+//! and correction by cross-validation, which also calibrates the scores. [`threshold_for_fpr`] finds a threshold that
+//! keeps a given false-positive rate.
 //!
-//! Real values are learned apart from the counts: [`GaussianNaiveBayes`] from [`Moments`], [`LinearDiscriminant`] from
+//! Real values are learned separately from counts: [`GaussianNaiveBayes`] from [`Moments`], [`LinearDiscriminant`] from
 //! [`ScatterStatistics`]. [`CategoricalNaiveBayes`] counts categories, and [`MixedNaiveBayes`] combines table columns
 //! of different kinds.
 //!
-//! Without the feature `fit`, which is on by default, there is no rayon and nothing that learns in parallel: no [`Fit`], no
-//! expectation maximization, no [`Statistics::from_matrix`], no bootstrap. What was learned is scored as ever.
+//! The feature `fit` is on by default. Without it the crate does not use rayon, and whatever learns in parallel is
+//! missing: [`Fit`], expectation maximization, [`Statistics::from_matrix`] and the bootstrap. Scoring is unaffected.
 //!
 //! Invariant: memory and work grow with the non-zero counts, never with terms x classes. All terms that a class lacks
-//! have the same weight, so absence costs one multiplication per class.
+//! have the same weight in it, so absence costs one multiplication per class.
 //!
 //! ```
 //! use tamis_model::{NaiveBayes, Parameters, Statistics};
@@ -61,7 +61,7 @@
 #![cfg_attr(not(feature = "fit"), allow(dead_code, unused_imports, reason = "what only a fit needs"))]
 #![allow(clippy::module_inception, reason = "a room has the type in it that it is named for")]
 
-// The rooms, the lowest first: none uses one that comes after it (tests/rooms.rs).
+// The rooms, the lowest first: none uses one that comes after it (tests/code/rooms.rs).
 mod counts;
 
 mod numbers;

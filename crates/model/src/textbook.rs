@@ -1,5 +1,5 @@
-//! Textbook methods beside the main models: categorical and mixed naive Bayes, cost matrices, Beta and Dirichlet
-//! estimates, sampling.
+//! Textbook methods in addition to the main models: categorical and mixed naive Bayes, cost matrices, Beta and
+//! Dirichlet estimates, sampling.
 
 pub(crate) mod categorical;
 pub(crate) mod decision;

@@ -1,4 +1,4 @@
-//! A figure: a drawing, what it says in words, and its numbers in tables.
+//! A figure: a drawing, its finding in words, and its numbers in tables.
 
 use std::fmt::Write;
 
@@ -7,25 +7,25 @@ use crate::draw::svg::Svg;
 /// A figure. All texts are HTML already.
 pub(crate) struct Figure {
     pub(crate) title: String,
-    /// What it says, in a sentence or two; the report begins with those of all figures.
+    /// What the figure shows, in a sentence or two. The report begins with the findings of all figures.
     pub(crate) finding: Option<String>,
-    /// How it is to be read.
+    /// How to read the figure.
     pub(crate) note: String,
-    /// What is drawn, for those who do not see it; without elements.
+    /// A description of the drawing for those who cannot see it, without elements.
     pub(crate) description: String,
     pub(crate) drawing: Svg,
-    /// What stands beside the drawing.
+    /// What is beside the drawing.
     pub(crate) beside: Option<String>,
     pub(crate) tables: Vec<Table>,
-    /// Whether the tables are seen at once.
+    /// Whether the tables are open from the start.
     pub(crate) is_open: bool,
 }
 
-/// Numbers in rows. All texts are HTML already.
+/// A table of numbers. All texts are HTML already.
 pub(crate) struct Table {
     pub(crate) caption: String,
     pub(crate) head: Vec<String>,
-    /// How many columns, from the first on, are text; the first names the row.
+    /// Number of columns, from the first on, that are text. The first names the row.
     pub(crate) n_texts: usize,
     pub(crate) rows: Vec<Vec<String>>,
 }
@@ -66,7 +66,7 @@ impl Table {
 }
 
 impl Figure {
-    /// Writes the figure; `id` is its own in the page.
+    /// Writes the figure. `id` must be unique in the page.
     pub(crate) fn write(&self, out: &mut String, id: &str) {
         let Figure { title, finding, note, description, drawing, beside, tables, is_open } = self;
         let _ = write!(out, "<figure id=\"{id}\"><figcaption><h2>{title}</h2>");
@@ -96,7 +96,7 @@ impl Figure {
     }
 }
 
-/// A title for where there are no elements: the names in it are isolated by characters instead.
+/// Converts a title for places where elements are not allowed. Characters isolate its names instead.
 fn without_elements(html: &str) -> String {
     html.replace("<bdi>", "\u{2068}").replace("</bdi>", "\u{2069}")
 }

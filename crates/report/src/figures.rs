@@ -1,4 +1,4 @@
-//! The figures, one a file: from numbers to a drawing, a sentence and tables.
+//! The figures, one per file. Each turns numbers into a drawing, a sentence and tables.
 
 pub(crate) mod bars;
 pub(crate) mod confusion;

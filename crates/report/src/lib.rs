@@ -1,15 +1,15 @@
 //! Reports with pictures: how good a filter is, what a model is made of, why a document got its score.
 //!
-//! A [`Page`] is one string of HTML with drawings in SVG: no script, nothing loaded, light and dark, to be printed. Every
-//! figure has a title, a description and its numbers in a table; labels, terms and names of files stay text whatever is
-//! in them. Equal numbers give equal bytes.
+//! A [`Page`] is one string of HTML with drawings in SVG. It runs no script, loads nothing, follows light and dark
+//! mode, and can be printed. Every figure has a title, a description and its numbers in a table. Labels, terms and file
+//! names stay text whatever they contain. Equal numbers give equal bytes.
 //!
-//! [`EvaluationReport`] draws what `tamis evaluate` measures, [`explanation_page`] an explanation, [`model_page`] a model,
-//! [`score_page`] a score. Curves are thinned to what can be seen, so that a page of a hundred thousand documents is as small
-//! as one of a thousand.
+//! [`EvaluationReport`] draws what `tamis evaluate` measures, [`explanation_page`] an explanation, [`model_page`] a
+//! model, and [`score_page`] a score. Curves are thinned to what can be seen, so that the page for a hundred thousand
+//! documents is as small as the page for a thousand.
 #![forbid(unsafe_code)]
 
-// The rooms, the lowest first: none uses one that comes after it (tests/rooms.rs).
+// The rooms, the lowest first: none uses one that comes after it (tests/code/rooms.rs).
 mod text;
 
 mod draw;

@@ -1,4 +1,4 @@
-//! The page: figures, what they say in short, and how they look.
+//! The page: figures, their findings, and the style.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use crate::figure::{Figure, Table};
 const STYLE: &str = include_str!("style.css");
 const PAGE_STYLE: &str = include_str!("page.css");
 
-/// A report: what it is about, and figures with their numbers. Nothing in it runs, nothing is loaded.
+/// A report: a title, facts, and figures with their numbers. It runs no script and loads nothing.
 ///
 /// ```
 /// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
@@ -24,9 +24,9 @@ const PAGE_STYLE: &str = include_str!("page.css");
 /// # Ok::<(), tamis_filter::Error>(())
 /// ```
 pub struct Page {
-    /// HTML already, as all below.
+    /// The title. HTML already, as are all fields below.
     pub(crate) title: String,
-    /// What is known beside the figures, in sentences.
+    /// What is known besides the figures, in sentences.
     pub(crate) facts: Vec<String>,
     pub(crate) figures: Vec<Figure>,
     /// Numbers that no figure draws.
@@ -34,8 +34,8 @@ pub struct Page {
 }
 
 impl Page {
-    /// The whole page, to be written to a file: one that needs no other. Light or dark as the reader has it, in print on
-    /// white.
+    /// Returns the whole page as one file that needs no other. It is light or dark as the reader's system is, and
+    /// printed on white.
     pub fn to_html(&self) -> String {
         let title = self.title.replace("<bdi>", "\u{2068}").replace("</bdi>", "\u{2069}");
         format!(
@@ -48,10 +48,10 @@ impl Page {
         )
     }
 
-    /// The same to be shown within another page, such as a notebook: in its colours.
+    /// Returns the page as a fragment for another page, such as a notebook, whose colours it takes on.
     pub fn to_fragment(&self) -> String {
         let body = self.body("", "h2");
-        // of its own, since a page may hold several
+        // unique, since a page may hold several fragments
         let prefix = format!("t{:016x}-", fnv(body.as_bytes()));
         format!("<style>{STYLE}</style><div class=\"tamis\">{}</div>", self.body(&prefix, "h2"))
     }

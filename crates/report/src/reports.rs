@@ -1,4 +1,4 @@
-//! What pages are of: an evaluation, a model, an explanation, a score.
+//! The pages: of an evaluation, a model, an explanation, a score.
 
 pub(crate) mod evaluation;
 pub(crate) mod explanation;

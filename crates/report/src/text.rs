@@ -1,9 +1,9 @@
-//! Text of others made safe to show, and numbers as people read them.
+//! Untrusted text made safe to show, and numbers as people read them.
 
 use std::fmt::{self, Display, Formatter, Write};
 
-/// Text of others in a page, set apart from what surrounds it, whichever way it is written. Characters that a page
-/// would obey are shown by their code.
+/// Untrusted text in a page, isolated from its surroundings whatever its writing direction. Characters that a page
+/// would act on are shown as their codes.
 pub(crate) struct Name<'a>(pub(crate) &'a str);
 
 impl Display for Name<'_> {
@@ -12,7 +12,7 @@ impl Display for Name<'_> {
     }
 }
 
-/// The same where there are no elements: in titles, descriptions and texts of a drawing.
+/// The same for places where elements are not allowed: titles, descriptions and the texts of a drawing.
 pub(crate) struct Plain<'a>(pub(crate) &'a str);
 
 impl Display for Plain<'_> {
@@ -21,7 +21,7 @@ impl Display for Plain<'_> {
     }
 }
 
-/// Text of others as it runs: line ends and tabs stay blanks.
+/// Untrusted running text. Keeps line feeds; tabs and carriage returns become spaces.
 pub(crate) fn running(text: &str) -> String {
     let escaped = |line: &str| Escaped(&line.replace(['\t', '\r'], " ")).to_string();
     text.split('\n').map(escaped).collect::<Vec<_>>().join("\n")
@@ -46,8 +46,8 @@ impl Display for Escaped<'_> {
     }
 }
 
-/// Whether a character would not be seen but obeyed: controls, line ends, what changes the direction of text, what has
-/// no width, what is no character.
+/// Whether a character would act instead of being seen: controls, line ends, changes of the text's direction,
+/// characters without width, noncharacters.
 fn is_obeyed(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
@@ -55,7 +55,7 @@ fn is_obeyed(c: char) -> bool {
         || u32::from(c) & 0xfffe == 0xfffe
 }
 
-/// The width of a text in characters of the usual width, to leave room for it: capitals and letters of wide scripts take
+/// The width of a text in characters of average width, to leave room for it. Capitals and letters of wide scripts take
 /// more.
 pub(crate) fn width(text: &str) -> f64 {
     let of = |c: char| match c {
@@ -67,7 +67,7 @@ pub(crate) fn width(text: &str) -> f64 {
     text.chars().map(of).sum()
 }
 
-/// A text cut to this many characters, with the beginning and the end of a long one.
+/// Cuts a text to `most` characters, keeping the beginning and the end of a long one.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     let n = text.chars().count();
     if n <= most {
@@ -78,7 +78,7 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     ends.collect()
 }
 
-/// A number with its thousands set apart.
+/// Formats a number with its thousands separated.
 ///
 /// ```
 /// assert_eq!(tamis_report::grouped(1_234_567), "1,234,567");
@@ -95,7 +95,7 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-/// So many things, by the name of one: `1 document`, `2 documents`.
+/// Formats a number of things, given the name of one: `1 document`, `2 documents`.
 ///
 /// ```
 /// assert_eq!(tamis_report::counted(12_000, "term"), "12,000 terms");
@@ -104,7 +104,7 @@ pub fn counted(number: u64, one: &str) -> String {
     format!("{} {one}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
-/// A share with the decimals that its size asks for: `0.024 %`, `1.24 %`, `97.2 %`.
+/// Formats a share with the decimals that its size calls for: `0.024 %`, `1.24 %`, `97.2 %`.
 pub(crate) fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     match percent.min(100.0 - percent) {
@@ -115,12 +115,12 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// A share of a whole; 0 of nothing.
+/// The share of `part` in `whole`; 0 if `whole` is 0.
 pub(crate) fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// Nats with their sign. Infinities of both signs add up to neither.
+/// Formats nats with their sign. NaN, the sum of infinities of both signs, becomes `±inf`.
 pub(crate) fn nats(number: f64) -> String {
     let number = if number == 0.0 { 0.0 } else { number };
     let text = if number.is_nan() {
@@ -133,12 +133,12 @@ pub(crate) fn nats(number: f64) -> String {
     text.replace('-', "\u{2212}").replace("inf", "∞")
 }
 
-/// A number as a page keeps it: shown as people read it, with all its digits for programs.
+/// Writes a number for a page: shown as people read it, with all its digits for programs.
 pub(crate) fn number(value: f64, shown: &str) -> String {
     format!("<data value=\"{value}\">{shown}</data>")
 }
 
-/// A whole number, likewise.
+/// Writes a whole number in the same way.
 pub(crate) fn count(value: u64) -> String {
     format!("<data value=\"{value}\">{}</data>", grouped(value))
 }

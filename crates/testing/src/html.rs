@@ -1,29 +1,29 @@
-//! Pages read strictly, as the project writes them: every element closed, every attribute quoted.
+//! A strict reader of the pages that the project writes: every element must be closed, every attribute quoted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A page that was read.
+/// A parsed page.
 #[derive(Default)]
 pub struct Html {
-    /// All text outside styles, as a reader sees it.
+    /// All text outside style sheets, as a reader sees it.
     pub text: String,
     /// The elements in order, with their attributes.
     pub elements: Vec<(String, BTreeMap<String, String>)>,
-    /// The figures.
+    /// Number of figures.
     pub n_figures: usize,
-    /// Of each table by the figure it is in (its heading), the numbers of each row.
+    /// The tables: for each, the heading of its figure and the numbers of each row.
     tables: Vec<(String, Vec<Vec<f64>>)>,
     styles: String,
 }
 
-/// What a page may be made of, and how it may be said.
+/// The elements and attributes that a page may use.
 const ELEMENTS: &str = "a bdi body caption data desc details div figcaption figure h1 h2 head header html i li main mark meta p path \
                         rect span strong style summary svg table tbody td text th thead title tr ul";
 const ATTRIBUTES: &str = "aria-labelledby charset class content d data-key fill-opacity height href http-equiv id lang name open \
                           role scope style tabindex text-anchor title transform value viewBox width x y";
 
 impl Html {
-    /// Reads a page; panics if it is not well formed.
+    /// Parses a page. Panics if it is not well formed.
     #[track_caller]
     pub fn parse(page: &str) -> Html {
         let mut html = Html::default();
@@ -79,13 +79,13 @@ impl Html {
         }
     }
 
-    /// The numbers in the rows of the tables of a figure whose heading has these words, table by table.
+    /// The number rows of every table in a figure whose heading contains `words`, table by table.
     pub fn numbers(&self, words: &str) -> Vec<&[Vec<f64>]> {
         self.tables.iter().filter(|(heading, _)| heading.contains(words)).map(|(_, rows)| &rows[..]).collect()
     }
 
-    /// Panics unless nothing in the page runs or is loaded, every figure can be read aloud and has its numbers, and no
-    /// character in it is obeyed instead of shown.
+    /// Panics unless the page is self-contained (nothing runs or is loaded), every figure has a label for screen
+    /// readers and a table of its numbers, and the text contains no control or direction characters.
     #[track_caller]
     pub fn assert_self_contained(&self) {
         let ids: BTreeSet<&String> =
@@ -126,7 +126,7 @@ impl Html {
     }
 }
 
-/// The name of an element and its attributes.
+/// Splits a tag into the name of the element and its attributes.
 fn element(tag: &str) -> (String, BTreeMap<String, String>) {
     let tag = tag.trim_end_matches('/');
     let (name, mut rest) = tag.split_once(' ').unwrap_or((tag, ""));
@@ -148,7 +148,7 @@ fn element(tag: &str) -> (String, BTreeMap<String, String>) {
     (name.to_owned(), attributes)
 }
 
-/// Text without its references to characters.
+/// Decodes character references. Panics on any but the five that the project writes.
 fn unescaped(text: &str) -> String {
     let known = ["&lt;", "&gt;", "&quot;", "&#39;", "&amp;"];
     let n_known: usize = known.iter().map(|reference| text.matches(reference).count()).sum();

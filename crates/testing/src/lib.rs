@@ -1,5 +1,5 @@
-//! What the tests of the other crates share: numbers that are near, work that is counted, the public corpora, pages that
-//! are well formed.
+//! Helpers that the tests of the other crates share: approximate comparison, counted steps of work, the public corpora,
+//! and a strict reader of HTML pages.
 
 #![forbid(unsafe_code)]
 
@@ -8,13 +8,12 @@ pub mod html;
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
-/// Whether a number differs from the expected one by no more than the tolerance, which is relative to an expected number
-/// above 1.
+/// Whether `got` is within `tolerance * (1 + |expected|)` of `expected`.
 pub fn near(got: f64, expected: f64, tolerance: f64) -> bool {
     (got - expected).abs() <= tolerance * (1.0 + expected.abs())
 }
 
-/// Panics unless the numbers are near, one by one.
+/// Panics unless both lists have the same length and their numbers are [`near`], pair by pair.
 #[track_caller]
 pub fn check_near(what: &str, got: &[f64], expected: &[f64], tolerance: f64) {
     assert_eq!(got.len(), expected.len(), "{what}");
@@ -26,20 +25,21 @@ thread_local! {
     static STEPS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Counts `n` steps of work: bytes looked at, say. A scan calls it where it passes over text, with `#[cfg(test)]`.
+/// Counts `n` steps of work, such as bytes looked at. A scan calls it wherever it passes over text, under
+/// `#[cfg(test)]`.
 pub fn step(n: usize) {
     STEPS.set(STEPS.get() + n);
 }
 
-/// The steps that some work counts.
+/// Runs `work` and returns the steps that it counted.
 pub fn steps(work: impl FnOnce()) -> usize {
     let before = STEPS.get();
     work();
     STEPS.get() - before
 }
 
-/// Panics unless the steps of a scan grow as its text does, whichever of the units it repeats: twice the text, at most two
-/// and a half times the steps.
+/// Panics unless the steps of `scan` grow linearly with its text: for twice as many repetitions of a unit, it may count
+/// at most two and a half times the steps.
 #[track_caller]
 pub fn check_linear(units: &[&str], scan: impl Fn(&str)) {
     const BYTES: usize = 30_000;
@@ -53,8 +53,9 @@ pub fn check_linear(units: &[&str], scan: impl Fn(&str)) {
     assert!(all >= BYTES, "{all} steps: they are not counted");
 }
 
-/// A folder of public corpora, `spamassassin` say, or with no name that of them all: in the folder that `TAMIS_CORPORA` names, else in `../shared/corpora`
-/// beside the repository. Without it, says that the test is skipped.
+/// The folder of a public corpus such as `spamassassin`; with an empty `name`, the folder of them all. Looks in the
+/// folder that `TAMIS_CORPORA` names, or else in `../shared/corpora` beside the repository. If there is no such folder,
+/// reports that the test is skipped and returns `None`.
 #[track_caller]
 pub fn public_corpus(name: &str) -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpora");
@@ -66,10 +67,10 @@ pub fn public_corpus(name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Says that a test skips, and why.
+/// Reports that a test is skipped, and why.
 ///
 /// # Panics
-/// If `TAMIS_SKIP_NOTHING` is set: everything that tests need must be there then.
+/// If `TAMIS_SKIP_NOTHING` is set, which promises that everything the tests need is present.
 #[track_caller]
 #[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 pub fn skip(why: &str) {

@@ -7,8 +7,8 @@ use wide::u8x16;
 /// Number of bytes tested at a time.
 pub const BLOCK: usize = 64;
 
-/// Bit i is set if `is_such` holds for byte i. `is_such` should consist of comparisons without branches, so that the
-/// compiler vectorizes it.
+/// Returns a mask whose bit i is set if `is_such` holds for byte i. `is_such` should consist of comparisons without
+/// branches, so that the compiler vectorizes it.
 ///
 /// ```
 /// use tamis_tokenizer::bits::{BLOCK, bits};
@@ -28,31 +28,33 @@ pub fn bits(block: &[u8; BLOCK], is_such: impl Fn(u8) -> bool) -> u64 {
         .fold(0, |bits, (number, part)| bits | u64::from(u8x16::new(*part).to_bitmask()) << (16 * number))
 }
 
-/// Whether a byte is a letter of ASCII.
+/// Whether a byte is an ASCII letter.
 #[inline(always)]
 pub fn is_letter(byte: u8) -> bool {
     (byte | 0x20).wrapping_sub(b'a') < 26
 }
 
-/// Whether a byte is a digit of ASCII.
+/// Whether a byte is an ASCII digit.
 #[inline(always)]
 pub fn is_digit(byte: u8) -> bool {
     byte.wrapping_sub(b'0') < 10
 }
 
-/// Whether words of [`WordRule::Mail`](crate::WordRule::Mail) are made of such bytes: letters, digits, `$ ! %`, and all outside ASCII.
+/// Whether a byte can make a word of [`WordRule::Mail`](crate::WordRule::Mail): letters, digits, `$ ! %`, and all bytes
+/// outside ASCII.
 #[inline(always)]
 pub fn is_mail_core(byte: u8) -> bool {
     is_letter(byte) || is_digit(byte) || byte == b'!' || byte | 1 == b'%' || byte >= 0x80
 }
 
-/// Whether such signs join what is on both sides to one of these words: `'` and `-`.
+/// Whether a byte joins the bytes on both sides of it into one word of mail: `'` and `-`.
 #[inline(always)]
 pub fn is_mail_joiner(byte: u8) -> bool {
     byte == b'\'' || byte == b'-'
 }
 
-/// The positions of bytes for which `is_such` holds, in order. For frequent bytes; `memchr` is faster for rare ones.
+/// The positions of the bytes for which `is_such` holds, in order. For frequent bytes; `memchr` is faster for rare
+/// ones.
 ///
 /// ```
 /// use tamis_tokenizer::bits::positions;
@@ -81,7 +83,7 @@ pub fn positions(bytes: &[u8], is_such: impl Fn(u8) -> bool) -> impl Iterator<It
     })
 }
 
-/// The first byte outside ASCII at or after `from`, else the end.
+/// The position of the first byte outside ASCII at or after `from`, or the end if there is none.
 pub fn next_non_ascii(bytes: &[u8], from: usize) -> usize {
     // whole blocks, so that the compiler vectorizes the test
     for (number, block) in bytes[from..].chunks(BLOCK).enumerate() {

@@ -7,7 +7,7 @@ pub(crate) mod rules;
 
 use entry::Entry;
 
-// The build script makes BLOCKS and ENTRIES: plain integers, which need no relocation at start.
+// The build script makes BLOCKS and ENTRIES: plain integers, which need no relocation at program start.
 include!(concat!(env!("OUT_DIR"), "/characters.rs"));
 
 /// The entry and length of the character at a byte position; past the end, [`Entry::END`] and 0.
@@ -16,7 +16,7 @@ pub(crate) fn look(bytes: &[u8], at: usize) -> (Entry, usize) {
     let low = |byte: u8| usize::from(byte & 63);
     match bytes.get(at..) {
         Some([a @ 0..0x80, ..]) => (Entry(ENTRIES[usize::from(*a)]), 1),
-        // their blocks come first, in order
+        // the blocks of two-byte characters come first, in order
         Some([a @ 0..0xe0, b, ..]) => (Entry(ENTRIES[usize::from(a & 31) << 6 | low(*b)]), 2),
         Some([a @ 0..0xf0, b, c, ..]) => (entry(usize::from(a & 15) << 6 | low(*b), low(*c)), 3),
         Some([a, b, c, d, ..]) => (entry(usize::from(a & 7) << 12 | low(*b) << 6 | low(*c), low(*d)), 4),

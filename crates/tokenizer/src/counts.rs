@@ -1,8 +1,8 @@
 //! The vocabulary and count vectors: terms to ids and counts.
 //!
 //! A [`Vocabulary`](vocabulary::Vocabulary) finds terms by their [`fingerprint`](mod@fingerprint) in a hash [`table`]
-//! and counts those of the current document ([`tally`]). A [`vector`] holds the counts of one document, a [`matrix`]
-//! those of many.
+//! and counts the terms of the current document ([`tally`]). A [`vector`] holds the counts of one document, a
+//! [`matrix`] those of many.
 
 pub(crate) mod fingerprint;
 pub(crate) mod matrix;

@@ -1,4 +1,4 @@
-//! Errors of the tokenizer, with expected and got.
+//! Errors of the tokenizer, each with the expected and the actual value.
 
 use std::error::Error;
 use std::fmt;
@@ -88,16 +88,16 @@ impl Error for VocabularyFull {}
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum CountError {
-    /// Ids and counts of different number.
+    /// Different numbers of ids and counts.
     Lengths {
         /// Number of ids.
         ids: usize,
         /// Number of counts.
         counts: usize,
     },
-    /// Ids that are not strictly increasing in a row.
+    /// Ids that are not strictly increasing within a row.
     Order {
-        /// The id before.
+        /// The id before it.
         previous: u32,
         /// The id given.
         got: u32,
@@ -114,7 +114,7 @@ pub enum CountError {
     },
     /// Row boundaries that do not start at 0, decrease, or do not end at the number of ids.
     RowBounds {
-        /// The index of the first wrong boundary; the length of `indptr` when one is missing.
+        /// The index of the first wrong boundary; the length of `indptr` if one is missing.
         index: usize,
     },
 }

@@ -34,7 +34,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-// The rooms, the lowest first: none uses one that comes after it (tests/rooms.rs).
+// The rooms, the lowest first: none uses one that comes after it (tests/code/rooms.rs).
 #[doc(hidden)]
 pub mod bits;
 

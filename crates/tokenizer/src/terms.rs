@@ -1,8 +1,8 @@
 //! From text to terms.
 //!
 //! A [`Tokenizer`](tokenizer::Tokenizer) turns words ([`word_terms`]) or characters ([`ngrams`]) into terms, controlled
-//! by [`options`]. Words that are not all ASCII are found and folded by [`walk`], with one look-up per character; the
-//! few that it cannot handle by [`exact`].
+//! by [`options`]. [`walk`] finds and folds the words that are not all ASCII, with one look-up per character; [`exact`]
+//! handles the few that it cannot.
 
 pub(crate) mod exact;
 pub(crate) mod language;

@@ -11,7 +11,7 @@ pub(crate) fn words(text: &str, rule: WordRule) -> Vec<String> {
     words
 }
 
-/// Pieces that meet in the rules of word segmentation, case folding and unspaced scripts.
+/// Pieces that interact in the rules of word segmentation, case folding and unspaced scripts.
 const PIECES: &[&str] = &[
     "a",
     "b",
@@ -95,12 +95,12 @@ const PIECES: &[&str] = &[
     "ष",
 ];
 
-/// Texts of up to 40 of these pieces.
+/// Texts of fewer than 40 of these pieces.
 pub(crate) fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(PIECES), 0..40).prop_map(|pieces| pieces.concat())
 }
 
-/// More pieces, for which the table of characters, normalization and the rules of mail matter.
+/// More pieces, which matter for the character table, normalization and the rules of mail.
 const HARD_PIECES: &[&str] = &[
     "сор",
     "рау",
@@ -264,7 +264,7 @@ const HARD_PIECES: &[&str] = &[
     "n\u{303}",
 ];
 
-/// Texts of up to 24 of all pieces.
+/// Texts of fewer than 24 of all pieces.
 pub(crate) fn hard_text() -> impl Strategy<Value = String> {
     let pieces: Vec<_> = [PIECES, HARD_PIECES].concat();
     prop::collection::vec(prop::sample::select(pieces), 0..24).prop_map(|pieces| pieces.concat())

@@ -1,7 +1,7 @@
 //! Word segmentation: the positions of words in a text.
 //!
-//! [`WordRule`](rule::WordRule) says what a word is. [`scan`] finds words of ASCII 64 bytes at a time, with the
-//! characters of [`shapes`]; elsewhere [`runs`] finds the runs that contain words.
+//! [`WordRule`](rule::WordRule) says what a word is. [`scan`] finds ASCII words 64 bytes at a time, by the characters
+//! in [`shapes`]; elsewhere, [`runs`] finds the runs that contain words.
 
 pub(crate) mod batch;
 pub(crate) mod pieces;

@@ -10,8 +10,22 @@ use pyo3::prelude::*;
 use pyo3_arrow::input::AnyArray;
 
 use crate::error::{TamisError, wrong_row};
-use crate::input::column::Chunk;
 use crate::input::decoding::{Cell, Reading, copied};
+
+/// Rows that come together.
+pub(crate) enum Chunk {
+    Python(Vec<Cell>),
+    Arrow(Bytes),
+}
+
+impl Chunk {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Chunk::Python(cells) => cells.len(),
+            Chunk::Arrow(bytes) => bytes.len(),
+        }
+    }
+}
 
 /// An array of bytes, borrowed from whoever made it. Text is bytes here too: nobody promises that it is UTF-8.
 pub(crate) enum Bytes {

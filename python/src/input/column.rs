@@ -7,29 +7,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PySet, PySlice, PyString};
 
 use crate::error::TamisError;
-use crate::input::arrow::{self, Bytes};
-use crate::input::decoding::{Cell, Reading};
+use crate::input::arrow::{self, Chunk};
+use crate::input::decoding::Reading;
 
 /// Text or bytes by row, borrowed from Python's objects or from Arrow's buffers.
 pub(crate) struct Column {
     chunks: Vec<Chunk>,
     /// The row after the last of each chunk.
     ends: Vec<usize>,
-}
-
-/// Rows that come together.
-pub(crate) enum Chunk {
-    Python(Vec<Cell>),
-    Arrow(Bytes),
-}
-
-impl Chunk {
-    fn len(&self) -> usize {
-        match self {
-            Chunk::Python(cells) => cells.len(),
-            Chunk::Arrow(bytes) => bytes.len(),
-        }
-    }
 }
 
 impl Column {

@@ -1,6 +1,6 @@
 //! Rows of a CSR matrix whose arrays anybody may have made.
 
-use super::{Failure, Result};
+use super::failure::{Failure, Result};
 
 /// An integer of an index array.
 pub(super) trait Index: Copy + Sync {

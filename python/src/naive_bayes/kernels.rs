@@ -1,7 +1,7 @@
 //! The sums over rows, compiled for each type and for values with and without a threshold.
 
 use super::csr::{Index, Rows};
-use super::{Failure, Result};
+use super::failure::{Failure, Result};
 
 /// How much a value of the matrix counts.
 pub(super) trait Counted: Copy {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pyo3::prelude::*;
 use tamis_filter::{Classes, DecisionOptions, positive_class};
 
-use crate::options::{Given, wrong};
+use crate::options::given::{Given, wrong};
 
 /// What is asked of decisions, as far as it is given.
 pub(super) struct DecisionGiven {

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use tamis_filter::{Kind, Ngrams, Recipe, stop_words};
 
-use crate::options::{Given, Value, wrong};
+use crate::options::given::{Given, Value, wrong};
 
 /// A range of lengths: one of them, or the least and the most.
 #[derive(FromPyObject)]

@@ -8,7 +8,7 @@ use tamis_filter::{
     WeightedOptions,
 };
 
-use crate::options::{Given, Value, wrong};
+use crate::options::given::{Given, Value, wrong};
 
 /// The options of scoring, as far as they are given.
 pub(super) struct ScoringGiven {

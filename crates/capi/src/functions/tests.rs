@@ -1,4 +1,4 @@
-//! What the header promises of threads, of files that change, and of texts that C keeps.
+//! Tests of what the header promises about threads, files that change, and texts that C keeps.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,7 +9,7 @@ use super::*;
 
 const SPAM: &str = "cheap pills at noon";
 
-/// A model of text in a folder of its own, and a handle on it.
+/// A text model in a folder of its own, and a handle on it.
 struct World {
     folder: TempDir,
     filter: *mut TamisFilter,
@@ -32,7 +32,7 @@ impl World {
         let path = folder.path().join("model.tamis");
         trainer.finish().unwrap().save(&path).unwrap();
         let path = CString::new(path.to_str().unwrap()).unwrap();
-        // SAFETY: text that ends with a zero
+        // SAFETY: the text ends with a zero
         let filter = unsafe { tamis_open(path.as_ptr()) };
         assert!(!filter.is_null());
         World { folder, filter }
@@ -41,14 +41,14 @@ impl World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        // SAFETY: opened above, and threads have ended
+        // SAFETY: opened above, and all threads have ended
         unsafe { tamis_free(self.filter) };
     }
 }
 
 fn score(Shared(filter): Shared, document: &str) -> TamisScore {
     let mut score = std::mem::MaybeUninit::uninit();
-    // SAFETY: an open model, so many bytes, room for a score, which is there if the call succeeds
+    // SAFETY: an open model, the bytes of a text, and room for a score, which is filled in if the call succeeds
     unsafe {
         let answer = tamis_score_text(filter, document.as_ptr(), document.len(), score.as_mut_ptr());
         assert_eq!(answer, 0, "{}", text(tamis_last_error()));
@@ -57,12 +57,12 @@ fn score(Shared(filter): Shared, document: &str) -> TamisScore {
 }
 
 fn learn(Shared(filter): Shared, label: &CStr, document: &str) -> i32 {
-    // SAFETY: an open model, text that ends with a zero, so many bytes
+    // SAFETY: an open model, text that ends with a zero, and the bytes of a text
     unsafe { tamis_learn_text(filter, label.as_ptr(), document.as_ptr(), document.len()) }
 }
 
 fn text(pointer: *const c_char) -> &'static str {
-    // SAFETY: of a handle that is open for as long as the test uses the text
+    // SAFETY: the text belongs to a handle that stays open while the test uses it
     unsafe { CStr::from_ptr(pointer) }.to_str().unwrap()
 }
 
@@ -89,7 +89,7 @@ fn threads_score_while_one_learns() {
             assert_eq!(learn(shared, c"spam", &document), 1);
             assert_eq!(learn(shared, c"spam", &document), 0);
             assert_eq!(learn(shared, c"ham", &document), 1);
-            // SAFETY: an open model and so many bytes; null is any label
+            // SAFETY: an open model and the bytes of a text; a null label stands for any
             let forgot =
                 unsafe { tamis_forget_text(shared.0, std::ptr::null(), document.as_ptr(), document.len()) };
             assert_eq!(forgot, 1);
@@ -124,7 +124,7 @@ fn what_others_learn_is_known_after_a_reload_and_labels_stay() {
 fn a_model_of_bytes_scores_and_does_not_learn() {
     let world = World::new();
     let file = std::fs::read(world.folder.path().join("model.tamis")).unwrap();
-    // SAFETY: so many bytes
+    // SAFETY: the bytes of a file
     let filter = unsafe { tamis_open_bytes(file.as_ptr(), file.len()) };
     let (of_bytes, of_file) = (Shared(filter), Shared(world.filter));
     assert_eq!(score(of_bytes, SPAM).log_odds, score(of_file, SPAM).log_odds);
@@ -141,7 +141,7 @@ fn a_model_of_bytes_scores_and_does_not_learn() {
 fn an_explanation_outlives_its_model() {
     let world = World::new();
     let log_odds = score(Shared(world.filter), SPAM).log_odds;
-    // SAFETY: an open model and so many bytes; the explanation is freed at the end
+    // SAFETY: an open model and the bytes of a text; the explanation is freed at the end
     unsafe {
         let explanation = tamis_explain_text(world.filter, SPAM.as_ptr(), SPAM.len());
         drop(world);

@@ -41,18 +41,18 @@ impl FromStr for ColumnKind {
     }
 }
 
-/// A column that a model of a table learns from; it reads the field of that name.
+/// A column that a model of a table learns from. Its cells are the fields of the same name.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Column {
-    /// Its name, 1 to 1,024 bytes. Names must be unique, also with `=` and `:` replaced by `_`.
+    /// Its name, 1 to 1,024 bytes. Names must be unique, even after `=` and `:` are replaced by `_`.
     pub name: String,
     /// The kind of its cells.
     pub kind: ColumnKind,
 }
 
 impl Column {
-    /// A column of this name and kind.
+    /// Creates a column.
     pub fn new(name: impl Into<String>, kind: ColumnKind) -> Self {
         Column { name: name.into(), kind }
     }
@@ -96,7 +96,7 @@ pub fn parse_flag(cell: &str) -> Option<bool> {
 }
 
 impl Column {
-    /// The number in a cell.
+    /// Parses the number in a cell.
     pub(crate) fn number(&self, cell: &str) -> Result<f64> {
         match cell.parse::<f64>() {
             // adding zero turns -0 into 0
@@ -106,7 +106,7 @@ impl Column {
         }
     }
 
-    /// Writes the term of a category, or of yes or no.
+    /// Writes the term of a category or flag to `term`.
     pub(crate) fn write_term(&self, prefix: &str, cell: &str, term: &mut String) -> Result<()> {
         let value = match self.kind {
             ColumnKind::Bernoulli => match parse_flag(cell) {

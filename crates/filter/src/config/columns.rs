@@ -14,9 +14,9 @@ const MOST: usize = 65_536;
 #[derive(Default)]
 pub(crate) struct Columns {
     by_name: HashMap<String, usize>,
-    /// The prefix of each column's terms: its name with `=` for one term per cell, with `:` for words.
+    /// The prefix of each column's terms: its name followed by `=` (one term per cell) or `:` (words).
     prefixes: Vec<String>,
-    /// Column by prefix without that sign.
+    /// Column by prefix without its last character.
     by_term: HashMap<String, usize>,
 }
 
@@ -60,7 +60,7 @@ impl Columns {
         &self.prefixes[column]
     }
 
-    /// The column that a term is of.
+    /// The column that a term belongs to.
     pub(crate) fn of_term(&self, term: &str) -> Option<usize> {
         let (plain, _) = term.split_once(['=', ':'])?;
         self.by_term.get(plain).copied()

@@ -35,7 +35,7 @@ impl DecisionOptions {
     }
 }
 
-/// From score to verdict, for two classes.
+/// The thresholds and the shift of the prior that turn a score into a verdict, for two classes.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Decision {
@@ -43,7 +43,7 @@ pub struct Decision {
     pub shift: f64,
     /// Log-odds above which a document is of the positive class, in nats.
     pub upper: f64,
-    /// Log-odds up to which a document is of the negative class, in nats; between the two it is unsure.
+    /// Log-odds up to which a document is of the negative class, in nats; between `lower` and `upper` it is unsure.
     pub lower: f64,
 }
 
@@ -61,7 +61,7 @@ impl Decision {
         Decision::for_spam(spam_class(classes), classes)
     }
 
-    /// The default if this class is spam, whatever its label.
+    /// The default if `spam` is the spam class, whatever its label.
     pub fn for_spam(spam: Option<ClassId>, classes: &Classes) -> Decision {
         match spam.filter(|_| classes.len() == 2) {
             Some(spam) if spam == positive_class(classes) => Decision::CAREFUL,
@@ -70,7 +70,7 @@ impl Decision {
         }
     }
 
-    /// These thresholds if this class is spam, whatever its label: only default ones change.
+    /// Adapts the thresholds to `spam` as the spam class, whatever its label. Only default thresholds change.
     pub(crate) fn of_spam_filter(self, spam: Option<ClassId>, classes: &Classes) -> Decision {
         let [by_label, default] = [Decision::for_classes(classes), Decision::for_spam(spam, classes)];
         match (self.lower, self.upper) == (by_label.lower, by_label.upper) {
@@ -79,8 +79,8 @@ impl Decision {
         }
     }
 
-    /// Sets thresholds that leave a document unsure unless one class has this probability; with 0.5 or less none is
-    /// unsure.
+    /// Sets thresholds that leave a document unsure unless one class reaches `probability`. With 0.5 or less, no
+    /// document is unsure.
     ///
     /// # Errors
     /// The probability is not at least 0 and below 1.
@@ -134,7 +134,7 @@ impl Decision {
         self.with_threshold(cost.ln())
     }
 
-    /// Sets the upper threshold, and lowers the lower one to it if necessary.
+    /// Sets the upper threshold. Lowers the lower one to it if necessary.
     ///
     /// # Errors
     /// The threshold is not finite.
@@ -146,12 +146,12 @@ impl Decision {
         Ok(Decision { upper, lower: self.lower.min(upper), ..self })
     }
 
-    /// Log-odds under the expected prior, from those under the training prior; in nats.
+    /// Converts log-odds under the training prior to log-odds under the expected prior, in nats.
     pub fn log_odds(&self, log_odds: f64) -> f64 {
         log_odds + self.shift
     }
 
-    /// Whether a document of these log-odds is positive; `None` if unsure.
+    /// Whether a document with `log_odds` is positive; `None` if unsure.
     pub fn is_positive(&self, log_odds: f64) -> Option<bool> {
         if log_odds > self.upper {
             Some(true)
@@ -171,36 +171,38 @@ impl Decision {
     }
 }
 
-/// Held-out performance: verdicts on documents by models that had not learned them.
+/// Held-out performance: verdicts of models on documents that they had not learned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Expected {
-    /// Two classes: misclassified documents of each. Unsure ones count, except ham in a spam filter, which is not lost.
+    /// Two classes: misclassified documents of each. Unsure documents count as misclassified, except ham in a spam
+    /// filter, since it is not lost.
     Detection {
         /// Documents of the negative class.
         negatives: u64,
-        /// Of these, misclassified ones.
+        /// Misclassified documents of the negative class.
         false_positives: u64,
         /// Documents of the positive class.
         positives: u64,
-        /// Of these, misclassified ones.
+        /// Misclassified documents of the positive class.
         missed: u64,
-        /// The named groups that were held out, each as a whole; 0 if documents may have been held out without others of
-        /// their group, or none was named.
+        /// Number of named groups, each of which was held out as a whole; 0 if groups may have been split, or none was
+        /// named.
         groups: u64,
     },
     /// More classes: the share of correct labels.
     Accuracy {
         /// Documents that were held out.
         documents: u64,
-        /// Of these, correctly labelled ones.
+        /// Correctly labelled documents.
         right: u64,
-        /// The named groups, as above.
+        /// Number of named groups, as above.
         groups: u64,
     },
 }
 
 impl Expected {
-    /// Whether it is of the kind for this scoring and number of classes, with documents to take shares of.
+    /// Whether this variant suits the scoring and the number of classes, with documents of each and no more errors than
+    /// documents.
     pub(crate) fn fits(&self, scoring: &Scoring, n_classes: usize) -> bool {
         let fits = match *self {
             Expected::Detection { negatives, false_positives, positives, missed, .. } => {
@@ -232,7 +234,7 @@ mod tests {
         let careful = default_of(["ham", "spam"]);
         assert!((careful.lower - logit(0.4)).abs() < 1e-12 && (careful.upper - logit(0.95)).abs() < 1e-12);
         assert_eq!(careful.with_cost(19.0).unwrap(), careful);
-        // ham is the positive class of these
+        // ham is the positive class here
         assert_eq!(default_of(["ham", "Junk"]), careful.mirrored());
         assert_eq!(default_of(["cooking", "cycling"]), Decision::PLAIN);
     }

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 pub enum Keep {
     /// A digest, a label and a date: enough to recognise a document.
     Digests,
-    /// Their terms as well, some two bytes each: enough to forget a document by its digest, and to fit the model again
-    /// once it has learned more.
+    /// The terms as well, about two bytes each: enough to forget a document by its digest, and to fit the model again
+    /// after it has learned more.
     Vectors,
 }
 
-/// Texts keep their terms unless told otherwise while all together have no more than these, some 64 MB.
+/// By default, a model of text stores terms while its documents have at most this many in all, about 64 MB.
 pub(crate) const MOST_TERMS_KEPT: usize = 1 << 25;

@@ -5,13 +5,13 @@ use tamis_tokenizer::normalize;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// The verdict of no label.
+/// The name of the verdict that gives no label.
 pub(crate) const UNSURE: &str = "unsure";
 
-/// Checks a label that documents are to be learned under.
+/// Checks a label under which documents are to be learned.
 ///
 /// # Errors
-/// If it reads as the verdict of no label.
+/// If the label looks the same as `unsure`.
 pub(crate) fn check_label(label: &str) -> Result<()> {
     match folded(label) == UNSURE {
         true => Err(ErrorKind::ReservedLabel { got: label.to_owned() }.into()),
@@ -22,7 +22,7 @@ pub(crate) fn check_label(label: &str) -> Result<()> {
 /// Checks the labels of a new model.
 ///
 /// # Errors
-/// If one is refused by itself, or two look the same.
+/// If a label is reserved, or two labels look the same.
 pub(crate) fn check_labels(classes: &Classes) -> Result<()> {
     classes.iter().try_for_each(|(_, label)| check_label(label))?;
     let mut all: Vec<_> = classes.iter().map(|(_, label)| (folded(label), label)).collect();
@@ -33,7 +33,8 @@ pub(crate) fn check_labels(classes: &Classes) -> Result<()> {
     }
 }
 
-/// As [`check_labels`], for a model made of others. What one of them has already is not refused.
+/// As [`check_labels`], for a model made from `models`. If one of them already has labels that would be refused,
+/// nothing is checked.
 pub(crate) fn check_labels_of<'a>(
     models: impl IntoIterator<Item = &'a Classes>,
     classes: &Classes,
@@ -42,7 +43,7 @@ pub(crate) fn check_labels_of<'a>(
     if are_checked { check_labels(classes) } else { Ok(()) }
 }
 
-/// A label without what a reader may overlook: case, blanks, invisible and look-alike characters.
+/// Removes from a label what a reader may overlook: case, blanks, invisible and look-alike characters.
 fn folded(label: &str) -> String {
     let visible = |c: &char| !c.is_whitespace();
     normalize(label, &mut String::new()).chars().filter(visible).flat_map(char::to_lowercase).collect()
@@ -51,7 +52,7 @@ fn folded(label: &str) -> String {
 /// The error for an unknown label.
 pub(crate) fn unknown_label(label: &str, classes: &Classes) -> Error {
     let labels = classes.iter().map(|(_, known)| (distance(label, known), known));
-    // short labels are close to others by chance: `junk` is no typo of `ham`
+    // short labels are close to others by chance: `junk` is not a typo of `ham`
     let is_near = |(distance, known): &(usize, &str)| {
         *distance <= 2 && (2 * distance < label.chars().count() || sorted(label) == sorted(known))
     };

@@ -12,7 +12,7 @@ use crate::kind::Kind;
 /// A model is only used with the version it was trained with, because other terms would not match its counts.
 pub const RECIPE_VERSION: u16 = 1;
 
-/// Bytes that are read of a text by default.
+/// The bytes of a text that are read by default.
 const MOST_TEXT: usize = 16 << 20;
 
 /// How documents become terms; recorded in the model.
@@ -25,19 +25,20 @@ pub struct Recipe {
     pub kind: Kind,
     /// How text is cut into terms.
     pub tokenizer: TokenizerOptions,
-    /// Limits on what is read of a message. Of a text, or of all texts of a row, [`Limits::bytes`] are read: by default 16
-    /// MiB, since each different word takes memory.
+    /// Limits on how much of a message is read. Of a text, or of all texts of a row together, [`Limits::bytes`] are
+    /// read: 16 MiB by default, since each different word takes memory.
     pub limits: Limits,
-    /// For text: read documents that are HTML or XML as they are, tags included. By default only their text is read, see
+    /// For text: read HTML and XML documents as they are, tags included. By default only their text is read; see
     /// [`tamis_mail::markup_to_text`].
     pub raw: bool,
-    /// For mail: use only the words of body and subject. By default, headers, structure and links as well.
+    /// For mail: use only the words of body and subject. By default, headers, structure and links are used as well.
     pub content_only: bool,
-    /// For mail: make the tokens of bogofilter, as [`import_bogofilter`](crate::import_bogofilter) needs them, instead of
-    /// words and terms of our own. The tokenizer and `content_only` then have no effect. Off by default.
+    /// For mail: extract bogofilter's tokens, as [`import_bogofilter`](crate::import_bogofilter) needs them, instead of
+    /// our own words and terms. The tokenizer and `content_only` then have no effect. Off by default.
     pub bogofilter: bool,
-    /// For text and mail: also count pieces of words, see [`Vocabulary::count_pieces`](tamis_tokenizer::Vocabulary::count_pieces),
-    /// of a mail's body and subject. Only with words as terms. Off by default, but [training](crate::Pieces) may turn it on.
+    /// For text and mail: also count pieces of words; see
+    /// [`Vocabulary::count_pieces`](tamis_tokenizer::Vocabulary::count_pieces). Of a mail, only words of body and
+    /// subject have pieces. Needs words as terms. Off by default, but [training](crate::Pieces) may turn it on.
     pub pieces: bool,
     /// Header fields to ignore besides those of [`tamis_mail::ignored`]; a final `*` stands for any ending. None by
     /// default.
@@ -46,14 +47,14 @@ pub struct Recipe {
     /// hide a message. Off by default; only for mail and text of two labels with
     /// [`Scoring::Weighted`](crate::Scoring::Weighted).
     pub windows: Option<u32>,
-    /// The columns of a table to learn from; none for mail and text. A model has them sorted by name.
+    /// The columns of a table to learn from; none for mail and text. A model stores them sorted by name.
     pub columns: Vec<Column>,
-    /// The column with the labels, for programs that read such a table again; not used here.
+    /// The column with the labels, for programs that read such a table again. This crate does not use it.
     pub target: Option<String>,
 }
 
 impl Recipe {
-    /// Columns of real values.
+    /// The number of columns of real values.
     pub(crate) fn n_reals(&self) -> usize {
         self.columns.iter().filter(|column| column.kind == ColumnKind::Gaussian).count()
     }

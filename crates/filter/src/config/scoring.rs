@@ -26,8 +26,9 @@ pub enum Scoring {
     ExpectationMaximization(ExpectationMaximization),
     /// Naive Bayes of a table, with a likelihood per column. The default for a table with a column that is not text.
     Mixed(Mixed),
-    /// Robinson's probabilities combined by Fisher's method, for two classes: what bogofilter's word list says, until
-    /// enough is learned anew for [`Scoring::Weighted`]. See [`import_bogofilter`](crate::import_bogofilter).
+    /// Robinson's probabilities combined by Fisher's method, for two classes: the scoring of an imported bogofilter
+    /// word list, until enough documents are learned for [`Scoring::Weighted`]. See
+    /// [`import_bogofilter`](crate::import_bogofilter).
     RobinsonFisher(RobinsonFisher),
 }
 
@@ -42,8 +43,8 @@ pub struct ExpectationMaximization {
 }
 
 impl ExpectationMaximization {
-    /// The default for this many documents, labelled or not: log tf, idf, length 5, and a minimum document frequency of
-    /// 5 from 10,000 documents on, lower for fewer.
+    /// The default for `documents` documents, labelled or not: log tf, idf, length 5, and a minimum document frequency
+    /// of 5 from 10,000 documents on, lower for fewer.
     pub fn for_documents(documents: u64) -> Self {
         let min_df = (documents / 2_000).clamp(1, 5);
         let mut transform = Transform::default();
@@ -109,44 +110,45 @@ impl Mixed {
     }
 }
 
-/// What [`Scoring::Weighted`] chose by held-out documents, with the losses (nats per document) that decided.
+/// The choices that [`Scoring::Weighted`] made by held-out documents, with the losses (nats per document) that decided
+/// them.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Chosen {
-    /// What was chosen, or fixed by hand.
+    /// The values chosen, or fixed by hand.
     pub choices: Choices,
-    /// The same with stacking weights refitted to documents learned one by one since.
+    /// The same, with stacking weights refitted to documents learned one by one since then.
     pub refitted: Option<Choices>,
-    /// The smoothings and powers of idf that were tried; none where there were too few documents to choose by.
+    /// The smoothings and powers of idf that were tried; empty if there were too few documents to choose by.
     pub smoothing: Vec<TriedSmoothing>,
-    /// The shares of the counts that the correction was tried on top of.
+    /// The shares of the counts on top of which the correction was tried.
     pub taus: Vec<TriedTau>,
-    /// How class shares, counts and correction predict held-out documents, and how far each is believed; none where no
-    /// document could be held out.
+    /// How well class shares, counts and correction predict held-out documents, and how far each is trusted; `None` if
+    /// no document could be held out.
     pub parts: Option<TriedParts>,
-    /// How well pairs of words did, where they were tried.
+    /// How well pairs of words did, if they were tried.
     pub pairs: Option<TriedTerms>,
-    /// How well pieces of words did, where they were tried.
+    /// How well pieces of words did, if they were tried.
     pub pieces: Option<TriedTerms>,
-    /// What became of unlabelled documents, if there were any.
+    /// How unlabelled documents were used, if there were any.
     pub unlabelled: Option<Unlabelled>,
 }
 
-/// What became of the unlabelled documents that [`Scoring::Weighted`] was trained with: a teacher labels them, and the
-/// model learns them like the others (self-training). Labelled documents, held out, choose the teacher and calibrate the
-/// model, so that it is no worse than the labels alone.
+/// How [`Scoring::Weighted`] used the unlabelled documents it was trained with: a teacher labels them, and the model
+/// learns them like the others (self-training). Held-out labelled documents choose the teacher and calibrate the model,
+/// so that it is not worse than with the labels alone.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Unlabelled {
-    /// The number of unlabelled documents. Those without terms, and those that are labelled too, are left out.
+    /// The number of unlabelled documents. Those without terms, and those that also have a label, are left out.
     pub documents: u64,
-    /// Who labelled them; `None` if they were left out.
+    /// The teacher that labelled them; `None` if they were not learned.
     pub teacher: Option<Teacher>,
-    /// The candidates; none if too few documents are labelled to choose.
+    /// The candidates; empty if too few documents are labelled to choose by.
     pub tried: Vec<TriedTeacher>,
 }
 
 impl Unlabelled {
-    /// Whether they were learned.
+    /// Whether the unlabelled documents were learned.
     pub fn is_learned(&self) -> bool {
         self.teacher.is_some()
     }
@@ -158,36 +160,36 @@ impl Unlabelled {
     }
 }
 
-/// Who labels unlabelled documents.
+/// The model that labels unlabelled documents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Teacher {
-    /// The model that the labelled documents make.
+    /// The model trained on the labelled documents.
     LabelsAlone,
     /// Naive Bayes by expectation maximization, with its defaults.
     ExpectationMaximization,
 }
 
-/// A candidate for learning from unlabelled documents, and how well it predicts labelled documents.
+/// A candidate for learning from unlabelled documents, and how well the model then predicts labelled ones.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TriedTeacher {
-    /// The teacher; `None` is the model of the labels alone.
+    /// The teacher; `None` for learning from the labelled documents alone.
     pub teacher: Option<Teacher>,
     /// The mean log loss of held-out labelled documents, in nats per document.
     pub loss: f64,
 }
 
-/// The mean log loss of exact leave-one-out with certain terms and without, in nats a document.
+/// The mean log loss of exact leave-one-out with and without certain terms, in nats per document.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TriedTerms {
-    /// With them.
+    /// With these terms.
     pub with: f64,
-    /// Without.
+    /// Without them.
     pub without: f64,
 }
 
 impl Chosen {
-    /// The defaults, if documents are too few to choose.
+    /// The defaults, for when there are too few documents to choose by.
     pub(crate) fn for_classes(n_classes: usize) -> Self {
         let choices = Choices::for_classes(n_classes);
         Chosen {
@@ -202,13 +204,13 @@ impl Chosen {
         }
     }
 
-    /// The defaults with the values that the options fix.
+    /// The defaults, except for the values that `options` fixes.
     pub(crate) fn for_options(options: &WeightedOptions, n_classes: usize) -> Self {
         let chosen = Chosen::for_classes(n_classes);
         Chosen { choices: chosen.choices.fixed_by(options), ..chosen }
     }
 
-    /// The choices to score by.
+    /// The choices used in scoring.
     pub fn in_use(&self) -> &Choices {
         self.refitted.as_ref().unwrap_or(&self.choices)
     }
@@ -225,7 +227,8 @@ fn small_alpha() -> Smoothing {
 }
 
 impl Scoring {
-    /// The default for a recipe: [`Scoring::Mixed`] for a table with a column that is not text, else [`Scoring::Weighted`].
+    /// The default for a recipe: [`Scoring::Mixed`] for a table with a column that is not text, otherwise
+    /// [`Scoring::Weighted`].
     pub fn for_recipe(recipe: &Recipe) -> Self {
         match not_text(recipe) {
             Some(_) => Scoring::Mixed(Mixed::default()),
@@ -252,7 +255,7 @@ impl Scoring {
         }
     }
 
-    /// The parameters of naive Bayes by default: multinomial over presence with alpha 0.1 and learned priors.
+    /// The default parameters of naive Bayes: multinomial over presence with alpha 0.1 and learned priors.
     pub fn parameters() -> Parameters {
         Parameters {
             likelihood: Likelihood::Multinomial,

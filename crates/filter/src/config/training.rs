@@ -19,18 +19,18 @@ pub struct TrainOptions {
     pub scoring: Option<Scoring>,
     /// Requirements on decisions between two classes.
     pub decision: DecisionOptions,
-    /// What is remembered of each document. By default their terms, if anything is fitted to them: of mail always, of text
-    /// while they take no more than some 64 MB.
+    /// What the model remembers of each document. By default, terms as well as a digest: always for mail, and for text
+    /// if anything is fitted to them and they take no more than about 64 MB.
     pub keep: Option<Keep>,
-    /// Whether equal documents of the same label count again. By default mail counts once and text every time, since
-    /// equal short texts are data. Documents without terms and rows of a table always count every time.
+    /// Whether equal documents of the same label count again. By default mail counts once and text every time, since it
+    /// matters how often a short text occurs. Documents without terms and rows of a table always count every time.
     pub repeat: bool,
     /// Whether pairs of words are terms: [`Pairs::Auto`] by default.
     pub pairs: Pairs,
     /// Whether pieces of words are terms: [`Pieces::Auto`] by default.
     pub pieces: Pieces,
-    /// Whether the names of documents are stored (for mail the Message-ID; the least of several), by default for mail.
-    /// The bytes of the model then depend on the names.
+    /// Whether the names of documents are stored; by default only for mail. The name of a mail is its Message-ID; of
+    /// several names, the least is stored. The bytes of the model then depend on the names.
     pub names: bool,
 }
 
@@ -54,7 +54,7 @@ impl TrainOptions {
         !self.repeat && self.recipe.kind != Kind::Table
     }
 
-    /// What is remembered of documents that have this many terms in all.
+    /// What the model remembers of documents that have `n_terms` terms in all.
     pub(crate) fn kept(&self, n_terms: usize) -> Keep {
         let is_fitted = matches!(self.scoring(), Scoring::Weighted(_)) && self.recipe.windows.is_none();
         match (self.keep, self.recipe.kind) {
@@ -65,7 +65,8 @@ impl TrainOptions {
         }
     }
 
-    /// Whether the terms of documents are needed after counting; also to count documents once that two trainers know.
+    /// Whether the terms of documents are needed after counting, which includes counting a document once that two
+    /// trainers know.
     pub(crate) fn needs_terms(&self) -> bool {
         self.kept(0) == Keep::Vectors
             || self.counts_once()
@@ -98,7 +99,7 @@ pub enum Pieces {
 }
 
 impl TrainOptions {
-    /// Whether it is undecided whether pieces of words are terms.
+    /// Whether training decides if pieces of words are terms.
     pub(crate) fn tries_pieces(&self) -> bool {
         self.pieces == Pieces::Auto
             && !self.recipe.pieces
@@ -107,7 +108,7 @@ impl TrainOptions {
             && matches!(self.scoring(), Scoring::Weighted(_))
     }
 
-    /// Whether it is undecided whether pairs of words are terms.
+    /// Whether training decides if pairs of words are terms.
     pub(crate) fn tries_pairs(&self) -> bool {
         self.pairs == Pairs::Auto
             && self.recipe.kind == Kind::Text

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use crate::disk::open;
 use crate::error::{Error, ErrorKind, Result};
 
-/// An exclusive lock on a model file, held until it is dropped; the operating system releases it if the process dies.
+/// An exclusive lock on a model file, held until it is dropped. The operating system releases it if the process dies.
 ///
-/// Writers lock `PATH.lock`, because the model's own inode changes. A [`Learner`](crate::Learner) holds it, and
-/// [`Model::save`](crate::Model::save) takes it while it writes. Take it yourself if what you write depends on what is
-/// there.
+/// Writers lock `PATH.lock`, because the model's own inode changes. A [`Learner`](crate::Learner) holds the lock, and
+/// [`Model::save`](crate::Model::save) takes it while it writes. Take it yourself if what you write depends on the
+/// current file.
 ///
 /// ```
 /// use std::time::Duration;
@@ -37,8 +37,8 @@ use crate::error::{Error, ErrorKind, Result};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// The lock file gets the owner of the model, and whoever may write the model may take it. A new lock file is removed
-/// again if no model was written.
+/// The lock file gets the owner of the model, and everyone who may write the model may lock it. A new lock file is
+/// removed again if no model was written.
 pub struct Lock {
     file: File,
     /// The lock file.
@@ -50,7 +50,7 @@ pub struct Lock {
     has_written: AtomicBool,
 }
 
-/// Default time that writers wait for one another.
+/// How long writers wait for one another by default.
 pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Interval between attempts to lock.
@@ -60,8 +60,8 @@ impl Lock {
     /// Locks the model at `path`, waiting at most `lock_timeout`. The file need not exist.
     ///
     /// # Errors
-    /// [`ErrorKind::Locked`] if another process has it for all that time; [`ErrorKind::NotAFile`] if what is there is no regular
-    /// file; if `PATH.lock` cannot be made or locked.
+    /// [`ErrorKind::Locked`] if another process holds the lock all that time, [`ErrorKind::NotAFile`] if `path` is not
+    /// a regular file, or an error if `PATH.lock` cannot be created or locked.
     pub fn wait(path: impl AsRef<Path>, lock_timeout: Duration) -> Result<Self> {
         let path = path.as_ref();
         // a link to a model stays a link, even a dangling one
@@ -86,14 +86,14 @@ impl Lock {
                     TryLockError::Error(source) => return Err(ErrorKind::Io { path: name, source }.into()),
                 }
             }
-            // its last holder may have removed it; then try again with the new one
+            // the last holder may have removed it: then try again with the new one
             if is_at(&metadata, &name) {
                 return Ok(Lock { file, name, path, is_new, has_written: AtomicBool::new(false) });
             }
         }
     }
 
-    /// Replaces the file, as [`Lock::save`] says.
+    /// Replaces the file as described at [`Lock::save`].
     pub(crate) fn replace(&self, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
         let path = &self.path;
         let directory = directory(path);
@@ -105,7 +105,7 @@ impl Lock {
         let written = write_new(&temporary, write, replaced.as_ref(), directory)
             .and_then(|()| fs::rename(&temporary, path));
         if let Err(source) = written {
-            // the disk may be full
+            // frees the space: the disk may be full
             let _ = fs::remove_file(&temporary);
             return Err(ErrorKind::Io { path: path.clone(), source }.into());
         }
@@ -113,7 +113,7 @@ impl Lock {
         sync_directory(directory)
     }
 
-    /// Notes that the model was written, so that the lock file is kept.
+    /// Records that the model was written, so that the lock file is kept.
     pub(crate) fn wrote(&self) {
         self.has_written.store(true, Ordering::Relaxed);
     }
@@ -144,7 +144,7 @@ fn private() -> OpenOptions {
     options
 }
 
-/// Opens or creates a lock file; returns whether it is new. Never follows a link.
+/// Opens or creates a lock file without following a link. Also returns whether it is new.
 fn open_lock(name: &Path) -> Result<(File, Metadata, bool)> {
     let is =
         |error: &Error, kind| matches!(error.kind(), ErrorKind::Io { source, .. } if source.kind() == kind);
@@ -175,11 +175,11 @@ fn is_at(metadata: &Metadata, name: &Path) -> bool {
     fs::symlink_metadata(name).is_ok_and(|there| identity(&there) == identity(metadata))
 }
 
-/// Gives a lock file to the owner of the model (or of the directory if there is none yet) and to all who may write the
-/// model, if permitted.
+/// Gives a lock file to the owner of the model (or of the directory if there is no model yet) and to all who may write
+/// the model, as far as permitted.
 fn share(lock: &File, metadata: &Metadata, model: Option<&Metadata>, directory: &Path) {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
-    // never give away some other file
+    // never give away any other file
     if metadata.len() > 0 || metadata.nlink() != 1 {
         return;
     }
@@ -194,14 +194,14 @@ fn share(lock: &File, metadata: &Metadata, model: Option<&Metadata>, directory: 
     }
 }
 
-/// Gives a file the owner and the group of a model, or at least its group.
+/// Gives a file the owner and group of a model, or at least its group.
 fn give(file: &File, model: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, fchown};
     let group = Some(model.gid());
     fchown(file, Some(model.uid()), group).or_else(|_| fchown(file, None, group))
 }
 
-/// What root creates in a user's directory belongs to the user.
+/// Gives a file that root creates in a user's directory to that user.
 fn give_to_owner_of(file: &File, directory: &Path) {
     use std::os::unix::fs::MetadataExt;
     if let (Ok(folder), Ok(own)) = (fs::metadata(directory), file.metadata())
@@ -217,7 +217,7 @@ fn take_after(file: &File, model: &Metadata) -> io::Result<()> {
     let mode = model.mode() & 0o777;
     let mode = match give(file, model) {
         Ok(()) => mode,
-        // another group gets only what everyone has
+        // a different group gets only what everyone has
         Err(_) => mode & 0o707 | mode & (mode & 0o007) << 3,
     };
     file.set_permissions(fs::Permissions::from_mode(mode))

@@ -12,7 +12,7 @@ pub(crate) enum Bytes {
     #[cfg(feature = "files")]
     Mapped(memmap2::Mmap),
     Owned(Vec<u8>),
-    /// Of someone else, who may share them.
+    /// Owned by the caller, who may share them.
     Shared(Box<dyn AsRef<[u8]> + Send + Sync>),
 }
 
@@ -20,15 +20,15 @@ pub(crate) enum Bytes {
 impl Bytes {
     /// Maps the first `length` bytes of a file.
     pub(crate) fn map(file: &File, length: usize) -> io::Result<Self> {
-        // SAFETY: the map is read-only and private to this value, and its bytes are looked at as numbers and text
-        // that are checked first. Model files are only ever replaced by renaming a new file over them, which leaves the
-        // mapped one as it was, or appended to, beyond the mapped length. Where someone else changes the file in place,
-        // its bytes change under whoever reads them: no index or length is taken from the map without a check, and
-        // `Filter::check_unchanged` tells that scores are of no use. For files that others may write in place,
+        // SAFETY: the map is read-only and private to this value, and its bytes are read as numbers and text that are
+        // checked first. Model files are only replaced by renaming a new file over them, which leaves the mapped one as
+        // it was, or appended to, beyond the mapped length. If another program changes the file in place, its bytes
+        // change under the reader: no index or length is taken from the map without a check, and
+        // `Filter::check_unchanged` reports that scores are worthless. For files that others may write in place,
         // `Filter::read` reads without a map.
         let map = unsafe { memmap2::MmapOptions::new().len(length).map(file) }?;
-        // Terms are looked up all over the file: in huge pages of the file's cache, which this asks for where the file
-        // is not in it yet, that takes a page fault for 2 MB. Without them it works as well, only slower.
+        // Terms are looked up all over the file. This asks for huge pages in the file's cache, which the system grants
+        // if the file is not cached yet; a page fault then loads 2 MB. Without them everything works, only slower.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
         Ok(Bytes::Mapped(map))

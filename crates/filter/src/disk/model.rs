@@ -10,7 +10,7 @@ use crate::disk::map::Bytes;
 use crate::disk::spool::Spool;
 use crate::error::Result;
 
-/// A trained model: the bytes of its file, in memory or, if there are many, in a temporary file.
+/// A trained model: the bytes of its file, in memory or, if it is large, in a temporary file.
 pub struct Model {
     whole: Spool,
     /// Map of the temporary file.
@@ -52,17 +52,17 @@ impl Model {
         self.map.as_deref().or(self.whole.in_memory()).unwrap_or_default()
     }
 
-    /// Writes all bytes, from a file in chunks.
+    /// Writes all bytes. If they are in a file, writes in chunks.
     pub(crate) fn write_to(&self, mut out: impl Write) -> io::Result<()> {
         self.whole.for_each(|bytes| out.write_all(bytes))
     }
 
     /// Writes the model to a file, replacing what is there in one step: a reader sees the old file or the new one,
-    /// never a part. Writers take turns on `PATH.lock`, and wait a minute at most. A new file is its owner's alone; one that
-    /// was there keeps its mode.
+    /// never a part. Writers take turns on `PATH.lock` and wait at most a minute. A new file is readable by its owner
+    /// only. A replaced file keeps its mode.
     ///
     /// # Errors
-    /// As [`Lock::wait`] and [`Lock::save`]; what was there stays.
+    /// As [`Lock::wait`] and [`Lock::save`]. An existing file stays as it was.
     #[cfg(feature = "files")]
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         Lock::wait(path, LOCK_TIMEOUT)?.save(self)
@@ -76,14 +76,14 @@ impl Model {
 
 #[cfg(feature = "files")]
 impl Lock {
-    /// Writes the file anew, so that a reader, or whoever comes after a crash, sees the old file or the new one.
+    /// Rewrites the file in one step. A reader, even after a crash, sees the old file or the new one.
     ///
-    /// A new file is private (mode 0600); one that is replaced keeps its mode, and where that is allowed its owner.
-    /// Until it is whole it has another name, which only who holds the lock uses: what a writer left that was stopped
-    /// is swept away by the next.
+    /// A new file is private (mode 0600). A replaced file keeps its mode and, where permitted, its owner. Until it is
+    /// complete it has another name, which only the holder of the lock uses. The next writer removes what a stopped
+    /// writer left behind.
     ///
     /// # Errors
-    /// If the file cannot be written; what was there stays.
+    /// If the file cannot be written. An existing file stays as it was.
     pub fn save(&self, model: &Model) -> Result<()> {
         self.replace(|file| model.write_to(file))
     }

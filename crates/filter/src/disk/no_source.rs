@@ -1,14 +1,14 @@
-//! What stands for the file of a model where models come as bytes: nothing.
+//! Placeholders for model files in builds where models only come as bytes.
 
 use std::convert::Infallible;
 
 use crate::disk::map::Bytes;
 use crate::error::Result;
 
-/// Stands for the file of an open model. There never is one.
+/// Stands for the file of an open model. No value of it exists.
 pub(crate) enum ModelFile {}
 
-/// Stands for a file while it is open. There never is one.
+/// Stands for a file while it is open. No value of it exists.
 #[derive(Clone, Copy)]
 pub(crate) struct MappedFile<'a>(&'a Infallible);
 

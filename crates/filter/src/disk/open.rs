@@ -1,4 +1,4 @@
-//! Opens model files: regular files only, never anything that blocks or must not be replaced.
+//! Opens model files: only regular files, never anything that blocks or must not be replaced.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -30,7 +30,7 @@ fn opened(
     metadata: impl FnOnce(&Path) -> io::Result<Metadata>,
 ) -> Result<(File, Metadata)> {
     let file = options.open(path).map_err(|source| match metadata(path).map(|m| check(path, &m)) {
-        // a socket or a pipe without reader: the system's message does not help
+        // a socket, or a pipe without a reader: the system's message does not help
         Ok(Err(error)) => error,
         _ => Error::io(path)(source),
     })?;
@@ -39,7 +39,7 @@ fn opened(
     Ok((file, metadata))
 }
 
-/// The metadata of the regular file at a path, if there is one.
+/// The metadata of the regular file at `path`, if there is one.
 pub(crate) fn metadata(path: &Path) -> Result<Option<Metadata>> {
     match fs::metadata(path) {
         Ok(metadata) => check(path, &metadata).map(|()| Some(metadata)),

@@ -11,15 +11,15 @@ use crate::disk::map::Bytes;
 use crate::disk::open;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The file of an open model. It is found by its path: no descriptor is kept, so that thousands can be open.
+/// The file of an open model, found by its path. It keeps no descriptor, so that thousands can be open.
 pub(crate) struct ModelFile {
     path: PathBuf,
     opened: Stamp,
-    /// The last state in which everything read was still there.
+    /// The last state of the file in which everything read was still there.
     seen: Mutex<Seen>,
 }
 
-/// Metadata that tell two states of a file apart.
+/// Metadata that distinguish two states of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     /// Time of the last change of its content (mtime).
@@ -28,12 +28,12 @@ struct Stamp {
     inode: (u64, u64),
 }
 
-/// A state of a file, and when its status was last changed (ctime): seconds since 1970 and nanoseconds.
+/// A state of a file, and the time of its last status change (ctime) in seconds since 1970 and nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Seen {
     stamp: Stamp,
     changed: (i64, i64),
-    /// Whether that was just before it was looked at, so that its times may hide a later change.
+    /// Whether it changed just before it was examined, so that its times may hide a later change.
     is_fresh: bool,
 }
 
@@ -57,7 +57,7 @@ impl Seen {
 }
 
 impl ModelFile {
-    /// Opens a file, to map or read it.
+    /// Opens a file for mapping or reading.
     pub(crate) fn open(path: &Path) -> Result<(Self, File)> {
         let (file, metadata) = open::open(path, OpenOptions::new().read(true))?;
         let (opened, seen) = (Stamp::of(&metadata), Mutex::new(Seen::of(&metadata)));
@@ -76,14 +76,15 @@ impl ModelFile {
         }
     }
 
-    /// Reads the file to its end, however far it has grown: a slot is written after what it names.
+    /// Reads the file to its current end, however far it has grown, since a slot is written after the segments it
+    /// names.
     pub(crate) fn read(&self, mut file: &File) -> Result<Bytes> {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(Error::io(&self.path))?;
         Ok(Bytes::Owned(bytes))
     }
 
-    /// The file, opened again, unless another one is at its path now.
+    /// Opens the file again. Returns `None` if another file is at its path now.
     pub(crate) fn open_again(&self) -> Option<File> {
         let (file, metadata) = open::open(&self.path, OpenOptions::new().read(true)).ok()?;
         (Stamp::of(&metadata).inode == self.opened.inode).then_some(file)
@@ -95,14 +96,14 @@ impl ModelFile {
         Ok(Stamp::of(&metadata) == self.opened)
     }
 
-    /// Checks that nothing was written to the file since it was opened, except by a learner. If the file's times and
-    /// length do not tell, `is_as_read` says whether everything that was read is still there.
+    /// Checks that nothing but a learner has written to the file since it was opened. If the file's times and length
+    /// leave that open, `is_as_read` says whether everything that was read is still there.
     pub(crate) fn check_unchanged(&self, is_as_read: impl FnOnce() -> bool) -> Result<()> {
         let now = self.now();
         if now.is_some_and(|now| now == self.last_seen() && !now.is_fresh) {
             return Ok(());
         }
-        // what a file that became shorter lacks must not be looked at
+        // the missing end of a file that became shorter must not be read
         let is_shorter = now.is_some_and(|now| now.stamp.length < self.opened.length);
         if is_shorter || !is_as_read() {
             return Err(ErrorKind::Changed { path: self.path.clone() }.into());
@@ -113,13 +114,14 @@ impl ModelFile {
         Ok(())
     }
 
-    /// Whether something may have been written to the file since it was last found unchanged, if it is still at its path.
+    /// Whether the file may have been written to since it was last found unchanged, if it is still at its path.
     pub(crate) fn may_have_changed(&self) -> bool {
         let seen = self.last_seen();
         self.now().is_some_and(|now| seen.is_fresh || now != seen)
     }
 
-    /// The state of the file; `None` if it is at its path no more: what was replaced or removed has no times to go by.
+    /// The state of the file. Returns `None` if it is no longer at its path: a replaced or removed file has no times to
+    /// compare.
     fn now(&self) -> Option<Seen> {
         let metadata = fs::metadata(&self.path).ok()?;
         Some(Seen::of(&metadata)).filter(|now| now.stamp.inode == self.opened.inode)
@@ -138,8 +140,8 @@ pub(crate) struct MappedFile<'a> {
 }
 
 impl MappedFile<'_> {
-    /// Reads at most `most` bytes from an offset. A map does not grow with the file, and only the immutable base may be
-    /// read through it.
+    /// Reads at most `most` bytes from an offset. Needed because a map does not grow with the file, and only the
+    /// immutable base may be read through it.
     pub(crate) fn read_from(&self, offset: usize, most: usize) -> Result<Vec<u8>> {
         let (length, mut bytes) = (self.length()?, Vec::new());
         bytes.resize((length as usize).saturating_sub(offset).min(most), 0);
@@ -156,7 +158,7 @@ impl MappedFile<'_> {
         Ok(bytes)
     }
 
-    /// The mapped bytes of the file; or, if it has grown since it was opened, at least `least` bytes.
+    /// The mapped bytes of the file, or a map of at least `least` bytes if the file has grown since it was opened.
     pub(crate) fn map_more(&self, bytes: Bytes, least: usize) -> Result<Bytes> {
         match bytes.len() < least && self.length()? >= least as u64 {
             true => Bytes::map(self.file, least).map_err(Error::io(self.source.path())),
@@ -211,7 +213,7 @@ mod tests {
         assert!(source.check_unchanged(|| false).is_err());
         File::create(&path).unwrap();
         assert!(source.check_unchanged(is_as_read).is_err());
-        // what is at its path no more is what was mapped
+        // a file that is no longer at its path stays as it was mapped
         fs::remove_file(&path).unwrap();
         assert!(!source.may_have_changed());
         source.check_unchanged(is_as_read).unwrap();

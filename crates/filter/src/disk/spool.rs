@@ -6,14 +6,14 @@ use crate::disk::map::Bytes;
 use crate::disk::temporary::Temporary;
 use crate::error::{Error, ErrorKind};
 
-/// Maximum bytes in memory; without temporary files all.
+/// Maximum bytes held in memory; unlimited without temporary files.
 pub(crate) const IN_MEMORY: usize = if cfg!(feature = "files") { 64 << 20 } else { usize::MAX };
 
 /// Bytes written to the file at a time.
 const AT_ONCE: usize = 1 << 20;
 
-/// The rest is in an unnamed file in the temporary directory. It is read and written, not mapped, so that its cached
-/// pages do not count as memory of this process.
+/// A buffer whose bytes beyond the bound are in an unnamed file in the temporary directory. The file is read and
+/// written, not mapped, so that its cached pages do not count as memory of this process.
 #[derive(Default)]
 pub(crate) struct Spool {
     file: Option<Temporary>,
@@ -34,7 +34,7 @@ impl Spool {
         self.written + self.tail.len() as u64
     }
 
-    /// Appends bytes, all or none.
+    /// Appends all of the bytes, or none on an error.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
         let bound = if self.file.is_some() { AT_ONCE } else { IN_MEMORY };
         if self.tail.len() + bytes.len() > bound {
@@ -56,7 +56,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Appends `len` bytes from `at` on to a buffer; they must exist.
+    /// Appends the `len` bytes from `at` on to a buffer. They must exist.
     pub(crate) fn read(&self, at: u64, len: usize, to: &mut Vec<u8>) -> io::Result<()> {
         let in_file = self.written.saturating_sub(at).min(len as u64) as usize;
         let (start, first) = (to.len(), (at + in_file as u64).saturating_sub(self.written) as usize);
@@ -69,12 +69,12 @@ impl Spool {
         Ok(())
     }
 
-    /// All bytes at once, if they are in memory.
+    /// All bytes, if they are in memory.
     pub(crate) fn in_memory(&self) -> Option<&[u8]> {
         self.file.is_none().then_some(&self.tail)
     }
 
-    /// The bytes in memory: all of them, if there is no file.
+    /// The bytes in memory: all of them if there is no file.
     pub(crate) fn into_memory(self) -> Vec<u8> {
         self.tail
     }
@@ -115,7 +115,7 @@ impl<'a> Cursor<'a> {
         Cursor { spool, at_once, start: 0, buffer: Vec::new() }
     }
 
-    /// The bytes from `at` on: at least `least` of them, or all that remain.
+    /// The bytes from `at` on: at least `least`, or all that remain.
     pub(crate) fn from(&mut self, at: u64, least: usize) -> io::Result<&[u8]> {
         if let Some(tail) = at.checked_sub(self.spool.written) {
             return Ok(self.spool.tail.get(tail as usize..).unwrap_or_default());
@@ -132,7 +132,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The error of a temporary file that could not be written.
+/// The error for a temporary file that could not be used.
 pub(crate) fn spill(source: io::Error) -> Error {
     ErrorKind::Io { path: std::env::temp_dir(), source }.into()
 }

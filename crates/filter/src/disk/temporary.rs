@@ -27,7 +27,7 @@ impl Temporary {
     }
 }
 
-/// No file.
+/// Stands for a file. No value of it exists.
 #[cfg(not(feature = "files"))]
 pub(crate) enum Temporary {}
 

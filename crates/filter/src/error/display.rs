@@ -1,4 +1,4 @@
-//! Errors in words: what was expected, what was got, and what to do.
+//! Error messages: what was expected, what was found, and what to do.
 
 use std::fmt;
 

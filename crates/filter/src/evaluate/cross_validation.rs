@@ -15,7 +15,7 @@ use crate::score::score::Scratch;
 use crate::score::verdict::Score;
 use crate::train::trainer::Trainer;
 
-/// A held-out score: a document's true class, and its score by a model that had not learned it.
+/// A held-out score: a document's true class, and its score by a model that has not learned it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct HeldOutScore {
@@ -28,23 +28,24 @@ pub struct HeldOutScore {
 }
 
 impl HeldOutScore {
-    /// The score of a document of a class, and the probability that was given to that class.
+    /// Creates the held-out score of a document of `class`; `probability` is the probability that the score gave to
+    /// `class`.
     pub fn new(class: ClassId, score: Score, probability: f64) -> Self {
         HeldOutScore { class, score, probability }
     }
 
-    /// The log-odds of a class of two, in nats: those of one are minus those of the other.
+    /// The log-odds of `class`, for two classes, in nats: those of one class are minus those of the other.
     pub fn log_odds_of(&self, class: ClassId) -> f64 {
         if self.score.scored_class == class { self.score.log_odds } else { -self.score.log_odds }
     }
 }
 
-/// A group's hash as a seed changes it; 0 does not.
+/// A group's hash, changed by `seed`; a seed of 0 leaves it as it is.
 pub(crate) fn seeded(group: u64, seed: u64) -> u64 {
     group ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// Checks that a fold leaves documents of two labels to learn from.
+/// Checks that a fold leaves documents of at least two labels to learn from.
 pub(crate) fn check_fold(classes: &Classes, is_left: impl Fn(ClassId) -> bool) -> Result<()> {
     let n_left = classes.iter().filter(|(class, _)| is_left(*class)).count();
     match classes.iter().find(|(class, _)| !is_left(*class)) {
@@ -53,15 +54,15 @@ pub(crate) fn check_fold(classes: &Classes, is_left: impl Fn(ClassId) -> bool) -
     }
 }
 
-/// K-fold cross-validation for any scoring: for each fold a model is trained on the documents of the others, and on
-/// those without a label. Returns the labels, and a score per labelled document, in their order.
+/// Runs k-fold cross-validation with any scoring: for each fold, trains a model on the documents of the other folds and
+/// on the unlabelled documents. Returns the labels, and a score for each labelled document, in the order of `labelled`.
 ///
-/// A document is given with its label and, if it has one, the name of its group. Documents of a group stay together, see
-/// [`Trainer::add_in_group`]; those without one stay with those of the same body, or, as rows of a table, stand alone, since
-/// equal rows are data.
+/// Each document is given with its label and, optionally, the name of its group. Documents of a group stay together,
+/// see [`Trainer::add_in_group`]. A document without a group stays with those of the same body; a table row without one
+/// stands alone, since equal rows are separate data.
 ///
-/// The seed says how documents are dealt into folds. Where equal documents count once
-/// ([`TrainOptions::repeat`]), they teach once, but each is scored.
+/// `seed` determines how documents are dealt into folds. Where equal documents count once ([`TrainOptions::repeat`]),
+/// they are learned once, but each is scored.
 ///
 /// # Errors
 /// There are fewer than two labels, a fold leaves documents of one label only, or a model of a fold cannot be trained.
@@ -110,7 +111,7 @@ pub fn cross_validate(
         check_fold(&classes, |class| classes.label(class).is_some_and(is_left))?;
         unlabelled.iter().try_for_each(|document| trainer.add_unlabelled(*document))?;
         let (filter, mut scratch) = (trainer.finish()?.into_filter()?, Scratch::default());
-        // a fold that has all documents of a label leaves a model without it
+        // the model of a fold that has all documents of a label does not know that label
         let of_all =
             |class| filter.classes().label(class).and_then(|label| classes.index(label)).unwrap_or(class);
         let held_out = |&at: &usize| {
@@ -128,7 +129,8 @@ pub fn cross_validate(
     Ok((classes, all.into_iter().map(|(_, held_out)| held_out).collect()))
 }
 
-/// The group of each document, by its name or by a hash of the body; of rows by their numbers.
+/// The group of each document: a hash of the group's name or, without a name, of the body; for a table row without a
+/// name, its number.
 fn numbered(options: &TrainOptions, labelled: &[(&str, Option<&str>, Document<'_>)]) -> Result<Vec<u64>> {
     let named = labelled.iter().map(|(_, name, _)| *name);
     if options.recipe.kind == Kind::Table {

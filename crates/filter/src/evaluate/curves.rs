@@ -1,4 +1,4 @@
-//! What figures of an evaluation are drawn from: operating points, reliability, log-odds, learning.
+//! Data for the charts of an evaluation: operating points, reliability, log-odds and the learning curve.
 
 use tamis_model::{Interval, clopper_pearson_upper, wilson};
 
@@ -8,7 +8,7 @@ use crate::score::verdict::sigmoid;
 /// Shares of negatives that operating points may let through: 1 to 500 in 10,000.
 const RATES: [f64; 9] = [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05];
 
-/// Most bins of log-odds, but for the open ends; most steps of a learning curve.
+/// Maximum number of bins of log-odds, without the open ends; maximum number of steps of a learning curve.
 const MOST_BINS: f64 = 40.0;
 const MOST_STEPS: usize = 50;
 
@@ -18,17 +18,17 @@ const MOST_STEPS: usize = 50;
 pub struct OperatingPoint {
     /// The share of the negatives that may be called positive.
     pub max_fpr: f64,
-    /// The lowest threshold that keeps to it on these documents: log-odds above it are positive, in nats.
+    /// The lowest threshold that keeps to this share on these documents, in nats: log-odds above it are positive.
     pub threshold: f64,
     /// Negatives called positive.
     pub false_positives: u64,
-    /// The highest false-positive rate that they are compatible with (95 % confidence, Clopper-Pearson).
+    /// The upper 95 % confidence limit of the false-positive rate (Clopper-Pearson).
     pub false_positive_limit: f64,
     /// Positives not called positive.
     pub missed: u64,
 }
 
-/// Documents whose probabilities round to the same tenth, and how many of them are what it says.
+/// Documents whose probabilities round to the same tenth, and how many of them are positive.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct ReliabilityBin {
@@ -38,7 +38,7 @@ pub struct ReliabilityBin {
     pub high: f64,
     /// Documents in the bin.
     pub documents: u64,
-    /// Of these, documents that are what the probability is of.
+    /// Of these, documents of the class that the probability is for.
     pub positives: u64,
     /// Their mean probability; 0 without documents.
     pub mean: f64,
@@ -50,13 +50,13 @@ pub struct ReliabilityBin {
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct LogOddsBin {
-    /// The lowest log-odds of the bin, in nats; of the first bin minus infinity.
+    /// The lowest log-odds of the bin, in nats; minus infinity for the first bin.
     pub low: f64,
-    /// Where the next bin begins; of the last infinity.
+    /// Where the next bin begins; infinity for the last bin.
     pub high: f64,
-    /// Documents that are not what the log-odds are of.
+    /// Documents that are not of the class the log-odds are for.
     pub negatives: u64,
-    /// Documents that are.
+    /// Documents that are of that class.
     pub positives: u64,
 }
 
@@ -70,12 +70,12 @@ pub struct LearningStep {
     pub documents: u64,
     /// Of these, documents with a wrong verdict.
     pub wrong: u64,
-    /// Documents left unsure.
+    /// Of these, documents left unsure.
     pub unsure: u64,
 }
 
-/// What thresholds cost, one for each share of negatives that may be called positive; none without documents of both
-/// classes. `true` marks positives.
+/// The cost of one threshold for each share of negatives that may be called positive. Empty without documents of both
+/// classes, or if a score is NaN. `true` marks positives.
 pub(crate) fn operating_points(scores: &[(f64, bool)]) -> Vec<OperatingPoint> {
     let class =
         |wanted| scores.iter().filter(move |(_, positive)| *positive == wanted).map(|(score, _)| *score);
@@ -87,7 +87,7 @@ pub(crate) fn operating_points(scores: &[(f64, bool)]) -> Vec<OperatingPoint> {
     let above =
         |sorted: &[f64], threshold| sorted.len() - sorted.partition_point(|score| *score <= threshold);
     let point = |max_fpr: f64| {
-        // as `caught_at_fpr`: so many negatives may exceed it
+        // as in `caught_at_fpr`: the number of negatives that may exceed the threshold
         let allowed = (max_fpr * negatives.len() as f64) as usize;
         let threshold = negatives[negatives.len() - 1 - allowed];
         let false_positives = above(&negatives, threshold) as u64;
@@ -102,8 +102,8 @@ pub(crate) fn operating_points(scores: &[(f64, bool)]) -> Vec<OperatingPoint> {
     RATES.map(point).into()
 }
 
-/// Documents by probability, from their log-odds; bins are centred on tenths, so that the one of 0.9 tells what 0.9 is
-/// worth. NaN is left out.
+/// Counts documents by probability, from their log-odds. Bins are centred on tenths, so that the bin of 0.9 shows how
+/// reliable a probability of 0.9 is. Leaves out NaN.
 pub(crate) fn reliability(log_odds: &[(f64, bool)]) -> Vec<ReliabilityBin> {
     let mut bins = [(0, 0, 0.0); 11];
     for (log_odds, is_positive) in log_odds.iter().filter(|(log_odds, _)| !log_odds.is_nan()) {
@@ -124,7 +124,8 @@ pub(crate) fn reliability(log_odds: &[(f64, bool)]) -> Vec<ReliabilityBin> {
     bins.into_iter().enumerate().map(bin).collect()
 }
 
-/// Documents by log-odds: bins of one width between the half percent at either end, and two open ones. NaN is left out.
+/// Counts documents by log-odds, in bins of equal width and an open bin at either end for about the outermost half
+/// percent. Leaves out NaN.
 pub(crate) fn log_odds_bins(log_odds: &[(f64, bool)]) -> Vec<LogOddsBin> {
     let mut sorted: Vec<_> = log_odds.iter().copied().filter(|(log_odds, _)| !log_odds.is_nan()).collect();
     sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
@@ -152,7 +153,7 @@ pub(crate) fn log_odds_bins(log_odds: &[(f64, bool)]) -> Vec<LogOddsBin> {
     edges.into_iter().map(bin).collect()
 }
 
-/// The least of 1, 2 and 5 times a power of ten that is not below a number.
+/// Rounds a number up to 1, 2 or 5 times a power of ten.
 fn round_up(number: f64) -> f64 {
     let power = 10f64.powf(number.log10().floor());
     [1.0, 2.0, 5.0]
@@ -163,8 +164,8 @@ fn round_up(number: f64) -> f64 {
 }
 
 impl LearningStep {
-    /// The learning curve of scores in the order in which their documents were learned: at most 50 steps of equally many
-    /// documents, a round number.
+    /// The learning curve of scores that are in the order in which their documents were learned: at most 50 steps. Each
+    /// step has the same, round number of documents; the last may have fewer.
     ///
     /// ```
     /// use tamis_filter::{Document, Kind, LearningStep, Prequential, TrainOptions};

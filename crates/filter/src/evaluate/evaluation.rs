@@ -1,4 +1,4 @@
-//! How good verdicts, rankings and probabilities were.
+//! Measures how good verdicts, rankings and probabilities are.
 
 use tamis_model::Interval;
 use tamis_model::metrics::{
@@ -13,14 +13,14 @@ use crate::evaluate::curves::{
     LogOddsBin, OperatingPoint, ReliabilityBin, log_odds_bins, operating_points, reliability,
 };
 
-/// Resamplings behind an interval, and the seed they are drawn with unless another is given.
+/// The number of resamplings for an interval, and their default seed.
 const ROUNDS: usize = 1000;
 const SEED: u64 = 1;
 
-/// Bins of the expected calibration error.
+/// Number of bins of the expected calibration error.
 const BINS: usize = 15;
 
-/// How good the scores of documents were that the model had not learned.
+/// How good a model's scores are for documents that it has not learned.
 ///
 /// ```
 /// use tamis_filter::{Document, Evaluation, HeldOutScore, Kind, Scratch, TrainOptions, Trainer};
@@ -49,14 +49,14 @@ const BINS: usize = 15;
 pub struct Evaluation {
     /// Documents by true and predicted class.
     pub confusion: ConfusionMatrix,
-    /// Of two classes of which one is spam, how well that was found; else how far the probabilities of labels can be
-    /// trusted.
+    /// For two classes of which one is spam, how well spam was found; otherwise, how far the probabilities of labels
+    /// can be trusted.
     pub figures: Vec<Figure>,
-    /// Of two classes, what thresholds cost that let few documents of the other be called spam (or positive).
+    /// For two classes, the cost of thresholds that call only few negatives positive; otherwise empty.
     pub operating_points: Vec<OperatingPoint>,
-    /// What probabilities are worth: those of spam in a spam filter, else those of the likeliest class.
+    /// How reliable probabilities are: those of spam in a spam filter, otherwise those of the likeliest class.
     pub reliability: Vec<ReliabilityBin>,
-    /// Documents by the log-odds of spam in a spam filter, else by those of the likeliest class.
+    /// Documents by log-odds: those of spam in a spam filter, otherwise those of the likeliest class.
     pub log_odds: Vec<LogOddsBin>,
 }
 
@@ -64,11 +64,11 @@ pub struct Evaluation {
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Figure {
-    /// What it is called in JSON.
+    /// Its name in JSON.
     pub key: &'static str,
-    /// `None` if it needs documents of both labels.
+    /// `None` if the figure needs documents of both labels and one has none.
     pub value: Option<f64>,
-    /// Its 95 % interval (bootstrap), where that is estimated.
+    /// Its 95 % bootstrap interval, if estimated.
     pub interval: Option<Interval>,
 }
 
@@ -78,7 +78,7 @@ impl Evaluation {
         Evaluation::with_seed(classes, spam, outcomes, SEED)
     }
 
-    /// As [`new`](Self::new), with the seed that intervals are drawn with.
+    /// As [`new`](Self::new), with the seed of the bootstrap intervals.
     pub fn with_seed(classes: &Classes, spam: Option<ClassId>, outcomes: &[HeldOutScore], seed: u64) -> Self {
         let mut confusion = ConfusionMatrix::new(classes.len());
         outcomes.iter().for_each(|outcome| confusion.record(outcome.class, outcome.score.label));
@@ -110,7 +110,7 @@ fn figure(key: &'static str, value: Option<f64>) -> Figure {
     Figure { key, value, interval: None }
 }
 
-/// How well one class of two was found.
+/// Measures how well the class `positive` of two was found.
 fn of_detection(
     positive: ClassId,
     scores: &[(f64, bool)],
@@ -141,13 +141,13 @@ fn of_detection(
     ]
 }
 
-/// How far the probabilities of labels can be trusted.
+/// Measures how far the probabilities of labels can be trusted.
 fn of_labels(
     outcomes: &[HeldOutScore],
     confident: &[(f64, bool)],
     of_two: Option<&[(f64, bool)]>,
 ) -> Vec<Figure> {
-    // as other programs clip it, so that one certain mistake is not infinite
+    // clipped as in other programs, so that one certain mistake does not cost infinity
     let losses = outcomes.iter().map(|o| o.probability.max(1e-15).recip().ln());
     let log_loss = losses.sum::<f64>() / outcomes.len() as f64;
     let mut figures = vec![
@@ -158,7 +158,7 @@ fn of_labels(
     figures
 }
 
-/// A figure with its interval.
+/// Computes a figure and its bootstrap interval.
 fn resampled(
     key: &'static str,
     scores: &[(f64, bool)],
@@ -170,17 +170,17 @@ fn resampled(
     Figure { key, value: statistic(scores), interval }
 }
 
-/// Of two classes the log-odds of one, and whether the document is of it.
+/// The log-odds of the class `positive` of two for each document, and whether the document is of that class.
 fn scores_of(positive: ClassId, outcomes: &[HeldOutScore]) -> Vec<(f64, bool)> {
     outcomes.iter().map(|o| (o.log_odds_of(positive), o.class == positive)).collect()
 }
 
-/// The share of positives that a threshold misses which lets this share of the negatives through.
+/// The share of positives missed by the threshold that lets the share `fpr` of the negatives through.
 fn missed_at(scores: &[(f64, bool)], fpr: f64) -> Option<f64> {
     caught_at_fpr(scores, fpr).map(|caught| 1.0 - caught)
 }
 
-/// The share of a class on the wrong side of log-odds 0.
+/// The share of the positives (or of the negatives) on the wrong side of log-odds 0.
 fn wrong_at_zero(scores: &[(f64, bool)], positive: bool) -> Option<f64> {
     let of_class = || scores.iter().filter(|(_, is_positive)| *is_positive == positive);
     let wrong = of_class().filter(|(score, _)| (*score > 0.0) != positive).count();

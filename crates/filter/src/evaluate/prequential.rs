@@ -13,9 +13,9 @@ use crate::score::score::Scratch;
 use crate::update::learner::Learner;
 use crate::update::options::LearnOptions;
 
-/// Prequential evaluation: predicts, then learns, message after message, like the ideal user of TREC's spam track, who
-/// corrects every mistake at once. A [`Learner`] learns them, in a temporary file, and commits after each: so what is
-/// measured is what learning does.
+/// Prequential evaluation: scores each document, then learns it, like the ideal user of TREC's spam track, who corrects
+/// every mistake at once. A [`Learner`] learns the documents in a temporary file and commits after each, so the
+/// evaluation measures what real learning does.
 ///
 /// ```
 /// use tamis_filter::{Document, Kind, Prequential, TrainOptions};
@@ -30,12 +30,12 @@ use crate::update::options::LearnOptions;
 pub struct Prequential {
     learner: Learner,
     scratch: Scratch,
-    /// Where the model is, until this is dropped.
+    /// The folder of the model, which is deleted when this is dropped.
     _folder: TempDir,
 }
 
 impl Prequential {
-    /// An empty filter with these labels.
+    /// Starts with an empty filter that has these labels.
     ///
     /// # Errors
     /// As [`Learner::create`]; the system's folder of temporary files cannot be used.
@@ -53,8 +53,8 @@ impl Prequential {
         self.learner.filter().classes()
     }
 
-    /// Scores a document with what was learned before it, then learns it. One that is known already is not learned again; under
-    /// another label it moves.
+    /// Scores a document with what was learned before it, then learns it. A document that is already known is not
+    /// learned again; under another label, it moves to that label.
     ///
     /// # Errors
     /// The document is of another kind, the label is unknown, or the file cannot be written.

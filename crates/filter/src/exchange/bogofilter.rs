@@ -32,11 +32,11 @@ pub struct Imported {
 /// Makes a model of mail with the labels ham and spam from the output of `bogoutil -d wordlist.db`: a line per token,
 /// with the number of spam and ham messages that contain it.
 ///
-/// The model answers as bogofilter does from the same list: it makes bogofilter's tokens ([`Recipe::bogofilter`]) and
-/// scores them by its formula ([`Scoring::RobinsonFisher`]) and default cutoffs. What it learns adds to the counts. Once
-/// it remembers 100 messages of each label, [`Learner::retrain`](crate::Learner::retrain) fits
-/// [`Scoring::Weighted`] to them and to all counts. The model knows none of the messages in the list, so none of
-/// these can be forgotten. The tokens of MIME parts (`mime:`) are dropped.
+/// The model answers as bogofilter does with the same list: it makes bogofilter's tokens ([`Recipe::bogofilter`]) and
+/// scores them by bogofilter's formula ([`Scoring::RobinsonFisher`]) and default cutoffs. Learning adds to the counts.
+/// Once the model remembers 100 messages of each label, [`Learner::retrain`](crate::Learner::retrain) fits
+/// [`Scoring::Weighted`] to them and to all counts. The messages of the list cannot be forgotten, since the model only
+/// has their counts. The tokens of MIME parts (`mime:`) are dropped.
 ///
 /// # Errors
 /// [`ErrorKind::Import`](crate::ErrorKind::Import) with the first line that is not of such a list, or if `.MSG_COUNT`
@@ -61,7 +61,7 @@ pub fn import_bogofilter(input: impl BufRead, parameters: RobinsonFisher) -> Res
         } else if token.starts_with("mime:") {
             imported.lost += 1;
         } else if !token.starts_with('.') && of_both != [0, 0] {
-            // tokens that are not UTF-8 may become equal
+            // tokens that are not UTF-8 may become equal when decoded
             let sums = counts.entry(token.to_owned()).or_default();
             *sums = [sums[0].saturating_add(of_both[0]), sums[1].saturating_add(of_both[1])];
             imported.taken += 1;
@@ -71,7 +71,7 @@ pub fn import_bogofilter(input: impl BufRead, parameters: RobinsonFisher) -> Res
     Ok((of_counts(counts, messages, parameters, &mut imported)?, imported))
 }
 
-/// A model of mail from these counts of messages, ham and spam.
+/// Makes a model of mail from the numbers of ham and spam messages with each token, and of all `messages`.
 fn of_counts(
     counts: BTreeMap<String, [u64; 2]>,
     messages: [u64; 2],

@@ -20,7 +20,7 @@ use crate::score::filter::Filter;
 use crate::store::summarize::summarize;
 use crate::train::sections::{seal, term_sections};
 
-/// Expected and got of a line.
+/// What was expected of a line, and what it has.
 pub(super) type Mismatch = (String, String);
 
 /// A term to be written.
@@ -153,7 +153,7 @@ impl Draft {
     }
 }
 
-/// A weight as stored.
+/// Converts a weight to its stored form.
 pub(super) fn weight(scoring: &Scoring, number: &Number) -> std::result::Result<i64, Mismatch> {
     let weight = match scoring {
         Scoring::ExpectationMaximization(_) => {

@@ -27,9 +27,9 @@ pub(crate) const EXPORT_VERSION: u32 = 1;
 pub(crate) struct Head {
     /// [`EXPORT_VERSION`].
     pub(crate) tamis_export: u32,
-    /// Whether lines of documents follow the terms.
+    /// Whether lines of documents follow those of terms.
     pub(crate) documents: bool,
-    /// The header of the file, without what follows from the lines.
+    /// The header of the file, without what can be computed from the lines.
     pub(crate) model: Header,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct DocumentLine {
     pub(crate) date: Option<i64>,
     /// A hash of the body, hexadecimal.
     pub(crate) group: String,
-    /// A hash of the Message-ID and the body, hexadecimal; of mail that has one.
+    /// A hash of the Message-ID and the body, hexadecimal; only for mail with a Message-ID.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) message: Option<String>,
     /// Its name.
@@ -88,7 +88,7 @@ pub struct Known {
     pub digest: [u8; 16],
     /// The class it was learned under.
     pub class: ClassId,
-    /// How often it counts.
+    /// The number of times it counts.
     pub copies: u32,
     /// Its date in seconds since 1970, if known.
     pub date: Option<i64>,
@@ -107,8 +107,8 @@ impl Filter {
     }
 
     /// Writes the model as JSON lines: first the header, then one line per term, then, with `documents`, one per
-    /// document. [`import`](crate::import) restores the same model, byte for byte; without documents, one that knows
-    /// none.
+    /// document. [`import`](crate::import) restores the same model, byte for byte; without `documents`, the restored
+    /// model knows no documents.
     ///
     /// ```text
     /// {"tamis_export":1,"documents":true,"model":{"recipe":{...},"classes":["ham","spam"],...}}
@@ -116,15 +116,15 @@ impl Filter {
     /// {"digest":"0123...","label":"spam","copies":1,"date":1030015585,"group":"4567...","message":"89ab...","name":"1@example.org","terms":{"pills":2}}
     /// ```
     ///
-    /// Counts are documents and occurrences. Weights and coefficients are in fixed point; of two labels they speak for the
-    /// positive one.
+    /// Counts are numbers of documents and of occurrences. Weights and coefficients are in fixed point; with two
+    /// labels, they are given for the positive one.
     ///
     /// # Errors
     /// `out` cannot be written, or the model is damaged.
     pub fn export(&self, documents: bool, out: impl Write) -> Result<()> {
         match self.store.is_written_anew() {
             true => export(&self.store, documents, out),
-            // so that what the log says is in its place
+            // compacted first, so that what the log changes is in its place
             false => export(&rewrite::compact(&self.store)?.into_filter()?.store, documents, out),
         }
     }
@@ -180,13 +180,13 @@ fn document_line(store: &Store, document: &Remembered) -> Result<DocumentLine> {
     })
 }
 
-/// A class's name; that of documents without a label, which comes after the others, is empty.
+/// The label of a class; empty for the class of unlabelled documents, which comes after the others.
 fn label(classes: &Classes, class: ClassId) -> String {
     classes.label(class).unwrap_or_default().to_owned()
 }
 
-/// The class that a weight belongs to: with two classes the file stores it as that of the first. The mapping is its own
-/// inverse.
+/// The class that a weight belongs to. With two classes, the file stores all weights under the first. The mapping is
+/// its own inverse.
 pub(crate) fn weighed(header: &Header, class: ClassId) -> ClassId {
     match header.scoring {
         Scoring::Weighted(_) if header.classes.len() == 2 => class ^ positive_class(&header.classes),
@@ -194,7 +194,7 @@ pub(crate) fn weighed(header: &Header, class: ClassId) -> ClassId {
     }
 }
 
-/// A weight as the file has it: in fixed point, or the bits of a number.
+/// Converts a stored weight, in fixed point or the bits of a number, to JSON.
 fn number(header: &Header, value: i64) -> Result<Number> {
     match header.scoring {
         // with all its digits, so that it is restored exactly

@@ -1,4 +1,4 @@
-//! Models from text: what [`Filter::export`] wrote, and the word lists of bogofilter.
+//! Import: restores a model from the text that [`Filter::export`](crate::Filter::export) wrote.
 
 use std::io::BufRead;
 
@@ -9,9 +9,10 @@ use crate::exchange::export::{EXPORT_VERSION, Head};
 use crate::exchange::lines::Lines;
 
 /// Restores the model that [`Filter::export`](crate::Filter::export) wrote, byte for byte if documents were exported.
-/// Otherwise it knows no documents, and stores only digests of those it learns later.
+/// Otherwise, the model knows no documents, and stores only digests of those it learns later.
 ///
-/// Text is trusted no more than a model file: everything is checked, as [`Filter::verify`](crate::Filter::verify) does.
+/// The text is trusted no more than a model file: everything is checked, as [`Filter::verify`](crate::Filter::verify)
+/// does.
 ///
 /// # Errors
 /// [`ErrorKind::Import`](crate::ErrorKind::Import) with the first line that cannot be read; others if lines contradict

@@ -34,7 +34,7 @@ impl<R: BufRead> Lines<R> {
         self.read(what).map(Some)
     }
 
-    /// Parses the last line. Errors tell only the position, since the text may be from somebody's mail.
+    /// Parses the last line read. Errors give only the position, since the text may be from somebody's mail.
     pub(super) fn read<T: serde::de::DeserializeOwned>(&self, what: &str) -> Result<T> {
         serde_json::from_slice(&self.bytes).map_err(|error| {
             let got = if error.is_data() { "something else" } else { "a line that is no JSON" };

@@ -1,4 +1,4 @@
-//! Salvage: takes the documents out of a damaged model whose checksums are right.
+//! Salvage: recovers those documents of a damaged model whose checksums are right.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -20,30 +20,30 @@ use crate::store::add::add_bias;
 use crate::store::store::Store;
 use crate::update::rewrite;
 
-/// What [`salvage`] took out of a damaged model.
+/// What [`salvage`] recovered from a damaged model.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Salvaged {
-    /// A model that has learned these documents.
+    /// A model that has learned the recovered documents.
     pub model: Model,
-    /// Documents taken out, each as often as it counts.
+    /// The number of recovered documents, copies included.
     pub documents: u64,
-    /// Documents that the damaged model says it has learned and that are lost, each as often as it counts.
+    /// The number of documents, copies included, that the damaged model has learned according to its totals, but that
+    /// are lost.
     pub lost: u64,
-    /// Terms that could not be read; the documents are without them.
+    /// The number of terms that could not be read; they are missing from the documents.
     pub lost_terms: u64,
-    /// Bytes at the end of the file that could not be read: of its log, or of segments.
+    /// The number of bytes at the end of the file that could not be read: of its log, or of segments.
     pub lost_bytes: u64,
 }
 
-/// Makes a model of the documents of a damaged one, as far as checksums vouch for them and for their terms, and fits it.
-/// The file is only read. An intact model comes out with all its documents.
+/// Makes a model of the documents of a damaged one, as far as checksums vouch for them and for their terms, and fits
+/// it. Only reads the file. All documents of an intact model are recovered.
 ///
 /// # Errors
 /// [`ErrorKind::Io`]; that of the header if it is damaged, since all checksums depend on it;
-/// [`ErrorKind::TermsNotStored`] if the model remembers no terms of its documents, or is one of tables or of
-/// expectation maximization; as
-/// [`Learner::retrain`](crate::Learner::retrain) if what is left cannot be fitted.
+/// [`ErrorKind::TermsNotStored`] if the model remembers no terms of its documents, has windows, or is one of tables or
+/// of expectation maximization; as [`Learner::retrain`](crate::Learner::retrain) if what is left cannot be fitted.
 pub fn salvage(path: impl AsRef<Path>) -> Result<Salvaged> {
     let path = path.as_ref();
     let bytes = std::fs::read(path).map_err(|source| ErrorKind::Io { path: path.into(), source })?;
@@ -59,7 +59,7 @@ pub fn salvage(path: impl AsRef<Path>) -> Result<Salvaged> {
     let lost = learned.saturating_sub(documents);
     let model = draft.finish()?;
     let model = match rewrite::refit(&Filter::from_bytes(model.as_bytes().to_vec())?.store) {
-        // labels from a teacher are not told from others, so the correction stays as it was
+        // labels from a teacher cannot be told from others, so the correction stays as it was
         Err(error) if matches!(error.kind(), ErrorKind::Unlabelled) => model,
         refitted => refitted?,
     };
@@ -75,10 +75,10 @@ impl AsRef<[u8]> for Beginning {
     }
 }
 
-/// Opens as much of a file as opens, and returns how many bytes of its end do not. A log that is cut anywhere counts as
-/// one that was being written.
+/// Opens the longest beginning of a file that can be opened, among those tried, and returns the number of bytes after
+/// it. A log that is cut anywhere is treated as one that was being written.
 fn open(bytes: Vec<u8>) -> Result<(Store, u64)> {
-    /// Beginnings that are tried, at least this many bytes apart.
+    /// Maximum number of beginnings to try, and the smallest distance between them in bytes.
     const TRIES: usize = 4_096;
     const STEP: usize = 64;
     let (length, bytes) = (bytes.len(), Arc::new(bytes));
@@ -94,7 +94,7 @@ fn open(bytes: Vec<u8>) -> Result<(Store, u64)> {
     opened.flatten().next().ok_or(error)
 }
 
-/// The documents of a store that can be read, as a model, and how many terms they are without.
+/// Drafts a model from the readable documents of a store. Also returns the number of terms that could not be read.
 fn draft(store: &Store) -> Result<(Draft, u64)> {
     let mut read: HashMap<TermId, Option<(u64, String)>> = HashMap::new();
     let mut term = |id: TermId| {

@@ -19,13 +19,13 @@ use crate::exchange::draft::{Draft, Term};
 use crate::file::header::Header;
 use crate::kind::Kind;
 
-/// Most bytes of text: about fifty million counts.
+/// Maximum length of the text in bytes: about fifty million counts.
 const LIMIT: u64 = 1 << 30;
 
-/// scikit-learn's own pattern of a token: two or more word characters.
+/// scikit-learn's default pattern of a token: two or more word characters.
 const PATTERN: &str = r"(?u)\b\w\w+\b";
 
-/// What the script of the guide writes.
+/// The JSON object that the guide's script writes.
 #[derive(Deserialize)]
 struct Written {
     /// The name of the estimator.
@@ -34,7 +34,7 @@ struct Written {
     options: Options,
     /// The name of the vectorizer.
     vectorizer: String,
-    /// Its parameters, of those that say what a term is.
+    /// Those of its parameters that define what a term is.
     words: Words,
     #[serde(default)]
     stop_words: Vec<String>,
@@ -64,20 +64,20 @@ struct Words {
     ngram_range: [u8; 2],
     strip_accents: Option<String>,
     token_pattern: Option<String>,
-    /// Functions of the user's own.
+    /// Names of user-defined functions.
     #[serde(default)]
     tokenizer: Option<String>,
     #[serde(default)]
     preprocessor: Option<String>,
 }
 
-/// Makes a model of text from scikit-learn's `MultinomialNB` or `ComplementNB` with its `CountVectorizer`, as the script
-/// in the [guide for analysts](https://docs.rs/tamis) writes them: a JSON object.
+/// Makes a model of text from scikit-learn's `MultinomialNB` or `ComplementNB` with its `CountVectorizer`, as the
+/// script in the [guide for analysts](https://docs.rs/tamis) writes them: a JSON object.
 ///
-/// Log-probabilities of the same terms are equal. Two things are lost: scikit-learn does not count in how many documents
-/// a term occurs (unless `binary`), so that number is set to the highest possible; and words are cut by UAX #29 here, by
-/// a regular expression there. [`Imported::lost`] counts the terms that are cut otherwise here, and so never met.
-/// The model knows no documents, so none can be forgotten.
+/// The same terms get the same log-probabilities. Two things are lost. scikit-learn does not count the documents that
+/// contain a term (unless `binary`), so that number is set to the highest possible. And text is split into words by a
+/// regular expression there, but by UAX #29 here: [`Imported::lost`] counts the terms that would be split differently
+/// here and so never occur. The model knows no documents, so none can be forgotten.
 ///
 /// # Errors
 /// [`ErrorKind::Import`](crate::ErrorKind::Import) if the text is no such object, or says something that has no
@@ -183,7 +183,7 @@ impl Written {
         Ok(parameters)
     }
 
-    /// The terms with their counts, and the sums of those.
+    /// The terms with their counts, and the sums of the counts.
     fn terms(&self, classes: &Classes) -> Result<(Vec<Term>, Statistics)> {
         let documents = self.class_count.iter().map(|count| whole(*count)).collect::<Result<Vec<_>>>()?;
         let class_of = |label: &String| classes.index(label).unwrap_or_default();
@@ -223,7 +223,7 @@ impl Written {
     }
 }
 
-/// The number of terms that no text has here, since it is cut into words otherwise.
+/// Counts the terms that cannot occur here, because text is split into words differently.
 fn unmet(recipe: &Recipe, terms: &[Term]) -> Result<u64> {
     let (tokenizer, mut scratch) = (Tokenizer::new(recipe.tokenizer.clone())?, Scratch::default());
     let mut is_met = |text: &str| {
@@ -234,7 +234,7 @@ fn unmet(recipe: &Recipe, terms: &[Term]) -> Result<u64> {
     Ok(terms.iter().filter(|term| !is_met(&term.text)).count() as u64)
 }
 
-/// A count, which must be whole.
+/// Converts a count, which must be a whole number.
 fn whole(count: f64) -> Result<u32> {
     let is_whole = count >= 0.0 && count <= u32::MAX.into() && count.fract() == 0.0;
     // in range, as checked

@@ -17,13 +17,13 @@ pub struct TermRow {
     pub documents: Vec<u64>,
     /// Its occurrences in each class.
     pub occurrences: Vec<u64>,
-    /// What it adds to the log-odds of each class against its strongest rival, in nats, in a document of its own; `None`
-    /// if it is not used in scoring.
+    /// What it adds to the log-odds of each class against its strongest rival, in nats, if it is the only term of a
+    /// document; `None` if it is not used in scoring.
     pub weights: Option<Vec<f64>>,
 }
 
 impl Filter {
-    /// The terms with counts, in no order that means anything. Of classes with labels; unlabelled documents are left out.
+    /// The terms with counts, in no particular order. Unlabelled documents are left out.
     ///
     /// ```
     /// use tamis_filter::{Document, Kind, TrainOptions, Trainer};
@@ -45,7 +45,7 @@ impl Filter {
         })
     }
 
-    /// `None` for a term that was forgotten.
+    /// `None` for a term without labelled documents, such as one that was forgotten.
     fn row(
         &self,
         id: TermId,

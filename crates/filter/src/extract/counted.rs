@@ -1,11 +1,11 @@
-//! What extracting a document gives besides its terms.
+//! The results of extracting a document besides its terms.
 
 use tamis_mail::LimitsHit;
 use tamis_tokenizer::{CountRow, CountVector, TermCount, TermId, Vocabulary, VocabularyFull};
 
 use crate::file::names::message;
 
-/// Results of extracting a document besides its terms, which the vocabulary counts; with buffers.
+/// The results of extracting a document besides its terms, which the vocabulary counts. Also holds buffers.
 #[derive(Default)]
 pub(crate) struct Counted {
     pub(super) scratch: tamis_tokenizer::Scratch,
@@ -16,17 +16,17 @@ pub(crate) struct Counted {
     pub(super) full: Option<VocabularyFull>,
     /// The number of different words; their pieces come after them.
     pub(super) n_words: usize,
-    /// With windows: positions of the pieces of each word, and where those of each end.
+    /// With windows: positions of the pieces of each word, and where the pieces of each word end.
     pieces: Vec<u32>,
     piece_ends: Vec<usize>,
-    /// With windows or columns: positions among the document's terms of those outside the body, and in it.
+    /// With windows or columns: positions, among the document's terms, of the terms outside the body and in it.
     pub(super) outside: Vec<u32>,
     pub(super) body: Vec<u32>,
     /// End of each stretch (half a window) in `body`.
     pub(super) stretches: Vec<usize>,
     /// End of each column's terms in `outside`.
     pub(super) group_ends: Vec<usize>,
-    /// Whether to hash the body.
+    /// Whether to hash the body, and to read date and name.
     pub(super) grouping: bool,
     /// A hash of the terms of the body, in order.
     pub(super) body_hash: u64,
@@ -58,8 +58,8 @@ impl Counted {
         self.whole.row()
     }
 
-    /// Its windows: the terms outside the body, up to [`MOST_OUTSIDE`], with a window of the body. Empty if the body is
-    /// a single window.
+    /// The windows of the document: the terms outside the body, up to [`MOST_OUTSIDE`], with a window of the body.
+    /// Empty if the body is a single window.
     pub(crate) fn windows(&self) -> impl Iterator<Item = CountRow<'_>> {
         self.windows[..self.n_windows].iter().map(CountVector::row)
     }
@@ -85,7 +85,7 @@ impl Counted {
         })
     }
 
-    /// The words among the terms of the document, without the pieces that follow from them.
+    /// The words among the terms of the document, without the pieces after them.
     pub(crate) fn words<'t>(&self, terms: &'t [TermCount]) -> &'t [TermCount] {
         &terms[..self.n_words.min(terms.len())]
     }
@@ -105,12 +105,12 @@ impl Counted {
         &self.name
     }
 
-    /// What stays of a mail on its way, see [`message`]. Only with [`grouping`](Self::grouping).
+    /// A hash of what does not change of a mail in transit; see [`message`]. Only with [`grouping`](Self::grouping).
     pub(crate) fn message(&self) -> u64 {
         message(&self.name, self.body_hash)
     }
 
-    /// The limits that truncated the message.
+    /// The limits that truncated the document.
     pub(crate) fn limits_hit(&self) -> LimitsHit {
         self.limits_hit
     }
@@ -125,7 +125,7 @@ impl Counted {
         &self.missing
     }
 
-    /// Makes the rows of the whole document, its windows and its columns. `id` gives the id of a position in `terms`,
+    /// Builds the rows of the whole document, its windows and its columns. `id` gives the id of a position in `terms`,
     /// the terms of the document; terms without an id are left out.
     pub(crate) fn rows(&mut self, terms: &[TermCount], id: impl Fn(usize) -> Option<TermId>) {
         self.pairs.clear();
@@ -165,7 +165,7 @@ impl Counted {
         }
     }
 
-    /// Notes where the pieces of each word are.
+    /// Records the positions of the pieces of each word.
     pub(super) fn place_pieces(&mut self, vocabulary: &Vocabulary) {
         for word in &vocabulary.document()[..self.n_words] {
             // fewer than 2^32
@@ -191,7 +191,7 @@ impl Counted {
         self.missing.clear();
     }
 
-    /// As much of a text as the limit still allows, whole characters.
+    /// The beginning of a text that the limit still allows, in whole characters.
     pub(super) fn within_limit<'a>(&mut self, text: &'a str) -> &'a str {
         let read = &text[..text.floor_char_boundary(self.bytes_left)];
         self.bytes_left -= read.len();

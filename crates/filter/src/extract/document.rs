@@ -7,7 +7,7 @@
 pub enum Document<'a> {
     /// A raw RFC 5322 message.
     Mail(&'a [u8]),
-    /// Text, of which HTML and XML are read as such; see [`Recipe::raw`](crate::Recipe::raw).
+    /// Text. Of HTML and XML only the text is read, unless [`Recipe::raw`](crate::Recipe::raw) is set.
     Text(&'a str),
     /// Named fields of text: `("subject", "...")`; the field with the empty name is the body. For a table, a row: cells
     /// by column name. A column without a field is missing; other fields are ignored.
@@ -15,7 +15,7 @@ pub enum Document<'a> {
 }
 
 impl Document<'_> {
-    /// The bytes of all its text.
+    /// The length of all its text, in bytes.
     pub(super) fn n_bytes(self) -> usize {
         match self {
             Document::Mail(raw) => raw.len(),

@@ -1,4 +1,4 @@
-//! The extractor: documents to count vectors by a recipe.
+//! The extractor: turns documents into counts of terms by a recipe.
 
 use std::borrow::Cow;
 
@@ -27,7 +27,7 @@ pub(crate) struct Extractor {
     has_colons: bool,
 }
 
-/// Their positions among the document's terms, of which there are fewer than 2^32.
+/// The positions of `occurrences` among the document's terms, of which there are fewer than 2^32.
 fn places(occurrences: &[Occurrence]) -> impl Iterator<Item = u32> {
     occurrences.iter().map(|occurrence| occurrence.place as u32)
 }
@@ -112,8 +112,8 @@ impl Extractor {
         counted.full.take().map_or(Ok(()), |full| Err(full.into()))
     }
 
-    /// Where the word of a term begins, if the term is one that has pieces: a word of a text, of a mail's body or subject,
-    /// behind the prefix of its field.
+    /// Where the word begins in a term, after the prefix of its field. `None` if the term has no pieces: only single
+    /// words of a text, or of a mail's body or subject, have pieces.
     pub(crate) fn word_in(&self, term: &str) -> Option<usize> {
         let Ngrams::Words { max, .. } = self.recipe.tokenizer.terms else { return None };
         let start = term.rfind(':').map_or(0, |colon| colon + 1);
@@ -127,8 +127,8 @@ impl Extractor {
         (has_pieces && !word.contains(' ')).then_some(start)
     }
 
-    /// Calls `emit` with each text of a document that is cut into words, of mail those of subject and body, and with the
-    /// prefix of its terms.
+    /// Calls `emit` with the prefix of the terms and the text, for each text of a document that is cut into words: of a
+    /// mail, those of subject and body.
     pub(crate) fn for_each_text(&self, document: Document<'_>, mut emit: impl FnMut(&str, &str)) {
         match document {
             Document::Text(text) if self.recipe.raw => emit("", text),
@@ -145,7 +145,7 @@ impl Extractor {
         }
     }
 
-    /// Calls `emit` with every term of a text whose terms have this prefix.
+    /// Calls `emit` with every term of `text`, prefixed with `prefix`.
     pub(crate) fn for_each_term(&self, prefix: &str, text: &str, mut emit: impl FnMut(&str)) {
         let (mut buffer, mut spans) = (String::new(), Vec::new());
         self.tokenizer.for_each_batch(text, &mut Default::default(), |batch| {
@@ -269,8 +269,8 @@ impl Extractor {
     }
 }
 
-/// Bytes by which normalization may make a document longer, however small it is; half as long again it may always get.
-/// No text of a language comes near, and ligatures alone could make eleven times as much.
+/// Bytes by which normalization may lengthen any document, however small. A long document may grow by half its length.
+/// No text of a language comes near, but ligatures alone could make a text eleven times as long.
 const LEAST_GROWTH: usize = 256 << 10;
 
 #[cfg(test)]
@@ -281,7 +281,7 @@ mod tests {
 
     use crate::extract::counted::MOST_OUTSIDE;
 
-    /// The terms in the order of their first occurrence, and the document with their numbers as ids.
+    /// Returns the terms in the order of their first occurrence, and the document with their numbers as ids.
     fn count(recipe: Recipe, document: Document<'_>) -> Result<(Vec<String>, Counted)> {
         let (mut counted, mut vocabulary) = (Counted::default(), Vocabulary::new());
         Extractor::new(recipe)?.count(document, &mut counted, &mut vocabulary)?;

@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub(crate) const BLOCK: usize = 1 << BLOCK_BITS;
 const BLOCK_BITS: u32 = 8;
 
-/// The CRC-32 of bytes, continued from another one.
+/// The CRC-32 of bytes, continued from `seed`.
 pub(crate) fn checksum(seed: u32, bytes: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new_with_initial(seed);
     hasher.update(bytes);
@@ -29,7 +29,7 @@ pub(crate) fn checksums(seed: u32, section: &[u8]) -> Vec<u8> {
     checksums.finish()
 }
 
-/// The [`checksums`] of a section that comes in pieces of any size.
+/// Computes the [`checksums`] of a section that comes in pieces of any size.
 pub(crate) struct Checksums {
     seed: u32,
     /// Checksum and length of the incomplete block.
@@ -66,13 +66,13 @@ impl Checksums {
     }
 }
 
-/// A section of a model file: its position, and which of its blocks were verified.
+/// A section of a model file: its position, and which of its blocks have been verified.
 pub(crate) struct Section {
     name: &'static str,
     content: Range<usize>,
     /// The seed of the checksums.
     seed: u32,
-    /// One bit per block, set once its checksum was verified.
+    /// One bit per block, set once the block's checksum has been verified.
     checked: Vec<AtomicU64>,
 }
 
@@ -82,12 +82,12 @@ impl Section {
     pub(crate) fn new(name: &'static str, offset: usize, length: usize, seed: u32) -> Result<Self> {
         let words = length.div_ceil(BLOCK).div_ceil(64);
         let limit = || ErrorKind::TooLarge { what: "blocks", limit: isize::MAX as u64, got: words as u64 };
-        // zeroed pages from the system: untouched ones cost nothing
+        // zeroed pages from the system: untouched pages cost nothing
         let checked = AtomicU64::new_vec_zeroed(words).map_err(|_| limit())?;
         Ok(Section { name, content: offset..offset + length, seed, checked })
     }
 
-    /// The end of its checksums.
+    /// The end of the section's checksums.
     pub(crate) fn end(&self) -> usize {
         self.content.end + 4 * self.n_blocks()
     }
@@ -116,7 +116,7 @@ impl Section {
         }
     }
 
-    /// Unverified bytes of the section: good for a guess only.
+    /// Unverified bytes of the section, good only for a guess.
     #[inline]
     pub(crate) fn unchecked<'a>(&self, file: &'a [u8], range: Range<usize>) -> Option<&'a [u8]> {
         file.get(self.content.clone())?.get(range)
@@ -132,7 +132,7 @@ impl Section {
         }
     }
 
-    /// Verifies the blocks of a range that were not verified yet.
+    /// Verifies the blocks of a range that have not been verified yet.
     #[inline(never)]
     fn check_all<'a>(
         &self,
@@ -145,7 +145,7 @@ impl Section {
             let blocks = range.start >> BLOCK_BITS..=(range.end - 1) >> BLOCK_BITS;
             for block in blocks.filter(|block| !self.is_checked(*block)) {
                 self.check_anew(file, block)?;
-                // relaxed: the bit guards no other memory, the file never changes
+                // relaxed: the bit guards no other memory, and the file never changes
                 self.checked[block / 64].fetch_or(1 << (block % 64), Ordering::Relaxed);
             }
         }

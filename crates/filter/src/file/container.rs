@@ -10,14 +10,14 @@ use crate::file::blocks::{self, Checksums, Section};
 /// Bytes before the header.
 const PREFACE: usize = 24;
 
-/// The first bytes of a file, which tell what it is.
+/// The first bytes of a file, which identify its type.
 pub(crate) type Magic = [u8; 8];
 
 pub(crate) const MODEL: &Magic = b"TAMIS\r\n\x1a";
 pub(crate) const PARTIAL: &Magic = b"TAMIS\r\np";
 pub(crate) const MESSAGE: &Magic = b"TAMIS\r\nf";
 
-/// What each magic is of.
+/// The type of file that each magic identifies.
 const KINDS: [(&Magic, &str); 3] =
     [(MODEL, "a model"), (PARTIAL, "a partial"), (MESSAGE, "a message of a fit by partitions")];
 
@@ -28,7 +28,7 @@ fn config() -> impl bincode::config::Config {
     bincode::config::standard().with_fixed_int_encoding().with_limit::<HEADER_LIMIT>()
 }
 
-/// The bytes of a file of this magic and format version.
+/// Writes a file with this magic and format version.
 pub(crate) fn write(
     (magic, version): (&Magic, u32),
     header: &impl Serialize,
@@ -56,7 +56,7 @@ pub(crate) fn write(
     Ok(file)
 }
 
-/// The bytes of a header.
+/// Encodes a header.
 pub(crate) fn encode(header: &impl Serialize) -> Result<Vec<u8>> {
     let encoded = bincode::serde::encode_to_vec(header, config())
         .map_err(|e| Error::inconsistent("header", "a header that can be encoded", e))?;
@@ -77,7 +77,7 @@ pub(crate) fn decode<T: DeserializeOwned>(encoded: &[u8]) -> Result<T> {
     Ok(header)
 }
 
-/// Checks that a file begins with this magic.
+/// Checks that a file begins with the expected magic.
 pub(crate) fn check_magic(file: &[u8], expected: &'static Magic) -> Result<()> {
     let got = file.get(..expected.len()).unwrap_or(file);
     let named = |of: &[u8]| KINDS.into_iter().find(|(magic, _)| of == *magic).map(|(_, name)| name);
@@ -88,9 +88,9 @@ pub(crate) fn check_magic(file: &[u8], expected: &'static Magic) -> Result<()> {
     }
 }
 
-/// The preface of a file, verified, with its header.
+/// The verified preface of a file, with its header.
 pub(crate) struct Preface<'a> {
-    /// Checksum of the header, the seed of all others.
+    /// Checksum of the header, the seed of all other checksums.
     pub(crate) checksum: u32,
     /// The encoded header.
     pub(crate) header: &'a [u8],
@@ -99,7 +99,7 @@ pub(crate) struct Preface<'a> {
 }
 
 impl<'a> Preface<'a> {
-    /// Reads the preface of a file whose magic is as it should be.
+    /// Reads the preface of a file whose magic has been checked.
     pub(crate) fn read(file: &'a [u8], version: u32) -> Result<Self> {
         let cut_short = |expected: usize| {
             Error::from(ErrorKind::Length { expected: expected as u64, got: file.len() as u64 })
@@ -130,7 +130,8 @@ fn number(preface: &[u8; PREFACE], at: usize) -> u32 {
     preface[at..at + 4].iter().rev().fold(0, |n, byte| n << 8 | u32::from(*byte))
 }
 
-/// The sections of these names and lengths, starting at `start`, each with its checksums; and the end of the last one.
+/// Lays out sections of these names and lengths from `start` on, each followed by its checksums. Also returns the end
+/// of the last one.
 pub(crate) fn layout(
     lengths: impl Iterator<Item = (&'static str, u64)> + Clone,
     start: usize,

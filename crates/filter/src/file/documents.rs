@@ -1,4 +1,4 @@
-//! What a model stores of each document: digest, label, and optionally its terms.
+//! The stored form of each document in a model: digest, label, and optionally its terms.
 
 use tamis_model::{ClassId, Coefficient};
 use tamis_tokenizer::{CountRow, CountVector, TermId};
@@ -14,17 +14,18 @@ use crate::file::varint::{put_counted, put_varint, take_counted, take_varint, un
 pub(crate) struct DocumentRecord {
     pub(crate) digest: [u8; 16],
     pub(crate) class: U16,
-    /// How often the document counts; documents without terms are one record.
+    /// How often the document counts. All documents without terms are one record.
     pub(crate) multiplicity: U32,
     /// Its date in seconds since 1970; [`NO_DATE`] if unknown.
     pub(crate) date: I64,
-    /// Its group, by name or by a hash of its body: documents of one group must not be split between training and testing.
+    /// Its group, by name or by a hash of its body. Documents of one group must not be split between training and
+    /// testing.
     pub(crate) group: U64,
-    /// What stays of a mail on its way, a hash of Message-ID and body; 0 if it has no Message-ID.
+    /// A hash of a mail's Message-ID and body, which do not change in transport; 0 if it has no Message-ID.
     pub(crate) message: U64,
-    /// Its held-out scores with two classes: log-odds of the counts and of the correction. NaN if there are none.
+    /// Its held-out scores with two classes: log-odds of the counts and of the correction. NaN if it has none.
     pub(crate) held_out: [F32; 2],
-    /// Its number among the documents learned one by one since the last fit; 0 if it was part of the fit.
+    /// Its number among the documents learned one by one since the last fit; 0 if the fit included it.
     pub(crate) learned: U32,
     /// End of its terms in the `vectors` section; they begin at the end of the previous record's.
     pub(crate) vector_end: U64,
@@ -45,7 +46,7 @@ impl DocumentRecord {
 /// The date of a document without one.
 pub(crate) const NO_DATE: i64 = i64::MIN;
 
-/// A document as stored by a model.
+/// A document as a model stores it.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Remembered {
     pub(crate) digest: [u8; 16],
@@ -57,7 +58,7 @@ pub(crate) struct Remembered {
     pub(crate) message: u64,
     /// Its name; empty if unknown.
     pub(crate) name: Box<str>,
-    /// Its part of the correction, in increasing order of columns.
+    /// Its part of the correction, by increasing column.
     pub(crate) coefficients: Vec<Coefficient>,
     pub(crate) held_out: Option<[f64; 2]>,
     pub(crate) learned: u32,
@@ -102,7 +103,7 @@ impl Remembered {
         }
     }
 
-    /// Its key: a digest can be known under several classes.
+    /// Its key. The class is part of it because a digest can be known under several classes.
     pub(crate) fn key(&self) -> DocumentKey {
         (self.digest, self.class)
     }
@@ -137,13 +138,13 @@ pub(crate) fn decode_vector(mut bytes: &[u8], n_terms: usize) -> Result<CountVec
     CountVector::new(ids, counts).map_err(|_| broken())
 }
 
-/// Two numbers as stored.
+/// Rounds two numbers to the precision in which they are stored.
 pub(crate) fn as_kept(numbers: [f64; 2]) -> [f32; 2] {
     numbers.map(|number| number as f32)
 }
 
-/// Appends a document's coefficients, before its vector: their number, then for each its column and what it adds to the
-/// bias and the term weights, the latter two in zigzag code.
+/// Appends a document's coefficients, which precede its vector: their number, then for each its column and its
+/// contributions to the bias and to the term weights, both in zigzag code.
 pub(crate) fn encode_coefficients(coefficients: &[Coefficient], out: &mut Vec<u8>) {
     put_varint(coefficients.len() as u64, out);
     for Coefficient { class, bias, units } in coefficients {
@@ -153,7 +154,7 @@ pub(crate) fn encode_coefficients(coefficients: &[Coefficient], out: &mut Vec<u8
     }
 }
 
-/// Reads the coefficients before a vector.
+/// Reads the coefficients that precede a vector.
 pub(crate) fn decode_coefficients(bytes: &mut &[u8]) -> Result<Vec<Coefficient>> {
     let broken = || Error::inconsistent("vectors", "coefficients of classes", "other bytes");
     let n = take_varint(bytes).ok_or_else(broken)?;

@@ -4,11 +4,11 @@ use tamis_tokenizer::fingerprint;
 
 use crate::kind::Kind;
 
-/// Named groups have the numbers below this. Of several groups the least counts, so a name comes before none.
+/// Named groups have numbers below this. Of several groups the lowest counts, so a named group precedes an unnamed one.
 const NAMED: u64 = 1 << 48;
 
-/// The number of a document's group: a hash of the name it was given, the same wherever it is given. Without a name, or
-/// with an empty one, it is the hash of the document's body.
+/// The number of a document's group: a hash of the group's name, the same in every model. Without a name, or with an
+/// empty one, it is the hash of the document's body.
 pub(crate) fn group(name: Option<&str>, body: u64) -> u64 {
     match name {
         Some(name) if !name.is_empty() => fingerprint(name) % NAMED,
@@ -17,8 +17,8 @@ pub(crate) fn group(name: Option<&str>, body: u64) -> u64 {
     }
 }
 
-/// Whether copies of documents of this kind, with these groups, may be held out one by one. A further copy of a text is like
-/// a new text; but a mail does not vouch for itself, nor a document for its named group.
+/// Whether copies of documents of this kind, with these groups, may be held out one by one. Another copy of a text is
+/// like a new text. But a mail must not help predict its own copy, nor a document its named group.
 pub(crate) fn copies_are_apart(kind: Kind, mut groups: impl Iterator<Item = u64>) -> bool {
     kind != Kind::Mail && !groups.any(is_named)
 }

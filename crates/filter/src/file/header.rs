@@ -44,7 +44,7 @@ pub(crate) struct Header {
     pub(crate) keep: Keep,
     /// Whether names of documents are stored.
     pub(crate) names: bool,
-    /// Whether it counts documents that it never remembered, those of another program's word list.
+    /// Whether it counts documents that it never stored, those of another program's word list.
     pub(crate) unremembered: bool,
     pub(crate) scoring: Scoring,
     pub(crate) classes: Classes,
@@ -59,11 +59,11 @@ pub(crate) struct Header {
     pub(crate) summary: Option<Summary>,
     /// What mixed naive Bayes needs in addition.
     pub(crate) table: Option<Table>,
-    /// From score to verdict, for two classes.
+    /// How scores become verdicts, with two classes.
     pub(crate) decision: Decision,
-    /// What weighted scoring chose.
+    /// The choices of weighted scoring.
     pub(crate) chosen: Option<Chosen>,
-    /// The bias of each column of its correction, fixed point.
+    /// The bias of each column of the correction, fixed point.
     pub(crate) bias: Vec<i64>,
     /// The model fitted by EM; its term weights are in the `terms` section.
     pub(crate) em_model: Option<ExpectedNaiveBayes>,
@@ -74,7 +74,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// What a model of these counts says of itself before anything is fitted or asked.
+    /// Creates the header of a model with these counts, with nothing fitted and no requirements.
     pub(crate) fn new(recipe: Recipe, scoring: Scoring, classes: Classes, totals: Vec<ClassTotals>) -> Self {
         Header {
             keep: Keep::Digests,
@@ -104,17 +104,17 @@ impl Header {
         self.size.terms
     }
 
-    /// Whether documents have coefficients: with a correction.
+    /// Whether documents have coefficients: only with a correction.
     pub(crate) fn has_coefficients(&self) -> bool {
         matches!(&self.scoring, Scoring::Weighted(options) if options.correction)
     }
 
-    /// What weighted scoring chose.
+    /// The choices of weighted scoring in use.
     pub(crate) fn choices(&self) -> Option<&Choices> {
         self.chosen.as_ref().map(Chosen::in_use)
     }
 
-    /// Checks that its fields are consistent.
+    /// Checks that the header's fields are consistent.
     pub(crate) fn check(&self) -> Result<()> {
         let n_classes = self.classes.len();
         if n_classes < 2 {
@@ -157,7 +157,7 @@ impl Header {
     }
 }
 
-/// Checks that sums over all classes fit.
+/// Checks that sums over all classes do not overflow.
 pub(crate) fn check_totals(totals: &[ClassTotals]) -> Result<()> {
     for of in [|t: &ClassTotals| t.documents, |t: &ClassTotals| t.df, |t: &ClassTotals| t.tf] {
         if totals.iter().map(of).try_fold(0, u64::checked_add).is_none() {
@@ -167,7 +167,7 @@ pub(crate) fn check_totals(totals: &[ClassTotals]) -> Result<()> {
     Ok(())
 }
 
-/// The bytes of a model file.
+/// Writes a model file.
 pub(crate) fn write(header: &Header, sections: [&Spool; N_SECTIONS]) -> Result<Spool> {
     container::write((container::MODEL, FORMAT_VERSION), header, &sections)
 }
@@ -176,14 +176,14 @@ pub(crate) fn write(header: &Header, sections: [&Spool; N_SECTIONS]) -> Result<S
 pub(crate) struct Opened {
     pub(crate) bytes: Bytes,
     pub(crate) header: Header,
-    /// Checksum of the header, the seed of all others.
+    /// Checksum of the header, the seed of all other checksums.
     pub(crate) checksum: u32,
     pub(crate) sections: [Section; N_SECTIONS],
     /// End of the sections.
     pub(crate) end: usize,
 }
 
-/// Opens a file, at a cost independent of the size of its sections.
+/// Opens a file at a cost that does not depend on the size of its sections.
 pub(crate) fn open(bytes: Bytes) -> Result<Opened> {
     let Preface { checksum, header: encoded, start } = preface(&bytes)?;
     let header: Header = container::decode(encoded)?;
@@ -200,7 +200,7 @@ fn preface(file: &[u8]) -> Result<Preface<'_>> {
     Preface::read(file, FORMAT_VERSION)
 }
 
-/// The checksum of the header, if it is intact.
+/// Returns the checksum of the header if the header is intact.
 pub(crate) fn checksum(file: &[u8]) -> Result<u32> {
     preface(file).map(|preface| preface.checksum)
 }

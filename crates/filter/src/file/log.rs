@@ -9,14 +9,14 @@
 //! 0xFF
 //! ```
 //!
-//! Another kind is a segment, of which the [slots](crate::file::slots) say whether it counts: nothing after it belongs to this
-//! log. Kinds that only a later version knows are refused. Checksums go on from the header's.
+//! The other kind is a segment. The [slots](crate::file::slots) say whether it counts; nothing after it belongs to this
+//! log. Kinds of later versions are refused. Checksums continue the header's.
 //!
-//! A record is there whole or not at all. One that was being written when the machine stopped ends before its length
-//! says, or has sectors that were never written, which are zeros; it was not acknowledged, and nothing follows it.
-//! Anything else that does not check out is damage. The two are never taken for one another: what is written of a
-//! record has no sector, nor part of one, that is all zeros, or would be but for a bit, since 512 bytes of 0xFF are in
-//! no entry (they are no UTF-8, and no varint).
+//! A record is either complete or absent. One that was being written when the machine stopped ends before its stated
+//! length, or has sectors that were never written, which are zeros. It was not acknowledged, and nothing follows it.
+//! Anything else that does not check out is damage. The two cannot be confused: in a written record no sector, nor part
+//! of one, is all zeros or all zeros but for one bit, since no entry has 512 bytes of 0xFF (which are neither UTF-8 nor
+//! a varint).
 
 use tamis_model::Coefficient;
 use zerocopy::little_endian::U64;
@@ -34,17 +34,18 @@ use crate::file::varint::{put_varint, take_varint};
 /// A change of a document: learned or forgotten.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Entry {
-    /// Whether it was learned (not known before under this class) or forgotten (all copies).
+    /// Whether the document was learned (not known before under this class) or forgotten (all copies).
     pub(crate) learned: bool,
-    /// The document, over the model's term ids; new terms follow in the order of first appearance in the log.
+    /// The document, over the model's term ids. New terms have the next ids, in the order of first appearance in the
+    /// log.
     pub(crate) document: Remembered,
     /// Change in the number of terms with counts.
     pub(crate) features: i32,
-    /// Fingerprints and texts of terms that appear first here.
+    /// Fingerprints and texts of the terms that first appear here.
     pub(crate) new_terms: Vec<(u64, String)>,
 }
 
-/// Maximum length of a log in bytes, a thousand times what is usual.
+/// Maximum length of a log in bytes, a thousand times the usual length.
 pub(crate) const LIMIT: usize = 128 << 20;
 
 const NAME: &str = "log";
@@ -62,7 +63,7 @@ pub(crate) const SECTOR: usize = 512;
 /// Appends a record of entries, to be written at offset `at` of the file.
 ///
 /// # Errors
-/// They are too large for one record.
+/// If the entries are too large for one record.
 pub(crate) fn write(entries: &[Entry], at: usize, seed: u32, out: &mut Vec<u8>) -> Result<()> {
     let mut bytes = Vec::new();
     entries.iter().for_each(|entry| entry.write(&mut bytes));
@@ -96,11 +97,11 @@ fn gap(at: usize) -> usize {
     if left < HEAD { left } else { 0 }
 }
 
-/// Reads a log that begins at `offset` of its file and visits each entry; `n_terms` is the number of terms before it.
-/// Returns the length of the complete records and what follows them.
+/// Reads a log that begins at `offset` of its file and visits each entry. `n_terms` is the number of terms before the
+/// log. Returns the length of the complete records and what follows them.
 ///
 /// # Errors
-/// If it is damaged, [`ErrorKind::Segment`] if there is something else than records of a log, or if `visit` fails.
+/// If the log is damaged, [`ErrorKind::Segment`] if it contains anything but records of a log, or if `visit` fails.
 pub(crate) fn read(
     log: &[u8],
     offset: usize,
@@ -131,11 +132,11 @@ pub(crate) enum Rest {
     Nothing,
     /// An incomplete record.
     Torn,
-    /// The head of a segment, which ends at this offset in the log, or was to.
+    /// The head of a segment that ends at this offset in the log, or was meant to.
     Segment(u64),
 }
 
-/// What is next in the log.
+/// What comes next in the log.
 enum Next {
     /// The entries of a record, and its end.
     Record(Vec<u8>, usize),
@@ -174,7 +175,7 @@ fn record(log: &[u8], offset: usize, seed: u32, at: usize) -> Result<Next> {
     if got == expected && *end == END {
         return Ok(Next::Record(entries, log.len() - rest.len()));
     }
-    // the sector of the head is there
+    // the sector with the head has been written
     let next = (offset + at + gap.len() + HEAD).next_multiple_of(SECTOR) - offset;
     match rest.is_empty() && log.get(next..).is_some_and(|log| log.chunks(SECTOR).any(is_zeros)) {
         true => TORN,
@@ -182,7 +183,7 @@ fn record(log: &[u8], offset: usize, seed: u32, at: usize) -> Result<Next> {
     }
 }
 
-/// Whether there are bytes, all zero.
+/// Whether `bytes` are all zero, and not empty.
 fn is_zeros(bytes: &[u8]) -> bool {
     !bytes.is_empty() && bytes.iter().all(|byte| *byte == 0)
 }
@@ -282,7 +283,7 @@ mod tests {
         )
     }
 
-    /// Of many terms one after the other, each of which takes a byte that is 0.
+    /// Entries with many consecutive terms, each stored as a byte 0.
     fn long_entry() -> impl Strategy<Value = Entry> {
         (entry(), 0u32..1_000).prop_map(|(mut entry, n)| {
             entry.document.vector = CountVector::from_pairs((0..n).map(|id| (id, 1))).unwrap();

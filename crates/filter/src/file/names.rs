@@ -23,19 +23,19 @@ pub fn document_name(message_id: &str) -> String {
     name[..name.floor_char_boundary(LONGEST)].trim_end().to_owned()
 }
 
-/// Merges the names of two equal documents: the lesser one in byte order; an empty one counts as none.
+/// Merges the names of two equal documents into the lesser one in byte order. An empty name counts as none.
 pub(crate) fn unite(name: &mut Box<str>, other: &str) {
     if !other.is_empty() && (name.is_empty() || other < &**name) {
         *name = other.into();
     }
 }
 
-/// Merges the [messages](message) of two equal documents: the lesser one; 0 counts as none.
+/// Merges the [messages](message) of two equal documents into the lesser one. 0 counts as none.
 pub(crate) fn unite_messages(message: u64, other: u64) -> u64 {
     if message == 0 || other == 0 { message | other } else { message.min(other) }
 }
 
-/// What stays of a mail on its way, by which it is found again: a hash of its name and of its body; 0 without a name.
+/// A hash of a mail's name and body, which do not change in transport, to find the mail again; 0 without a name.
 pub(crate) fn message(name: &str, body: u64) -> u64 {
     if name.is_empty() {
         return 0;
@@ -54,7 +54,7 @@ pub(crate) fn encode(name: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(name.as_bytes());
 }
 
-/// Takes a name.
+/// Reads a name.
 pub(crate) fn decode(bytes: &mut &[u8]) -> Result<Box<str>> {
     let length = take_varint(bytes).filter(|length| *length <= LONGEST as u64);
     let taken = length.and_then(|length| bytes.split_at_checked(length as usize));
@@ -65,7 +65,7 @@ pub(crate) fn decode(bytes: &mut &[u8]) -> Result<Box<str>> {
     name.map(Box::from).ok_or_else(|| Error::inconsistent("vectors", "names of documents", "other bytes"))
 }
 
-/// Whether a name is valid: safe to display.
+/// Whether a name is valid: short enough, and safe to display.
 pub(crate) fn is_name(name: &str) -> bool {
     name.len() <= LONGEST && !name.contains(char::is_control)
 }

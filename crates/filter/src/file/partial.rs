@@ -1,6 +1,6 @@
-//! The file of a partial: what a trainer counted, unfitted.
+//! The file of a partial: the unfitted counts of a trainer.
 //!
-//! A preface and header as in a [model](crate::file::header), then three sections:
+//! A preface and a header as in a [model](crate::file::header), then three sections:
 //!
 //! ```text
 //! terms      in the order of fingerprints: the run of its text, the run of its cells
@@ -35,29 +35,30 @@ const VERSION: u32 = 1;
 pub(crate) struct PartialHeader {
     pub(crate) options: TrainOptions,
     pub(crate) classes: Classes,
-    /// Whether only counts are there, of documents that are elsewhere.
+    /// Whether there are only counts, and the documents are elsewhere.
     pub(crate) counts_alone: bool,
-    /// Documents of each class, as often as they count; after the last class those without a label, if there are any.
+    /// The number of counted documents of each class, copies included. If there are unlabelled documents, their number
+    /// follows the last class.
     pub(crate) documents: Vec<u64>,
-    /// Different documents.
+    /// Distinct documents.
     pub(crate) n_different: u64,
-    /// Documents that equal one of the same label.
+    /// Documents that equal an earlier one with the same label.
     pub(crate) n_equal: u64,
-    /// Of rows of a table, the missing cells of each column.
+    /// For rows of a table, the number of missing cells in each column.
     pub(crate) missing: Vec<u64>,
     pub(crate) n_terms: u64,
-    /// Whether there are texts, of every document.
+    /// Whether the texts of all documents are included.
     pub(crate) has_texts: bool,
-    /// Length of its sections in bytes, without checksums.
+    /// Lengths of the sections in bytes, without checksums.
     pub(crate) lengths: [u64; 3],
 }
 
-/// The bytes of a partial, with its sections.
+/// Writes a partial with its sections.
 pub(crate) fn write(header: &PartialHeader, sections: &[Spool; 3]) -> Result<Spool> {
     container::write((container::PARTIAL, VERSION), header, &sections.each_ref())
 }
 
-/// Reads the header of a partial, and where its sections are.
+/// Reads the header of a partial and locates its sections.
 pub(crate) fn open(file: &[u8]) -> Result<(PartialHeader, Vec<Section>)> {
     container::check_magic(file, container::PARTIAL)?;
     let Preface { checksum, header, start } = Preface::read(file, VERSION)?;

@@ -12,9 +12,10 @@
 //! CRC-32 of all before               u32, at the end of the sector
 //! ```
 //!
-//! A slot is written when what it names is on the disk; if a writer was stopped before, the next one writes the file anew. One that does not check out was being written when the machine
-//! stopped: then the other one counts, and the log from there on, which says the same as the segment that was to replace
-//! it. If more than this segment follows that log, something was acknowledged since, and the slot is damaged.
+//! A slot is written once the segments it names are on the disk. If a writer was stopped before that, the next one
+//! rewrites the file. A slot with a wrong checksum was being written when the machine stopped. Then the other slot
+//! counts, with the log that follows its segments, which says the same as the segment that was to replace it. If more
+//! than this segment follows that log, something was acknowledged since, and the slot is damaged.
 
 use std::ops::Range;
 
@@ -45,7 +46,7 @@ struct Slot {
 
 const _: () = assert!(size_of::<Slot>() == SECTOR);
 
-/// The slots of a file, read.
+/// The slots of a file, as read.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Slots {
     /// Offset of the first slot.
@@ -58,7 +59,7 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    /// Reads what follows the sections, which end at `end`: as much as there is of it, if not all.
+    /// Reads the slots after the sections, which end at `end`. The file may end before the slots do.
     pub(crate) fn read(bytes: &[u8], end: usize, seed: u32) -> Result<Self> {
         let start = end.next_multiple_of(SECTOR);
         let bytes = &bytes[..bytes.len().min(Slots::reach(end))];
@@ -88,7 +89,7 @@ impl Slots {
         Ok(both)
     }
 
-    /// Bytes from the end of the sections, at `end`, to that of the slots.
+    /// Bytes from the end of the sections, at `end`, to the end of the slots.
     pub(crate) fn reach(end: usize) -> usize {
         end.next_multiple_of(SECTOR) + 2 * SECTOR - end
     }
@@ -118,13 +119,13 @@ impl Slots {
         self.segments.last().map_or(self.start + 2 * SECTOR, |segment| segment.end)
     }
 
-    /// The slot that lists these segments, and its offset in the file.
+    /// Returns the next slot, which lists these segments, and its offset in the file.
     pub(crate) fn next(&self, segments: &[Range<usize>], seed: u32) -> (u64, Vec<u8>) {
         let generation = self.generation + 1;
         (self.place(generation), slot(generation, segments, seed))
     }
 
-    /// What follows sections that end at `end`: the slot that counts, and zeros.
+    /// The bytes after sections that end at `end`: the slot that counts, and zeros.
     pub(crate) fn to_bytes(&self, end: usize, seed: u32) -> Vec<u8> {
         let mut bytes = vec![0; Slots::reach(end)];
         if self.generation > 0 {
@@ -145,7 +146,7 @@ impl Slots {
     }
 }
 
-/// A slot that lists segments.
+/// Encodes a slot that lists `segments`.
 fn slot(generation: u64, segments: &[Range<usize>], seed: u32) -> Vec<u8> {
     let mut slot = Slot::new_zeroed();
     (slot.kind, slot.generation) = (KIND, generation.into());
@@ -157,7 +158,7 @@ fn slot(generation: u64, segments: &[Range<usize>], seed: u32) -> Vec<u8> {
     slot.as_bytes().to_vec()
 }
 
-/// Generation and segments of a slot, if its checksum is right.
+/// Reads the generation and the segments of a slot. Returns `None` if its checksum is wrong.
 fn decode(slot: &[u8], seed: u32) -> Option<(u64, Vec<Range<usize>>)> {
     let slot = Slot::ref_from_bytes(slot).ok()?;
     let is_right = slot.checksum.get() == checksum(seed, &slot.as_bytes()[..SECTOR - 4]);

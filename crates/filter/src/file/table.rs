@@ -7,7 +7,7 @@ use crate::config::column::{Column, ColumnKind};
 use crate::config::recipe::Recipe;
 use crate::error::{Error, Result};
 
-/// What mixed naive Bayes needs to know of all rows.
+/// What mixed naive Bayes needs to know about all rows.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Table {
     /// Statistics of the real columns, in order.
@@ -33,7 +33,7 @@ impl Table {
         Ok(())
     }
 
-    /// Checks it against the counts, which are consistent: every row has a cell in each column or misses it.
+    /// Checks it against the counts, which are consistent. In each column, every row has a cell or misses it.
     pub(crate) fn verify(
         &self,
         columns: &[Column],
@@ -59,7 +59,7 @@ impl Table {
                 }
                 _ => groups.next().map_or(0, |group| group.totals().iter().map(|t| t.df).sum()) as f64,
             };
-            // of a text only the number of words is known
+            // for a text, only the number of words is known
             let fits = match column.kind {
                 ColumnKind::Text => missing as f64 <= rows,
                 _ => present + missing as f64 == rows,

@@ -1,5 +1,5 @@
-//! The terms of a model, sorted by fingerprint, in groups of [`GROUP`]: all that scoring needs of a term is in one
-//! place.
+//! The terms of a model, sorted by fingerprint, in groups of [`GROUP`]. Everything that scoring needs about a term is
+//! stored together.
 //!
 //! ```text
 //! directory   an entry a group: upper half of its first fingerprint, where it begins in `terms`   u32, u32
@@ -22,11 +22,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file::blocks::BLOCK;
 use crate::file::varint::{put_varint, take_varint, unzigzag, zigzag};
 
-/// Terms per group; the last one may have fewer. Small, since reading a term skips those before it and a group should
+/// Terms per group; the last group may have fewer. Small, since reading a term skips those before it and a group should
 /// seldom straddle two blocks.
 pub(crate) const GROUP: usize = 8;
 
-/// Directory entries per checksum block; a group is first searched in the block of the guess.
+/// Directory entries per checksum block. The search for a group starts in the block of the guess.
 pub(crate) const NEAR: usize = BLOCK / size_of::<GroupRecord>();
 
 /// An entry of the `directory` section.
@@ -64,11 +64,11 @@ pub(crate) struct TermsWriter {
     terms: Vec<u8>,
     texts: Vec<u8>,
     size: Size,
-    /// Of the incomplete group.
+    /// The incomplete group: the start of its texts, its fingerprints and its runs.
     text_start: u32,
     fingerprints: Vec<U64>,
     runs: Vec<u8>,
-    /// Of the current term.
+    /// The current term: its run and its cells.
     run: Vec<u8>,
     cells: Vec<u8>,
 }
@@ -87,7 +87,7 @@ impl TermsWriter {
         self.end_term(fingerprint, text)
     }
 
-    /// Appends a term of a segment, with its id.
+    /// Appends a term of a segment, including its id.
     pub(crate) fn push_changed(
         &mut self,
         (id, fingerprint, text): (TermId, u64, &str),
@@ -100,7 +100,7 @@ impl TermsWriter {
         self.end_term(fingerprint, text)
     }
 
-    /// Appends a term with its run as another segment has it.
+    /// Appends a term with a run taken from another segment.
     pub(crate) fn push_run(&mut self, fingerprint: u64, text: &str, run: &[u8]) -> Result<()> {
         self.run.clear();
         self.run.extend_from_slice(run);
@@ -145,7 +145,7 @@ impl TermsWriter {
         Ok(())
     }
 
-    /// Appends terms with higher fingerprints. Groups are not merged, so those here must be complete.
+    /// Appends terms with higher fingerprints. The groups of `self` must be complete, since groups are not merged.
     pub(crate) fn append(&mut self, mut other: TermsWriter) -> Result<()> {
         other.end_group()?;
         let (terms, texts) = (self.terms.len() as u64, self.texts.len() as u64);
@@ -166,14 +166,14 @@ impl TermsWriter {
         Ok(())
     }
 
-    /// The sections `directory`, `terms` and `texts`, and what they hold.
+    /// Returns the sections `directory`, `terms` and `texts`, and their sizes.
     pub(crate) fn finish(mut self) -> Result<([Vec<u8>; 3], Size)> {
         self.end_group()?;
         Ok(([self.directory, self.terms, self.texts], self.size))
     }
 }
 
-/// A number stored as `u32`, checked.
+/// Checks that a number fits into the `u32` it is stored as.
 pub(crate) fn limited(what: &'static str, got: u64) -> Result<u32> {
     u32::try_from(got).map_err(|_| ErrorKind::TooLarge { what, limit: u32::MAX.into(), got }.into())
 }
@@ -182,7 +182,7 @@ pub(crate) fn prefix(fingerprint: u64) -> u32 {
     (fingerprint >> 32) as u32
 }
 
-/// Appends cells in class order; returns how many.
+/// Appends cells in class order. Returns their number.
 pub(crate) fn put_cells(cells: impl Iterator<Item = Cell>, out: &mut Vec<u8>) -> u64 {
     let (mut next, mut n) = (0, 0);
     for Cell { class, df, tf } in cells {
@@ -228,12 +228,12 @@ pub(crate) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// Takes the run of its first term.
+    /// Takes the run of the group's first term.
     pub(crate) fn take_run(&mut self) -> Result<&'a [u8]> {
         take_run(&mut self.runs).ok_or_else(no_runs)
     }
 
-    /// The run of its term at a position.
+    /// The run of the term at position `place` in the group.
     #[inline]
     pub(crate) fn run(&self, place: usize) -> Result<&'a [u8]> {
         let mut runs = self.runs;
@@ -244,7 +244,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// The entry of a term: the bytes of its cells and of its weights.
+/// A term's entry: the bytes of its cells and of its weights.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Runs<'a> {
     pub(crate) cells: &'a [u8],
@@ -259,14 +259,14 @@ impl<'a> Runs<'a> {
         Ok(Runs { cells, weights: run })
     }
 
-    /// The same for a segment, where the term's id comes first.
+    /// As [`of`](Self::of), for a segment, where the term's id comes first.
     #[inline]
     pub(crate) fn of_segment(mut run: &'a [u8]) -> Result<(TermId, Self)> {
         let id = take_varint(&mut run).and_then(|id| TermId::try_from(id).ok()).ok_or_else(no_runs)?;
         Ok((id, Runs::of(run)?))
     }
 
-    /// Visits the cells, of classes below `n_classes`.
+    /// Visits the cells. Their classes must be below `n_classes`.
     #[inline]
     pub(crate) fn for_each_cell(self, n_classes: usize, mut visit: impl FnMut(Cell)) -> Result<()> {
         let (mut bytes, mut next) = (self.cells, 0);
@@ -288,7 +288,7 @@ impl<'a> Runs<'a> {
         Ok(())
     }
 
-    /// Visits the weights, of classes below `n_classes`.
+    /// Visits the weights. Their classes must be below `n_classes`.
     #[inline]
     pub(crate) fn for_each_weight(
         self,

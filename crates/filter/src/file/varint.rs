@@ -1,6 +1,6 @@
 //! Variable-length integers (varint) and zigzag code.
 
-/// Appends a number, doubled, plus one if a count other than 1 follows.
+/// Appends a number and a count: the number doubled, plus one if a count other than 1 follows.
 pub(crate) fn put_counted(number: u64, count: u32, out: &mut Vec<u8>) {
     put_varint(number << 1 | u64::from(count != 1), out);
     if count != 1 {
@@ -24,7 +24,7 @@ pub(crate) fn unzigzag(code: u64) -> i64 {
     (code >> 1) as i64 ^ -((code & 1) as i64)
 }
 
-/// Appends a number, seven bits a byte, the lowest first; all bytes but the last have their highest bit set.
+/// Appends a number with seven bits per byte, the lowest bits first. All bytes but the last have their highest bit set.
 pub(crate) fn put_varint(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -33,7 +33,7 @@ pub(crate) fn put_varint(mut value: u64, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-/// Reads a number; `None` if truncated, not minimal, or above 2^64.
+/// Reads a number. Returns `None` if it is truncated, not minimal, or 2^64 or more.
 #[inline]
 pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     let (first, rest) = bytes.split_first()?;

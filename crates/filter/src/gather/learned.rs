@@ -12,13 +12,14 @@ use crate::file::names;
 use crate::file::terms::limited;
 use crate::gather::rows::RowId;
 
-/// The class of unlabelled documents: one that no label can have.
+/// The class of unlabelled documents, which no label can have.
 pub(crate) const UNLABELLED: ClassId = ClassId::MAX;
 
-/// The real values of a row, each with the number of its column among those of real values.
+/// The real values of a row, each with the number of its column among the real-valued ones.
 pub(crate) type Reals = Box<[(usize, f64)]>;
 
-/// A counted document and its number of copies. There is one per document, so it holds only what most of them need.
+/// A counted document and its number of copies. There is one value per document, so it holds only what most documents
+/// need.
 #[derive(Clone)]
 pub(crate) struct LearnedDocument {
     pub(crate) digest: [u8; 16],
@@ -29,17 +30,17 @@ pub(crate) struct LearnedDocument {
     pub(crate) class: ClassId,
     /// The part that has its rows and, if it counts once, its counts.
     pub(crate) part: u16,
-    /// Fields that a text seldom needs.
+    /// Fields that texts seldom need.
     more: Option<Box<More>>,
 }
 
-/// Further fields of mail, of rows and of documents with windows.
+/// Further fields of mails, of rows and of documents with windows.
 #[derive(Clone, Default, PartialEq)]
 pub(crate) struct More {
     pub(crate) date: Option<i64>,
-    /// Its name; empty if it has none, or names are not to be stored.
+    /// Its name; empty if it has none or names are not stored.
     pub(crate) name: Box<str>,
-    /// What stays of a mail on its way; 0 if it is none, or has no Message-ID.
+    /// A hash of a mail's Message-ID and body; 0 for other documents, or without a Message-ID.
     pub(crate) message: u64,
     /// The windows of its terms.
     pub(crate) cuts: u64,
@@ -90,7 +91,7 @@ impl LearnedDocument {
         }
     }
 
-    /// Notes an equal document, with the same windows, that came later and does not count.
+    /// Records a later, equal document with the same windows that does not count.
     pub(crate) fn meet(&mut self, later: &LearnedDocument) {
         if later.is_before(self) {
             self.group = later.group;
@@ -113,13 +114,13 @@ impl LearnedDocument {
         }
     }
 
-    /// Whether this one of two equal documents counts. Equal terms can differ in order, date or windows; the least by these
-    /// counts, so that the order of arrival does not matter.
+    /// Whether this document counts rather than `other`, which is equal. Documents with equal terms can differ in
+    /// group, date or windows. The least by these counts, so that the order of arrival does not matter.
     fn is_before(&self, other: &LearnedDocument) -> bool {
         (self.group, self.date(), self.cuts()) < (other.group, other.date(), other.cuts())
     }
 
-    /// Its label, with the row of its terms.
+    /// The document's label, with the row of its terms.
     pub(crate) fn labelled<'a>(&self, row: CountRow<'a>) -> Labelled<'a> {
         let LearnedDocument { class, multiplicity, group, .. } = *self;
         Labelled { row, class, multiplicity, group }
@@ -133,7 +134,7 @@ impl LearnedDocument {
         Ok(())
     }
 
-    /// Swaps two equal documents if needed, so that this is the one that counts. Both get the same name.
+    /// Swaps two equal documents if needed, so that `self` is the one that counts. Both get the same name.
     pub(crate) fn put_first(&mut self, other: &mut LearnedDocument) {
         self.unite_names(other);
         if other.is_before(self) {
@@ -143,12 +144,12 @@ impl LearnedDocument {
     }
 }
 
-/// The sum of the copies of a document in two trainers.
+/// Adds the numbers of copies of a document in two trainers.
 pub(crate) fn copies(here: u32, there: u32) -> Result<u32> {
     limited("copies of a document", u64::from(here) + u64::from(there))
 }
 
-/// Positions of the different documents, which differ in digest or label.
+/// The positions of distinct documents, which differ in digest or label.
 #[derive(Default)]
 pub(crate) struct LearnedIndex {
     places: HashTable<u32>,
@@ -156,7 +157,7 @@ pub(crate) struct LearnedIndex {
 }
 
 impl LearnedIndex {
-    /// A label is known by its fingerprint, since class numbers change.
+    /// Hashes a label by its fingerprint, since class numbers change.
     fn hash(&self, digest: &[u8; 16], class: ClassId, classes: &Classes) -> u64 {
         self.state.hash_one((digest, classes.label(class).map_or(0, fingerprint)))
     }
@@ -177,7 +178,7 @@ impl LearnedIndex {
         place.map(|place| *place as usize)
     }
 
-    /// Adds the last one of the documents, which is new.
+    /// Adds the last of `documents`, which is new.
     pub(crate) fn insert_last(&mut self, documents: &[LearnedDocument], classes: &Classes) {
         let Some(last) = documents.len().checked_sub(1) else { return };
         let hash = |place: &u32| {

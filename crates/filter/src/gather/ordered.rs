@@ -17,10 +17,10 @@ use crate::gather::packed::{Packed, pack};
 use crate::gather::rows::{RowId, TermRows};
 use crate::kind::Kind;
 
-/// The different documents, ordered by digest, then class.
+/// The distinct documents, ordered by digest, then class.
 ///
-/// Their terms have canonical ids and are stored in blocks of documents, packed into some two bytes per term. A fit
-/// reads a block at a time; whatever exceeds a bound is in a temporary file.
+/// Their terms have canonical ids and are stored in blocks of documents, packed into about two bytes per term. A fit
+/// reads one block at a time. Whatever exceeds a bound is in a temporary file.
 pub(crate) struct Ordered {
     pub(crate) documents: Vec<LearnedDocument>,
     shelves: Shelves,
@@ -28,7 +28,7 @@ pub(crate) struct Ordered {
     is_of_two: bool,
     copies_are_apart: bool,
     windows: Option<Windows>,
-    /// Why terms could not be read.
+    /// The first error in reading terms.
     failed: OnceLock<io::Error>,
     spare: Mutex<Vec<Encoded>>,
 }
@@ -40,7 +40,7 @@ struct Windows {
 }
 
 impl Ordered {
-    /// Puts documents in order. Their rows are those of the parts, whose terms now have these `ids`. Unlabelled
+    /// Puts documents in order. `rows` are the rows of the parts, and `ids` the new ids of the parts' terms. Unlabelled
     /// documents get a class after the others.
     pub(crate) fn new(
         mut documents: Vec<LearnedDocument>,
@@ -78,7 +78,7 @@ impl Ordered {
         })
     }
 
-    /// Documents given in order, with their terms.
+    /// Takes documents that are already in order, with their terms.
     pub(crate) fn of(
         documents: impl Iterator<Item = Result<(LearnedDocument, CountVector)>>,
         n_terms: usize,
@@ -102,13 +102,13 @@ impl Ordered {
         })
     }
 
-    /// The documents of a model of this kind, see [`copies_are_apart`].
+    /// Sets how copies are held out in a model of this kind, see [`copies_are_apart`].
     pub(crate) fn of_kind(self, kind: Kind) -> Self {
         let copies_are_apart = copies_are_apart(kind, self.documents.iter().map(|document| document.group));
         Ordered { copies_are_apart, ..self }
     }
 
-    /// Checks that everything that was asked for could be read.
+    /// Checks that everything requested could be read.
     pub(crate) fn check(&mut self) -> Result<()> {
         self.failed.take().map_or(Ok(()), |error| Err(spill(error)))
     }
@@ -134,7 +134,7 @@ impl Ordered {
     }
 }
 
-/// Adds the rows of a part with new ids; each row has its position in the order.
+/// Stores the rows of a part under new ids. Each row has its position in the order.
 fn shelve(rows: &TermRows, ids: &[TermId], places: &[(RowId, u32)], n_blocks: usize) -> io::Result<Shelves> {
     let (mut shelves, mut reader, mut sorted) = (Shelves::new(n_blocks), rows.reader(), Vec::new());
     let (mut own_ids, mut counts) = (Vec::new(), Vec::new());
@@ -154,13 +154,13 @@ fn shelve(rows: &TermRows, ids: &[TermId], places: &[(RowId, u32)], n_blocks: us
     Ok(shelves)
 }
 
-/// Number of documents in a block, out of this many in all.
+/// Number of documents in a block, if there are `documents` in all.
 fn in_block(block: usize, documents: usize) -> usize {
     BLOCK.min(documents - block * BLOCK)
 }
 
-/// Puts the rows of all parts in the order of documents. Otherwise every pass over them would miss the cache at each
-/// row.
+/// Puts the rows of all parts in the order of documents. Otherwise every pass over the documents would miss the cache
+/// at each row.
 fn in_order(parts: &[Shelves], documents: usize) -> io::Result<Shelves> {
     let n_blocks = documents.div_ceil(BLOCK);
     let (mut all, mut encoded) = (Shelves::new(n_blocks), Encoded::default());
@@ -181,25 +181,25 @@ fn in_order(parts: &[Shelves], documents: usize) -> io::Result<Shelves> {
 struct Shelves {
     blocks: Vec<Shelf>,
     spool: Spool,
-    /// Bytes of the rows that are not yet in the spool.
+    /// Bytes of the rows not yet in the spool.
     held: usize,
     ids: Vec<u8>,
     counts: Vec<u8>,
 }
 
-/// The rows of a block in any order. Each has the lower half of the document's number, the lengths in bytes of ids and
-/// counts, then both.
+/// The rows of a block in any order. Each has the lower half of the document's number, the lengths of ids and counts in
+/// bytes, then both.
 #[derive(Clone, Default)]
 struct Shelf {
-    /// The pieces that are in the spool.
+    /// The pieces already in the spool.
     written: Vec<Range<u64>>,
-    /// The rows that are not there yet.
+    /// The rows not yet in the spool.
     held: Vec<u8>,
     n_pairs: usize,
 }
 
 impl Shelf {
-    /// Adds a document's terms, if it has any; returns the bytes they take.
+    /// Adds a document's terms, if it has any. Returns their size in bytes.
     fn put(&mut self, place: usize, terms: Packed<'_>) -> usize {
         if terms.ids.is_empty() {
             return 0;
@@ -214,7 +214,7 @@ impl Shelf {
     }
 }
 
-/// Bytes held before they are written, so that a block is written in large pieces.
+/// Bytes held in memory before they are written, so that a block is written in large pieces.
 const HELD: usize = if cfg!(test) { 1 << 16 } else { 16 << 20 };
 
 impl Shelves {
@@ -253,7 +253,7 @@ impl Shelves {
         Ok(())
     }
 
-    /// Adds the rows of a block.
+    /// Appends the rows of a block to `to`.
     fn read(&self, block: usize, to: &mut Encoded) -> io::Result<()> {
         let (shelf, mut at) = (&self.blocks[block], to.bytes.len());
         let written: u64 = shelf.written.iter().map(|range| range.end - range.start).sum();
@@ -341,7 +341,7 @@ impl Documents for Ordered {
     }
 
     fn has_windows(&self) -> bool {
-        // with more labels nothing is fitted to them
+        // with more than two labels, nothing is fitted to windows
         self.is_of_two && self.windows.is_some()
     }
 

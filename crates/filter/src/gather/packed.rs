@@ -4,17 +4,17 @@ use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 use crate::file::varint::{put_varint, take_varint};
 
-/// Terms packed by this code; terms from elsewhere would have to be checked.
+/// Terms packed by [`pack`]. Terms from elsewhere would have to be checked.
 ///
-/// Ids are stored as distances of one width, since numbers of varying length cost a branch misprediction each. Most
-/// terms have the count 1, so only other counts are stored, by position.
+/// Ids are stored as distances of a fixed width, since numbers of varying length cost a branch misprediction each. Most
+/// terms have the count 1, so only other counts are stored, each with its position.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Packed<'a> {
     pub(crate) ids: &'a [u8],
     pub(crate) counts: &'a [u8],
 }
 
-/// Precedes a distance of four bytes.
+/// Marks a distance stored in four bytes.
 const FAR: u16 = u16::MAX;
 
 /// Appends a row's ids and its counts.

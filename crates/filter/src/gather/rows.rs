@@ -1,4 +1,4 @@
-//! Rows of terms of documents, in order of arrival.
+//! Rows of the terms of documents, in order of arrival.
 
 use std::io;
 use std::num::NonZero;
@@ -19,11 +19,11 @@ pub(crate) struct TermRows {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct RowId(NonZero<u64>);
 
-/// Bytes read at once to go through all rows, and to find one.
+/// Bytes read at once when reading all rows, and when reading one.
 const OF_ALL: usize = 1 << 18;
 const OF_ONE: usize = 1 << 12;
 
-/// Most bytes of a number, and of a term with its count.
+/// Maximum bytes of a number, and of a term with its count.
 const NUMBER: usize = 10;
 const TERM: usize = 2 * NUMBER;
 
@@ -39,20 +39,20 @@ impl TermRows {
         self.spool.push(&self.row).map(|()| id)
     }
 
-    /// The terms of a row, as given.
+    /// The terms of a row, in the order in which they were added.
     pub(crate) fn get(&self, row: RowId) -> io::Result<Vec<(TermId, u32)>> {
         let mut terms = Vec::new();
         Reader(Cursor::new(&self.spool, OF_ONE)).for_each(row, |id, count| terms.push((id, count)))?;
         Ok(terms)
     }
 
-    /// A reader of one row after another.
+    /// A reader for one row after another.
     pub(crate) fn reader(&self) -> Reader<'_> {
         Reader(Cursor::new(&self.spool, OF_ALL))
     }
 }
 
-/// Reads rows, fastest in their order.
+/// Reads rows, fastest in the order in which they were written.
 pub(crate) struct Reader<'a>(Cursor<'a>);
 
 impl Reader<'_> {

@@ -1,4 +1,4 @@
-//! Texts of documents as they were given, in order of arrival, on disk beyond a bound.
+//! Texts of documents as they were given, in order of arrival. Beyond a bound they are on disk.
 
 use tamis_tokenizer::fingerprint;
 use xxhash_rust::xxh3::xxh3_64;
@@ -9,7 +9,7 @@ use crate::extract::document::Document;
 use crate::file::terms::{put_run, take_run};
 use crate::file::varint::{put_varint, take_varint};
 
-/// Texts with their labels and groups, to be read once more.
+/// Texts with their labels and groups, kept to be read again.
 #[derive(Default)]
 pub(crate) struct Texts {
     spools: Vec<Spool>,
@@ -17,14 +17,14 @@ pub(crate) struct Texts {
     record: Vec<u8>,
 }
 
-/// Where a text is.
+/// The position of a text.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
     spool: u32,
     /// The [`label_hash`] of its label.
     pub(crate) label: u32,
     start: u64,
-    /// A hash of all that was given with it.
+    /// A hash of the text with its label and group.
     pub(crate) hash: u64,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Given<'a> {
     pub(crate) document: Document<'a>,
 }
 
-/// A few bits of a label; 0 if there is none.
+/// A 32-bit hash of a label; 0 if there is none.
 pub(crate) fn label_hash(label: Option<&str>) -> u32 {
     label.map_or(0, |label| fingerprint(label) as u32 | 1)
 }
@@ -43,7 +43,7 @@ pub(crate) fn label_hash(label: Option<&str>) -> u32 {
 /// Bytes read at once.
 const AT_ONCE: usize = 1 << 18;
 
-/// Most bytes of a number.
+/// Maximum bytes of a number.
 const NUMBER: usize = 10;
 
 impl Texts {
@@ -51,11 +51,11 @@ impl Texts {
         &self.places
     }
 
-    /// Keeps a document of text.
+    /// Stores a text.
     pub(crate) fn push(&mut self, given: &Given<'_>) -> Result<()> {
         let mut record = std::mem::take(&mut self.record);
         record.clear();
-        // no label is empty, and an empty group is none
+        // labels are never empty, and an empty group means none
         [given.label, given.group]
             .iter()
             .for_each(|it| put_run(it.unwrap_or_default().as_bytes(), &mut record));
@@ -87,19 +87,19 @@ impl Texts {
         Ok(())
     }
 
-    /// Keeps the first texts only.
+    /// Keeps only the first `n` texts.
     pub(crate) fn truncate(&mut self, n: usize) {
         self.places.truncate(n);
     }
 
-    /// Adds the texts of another.
+    /// Appends the texts of `other`.
     pub(crate) fn append(&mut self, mut other: Texts) {
         let first = self.spools.len() as u32;
         self.spools.append(&mut other.spools);
         self.places.extend(other.places.iter().map(|place| Place { spool: place.spool + first, ..*place }));
     }
 
-    /// Visits some of the texts in the order of arrival.
+    /// Visits the texts at `places` in the order of arrival.
     pub(crate) fn for_each(
         &self,
         mut places: Vec<Place>,
@@ -109,7 +109,7 @@ impl Texts {
         self.for_each_record(&places, |record| visit(Given::read(record, &mut Vec::new())?))
     }
 
-    /// Visits the bytes of some of the texts.
+    /// Visits the bytes of the texts at `places`.
     fn for_each_record(&self, places: &[Place], mut visit: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let mut cursors: Vec<_> = self.spools.iter().map(|spool| Cursor::new(spool, AT_ONCE)).collect();
         for place in places {
@@ -137,7 +137,7 @@ impl Texts {
         Ok(section)
     }
 
-    /// Adds the texts of a section, each of which `check` is asked about.
+    /// Adds the texts of a section, each after `check` has accepted it.
     pub(crate) fn add_section(
         &mut self,
         mut section: &[u8],
@@ -155,7 +155,7 @@ impl Texts {
 }
 
 impl<'a> Given<'a> {
-    /// Reads the bytes of a text.
+    /// Reads a text from its bytes.
     fn read(mut record: &'a [u8], fields: &'a mut Vec<(&'a str, &'a str)>) -> Result<Self> {
         let mut string = || take_run(&mut record).and_then(|run| str::from_utf8(run).ok()).ok_or_else(broken);
         let [label, group] = [string()?, string()?].map(|it| Some(it).filter(|it| !it.is_empty()));

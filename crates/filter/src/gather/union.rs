@@ -1,4 +1,4 @@
-//! The union of the parts that several threads counted.
+//! Merges the parts that several threads counted.
 
 use rayon::prelude::*;
 use tamis_model::{Cell, ClassId, Counts, Statistics};
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::gather::learned::{LearnedDocument, UNLABELLED};
 use crate::gather::rows::TermRows;
 
-/// The counts of one thread, by its own ids.
+/// The counts of one thread, by its own term ids.
 pub(crate) struct Shard {
     pub(crate) vocabulary: Vocabulary,
     pub(crate) statistics: Statistics,
@@ -32,7 +32,7 @@ impl Shard {
         self.statistics.totals().len()
     }
 
-    /// The counts that hold documents of a class, and the class there.
+    /// The counts that include documents of a class, and the number of that class there.
     pub(crate) fn statistics_of(&mut self, class: ClassId) -> (&mut Statistics, ClassId) {
         match class {
             UNLABELLED => (&mut self.unlabelled, 0),
@@ -49,17 +49,17 @@ struct ShardTerm {
     id: TermId,
 }
 
-/// The counts of all parts. Ids are in the order of fingerprints, so they depend neither on the order of documents nor
-/// on how threads shared them.
+/// The merged counts of all parts. Ids are in the order of fingerprints, so they depend neither on the order of
+/// documents nor on how threads shared them.
 ///
-/// Terms are sorted by fingerprint, and each stretch of sorted terms is summed separately, so that the threads work in
+/// Terms are sorted by fingerprint, and each stretch of sorted terms is summed separately, so that threads work in
 /// parallel.
 pub(crate) struct Union {
-    /// Unlabelled documents are in a class after the others.
+    /// Unlabelled documents have a class after the others.
     pub(crate) statistics: Statistics,
     /// One source of each term.
     terms: Vec<ShardTerm>,
-    /// For each part, the id here of each of its ids.
+    /// For each part, the ids in the union of the part's ids.
     pub(crate) ids: Vec<Vec<TermId>>,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct Union {
 const STRETCH: usize = 1 << 13;
 
 impl Union {
-    /// Unites the parts. Terms without counts, left behind by refused documents, are dropped.
+    /// Merges the parts. Terms without counts, left behind by refused documents, are dropped.
     pub(crate) fn new(parts: &[Shard]) -> Result<Self> {
         let mut sources: Vec<_> = (0..)
             .zip(parts)
@@ -96,7 +96,7 @@ impl Union {
         self.terms.len()
     }
 
-    /// For each term, its id in another union.
+    /// For each term, its id in `other`, if it is there.
     pub(crate) fn ids_in(&self, other: &Union) -> Vec<Option<TermId>> {
         // both are in the order of fingerprints
         let mut others = (0..).zip(&other.terms).peekable();
@@ -111,14 +111,15 @@ impl Union {
         self.terms.get(id as usize).map_or(0, |source| source.fingerprint)
     }
 
-    /// The fingerprint of a term and its text, given those of the parts; of colliding terms, the text in the first part.
+    /// The fingerprint and text of a term, given the texts of the parts. Colliding terms have the text of the first
+    /// part.
     pub(crate) fn term<'a>(&self, texts: &'a [TermTexts], id: TermId) -> (u64, &'a str) {
         let Some(source) = self.terms.get(id as usize) else { return (0, "") };
         (source.fingerprint, texts[usize::from(source.part)].get(source.id).unwrap_or_default())
     }
 }
 
-/// The documents of each class in all parts, then of unlabelled documents, if there are any.
+/// The number of documents of each class in all parts. If there are unlabelled documents, their number comes last.
 fn documents(parts: &[Shard]) -> Vec<u64> {
     let n_classes = parts.first().map_or(0, |part| part.statistics.totals().len());
     let of_class = |class: usize| parts.iter().map(|part| part.statistics.totals()[class].documents).sum();
@@ -126,7 +127,7 @@ fn documents(parts: &[Shard]) -> Vec<u64> {
     (0..n_classes).map(of_class).chain((unlabelled > 0).then_some(unlabelled)).collect()
 }
 
-/// Cuts sorted sources into stretches, never between equal terms.
+/// Splits sorted sources into stretches, never between equal terms.
 fn stretches(mut sources: &[ShardTerm]) -> Vec<&[ShardTerm]> {
     let mut stretches = Vec::new();
     while !sources.is_empty() {
@@ -138,7 +139,7 @@ fn stretches(mut sources: &[ShardTerm]) -> Vec<&[ShardTerm]> {
     stretches
 }
 
-/// The counts of a stretch of terms, and the sources of each term with counts.
+/// Sums the counts of a stretch of terms. Also returns the sources of each term with counts.
 fn add_up<'s>(
     parts: &[Shard],
     documents: &[u64],
@@ -162,7 +163,7 @@ fn add_up<'s>(
     Ok((statistics, kept))
 }
 
-/// Subtracts the counts of a document whose terms are kept.
+/// Subtracts the counts of a document whose terms are stored.
 pub(crate) fn uncount(parts: &mut [Shard], document: &LearnedDocument) -> Result<()> {
     let part = &mut parts[usize::from(document.part)];
     let terms = document.terms.map_or_else(|| Ok(Vec::new()), |row| part.rows.get(row)).map_err(spill)?;

@@ -1,4 +1,4 @@
-//! Whether a filter is still what its file says, and opening it again.
+//! Whether a filter still matches its file, and reopening it.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::score::filter::{Current, Fallback, Filter};
 
 impl Current {
-    /// Opens the file again, unless another thread did so since `failed` was the current filter.
+    /// Reopens the file, unless another thread did so since `failed` was the current filter.
     pub(super) fn replace(&self, failed: &Arc<Filter>) -> Result<()> {
         let _alone = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         if Arc::ptr_eq(&self.filter(), failed) {
@@ -19,8 +19,8 @@ impl Current {
         Ok(())
     }
 
-    /// Opens the file again if it was replaced or changed; returns whether the filter is another one now. On an error it
-    /// stays.
+    /// Reopens the file if it was replaced or changed; returns whether the filter was replaced. On an error it stays as
+    /// it is.
     pub(super) fn reload(&self) -> Result<bool> {
         let _alone = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.filter();
@@ -34,11 +34,11 @@ impl Current {
 
 impl Filter {
     /// Whether the file is still the one that was opened, and nothing was written to it, not even by a
-    /// [`Learner`](crate::Learner). A filter made from bytes is always current. Of a shared model behind it only a
-    /// [live one](Self::set_live_fallback) counts.
+    /// [`Learner`](crate::Learner). A filter made from bytes is always current. A shared model behind it must be
+    /// current too if it is a [live one](Self::set_live_fallback).
     ///
     /// # Errors
-    /// If there is no file any more.
+    /// If the file no longer exists.
     pub fn is_current(&self) -> Result<bool> {
         if !self.source.as_ref().map_or(Ok(true), ModelFile::is_at_its_path)? {
             return Ok(false);
@@ -51,8 +51,8 @@ impl Filter {
         }
     }
 
-    /// The model that is in the file now, opened as this one was, with this filter's decision, spam label and fallback;
-    /// `None` if this one [is current](Self::is_current). So a server can swap an `Arc<Filter>`;
+    /// Opens the model that is in the file now, in the same way and with this filter's decision, spam label and
+    /// fallback; `None` if this filter [is current](Self::is_current). A server can thus swap an `Arc<Filter>`, as
     /// [`LiveFilter`](crate::LiveFilter) does.
     ///
     /// # Errors
@@ -64,7 +64,8 @@ impl Filter {
         self.open_again()
     }
 
-    /// As [`reopened`](Self::reopened), in place; returns whether it was. On an error the filter stays as it is.
+    /// As [`reopened`](Self::reopened), in place; returns whether the filter was replaced. On an error the filter stays
+    /// as it is.
     ///
     /// # Errors
     /// As [`reopened`](Self::reopened).
@@ -72,12 +73,12 @@ impl Filter {
         Ok(self.reopened()?.map(|filter| *self = filter).is_some())
     }
 
-    /// The model in the file; `None` if this one was made from bytes.
+    /// Opens the model in the file; `None` if this filter was made from bytes.
     pub(crate) fn open_again(&self) -> Result<Option<Filter>> {
         self.source.as_ref().map(|source| self.opened_from(source.path())).transpose()
     }
 
-    /// The model in a file, mapped or read like this one, with this filter's decision, spam label and fallback.
+    /// Opens the model in a file, mapped or read like this one, with this filter's decision, spam label and fallback.
     pub(crate) fn opened_from(&self, path: &Path) -> Result<Filter> {
         let mut filter = if self.store.is_mapped() { Filter::open(path)? } else { Filter::read(path)? };
         (filter.decision, filter.least_probability) = (self.decision, self.least_probability);
@@ -97,7 +98,7 @@ impl Filter {
     /// opened. Then every score so far comes from the model that was opened.
     ///
     /// This costs one system call if nothing happened. Appending by a [`Learner`](crate::Learner) and replacing the
-    /// file are no such changes. A filter that was [read](Self::read) or made from bytes never changes.
+    /// file do not count as changes. A filter that was [read](Self::read) or made from bytes never changes.
     ///
     /// # Errors
     /// [`ErrorKind::Changed`](crate::ErrorKind::Changed) if it was. Scores are then meaningless, and the file should be
@@ -117,13 +118,13 @@ impl Filter {
             || self.fallback().is_some_and(|shared| shared.may_have_changed())
     }
 
-    /// The file, if what others do to it matters.
+    /// The file, if it is mapped, so that changes by others matter.
     fn mapped(&self) -> Option<&ModelFile> {
         self.source.as_ref().filter(|_| self.store.is_mapped())
     }
 
-    /// The model as opened, including its log: to save elsewhere, or to send to another machine. Whatever was learned in
-    /// the file since is not in it.
+    /// The model as opened, including its log: to save elsewhere, or to send to another machine. It does not include
+    /// what was learned in the file since.
     ///
     /// ```
     /// use tamis_filter::{Document, Filter, Kind, TrainOptions, Trainer};
@@ -140,7 +141,7 @@ impl Filter {
     /// # Errors
     /// If the model is damaged, or its file is mapped and was changed in place: every checksum is checked.
     pub fn to_model(&self) -> Result<Model> {
-        // a map of a file that became shorter must not be read; one that was replaced stays what it was
+        // the map of a file that became shorter must not be read; that of a replaced file stays as it was
         let file = self.mapped().and_then(|source| Some((source, source.open_again()?)));
         let model = self.store.to_model(|range| match &file {
             Some((source, file)) => {

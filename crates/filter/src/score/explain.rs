@@ -18,23 +18,23 @@ use crate::store::layers::DecodedTerm;
 
 /// Why a document got its score: the contribution of each term.
 ///
-/// `intercept` and the contributions add up to the log-odds of `class` against `against`. Without smoothing
+/// `intercept` and the contributions add up to the log-odds of `class` against `against`. Without smoothing,
 /// contributions can be infinite, of both signs if the document is impossible in both classes.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Explanation {
     /// The score that is explained.
     pub score: Score,
-    /// The class explained: spam in a spam filter, else the likeliest.
+    /// The explained class, which is the [`scored_class`](Score::scored_class) of the score.
     pub class: ClassId,
-    /// The class it is compared with: the likeliest of the others.
+    /// The class that `class` is compared with: the likeliest of the others.
     pub against: ClassId,
     /// The log-odds before any term, in nats: the prior or an offset, and for Bernoulli the absence of every term.
     pub intercept: f64,
-    /// The known terms by decreasing absolute contribution; for a row also its numbers, as `column=number`. Words have with
-    /// them what their pieces add, also words that are not known themselves.
+    /// The known terms by decreasing absolute contribution; for a row also its numbers, as `column=number`. The
+    /// contribution of a word includes that of its pieces; unknown words with known pieces are listed too.
     pub terms: Vec<TermContribution>,
-    /// The known pieces of words, each by itself. What they add is part of what `terms` add.
+    /// The known pieces of words, each by itself. Their contributions are already included in those of `terms`.
     pub pieces: Vec<TermContribution>,
     /// Occurrences of unknown terms; they contribute nothing.
     pub unknown: usize,
@@ -50,14 +50,15 @@ pub struct TermContribution {
     pub count: u32,
     /// Its document frequency in each class, in class order.
     pub document_frequencies: Vec<u64>,
-    /// What it adds to the log-odds of the class, in nats.
+    /// What the term adds to the log-odds of the class, in nats.
     pub contribution: f64,
-    /// The part of it that the pieces of the word add, in nats: each piece is shared by all words that have it.
+    /// The part of `contribution` that comes from the pieces of the word, in nats. All words that contain a piece share
+    /// its contribution.
     pub of_pieces: f64,
 }
 
 impl Explanation {
-    /// The known terms, words and pieces each by themselves, by decreasing absolute contribution.
+    /// The known terms by decreasing absolute contribution, with words and pieces listed separately.
     pub fn apart(&self) -> Vec<TermContribution> {
         let without = |term: &TermContribution| TermContribution {
             contribution: term.contribution - term.of_pieces,
@@ -150,7 +151,7 @@ impl Filter {
         for at in (0..words.len()).filter(|at| !has_known_pieces[*at]) {
             let id = scratch.memo.id(at, n_terms).unwrap_or(TermId::MAX);
             let count = row.ids().binary_search(&id).map_or(0, |at| row.counts()[at]);
-            // also if the term was forgotten
+            // a term with an id but without counts was forgotten, and is unknown too
             unknown += if count > 0 && term.term(id)?.cells.is_empty() { count as usize } else { 0 };
         }
         let sorted = |terms: Vec<(TermId, TermContribution)>, values| {
@@ -162,7 +163,7 @@ impl Filter {
         Ok(Explanation { score, class, against, intercept, terms, pieces, unknown })
     }
 
-    /// A word that the model does not know, though it knows pieces of it.
+    /// An entry for a word that the model does not know, although it knows pieces of it.
     fn unknown_word(&self, scratch: &Scratch, word: TermCount) -> TermContribution {
         TermContribution {
             term: scratch.memo.terms.term(word.id).unwrap_or_default().to_owned(),
@@ -251,8 +252,8 @@ impl Filter {
         Ok(TermContribution { term, count, document_frequencies, contribution, of_pieces: 0.0 })
     }
 
-    /// The `most` strongest terms for a class against its strongest rival, each scored as a document of its own, without pieces
-    /// of words.
+    /// The `most` strongest terms for `class` against its strongest rival, each scored as a document of its own. Pieces
+    /// of words are left out.
     ///
     /// Reads the whole model.
     ///

@@ -1,4 +1,4 @@
-//! A shared model as fallback of a user's own.
+//! A shared model as fallback for a user's own model.
 
 use std::sync::Arc;
 
@@ -35,8 +35,8 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Incompatible`] if recipes, labels or scoring differ, or the scoring is not weighted; if a number outgrows what
-    /// a model can hold, or a model is damaged.
+    /// [`ErrorKind::Incompatible`] if recipes, labels or scoring differ, or the scoring is not weighted. Other errors
+    /// if a number exceeds what a model can hold, or a model is damaged.
     pub fn set_fallback(&mut self, shared: Arc<Filter>) -> Result<()> {
         self.put_behind(shared, None)
     }

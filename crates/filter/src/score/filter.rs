@@ -51,25 +51,25 @@ pub struct Filter {
     /// Minimum probability of a verdict, if one was asked for.
     pub(super) least_probability: Option<f64>,
     pub(crate) extractor: Extractor,
-    /// The shared model behind it.
+    /// The shared model used as fallback.
     pub(crate) fallback: Option<Fallback>,
     pub(super) source: Option<ModelFile>,
     /// A unique identity of this filter.
     pub(crate) identity: Arc<()>,
 }
 
-/// The shared model, and the combined sums.
+/// A shared model used as fallback, and the sums over both models.
 pub(crate) struct Fallback {
     pub(super) shared: Arc<Filter>,
     pub(super) sums: CombinedSums,
-    /// Where its successors are, if it is opened again as its file changes.
+    /// Holds the shared model's newer versions, if it is reopened when its file changes.
     pub(super) live: Option<Arc<Current>>,
 }
 
-/// The current filter of a file, for all who hold it.
+/// The current filter of a file, shared by all who use it.
 pub(crate) struct Current {
     filter: RwLock<Arc<Filter>>,
-    /// Held by the thread that opens the file again.
+    /// Locked by the thread that reopens the file.
     pub(super) opening: Mutex<()>,
 }
 
@@ -88,7 +88,7 @@ impl Current {
 }
 
 impl Filter {
-    /// Opens a model file, mapping it: the cost does not grow with its size.
+    /// Opens a model file by mapping it, at a cost that does not grow with its size.
     ///
     /// An open filter is not affected if its file is replaced by renaming, as [`Model::save`](crate::Model::save) does,
     /// or appended to, as [`Learner`](crate::Learner) does. If others may **change the file in place** (`cp new model`,
@@ -97,7 +97,8 @@ impl Filter {
     /// as the program `tamis` does, or use [`Filter::read`], which does not map.
     ///
     /// # Errors
-    /// If the file cannot be read, is no regular file, no model, damaged in its header, or was made by another version.
+    /// If the file cannot be read, is not a regular file or not a model, has a damaged header, or was made by another
+    /// version.
     #[cfg(feature = "files")]
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let (source, file) = ModelFile::open(path.as_ref())?;
@@ -106,7 +107,7 @@ impl Filter {
         Filter::new(store, Some(source))
     }
 
-    /// Reads a model file into memory, at a cost that grows with its size. Later changes of the file do not matter.
+    /// Reads a model file into memory, at a cost that grows with its size. Later changes of the file have no effect.
     ///
     /// ```
     /// use tamis_filter::Filter;
@@ -132,7 +133,7 @@ impl Filter {
         loop {
             tries -= 1;
             match Filter::read_once(path.as_ref()) {
-                // a learner wrote a segment meanwhile
+                // a learner wrote a segment during the read
                 Err(error)
                     if tries > 0
                         && matches!(error.kind(), ErrorKind::Changed { .. } | ErrorKind::Length { .. }) => {}
@@ -147,15 +148,15 @@ impl Filter {
         let store = Store::new(source.read(&file)?, None)?;
         let bytes = store.as_bytes();
         let again = || MappedFile { source: &source, file: &file }.read_from(0, bytes.len());
-        // what is damaged is found when it is asked for
+        // damage that was there before is reported when the damaged part is used
         source.check_unchanged(|| {
             store.check_all(bytes).is_ok() || again().is_ok_and(|again| again == bytes)
         })?;
         Filter::new(store, Some(source))
     }
 
-    /// A filter over the bytes of a model file in memory, which are not copied and must stay as they are: owned (`Vec<u8>`)
-    /// or shared (`Arc<[u8]>`, or any other holder of bytes).
+    /// Opens a model file in memory. Its bytes are not copied and must not change. They are owned (`Vec<u8>`) or shared
+    /// (`Arc<[u8]>`, or any other holder of bytes).
     ///
     /// # Errors
     /// As [`Filter::open`].
@@ -203,20 +204,20 @@ impl Filter {
     /// Declares a label to be spam.
     ///
     /// # Errors
-    /// If the model does not know it.
+    /// If the model does not know the label.
     pub fn set_spam_label(&mut self, label: &str) -> Result<()> {
         self.spam = Some(self.classes().index(label).ok_or_else(|| unknown_label(label, self.classes()))?);
         Ok(())
     }
 
-    /// Whether this is a spam filter: two classes, one of which counts as spam. Probability and log-odds are then those
-    /// of spam, and the default thresholds are [careful](Decision::CAREFUL).
+    /// Whether this is a spam filter: two classes, one of which counts as spam. Probability and log-odds then refer to
+    /// spam, and the default thresholds are [careful](Decision::CAREFUL).
     pub fn is_spam_filter(&self) -> bool {
         self.spam.is_some() && self.classes().len() == 2
     }
 
-    /// The log-odds above which a document is spam, in nats, if one of two classes is spam; with more classes, those
-    /// above which it is spam for certain.
+    /// The log-odds of spam above which a document is spam, in nats. With more than two classes, spam can also be the
+    /// verdict below them, but always is above them.
     pub fn spam_threshold(&self) -> f64 {
         let decision = self.decision();
         let least = self.least_probability.unwrap_or_default().max(0.5);
@@ -227,13 +228,13 @@ impl Filter {
         }
     }
 
-    /// The label of a score, `unsure` if it has none.
+    /// The label of a score; `unsure` if it has none.
     pub fn label_of(&self, score: &Score) -> &str {
         score.label.and_then(|class| self.classes().label(class)).unwrap_or(UNSURE)
     }
 
-    /// From score to verdict, for two classes. By default a model of two topics is never unsure, a spam filter between its
-    /// thresholds and without known terms.
+    /// The thresholds and the prior in use, for two classes. By default, a model of two topics is never unsure; a spam
+    /// filter is unsure between its thresholds and without known terms.
     pub fn decision(&self) -> Decision {
         let decision = self.decision.unwrap_or_else(|| {
             let of_model = self.fallback().map_or(self.store.header.decision, |shared| shared.decision());
@@ -243,30 +244,30 @@ impl Filter {
         least.and_then(|least| decision.with_unsure_below(least).ok()).unwrap_or(decision)
     }
 
-    /// Makes a document unsure unless its likeliest label has at least this probability, in any model; with 0 only
-    /// messages without known terms are unsure, in a spam filter.
+    /// Makes a document unsure unless its likeliest label has at least this probability, in any model. With 0, only the
+    /// other reasons given at [`Score::label`] remain.
     ///
     /// # Errors
-    /// If it is not at least 0 and below 1.
+    /// If the probability is not at least 0 and below 1.
     pub fn set_unsure(&mut self, least_probability: f64) -> Result<()> {
         self.decision().with_unsure_below(least_probability)?;
         self.least_probability = Some(least_probability);
         Ok(())
     }
 
-    /// Decides by other thresholds or another prior than the model's own; no effect on models of more than two
-    /// classes and on plain naive Bayes.
+    /// Replaces the model's own thresholds and prior. This has no effect on models of more than two classes, nor on
+    /// plain naive Bayes.
     pub fn set_decision(&mut self, decision: Decision) {
         self.decision = Some(decision);
         self.least_probability = self.least_probability.filter(|_| self.positive().is_none());
     }
 
-    /// The shared model behind this one.
+    /// The shared model used as fallback, if there is one.
     pub fn fallback(&self) -> Option<&Arc<Filter>> {
         self.fallback.as_ref().map(|fallback| &fallback.shared)
     }
 
-    /// Adds an entry of a log to the open model.
+    /// Applies a log entry to the open model.
     pub(crate) fn change(&mut self, entry: Entry) -> Result<()> {
         match &mut self.fallback {
             Some(fallback) => fallback.sums.add(&mut self.store, &fallback.shared.store, entry)?,
@@ -275,7 +276,7 @@ impl Filter {
         self.rederive()
     }
 
-    /// Reads the log again, followed by further records, and drops everything else that was laid over the file.
+    /// Reads the log again, followed by the records in `more`, and drops all other changes to the open model.
     pub(crate) fn reread(&mut self, more: &[u8]) -> Result<()> {
         self.store.reread(more)?;
         if let Some(fallback) = &mut self.fallback {
@@ -284,7 +285,7 @@ impl Filter {
         self.rederive()
     }
 
-    /// Derives scoring again after counts changed.
+    /// Derives the scorer again after counts changed.
     pub(super) fn rederive(&mut self) -> Result<()> {
         if !matches!(self.scorer, Scorer::NaiveBayes(_)) {
             let (layers, header) = (self.layers(), &self.fallback().map_or(&self.store, |s| &s.store).header);
@@ -295,7 +296,7 @@ impl Filter {
         Ok(())
     }
 
-    /// The terms used in scoring.
+    /// The terms used in scoring, including those of the fallback.
     pub(crate) fn layers(&self) -> Layers<'_> {
         Layers::new(
             &self.store,
@@ -303,7 +304,7 @@ impl Filter {
         )
     }
 
-    /// The class that log-odds are for, if thresholds decide between two.
+    /// The class that log-odds refer to, if thresholds decide between two classes.
     fn positive(&self) -> Option<ClassId> {
         match &self.scorer {
             Scorer::Weighted(scorer) if scorer.is_of_two() => Some(scorer.positive),

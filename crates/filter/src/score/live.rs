@@ -1,4 +1,4 @@
-//! A filter that is opened again as its file changes.
+//! A filter that is reopened when its file changes.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
@@ -8,10 +8,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::score::filter::{Current, Filter};
 use crate::score::score::Scratch;
 
-/// A filter whose file others change meanwhile. Threads share it; every answer is that of one whole model.
+/// A filter whose file others may change while it is in use. Threads share it; every answer comes from one whole model.
 ///
-/// A model that was replaced or learned stays as it is until [`reload`](Self::reload); one that was changed in place is
-/// opened again before it is asked again.
+/// If the file was replaced or a learner wrote to it, the old model stays in use until [`reload`](Self::reload). If it
+/// was changed in place, it is reopened before the next answer.
 ///
 /// ```
 /// use tamis_filter::{Filter, LiveFilter};
@@ -32,24 +32,26 @@ use crate::score::score::Scratch;
 /// ```
 pub struct LiveFilter {
     current: Arc<Current>,
-    /// As many as calls ran at the same time.
+    /// Scratches to reuse, as many as there were calls at the same time.
     scratches: Mutex<Vec<Scratch>>,
 }
 
-/// The first and the last pause between attempts while a file is being written. Each is twice the one before.
+/// The first and the last pause between attempts while a file is being written. Each pause is twice the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LAST_PAUSE: Duration = Duration::from_millis(80);
 
 impl LiveFilter {
-    /// Keeps to the file of a filter.
+    /// Creates a live filter that follows the file of `filter`.
     pub fn new(filter: Filter) -> Self {
         LiveFilter { current: Arc::new(Current::new(filter)), scratches: Mutex::default() }
     }
 
-    /// Opens a filter, and tries again while its file is being written: six times, with pauses that double from 5 ms.
+    /// Opens a filter, and tries again while its file is being written: up to six attempts, with pauses that double
+    /// from 5 ms.
     ///
     /// # Errors
-    /// Those of `open`, of which `is_passing` says whether they may come from such a file, see [`Error::is_passing`].
+    /// Those of `open`. `is_passing` says whether an error may come from a file that is being written; see
+    /// [`Error::is_passing`].
     pub fn open<E>(
         is_passing: impl Fn(&E) -> bool,
         mut open: impl FnMut() -> std::result::Result<Filter, E>,
@@ -57,13 +59,13 @@ impl LiveFilter {
         retry(|| open().map_err(|error| (is_passing(&error), error))).map(LiveFilter::new)
     }
 
-    /// The filter as it is now.
+    /// The current filter.
     pub fn filter(&self) -> Arc<Filter> {
         self.current.filter()
     }
 
-    /// Opens the file again if it [is not current](Filter::is_current); returns whether it was. On an error the filter
-    /// stays as it is.
+    /// Reopens the file if the filter [is not current](Filter::is_current); returns whether the filter was replaced. On
+    /// an error it stays as it is.
     ///
     /// # Errors
     /// As [`Filter::reopened`].
@@ -71,11 +73,11 @@ impl LiveFilter {
         self.current.reload()
     }
 
-    /// The answer of one whole model. If the file is changed in place meanwhile, it is opened again and asked again, six
-    /// times at most.
+    /// Runs `work` with the current filter and a scratch, and returns its answer, which comes from one whole model. If
+    /// the file is changed in place meanwhile, reopens it and runs `work` again, up to six times in all.
     ///
     /// # Errors
-    /// That of the work; [`ErrorKind::Changed`] if the file went on changing.
+    /// Those of `work`; [`ErrorKind::Changed`] if the file kept changing.
     pub fn ask<T, E: From<Error>>(
         &self,
         mut work: impl FnMut(&Arc<Filter>, &mut Scratch) -> std::result::Result<T, E>,
@@ -97,14 +99,14 @@ impl LiveFilter {
     }
 
     fn scratches(&self) -> MutexGuard<'_, Vec<Scratch>> {
-        // nothing in them is half done
+        // the lock is held only to push and pop, so nothing is left half done
         self.scratches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Filter {
-    /// As [`set_fallback`](Self::set_fallback), with a shared model that is opened again as its file changes: the filters
-    /// of all users that hold it are not [current](Self::is_current) then, and
+    /// As [`set_fallback`](Self::set_fallback), with a shared model that is reopened when its file changes. The filters
+    /// of all users that have it as fallback are then no longer [current](Self::is_current), and
     /// [reloading](Self::reload_if_changed) one takes the new shared model.
     ///
     /// # Errors
@@ -115,7 +117,7 @@ impl Filter {
 }
 
 impl Error {
-    /// Whether the error may come from a file that is being written in place, and will soon be whole.
+    /// Whether the error may be temporary, because it comes from a file that is being written in place.
     pub fn is_passing(&self) -> bool {
         matches!(
             self.kind(),
@@ -128,7 +130,7 @@ impl Error {
     }
 }
 
-/// Attempts something again while its error may pass.
+/// Repeats `attempt`, with growing pauses, while its error may be temporary.
 fn retry<T, E>(mut attempt: impl FnMut() -> std::result::Result<T, (bool, E)>) -> std::result::Result<T, E> {
     let mut pause = FIRST_PAUSE;
     loop {

@@ -16,12 +16,12 @@ pub(crate) struct Memo {
     model: Option<Arc<()>>,
     shared_model: Option<Arc<()>>,
     pub(crate) terms: Vocabulary,
-    /// What the shared model knows of them. It stays when the model changes.
+    /// What the shared model knows of the terms. It stays when the model changes.
     shared: SharedTerms,
-    /// How often the model before the shared one has changed, now and when each term was looked up.
+    /// How often the model in front of the shared one has changed: so far, and when each term was looked up.
     round: u32,
     rounds: Vec<u32>,
-    /// Term ids by the numbers of `terms`; `None` for an unknown term.
+    /// Term ids by number in `terms`; `None` for an unknown term.
     ids: Vec<Option<TermId>>,
     /// The entry of each term in the table.
     places: Vec<u32>,
@@ -40,19 +40,19 @@ pub(crate) struct Memo {
 #[derive(Clone, Copy, Default)]
 struct Kept {
     terms: usize,
-    /// Of their weights.
+    /// The size of their weights.
     bytes: usize,
     shared: Extent,
 }
 
-/// The most that is kept, except for the last document, which may have as much again.
+/// Limits of what is kept. The last document may take as much again.
 #[derive(Clone, Copy)]
 struct Limits {
     terms: usize,
     bytes: usize,
 }
 
-/// The cache is cleared when this many times the kept terms were looked up and not kept.
+/// The cache is cleared when the terms looked up but not kept exceed the limit of terms this many times.
 const PASSED: usize = 8;
 
 /// A scorer that needs sums over a document's terms.
@@ -63,7 +63,7 @@ pub(crate) trait Additive {
     /// The factor of a term that occurs `count` times.
     fn amount(&self, count: u32) -> f64;
 
-    /// The weights of a term.
+    /// Writes the weights of a term to `entry`.
     fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()>;
 }
 
@@ -91,9 +91,9 @@ impl Default for Memo {
 }
 
 impl Memo {
-    /// Prepares to score a document by a model: drops the cache of another model, and terms of the previous document
-    /// that are not kept. What is cached of a shared model behind it stays.
-    /// Pieces of words are found in the texts of terms, which are kept for them alone.
+    /// Prepares to score a document with `model`: drops the cache of another model, and terms of the previous document
+    /// that are not kept. What is cached of the model in `shared` stays. The texts of terms are kept only with
+    /// `has_pieces`, to find the pieces of words in them.
     pub(crate) fn prepare(
         &mut self,
         model: &Arc<()>,
@@ -143,7 +143,7 @@ impl Memo {
         Ok(())
     }
 
-    /// Looks up the new terms, all of which are in the current document.
+    /// Looks up the new terms of the current document.
     fn look_up(&mut self, layers: Layers<'_>, scorer: &impl Additive) -> Result<()> {
         let Kept { terms: n_known, bytes, .. } = self.kept;
         let bytes = bytes + self.shared.bytes();
@@ -174,7 +174,7 @@ impl Memo {
             match place.and_then(|entry| self.table.push(entry)) {
                 Some(place) => self.places[number] = place,
                 None => {
-                    // no room, and the document may be long
+                    // no room in the table, and the document may be long: sum at once
                     self.sums.add(&self.entry, scorer.amount(new.count));
                     is_kept = false;
                 }
@@ -185,7 +185,7 @@ impl Memo {
             self.kept = Kept { terms: self.terms.len(), bytes: self.table.bytes(), shared };
         } else {
             self.passed += self.new.len();
-            // what is kept of another model's document was looked up for this one alone
+            // kept terms from another model were looked up in this model for this document only
             for term in self.new.iter().filter(|term| (term.id as usize) < n_known) {
                 self.rounds[term.id as usize] = u32::MAX;
             }

@@ -27,7 +27,7 @@ pub(crate) struct MixedScorer {
 
 /// The contribution of a column to a row's score.
 pub(crate) enum Reason {
-    /// A real value: its text, and how many rows of each class have a value in its column.
+    /// A real value: its text, and the number of rows of each class with a value in its column.
     Real { term: String, rows: Vec<u64> },
     /// A term.
     Term(TermId),
@@ -53,7 +53,7 @@ impl MixedScorer {
                 let (parameters, _) = settings.parameters_of(column.kind);
                 groups.next().map(|summary| NaiveBayes::new(&parameters, summary)).transpose()
             };
-            // as many as there are columns
+            // `table` has an entry for each column
             parts.extend(match column.kind {
                 ColumnKind::Gaussian => reals.next().map(ColumnLikelihood::Gaussian),
                 ColumnKind::Text => terms()?.map(ColumnLikelihood::Terms),

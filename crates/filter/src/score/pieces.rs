@@ -1,4 +1,4 @@
-//! What pieces of words add to a score, as part of what their words add.
+//! The contributions of pieces of words to a score, as part of the contributions of their words.
 
 use std::collections::HashMap;
 
@@ -7,17 +7,18 @@ use tamis_tokenizer::{TermCount, TermId};
 use crate::score::filter::Filter;
 use crate::score::score::Scratch;
 
-/// What the pieces of a document's words add together.
+/// The contributions of the known pieces of a document's words.
 #[derive(Default)]
 pub(crate) struct PieceParts {
-    /// The words with known pieces: their positions in the document, and their parts of what these pieces add, in nats.
+    /// The words with known pieces: their positions in the document, and their shares of the pieces' contributions, in
+    /// nats.
     pub(crate) words: Vec<(usize, f64)>,
     /// The ids of the known pieces in the model.
     pub(crate) known: Vec<TermId>,
 }
 
 impl Filter {
-    /// Deals what each piece of the document adds among the words that have it, by their occurrences.
+    /// Divides the contribution of each piece among the words that contain it, in proportion to their occurrences.
     pub(crate) fn deal_pieces(&self, scratch: &Scratch, contributions: &[(TermId, f64)]) -> PieceParts {
         if !self.extractor.recipe().pieces {
             return PieceParts::default();
@@ -26,7 +27,7 @@ impl Filter {
         let (document, n_terms) = (memo.document(), self.layers().n_terms());
         let words = counted.words(document);
         let contributions: HashMap<TermId, f64> = contributions.iter().copied().collect();
-        // by their numbers in the vocabulary: what one occurrence adds
+        // the contribution of one occurrence, by the piece's number in the vocabulary
         let mut known = Vec::new();
         let pieces: HashMap<TermId, f64> = (words.len()..document.len())
             .filter_map(|at| {

@@ -42,8 +42,8 @@ impl Filter {
     /// The remembered documents whose held-out scores contradict their labels, the worst first: they are probably
     /// mislabelled.
     ///
-    /// Reads all stored documents. There are none without held-out scores: in models with more than two classes, and in
-    /// plain naive Bayes.
+    /// Reads all stored documents. The list is empty if the model has no held-out scores: with more than two classes,
+    /// and with plain naive Bayes.
     ///
     /// # Errors
     /// If the model is damaged.

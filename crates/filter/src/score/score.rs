@@ -12,9 +12,9 @@ use crate::score::scorer::{Scorer, WeightedScorer};
 use crate::score::verdict::{Score, likeliest, verdict};
 
 /// Reusable buffers and a cache of term weights: after a few documents, scoring hardly allocates and looks up only new
-/// words. Caches the first 229,376 terms, or as many as 32 MB of weights allow, about 60 MB in all; it starts over when eight
-/// times as many had no room. When another model is asked, what it caches of a [shared model](Filter::set_fallback) behind
-/// both stays.
+/// words. The cache holds the first 229,376 terms, or as many as fit in 32 MB of weights; about 60 MB in all. It starts
+/// over when eight times as many terms found no room. When the scratch is used with another filter, what it caches of a
+/// [shared model](Filter::set_fallback) behind both stays.
 #[derive(Default)]
 pub struct Scratch {
     pub(crate) counted: Counted,
@@ -29,7 +29,7 @@ impl Scratch {
         &self.posterior
     }
 
-    /// Limits that truncated the last message; empty for other documents.
+    /// Limits that truncated the last document; empty if it was read completely.
     ///
     /// ```
     /// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
@@ -48,7 +48,7 @@ impl Scratch {
         self.counted.limits_hit()
     }
 
-    /// The missing columns of the last row, by their number in the recipe.
+    /// The missing columns of the last row, as indices into the columns of the recipe.
     pub fn missing(&self) -> &[usize] {
         self.counted.missing()
     }
@@ -58,7 +58,7 @@ impl Filter {
     /// Scores a raw RFC 5322 message.
     ///
     /// # Errors
-    /// If the model is for text, or damaged in a part that is read.
+    /// If the model is not for mail, or is damaged in a part that is read.
     pub fn score_mail(&self, raw: &[u8], scratch: &mut Scratch) -> Result<Score> {
         self.score(Document::Mail(raw), scratch)
     }
@@ -66,12 +66,12 @@ impl Filter {
     /// Scores plain text.
     ///
     /// # Errors
-    /// If the model is for mail, or damaged in a part that is read.
+    /// If the model is not for text, or is damaged in a part that is read.
     pub fn score_text(&self, text: &str, scratch: &mut Scratch) -> Result<Score> {
         self.score(Document::Text(text), scratch)
     }
 
-    /// Scores named fields of text, of which the field with the empty name is the body; or a row of a table.
+    /// Scores named fields of text (the field with the empty name is the body) or a row of a table.
     ///
     /// # Errors
     /// If a cell does not suit its column, or the model is damaged in a part that is read.
@@ -79,8 +79,8 @@ impl Filter {
         self.score(Document::Fields(fields), scratch)
     }
 
-    /// Scores any document. Where one label is [spam](Self::spam), a message of which text may have been left unread (see
-    /// [`LimitsHit::text`]) is spam or unsure, whatever the thresholds.
+    /// Scores any document. If the model has a [spam label](Self::spam), a document whose text may have been left
+    /// unread in part (see [`LimitsHit::text`]) is spam or unsure, whatever the thresholds.
     ///
     /// # Errors
     /// If the document is not of the model's kind, a cell does not suit its column, or the model is damaged in a part
@@ -129,8 +129,9 @@ impl Filter {
         Ok(Score { label: score.label.filter(is_sure), ..score })
     }
 
-    /// Scores documents one after the other, and writes the posterior probability of every class into the caller's buffer:
-    /// a row a document, in the order of classes. Give each thread a part of both, and a scratch of its own.
+    /// Scores documents one after the other, and writes the posterior probability of every class to `probabilities`:
+    /// one row per document, in class order. To use several threads, give each a part of `documents` and of the buffer,
+    /// and a scratch of its own.
     ///
     /// ```
     /// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
@@ -149,8 +150,8 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Buffer`] if the buffer has not that length; [`ErrorKind::Document`] if a document cannot be scored:
-    /// those before it are.
+    /// [`ErrorKind::Buffer`] if the length of `probabilities` is not documents times classes; [`ErrorKind::Document`]
+    /// if a document cannot be scored. The rows of the documents before it are written.
     pub fn score_batch(
         &self,
         documents: &[Document<'_>],
@@ -171,7 +172,7 @@ impl Filter {
         Ok(())
     }
 
-    /// For two classes, given their log-odds in the buffer of the posterior.
+    /// Scores a document between two classes, given their log-odds in the buffer of the posterior.
     fn score_two(&self, scorer: &WeightedScorer, scratch: &mut Scratch) -> Result<Score> {
         let known_terms = scratch.readings.known_terms;
         let mut log_odds = scratch.posterior.first().copied().unwrap_or(0.0);
@@ -184,7 +185,7 @@ impl Filter {
         Ok(self.decide(scorer.positive, log_odds, known_terms, scratch))
     }
 
-    /// The score by the log-odds of one of two classes.
+    /// Decides by the log-odds of `positive`, one of two classes, and writes the posterior.
     fn decide(&self, positive: ClassId, log_odds: f64, known_terms: usize, scratch: &mut Scratch) -> Score {
         let score = verdict(&self.decision(), positive, self.spam(), log_odds, known_terms);
         scratch.posterior.clear();
@@ -204,7 +205,7 @@ impl Filter {
         outcome.and(added)
     }
 
-    /// Makes the rows of the counted document.
+    /// Builds the rows of the counted document.
     pub(crate) fn rows(&self, Scratch { counted, memo, .. }: &mut Scratch) {
         let n_terms = self.layers().n_terms();
         counted.rows(memo.document(), |place| memo.id(place, n_terms));

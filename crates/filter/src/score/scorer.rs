@@ -16,7 +16,7 @@ use crate::score::mixed::MixedScorer;
 use crate::store::layers::{DecodedTerm, Layers};
 use crate::store::store::Store;
 
-/// Scoring derived from a header: a few numbers, whatever the size of the model.
+/// The scoring derived from a header: a few numbers, whatever the size of the model.
 pub(crate) enum Scorer {
     Weighted(WeightedScorer),
     NaiveBayes(NaiveBayes),
@@ -26,8 +26,7 @@ pub(crate) enum Scorer {
 }
 
 impl Scorer {
-    /// `totals`, `n_features` and `bias` are those of the header plus changes since it was written and those of a
-    /// shared model.
+    /// `totals`, `n_features` and `bias` include changes since the header was written, and those of a shared model.
     pub(crate) fn new(
         header: &Header,
         totals: &[ClassTotals],
@@ -74,7 +73,7 @@ impl Scorer {
 pub(crate) struct ExpectedScorer {
     pub(crate) model: ExpectedNaiveBayes,
     transform: Transform,
-    /// Totals of labelled and unlabelled documents.
+    /// The number of documents, labelled and unlabelled.
     documents: u64,
 }
 
@@ -122,8 +121,8 @@ impl ExpectedScorer {
         Ok(contributions)
     }
 
-    /// Writes the contribution of a term of this weight to the joint log-likelihood of each class to `out`; nothing if
-    /// it is unknown.
+    /// Writes the contribution of a term of `weight` to the joint log-likelihood of each class to `out`; returns
+    /// whether the term is known.
     pub(crate) fn term_weights(
         &self,
         store: &Store,
@@ -150,12 +149,12 @@ impl ExpectedScorer {
 /// Weighted log-odds with correction.
 pub(crate) struct WeightedScorer {
     pub(crate) log_odds: WeightedLogOdds,
-    /// With two classes, the one that log-odds are for.
+    /// With two classes, the class that log-odds refer to.
     pub(crate) positive: ClassId,
 }
 
 impl WeightedScorer {
-    /// Whether there are two classes, so that one number is the score.
+    /// Whether there are two classes, so that the score is a single number.
     pub(crate) fn is_of_two(&self) -> bool {
         self.log_odds.columns().is_one()
     }
@@ -173,7 +172,8 @@ impl WeightedScorer {
         Ok(readings.known_terms)
     }
 
-    /// With two classes, the highest log-odds of a part of the document, and that part; `None` if no term is known.
+    /// With two classes, the highest log-odds among the whole document and its windows, and the row that has them;
+    /// `None` if no term is known.
     pub(crate) fn best<'a>(
         &self,
         layers: Layers<'_>,
@@ -192,7 +192,7 @@ impl WeightedScorer {
         Ok(best)
     }
 
-    /// The log-odds of a document, given the highest of its windows.
+    /// The log-odds of a document, given the highest log-odds of its windows.
     pub(crate) fn of_windows(&self, highest: f64) -> f64 {
         let [slope, offset] = self.log_odds.choices().line;
         slope * highest + offset
@@ -211,8 +211,8 @@ impl WeightedScorer {
         Ok((intercept, contributions))
     }
 
-    /// The log-odds of a class for a document of this term alone: against the other class or, with more classes, by
-    /// itself; `None` for an unknown term.
+    /// The contribution of a term to the log-odds of a class, in a document of this term alone: against the other class
+    /// or, with more classes, by itself; `None` for an unknown term.
     pub(crate) fn term_weight(&self, layers: Layers<'_>, id: TermId, class: ClassId) -> Result<Option<f64>> {
         let lone = CountVector::from_pairs([(id, 1)]).unwrap_or_default();
         // with more than two classes every class has a column

@@ -8,21 +8,23 @@ use crate::config::decision::Decision;
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Score {
-    /// The verdict: for two classes by the thresholds, for more the likeliest class. `None` is unsure: between the
-    /// thresholds, in a spam filter without a known term, without smoothing impossible in every class, or if it would not
-    /// be spam but text may have been left unread. Elsewhere the shares of the labels decide where no term is known.
+    /// The verdict: for two classes by the thresholds, for more the likeliest class. `None` means unsure: between the
+    /// thresholds, below the probability of [`set_unsure`](crate::Filter::set_unsure), without a known term in a model
+    /// with a spam class, impossible in every class (without smoothing), or not spam although text may have been left
+    /// unread. In models without a spam class, the shares of the labels decide if no term is known.
     pub label: Option<ClassId>,
-    /// The class of `probability` and `log_odds`: spam in a spam filter, else the likeliest.
+    /// The class of `probability` and `log_odds`: spam in a spam filter, otherwise the verdict, or the likeliest class
+    /// if unsure.
     pub scored_class: ClassId,
-    /// The posterior probability of that class.
+    /// The posterior probability of `scored_class`.
     pub probability: f64,
     /// Its log-odds against all others, in nats.
     pub log_odds: f64,
-    /// Number of distinct known terms of the document; for mixed naive Bayes, of columns used.
+    /// Number of distinct known terms of the document; for mixed naive Bayes, the number of columns used.
     pub known_terms: usize,
 }
 
-/// The verdict by log-odds between two classes, one of which may be spam.
+/// Returns the verdict by the log-odds between two classes, one of which may be spam.
 pub(crate) fn verdict(
     decision: &Decision,
     positive: ClassId,
@@ -39,12 +41,13 @@ pub(crate) fn verdict(
     Score { label, scored_class, probability: sigmoid(log_odds), log_odds, known_terms }
 }
 
-/// Whether there may be a verdict: without a known term shares alone decide, and no message is spam or ham by these.
+/// Whether a verdict may be given. Without a known term, only the class shares decide, and these do not make a message
+/// spam or ham.
 pub fn may_judge(spam: Option<ClassId>, known_terms: usize) -> bool {
     known_terms > 0 || spam.is_none()
 }
 
-/// The verdict by joint log-likelihoods or log-odds per class, which become the posterior.
+/// Returns the verdict by joint log-likelihoods or log-odds per class, and turns `joint` into the posterior.
 pub(crate) fn likeliest(spam: Option<ClassId>, known_terms: usize, joint: &mut [f64]) -> Score {
     let best = (1..joint.len()).fold(0, |best, class| if joint[class] > joint[best] { class } else { best });
     let scored_class = spam.filter(|_| joint.len() == 2).map_or(best, usize::from);

@@ -1,4 +1,4 @@
-//! The text of a document, each word with what it adds to the score.
+//! The text of a document, word by word, with each word's contribution to the score.
 
 use std::collections::HashMap;
 
@@ -8,22 +8,23 @@ use crate::extract::document::Document;
 use crate::score::explain::Explanation;
 use crate::score::filter::Filter;
 
-/// A word of a document with what follows it up to the next, and what it adds to the log-odds.
+/// A word of a document, with the text up to the next word, and its contribution to the log-odds.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct ExplainedWord {
     /// The word as written.
     pub text: String,
-    /// Its part of the contributions of its terms, in nats: of a term that occurs twice each occurrence has half, of a pair
-    /// of words each word.
+    /// Its share of the contributions of its terms, in nats. The occurrences of a term share its contribution equally,
+    /// and so do the two words of a pair.
     pub contribution: f64,
 }
 
-/// Most words of a document: more nobody reads.
+/// Maximum number of words of a document: nobody reads more.
 const MOST: usize = 5_000;
 
 impl Filter {
-    /// The words of a document that was explained, in order, of mail those of subject and body; 5,000 at most.
+    /// The words of the document that `explanation` explains, in order; at most 5,000. Of a mail, these are the words
+    /// of subject and body.
     ///
     /// ```
     /// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
@@ -59,7 +60,7 @@ impl Filter {
             let mut all = alone.clone();
             if !matches!(self.extractor.recipe().tokenizer.terms, Ngrams::Words { max: 1, .. }) {
                 for (at, pair) in pieces.windows(2).enumerate() {
-                    // what only both together are
+                    // what the pair adds beyond its two words
                     let half = (sum(&pair.concat()) - alone[at] - alone[at + 1]) / 2.0;
                     all[at..at + 2].iter_mut().for_each(|sum| *sum += half);
                 }
@@ -72,7 +73,7 @@ impl Filter {
     }
 }
 
-/// The words of a text, each with the blanks behind it, as many as `most`.
+/// The words of a text, each with the blanks after it; at most `most`.
 fn pieces(text: &str, most: usize) -> Vec<&str> {
     let (mut pieces, mut start, mut is_blank) = (Vec::new(), 0, false);
     for (at, c) in text.char_indices() {

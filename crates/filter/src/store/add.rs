@@ -4,7 +4,7 @@ use tamis_model::{Cell, ClassTotals, ClassWeight};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// A number that the file keeps in 32 bits.
+/// Converts a sum to the type that the file stores it in, if it fits.
 pub(crate) fn fits<T: TryFrom<i64>>(what: &'static str, limit: u64, sum: i64) -> Result<T> {
     T::try_from(sum).map_err(|_| ErrorKind::TooLarge { what, limit, got: sum.unsigned_abs() }.into())
 }
@@ -22,7 +22,7 @@ pub(crate) fn add_totals(to: &mut ClassTotals, of: &ClassTotals) -> Result<()> {
     Ok(())
 }
 
-/// Sorts cells by class and merges those of the same class.
+/// Sorts cells by class and adds up those of the same class.
 pub(crate) fn add_cells(cells: &mut Vec<Cell>) -> Result<()> {
     cells.sort_unstable_by_key(|cell| cell.class);
     let add = |a: u32, b: u32| fits("counts of a term", u32::MAX.into(), i64::from(a) + i64::from(b));
@@ -40,7 +40,7 @@ pub(crate) fn add_cells(cells: &mut Vec<Cell>) -> Result<()> {
     outcome
 }
 
-/// The error of an overflowing sum of coefficients.
+/// The error for an overflowing sum of coefficients.
 pub(crate) fn too_large(got: i64) -> Error {
     ErrorKind::TooLarge { what: "units of correction", limit: i64::MAX as u64, got: got.unsigned_abs() }
         .into()
@@ -55,7 +55,7 @@ pub(crate) fn add_bias(to: &mut Vec<i64>, of: &[i64]) -> Result<()> {
     Ok(())
 }
 
-/// Sorts weights by class, merges those of the same class and drops those whose sum is 0.
+/// Sorts weights by class, adds up those of the same class and drops those whose sum is 0.
 pub(crate) fn add_weights(weights: &mut Vec<ClassWeight>) -> Result<()> {
     if weights.is_sorted_by(|a, b| a.class < b.class) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Compaction: turns the log, and segments not much larger than it, into one segment.
+//! Compaction: merges the log, and segments not much larger than it, into one segment.
 //!
 //! This keeps segments few, and the cost of compaction depends only on what was learned since the last rewrite.
 
@@ -13,19 +13,19 @@ use crate::file::{names, slots};
 use crate::store::segment::{self, Segment, SegmentHeader};
 use crate::store::store::Store;
 
-/// A segment is kept if it has at least this many times the terms of all later ones.
+/// A segment is kept if it has at least this many times the terms of all later ones together.
 const RATIO: usize = 4;
 
-/// Approximate bytes of a term in a segment.
+/// Approximate size of a term in a segment, in bytes.
 const TERM_BYTES: usize = 24;
 
-/// Which source of an entry is newest: the number of a segment, or a higher number for the log.
+/// The newest source of an entry: the number of a segment, or [`LOG`].
 type Newest = usize;
 const LOG: Newest = usize::MAX;
 
 impl Store {
-    /// The number of segments that stay when the others and the log become one, and the approximate bytes of that one
-    /// besides those of the log.
+    /// Returns how many segments stay when the others and the log are merged into one, and the approximate size of the
+    /// merged segment in bytes, without the log's.
     pub(crate) fn kept_segments(&self) -> (usize, usize) {
         let (mut kept, mut terms) = (self.segments.len(), self.overlay.n_changed());
         let mut bytes = TERM_BYTES * terms;
@@ -98,7 +98,7 @@ impl Store {
         writer.push_changed((id, print, text), cells.into_iter(), weights.into_iter())
     }
 
-    /// The sections `documents` and `vectors`.
+    /// Writes the sections `documents` and `vectors`.
     fn compacted_documents(&self, merged: &[Segment]) -> Result<(Vec<u8>, Vec<u8>)> {
         let mut known: Vec<(DocumentKey, Newest, usize)> = Vec::new();
         for (number, segment) in merged.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A copy of a model file as it was when it was opened.
+//! A copy of a model file as it was when opened.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,8 +14,8 @@ use crate::store::store::Store;
 const AT_ONCE: usize = 1 << 20;
 
 impl Store {
-    /// The file as it was opened, log included, and checked: it has nothing of what was written to the file since. `read`
-    /// gives the bytes of the file in a range.
+    /// Returns the file as it was when opened, log included, with nothing that was written to it since. The copy is
+    /// checked. `read` returns the bytes of a range of the file.
     pub(crate) fn to_model<'a>(&self, read: impl Fn(Range<usize>) -> Result<Cow<'a, [u8]>>) -> Result<Model> {
         let mut whole = Spool::default();
         let copy = |range: Range<usize>, whole: &mut Spool| {
@@ -32,7 +32,7 @@ impl Store {
         copy(0..self.end, &mut whole)?;
         let (start, log) = (self.log.0 as usize, &self.log.1);
         if !self.segments.is_empty() || !log.is_empty() {
-            // the file's own may name segments that were written since
+            // the file's own slots may name segments written since
             let slots = self.slots.to_bytes(self.end, self.checksum);
             whole.push(&slots).map_err(spill)?;
             copy(self.end + slots.len()..start, &mut whole)?;
@@ -43,7 +43,7 @@ impl Store {
         Ok(model)
     }
 
-    /// Checks that these bytes have this model's header and segments, and every checksum of its sections.
+    /// Checks that `bytes` have this model's header and segments, and verifies every checksum of the sections.
     pub(crate) fn check_all(&self, bytes: &[u8]) -> Result<()> {
         let got = header::checksum(bytes)?;
         if got != self.checksum {

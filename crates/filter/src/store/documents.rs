@@ -1,4 +1,4 @@
-//! The stored documents of a model, in sections, segments and log.
+//! The stored documents of a model, in sections, segments and the log.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,17 @@ impl Store {
         self.base.n_documents().saturating_add_signed(self.overlay.n_documents() as isize)
     }
 
-    /// Whether the terms of a known document are stored; in the log they always are.
+    /// Whether the terms of a known document are stored. In the log they always are.
     pub(crate) fn has_vector(&self, key: DocumentKey) -> bool {
         self.header.keep == Keep::Vectors || self.overlay.documents().contains_key(&key)
     }
 
-    /// Parts with documents, the oldest first; a later one overrides.
+    /// The parts that have documents, oldest first. Later parts override earlier ones.
     fn parts(&self) -> impl DoubleEndedIterator<Item = &Sections> {
         std::iter::once(&self.base).chain(self.segments.iter().map(|segment| &segment.part))
     }
 
-    /// What is stored of a document under a class.
+    /// Returns the stored document with this digest and class.
     pub(crate) fn document(&self, key: DocumentKey) -> Result<Option<Remembered>> {
         if let Some(state) = self.overlay.documents().get(&key) {
             return Ok(state.clone());
@@ -37,7 +37,8 @@ impl Store {
         Ok(None)
     }
 
-    /// Visits message and digest of the stored documents, in no order, with those of some that were forgotten since.
+    /// Visits the message and digest of every stored document, in no particular order. Includes some that were
+    /// forgotten since.
     pub(crate) fn for_each_message(&self, mut visit: impl FnMut(u64, [u8; 16])) -> Result<()> {
         for part in self.parts() {
             for i in 0..part.n_documents() {
@@ -49,13 +50,13 @@ impl Store {
         Ok(())
     }
 
-    /// The stored documents in the order of digests; their vectors are empty if only digests are kept.
+    /// The stored documents in the order of digests. Their vectors are empty if only digests are kept.
     pub(crate) fn documents(&self) -> impl Iterator<Item = Result<Remembered>> + '_ {
         let mut parts: Vec<_> = self.parts().map(|part| (part, 0)).collect();
         let mut logged = self.overlay.documents().iter().peekable();
         let mut next = move || -> Result<Option<Remembered>> {
             loop {
-                // of equal digests the newest
+                // of equal documents, the newest counts
                 let mut first: Option<(DocumentKey, usize)> = None;
                 for (number, (part, at)) in
                     parts.iter().enumerate().filter(|(_, (part, at))| *at < part.n_documents())
@@ -94,7 +95,8 @@ impl Store {
         })
     }
 
-    /// The stored documents as far as they can be read, in the order of digests. What is older stands for what cannot.
+    /// The stored documents that can be read, in the order of digests. If the newest state of a document cannot be
+    /// read, an older one takes its place.
     pub(crate) fn readable_documents(&self) -> Vec<Remembered> {
         let mut found: BTreeMap<DocumentKey, Option<Remembered>> = BTreeMap::new();
         for part in self.parts() {
@@ -109,7 +111,7 @@ impl Store {
         found.into_values().flatten().collect()
     }
 
-    /// The document at a position, unless it was forgotten: in a segment a forgotten one has no copies.
+    /// Returns the document at position `i`, unless it was forgotten. In a segment, a forgotten document has no copies.
     fn recorded_at(&self, part: &Sections, i: usize) -> Result<Option<Remembered>> {
         let record = part.record(&self.bytes, i)?;
         if record.multiplicity.get() == 0 && !std::ptr::eq(part, &self.base) {

@@ -17,9 +17,9 @@ pub struct Information<'a> {
     pub recipe: &'a Recipe,
     /// How counts become scores.
     pub scoring: &'a Scoring,
-    /// From score to verdict, for two classes.
+    /// How scores become verdicts, with two classes.
     pub decision: &'a Decision,
-    /// The choices of weighted scoring, with the losses that decided.
+    /// The choices of weighted scoring, with the losses that decided them.
     pub chosen: Option<&'a Chosen>,
     /// Held-out performance, if there were enough documents.
     pub expected: Option<Expected>,
@@ -27,9 +27,9 @@ pub struct Information<'a> {
     pub classes: &'a Classes,
     /// Documents and counts, one entry per class.
     pub totals: &'a [ClassTotals],
-    /// Moments of the columns of real values in mixed naive Bayes, which are numbered among themselves.
+    /// Moments of the real-valued columns in mixed naive Bayes, numbered among themselves.
     pub reals: Option<&'a GaussianStatistics>,
-    /// Missing cells of each column of the recipe, for mixed naive Bayes.
+    /// Number of missing cells in each column of the recipe, for mixed naive Bayes.
     pub missing: &'a [u64],
     /// Terms that have counts.
     pub n_terms: usize,
@@ -37,13 +37,13 @@ pub struct Information<'a> {
     pub n_features: u64,
     /// Number of cells: non-zero counts of a term in a class.
     pub n_cells: usize,
-    /// Weights of the correction for a term and a class.
+    /// Number of weights of the correction, each for a term and a class.
     pub n_weights: usize,
     /// Distinct documents stored.
     pub documents: usize,
-    /// What is stored of them.
+    /// What is stored of each document.
     pub keep: Keep,
-    /// Whether their names are stored.
+    /// Whether names of documents are stored.
     pub names: bool,
     /// Documents learned or forgotten one by one since training.
     pub changes: u64,

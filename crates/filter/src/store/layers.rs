@@ -1,4 +1,4 @@
-//! The terms used in scoring: those of a model and of a shared model behind it. Their statistics are added.
+//! The terms used in scoring: those of a model and of the shared model behind it, with their statistics added.
 
 use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Counts, KnownTerm, KnownTerms};
 use tamis_tokenizer::TermId;
@@ -9,7 +9,7 @@ use crate::file::terms::{Runs, limited};
 use crate::store::add::{add_bias, add_cells, add_totals, add_weights};
 use crate::store::store::Store;
 
-/// The statistics of a model and the shared one behind it, added, besides those of terms.
+/// The statistics, other than those of terms, of a model and the shared model behind it, added.
 pub(crate) struct CombinedSums {
     pub(crate) totals: Vec<ClassTotals>,
     /// Number of terms with counts in either model.
@@ -17,35 +17,35 @@ pub(crate) struct CombinedSums {
     common: CommonTerms,
 }
 
-/// The number of terms with counts in both models. It is exact for up to [`SAMPLE`] terms; otherwise it is estimated
-/// from those with the lowest fingerprints, which are as good as a random sample and lie together in both files.
+/// The number of terms with counts in both models. It is exact for up to [`SAMPLE`] terms. Above that it is estimated
+/// from the terms with the lowest fingerprints, which are as good as a random sample and lie together in both files.
 #[derive(Clone, Copy)]
 struct CommonTerms {
-    /// The power of two of terms for one in the sample.
+    /// One term in 2^`halvings` is in the sample.
     halvings: u32,
-    /// Those of the sample.
+    /// Number of common terms in the sample.
     in_sample: u64,
 }
 
-/// The terms of a model and of a shared model behind it, if there is one. Ids of the shared model follow those of the
-/// model itself; a term in both has its id in the model itself.
+/// The terms of a model and, if there is one, of the shared model behind it. Ids of the shared model follow those of
+/// the model itself. A term in both has its id in the model itself.
 #[derive(Clone, Copy)]
 pub(crate) struct Layers<'a> {
     own: &'a Store,
     shared: Option<(&'a Store, &'a CombinedSums)>,
 }
 
-/// What a shared model knows of the terms that were looked up in it, by numbers of the caller. It belongs to that model
-/// alone, whichever users' models are before it.
+/// What a shared model knows about the terms that were looked up in it, under numbers of the caller. It depends on the
+/// shared model alone, whichever user's model is in front of it.
 #[derive(Default)]
 pub(crate) struct SharedTerms {
-    /// The outcome of each look-up, if there was one.
+    /// The outcome of each look-up, `None` if there was none.
     found: Vec<Option<Option<SharedTerm>>>,
     cells: Vec<Cell>,
     weights: Vec<ClassWeight>,
 }
 
-/// A term of a shared model: its id there, and where its cells and weights end; they begin where it says.
+/// A term of a shared model: its id there, and where its cells and weights begin and end.
 #[derive(Clone, Copy)]
 struct SharedTerm {
     id: TermId,
@@ -53,7 +53,7 @@ struct SharedTerm {
     weights: [u32; 2],
 }
 
-/// How much was looked up.
+/// A state of [`SharedTerms`] to return to: how much had been looked up.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Extent {
     terms: usize,
@@ -66,7 +66,7 @@ impl SharedTerms {
         Extent { terms: self.found.len(), cells: self.cells.len(), weights: self.weights.len() }
     }
 
-    /// Drops what was looked up since.
+    /// Drops everything that was looked up since `extent` was taken.
     pub(crate) fn truncate(&mut self, Extent { terms, cells, weights }: Extent) {
         self.found.truncate(terms);
         self.cells.truncate(cells);
@@ -77,7 +77,7 @@ impl SharedTerms {
         size_of_val(&self.found[..]) + size_of_val(&self.cells[..]) + size_of_val(&self.weights[..])
     }
 
-    /// The term with this number and fingerprint, looked up if it was not before.
+    /// Returns the term with this number and fingerprint. The first call looks it up.
     fn get(&mut self, number: usize, fingerprint: u64, shared: &Store) -> Result<Option<SharedTerm>> {
         if number >= self.found.len() {
             self.found.resize(number + 1, None);
@@ -121,11 +121,11 @@ struct Found<'a> {
     shared: Option<(TermId, Runs<'a>)>,
 }
 
-/// Most terms to look up to estimate how many are in both models: cheap, and exact to a percent.
+/// Most terms that are looked up to estimate how many are in both models: cheap, and exact to a percent.
 const SAMPLE: u64 = 1 << 12;
 
 impl CombinedSums {
-    /// Lays compatible models over one another.
+    /// Adds the statistics of compatible models.
     pub(crate) fn new(own: &Store, shared: &Store) -> Result<Self> {
         Self::with(own, shared, CommonTerms::count(own, shared)?)
     }
@@ -137,15 +137,15 @@ impl CombinedSums {
         let all = n_own.saturating_add(n_shared);
         let n_features = all.saturating_sub(common.in_sample << common.halvings);
         let n_ids = own.n_terms() as u64 + shared.n_terms() as u64;
-        // so that every term has an id, and some are left for terms that neither knows
+        // so that every term has an id, and some ids are left for terms that neither model knows
         limited("terms of two models", n_ids)?;
         Ok(CombinedSums { totals, n_features, common })
     }
 
-    /// Adds an entry of a log to the model itself. Looks up no terms but those of the entry, unless the sample changes.
+    /// Adds a log entry to the model itself. Looks up only the entry's terms, unless the sample changes.
     ///
     /// # Errors
-    /// The entry may have been added then, and the sums not.
+    /// On an error, the entry may have been added without the sums.
     pub(crate) fn add(&mut self, own: &mut Store, shared: &Store, entry: Entry) -> Result<()> {
         let ids = entry.document.vector.row().ids().to_vec();
         let n_known = own.n_terms();
@@ -167,7 +167,7 @@ impl CommonTerms {
     fn count(own: &Store, shared: &Store) -> Result<Self> {
         let mut common = CommonTerms { halvings: Self::halvings(own), in_sample: 0 };
         let [n_base, n_all] = [own.base.n_terms, own.n_terms()].map(|n| n as TermId);
-        // those of the file are in order
+        // the file's terms are sorted by fingerprint
         let mut end = 0;
         while end < n_base && own.fingerprint(end)? <= common.highest() {
             end += 1;
@@ -185,7 +185,7 @@ impl CommonTerms {
         u64::MAX >> self.halvings
     }
 
-    /// How many of these terms of the model itself are in the sample and have counts in both.
+    /// The number of the model's own terms `ids` that are in the sample and have counts in both models.
     fn count_of(self, own: &Store, shared: &Store, ids: impl Iterator<Item = TermId>) -> Result<u64> {
         let mut both = 0;
         for id in ids {
@@ -226,7 +226,7 @@ impl<'a> Layers<'a> {
         Ok(bias)
     }
 
-    /// Terms with counts.
+    /// Number of terms with counts.
     pub(crate) fn n_features(&self) -> u64 {
         self.shared.map_or_else(|| self.own.n_features(), |(_, sums)| sums.n_features)
     }
@@ -244,7 +244,7 @@ impl<'a> Layers<'a> {
         }
     }
 
-    /// Every term once, by its id.
+    /// The ids of all terms, each term once.
     pub(crate) fn ids(self) -> impl Iterator<Item = Result<TermId>> + 'a {
         let is_own = move |id| match self.of_shared(id) {
             Some((shared, own)) => Ok(self.own.find(shared.fingerprint(own)?)?.is_some()),
@@ -257,7 +257,7 @@ impl<'a> Layers<'a> {
         })
     }
 
-    /// Prefetches what looking up these terms will read.
+    /// Prefetches the data that looking up these terms will read.
     pub(crate) fn touch(&self, fingerprints: impl Iterator<Item = u64> + Clone) {
         self.own.touch(fingerprints.clone());
         self.shared.iter().for_each(|(shared, _)| shared.touch(fingerprints.clone()));
@@ -268,7 +268,7 @@ impl<'a> Layers<'a> {
         self.own.n_terms() as TermId
     }
 
-    /// The shared model and the id there of a term that only the shared model knows.
+    /// The shared model and the term's id in it, if only the shared model knows the term.
     fn of_shared(&self, id: TermId) -> Option<(&'a Store, TermId)> {
         let (shared, _) = self.shared?;
         Some((shared, id.checked_sub(self.first_shared())?))
@@ -350,7 +350,7 @@ impl<'a> Layers<'a> {
     }
 }
 
-/// A term of layers, found and decoded once.
+/// A term of the layers, found and decoded once.
 pub(crate) struct DecodedTerm<'a> {
     layers: Layers<'a>,
     id: TermId,
@@ -361,19 +361,19 @@ pub(crate) struct DecodedTerm<'a> {
 }
 
 impl<'a> DecodedTerm<'a> {
-    /// No term yet.
+    /// A decoder without a term yet.
     pub(crate) fn new(layers: Layers<'a>) -> Self {
         DecodedTerm { layers, id: 0, cells: Vec::new(), weights: Vec::new(), units: Vec::new() }
     }
 
-    /// Looks up and decodes the term with this fingerprint; returns its id if it is known.
+    /// Looks up and decodes the term with this fingerprint. Returns its id if it is known.
     pub(crate) fn look_up(&mut self, fingerprint: u64) -> Result<Option<TermId>> {
         let Some((id, found)) = self.layers.look_up(fingerprint)? else { return Ok(None) };
         self.decode(id, found)?;
         Ok(Some(id))
     }
 
-    /// As [`look_up`](Self::look_up), where what the shared model knows is kept under a number.
+    /// As [`look_up`](Self::look_up), but caches what the shared model knows under `number`.
     pub(crate) fn look_up_by(
         &mut self,
         number: usize,
@@ -426,12 +426,12 @@ impl<'a> DecodedTerm<'a> {
         self.id
     }
 
-    /// Its counts and weights.
+    /// The counts and weights of the term.
     pub(crate) fn known(&self) -> KnownTerm<'_> {
         KnownTerm { cells: &self.cells, weights: &self.weights }
     }
 
-    /// The totals that belong to its cells.
+    /// The totals that go with the term's cells.
     pub(crate) fn totals(&self) -> &'a [ClassTotals] {
         self.layers.totals()
     }

@@ -1,4 +1,4 @@
-//! Look-up of terms by fingerprint and by id, in sections, segments and log.
+//! Looks up terms by fingerprint and by id, in sections, segments and the log.
 
 use tamis_tokenizer::TermId;
 
@@ -13,7 +13,7 @@ impl Store {
         Ok(self.look_up(fingerprint)?.map(|(id, _)| id))
     }
 
-    /// The id of the term with this fingerprint, and its entry in sections or segments, before the log.
+    /// The id of the term with this fingerprint, and its entry in sections or segments, without the log.
     #[inline]
     pub(super) fn look_up(&self, fingerprint: u64) -> Result<Option<(TermId, Runs<'_>)>> {
         if let Some(found) = self.changed_since(fingerprint)? {
@@ -43,7 +43,7 @@ impl Store {
         Ok(None)
     }
 
-    /// The entry of a term in sections or segments, before the log; empty if there is none.
+    /// The entry of a term in sections or segments, without the log; empty if there is none.
     pub(super) fn runs(&self, id: TermId) -> Result<Runs<'_>> {
         let place = id as usize;
         if place >= self.n_known {
@@ -61,7 +61,7 @@ impl Store {
         Runs::of(group.run(place)?)
     }
 
-    /// The segment in which a term is new.
+    /// The segment that introduced a term.
     fn brought(&self, id: usize) -> Option<&Segment> {
         let next = self.segments.partition_point(|segment| segment.new_ids().end <= id);
         self.segments.get(next).filter(|segment| segment.new_ids().contains(&id))
@@ -92,12 +92,12 @@ impl Store {
         segment.part.text(&self.bytes, place)
     }
 
-    /// A term that is new in the log.
+    /// A term that the log introduced.
     fn logged(&self, id: usize) -> Option<&(u64, String)> {
         self.overlay.new_terms().get(id.checked_sub(self.n_known)?)
     }
 
-    /// Touches what looking up these terms will read, so that cache misses overlap.
+    /// Touches the data that looking up these terms will read, so that cache misses overlap.
     pub(crate) fn touch(&self, fingerprints: impl Iterator<Item = u64> + Clone) {
         let segments = self.segments.iter().map(|segment| &segment.part);
         segments.chain([&self.base]).for_each(|part| part.touch(&self.bytes, fingerprints.clone()));

@@ -11,7 +11,7 @@ use crate::file::documents::{DocumentKey, Remembered};
 use crate::file::log::Entry;
 use crate::store::add::too_large;
 
-/// The sum of a log's entries by term id. Terms that are new in the log come after the model's own.
+/// The sum of a log's entries by term id. Terms that are new in the log have ids after the model's own.
 #[derive(Default)]
 pub(crate) struct Overlay {
     /// The first change of each term.
@@ -40,8 +40,8 @@ struct Change {
 }
 
 impl Overlay {
-    /// An empty overlay. It starts from the changes that the segments made: terms that gained counts, documents learned
-    /// and documents forgotten since the sections were written.
+    /// An empty overlay over segments with these changes: terms that gained counts, and documents learned and forgotten
+    /// since the sections were written.
     pub(crate) fn over(features: i64, learned: u64, forgotten: u64) -> Self {
         Overlay { features, learned, forgotten, ..Overlay::default() }
     }
@@ -137,7 +137,7 @@ impl Overlay {
         self.heads.len()
     }
 
-    /// The terms that the log changes, in no order.
+    /// The terms that the log changes, in no particular order.
     pub(crate) fn changed(&self) -> impl Iterator<Item = TermId> + '_ {
         self.heads.keys().copied()
     }
@@ -194,12 +194,12 @@ impl Overlay {
         &self.new_terms
     }
 
-    /// By how much the number of terms with counts grew.
+    /// The growth in the number of terms with counts.
     pub(crate) fn features(&self) -> i64 {
         self.features
     }
 
-    /// By how much the number of known documents grew.
+    /// The growth in the number of known documents.
     pub(crate) fn n_documents(&self) -> i64 {
         self.learned.wrapping_sub(self.forgotten) as i64
     }

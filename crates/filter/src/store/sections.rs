@@ -21,7 +21,7 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    /// Sections that hold `n_terms` terms, in the order of the file.
+    /// Creates sections of `n_terms` terms, given in the order of the file.
     pub(super) fn new(
         [directory, terms, texts, documents, vectors]: [Section; 5],
         n_terms: usize,
@@ -85,7 +85,7 @@ impl Sections {
         Ok(place.map(|place| (g * GROUP + place, group)))
     }
 
-    /// The last group that begins at or before a fingerprint, by interpolation search: fingerprints are uniform, so the
+    /// The last group that begins at or before a fingerprint, by interpolation search. Fingerprints are uniform, so the
     /// guess is nearly always within a few entries. A binary search would touch blocks all over the directory.
     #[inline]
     fn group_of<'a>(&self, file: &'a [u8], fingerprint: u64) -> Result<Option<(usize, Group<'a>)>> {
@@ -126,7 +126,7 @@ impl Sections {
     }
 
     /// Estimates the position of the last group that begins at or before a fingerprint. The search only starts there,
-    /// so the entry that it reads need not be checked.
+    /// so the entry read for it needs no verification.
     #[inline]
     fn guess(&self, file: &[u8], fingerprint: u64) -> usize {
         let (n, prefix) = (self.n_groups(), prefix(fingerprint));
@@ -135,7 +135,7 @@ impl Sections {
         let record = self.directory.unchecked(file, start..start + size_of::<GroupRecord>());
         let record = record.and_then(|record| GroupRecord::read_from_bytes(record).ok());
         let off = i64::from(prefix) - record.map_or(0, |record| i64::from(record.prefix.get()));
-        // both are below 2^32 in size, so the product fits; the sum is clamped to the groups
+        // both are below 2^32 in magnitude, so the product fits; the sum is clamped to the groups
         (first as i64 + ((off * n as i64) >> 32)).clamp(0, n as i64 - 1) as usize
     }
 
@@ -146,7 +146,7 @@ impl Sections {
         start..self.n_groups().min(start + NEAR)
     }
 
-    /// Touches what looking up these terms will read, so that cache misses overlap.
+    /// Touches the data that looking up these terms will read, so that cache misses overlap.
     pub(super) fn touch(&self, file: &[u8], fingerprints: impl Iterator<Item = u64> + Clone) {
         let size = size_of::<GroupRecord>();
         if self.n_groups() == 0 {
@@ -168,7 +168,7 @@ impl Sections {
         }
     }
 
-    /// The first of these groups, all with the prefix of a fingerprint, that begins beyond it; else their end.
+    /// The first of `groups` that begins beyond the fingerprint, or their end. All of them have its prefix.
     #[cold]
     fn first_beyond(&self, file: &[u8], fingerprint: u64, groups: Range<usize>) -> Result<usize> {
         let Range { start: mut low, end: mut high } = groups;
@@ -202,7 +202,7 @@ impl Sections {
         self.group_between(file, g, self.records(file, g..self.n_groups().min(g + 2))?)
     }
 
-    /// A group, from its entry and the next one, if there is one.
+    /// A group, given its directory entry and the next one, if there is one.
     #[inline]
     fn group_between<'a>(&self, file: &'a [u8], g: usize, records: &[GroupRecord]) -> Result<Group<'a>> {
         let start = |record: &GroupRecord| record.start.get() as usize;
@@ -261,7 +261,7 @@ impl Sections {
     }
 }
 
-/// An entry of a section.
+/// The entry at position `i` of a section.
 pub(super) fn entry<'a, T: FromBytes + KnownLayout + Immutable + Unaligned>(
     section: &Section,
     file: &'a [u8],
@@ -272,7 +272,7 @@ pub(super) fn entry<'a, T: FromBytes + KnownLayout + Immutable + Unaligned>(
     T::ref_from_bytes(bytes).map_err(|_| Error::inconsistent(section.name(), size, bytes.len()))
 }
 
-/// The number of entries of a section, which must be a whole number.
+/// The number of entries in a section, whose length must be a multiple of the size of an entry.
 pub(super) fn entries<T>(section: &Section) -> Result<usize> {
     let size = size_of::<T>();
     if !section.len().is_multiple_of(size) {

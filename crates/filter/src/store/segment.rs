@@ -38,7 +38,7 @@ pub(crate) struct SegmentHeader {
     pub(crate) features: i64,
     pub(crate) learned: u64,
     pub(crate) forgotten: u64,
-    /// The id of the first new term; later ones have consecutive ids.
+    /// The id of the first new term. The others have the ids that follow.
     pub(crate) first_new: u64,
     /// Number of terms in the segment.
     pub(crate) n_terms: u64,
@@ -55,7 +55,7 @@ const SECTIONS: [&str; 6] = [
     "ids of a segment",
 ];
 
-/// Before the header.
+/// Length of the preface before the header, in bytes.
 const PREFACE: usize = 8;
 
 /// A segment in use.
@@ -89,8 +89,7 @@ pub(crate) fn write(
 }
 
 impl Segment {
-    /// Opens a segment at a cost that does not depend on its size. `first_new` is the id that its first new term must
-    /// have.
+    /// Opens a segment at a cost that does not depend on its size. Its first new term must have the id `first_new`.
     pub(super) fn open(file: &[u8], range: Range<usize>, seed: u32, first_new: usize) -> Result<Self> {
         let (checksum, encoded) = header(file, &range, seed)?;
         let header: SegmentHeader = decode(encoded)?;
@@ -115,13 +114,13 @@ impl Segment {
         Ok(Segment { header, part, ids, range, checksum })
     }
 
-    /// The ids of the terms that are new here.
+    /// The ids of the terms that this segment introduces.
     pub(super) fn new_ids(&self) -> Range<usize> {
         let first = self.header.first_new as usize;
         first..first + self.ids.len() / size_of::<U64>()
     }
 
-    /// The fingerprint of a term that is new here.
+    /// The fingerprint of a term that this segment introduces.
     pub(super) fn fingerprint(&self, file: &[u8], id: usize) -> Result<u64> {
         entry::<U64>(&self.ids, file, id - self.new_ids().start).map(|print| print.get())
     }
@@ -137,7 +136,7 @@ impl Segment {
         self.part.sections().into_iter().chain([&self.ids])
     }
 
-    /// Checks that the file still has its header.
+    /// Checks that the file still has the segment's header.
     pub(super) fn check_header(&self, file: &[u8], seed: u32) -> Result<()> {
         let (got, _) = header(file, &self.range, seed)?;
         match (got, self.checksum) {
@@ -148,14 +147,14 @@ impl Segment {
         }
     }
 
-    /// Whether everything that was read of it is still there.
+    /// Whether everything read from the segment is still in the file.
     pub(super) fn is_as_read(&self, file: &[u8], seed: u32) -> bool {
         self.check_header(file, seed).is_ok()
             && self.sections().all(|section| section.check_again(file).is_ok())
     }
 }
 
-/// Reads the header of a segment and checks its checksum; returns both.
+/// Reads the header of a segment and verifies it. Returns its checksum and its bytes.
 fn header<'a>(file: &'a [u8], range: &Range<usize>, seed: u32) -> Result<(u32, &'a [u8])> {
     let cut_short = || ErrorKind::Length { expected: range.end as u64, got: file.len() as u64 };
     let bytes = file.get(range.clone()).ok_or_else(cut_short)?;

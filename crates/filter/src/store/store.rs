@@ -20,17 +20,17 @@ use crate::store::segment::SegmentHeader;
 /// A model file in use.
 pub(crate) struct Store {
     pub(super) bytes: Bytes,
-    /// Checksum of the header when it was read; all other checksums continue it.
+    /// Checksum of the header when it was read. All other checksums continue it.
     pub(crate) checksum: u32,
     pub(crate) header: Header,
     /// Documents and counts of each class, log and segments included.
     pub(crate) totals: Vec<ClassTotals>,
     pub(crate) overlay: Overlay,
-    /// The valid part of the file after the sections.
+    /// The slots of the file, which list its segments.
     pub(crate) slots: Slots,
     /// Where the log begins in the file, and the bytes of its complete records.
     pub(crate) log: (u64, Vec<u8>),
-    /// What follows these records, and the length of the file.
+    /// What follows the complete records, and the length of the file.
     pub(crate) rest: (Rest, u64),
     /// End of the sections.
     pub(super) end: usize,
@@ -42,7 +42,8 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Reads preface, header and log, and locates sections and segments. A map is given with its file.
+    /// Reads preface, header and log, and locates sections and segments. `mapped` is the file, if `bytes` are a map of
+    /// it.
     pub(crate) fn new(bytes: Bytes, mapped: Option<MappedFile<'_>>) -> Result<Self> {
         let header::Opened { bytes, header, checksum, sections, end } = header::open(bytes)?;
         let base = Sections::new(sections, limited("terms", header.n_terms())? as usize)?;
@@ -96,8 +97,8 @@ impl Store {
         }
     }
 
-    /// Makes a log the only one laid over sections and segments. Returns the bytes of its complete records, and what
-    /// follows them.
+    /// Lays `log` over sections and segments, in place of any earlier log. Returns the length of its complete records,
+    /// and what follows them.
     fn lay_over(&mut self, log: &[u8]) -> Result<(usize, Rest)> {
         let newest = self.segments.last().map(|segment| &segment.header);
         let mut totals = newest.map_or(&self.header.totals, |newest| &newest.totals).clone();
@@ -120,7 +121,7 @@ impl Store {
         Ok(read)
     }
 
-    /// Reads the log again, followed by further records, and drops everything else that was laid over the file.
+    /// Reads the log again, with the records `more` appended. Drops everything else that was laid over the file.
     pub(crate) fn reread(&mut self, more: &[u8]) -> Result<()> {
         let log = [&self.log.1, more].concat();
         self.lay_over(&log).map(|_| ())
@@ -181,8 +182,8 @@ impl Store {
         self.header.changes.saturating_add(self.overlay.n_entries())
     }
 
-    /// The bias of each column of the correction, as fitted. Learning or forgetting one document leaves it alone, since
-    /// it would move all other scores.
+    /// The bias of each column of the correction, as fitted. Learning or forgetting one document does not change it,
+    /// since that would move all other scores.
     pub(crate) fn bias(&self) -> &[i64] {
         &self.header.bias
     }
@@ -198,7 +199,7 @@ impl Store {
         Ok(is_of_base && !self.overlay.changes(id) || self.document_frequency(id)? > 0)
     }
 
-    /// Visits the weights of a term in the order of classes: fixed-point numbers, or the bits of an `f32`.
+    /// Visits the weights of a term in the order of classes, as fixed-point numbers or as the bits of an `f32`.
     pub(crate) fn for_each_value(
         &self,
         id: TermId,
@@ -207,7 +208,7 @@ impl Store {
         self.values_of(id, self.runs(id)?, visit)
     }
 
-    /// The same, given the term's entry in the file.
+    /// As [`for_each_value`](Self::for_each_value), given the term's entry in the file.
     #[inline]
     pub(super) fn values_of(
         &self,
@@ -265,16 +266,16 @@ impl Store {
     }
 }
 
-/// What follows the sections of a file.
+/// The data after the sections of a file.
 struct Appended {
-    /// The slots of the file, with all of its segments.
+    /// The bytes of the file, with all of its segments.
     pub(super) bytes: Bytes,
     slots: Slots,
     log: Vec<u8>,
 }
 
 impl Appended {
-    /// Reads slots and log of a file whose sections end at `end`, and whose header has this checksum.
+    /// Reads slots and log of a file whose sections end at `end` and whose header has the checksum `seed`.
     fn read(bytes: Bytes, mapped: Option<MappedFile<'_>>, (end, seed): (usize, u32)) -> Result<Self> {
         let read = |bytes: &Bytes, at: usize, most: usize| match mapped {
             Some(file) => file.read_from(at, most),

@@ -9,7 +9,7 @@ use crate::config::recipe::Recipe;
 use crate::config::scoring::{Mixed, Scoring};
 use crate::error::{Error, Result};
 
-/// The summaries of the counts that naive Bayes needs besides the counts of single terms.
+/// Summarizes the counts for naive Bayes, which needs more than the counts of single terms.
 pub(crate) fn summarize<C: Counts>(
     scoring: &Scoring,
     counts: &C,
@@ -23,7 +23,7 @@ pub(crate) fn summarize<C: Counts>(
     }
 }
 
-/// Summarizes the terms of each column that has no real values. `text` gives the text of a term.
+/// Summarizes the terms of each column that has no real values. `text` returns the text of a term.
 pub(crate) fn summarize_columns<'a>(
     recipe: &Recipe,
     statistics: &Statistics,

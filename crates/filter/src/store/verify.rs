@@ -55,7 +55,7 @@ impl Store {
         Ok(statistics)
     }
 
-    /// Checks that there are as many terms, cells and weights as the header says, and that each term has its text.
+    /// Checks the numbers of terms, cells and weights against the header, and that each term has its text.
     fn verify_terms(&self) -> Result<()> {
         let mut size = Size::default();
         self.base.verify_groups(&self.bytes, |print, text, run| {
@@ -84,7 +84,7 @@ impl Store {
         Ok(size)
     }
 
-    /// Checks that known terms have their ids, that new terms are in no earlier part and have their text, and that
+    /// Checks that known terms have their ids, that new terms occur in no earlier part and have their text, and that
     /// digests increase strictly.
     fn verify_segment(&self, segment: &Segment) -> Result<()> {
         let (new, mut n_new) = (segment.new_ids(), 0);
@@ -121,8 +121,9 @@ impl Store {
         Ok(())
     }
 
-    /// Checks that digests increase strictly, that each class has as many documents as counted (at most as many, if
-    /// only digests are kept or some were never remembered), and that their terms sum to the counts (or to less).
+    /// Checks that digests increase strictly, that each class has as many documents as counted, and that their terms
+    /// sum to the counts. There may be fewer documents if only digests are kept or some were never stored, and smaller
+    /// sums in the latter case.
     fn verify_documents(&self, statistics: &Statistics) -> Result<()> {
         let n_classes = self.header.totals.len();
         let mut documents = vec![0u64; n_classes];
@@ -249,7 +250,7 @@ fn verify_text(print: u64, text: Option<&[u8]>) -> Result<()> {
     }
     Ok(())
 }
-/// Whether no count is above that of the others.
+/// Whether no count exceeds that of the same term and class in `others`.
 fn is_within(counts: &Statistics, others: &Statistics) -> bool {
     let is_at_most =
         |cell: &Cell, other: &Cell| cell.class == other.class && cell.df <= other.df && cell.tf <= other.tf;

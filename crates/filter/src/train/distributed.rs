@@ -1,4 +1,4 @@
-//! Fitting documents where they are: rounds in which partitions send changed weights, never documents.
+//! Distributed fitting: documents stay in partitions, which exchange weight changes with a lead in rounds.
 
 pub(crate) mod lead;
 pub(crate) mod messages;

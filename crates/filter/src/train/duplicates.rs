@@ -9,9 +9,9 @@ use crate::train::trainer::Trainer;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Contradiction {
-    /// The digest they all have, see [`Filter::digest`](crate::Filter::digest).
+    /// The digest that they share, see [`Filter::digest`](crate::Filter::digest).
     pub digest: [u8; 16],
-    /// The classes in increasing order, each with the number of times such a document counts there.
+    /// The classes in increasing order, each with the number of times the document counts there.
     pub classes: Vec<(ClassId, u32)>,
 }
 

@@ -21,7 +21,7 @@ use crate::train::fitting::Fitted;
 use crate::train::sections::{document_sections, seal, term_sections, write_term};
 use crate::train::trainer::Trainer;
 
-/// What a trainer counted, in canonical order.
+/// The counts of a trainer, in canonical order.
 pub(crate) struct InOrder {
     /// The texts of the terms of each part.
     pub(crate) texts: Vec<TermTexts>,
@@ -30,13 +30,13 @@ pub(crate) struct InOrder {
 }
 
 impl Trainer {
-    /// Takes what was counted, in canonical order.
+    /// Takes the counts out of the trainer, in canonical order.
     pub(crate) fn take_in_order(&mut self) -> Result<InOrder> {
         self.forget_places();
         let mut parts = std::mem::take(&mut self.parts);
         let rows: Vec<_> = parts.iter_mut().map(|part| std::mem::take(&mut part.rows)).collect();
         let union = Union::new(&parts)?;
-        // the rest would be most of the memory that a fit takes
+        // frees most of the memory before fitting
         let texts = parts.into_iter().map(|part| part.vocabulary.into_texts()).collect();
         let size = (self.classes.len(), union.n_terms());
         let documents = Ordered::new(std::mem::take(&mut self.documents), rows, &union.ids, size)?
@@ -44,12 +44,12 @@ impl Trainer {
         Ok(InOrder { texts, union, documents })
     }
 
-    /// Makes the model of everything learned.
+    /// Makes a model of everything learned.
     ///
     /// # Errors
-    /// If there are fewer than two labels, two look the same or one is called `unsure`, the scoring does not suit the documents, windows or decisions are asked for
-    /// that only [`Scoring::Weighted`] supports, documents are needed that are elsewhere, or the model is larger than its
-    /// format allows.
+    /// If there are fewer than two labels, two labels look the same, or one is called `unsure`; if the scoring does not
+    /// suit the documents; if windows or decisions are asked for that only [`Scoring::Weighted`] supports; if documents
+    /// are needed that are elsewhere; or if the model is larger than its format allows.
     pub fn finish(mut self) -> Result<Model> {
         if self.classes.len() < 2 {
             return Err(ErrorKind::TooFewLabels { expected: 2, got: self.classes.len() }.into());
@@ -82,7 +82,7 @@ impl Trainer {
     }
 }
 
-/// The model of what was learned and fitted.
+/// Writes the model from what was learned and fitted.
 pub(crate) fn write_model(
     (options, classes, scoring): (TrainOptions, Classes, Scoring),
     learned: InOrder,
@@ -118,7 +118,7 @@ pub(crate) fn write_model(
     seal(header, sections?, documents?)
 }
 
-/// The scoring asked for, or the default, checked against what was counted.
+/// Returns the scoring asked for, or the default, checked against the counts.
 pub(crate) fn settle_scoring(
     options: &TrainOptions,
     n_classes: usize,
@@ -139,7 +139,7 @@ pub(crate) fn settle_scoring(
     }
 }
 
-/// The moments of the columns of real values, over documents in canonical order.
+/// Computes the moments of the columns of real values, over documents in canonical order.
 fn learn_reals(
     recipe: &Recipe,
     n_classes: usize,

@@ -9,8 +9,8 @@ use crate::gather::ordered::Ordered;
 use crate::train::fitting::{self, Fitted};
 use crate::train::self_training::Taught;
 
-/// Fits the scoring to the documents. Thresholds meet the requirements of the decision options and otherwise stay as
-/// given. `taught` tells which of the documents had no label.
+/// Fits the scoring to the documents. Thresholds are chosen to meet the requirements of the decision options and
+/// otherwise stay as given. `taught` says which of the documents had no label.
 pub(crate) fn fit(
     (scoring, asked, default): (&Scoring, &DecisionOptions, Decision),
     classes: &Classes,

@@ -22,7 +22,7 @@ use crate::score::verdict::may_judge;
 /// The result of fitting.
 pub(crate) struct Fitted {
     pub(crate) weights: FittedWeights,
-    /// With two classes, held-out documents by increasing number, each with its score.
+    /// With two classes, the held-out documents by increasing number, each with its scores.
     pub(crate) held_out: Vec<(usize, [f64; 2])>,
     pub(crate) decision: Decision,
     pub(crate) chosen: Option<Chosen>,
@@ -30,7 +30,7 @@ pub(crate) struct Fitted {
     pub(crate) expected: Option<Expected>,
 }
 
-/// The weights of terms besides their counts.
+/// The fitted weights of terms, in addition to their counts.
 pub(crate) enum FittedWeights {
     None,
     /// A correction and each document's coefficients in it.
@@ -40,7 +40,7 @@ pub(crate) enum FittedWeights {
 }
 
 impl Fitted {
-    /// Without anything fitted.
+    /// Nothing fitted.
     pub(crate) const NONE: Fitted = Fitted {
         weights: FittedWeights::None,
         held_out: Vec::new(),
@@ -59,7 +59,7 @@ impl Fitted {
     }
 }
 
-/// Chooses the smoothing and power of idf that predict left-out documents best.
+/// Chooses the smoothing and the power of idf that best predict documents left out one by one.
 pub(crate) fn smoothing(
     options: &WeightedOptions,
     statistics: &Statistics,
@@ -70,7 +70,7 @@ pub(crate) fn smoothing(
     Ok(SmoothingChoice::new(statistics, documents, columns(classes)?, options))
 }
 
-/// The mean loss of a document, in nats.
+/// The mean loss per document, in nats.
 pub(crate) fn mean(losses: &[WeightedLoss]) -> f64 {
     let all: f64 = losses.iter().map(|of| of.weight).sum();
     losses.iter().map(|of| of.loss * of.weight).sum::<f64>() / all
@@ -81,7 +81,7 @@ pub(crate) fn columns(classes: &Classes) -> Result<Columns> {
     Ok(Columns::new(classes.len(), positive_class(classes))?)
 }
 
-/// Fits the weights, without drawing conclusions from held-out scores.
+/// Fits the weights. Does not choose thresholds.
 pub(crate) fn weights(
     (options, smoothing): (&WeightedOptions, SmoothingChoice),
     statistics: &Statistics,
@@ -92,7 +92,7 @@ pub(crate) fn weights(
     fit.fit(smoothing).map_err(refused)
 }
 
-/// What follows from a fit, of which these documents were held out: thresholds, and what is expected of the filter.
+/// Derives thresholds and expected error rates from the fit's held-out scores.
 pub(crate) fn conclude(
     (options, fitted): (&WeightedOptions, tamis_model::Fitted),
     decide: impl FnOnce(&[(f64, bool)]) -> Result<Decision>,
@@ -115,7 +115,7 @@ pub(crate) fn conclude(
         false => FittedWeights::None,
     };
     let rest = Fitted { weights, chosen: Some(chosen), ..Fitted::NONE };
-    // without a correction documents are left out one by one
+    // without a correction, documents are left out one by one
     let in_folds = options.correction || documents.has_windows();
     let held_out = fitted.held_out.iter().filter(|held| in_folds && held.weight > 0.0);
     let groups = count_named(held_out.map(|held| documents.label(held.document).group));
@@ -131,7 +131,7 @@ pub(crate) fn conclude(
         });
     }
     let held_out = fitted.held_out.iter().filter(|held| held.known_terms > 0 && held.weight > 0.0);
-    // rounded as a model stores them, so that refitting starts from the same numbers
+    // rounded as a model stores them, so that a refit starts from the same numbers
     let kept = |held: &HeldOut| Some((held.document, as_kept(held.highest(&choices)?).map(f64::from)));
     let held_out: Vec<_> = held_out.filter_map(kept).collect();
     let positive = positive_class(classes);
@@ -145,7 +145,7 @@ pub(crate) fn conclude(
     Ok(Fitted { held_out, decision, expected, ..rest })
 }
 
-/// Fits to documents; those of the class after the last are unlabelled.
+/// Fits by expectation maximization. Documents of class `n_classes` are unlabelled.
 pub(crate) fn maximize_expectation(
     ExpectationMaximization { options, transform }: &ExpectationMaximization,
     statistics: &Statistics,
@@ -177,7 +177,7 @@ pub(crate) fn refused(error: FitError<StatisticsError>) -> Error {
     }
 }
 
-/// The number of held-out documents whose likeliest label is right.
+/// Estimates accuracy: the number of held-out documents whose likeliest label is right.
 fn expect_right(
     held_out: &[HeldOut],
     (choices, prior): (&Choices, &[f64]),
@@ -193,12 +193,12 @@ fn expect_right(
         (all, n) = (all + held.weight, n + u64::from(multiplicity));
         right += if is_right { held.weight } else { 0.0 };
     }
-    // in a sample, each counts by its weight
+    // in a sample, each document counts by its weight
     let right = (right / all * n as f64).round() as u64;
     (n > 0).then_some(Expected::Accuracy { documents: n, right: right.min(n), groups })
 }
 
-/// The number of different groups that were named.
+/// Counts the distinct named groups.
 fn count_named(groups: impl Iterator<Item = u64>) -> u64 {
     groups.filter(|group| is_named(*group)).collect::<HashSet<_>>().len() as u64
 }
@@ -219,12 +219,12 @@ pub(crate) struct Judged {
     pub(crate) group: u64,
 }
 
-/// The number of latest documents to which the weights of counts and correction are refitted, at most.
+/// Refits the weights of counts and correction to at most this many of the latest documents.
 pub(crate) const LATEST: usize = 1_000;
 
-/// Refits the weights of counts and correction if documents were learned one by one, and the thresholds, to the scores
-/// of the remembered documents. Thresholds meet the requirements of training; if these are not known, or there is too
-/// little ham for them by now, the previous thresholds stay.
+/// Recalibrates with the scores of the remembered documents. Refits the weights of counts and correction if documents
+/// were learned one by one, and chooses the thresholds again. Thresholds meet the requirements of training. If those
+/// are unknown, or too little ham is left for them, the previous thresholds stay.
 pub(crate) fn calibrate(
     judged: &mut [Judged],
     (scoring, chosen, of_windows): (&Scoring, &mut Chosen, bool),
@@ -248,30 +248,30 @@ pub(crate) fn calibrate(
         None => before,
         Some(decision) => decision?,
     };
-    // a document learned one by one was scored by a model that may have known others of its group
+    // the model that scored a document learned one by one may have known others of its group
     let in_folds = (is_corrected || of_windows) && judged.iter().all(|judged| judged.learned == 0);
     let groups = count_named(judged.iter().map(|judged| judged.group).filter(|_| in_folds));
     Ok((decision, expect(&scores, &decision, classes, groups)))
 }
 
-/// The log-odds of documents, repeated for each copy, and whether they belong to the positive class.
+/// The log-odds of each document and whether it belongs to the positive class, repeated for each copy.
 fn scores(judged: &[Judged], choices: &Choices) -> Vec<(f64, bool)> {
     let repeated = |judged: &Judged| {
         let score = (choices.log_odds(judged.held_out), judged.is_positive);
-        // more than a thousand copies add nothing
+        // copies beyond a thousand add nothing
         std::iter::repeat_n(score, judged.multiplicity.min(1_000) as usize)
     };
     judged.iter().flat_map(repeated).collect()
 }
 
-/// The thresholds to start from: those of the model, unless they were moved.
+/// The thresholds to start from: those of the model, unless a cost or a false-positive rate moves them.
 pub(crate) fn default_of(asked: &DecisionOptions, before: Decision, classes: &Classes) -> Decision {
     let is_moved = asked.cost.is_some() || asked.max_fpr.is_some();
     let Decision { lower, upper, .. } = if is_moved { Decision::for_classes(classes) } else { before };
     Decision { lower, upper, ..Decision::PLAIN }
 }
 
-/// Chooses thresholds by held-out log-odds, each with whether it is of the positive class.
+/// Chooses thresholds from held-out log-odds, each with whether its document is of the positive class.
 pub(crate) fn decide(
     scores: &[(f64, bool)],
     options: &DecisionOptions,
@@ -301,7 +301,7 @@ pub(crate) fn decide(
     Ok(decision)
 }
 
-/// The class that is not spam, in a spam filter.
+/// The class that is not spam, if this is a spam filter with two labels.
 fn ham_class(classes: &Classes) -> Option<ClassId> {
     spam_class(classes).filter(|_| classes.len() == 2).map(|spam| 1 - spam)
 }

@@ -1,5 +1,5 @@
-//! Pairs of words: terms of a text of two labels if left-out documents are then predicted better. A sample tells; only if it
-//! says so are all documents read once more.
+//! Pairs of words become terms of texts with two labels if left-out documents are then predicted better. A sample
+//! decides. All documents are read again only if it is in favour.
 
 use rayon::prelude::*;
 use tamis_model::{
@@ -17,23 +17,24 @@ use crate::train::fitting;
 use crate::train::trainer::Trainer;
 use crate::train::unlabelled::row;
 
-/// Different documents that each label needs before pairs are tried.
+/// Distinct documents that each label needs before pairs are tried.
 const ENOUGH: usize = 50;
 
-/// How many documents are counted with pairs to decide by: as many as have so many words together, but so many at least and
-/// at most.
+/// The decision counts as many documents with pairs as hold `MOST_WORDS` words together, within the bounds of
+/// `COUNTED`.
 const MOST_WORDS: u64 = 1 << 22;
 const COUNTED: [u64; 2] = [3_000, 20_000];
 
-/// How many of them are left out one by one; with those of a rare label no more than a choice of smoothing takes.
+/// Number of these documents left out one by one. Together with those of a rare label they are no more than a choice of
+/// smoothing uses.
 const SAMPLE: usize = 3_000 - OF_EACH;
 
-/// Least documents of each label in either sample, if there are so many.
+/// Least number of documents of each label in either sample, if that many exist.
 const OF_EACH: usize = 750;
 
 impl Trainer {
     /// Decides whether pairs and pieces of words are terms, if [`Pairs::Auto`] and [`Pieces::Auto`] left it open. The
-    /// documents learned so far decide, and later ones are counted accordingly. [`finish`](Self::finish) does this too.
+    /// documents learned so far decide; later ones are counted accordingly. [`finish`](Self::finish) does this too.
     ///
     /// # Errors
     /// If a count overflows, or a temporary file cannot be used.
@@ -43,8 +44,8 @@ impl Trainer {
         self.settle_pairs(ENOUGH, predict_better)
     }
 
-    /// Decides by `predict_better`, given a sample with pairs and all words, if both labels have at least this many different
-    /// documents.
+    /// Decides with `predict_better` if both labels have at least `enough` distinct documents. It receives a sample
+    /// counted with pairs, and the trainer with all words.
     fn settle_pairs(
         mut self,
         enough: usize,
@@ -75,7 +76,8 @@ impl Trainer {
         Ok(with)
     }
 
-    /// The texts to decide by, those with the lowest hashes, so that it does not depend on their order; and the others.
+    /// Splits the texts into those to decide with and the others. Takes the lowest hashes, so the order of texts does
+    /// not matter.
     fn split(&self, texts: &Texts) -> (Vec<Place>, Vec<Place>) {
         let totals = totals(self);
         let (documents, words) = totals.iter().fold((0, 0), |(n, tf), of| (n + of.documents, tf + of.tf));
@@ -89,7 +91,7 @@ impl Trainer {
     }
 }
 
-/// Trains on some texts.
+/// Trains on the texts at `places`.
 fn learn_again(
     options: &TrainOptions,
     classes: &Classes,
@@ -113,7 +115,8 @@ fn learn_again(
     Ok(all)
 }
 
-/// Whether each next document of a class is among the first so many of all, or the first [`OF_EACH`] of its class.
+/// Returns a function that accepts a document of a class if it is among the first `most` of all, or the first
+/// [`OF_EACH`] of its class.
 fn least(most: usize) -> impl FnMut(usize) -> bool {
     let (mut rank, mut of_classes) = (0, [0; 2]);
     move |class| {
@@ -123,7 +126,7 @@ fn least(most: usize) -> impl FnMut(usize) -> bool {
     }
 }
 
-/// The documents of each class.
+/// The totals of each class.
 fn totals(trainer: &Trainer) -> [ClassTotals; 2] {
     let of_class = |class: usize| trainer.parts.iter().map(move |part| part.statistics.totals()[class]);
     [0, 1].map(|class| {
@@ -135,14 +138,14 @@ fn totals(trainer: &Trainer) -> [ClassTotals; 2] {
     })
 }
 
-/// Whether pairs help, and the mean log loss of left-out documents with them and without, in nats a document.
+/// Whether pairs help, and the mean log loss of left-out documents with and without them, in nats per document.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Verdict {
     pub(crate) has_pairs: bool,
     pub(crate) tried: TriedTerms,
 }
 
-/// Whether pairs help, judged by documents counted with them, of which `all` knows the words.
+/// Decides whether pairs help. `with` are documents counted with pairs, `all` knows which of their terms are words.
 fn predict_better(weighted: &WeightedOptions, with: &Trainer, all: &Trainer) -> Result<Option<Verdict>> {
     let union = Union::new(&with.parts)?;
     let (words, without) = of_words(&union, all)?;
@@ -173,7 +176,7 @@ fn predict_better(weighted: &WeightedOptions, with: &Trainer, all: &Trainer) -> 
     Ok(Some(Verdict { has_pairs: is_worse(&without, &with), tried }))
 }
 
-/// For each term its number among the words, if it is one; and their counts.
+/// Returns the new id of each term that is a word, and the counts of the words.
 fn of_words(union: &Union, all: &Trainer) -> Result<(Vec<Option<TermId>>, Statistics)> {
     let counts = &union.statistics;
     let mut without = Statistics::with_documents(counts.totals().iter().map(|of| of.documents));
@@ -186,7 +189,7 @@ fn of_words(union: &Union, all: &Trainer) -> Result<(Vec<Option<TermId>>, Statis
     Ok((words, without))
 }
 
-/// The terms of a document counted with pairs, by their ids in the union; then its words, by the ids given here.
+/// The terms of a document counted with pairs, by their ids in `union`; then its words alone, by the ids in `words`.
 fn rows(
     document: &LearnedDocument,
     trainer: &Trainer,
@@ -202,7 +205,7 @@ fn rows(
     ])
 }
 
-/// The number of all documents that each one here stands for, by class.
+/// The number of documents in the whole collection that each sampled document stands for, by class.
 fn shares(documents: &[Labelled<'_>], totals: &[ClassTotals; 2]) -> Vec<f64> {
     let copies = |class: ClassId| -> f64 {
         documents.iter().filter(|d| d.class == class).map(|d| f64::from(d.multiplicity)).sum()

@@ -1,4 +1,4 @@
-//! Partials: what one shard counted, unfitted, as bytes that can be sent and merged.
+//! Partials: the unfitted counts of one shard, as bytes that can be sent and merged.
 
 mod read;
 mod select;
@@ -17,14 +17,15 @@ use crate::file::blocks::Section;
 use crate::file::partial::{self, PartialHeader};
 use crate::train::trainer::Trainer;
 
-/// What a [`Trainer`] counted, unfitted: the bytes of a file that another process can merge.
+/// The unfitted counts of a [`Trainer`]: the bytes of a file that another process can merge.
 ///
-/// Count each shard of a collection by itself, wherever it is; [merge](Trainer::merge_partial) the partials in any order,
-/// also in a tree; then [finish](Trainer::finish). The model has the bytes of one trainer over all documents, whatever its
-/// scoring. A shard may have documents of one label only, of none, or no documents at all.
+/// Count each shard of a collection by itself, wherever it is. [Merge](Trainer::merge_partial) the partials in any
+/// order, or in a tree, then [finish](Trainer::finish). The model has the same bytes as that of one trainer over all
+/// documents, whatever the scoring. A shard may have documents of one label only, unlabelled documents only, or no
+/// documents at all.
 ///
-/// A partial holds the terms of its documents where the scoring needs them, their texts while it is open whether
-/// [pairs](crate::Pairs) of words are terms, and never their names.
+/// A partial holds the terms of its documents if the scoring needs them. It holds their texts as long as it is open
+/// whether [pairs](crate::Pairs) of words are terms. It never holds their names.
 ///
 /// ```
 /// use tamis_filter::{Document, Kind, Partial, TrainOptions, Trainer};
@@ -58,7 +59,7 @@ impl Partial {
     fn new(bytes: Bytes) -> Result<Self> {
         let partial = Partial::unverified(bytes)?;
         for section in &partial.sections {
-            // once: what is read later is known to be right
+            // verified once: later reads rely on it
             section.get(&partial.bytes, 0..section.len())?;
         }
         Ok(partial)
@@ -69,16 +70,16 @@ impl Partial {
         Ok(Partial { bytes, header, sections })
     }
 
-    /// Opens a file that [`save`](Self::save) wrote, mapping it.
+    /// Opens and maps a file that [`save`](Self::save) wrote.
     ///
     /// # Errors
-    /// If the file cannot be read, is no partial, of another version, or damaged.
+    /// If the file cannot be read, is not a partial, is of another version, or is damaged.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let (source, file) = ModelFile::open(path.as_ref())?;
         Partial::new(source.map(&file)?)
     }
 
-    /// A partial from [its bytes](Self::as_bytes), which are not copied and must stay as they are.
+    /// Reads a partial from [its bytes](Self::as_bytes). They are not copied and must not change.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -91,11 +92,11 @@ impl Partial {
         &self.bytes
     }
 
-    /// Writes it to a file in one step, replacing what is there. The file is its owner's alone: it tells what was in the
-    /// documents.
+    /// Writes the partial to a file in one step, replacing what is there. Only the owner can read the file, since it
+    /// reveals what was in the documents.
     ///
     /// # Errors
-    /// If the file cannot be written; what was there stays.
+    /// If the file cannot be written. An existing file stays as it was.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -109,7 +110,7 @@ impl Partial {
         write().map_err(Error::io(path))
     }
 
-    /// The options of the trainer that counted it, without names.
+    /// The options of the trainer that counted the documents, with names off.
     pub fn options(&self) -> &TrainOptions {
         &self.header.options
     }
@@ -119,12 +120,13 @@ impl Partial {
         &self.header.classes
     }
 
-    /// Documents of each class, as often as they count; after the last class those without a label, if there are any.
+    /// The number of counted documents of each class, copies included. If there are unlabelled documents, their number
+    /// follows the last class.
     pub fn documents(&self) -> &[u64] {
         &self.header.documents
     }
 
-    /// A trainer that has counted what this partial has.
+    /// Creates a trainer with the counts of this partial.
     ///
     /// # Errors
     /// As [`Trainer::merge_partial`].

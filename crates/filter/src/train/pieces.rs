@@ -1,5 +1,5 @@
-//! Pieces of words: they follow from the words, so documents are counted by words alone. When training ends, the terms of all
-//! documents are expanded if left-out documents are then predicted better.
+//! Pieces of words. They follow from the words, so documents are counted by words alone. When training ends, the terms
+//! of all documents are expanded if left-out documents are then predicted better.
 
 use rayon::prelude::*;
 use tamis_model::{Choices, Classes, Counts, WeightedLoss, WeightedOptions, is_worse_by};
@@ -16,17 +16,18 @@ use crate::train::fitting;
 use crate::train::trainer::Trainer;
 use crate::train::unlabelled::row;
 
-/// Different documents that are needed before pieces are tried.
+/// Distinct documents needed before pieces are tried.
 const ENOUGH: usize = 100;
 
-/// How many documents it is decided by: as many as have so many terms together, and no more than so many.
+/// The decision uses as many documents as have `MOST_TERMS` terms together, but at most `MOST`.
 const MOST_TERMS: u64 = 1 << 16;
 const MOST: u64 = 2_000;
 
-/// Pieces must predict better by this many standard errors: they make a model larger, and few documents flatter them.
+/// Pieces must predict better by this many standard errors, since they make a model larger and look too good on few
+/// documents.
 const CLEARLY: f64 = 2.0;
 
-/// What becomes of the terms of documents that are counted again.
+/// What happens to the terms of documents that are counted again.
 #[derive(Clone, Copy, PartialEq)]
 enum Terms {
     Same,
@@ -34,7 +35,7 @@ enum Terms {
 }
 
 impl Trainer {
-    /// Decides whether pieces of words are terms, if [`Pieces::Auto`](crate::Pieces::Auto) left it open. If they are, all
+    /// Decides whether pieces of words are terms, if [`Pieces::Auto`](crate::Pieces::Auto) left it open. If so, all
     /// documents are expanded.
     pub(crate) fn settle_pieces(&mut self) -> Result<()> {
         let Scoring::Weighted(weighted) = self.options.scoring() else { return Ok(()) };
@@ -53,7 +54,7 @@ impl Trainer {
         if is_worse_by(CLEARLY, &without, &with) { self.expand() } else { Ok(()) }
     }
 
-    /// The documents to decide by: those whose bodies have the lowest hashes, so that it does not depend on their order.
+    /// The documents to decide with: those whose bodies have the lowest hashes, so that order does not matter.
     fn some_documents(&self) -> Vec<LearnedDocument> {
         let totals = || self.parts.iter().flat_map(|part| part.statistics.totals());
         let (documents, terms) = totals().fold((0, 0), |(n, df), of| (n + of.documents, df + of.df));
@@ -63,7 +64,8 @@ impl Trainer {
         order.into_iter().take(most).cloned().collect()
     }
 
-    /// The losses of documents left out one by one, by counts of these documents alone and with the default smoothing.
+    /// The losses of `documents` left out one by one, with the counts of these documents alone and the default
+    /// smoothing.
     fn left_out_losses(
         &mut self,
         weighted: &WeightedOptions,
@@ -76,7 +78,7 @@ impl Trainer {
         outcome
     }
 
-    /// Makes pieces of words terms, also of the documents learned so far.
+    /// Makes pieces of words terms, also in the documents learned so far.
     pub(crate) fn expand(&mut self) -> Result<()> {
         if self.counts_alone {
             return Err(ErrorKind::CountsAlone.into());
@@ -91,7 +93,7 @@ impl Trainer {
         Ok(())
     }
 
-    /// The parts with these documents alone, each of which gets a new row. The vocabularies move to them.
+    /// Counts `documents` alone into new parts, in which each gets a new row. The vocabularies move to the new parts.
     fn recounted(&mut self, documents: &mut [LearnedDocument], terms: Terms) -> Result<Vec<Shard>> {
         let mut of_parts: Vec<Vec<&mut LearnedDocument>> = self.parts.iter().map(|_| Vec::new()).collect();
         documents.iter_mut().for_each(|document| of_parts[usize::from(document.part)].push(document));
@@ -116,7 +118,7 @@ impl Trainer {
         }
     }
 
-    /// Takes the vocabularies back from recounted parts.
+    /// Moves the vocabularies back from recounted parts.
     fn put_back(&mut self, recounted: Vec<Shard>) {
         let back = self.parts.iter_mut().zip(recounted);
         back.for_each(|(part, recounted)| part.vocabulary = recounted.vocabulary);
@@ -146,7 +148,7 @@ impl Recount<'_> {
         Ok(())
     }
 
-    /// The new row of an old one, whose terms are then the vocabulary's document.
+    /// Writes the new row of an old one. The vocabulary's current document then holds its terms.
     fn row(&mut self, row: RowId) -> Result<RowId> {
         let terms = self.from.rows.get(row).map_err(spill)?;
         let vocabulary = &mut self.to.vocabulary;
@@ -159,7 +161,7 @@ impl Recount<'_> {
     }
 }
 
-/// The losses of documents of these parts, left out one by one.
+/// The losses of the documents of `parts`, left out one by one.
 fn losses(
     weighted: &WeightedOptions,
     classes: &Classes,

@@ -1,4 +1,4 @@
-//! Writes counts and fit into the sections of a model.
+//! Writes counts and fitted weights into the sections of a model.
 
 use rayon::prelude::*;
 use tamis_model::{BLOCK, Cell};
@@ -19,7 +19,7 @@ use crate::gather::ordered::Ordered;
 use crate::score::scorer::Scorer;
 use crate::train::fitting::{Fitted, FittedWeights};
 
-/// Assembles a model from a header and its sections, and fills their sizes into the header.
+/// Assembles a model from a header and its sections, and enters their sizes in the header.
 pub(crate) fn seal(
     header: Header,
     ([directory, terms, texts], size): ([Vec<u8>; 3], Size),
@@ -27,17 +27,17 @@ pub(crate) fn seal(
 ) -> Result<Model> {
     let sections = [directory.into(), terms.into(), texts.into(), documents.into(), vectors.into()];
     let mut header = Header { size, lengths: sections.each_ref().map(Spool::len), ..header };
-    // those past the end are 0
+    // missing biases are read as 0
     header.bias.truncate(header.bias.iter().rposition(|bias| *bias != 0).map_or(0, |last| last + 1));
-    // an unsuitable prior or smoothing is an error now, not when the file is opened
+    // an unsuitable prior or smoothing fails here, not when the file is opened
     Scorer::new(&header, &header.totals, header.n_terms(), &header.bias)?;
     Model::new(header::write(&header, sections.each_ref())?).map_err(spill)
 }
 
-/// Terms that one thread writes at a time: whole groups.
+/// Terms that one thread writes at a time, in whole groups.
 const STRETCH: usize = 512 * GROUP;
 
-/// Writes the sections of `n` terms, each by `write`.
+/// Writes the sections of `n_terms` terms, each with `write`.
 pub(crate) fn term_sections(
     n_terms: usize,
     write: impl Fn(&mut TermsWriter, TermId) -> Result<()> + Sync,
@@ -56,7 +56,7 @@ pub(crate) fn term_sections(
     writer.finish()
 }
 
-/// Writes a term, by its id in the weights.
+/// Writes a term; `id` is its id in the weights.
 pub(crate) fn write_term(
     writer: &mut TermsWriter,
     (fingerprint, text): (u64, &str),

@@ -1,4 +1,4 @@
-//! Self-training: unlabelled documents get labels from a teacher and are then learned like the others, if held-out
+//! Self-training: a teacher labels the unlabelled documents, which are then learned like the others, if held-out
 //! labelled documents are predicted better that way.
 
 use std::convert::Infallible;
@@ -24,28 +24,28 @@ pub(crate) struct SelfTraining<'a> {
     pub(crate) unlabelled: Vec<Labelled<'a>>,
 }
 
-/// What held-out documents decided.
+/// The outcome on held-out documents.
 pub(crate) struct Taught {
     pub(crate) record: Unlabelled,
     /// The class of each unlabelled document; empty if the labels alone predict better.
     pub(crate) labels: Vec<ClassId>,
-    /// Scores of the labelled documents by models that learned the unlabelled ones, but not them.
+    /// Scores of the labelled documents, each by a model that learned the unlabelled ones but not this document.
     pub(crate) held_out: Vec<HeldOut>,
 }
 
 /// Number of folds of labelled documents.
 const FOLDS: usize = 5;
-/// Least number of labelled documents, as a multiple of the labels, and of each of two labels.
+/// Least number of labelled documents per label, on average and for at least two of the labels.
 const ENOUGH: usize = 5;
-/// Who may label the unlabelled documents.
+/// The teachers to try.
 const TEACHERS: [Teacher; 2] = [Teacher::LabelsAlone, Teacher::ExpectationMaximization];
 
 impl SelfTraining<'_> {
-    /// Tries every teacher in cross-validation over the labelled documents. A teacher is taken if its student predicts
+    /// Tries every teacher in cross-validation over the labelled documents. A teacher is chosen if its student predicts
     /// them better than the labels alone, by more than one standard error of the mean difference.
     ///
-    /// With fewer than five documents a label nothing can be held out. Then expectation maximization teaches, as it finds
-    /// labels that few documents do not tell apart, and the student is hardly believed.
+    /// With fewer than five documents per label, nothing can be held out. Then expectation maximization teaches, since
+    /// it separates labels that a few documents do not tell apart, and the student gets little weight.
     pub(crate) fn choose(&self) -> Result<Taught> {
         let documents = self.unlabelled.iter().map(|d| u64::from(d.multiplicity)).sum();
         let record = Unlabelled { documents, teacher: None, tried: Vec::new() };
@@ -62,7 +62,7 @@ impl SelfTraining<'_> {
         let losses = alone.losses(1.0);
         let tried = |teacher, loss| TriedTeacher { teacher, loss };
         taught.record.tried.push(tried(None, mean(&losses)));
-        // a student that is only less sure is no better
+        // being less sure alone does not make a student better
         let mut least = mean(&alone.losses(alone.slope()));
         for teacher in TEACHERS {
             let student = self.cross_fit(&folds, Some(teacher))?;
@@ -81,14 +81,15 @@ impl SelfTraining<'_> {
         Ok(taught)
     }
 
-    /// Whether there are enough labelled documents to choose by.
+    /// Whether there are enough labelled documents for cross-validation.
     fn can_choose(&self) -> bool {
         let of = |class| self.labelled.iter().filter(|d| d.class == class).count();
         let frequent = self.classes.iter().filter(|(class, _)| of(*class) >= ENOUGH).count();
         frequent >= 2 && self.labelled.len() >= ENOUGH * self.classes.len() && !self.unlabelled.is_empty()
     }
 
-    /// Scores the documents of each fold by a model of the others, and of the unlabelled documents if there is a teacher.
+    /// Scores the documents of each fold with a model of the other folds and, if there is a teacher, of the unlabelled
+    /// documents.
     fn cross_fit(&self, folds: &[Vec<usize>], teacher: Option<Teacher>) -> Result<Scores> {
         let mut scores = Scores::default();
         for fold in folds {
@@ -100,7 +101,7 @@ impl SelfTraining<'_> {
             }
             let model = Model::fit(self, &documents)?;
             for &at in fold {
-                // a class that only this fold has cannot be predicted
+                // a class that occurs only in this fold cannot be predicted
                 let Labelled { class, multiplicity, row, .. } = self.labelled[at];
                 if model.counts.totals()[usize::from(class)].documents > 0 {
                     let (held_out, z) = model.score(at, row, f64::from(multiplicity));
@@ -112,7 +113,7 @@ impl SelfTraining<'_> {
         Ok(scores)
     }
 
-    /// The classes that a teacher of these labelled documents gives to the unlabelled ones.
+    /// Labels the unlabelled documents with a teacher that learned `labelled`.
     fn labels(&self, teacher: Teacher, labelled: &Vec<Labelled<'_>>) -> Result<Vec<ClassId>> {
         match teacher {
             Teacher::LabelsAlone => {
@@ -123,7 +124,7 @@ impl SelfTraining<'_> {
         }
     }
 
-    /// The likeliest classes by expectation maximization, with its defaults.
+    /// The likeliest classes by expectation maximization, with its default options.
     fn labels_by_em(&self, labelled: &[Labelled<'_>]) -> Result<Vec<ClassId>> {
         let all = || labelled.iter().chain(&self.unlabelled);
         let mut counts = Statistics::new(1);
@@ -156,8 +157,8 @@ impl SelfTraining<'_> {
 }
 
 impl Taught {
-    /// Calibrates a fit to all documents, among which the unlabelled ones have the labels of the teacher, by the held-out
-    /// scores of the labelled ones. These replace its own held-out scores.
+    /// Calibrates a fit to all documents, in which the unlabelled ones have the teacher's labels. The held-out scores
+    /// of the labelled documents replace the fit's own.
     pub(crate) fn calibrate(
         &self,
         fitted: tamis_model::Fitted,
@@ -182,12 +183,12 @@ fn labelled_as<'a>((class, document): (ClassId, &Labelled<'a>)) -> Labelled<'a> 
     Labelled { class, ..*document }
 }
 
-/// Weighted scoring of some documents.
+/// Weighted scoring fitted to some documents.
 struct Model {
     counts: Statistics,
     correction: Correction,
     scorer: WeightedLogOdds,
-    /// The correction's log-odds alone.
+    /// Scores with the correction alone.
     corrector: WeightedLogOdds,
     columns: Columns,
     positive: ClassId,
@@ -226,7 +227,7 @@ impl Model {
     }
 }
 
-/// The log-odds of each class, up to a constant, from those of the columns.
+/// Turns the log-odds of the columns into log-odds of each class, up to a constant.
 fn of_classes(z: Vec<f64>, columns: Columns, positive: ClassId) -> Vec<f64> {
     match (columns.is_one(), z.first()) {
         (true, Some(z)) => (0..2).map(|class| if class == positive { *z } else { 0.0 }).collect(),
@@ -248,7 +249,7 @@ struct Scores {
 }
 
 impl Scores {
-    /// The log losses if log-odds are multiplied by the slope.
+    /// The log losses when log-odds are multiplied by `slope`.
     fn losses(&self, slope: f64) -> Vec<WeightedLoss> {
         let loss = |(held, (class, z)): (&HeldOut, &(ClassId, Vec<f64>))| {
             let z: Vec<f64> = z.iter().map(|z| slope * z).collect();
@@ -257,7 +258,7 @@ impl Scores {
         self.held_out.iter().zip(&self.log_odds).map(loss).collect()
     }
 
-    /// The slope of least log loss, at most 1: a student is too sure of what its teacher told it.
+    /// The slope with the least log loss, at most 1, since a student trusts its teacher's labels too much.
     fn slope(&self) -> f64 {
         // the loss is convex in the slope
         let (mut low, mut high) = (0.0, 1.0);

@@ -21,8 +21,8 @@ use crate::gather::union::{self, Shard};
 
 /// Counts labelled documents into a model.
 ///
-/// Trainers can be merged: give every thread one, then [`merge`](Trainer::merge) them. The model has the same bytes for
-/// any split and order of the documents.
+/// Trainers can be merged: give each thread its own, then [`merge`](Trainer::merge) them. The model has the same bytes
+/// for any split and order of the documents.
 ///
 /// ```
 /// use tamis_filter::{Document, Kind, TrainOptions, Trainer};
@@ -38,36 +38,37 @@ pub struct Trainer {
     pub(crate) options: TrainOptions,
     pub(crate) extractor: Extractor,
     pub(crate) classes: Classes,
-    /// Its own counts, then those of trainers merged into it.
+    /// The trainer's own counts, then those of trainers merged into it.
     pub(crate) parts: Vec<Shard>,
-    /// The different documents, and an index to find them.
+    /// The distinct documents, and an index to find them.
     pub(crate) documents: Vec<LearnedDocument>,
     known: LearnedIndex,
-    /// While training ends: unlabelled documents, which are not counted then.
+    /// The unlabelled documents, set apart and not counted while training ends.
     pub(crate) apart: Vec<LearnedDocument>,
     /// Number of documents that equal an earlier one with the same label.
     pub(crate) n_equal: u64,
-    /// The digest of documents without terms, which are never equal.
+    /// The digest of documents without terms, which never equal one another.
     pub(crate) nothing: [u8; 16],
     pub(crate) last_digest: Option<[u8; 16]>,
     pub(crate) missing: Vec<u64>,
-    /// Number of counted documents of which a limit left something unread.
+    /// Number of counted documents that a limit truncated.
     n_truncated: u64,
     pub(crate) counted: Counted,
     /// The terms of the document being learned, in the order of their first occurrence.
     terms: Vec<(TermId, u32)>,
-    /// While it is open whether pairs of words are terms: the texts of all documents, to be counted once more if they are.
+    /// The texts of all documents, as long as it is open whether pairs of words are terms. They are counted again if
+    /// so.
     pub(crate) texts: Option<Texts>,
-    /// Whether it has counts of documents that are elsewhere.
+    /// Whether it includes counts of documents that are elsewhere.
     pub(crate) counts_alone: bool,
     /// If pairs were tried, the mean log loss with and without them.
     pub(crate) tried_pairs: Option<TriedTerms>,
-    /// The same of pieces of words.
+    /// The same for pieces of words.
     pub(crate) tried_pieces: Option<TriedTerms>,
 }
 
 impl Trainer {
-    /// An empty trainer.
+    /// Creates an empty trainer.
     ///
     /// # Errors
     /// If the recipe's options are out of range or its version is not this one.
@@ -124,15 +125,15 @@ impl Trainer {
         &self.missing
     }
 
-    /// Number of counted documents that were read in part, because of a limit of the recipe.
+    /// Number of counted documents that a limit of the recipe truncated.
     pub fn n_truncated(&self) -> u64 {
         self.n_truncated
     }
 
-    /// Sets another scoring; the counts do not depend on it.
+    /// Sets another scoring. The counts do not depend on it.
     ///
-    /// A trainer that began with naive Bayes and digests only has not kept the documents that weighted scoring is
-    /// fitted to; its correction then learns nothing.
+    /// A trainer that began with naive Bayes and digests only has not kept the documents that weighted scoring needs.
+    /// The correction then learns nothing.
     pub fn with_scoring(mut self, scoring: Scoring) -> Self {
         self.options.scoring = Some(scoring);
         self
@@ -144,7 +145,7 @@ impl Trainer {
         self
     }
 
-    /// Learns one document. A document equal to another with the same label counts again only if
+    /// Learns one document. A document that equals another with the same label counts again only if
     /// [`TrainOptions::repeat`] says so.
     ///
     /// # Errors
@@ -154,12 +155,11 @@ impl Trainer {
         self.add_in_group(label, None, document)
     }
 
-    /// As [`add`](Self::add), for a document of a group: an author, a thread, a customer. Documents of a group are held out
-    /// together, whatever their labels, wherever documents are held out: what is chosen, calibrated and expected then holds
-    /// for documents of groups that were not learned. By default, and for an empty name, a document's group are the
-    /// documents with the same body.
+    /// As [`add`](Self::add), for a document of a group: an author, a thread, a customer. Documents of a group are
+    /// always held out together, whatever their labels. Choices, calibration and expected error rates then hold for
+    /// groups that were not learned. By default, or if the name is empty, documents with the same body are a group.
     ///
-    /// Equal documents of different groups still count as equal; they all are in the group whose hash is the least.
+    /// Equal documents of different groups still count as equal. They all belong to the group with the lowest hash.
     ///
     /// # Errors
     /// As [`add`](Self::add).
@@ -167,8 +167,8 @@ impl Trainer {
         self.learn(Some(label), group, document)
     }
 
-    /// Learns from one unlabelled document. With [`Scoring::Weighted`] whether it counts, and under which label, is chosen
-    /// when training ends ([`Unlabelled`](crate::Unlabelled)); [`Scoring::ExpectationMaximization`] always counts it.
+    /// Learns one unlabelled document. With [`Scoring::Weighted`], the end of training decides whether it counts and
+    /// under which label ([`Unlabelled`](crate::Unlabelled)). [`Scoring::ExpectationMaximization`] always counts it.
     ///
     /// # Errors
     /// As [`add`](Self::add).
@@ -230,7 +230,7 @@ impl Trainer {
             let windows = counted.windows().map(|window| keep(&mut window.iter()));
             document.set_windows(windows.collect::<std::io::Result<_>>().map_err(spill)?);
         }
-        // only now: a document that cannot be kept is not counted either
+        // only now, so that a document that cannot be kept is not counted
         if let Some(label) = label {
             document.class = self.class_of(label)?;
         }
@@ -249,8 +249,8 @@ impl Trainer {
         digest(self.options.recipe.version, terms, self.counted.reals())
     }
 
-    /// Adds a counted document to those learned. If equal documents count once and it is known already, one of the two
-    /// is taken out again.
+    /// Adds a counted document to those learned. If equal documents count once and one is already known, one of the two
+    /// is uncounted.
     pub(crate) fn remember(&mut self, mut document: LearnedDocument) -> Result<()> {
         let LearnedDocument { digest, class, .. } = document;
         let is_nothing = digest == self.nothing;
@@ -292,13 +292,13 @@ impl Trainer {
         Ok(())
     }
 
-    /// The class of a label. A label not seen before becomes a new class, and those after it move up.
+    /// The class of a label. A new label becomes a new class, and the classes after it move up.
     pub(crate) fn class_of(&mut self, label: &str) -> Result<ClassId> {
         if let Some(class) = self.classes.index(label) {
             return Ok(class);
         }
         let class = self.classes.insert(label)?;
-        // pairs are for two labels
+        // pairs are only tried with two labels
         self.texts = self.texts.take().filter(|_| self.classes.len() <= 2);
         self.parts.iter_mut().for_each(|part| part.statistics.insert_class(class));
         let moved = |d: &&mut LearnedDocument| d.class >= class && d.class != UNLABELLED;
@@ -306,7 +306,8 @@ impl Trainer {
         Ok(class)
     }
 
-    /// Adds everything that another trainer learned. A document that counts once and that both know still counts once.
+    /// Adds everything that another trainer learned. A document that counts once still counts once if both trainers
+    /// know it.
     ///
     /// # Errors
     /// If the settings differ, there are too many labels or a count overflows. Nothing changes then.
@@ -321,7 +322,7 @@ impl Trainer {
         u16::try_from(parts).map_err(|_| limit)?;
         Classes::new(self.classes.iter().chain(other.classes.iter()).map(|(_, label)| label))?;
         self.check_copies(&other)?;
-        // from here on nothing fails
+        // nothing fails from here on
         for (_, label) in self.classes.clone().iter() {
             other.class_of(label)?;
         }
@@ -344,7 +345,7 @@ impl Trainer {
         Ok(())
     }
 
-    /// Checks that no number of copies overflows when both are added.
+    /// Checks that no number of copies overflows when both trainers are merged.
     fn check_copies(&self, other: &Trainer) -> Result<()> {
         let most =
             |documents: &[LearnedDocument]| documents.iter().map(|d| d.multiplicity).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Unlabelled documents of a trainer with weighted scoring: set apart, and learned if that predicts better.
+//! Unlabelled documents with weighted scoring: set apart, and learned if that predicts better.
 
 use hashbrown::HashSet;
 use rayon::prelude::*;
@@ -14,7 +14,7 @@ use crate::train::self_training::{SelfTraining, Taught};
 use crate::train::trainer::Trainer;
 
 impl Trainer {
-    /// Sets the unlabelled documents apart if scoring is weighted: what is left was counted from labelled documents only.
+    /// Sets the unlabelled documents apart if scoring is weighted, so that only labelled documents are counted.
     pub(crate) fn set_unlabelled_apart(&mut self) {
         if self.n_unlabelled() == 0 || !matches!(self.options.scoring(), Scoring::Weighted(_)) {
             return;
@@ -25,8 +25,8 @@ impl Trainer {
         self.parts.iter_mut().for_each(|part| part.unlabelled = Statistics::new(1));
     }
 
-    /// Learns the documents that were set apart, under the labels of a teacher, if labelled documents are predicted better
-    /// that way. `None` if there are none.
+    /// Learns the documents that were set apart, under a teacher's labels, if that predicts labelled documents better.
+    /// Returns `None` if there are none.
     pub(crate) fn learn_unlabelled(&mut self) -> Result<Option<Taught>> {
         let mut apart = std::mem::take(&mut self.apart);
         let Scoring::Weighted(options) = self.options.scoring() else { return Ok(None) };
@@ -38,7 +38,7 @@ impl Trainer {
         }
         let labelled: HashSet<_> = self.documents.iter().map(|document| document.digest).collect();
         apart.retain(|document| document.digest != self.nothing && !labelled.contains(&document.digest));
-        // equal learning gives equal bytes
+        // the same documents give the same bytes
         self.documents.sort_unstable_by_key(|document| (document.digest, document.class));
         apart.sort_unstable_by_key(|document| document.digest);
         let ids = common_ids(&self.parts);
@@ -65,7 +65,7 @@ impl Trainer {
         Ok(Some(taught))
     }
 
-    /// Appends documents with labels of a teacher; held-out scores get the numbers that their documents have from now on.
+    /// Appends documents with a teacher's labels, and renumbers the held-out scores to match.
     fn append_taught(&mut self, mut with_labels: Vec<LearnedDocument>, taught: &mut Taught) {
         let key = |document: &LearnedDocument| (document.digest, document.class);
         let before: Vec<_> = self.documents.iter().map(key).collect();
@@ -81,7 +81,7 @@ fn with_rows<'a>(documents: &[LearnedDocument], rows: &'a [CountVector]) -> Vec<
     std::iter::zip(documents, rows).map(|(document, row)| document.labelled(row.row())).collect()
 }
 
-/// For each part, the ids of its terms in the vocabulary of all parts, in the order of fingerprints.
+/// For each part, the ids of its terms in the merged vocabulary, which is in the order of fingerprints.
 fn common_ids(parts: &[Shard]) -> Vec<Vec<TermId>> {
     let fingerprints = |part: &Shard| part.vocabulary.fingerprints().map(|(_, it)| it).collect::<Vec<_>>();
     let of_parts: Vec<_> = parts.iter().map(fingerprints).collect();
@@ -94,7 +94,7 @@ fn common_ids(parts: &[Shard]) -> Vec<Vec<TermId>> {
     of_parts.into_iter().map(ids).collect()
 }
 
-/// The terms of a document, by common ids or by those of its part.
+/// The terms of a document, by `ids` or by the ids of its part.
 pub(crate) fn row(
     parts: &[Shard],
     document: &LearnedDocument,

@@ -11,13 +11,14 @@ use crate::file::names;
 use crate::store::add::{add_bias, add_weights, fits, too_large};
 use crate::unite::stores::{Held, Stores, for_each_group};
 
-/// The surplus in the sum of models, where each document should count only as often as in the model with most copies.
+/// What the sum of models counts too much: each document should count only as often as in the model with the most
+/// copies.
 #[derive(Default)]
 pub(crate) struct Surplus {
     statistics: Option<Statistics>,
     weights: HashMap<TermId, Vec<ClassWeight>>,
     bias: Vec<i64>,
-    /// Number of documents in a model that are also in one before it.
+    /// Number of stored copies of shared documents beyond the first: one less for each than the models that know it.
     pub(crate) n_documents: u64,
 }
 
@@ -108,14 +109,14 @@ fn too_few() -> Error {
     Error::inconsistent("vectors", "terms that add up to the counts", "others")
 }
 
-/// The position of the document with most copies, the first of equals.
+/// The position of the document with the most copies; the first of equals.
 fn most_copies(group: &[Held]) -> usize {
     let places = 0..group.len();
     places.max_by_key(|at| (group[*at].1.multiplicity, Reverse(*at))).unwrap_or_default()
 }
 
-/// Unites what several models remember of a document. `adds_up` says whether copies are added, or those of the model
-/// with most are taken. Also returns the store whose ids the terms have.
+/// Combines what several models remember of a document. With `adds_up`, copies are summed; otherwise those of the model
+/// with the most copies are taken. Also returns the store whose ids the terms have.
 pub(crate) fn unite(mut group: Vec<Held>, adds_up: bool) -> Result<Held> {
     let (at, mut document) = group.swap_remove(if adds_up { 0 } else { most_copies(&group) });
     for (_, other) in group {

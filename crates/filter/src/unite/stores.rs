@@ -18,14 +18,14 @@ pub(crate) struct TermOrigin {
     pub(crate) id: TermId,
 }
 
-/// The terms that have counts.
+/// Several stores as one, with new ids for the terms that have counts.
 pub(crate) struct Stores<'a> {
     pub(crate) stores: &'a [&'a Store],
     /// Whether the weights of each store keep their meaning under the merged scoring.
     pub(crate) keeps_weights: Vec<bool>,
     /// Sources of terms in the order of fingerprints, which is that of the new ids.
     pub(crate) order: Vec<TermOrigin>,
-    /// Where the sources of each term begin, and the end of the last.
+    /// Where the sources of each term begin in `order`, and the end of the last.
     pub(crate) starts: Vec<u32>,
     /// For each store, the new id of each of its ids.
     pub(crate) ids: Vec<Vec<Option<TermId>>>,
@@ -128,7 +128,7 @@ impl<'a> Stores<'a> {
         Ok(weights)
     }
 
-    /// A row of a store over the new ids.
+    /// Converts a row of a store to the new ids.
     pub(crate) fn renumber(&self, store: usize, vector: &CountVector) -> Result<CountVector> {
         let ids = &self.ids[store];
         let id = |(id, count): (TermId, u32)| Some((ids.get(id as usize).copied().flatten()?, count));
@@ -187,7 +187,7 @@ pub(crate) fn for_each_group<'a>(
                 Some(Ok(document)) if next.is_none_or(|(key, _)| document.key() < key) => {
                     next = Some((document.key(), at));
                 }
-                // comes up below
+                // the error is returned below
                 Some(Err(_)) => next = Some((([0; 16], 0), at)),
                 _ => (),
             }

@@ -34,7 +34,7 @@ use crate::update::rewrite;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Learned {
-    /// It was new.
+    /// The document was new.
     New,
     /// It was known under this label; nothing changed.
     Already,
@@ -43,26 +43,28 @@ pub enum Learned {
         /// The labels it was known under.
         from: Vec<String>,
     },
-    /// It was new, but a message of the same Message-ID and body stays under other labels: other terms were counted of
-    /// it, and the model does not remember which.
+    /// It was new, but a message with the same Message-ID and body stays under other labels: it was counted with other
+    /// terms, which the model does not store, so it cannot be subtracted.
     Beside {
-        /// These labels.
+        /// The labels it stays under.
         labels: Vec<String>,
     },
 }
 
-/// A model file open for learning. It is locked against other writers until this is dropped; readers are not affected.
+/// A model file open for learning. It is locked against other writers until the learner is dropped; readers are not
+/// affected.
 ///
 /// [`commit`](Self::commit) writes what was learned: it appends a record to the file's log and syncs it, all or
-/// nothing. What was not committed before the learner is dropped is lost. Once the log reaches a quarter of
+/// nothing. What is not committed when the learner is dropped is lost. Once the log reaches a quarter of
 /// [`LearnOptions::log_limit`], commit turns it into a segment of the file, at a cost that does not depend on the
-/// model's size. Once the file exceeds [`LearnOptions::growth_limit`], commit rewrites and replaces it.
+/// model's size. Once log and segments exceed [`LearnOptions::growth_limit`], commit rewrites and replaces the file.
 ///
 /// Rewriting also refits the weights of counts and correction to the latest 1,000 documents. With naive Bayes every
 /// commit rewrites the file: its header has summaries over all terms, and one document may change which are used.
 ///
 /// Learning a document twice has the same effect as once, and forgetting it removes exactly what learning it added. A
-/// document is known by its terms, a mail also by its Message-ID and body, whatever header fields it got on its way.
+/// document is recognised by its terms, a mail also by its Message-ID and body, whatever header fields were added in
+/// transit.
 ///
 /// ```
 /// use tamis_filter::{Document, Filter, Kind, LearnOptions, Learned, Learner, Scratch, TrainOptions};
@@ -99,14 +101,14 @@ pub struct Learner {
 
 /// A document as the model would store it.
 struct Seen {
-    /// Its terms have the ids of the model; new terms have ids after these.
+    /// Its terms have the ids of the model; new terms have the ids after them.
     document: Remembered,
     new_terms: Vec<(u64, String)>,
 }
 
 impl Learner {
     /// Learns and scores with a shared model behind this one, as [`Filter::set_fallback`] does. A document's part of
-    /// the correction then follows from its score by both.
+    /// the correction then depends on its score by both models.
     ///
     /// # Errors
     /// As [`Filter::set_fallback`].
@@ -114,8 +116,8 @@ impl Learner {
         self.filter.set_fallback(shared)
     }
 
-    /// The filter with everything learned so far, to score with; others may change the file then. What was not committed
-    /// is not in the file.
+    /// Returns the filter with everything learned so far, and unlocks the file. What was not committed is not in the
+    /// file.
     pub fn into_filter(self) -> Filter {
         self.filter
     }
@@ -134,8 +136,8 @@ impl Learner {
     }
 
     /// Learns a document under a label that the model knows. A document known under other labels moves, with all its
-    /// copies; what was learned of it is subtracted, also where a mail has got other header fields since. Documents
-    /// without terms cannot be told apart, so each is new and counts.
+    /// copies; what was learned from it is subtracted, even if a mail has other header fields now. Documents without
+    /// terms cannot be told apart, so each is new and counts.
     ///
     /// # Errors
     /// If the label is unknown, the document is not of the model's kind, a count overflows or the model is damaged in a
@@ -144,8 +146,9 @@ impl Learner {
         self.learn_in_group(label, None, document)
     }
 
-    /// As [`learn`](Self::learn), for a document of a group, see [`Trainer::add_in_group`](crate::Trainer::add_in_group). A document that is already known
-    /// under the label stays in its group.
+    /// As [`learn`](Self::learn), for a document of a group; see
+    /// [`Trainer::add_in_group`](crate::Trainer::add_in_group). A document that is already known under the label stays
+    /// in its group.
     ///
     /// # Errors
     /// As [`learn`](Self::learn).
@@ -193,8 +196,8 @@ impl Learner {
     /// Returns the document's name, if it is stored.
     ///
     /// # Errors
-    /// [`ErrorKind::NotLearned`] if it is not known, or not under the label; else as [`learn`](Self::learn). Nothing changes
-    /// then.
+    /// [`ErrorKind::NotLearned`] if it is not known, or not under the label; otherwise as [`learn`](Self::learn).
+    /// Nothing changes then.
     pub fn forget(&mut self, label: Option<&str>, document: Document<'_>) -> Result<Option<String>> {
         let seen = self.see(None, document)?;
         self.forget_known(label, seen.document.digest, Some(seen))
@@ -262,7 +265,8 @@ impl Learner {
         digest == digest_of_nothing(&self.filter.store.header.recipe)
     }
 
-    /// Adds a label to the model, and rewrites the file. A model of two labels then gets the scoring of topics.
+    /// Adds a label to the model, and rewrites the file. A model of two labels is then scored like a model of several
+    /// topics.
     ///
     /// # Errors
     /// If the label is not acceptable or already known, or there is a [shared model](Self::set_fallback) behind this
@@ -280,15 +284,15 @@ impl Learner {
         self.replace(rewrite::with_label(&self.filter.store, label)?)
     }
 
-    /// The most documents of a model that is retrained between two messages.
+    /// Maximum number of documents of a model that is retrained between two messages.
     pub(crate) const MOST_REFITTED: u64 = 20_000;
-    /// A model wants to be retrained after one change for so many documents.
+    /// Retraining is due after more than one change per this number of documents.
     pub(crate) const UNFITTED: u64 = 10;
 
-    /// Whether documents were learned or forgotten one by one, more than one for ten that are known, so that it pays to
-    /// [`retrain`](Self::retrain). Corrections made when few documents were known, or after many of one label in a row,
-    /// are worse than those fitted to all documents. Always false for a model that cannot be retrained. A model of
-    /// bogofilter's word list wants it once it remembers 100 documents of each label.
+    /// Whether [`retrain`](Self::retrain) is worthwhile: for every ten known documents, more than one was learned or
+    /// forgotten one by one. Corrections made when few documents were known, or after many of one label in a row, are
+    /// worse than those fitted to all documents. Always false for a model that cannot be retrained. For an imported
+    /// bogofilter word list, false until it remembers 100 documents of each label.
     pub fn wants_retraining(&self) -> bool {
         let store = &self.filter.store;
         store.unfitted() > store.n_documents() as u64 / Self::UNFITTED && rewrite::can_refit(store)
@@ -303,7 +307,7 @@ impl Learner {
     }
 
     /// Compaction: rewrites the file with everything learned, committed or not, and without a log.
-    /// [`commit`](Self::commit) does this once the file exceeds [`LearnOptions::growth_limit`].
+    /// [`commit`](Self::commit) does this once log and segments exceed [`LearnOptions::growth_limit`].
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
@@ -311,7 +315,7 @@ impl Learner {
         self.replace(rewrite::compact(&self.filter.store)?)
     }
 
-    /// Replaces the file by a model, and opens it.
+    /// Replaces the file by `model`, and opens it.
     fn replace(&mut self, model: Model) -> Result<()> {
         self.filter.check_unchanged()?;
         // if this fails midway, it is unknown which file is there and where its log ends
@@ -336,7 +340,7 @@ impl Learner {
         self.filter.classes().label(class).unwrap_or_default().to_owned()
     }
 
-    /// Forgets the known records of a document. Where the model stores no terms, those of `seen` are used.
+    /// Forgets the known records of a document. If the model does not store its terms, those of `seen` are used.
     fn take_all(&mut self, known: Vec<Remembered>, seen: Option<&Seen>, done: &mut Vec<Entry>) -> Result<()> {
         for mut document in known {
             if document.vector.row().is_empty() && !self.filter.store.has_vector(document.key()) {
@@ -360,7 +364,7 @@ impl Learner {
             features += i32::from(self.filter.store.document_frequency(*id)? == 0);
         }
         (document.coefficients, document.held_out) = self.correct_one(&document)?;
-        // rounded as a model stores it
+        // rounded as the model stores it
         document.held_out = document.held_out.map(|both| as_kept(both).map(f64::from));
         document.learned = u32::try_from(self.filter.store.changes().saturating_add(1)).unwrap_or(u32::MAX);
         self.apply(Entry { learned: true, document, features, new_terms }, done)

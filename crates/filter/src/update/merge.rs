@@ -18,11 +18,11 @@ use crate::update::rewrite::{self, can_refit};
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct MergeOptions {
-    /// Insist on fitting the merged model to the documents of all models, as if they had been trained together. Without
-    /// this option that happens only if all models remember the terms of their documents. Off by default.
+    /// Require that the merged model is fitted to the documents of all models, as if they had been trained together.
+    /// Without this option, it is fitted only if all models remember the terms of their documents. Off by default.
     pub retrain: bool,
-    /// Leave the terms and names of documents out of a model that others will get. It then recognises a document only
-    /// by its digest ([`Keep::Digests`]). Off by default.
+    /// Leave out the terms and names of documents, for a model that is given to others. It then recognises a document
+    /// only by its digest ([`Keep::Digests`]). Off by default.
     pub strip: bool,
     /// Count a document that several models know once for each of them. Off by default.
     pub repeat: bool,
@@ -31,16 +31,16 @@ pub struct MergeOptions {
 /// Merges models: adds their counts, corrections and documents, including those in their logs. The order of models does
 /// not matter.
 ///
-/// Labels are matched by name; a model may have labels that others lack. A document that several models learned under a
-/// label counts as often as in the model with most copies of it, whose part of the correction also stays. Of its
-/// held-out scores the least certain one stays, of its dates and bodies the first. Documents without terms are never
-/// equal, so all of them count. Terms and names of documents stay if all models remember them; of several names the
-/// least stays.
+/// Labels are matched by name; a model may have labels that others lack. A document that several models learned under
+/// the same label counts as often as in the model with the most copies of it, and that model's part of the correction
+/// is kept. Of its held-out scores the least certain is kept, of its pairs of group and date the least. Documents
+/// without terms are never equal, so all of them count. Terms and names of documents are kept if all models store them;
+/// of several names the least is kept.
 ///
 /// If all models remember the terms of their documents, the result is fitted to all of them. Otherwise the choices of
-/// the model with the most documents stay, and the documents of the others count as not yet fitted; with two labels,
-/// thresholds are chosen again by the held-out scores of all documents. If models of two labels then become one of more
-/// labels, its correction starts from nothing.
+/// the model with the most documents are kept, and the documents of the others count as not yet fitted; with two
+/// labels, thresholds are chosen again by the held-out scores of all documents. If models of two labels thereby become
+/// a model of more labels, its correction starts from zero.
 ///
 /// ```
 /// use tamis_filter::{Document, Kind, MergeOptions, TrainOptions, Trainer, merge};
@@ -62,15 +62,16 @@ pub struct MergeOptions {
 /// scoring is expectation maximization or of a table's columns, which cannot be merged;
 /// [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if `retrain` is on and not all models remember the
 /// terms of their documents; [`ErrorKind::Shared`](crate::ErrorKind::Shared) if models share documents, not all of them
-/// remember their terms, and [`MergeOptions::repeat`] is off; [`ErrorKind::SimilarLabels`](crate::ErrorKind::SimilarLabels)
-/// if labels of two models look the same; if there are more than 65,535 models, a number outgrows the format or a model is damaged.
+/// remember their terms, and [`MergeOptions::repeat`] is off;
+/// [`ErrorKind::SimilarLabels`](crate::ErrorKind::SimilarLabels) if labels of two models look the same. Other errors if
+/// there are more than 65,535 models, a number exceeds a limit of the format, or a model is damaged.
 pub fn merge(models: &[&Filter], options: MergeOptions) -> Result<Model> {
     let mut stores: Vec<&Store> = models.iter().map(|model| &model.store).collect();
     let mut labels = Vec::new();
     stores.iter().for_each(|store| labels.extend(store.header.classes.iter().map(|(_, label)| label)));
     let classes = Classes::new(labels)?;
     check_labels_of(stores.iter().map(|store| &store.header.classes), &classes)?;
-    // the first one must not depend on the order in which they are given
+    // which model comes first must not depend on the order in which they are given
     stores.sort_by_cached_key(|store| {
         let documents = store.totals.iter().fold(0u64, |sum, t| sum.saturating_add(t.documents));
         (!keeps_weights(store, classes.len()), Reverse(documents), store.contents())

@@ -1,12 +1,12 @@
-//! Finds the documents of a message: a mail as it was learned, with the header fields it had then.
+//! Finds the stored documents of a message: the mail with the header fields it had when it was learned.
 
 use std::collections::BTreeSet;
 
 use crate::error::Result;
 use crate::store::store::Store;
 
-/// Message and digest of documents. A single document is looked for in the file; an index is made for the second one.
-/// It may have documents that were forgotten.
+/// The digests of documents by message. The first lookup reads the file; the second one builds an index, which may
+/// contain documents that were forgotten.
 #[derive(Default)]
 pub(crate) struct Messages {
     was_asked: bool,
@@ -14,7 +14,7 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// The digests of a message; none if it is 0.
+    /// The digests of a message; none if `message` is 0.
     pub(crate) fn digests(&mut self, store: &Store, message: u64) -> Result<Vec<[u8; 16]>> {
         let mut found = BTreeSet::new();
         if message == 0 {
@@ -35,7 +35,7 @@ impl Messages {
         Ok(found.map(|(_, digest)| *digest).collect())
     }
 
-    /// Notes a document that is learned.
+    /// Adds a document to the index, if there is one.
     pub(crate) fn add(&mut self, message: u64, digest: [u8; 16]) {
         if let Some(index) = self.index.as_mut().filter(|_| message > 0) {
             index.insert((message, digest));

@@ -12,17 +12,18 @@ use crate::file::log;
 pub struct LearnOptions {
     /// How long to wait while another process is changing the model; a minute by default.
     pub lock_timeout: Duration,
-    /// Maximum size of the file's log in bytes, beyond which the file is rewritten: 128 KiB by default, some hundred
-    /// messages, and at most [`MAX_LOG_LIMIT`](Self::MAX_LOG_LIMIT). Every reader reads the whole log. While the file
-    /// may grow, the log becomes a segment at a quarter of this size; of a segment readers read only what they look up.
-    /// With 0 every commit rewrites the file. A file that may not grow is rewritten when its log reaches a quarter of the rest
-    /// of it, yet not before an eighth of this size.
+    /// Maximum size of the file's log in bytes: 128 KiB by default, about a hundred messages, and at most
+    /// [`MAX_LOG_LIMIT`](Self::MAX_LOG_LIMIT). Every reader reads the whole log. While the file may
+    /// [grow](Self::growth_limit), the log becomes a segment at a quarter of this size; readers read only what they
+    /// look up in a segment. A file that may not grow is rewritten when its log reaches a quarter of the file's size
+    /// after the last rewrite, but not before an eighth of this size, and at this size at the latest. With 0, every
+    /// commit rewrites the file.
     pub log_limit: usize,
     /// Bytes by which log and segments may make the file longer before it is rewritten; by default its size after the
     /// last rewrite. A small file therefore has no segments.
     pub growth_limit: Option<u64>,
-    /// The date of documents that have none of their own, or one after this, in seconds from 1970: when they are learned.
-    /// By default they have none.
+    /// The time of learning, in seconds since 1970. Documents without a date, or with a later one, get it as their
+    /// date. `None` by default: documents keep their own date, if any.
     pub learned_at: Option<i64>,
     /// Whether [`commit`](crate::Learner::commit) retrains the model when that is
     /// [due](crate::Learner::wants_retraining); true by default.
@@ -30,7 +31,7 @@ pub struct LearnOptions {
 }
 
 impl LearnOptions {
-    /// The highest [`log_limit`](Self::log_limit), 128 MiB: readers accept no longer log.
+    /// The highest [`log_limit`](Self::log_limit), 128 MiB: readers refuse a longer log.
     pub const MAX_LOG_LIMIT: usize = log::LIMIT;
 
     pub(super) fn check(&self) -> Result<()> {

@@ -24,14 +24,15 @@ use crate::train::sections::{document_sections, seal, term_sections, write_term}
 use crate::unite::shared::{Surplus, unite};
 use crate::unite::stores::{Stores, for_each_group, keeps_weights};
 
-/// Compacts a file with segments and log into one without. The correction stays; the weights of counts and correction,
-/// and the thresholds, are refitted to the scores of all remembered documents.
+/// Compacts a file with segments and log into one without. The correction stays. If documents were learned one by one,
+/// the weights of counts and correction are refitted to the scores of the latest 1,000 documents; the thresholds are
+/// chosen again by the scores of all remembered documents.
 pub(crate) fn compact(store: &Store) -> Result<Model> {
     add_up(&[store], store.header.classes.clone(), kept(store), true)
 }
 
-/// The same model with one more label. A model of two labels thereby gets another scoring. It is fitted to the
-/// remembered documents if there are any; otherwise its correction starts from nothing.
+/// Adds a label to a model. A model of two labels thereby gets another scoring. It is fitted to its documents again if
+/// it stores their terms; otherwise its correction starts from zero.
 pub(crate) fn with_label(store: &Store, label: &str) -> Result<Model> {
     let mut classes = store.header.classes.clone();
     classes.insert(label)?;
@@ -45,13 +46,13 @@ pub(crate) fn with_label(store: &Store, label: &str) -> Result<Model> {
     }
 }
 
-/// What a model stores of documents: whether their terms, and whether their names.
+/// What a model stores of documents besides digests: whether terms, and whether names.
 pub(crate) fn kept(store: &Store) -> (Keep, bool) {
     (store.header.keep, store.header.names)
 }
 
-/// The sum of models and their logs as one file without a log. `classes` has all their classes. Whatever cannot be
-/// added is taken from the first. `repeat` says whether a document in several models counts once for each of them.
+/// Merges models and their logs into one file without a log. `classes` contains all their classes. What cannot be
+/// summed is taken from the first model. With `repeat`, a document in several models counts once for each of them.
 pub(crate) fn add_up(
     stores: &[&Store],
     classes: Classes,
@@ -99,7 +100,7 @@ pub(crate) fn add_up(
     seal(header, sections, documents)
 }
 
-/// What became of unlabelled documents: in the first model that learned some, else in the first that was given some.
+/// How unlabelled documents were used: by the first model that learned some, else by the first that was given some.
 fn unlabelled(stores: &[&Store]) -> Option<Unlabelled> {
     let of = |learns: bool| {
         stores.iter().filter_map(move |store| of_store(store).filter(|it| it.is_learned() || !learns))
@@ -111,7 +112,7 @@ fn of_store(store: &Store) -> Option<&Unlabelled> {
     store.header.chosen.as_ref()?.unlabelled.as_ref()
 }
 
-/// The header of merged models, with what was chosen for the first.
+/// The header of merged models, with the choices of the first.
 fn merged_header(
     stores: &[&Store],
     terms: &MergedTerms<'_>,
@@ -153,11 +154,11 @@ fn merged_header(
     })
 }
 
-/// The model with all choices made again and everything fitted to the documents it remembers.
+/// Makes all choices again, and fits everything to the documents that the model remembers.
 ///
 /// # Errors
 /// [`ErrorKind::TermsNotStored`] if it remembers digests only, or scores windows, which are never stored;
-/// [`ErrorKind::Unlabelled`] if it learned unlabelled documents, which are not told from the others any more.
+/// [`ErrorKind::Unlabelled`] if it learned unlabelled documents, which can no longer be told from the others.
 pub(crate) fn refit(store: &Store) -> Result<Model> {
     if !is_fitted(store) {
         return compact(store);
@@ -247,11 +248,11 @@ fn learned(document: &Remembered) -> LearnedDocument {
     learned
 }
 
-/// The number of documents of each label from which on a model fitted to them replaces what was taken over from another
-/// program.
+/// Number of documents of each label that a model imported from another program must remember before a fit to them
+/// replaces its scoring.
 const ENOUGH: usize = 100;
 
-/// Whether anything in the model is fitted to documents, beyond counting them, or would be if it was fitted now.
+/// Whether anything in the model is fitted to documents, beyond counting them, or would be by a refit now.
 fn is_fitted(store: &Store) -> bool {
     match store.header.scoring {
         Scoring::Weighted(_) => true,
@@ -287,12 +288,12 @@ fn keeps_terms(header: &Header) -> bool {
     header.keep == Keep::Vectors && header.recipe.windows.is_none()
 }
 
-/// Whether some of its documents have their labels from a teacher.
+/// Whether a teacher labelled some of the model's documents.
 fn has_learned_unlabelled(store: &Store) -> bool {
     of_store(store).is_some_and(Unlabelled::is_learned)
 }
 
-/// The terms of several stores that have counts, less the surplus of shared documents.
+/// The terms with counts of several stores, without the surplus of shared documents.
 struct MergedTerms<'a> {
     of: Stores<'a>,
     totals: Vec<ClassTotals>,

@@ -1,4 +1,4 @@
-//! Documents of text that are HTML or XML.
+//! Text of documents that are HTML or XML.
 
 use std::borrow::Cow;
 
@@ -6,13 +6,13 @@ use memchr::{memchr, memmem};
 
 use crate::html::{html_to_text, reader};
 
-/// The text of a document that is HTML or XML; a document that is neither stays as it is.
+/// Returns the text of a document that is HTML or XML. A document that is neither stays as it is.
 ///
-/// It is XML if it begins with `<?xml` or a document type, and HTML if a document type of that name, `<html`, `<head` or
-/// `<body` comes first after white space, comments and processing instructions. HTML is read as by
-/// [`html_to_text`](crate::html_to_text). Of XML every tag keeps words apart, since its names mean nothing to us;
-/// comments, instructions and declarations are dropped, character references decoded, and CDATA sections are text.
-/// Entities that a document declares stay as written. Takes linear time on any input.
+/// A document is HTML if a document type of that name, `<html`, `<head` or `<body` comes first after white space,
+/// comments and processing instructions. Otherwise, it is XML if it begins with `<?xml` or has another document type
+/// there. HTML is read as by [`html_to_text`](crate::html_to_text). In XML, every tag separates words, since its names
+/// mean nothing to us; comments, instructions and declarations are dropped, character references are decoded, and CDATA
+/// sections are text. Entities that a document declares stay as written. Takes linear time on any input.
 ///
 /// ```
 /// use tamis_mail::markup_to_text;
@@ -34,7 +34,7 @@ enum Markup {
     Xml,
 }
 
-/// What a document begins as.
+/// Recognises a document by its beginning.
 fn markup(text: &str) -> Option<Markup> {
     let mut rest = after_space(text);
     let is_xml = begins(rest, "<?xml");
@@ -62,7 +62,7 @@ fn after_space(text: &str) -> &str {
     text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
 }
 
-/// Whether a text begins with this, in any case, as a whole word.
+/// Whether `text` begins with `with` as a whole word. Case does not matter.
 fn begins(text: &str, with: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with.as_bytes()))
@@ -82,7 +82,7 @@ fn xml_to_text(xml: &str) -> String {
             Some((end, start, close)) => end.map(|end| (start..start + end, start + end + close)),
             None => end_of_tag(markup).map(|end| (0..0, end)),
         };
-        // what does not end is text: nothing hides behind it
+        // markup that does not end is text, so nothing can hide behind it
         let Some((within, end)) = end else {
             text.push_str(markup);
             return text;
@@ -98,7 +98,7 @@ fn xml_to_text(xml: &str) -> String {
     text
 }
 
-/// Where the tag or declaration ends that begins here; 1 if it is a bare `<`.
+/// The length of the tag or declaration that begins here; 1 for a bare `<`, `None` if it does not end.
 fn end_of_tag(markup: &str) -> Option<usize> {
     let bytes = markup.as_bytes();
     match bytes.get(1) {
@@ -113,12 +113,12 @@ fn end_of_tag(markup: &str) -> Option<usize> {
         match bytes[at] {
             b'>' if !is_open => return Some(at + 1),
             b'>' => at += 1,
-            // the list of declarations in a document type, each with its own end
+            // the list of declarations in a document type, where `>` ends only a declaration
             bracket @ (b'[' | b']') => {
                 is_open = bracket == b'[' && bytes[1] == b'!';
                 at += 1;
             }
-            // an apostrophe that is no quote ends nothing
+            // a lone apostrophe is not a quotation mark and does not end anything
             quote => at += passed(&markup[at + 1..], memchr(quote, &bytes[at + 1..])).map_or(1, |n| n + 2),
         }
     }
@@ -128,7 +128,7 @@ fn find(text: &str, what: &str) -> Option<usize> {
     passed(text, memmem::find(text.as_bytes(), what.as_bytes()))
 }
 
-/// What a search found; tests count the bytes it passed.
+/// Returns what a search found. Tests count the bytes that it passed.
 #[inline(always)]
 #[cfg_attr(not(test), allow(unused_variables))]
 fn passed(text: &str, found: Option<usize>) -> Option<usize> {
@@ -147,7 +147,7 @@ fn push_text(mut rest: &str, text: &mut String) {
     text.push_str(rest);
 }
 
-/// Keeps words apart.
+/// Appends a line break unless the text already ends with white space, to keep words apart.
 fn separate(text: &mut String) {
     if text.chars().next_back().is_some_and(|last| !last.is_whitespace()) {
         text.push('\n');

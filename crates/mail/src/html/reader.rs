@@ -22,11 +22,11 @@ pub(super) struct Reader<'h> {
     found: HtmlText,
 }
 
-/// The part of an attribute behind the `=`.
+/// The value of an attribute: the part after the `=`.
 struct Value<'h> {
-    /// Without its quotes.
+    /// The value without its quotes.
     inner: &'h str,
-    /// Where the tag continues after them.
+    /// Where the tag continues after the value and its quotes.
     end: usize,
 }
 
@@ -70,7 +70,7 @@ impl<'h> Reader<'h> {
         self.reached(from, memchr(byte, &self.bytes[from..]).map(|length| from + length))
     }
 
-    /// What a search from `from` on found; tests count the bytes it passed.
+    /// Returns what a search from `from` on found. Tests count the bytes that it passed.
     #[inline(always)]
     #[cfg_attr(not(test), allow(unused_variables))]
     fn reached(&self, from: usize, found: Option<usize>) -> Option<usize> {
@@ -79,7 +79,7 @@ impl<'h> Reader<'h> {
         found
     }
 
-    /// The first byte at or after `from` of one of the kinds `of`.
+    /// The position of the first byte at or after `from` that is of one of the kinds `of`.
     #[inline]
     fn find_any(&self, from: usize, of: u8) -> Option<usize> {
         let length = self.bytes[from..].iter().position(|byte| is_any(*byte, of));
@@ -102,7 +102,7 @@ impl<'h> Reader<'h> {
         }
     }
 
-    /// The position after `-->` or `--!>`; the first may share its dashes with the `<!--` before `start`.
+    /// The position after `-->` or `--!>`. A `-->` may share its dashes with the `<!--` before `start`.
     fn end_of_comment(&self, start: usize) -> Option<usize> {
         let ends = |at: &usize| {
             self.bytes[start - 2..*at].ends_with(b"--") || self.bytes[start..*at].ends_with(b"--!")
@@ -125,13 +125,14 @@ impl<'h> Reader<'h> {
             }
             at += 1;
         }
-        // a name that is too long counts as none
+        // a name that is too long is not one that matters
         let name = lower.get(..at - start).unwrap_or_default();
         let separates = is_separator(name) || is_end && name == b"a";
         let (mut is_open, mut last) = (false, None);
         loop {
             at = self.find_any(at, CLOSE | EQUALS | OTHER)?;
-            // a tag counts from its first attribute on, an attribute when another one or the end of the tag follows
+            // a tag counts from its first attribute on; an attribute counts once another one or the end of the tag
+            // follows
             if separates && !is_end && !is_open {
                 self.separate();
             }
@@ -205,7 +206,7 @@ impl<'h> Reader<'h> {
         }
     }
 
-    /// The position of a script's end tag. Inside a comment, the end tag of a script begun there does not count.
+    /// The position of a script's end tag. Inside a comment, the end tag of a script that begins there does not count.
     fn end_of_script(&self, start: usize) -> Option<usize> {
         let (mut in_comment, mut in_inner) = (false, false);
         for at in memchr2_iter(b'<', b'-', &self.bytes[start..]).map(|length| start + length) {
@@ -226,7 +227,7 @@ impl<'h> Reader<'h> {
         None
     }
 
-    /// Whether this tag is at `at`, ignoring case.
+    /// Whether `tag` is at `at`. Case does not matter.
     fn is_tag(&self, at: usize, tag: &[u8]) -> bool {
         let rest = &self.bytes[at..];
         rest.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag))
@@ -273,7 +274,7 @@ const CLOSE: u8 = 4;
 const EQUALS: u8 = 8;
 const OTHER: u8 = 16;
 
-/// The kinds of each byte.
+/// The kind of each byte.
 static KINDS: [u8; 256] = {
     let mut kinds = [OTHER; 256];
     kinds[b' ' as usize] = SPACE;
@@ -286,7 +287,7 @@ static KINDS: [u8; 256] = {
     kinds
 };
 
-/// Whether a byte is of any of these kinds.
+/// Whether a byte is of any of the kinds `of`.
 #[inline]
 fn is_any(byte: u8, of: u8) -> bool {
     KINDS[usize::from(byte)] & of != 0
@@ -302,7 +303,7 @@ pub(super) fn leads_elsewhere(link: &str) -> bool {
 /// Length of the longest name in [`is_separator`].
 const LONGEST_NAME: usize = 10;
 
-/// Whether a start or end tag separates words: all HTML tags except formatting ones.
+/// Whether a start or end tag separates words. All HTML tags do, except formatting ones.
 #[rustfmt::skip]
 pub(super) fn is_separator(name: &[u8]) -> bool {
     matches!(

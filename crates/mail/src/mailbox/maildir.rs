@@ -19,7 +19,7 @@ pub struct Listing {
     pub hidden: usize,
 }
 
-/// The message files of a Maildir, and what was left out.
+/// Lists the message files of a Maildir, and what was left out.
 ///
 /// # Errors
 /// The Maildir or one of its two directories cannot be read.

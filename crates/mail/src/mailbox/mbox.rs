@@ -4,7 +4,7 @@
 use crate::message::fields::{Fields, line_end};
 use std::io::{self, BufRead};
 
-/// Bytes of a line that decide what it is; also the most read at a time.
+/// Number of bytes of a line that decide what it is; also the most that is read at a time.
 const CHUNK: usize = 4096;
 
 /// An iterator over the messages of an mbox file.
@@ -143,7 +143,7 @@ impl<R: BufRead> Iterator for Reader<R> {
 struct Message {
     entry: Entry,
     most: usize,
-    /// An empty line not yet added: the last one belongs to the mailbox.
+    /// An empty line that is not added yet, because the last one of a message belongs to the mailbox.
     blank: Option<&'static [u8]>,
 }
 
@@ -221,9 +221,10 @@ pub fn looks_like_mbox(first_bytes: &[u8]) -> bool {
     is_separator(&bytes[..end.min(CHUNK)]) && Fields::new(&bytes[end..]).next().is_some()
 }
 
-/// Whether the first bytes of an mbox hold more than one message: a separator beyond the first, then a header field.
+/// Whether the first bytes of an mbox hold more than one message: after the first one, a separator and then a header
+/// field.
 ///
-/// So prose that looks like a separator does not split a message.
+/// The field is required so that prose that looks like a separator does not count.
 ///
 /// ```
 /// use tamis_mail::mbox::holds_several;

@@ -3,12 +3,12 @@ use encoding_rs::{DecoderResult, Encoding, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use memchr::{memchr, memchr_iter};
 use std::borrow::Cow;
 
-/// Text in the declared charset if it decodes without error, else in UTF-8, else in windows-1252.
+/// Decodes text in the declared charset if that works without error, else in UTF-8, else in windows-1252.
 ///
-/// `charset` is a label as mail writes it (`"koi8-r"`, `"Latin1"`; WHATWG's list, any case). `us-ascii` is ignored: pure
-/// ASCII needs no charset, and other text was mislabelled. A byte order mark is left out. That of UTF-8 overrides the
-/// charset; that of UTF-16 does not, or two bytes would hide a text: without a known charset it counts where a quarter
-/// of the bytes are the zeros of UTF-16. windows-1252 never fails. NUL characters are removed.
+/// `charset` is a label as mail writes it (`"koi8-r"`, `"Latin1"`; WHATWG's list, any case). `us-ascii` is ignored:
+/// pure ASCII needs no charset, and other text was mislabelled. A byte order mark is left out. That of UTF-8 overrides
+/// the charset. That of UTF-16 does not, or two bytes could hide a text; without a known charset, it counts only if at
+/// least a quarter of the bytes are zeros, as in UTF-16. windows-1252 never fails. NUL characters are removed.
 ///
 /// ```
 /// use tamis_mail::decode_text;
@@ -21,7 +21,7 @@ pub fn decode_text<'a>(bytes: &'a [u8], charset: Option<&str>) -> Cow<'a, str> {
     decode(bytes, charset, false)
 }
 
-/// As [`decode_text`]; if the bytes were `cut` off, an incomplete character at the end is dropped.
+/// As [`decode_text`]. If the bytes were `cut` off, drops an incomplete character at the end.
 pub(crate) fn decode<'a>(bytes: &'a [u8], charset: Option<&str>, cut: bool) -> Cow<'a, str> {
     let (mark, length) = Encoding::for_bom(bytes).unzip();
     let bytes = &bytes[length.unwrap_or(0)..];
@@ -34,13 +34,14 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], charset: Option<&str>, cut: bool) -> C
     without_nul(text)
 }
 
-/// Header text: UTF-8, else windows-1252. Byte order marks are ignored, since other encodings could swallow line ends.
+/// Decodes header text: UTF-8, else windows-1252. Ignores byte order marks of other encodings, which could swallow line
+/// ends.
 pub(crate) fn decode_header(bytes: &[u8]) -> Cow<'_, str> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     without_nul(utf8(bytes, false).unwrap_or_else(|| WINDOWS_1252.decode_without_bom_handling(bytes).0))
 }
 
-/// Whether a text of this declared charset may be in the encoding that its byte order mark says.
+/// Whether to believe a byte order mark, given the declared charset.
 fn is_believable(mark: &'static Encoding, charset: Option<&str>, bytes: &[u8]) -> bool {
     let is_wide = |encoding| encoding == UTF_16LE || encoding == UTF_16BE;
     match charset.map(|label| (is_ascii(label), declared(label))) {

@@ -4,7 +4,7 @@ use crate::message::fields::Fields;
 /// Bytes examined.
 const WINDOW: usize = 64 * 1024;
 
-/// Fields typical of mail. From and Subject alone may be a newsgroup post.
+/// Fields typical of mail. From and Subject alone may be those of a newsgroup post.
 const OF_MAIL: [&str; 9] =
     ["from", "to", "date", "received", "message-id", "return-path", "mime-version", "delivered-to", "sender"];
 
@@ -29,7 +29,7 @@ pub fn looks_like_mail(bytes: &[u8]) -> bool {
     of_mail && (cut_line || fields.ended_well())
 }
 
-/// Whether at least two different names are of fields typical of mail.
+/// Whether the names include at least two different fields typical of mail.
 pub(crate) fn are_of_mail<'a>(names: impl Iterator<Item = &'a str>) -> bool {
     let mut seen = None;
     let mut numbers = names.filter_map(|name| OF_MAIL.iter().position(|it| name.eq_ignore_ascii_case(it)));

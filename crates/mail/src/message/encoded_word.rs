@@ -42,7 +42,7 @@ pub(crate) fn decode_words(value: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The position of two characters, the first of which is rare.
+/// The position of two characters in a text. The first of them should be rare.
 fn find([first, second]: [u8; 2], text: &str) -> Option<usize> {
     let found = memchr_iter(first, text.as_bytes()).find(|at| text.as_bytes().get(at + 1) == Some(&second));
     #[cfg(test)]
@@ -120,7 +120,7 @@ mod tests {
             ("x=?utf-8?Q?y?=z", "xyz"),
             ("\"=?koi8-r?B?8NLJ18XU?=\" <a@b.ru>", "\"Привет\" <a@b.ru>"),
             ("=?gb2312?B?xOO6ww==?=", "你好"),
-            // no words
+            // not encoded words
             ("=?utf-8?x?a?=", "=?utf-8?x?a?="),
             ("=??q?a?=", "=??q?a?="),
             ("=?utf-8?q?open", "=?utf-8?q?open"),

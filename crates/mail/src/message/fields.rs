@@ -14,7 +14,7 @@ const PLAIN: usize = 4_096;
 pub(crate) struct Field<'a> {
     /// The name as written.
     pub(crate) name: &'a str,
-    /// What follows the colon, line ends included.
+    /// Everything after the colon, line ends included.
     value: &'a [u8],
     /// The value as text, if known to be UTF-8 without NUL.
     text: Option<&'a str>,
@@ -117,7 +117,7 @@ impl<'a> Fields<'a> {
         Fields { raw, plain, has_returns: memchr(b'\r', plain.as_bytes()).is_some(), position: 0 }
     }
 
-    /// The body after the block, without the empty line.
+    /// Skips to the end of the block and returns the body after it, without the empty line.
     pub(crate) fn into_body(mut self) -> &'a [u8] {
         self.by_ref().for_each(drop);
         let rest = &self.raw[self.position..];
@@ -191,7 +191,7 @@ pub(crate) fn verdicts_in(raw: &[u8], from: usize, is_wanted: impl Fn(&str) -> b
             let is_lone = |at: &usize| !matches!(raw.get(at + 1), Some(b'\n' | b' ' | b'\t'));
             let mut returns = memchr_iter(b'\r', text).map(|at| start + at).filter(is_lone).peekable();
             while let Some(at) = returns.next() {
-                // at the start of a line it would be an empty line, which ends the block
+                // at the start of a line, a carriage return makes an empty line, which ends the block
                 if at > start && wanted(at + 1) {
                     found.push(at..returns.peek().copied().unwrap_or(start + text.len()));
                 }
@@ -214,7 +214,7 @@ fn field_name(line: &[u8]) -> Option<(usize, usize)> {
     (length > 0 && line[length + space] == b':').then_some((length, length + space + 1))
 }
 
-/// The bytes that cannot be in a name: all but visible ASCII, and the colon.
+/// Whether a byte cannot be in a name. Names consist of visible ASCII without the colon.
 static ENDS_NAME: [bool; 256] = {
     let mut ends = [true; 256];
     let mut byte = 0;

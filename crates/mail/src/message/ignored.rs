@@ -1,8 +1,8 @@
 //! Header fields that are ignored.
 //!
-//! Other filters, delivery agents and mailboxes add fields to mail after it was sent. Learned, they would poison a
-//! filter: `Status` in a ham mailbox would make every mail that was read look like ham. They are removed before names,
-//! order and counts of fields are taken.
+//! Other filters, delivery agents and mailboxes add fields to mail after it was sent. Learning them would poison a
+//! filter: `Status` in a ham mailbox would make every mail that was read look like ham. They are removed before the
+//! names, order and counts of fields are taken.
 
 /// Ignored names, in lower case.
 const NAMES: &[&str] = &[
@@ -101,14 +101,13 @@ pub fn is_ignored(name: &str) -> bool {
     if !begins_with(name, "x-") {
         return is_one_of(NAMES);
     }
-    // one more letter rules out most names
+    // comparing one more letter rules out most names
     let third = name.as_bytes().get(2).map(u8::to_ascii_lowercase);
     let may_begin_with = |prefix: &&&str| prefix.as_bytes().get(2).copied() == third;
     is_one_of(X_NAMES) || X_PREFIXES.iter().filter(may_begin_with).any(|prefix| begins_with(name, prefix))
 }
 
-/// Names of fields that mail programs believe to be a verdict, whether ours, SpamAssassin's or bogofilter's, in lower
-/// case.
+/// Names of fields that mail programs take for a verdict, in lower case: ours, SpamAssassin's and bogofilter's.
 const VERDICTS: [&str; 6] =
     ["x-tamis", "x-spam-flag", "x-spam-status", "x-spam-level", "x-spam-score", "x-bogosity"];
 

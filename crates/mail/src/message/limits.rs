@@ -18,18 +18,18 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Bytes of the raw message that are searched for parts. By default, 64 MiB, more than mail servers take.
+    /// Bytes of the raw message that are searched for parts. By default, 64 MiB, more than mail servers accept.
     pub bytes: usize,
     /// Nested messages (`message/rfc822` and similar) that are parsed; others are read as plain text. By default, 64;
     /// never more than 256.
     pub nested_messages: usize,
     /// MIME parts with text that are read, including containers. By default, 1,000. As many parts without text are
-    /// noted beside them, so images and empty parts do not keep text from being read.
+    /// listed besides, so that images and empty parts do not keep text from being read.
     pub parts: usize,
     /// Header fields that are read per header block. By default, 1,000.
     pub headers: usize,
-    /// Bytes of decoded text of all parts together, HTML counted with its tags. By default, 300 KiB. Attachments have
-    /// as much of their own, and so has each header block.
+    /// Bytes of decoded text of all parts together, counting HTML with its tags. By default, 300 KiB. The same limit
+    /// applies separately to the text of attachments and to each header block.
     pub text: usize,
 }
 
@@ -56,17 +56,17 @@ pub struct LimitsHit {
     pub bytes: bool,
     /// A nested message was read as plain text: see [`Limits::nested_messages`].
     pub nested_messages: bool,
-    /// Parts were left out, of which those without text say little: see [`Limits::parts`].
+    /// Parts were left out. If they have no text, that says little: see [`Limits::parts`] and [`text`](Self::text).
     pub parts: bool,
     /// Header fields were left out: see [`Limits::headers`].
     pub headers: bool,
-    /// Text may have been left unread, whichever limit caused it: what was read cannot show that a message is harmless.
-    /// Not set for attachments.
+    /// Text may have been left unread, whichever limit caused it, so what was read cannot show that a message is
+    /// harmless. Not set for attachments.
     pub text: bool,
     /// The text of attachments was left out: see [`Limits::text`].
     pub attachments: bool,
     /// A multipart more than 32 levels deep was read as plain text. This limit is fixed, since each level is one more
-    /// pass over the message. So is the work of all passes: four times [`Limits::bytes`].
+    /// pass over the message. All passes together are limited too, to four times [`Limits::bytes`].
     pub depth: bool,
 }
 

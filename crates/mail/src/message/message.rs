@@ -6,7 +6,7 @@ use crate::message::mime;
 use crate::message::part::Part;
 use std::borrow::Cow;
 
-/// One mail message: its header fields, its parts, its text.
+/// A mail message: its header fields, its parts, its text.
 ///
 /// ```
 /// use tamis_mail::{Limits, Message};
@@ -37,8 +37,8 @@ struct Place {
     key: u128,
 }
 
-/// A hash key of a name: its length and lower-cased beginning. Equal for names that differ only in case; other names
-/// share a key only if long.
+/// A hash key of a name: its length and lower-cased beginning. Names that differ only in case have the same key. Names
+/// that differ otherwise share a key only if they are long.
 fn key(name: &str) -> u128 {
     const ONES: u128 = u128::MAX / 255;
     let mut key = [0; 16];

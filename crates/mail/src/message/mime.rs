@@ -14,14 +14,15 @@ use std::iter;
 
 /// Maximum nesting of multiparts. Each level is one more pass over the message; real mail has a few.
 const DEEPEST: usize = 32;
-/// Passes over the message that are made in all; parts of real mail lie within two or three others.
+/// Maximum number of passes over the message in total. In real mail, parts lie within two or three others.
 const MOST_PASSES: usize = 4;
 /// Maximum nesting of messages, whatever the limit says: each level may take 4 KiB of stack.
 const MOST_NESTED: usize = 256;
-/// Parts that are looked at for each one that may be read.
+/// Number of parts to examine for each one that may be read.
 const LOOKED_AT: usize = 64;
 
-/// The parts of a message and the limits it hit. Calls `see` with its header fields.
+/// Reads the parts of a message. Returns them with the limits that were hit, and calls `see` with the message's header
+/// fields.
 pub(crate) fn read_parts(
     raw: &[u8],
     limits: &Limits,
@@ -51,25 +52,25 @@ struct Depth {
     multiparts: usize,
 }
 
-/// Reads parts. What a part uses up depends on its kind, so that one of another kind cannot take its place.
+/// Reads parts. Each kind of part has a budget of its own, so that one kind cannot crowd out another.
 struct Reader<'l> {
     limits: &'l Limits,
     hit: LimitsHit,
     parts: Vec<Part>,
-    /// Bytes of text, and of text of attachments.
+    /// Bytes left for text, and for the text of attachments.
     text_left: usize,
     attached_left: usize,
-    /// Parts with text and containers, and parts without text.
+    /// Parts left to read: those with text and containers, and those without text.
     with_text_left: usize,
     without_text_left: usize,
-    /// Parts to look at, whatever they are.
+    /// Parts left to examine, of whatever kind.
     looks_left: usize,
-    /// Bytes of multiparts and nested messages to search.
+    /// Bytes left to search in multiparts and nested messages.
     passes_left: usize,
     messages_left: usize,
 }
 
-/// The next one of something of which this many are left; `false` if none is.
+/// Takes `n` from what is left. Takes nothing and returns `false` if there is less.
 fn take(left: &mut usize, n: usize) -> bool {
     let less = left.checked_sub(n);
     *left = less.unwrap_or(*left);
@@ -133,7 +134,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A nested message: a part whose text is the subject, then its own parts.
+    /// Reads a nested message: a part whose text is the subject, then the message's own parts.
     fn nested_message(&mut self, mut part: Part, body: &[u8], depth: Depth) {
         let may_be_read = self.messages_left > 0 && take(&mut self.passes_left, body.len());
         if !may_be_read {
@@ -156,7 +157,8 @@ impl Reader<'_> {
         self.entity(&body, "text/plain", Depth { parts: depth.parts + 1, ..depth }, &mut |_| ());
     }
 
-    /// A part that has no others within it. Images and empty parts use up nothing that text needs.
+    /// Reads a part that contains no other parts. Images and empty parts have a budget of their own, apart from that of
+    /// text.
     fn leaf(&mut self, mut part: Part, body: Option<&[u8]>, is_attached: bool) {
         let text = body.filter(|body| !body.trim_ascii().is_empty());
         let left = if text.is_some() { &mut self.with_text_left } else { &mut self.without_text_left };
@@ -167,7 +169,7 @@ impl Reader<'_> {
         }
         if let Some(body) = body {
             let left = if is_attached { self.attached_left } else { self.text_left };
-            // quoted-printable writes up to three bytes for one
+            // quoted-printable may write one byte as three
             let most = left.saturating_mul(3).saturating_add(4096);
             let within = &body[..body.len().min(most)];
             let is_cut = within.len() < body.len();
@@ -182,7 +184,7 @@ impl Reader<'_> {
         self.parts.push(part);
     }
 
-    /// Truncates a text, which may be cut already, to what the limit still allows.
+    /// Truncates a text to what the limit still allows. `is_cut` says that the text was cut off before.
     fn keep(&mut self, text: &str, is_cut: bool, is_attached: bool) -> String {
         let (left, hit) = match is_attached {
             true => (&mut self.attached_left, &mut self.hit.attachments),
@@ -194,14 +196,14 @@ impl Reader<'_> {
         text[..kept].to_owned()
     }
 
-    /// Notes that a part is not read that may have text.
+    /// Records that a part was not read although it may have text.
     fn leave_out_text_part(&mut self) {
         self.hit.parts = true;
         self.hit.text = true;
     }
 }
 
-/// The fields within the limits; sets `is_over` where there are more.
+/// The fields within the limits. Sets `is_over` if there are more.
 fn fields_within<'a, 'f>(
     fields: &'f mut Fields<'a>,
     limits: &'f Limits,
@@ -215,8 +217,8 @@ fn fields_within<'a, 'f>(
     })
 }
 
-/// A body that begins after a line which is not a field, without verdict fields up to the first empty line: other
-/// programs would read on there.
+/// Removes verdict fields up to the first empty line from a body that begins at a line that is not a field. Other
+/// programs would look for fields there.
 fn without_verdicts(body: &[u8]) -> Cow<'_, [u8]> {
     let forged = verdicts_in(body, 0, is_verdict);
     if forged.is_empty() {
@@ -239,7 +241,7 @@ fn is_message(content_type: &str) -> bool {
     matches!(content_type, "message/rfc822" | "message/global" | "message/news")
 }
 
-/// What header fields declare.
+/// What the header fields of a part declare.
 struct Declared {
     part: Part,
     /// The boundary of a multipart.

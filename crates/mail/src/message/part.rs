@@ -15,7 +15,7 @@ pub struct Part {
     pub transfer_encoding: Option<String>,
     /// The decoded file name of an attachment.
     pub file_name: Option<String>,
-    /// The text of a `text/*` part, including attachments, HTML with its tags. For a nested message, its subject; for a
+    /// The text of a `text/*` part, attachments included; HTML has its tags. For a nested message, its subject; for a
     /// container or nested message beyond the limits, its whole content. `None` for other parts.
     pub text: Option<String>,
     /// Whether the text is HTML: declared, or with an `<html` tag in its first 2,000 bytes.

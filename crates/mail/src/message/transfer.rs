@@ -2,7 +2,7 @@
 use memchr::memchr;
 use std::borrow::Cow;
 
-/// Decodes a transfer encoding, given in lower case; unknown ones are left as they are.
+/// Decodes a transfer encoding, given in lower case. Bytes in an unknown encoding are left as they are.
 pub(crate) fn decode<'a>(bytes: &'a [u8], encoding: Option<&str>) -> Cow<'a, [u8]> {
     match encoding {
         Some("base64") => Cow::Owned(base64(bytes)),
@@ -13,8 +13,8 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], encoding: Option<&str>) -> Cow<'a, [u8
 
 /// Decodes base64, skipping everything outside its alphabet.
 ///
-/// Padding does not end the data, since spammers put it in front; text after padding does, since mailing lists append
-/// it.
+/// Padding does not end the data, since spammers put it in front. A character outside the alphabet ends them after
+/// padding, since mailing lists append text.
 pub(crate) fn base64(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() / 4 * 3 + 3);
     let (mut bits, mut count, mut padded) = (0u32, 0, false);

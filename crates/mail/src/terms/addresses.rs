@@ -14,7 +14,7 @@ const LONGEST_WORD: usize = 24;
 /// More recipients than this make no difference.
 const MANY: usize = 8;
 
-/// The words, addresses and domains of the fields that hold addresses, and the number of recipients.
+/// Emits the words, addresses and domains of the fields that hold addresses, and the number of recipients.
 pub(super) fn terms(message: &Message, out: &mut Emitter<'_>) {
     let (mut left, mut recipients, mut buffer) = (MOST_IN_ALL, 0, String::new());
     for name in FIELDS {
@@ -34,7 +34,7 @@ pub(super) fn terms(message: &Message, out: &mut Emitter<'_>) {
     out.number("to:n:", recipients.min(MANY));
 }
 
-/// Emits a word as written; a long one as its length.
+/// Emits a word as written, or its length if it is long.
 fn word(name: &str, word: &str, out: &mut Emitter<'_>) {
     if cut(word, LONGEST_WORD).len() == word.len() {
         return out.term(&[name, ":", word]);

@@ -1,11 +1,11 @@
-//! Terms of the body's form: amounts of money, numbers, punctuation, capitals, length.
+//! Terms for the form of the body: amounts of money, numbers, punctuation, capitals, length.
 use super::emitter::Emitter;
 use super::scan::padded;
 use memchr::memchr2;
 use tamis_tokenizer::WordRule;
 use tamis_tokenizer::bits::{BLOCK, bits, is_mail_core, is_mail_joiner, next_non_ascii, positions};
 
-/// The amounts of money, percentages, telephone numbers and runs of `!` and `?` of a text.
+/// Emits terms for the amounts of money, percentages, telephone numbers and runs of `!` and `?` in a text.
 pub(super) fn figures(text: &str, out: &mut Emitter<'_>) {
     let (bytes, mut end) = (text.as_bytes(), 0);
     for start in positions(bytes, |byte| byte.is_ascii_digit()) {
@@ -20,7 +20,7 @@ pub(super) fn figures(text: &str, out: &mut Emitter<'_>) {
     punctuation(text, out);
 }
 
-/// Runs of two or more `!` and `?`, told by the first three.
+/// Emits runs of two or more `!` and `?`, distinguished by their first three characters.
 fn punctuation(text: &str, out: &mut Emitter<'_>) {
     let mut rest = text;
     while let Some(at) = memchr2(b'!', b'?', rest.as_bytes()) {
@@ -35,7 +35,7 @@ fn punctuation(text: &str, out: &mut Emitter<'_>) {
     }
 }
 
-/// A maximal run of digits in its text.
+/// A maximal run of digits, with the text around it.
 struct Number<'t> {
     before: &'t str,
     digits: &'t str,
@@ -60,14 +60,14 @@ impl Number<'_> {
         }
     }
 
-    /// The sign in front, with the space that may follow it.
+    /// The currency sign before the digits, with the space that may follow it.
     fn currency_sign(&self) -> Option<&str> {
         let rest = self.before.strip_suffix(' ').unwrap_or(self.before);
         let sign = rest.chars().next_back().filter(|c| matches!(c, '$' | '£' | '€'))?;
         Some(&self.before[rest.len() - sign.len_utf8()..])
     }
 
-    /// The shape of an amount of money, with the word that may multiply it.
+    /// Emits the shape of an amount of money, with the word that may multiply it.
     fn amount(&self, sign: &str, out: &mut Emitter<'_>) {
         let more = self.after.find(|c: char| !matches!(c, '0'..='9' | ',' | '.')).unwrap_or(self.after.len());
         let (more, rest) = self.after.split_at(more);
@@ -81,13 +81,13 @@ impl Number<'_> {
         out.shape("cur:", &[sign, self.digits, more.trim_end_matches([',', '.']), unit].concat());
     }
 
-    /// As `212-555-0100`, with dots or with spaces.
+    /// Whether the digits begin a number such as `212-555-0100`, also with dots or spaces.
     fn is_phone(&self) -> bool {
         let last = || group(group(self.after, 3)?.1, 4);
         self.digits.len() == 3 && last().is_some_and(|(_, rest)| !rest.starts_with(is_in_word))
     }
 
-    /// As `1-800` or `1800`.
+    /// Whether the digits begin a number such as `1-800` or `1800`.
     fn is_toll_free(&self) -> bool {
         let (code, rest) = match self.digits.strip_prefix('1') {
             Some("") => group(self.after, 3).unwrap_or_default(),
@@ -98,7 +98,7 @@ impl Number<'_> {
     }
 }
 
-/// The `length` digits behind a separator, and what follows them.
+/// Splits off a separator and the `length` digits after it. Returns the digits and what follows them.
 fn group(text: &str, length: usize) -> Option<(&str, &str)> {
     let (digits, rest) = text.strip_prefix(['-', '.', ' '])?.split_at_checked(length)?;
     digits.bytes().all(|c| c.is_ascii_digit()).then_some((digits, rest))
@@ -108,7 +108,7 @@ fn is_in_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The words of all texts, and those in capitals.
+/// The number of words in all texts, and of those in capitals.
 #[derive(Default)]
 pub(super) struct Words {
     all: usize,
@@ -123,7 +123,7 @@ impl Words {
             if non_ascii == bytes.len() {
                 return self.count_ascii(&bytes[done..]);
             }
-            // what is not ASCII is cut out at white space, behind which no word goes on, with more of it that is near
+            // cuts out what is not ASCII at white space, where words end, together with more of it nearby
             let before = bytes[done..non_ascii].iter().rposition(|byte| is_space(*byte));
             let (start, mut end) = (done + before.unwrap_or(0), non_ascii);
             loop {
@@ -143,7 +143,7 @@ impl Words {
         }
     }
 
-    /// The same for ASCII, 64 bytes at a time: of most words it is enough to know that they begin.
+    /// The same for ASCII, 64 bytes at a time. For most words it is enough to know that they begin.
     fn count_ascii(&mut self, text: &[u8]) {
         let (blocks, rest) = text.as_chunks();
         let (mut core_before, mut joiner_before) = (0, 0);
@@ -159,7 +159,8 @@ impl Words {
             let small = bits(block, |byte| byte.is_ascii_lowercase());
             let starts = core & !(core << 1 | core_before);
             self.all += starts.count_ones() as usize;
-            // they are not in capitals with a small letter among their first two, or with fewer than three
+            // a word is not in capitals if it has a small letter among its first two characters, or fewer than three
+            // characters
             let second = (core | joiners) >> 1 | 1 << (BLOCK - 1);
             let may_be = !(small | small >> 1) & second & (second >> 1 | 1 << (BLOCK - 1));
             let mut looked_at = starts & (may_be | joiners << 1 | joiner_before);
@@ -179,8 +180,7 @@ impl Words {
         }
     }
 
-    /// The share of words in capitals, in steps of 5 % up to a half, and how many words there are, in powers
-    /// of two.
+    /// Emits the share of words in capitals, in steps of 5 % up to a half, and the number of words, in powers of two.
     pub(super) fn terms(&self, out: &mut Emitter<'_>) {
         if self.all == 0 {
             return out.term(&["len:none"]);
@@ -194,7 +194,7 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n')
 }
 
-/// [`is_capitals`] of the word that a text of ASCII begins with.
+/// [`is_capitals`] for the word at the beginning of an ASCII text.
 fn begins_in_capitals(text: &[u8]) -> bool {
     let (mut length, mut capital) = (0, false);
     for (at, byte) in text.iter().enumerate() {
@@ -213,7 +213,7 @@ fn begins_in_capitals(text: &[u8]) -> bool {
     capital && length > 2
 }
 
-/// Whether a word has three characters or more, a capital among them, and no small letter.
+/// Whether a word has at least three characters, among them a capital and no small letter.
 fn is_capitals(word: &str) -> bool {
     let (mut length, mut capital) = (0, false);
     for c in word.chars() {

@@ -1,9 +1,9 @@
-//! Words of a message as bogofilter cuts them, for word lists that were taken over from it.
+//! Words of a message as bogofilter cuts them, for word lists that were imported from it.
 //!
 //! A token begins with a letter (or any character outside ASCII), and ends before white space or most punctuation; case
-//! matters. Tokens of 3 to 30 bytes count, amounts of dollars and IPv4 addresses whatever their length. Those of the
-//! header begin with `subj:`, `from:`, `to:`, `rtrn:`, `rcvd:` or, for all other fields, `head:`. Of HTML, text and the
-//! attributes of links, images and fonts count.
+//! matters. Tokens count if they have 3 to 30 bytes; dollar amounts and IPv4 addresses count at any length. Tokens of
+//! the header begin with `subj:`, `from:`, `to:`, `rtrn:`, `rcvd:` or, for all other fields, `head:`. In HTML, the text
+//! and the attributes of links, images and fonts count.
 use super::emitter::{Emitter, Piece, Scope};
 use crate::message::message::{Header, Message};
 
@@ -11,7 +11,7 @@ use crate::message::message::{Header, Message};
 const SHORTEST: usize = 3;
 const LONGEST: usize = 30;
 
-/// Calls `emit` with every token that bogofilter would make of a header field or, without a name, of the body.
+/// Calls `emit` with every token that bogofilter would find in a header field or, if `name` is empty, in the body.
 pub fn for_each_bogofilter_token(name: &str, value: &str, mut emit: impl FnMut(Piece<'_>)) {
     let mut out = Emitter::new(&mut emit, if name.is_empty() { Scope::Stretch } else { Scope::Message });
     match name {
@@ -22,7 +22,7 @@ pub fn for_each_bogofilter_token(name: &str, value: &str, mut emit: impl FnMut(P
 }
 
 impl Message {
-    /// Calls `emit` with every token that bogofilter would make of the message. Tokens of the body have the scope
+    /// Calls `emit` with every token that bogofilter would find in the message. Tokens of the body have the scope
     /// [`Scope::Stretch`].
     ///
     /// ```
@@ -51,7 +51,7 @@ impl Message {
     }
 }
 
-/// The tokens of a header field. Dates and the ids of messages count by the name of their field alone.
+/// Emits the tokens of a header field. For dates and message ids, only the name of the field counts.
 fn field(Header { name, value }: Header<'_>, out: &mut Emitter<'_>) {
     let prefix = match name.to_ascii_lowercase().as_str() {
         "subject" => "subj:",
@@ -70,7 +70,7 @@ fn field(Header { name, value }: Header<'_>, out: &mut Emitter<'_>) {
     tokens(prefix, value, out);
 }
 
-/// The tokens of a text.
+/// Emits the tokens of a text.
 fn tokens(prefix: &str, text: &str, out: &mut Emitter<'_>) {
     let (bytes, mut at) = (text.as_bytes(), 0);
     while let Some(&first) = bytes.get(at) {
@@ -146,21 +146,21 @@ fn money_length(text: &str) -> Option<usize> {
     Some(whole + if cents > 0 { cents + 1 } else { 0 })
 }
 
-/// The length of the id behind the word `id`, with the space between them.
+/// The length of the id after the word `id`, including the space between them.
 fn id_length(text: &str) -> usize {
     let space = text.bytes().take_while(u8::is_ascii_whitespace).count();
     let is_of_id = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'<' | b'>');
     if space == 0 { 0 } else { space + text[space..].bytes().take_while(is_of_id).count() }
 }
 
-/// Tags that end a word where they open, in lower case; and those that also do where they close.
+/// Tags that end a word where they open, in lower case; and tags that also do so where they close.
 const OPENING: [&str; 24] = [
     "br", "center", "dd", "dt", "form", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "iframe", "img", "input",
     "li", "p", "pre", "select", "table", "td", "textarea", "th", "title",
 ];
 const BOTH: [&str; 9] = ["blockquote", "dir", "div", "dl", "fieldset", "legend", "menu", "ol", "ul"];
 
-/// The text of HTML, and behind it the attributes of links, images and fonts.
+/// The text of an HTML document, followed by the attributes of its links, images and fonts.
 fn visible(html: &str) -> String {
     let (mut text, mut attributes) = (String::with_capacity(html.len()), String::new());
     let mut rest = html;
@@ -202,7 +202,7 @@ mod tests {
         terms(|out| tokens("", text, out))
     }
 
-    /// What bogolexer 1.2.5 prints for the same texts.
+    /// The expected tokens are what bogolexer 1.2.5 prints for the same texts.
     #[test]
     fn tokens_are_those_of_bogolexer() {
         for (text, expected) in [

@@ -1,7 +1,7 @@
 //! The Date field: its terms, and its value.
 use super::emitter::Emitter;
 
-/// The first time zone and the shape of a Date field.
+/// Emits the first time zone and the shape of a Date field.
 pub(super) fn terms(value: Option<&str>, out: &mut Emitter<'_>) {
     let value = value.unwrap_or("none");
     out.term(&["date:tz:", zone(value).unwrap_or("none")]);
@@ -15,7 +15,7 @@ fn zone(value: &str) -> Option<&str> {
     value.get(at..at + 5)
 }
 
-/// Seconds since 1970 of a date such as `Thu, 22 Aug 2002 18:26:25 +0700` (RFC 5322, sections 3.3 and 4.3).
+/// Parses a date such as `Thu, 22 Aug 2002 18:26:25 +0700` (RFC 5322, sections 3.3 and 4.3) to seconds since 1970.
 pub(super) fn parse(value: &str) -> Option<i64> {
     let value = value.split_once(',').map_or(value, |(_, date)| date);
     let mut words = value.split_whitespace().skip_while(|word| word.starts_with(|c: char| c.is_alphabetic()));
@@ -37,7 +37,7 @@ pub(super) fn parse(value: &str) -> Option<i64> {
     Some(minutes * 60 + seconds)
 }
 
-/// One to four digits of a value from `least` to `most`.
+/// Parses one to four digits as a number from `least` to `most`.
 fn number(digits: &str, least: i64, most: i64) -> Option<i64> {
     let plain = digits.len() <= 4 && digits.bytes().all(|c| c.is_ascii_digit());
     digits.parse().ok().filter(|number| plain && (least..=most).contains(number))
@@ -53,8 +53,8 @@ fn month(name: &str) -> Option<i64> {
         .map(|(month, _)| month)
 }
 
-/// Two digits from 50 on count from 1900 and below from 2000, three from 1900 (RFC 5322, section 4.3); so do three with
-/// a leading zero, the year-2000 bug of some programs.
+/// Parses a year. Two digits count from 1900 if they are 50 or more, else from 2000; three digits count from 1900 (RFC
+/// 5322, section 4.3). So do three digits after a leading zero, a year-2000 bug of some programs.
 fn year(digits: &str) -> Option<i64> {
     let year = match (digits.len(), number(digits, 0, 9_999)?) {
         (2, year @ 0..50) => year + 2_000,

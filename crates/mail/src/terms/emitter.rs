@@ -5,7 +5,7 @@ use tamis_tokenizer::Batch;
 
 /// Maximum length of a term with its prefix, in bytes.
 const LONGEST: usize = 80;
-// `to_lower` has `to_lower` has `to_lower` has a bit for each term of a batch
+// `to_lower` has a bit for each term of a batch
 const _: () = assert!(Batch::MOST <= u64::BITS as usize);
 
 /// A feature of a message: words or terms.
@@ -85,7 +85,7 @@ impl<'e> Emitter<'e> {
         self.end();
     }
 
-    /// Emits the shape of a text, see [`push_shape`].
+    /// Emits the shape of a text: see [`push_shape`].
     pub(super) fn shape(&mut self, prefix: &str, text: &str) {
         self.put(&[prefix]);
         push_shape(text, &mut self.text);
@@ -178,7 +178,7 @@ pub(super) mod testing {
     use super::{Emitter, LONGEST, Piece, Scope};
     use crate::{Limits, Message};
 
-    /// The terms emitted by a group, in order.
+    /// Collects the terms that a group emits, in order.
     pub(in crate::terms) fn terms(group: impl FnOnce(&mut Emitter<'_>)) -> Vec<String> {
         let mut terms = Vec::new();
         let mut emit = |piece: Piece<'_>| match piece {
@@ -192,7 +192,7 @@ pub(super) mod testing {
         terms
     }
 
-    /// A message with these header lines.
+    /// Creates a message with the given header lines.
     pub(in crate::terms) fn message(header: &str) -> Message {
         Message::parse(format!("{header}\n\n").as_bytes(), &Limits { text: usize::MAX, ..Limits::default() })
     }

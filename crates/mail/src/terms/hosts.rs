@@ -10,11 +10,11 @@ struct Bits {
     host: u64,
     /// Letters, digits and `.`, `_`; all bytes outside ASCII.
     number: u64,
-    /// Dots that a letter may follow (in a host name).
+    /// Dots that may come before a letter, as in a host name.
     host_dots: u64,
-    /// Dots that may stand between digits.
+    /// Dots that may be between digits.
     number_dots: u64,
-    /// Dots that another may follow.
+    /// Dots that may come before another dot.
     two_dots: u64,
     /// The letters W and H, in any case.
     w: u64,
@@ -22,7 +22,7 @@ struct Bits {
 }
 
 impl Bits {
-    /// Bytes outside the block are not examined.
+    /// Computes the masks of a block. Bytes outside the block are not examined.
     #[inline]
     fn of(block: &[u8; BLOCK]) -> Bits {
         let is = |wanted: u8| bits(block, |byte| byte == wanted);
@@ -145,7 +145,7 @@ impl Map {
         })
     }
 
-    /// Start and end of the run of set bits around `at`.
+    /// Start and end of the run of set bits that contains `at`.
     #[inline]
     fn run(&self, at: usize, of: impl Fn(&Bits) -> u64) -> [usize; 2] {
         let (number, bit) = (at / BLOCK, at % BLOCK);
@@ -169,7 +169,7 @@ impl Map {
     }
 }
 
-/// Whether the bytes begin with these four lower-case letters; case does not matter.
+/// Whether the bytes begin with these four letters, given in lower case. Case does not matter.
 fn begins_with(bytes: &[u8], letters: [u8; 4]) -> bool {
     bytes
         .first_chunk()

@@ -19,7 +19,7 @@ pub(super) fn terms(message: &Message, out: &mut Emitter<'_>) {
     message_id(message.header("message-id").unwrap_or("<none>"), out);
 }
 
-/// Terms of a Received field: hosts, networks, protocol, and the shape of the greeting.
+/// Emits terms of a Received field: hosts, networks, protocol, and the shape of the greeting.
 fn received(value: &str, map: &mut Map, out: &mut Emitter<'_>) {
     map.read(value);
     map.hosts(value, MOST_HOSTS, |host| {
@@ -41,7 +41,7 @@ fn word_behind(mut keywords: impl Iterator<Item = usize>, gap: fn(char) -> bool,
     keywords.find_map(|at| text[at + 4..].strip_prefix(gap)?.split_whitespace().next())
 }
 
-/// Terms of a Message-ID: the shapes of both halves, the host, and whether it is well-formed.
+/// Emits terms of a Message-ID: the shapes of both halves, the host, and whether it is well-formed.
 fn message_id(value: &str, out: &mut Emitter<'_>) {
     let id = value.trim_matches(['<', '>']);
     let (left, host) = id.split_once('@').unwrap_or((id, ""));

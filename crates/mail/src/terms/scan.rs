@@ -6,7 +6,8 @@ use tamis_tokenizer::normalize_within;
 /// Maximum length of a shape, in characters.
 const LONGEST_SHAPE: usize = 40;
 
-/// The normalized text of a link or an address. No real one gets twice as long; ligatures would make eleven times as much.
+/// Normalizes the text of a link or an address. No real one gets twice as long, whereas ligatures could make a text
+/// eleven times as long.
 pub(super) fn normalized<'a>(text: &'a str, buffer: &'a mut String) -> &'a str {
     normalize_within(text, 2 * text.len() + 64, buffer)
 }
@@ -72,12 +73,12 @@ pub(super) struct Set {
 }
 
 impl Set {
-    /// ASCII letters, digits and these signs; `beyond` decides for non-ASCII characters.
+    /// ASCII letters, digits and `signs`; `beyond` decides about non-ASCII characters.
     const fn letters_digits_and(signs: &[u8], beyond: fn(char) -> bool) -> Set {
         Set { ascii: ascii(signs, true), beyond }
     }
 
-    /// All of ASCII but these; `beyond` decides for non-ASCII characters.
+    /// All of ASCII except `others`; `beyond` decides about non-ASCII characters.
     pub(super) const fn all_but(others: &[u8], beyond: fn(char) -> bool) -> Set {
         let mut set = Set { ascii: ascii(others, false), beyond };
         let mut byte = 0;
@@ -93,7 +94,7 @@ impl Set {
     }
 }
 
-/// Which bytes are among these, or letters or digits.
+/// Which bytes are in `signs` or, with `letters_and_digits`, are letters or digits.
 const fn ascii(signs: &[u8], letters_and_digits: bool) -> [bool; 256] {
     let mut bytes = [false; 256];
     let mut at = 0;
@@ -142,7 +143,7 @@ fn suffix(text: &str, set: &Set) -> usize {
 pub(super) fn words<'t>(text: &'t str, most: usize, mut each: impl FnMut(&'t str)) {
     let (mut left, mut last, mut start, mut inside) = (most, 0, 0, false);
     let is_in_word = |byte: u8| is_letter(byte) || is_digit(byte) || byte >= 0x80;
-    // the last block is shorter than 64 bytes, so that zeros end the last word
+    // the last block has fewer than 64 bytes of text, so that zeros end the last word
     for offset in (0..=text.len()).step_by(BLOCK) {
         #[cfg(test)]
         tamis_testing::step(BLOCK);
@@ -181,7 +182,7 @@ pub(super) fn words<'t>(text: &'t str, most: usize, mut each: impl FnMut(&'t str
     }
 }
 
-/// The bytes padded with zeros.
+/// Pads the bytes with zeros to a block.
 pub(super) fn padded(bytes: &[u8]) -> [u8; BLOCK] {
     let mut block = [0; BLOCK];
     block[..bytes.len()].copy_from_slice(bytes);
@@ -203,7 +204,7 @@ pub(super) fn trim(text: &str, is_such: impl Fn(u8) -> bool) -> &str {
     &text[start..end]
 }
 
-/// Calls `each` with the suffixes of a host name of `least` to `most` labels, shortest first.
+/// Calls `each` with the suffixes of a host name that have `least` to `most` labels, shortest first.
 #[inline]
 pub(super) fn suffixes<'t>(host: &'t str, least: usize, most: usize, mut each: impl FnMut(&'t str)) {
     let (mut labels, mut start, mut end) = (1, usize::MAX, host.len());

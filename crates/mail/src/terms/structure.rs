@@ -1,4 +1,4 @@
-//! Terms of the structure: MIME parts, and names and order of header fields.
+//! Terms of the structure: MIME parts, and the names and order of header fields.
 use super::emitter::Emitter;
 use super::scan::cut;
 use crate::message::message::Message;
@@ -22,11 +22,11 @@ pub(super) fn terms(message: &Message, out: &mut Emitter<'_>) {
     header_names(names.take(MOST_NAMES), out);
 }
 
-/// Terms of a part: type, charset, transfer encoding and file extension.
+/// Emits terms of a part: type, charset, transfer encoding and file extension.
 fn part(part: &Part, out: &mut Emitter<'_>) {
     out.lower(&["ct:", &part.content_type]);
     out.lower(&[["ct0:", "ct1:", "ct2:", "ct3:"][part.depth.min(3)], &part.content_type]);
-    // missing declarations of containers say nothing
+    // containers need not declare these, so their absence says nothing
     let unsaid = (!part.content_type.starts_with("multipart/")).then_some("none");
     if let Some(charset) = part.charset.as_deref().or(unsaid) {
         out.lower(&["cs:", charset]);
@@ -40,7 +40,7 @@ fn part(part: &Part, out: &mut Emitter<'_>) {
     }
 }
 
-/// The shapes of the boundary and of the content type as written.
+/// Emits the shapes of the boundary and of the content type as written.
 fn content_type(value: &str, out: &mut Emitter<'_>) {
     if mentions_boundary(value)
         && let Some(boundary) = Parameters::read(value).get("boundary")
@@ -58,7 +58,7 @@ fn mentions_boundary(value: &str) -> bool {
     })
 }
 
-/// Terms of the header fields: names, sequence, and unusual case.
+/// Emits terms of the header fields: names, sequence, and unusual case.
 fn header_names<'m>(names: impl Iterator<Item = &'m str>, out: &mut Emitter<'_>) {
     let (mut text, mut spans) = (String::with_capacity(500), Vec::with_capacity(50));
     for name in names {

@@ -1,7 +1,8 @@
-//! Terms of the subject's form; its words are emitted as text.
+//! Terms for the form of the subject; its words are emitted as text.
 use super::emitter::Emitter;
 
-/// All capitals; a trailing token after a gap (which makes each copy differ); exclamation marks; a reply.
+/// Emits whether the subject is all capitals, and whether it has a trailing token after a gap (which makes each copy
+/// differ), an exclamation mark, or `Re:` in front.
 pub(super) fn terms(subject: &str, out: &mut Emitter<'_>) {
     if subject.is_empty() {
         return;

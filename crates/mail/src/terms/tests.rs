@@ -1,4 +1,4 @@
-//! Hostile messages: the work grows as the message does, whatever it repeats.
+//! Hostile messages: work must grow no faster than the message, whatever it repeats.
 
 use tamis_testing::check_linear;
 
@@ -6,8 +6,8 @@ use crate::message::limits::Limits;
 use crate::message::message::Message;
 use crate::passthrough::{Verdict, annotate};
 
-/// Messages that would take quadratic time if something started again at every place: what comes once, what is
-/// repeated.
+/// Messages that would take quadratic time if a search started again at every place: a text that comes once, and a text
+/// that is repeated.
 const PATTERNS: [(&str, &str); 68] = [
     // HTML
     ("Content-Type: text/html\n\n", "<"),
@@ -83,11 +83,11 @@ const PATTERNS: [(&str, &str); 68] = [
     ("\n", "\u{6f22}"),
 ];
 
-/// What is repeated in every field, and in text.
+/// Texts that are repeated in every field, and in the body.
 const UNITS: [&str; 12] =
     ["@", ".", "http://", "http://a ", "a@b ", "helo=", "$1", "!? ", "&amp;", "=?utf-8?q?@?=", "é.", ";="];
 
-/// Checks the work of reading a message, making its terms and adding a verdict, by counted steps.
+/// Checks, by counted steps, that reading a message, making its terms and adding a verdict take linear time.
 fn check(once: &str, repeated: &str) {
     let boundless = Limits {
         bytes: usize::MAX,

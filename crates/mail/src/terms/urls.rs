@@ -27,8 +27,8 @@ pub(super) fn terms(text: &str, out: &mut Emitter<'_>) {
     }
 }
 
-/// The links of a text, verbatim: what follows `http://`, `https://`, `ftp://` or `mailto:`, or begins with `www.`; and
-/// whether each is a `mailto:`.
+/// The links of a text, verbatim, and whether each is a `mailto:`. A link is what follows `http://`, `https://`,
+/// `ftp://` or `mailto:`, or what begins with `www.`.
 fn links(text: &str) -> impl Iterator<Item = (bool, &str)> {
     let mut done = 0;
     let bytes = text.as_bytes();
@@ -58,7 +58,7 @@ fn links(text: &str) -> impl Iterator<Item = (bool, &str)> {
     })
 }
 
-/// The length of the word at the end of a text, if it is one of these. Case does not matter.
+/// The length of the word at the end of `text` if it is one of `words`. Case does not matter.
 fn word_before(text: &str, words: &[&str]) -> Option<usize> {
     let is_before = |word: &&&str| {
         let (start, end) = text.as_bytes().split_at(text.len().saturating_sub(word.len()));
@@ -100,7 +100,7 @@ fn url(link: &str, out: &mut Emitter<'_>) {
     }
 }
 
-/// Terms of the host and its oddities. Some browsers also accept a percent-encoded `@`.
+/// Emits terms of the host and its oddities. A percent-encoded `@` counts as `@`, since some browsers accept it.
 fn authority(authority: &str, out: &mut Emitter<'_>) {
     let authority = decoded(authority);
     let behind_user = authority.bytes().rposition(|byte| byte == b'@').map_or(0, |at| at + 1);
@@ -144,7 +144,7 @@ fn keys(query: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The text with the HTML character references common in links decoded.
+/// Decodes the HTML character references that are common in links.
 ///
 /// Others stay: queries are full of names that look like one (`?a=1&copy=2`).
 fn unescape(text: &str) -> Cow<'_, str> {

@@ -8,18 +8,18 @@ use crate::bayes::mass::Mass;
 use crate::bayes::rule::Rule;
 use crate::counts::counts::{Cell, ClassTotals};
 
-/// Count of a term in all classes -> its count in one class -> number of features with both.
+/// Count of a term in all classes -> its count in one class -> number of features with both counts.
 type Histogram = BTreeMap<u64, BTreeMap<u64, u64>>;
 
-/// The integers over all features that normalised complement weights need. The sum over the features of `ln(count
-/// outside the class + alpha)` depends only on two counts per feature.
+/// The integers that normalised complement weights need from all features. They suffice because the sum over the
+/// features of `ln(count outside the class + alpha)` depends only on two counts per feature.
 ///
-/// At most one entry per cell, in practice far fewer, because most counts are small.
+/// Has at most one entry per cell, in practice far fewer, because most counts are small.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Complement {
     /// Count of a term in all classes -> number of features with that count.
     features: BTreeMap<u64, u64>,
-    /// One per class, over the features that the class has.
+    /// One histogram per class, over the features that the class has.
     classes: Vec<Histogram>,
 }
 
@@ -45,8 +45,8 @@ impl Complement {
         }
     }
 
-    /// The sum of `ln(count outside the class + alpha)` over the features, one per class. Starts from a class that has
-    /// none of the features and corrects for those each class has.
+    /// The sum of `ln(count outside the class + alpha)` over the features, for each class. Starts from the sum for a
+    /// class that has none of the features and corrects it for those that each class has.
     pub(crate) fn log_counts<'a>(&'a self, rule: &'a Rule) -> impl Iterator<Item = f64> + 'a {
         let absent: f64 =
             self.features.iter().map(|(&total, &n)| n as f64 * rule.log_count(total as f64, 0.0)).sum();
@@ -60,7 +60,7 @@ impl Complement {
         })
     }
 
-    /// Whether the histograms are consistent with these totals and this number of features.
+    /// Whether the histograms are consistent with the totals and the number of features.
     pub(crate) fn fits(&self, rule: &Rule, totals: &[ClassTotals], n_features: u64) -> bool {
         let tokens = |counts: &BTreeMap<u64, u64>| {
             counts.iter().try_fold(0u64, |sum, (&count, &n)| sum.checked_add(count.checked_mul(n)?))

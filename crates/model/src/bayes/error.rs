@@ -13,7 +13,7 @@ pub enum ParametersError {
         /// The value.
         got: f64,
     },
-    /// A prior whose posterior may have no mode.
+    /// A Dirichlet or Beta prior whose posterior may have no mode.
     Concentration {
         /// The smallest value allowed.
         expected: f64,
@@ -27,16 +27,16 @@ pub enum ParametersError {
         /// The name given.
         got: String,
     },
-    /// A likelihood without probabilities of documents, where those are needed.
+    /// A likelihood that gives no probabilities of documents, where those are needed.
     NotGenerative {
         /// The likelihoods that have them.
         expected: &'static str,
         /// The likelihood.
         got: String,
     },
-    /// Counts without classes.
+    /// No classes.
     NoClasses,
-    /// A learned prior needs a document of each class.
+    /// A class without documents: a learned prior needs at least one of each class.
     EmptyClass {
         /// The class.
         class: usize,
@@ -45,19 +45,19 @@ pub enum ParametersError {
         /// Documents learned.
         got: u64,
     },
-    /// A given prior must have one probability per class.
+    /// A given prior without exactly one probability per class.
     PriorLength {
         /// The number of classes.
         expected: usize,
         /// The number of probabilities.
         got: usize,
     },
-    /// A given prior must be greater than 0 for each class.
+    /// A given prior that is not finite and greater than 0 for each class.
     PriorValue {
         /// The probability.
         got: f64,
     },
-    /// A given prior must add up to 1.
+    /// A given prior that does not add up to 1.
     PriorSum {
         /// 1.
         expected: f64,
@@ -76,13 +76,13 @@ pub enum ParametersError {
         /// The number asked for.
         got: usize,
     },
-    /// Two-class scores need two classes, one of them positive.
+    /// Not exactly two classes, or a positive class that is neither, for a score of two classes.
     TwoClasses {
         /// The number of classes; ids are below it.
         expected: usize,
         /// The actual number of classes.
         got: usize,
-        /// The class given as positive.
+        /// The class given as the positive one.
         positive: ClassId,
     },
     /// An option of weighted scoring, or a number chosen by fitting, out of its range.
@@ -94,20 +94,20 @@ pub enum ParametersError {
     },
     /// An option out of its range.
     OutOfRange {
-        /// Its name.
+        /// The option's name.
         name: &'static str,
         /// The range.
         expected: &'static str,
         /// The value.
         got: f64,
     },
-    /// A singular variance or covariance: a feature is constant, or a linear function of earlier features.
+    /// A variance or covariance that is singular: a feature is constant, or a linear function of earlier features.
     Singular {
         /// The class; `None` if all are concerned.
         class: Option<usize>,
         /// The feature, from 0.
         feature: usize,
-        /// The lower bound of the variance that earlier features do not explain.
+        /// The lower bound of the feature's variance that earlier features do not explain.
         expected: f64,
         /// That variance.
         got: f64,

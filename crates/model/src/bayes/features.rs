@@ -19,10 +19,10 @@ pub struct FeatureLimits {
     pub min_df: u64,
     /// Maximum document frequency, as a share of the documents in (0, 1]. By default none.
     pub max_df: Option<f64>,
-    /// Maximum number of features, at least 1. Applied last; keeps the terms with the most occurrences, ties by lower
-    /// id. By default none.
+    /// Maximum number of features, at least 1. Applied after the frequency limits; keeps the terms with the most
+    /// occurrences, of equal ones those with lower ids. By default none.
     pub max_features: Option<usize>,
-    /// Keeps only the terms most associated with the classes, among those within the other limits. By default all.
+    /// Keeps only the terms most associated with the classes, of those within the other limits. By default all.
     #[serde(default)]
     pub select: Option<Select>,
 }
@@ -68,7 +68,7 @@ impl FeatureLimits {
 pub struct Select {
     /// The measure of association.
     pub by: Criterion,
-    /// Number of terms to keep, at least 1; ties by lower id.
+    /// Number of terms to keep, at least 1; ties go to lower ids.
     pub n: usize,
 }
 

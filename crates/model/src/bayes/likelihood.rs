@@ -11,31 +11,31 @@ use crate::bayes::error::ParametersError;
 /// Bayes Text Classification", 1998).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Likelihood {
-    /// Each feature is present or absent: `p(t|c) = (df_tc + alpha) / (documents_c + 2 alpha)`. Absent features count
-    /// too. Always over presence.
+    /// Each feature is present or absent: `p(t|c) = (df_tc + alpha) / (documents_c + 2 alpha)`. Absent features
+    /// contribute, too. Always counts presence.
     Bernoulli,
     /// Each token is drawn from the class: `p(t|c) = (n_tc + alpha) / (n_c + alpha V)`, with `V` features.
     #[default]
     Multinomial,
-    /// Each token counts against the other classes, with a weight of `-log p(t|not c)`, with
-    /// `p(t|not c) = (n_t - n_tc + alpha) / (n - n_c + alpha V)` (Rennie, Shih, Teevan and Karger, "Tackling the Poor Assumptions of Naive Bayes
-    /// Text Classifiers", 2003). Suits classes of very different sizes.
+    /// Each token counts against the other classes, with a weight of `-log p(t|not c)`, where
+    /// `p(t|not c) = (n_t - n_tc + alpha) / (n - n_c + alpha V)` (Rennie, Shih, Teevan and Karger, "Tackling the Poor
+    /// Assumptions of Naive Bayes Text Classifiers", 2003). Suits classes of very different sizes.
     ///
-    /// Scores are not probabilities of documents: the prior is not part of them, and their softmax ranks classes but is
+    /// Scores are not probabilities of documents: they do not contain the prior, and their softmax ranks classes but is
     /// not calibrated. Needs smoothing above 0.
     Complement,
-    /// As [`Complement`](Self::Complement), with the weights of a class divided by their sum over all features, so that
+    /// As [`Complement`](Self::Complement), but divides the weights of a class by their sum over all features, so that
     /// no class gains from large weights.
     ComplementNormalized,
 }
 
-/// What the likelihoods count, except Bernoulli.
+/// What likelihoods other than Bernoulli count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Counting {
     /// Every occurrence: `tf`.
     #[default]
     Occurrences,
-    /// A term once per document: `df`, and 1 for every term of the document to classify.
+    /// Each term once per document: `df` in the counts, 1 in the document to classify.
     Presence,
 }
 
@@ -52,7 +52,7 @@ impl Likelihood {
         matches!(self, Likelihood::Complement | Likelihood::ComplementNormalized)
     }
 
-    /// Refuses the complement likelihoods: their scores cannot be multiplied with probabilities.
+    /// Refuses the complement likelihoods, whose scores cannot be multiplied with probabilities.
     pub(crate) fn check_generative(self) -> Result<(), ParametersError> {
         match self.is_complement() {
             true => Err(ParametersError::NotGenerative {
@@ -64,7 +64,7 @@ impl Likelihood {
     }
 }
 
-/// Names of an enumeration, as text.
+/// Implements `Display` and `FromStr` for an enumeration by the names of its variants.
 macro_rules! names {
     ($type:ident: $expected:literal, $($variant:ident = $name:literal),+) => {
         impl fmt::Display for $type {

@@ -1,4 +1,4 @@
-//! Naive Bayes of two classes as a linear classifier: weights and bias.
+//! Naive Bayes for two classes as a linear classifier: weights and bias.
 
 use tamis_tokenizer::CountRow;
 
@@ -6,20 +6,20 @@ use crate::bayes::likelihood::Counting;
 
 /// The log-odds of two classes as a linear function of a document's counts.
 ///
-/// Made by [`NaiveBayes::linear_form`](crate::NaiveBayes::linear_form). Takes eight bytes per term of the vocabulary;
-/// worth it when many documents are scored.
+/// Made by [`NaiveBayes::linear_form`](crate::NaiveBayes::linear_form). Takes eight bytes per term of the vocabulary,
+/// so it pays off when many documents are scored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinearForm {
-    /// Log-odds (nats) that one occurrence of each term adds, by term id; 0 for terms that are not features.
+    /// Log-odds (nats) added by one occurrence of each term, indexed by term id; 0 for terms that are not features.
     pub weights: Vec<f64>,
     /// Log-odds (nats) of a document without features.
     pub bias: f64,
 }
 
 impl LinearForm {
-    /// The log-odds (nats) of a document: positive for the positive class. `counting` must be that of the model, and
-    /// `Presence` for Bernoulli. Terms beyond the weights are skipped. Never NaN: infinite weights of both signs,
-    /// possible without smoothing, give 0.
+    /// The log-odds (nats) of a document: positive in favour of the positive class. `counting` must be the model's, and
+    /// `Presence` for Bernoulli. Terms beyond the weights are skipped. Never NaN: without smoothing there may be
+    /// infinite weights of both signs, which give 0.
     pub fn decision_function(&self, row: CountRow<'_>, counting: Counting) -> f64 {
         let mut sum = self.bias;
         for (term, count) in row.iter() {

@@ -25,7 +25,7 @@ impl Mass {
 /// The last term that is kept: its rank (higher is better) and its id (lower wins a tie).
 pub(crate) type Cut = (u64, TermId);
 
-/// Whether a term of this rank is kept.
+/// Whether a term of this rank is kept by the cut.
 pub(crate) fn keeps((last, id): Cut, rank: u64, term: TermId) -> bool {
     rank > last || (rank == last && term <= id)
 }

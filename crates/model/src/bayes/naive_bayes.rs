@@ -16,12 +16,12 @@ use crate::numbers::logs::{argmax, log_normalize, softmax};
 /// A naive Bayes model: a few numbers per class. The weight of a term is computed from its counts when a document
 /// contains it.
 ///
-/// The joint log-likelihood of a document and a class is the class's [`intercept`](Self::intercept) plus,
-/// for each term of the document that is a feature, its [weight](Self::term_weights). Terms that are no
-/// features are skipped. All logarithms are natural (nats); vectors over classes are in class order.
+/// The joint log-likelihood of a document and a class is the class's [`intercept`](Self::intercept) plus the
+/// [weights](Self::term_weights) of the document's terms. Terms that are not features are skipped. All logarithms are
+/// natural (nats); vectors over classes are in class order.
 ///
-/// The counts passed to a method must be those the [`Summary`] was made from. With others the result is
-/// finite but means nothing.
+/// The counts passed to a method must be those that the [`Summary`] was made from. With others the result is finite but
+/// meaningless.
 ///
 /// ```
 /// use tamis_model::{Likelihood, Parameters, Statistics};
@@ -44,16 +44,17 @@ pub struct NaiveBayes {
     classes: Vec<Class>,
     class_log_prior: Vec<f64>,
     intercept: Vec<f64>,
-    /// The finite part of each class's intercept; without smoothing followed by the number of zeros of each class.
+    /// The finite part of each class's intercept. Without smoothing, followed by the number of zero factors of each
+    /// class.
     start: Vec<f64>,
 }
 
 impl NaiveBayes {
-    /// Derives the model from the summary of some counts.
+    /// Derives the model from a summary of the counts.
     ///
     /// # Errors
     /// Parameters out of their ranges; a complement likelihood without smoothing; a prior that does not fit the
-    /// classes; a summary that no counts can have, or that was made for another likelihood.
+    /// classes; a summary that no counts can have, or one made for another likelihood.
     pub fn new(parameters: &Parameters, summary: &Summary) -> Result<NaiveBayes, ParametersError> {
         parameters.check()?;
         let rule = Rule::new(parameters);
@@ -90,7 +91,7 @@ impl NaiveBayes {
         self.classes.len()
     }
 
-    /// The likelihood it was made with.
+    /// The likelihood that the model was made with.
     pub fn likelihood(&self) -> Likelihood {
         self.rule.likelihood()
     }
@@ -105,13 +106,13 @@ impl NaiveBayes {
         &self.class_log_prior
     }
 
-    /// The joint log-likelihood of a document without features: the log-prior, for Bernoulli plus the log-probability
+    /// The joint log-likelihood of a document without features: the log-prior; for Bernoulli, plus the log-probability
     /// that all features are absent; 0 for the complement likelihoods.
     pub fn intercept(&self) -> &[f64] {
         &self.intercept
     }
 
-    /// The logarithm of `p(term | class)`, for the complement likelihoods the weight of an occurrence; `None` if the
+    /// The logarithm of `p(term | class)`; for the complement likelihoods, the weight of an occurrence. `None` if the
     /// term is not a feature or the class is unknown.
     ///
     /// # Errors
@@ -132,19 +133,19 @@ impl NaiveBayes {
         }))
     }
 
-    /// The count of a term with these cells in a class.
+    /// The count in a class of a term with these `cells`.
     fn count_in(&self, class: ClassId, cells: &[Cell]) -> f64 {
         let own = cells.iter().find(|cell| cell.class == class);
         own.map_or(0.0, |cell| self.rule.evidence(*cell) as f64)
     }
 
-    /// Writes the joint log-likelihood of the document and each class to `out`; returns how many distinct
-    /// terms of the document are features. Work grows with their cells plus the classes.
+    /// Writes the joint log-likelihood of the document and each class to `out`. Returns the number of distinct terms of
+    /// the document that are features. Work grows with the number of their cells plus the number of classes.
     ///
-    /// Without smoothing it is minus infinity for the classes in which the document is impossible.
+    /// Without smoothing the log-likelihood is minus infinity for classes in which the document is impossible.
     ///
     /// # Errors
-    /// Reading the counts fails; `out` then holds nothing of use.
+    /// Reading the counts fails; `out` is then unspecified.
     pub fn joint_log_likelihood<C: Counts>(
         &self,
         counts: &C,
@@ -154,7 +155,7 @@ impl NaiveBayes {
         Ok(self.joint_log_likelihood_of(&self.add_up(counts, row.iter())?, out))
     }
 
-    /// Sums over the terms of a document.
+    /// Adds up the weights of a document's terms.
     fn add_up<C: Counts>(
         &self,
         counts: &C,
@@ -170,7 +171,7 @@ impl NaiveBayes {
         Ok(sums)
     }
 
-    /// The number of [`DocumentSums`] it needs: one per class, two without smoothing.
+    /// The number of [`DocumentSums`] that the model needs: one per class, or two without smoothing.
     pub fn n_sums(&self) -> usize {
         self.start.len()
     }
@@ -181,8 +182,8 @@ impl NaiveBayes {
         self.rule.count(count)
     }
 
-    /// Writes the weights of a term with these cells to `out`; none if it is not a feature. `totals` belong to the
-    /// counts.
+    /// Writes the weights of a term with these `cells` to `out`; none if it is not a feature. `totals` must belong to
+    /// the same counts.
     pub fn weigh_term(&self, totals: &[ClassTotals], term: TermId, cells: &[Cell], out: &mut TermEntry) {
         out.clear();
         if let Some(mass) = self.selection.feature(totals, term, cells) {
@@ -191,7 +192,7 @@ impl NaiveBayes {
         }
     }
 
-    /// [`joint_log_likelihood`](Self::joint_log_likelihood) of a document, given the sums over its terms.
+    /// As [`joint_log_likelihood`](Self::joint_log_likelihood), from the sums over the document's terms.
     pub fn joint_log_likelihood_of(&self, sums: &DocumentSums, out: &mut Vec<f64>) -> usize {
         out.clear();
         out.extend_from_slice(&self.start);
@@ -200,8 +201,8 @@ impl NaiveBayes {
         sums.scalars.known
     }
 
-    /// Adds the weight of a document with this many occurrences of features in classes that have none of them, without
-    /// the prior. The zeros of all classes follow their finite parts.
+    /// Adds to `out` the weight, without the prior, of a document with this number of `occurrences` of features, in
+    /// classes that have none of these features. In `out`, the zeros of all classes follow their finite parts.
     pub(crate) fn add_without_cells(&self, occurrences: f64, out: &mut [f64]) {
         let n = self.n_classes();
         let document = Scalars { weight: occurrences, ..Scalars::default() };
@@ -214,8 +215,8 @@ impl NaiveBayes {
         }
     }
 
-    /// Adds the log-probability of one outcome, the row's only term, without the prior; if the term has no counts, that
-    /// of any outcome never seen. Not for the complement likelihoods, whose intercept has no prior.
+    /// Adds the log-probability of one outcome, the row's only term, without the prior. If the term has no counts, adds
+    /// that of an outcome never seen. Not for the complement likelihoods, whose intercept does not contain the prior.
     pub(crate) fn add_outcome<C: Counts>(
         &self,
         counts: &C,
@@ -265,7 +266,7 @@ impl NaiveBayes {
         Ok(known)
     }
 
-    /// The most probable class; the lowest of equally probable ones.
+    /// The most probable class; ties go to the lowest id.
     ///
     /// # Errors
     /// Reading the counts fails.
@@ -275,10 +276,10 @@ impl NaiveBayes {
         Ok(argmax(&joint))
     }
 
-    /// Writes to `out` the contribution of a term that occurs `count` times to the joint log-likelihood of each class,
-    /// compared with its absence (for Bernoulli `log p - log(1-p)`); zeros and `false` if the term is not a feature or
-    /// `count` is 0. [`intercept`](Self::intercept) plus the weights of a document's terms is its joint log-likelihood
-    /// (while they are finite: without smoothing infinities of both signs may meet).
+    /// Writes to `out` what a term that occurs `count` times contributes to the joint log-likelihood of each class,
+    /// compared with its absence (for Bernoulli `log p - log(1-p)`). Returns `false`, with zeros, if the term is not a
+    /// feature or `count` is 0. [`intercept`](Self::intercept) plus the weights of a document's terms is its joint
+    /// log-likelihood, as long as all are finite: without smoothing, infinities of both signs may meet.
     ///
     /// # Errors
     /// Reading the counts fails.
@@ -296,12 +297,12 @@ impl NaiveBayes {
     }
 
     /// The log-likelihood ratio (nats) of a document: how much more probable the positive class makes it than the
-    /// negative one. These are the log-odds without the priors: adding `class_log_prior[positive] -
-    /// class_log_prior[negative]` gives the difference of the joint log-likelihoods. (For the complement likelihoods,
-    /// which have no prior, it is that difference already.)
+    /// negative one. These are the log-odds without the priors: adding
+    /// `class_log_prior[positive] - class_log_prior[negative]` gives the difference of the joint log-likelihoods. (The
+    /// complement likelihoods have no prior; for them it is that difference already.)
     ///
-    /// Infinite if the document is impossible in just one of the classes; 0 if it is impossible in both, or the model
-    /// lacks a class. [`linear_form`](Self::linear_form) gives the log-odds of many documents.
+    /// Infinite if the document is impossible in only one of the classes; 0 if it is impossible in both, or if the
+    /// model lacks a class. For the log-odds of many documents, use [`linear_form`](Self::linear_form).
     ///
     /// # Errors
     /// Reading the counts fails.
@@ -324,11 +325,12 @@ impl NaiveBayes {
         Ok(if ratio.is_nan() { 0.0 } else { ratio })
     }
 
-    /// The log-odds of one class against another as a linear function of a document's counts: weights of all terms,
-    /// computed once. For a class that the model lacks it is zero everywhere.
+    /// The log-odds of one class against another as a linear function of a document's counts, with the weights of all
+    /// terms computed once. It is zero everywhere if the model lacks a class.
     ///
-    /// It is the difference of the joint log-likelihoods, [`log_likelihood_ratio`](Self::log_likelihood_ratio)
-    /// with the priors. Without smoothing weights and bias may be infinite.
+    /// The function is the difference of the joint log-likelihoods, that is
+    /// [`log_likelihood_ratio`](Self::log_likelihood_ratio) with the priors. Without smoothing, weights and bias may be
+    /// infinite.
     ///
     /// # Errors
     /// Reading the counts fails.
@@ -354,15 +356,15 @@ impl NaiveBayes {
         Ok(LinearForm { weights, bias: up.minus(down).value() })
     }
 
-    /// The intercept of a class, with its zeros counted.
+    /// The intercept of a class, with its zero factors counted.
     fn start(&self, class: ClassId) -> Option<Weight> {
         let at = usize::from(class);
         let finite = *self.start.get(..self.n_classes())?.get(at)?;
         Some(Weight { finite, zeros: self.start.get(at + self.n_classes()).copied().unwrap_or(0.0) })
     }
 
-    /// Adds for all classes the weight of the document's features in a class that has none of them, and leaves one
-    /// number per class.
+    /// Adds to each class the weight that the document's features have in a class without them, and reduces `out` to
+    /// one number per class.
     fn add_absence(&self, document: &Scalars, out: &mut Vec<f64>) {
         let n = self.n_classes();
         for (at, class) in self.classes.iter().enumerate() {
@@ -380,7 +382,7 @@ impl Parameters {
     /// Derives a model: [`summarize`](Self::summarize), then [`NaiveBayes::new`].
     ///
     /// # Errors
-    /// Reading fails; or as [`NaiveBayes::new`].
+    /// Reading the counts fails; or as [`NaiveBayes::new`].
     pub fn fit<C: Counts>(&self, counts: &C) -> Result<NaiveBayes, FitError<C::Error>> {
         let summary = self.summarize(counts).map_err(FitError::Counts)?;
         NaiveBayes::new(self, &summary).map_err(FitError::Parameters)

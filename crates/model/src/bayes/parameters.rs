@@ -8,7 +8,7 @@ use crate::bayes::likelihood::{Counting, Likelihood};
 use crate::bayes::prior::ClassPrior;
 use crate::bayes::smoothing::Smoothing;
 
-/// How counts become probabilities: everything that is decided after counting.
+/// How counts become probabilities: everything decided after counting.
 ///
 /// | field | default | purpose | range |
 /// | --- | --- | --- | --- |
@@ -32,7 +32,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Whether the model counts documents, not occurrences.
+    /// Whether the model counts documents instead of occurrences.
     pub(crate) fn counts_presence(&self) -> bool {
         self.likelihood == Likelihood::Bernoulli || self.counting == Counting::Presence
     }

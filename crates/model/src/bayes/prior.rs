@@ -11,11 +11,11 @@ pub enum ClassPrior {
     /// The class's share of the documents; a class without documents is an error.
     #[default]
     Learned,
-    /// `(documents + 1) / (all documents + classes)`, Laplace's rule: never 0.
+    /// `(documents + 1) / (all documents + classes)`, Laplace's rule. Never 0.
     Smoothed,
     /// The same for all classes.
     Uniform,
-    /// One probability per class, in class order: greater than 0, summing to 1 within 1e-6.
+    /// One probability per class, in class order, each greater than 0; they sum to 1 within 1e-6.
     Given(Vec<f64>),
 }
 
@@ -25,7 +25,7 @@ impl ClassPrior {
         self.log_prior_of(&totals.iter().map(|t| t.documents as f64).collect::<Vec<_>>())
     }
 
-    /// The log-prior (nats) of each class, from its weight in documents.
+    /// The log-prior (nats) of each class, from the classes' weights in documents.
     pub(crate) fn log_prior_of(&self, documents: &[f64]) -> Result<Vec<f64>, ParametersError> {
         let k = documents.len() as f64;
         let all: f64 = documents.iter().sum();

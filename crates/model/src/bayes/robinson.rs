@@ -9,10 +9,10 @@ use crate::counts::sums::{DocumentSums, TermEntry};
 use crate::numbers::gamma::ln_gamma;
 use crate::numbers::logs::log_sum_exp;
 
-/// The parameters of Robinson's probabilities, for two classes. By default those of bogofilter.
+/// The parameters of Robinson's term probabilities, for two classes. By default those of bogofilter.
 ///
-/// Let `n` be the number of documents with a term, `a` the share of positive documents that have it, and `b` that of
-/// negative ones:
+/// Let `n` be the number of documents that contain a term, `a` the share of positive documents that do, and `b` the
+/// share of negative ones:
 ///
 /// ```text
 /// f = (s x + n a / (a + b)) / (s + n)            the term's probability of the positive class
@@ -21,13 +21,13 @@ use crate::numbers::logs::log_sum_exp;
 /// S = (1 + p - q) / 2                            x if K = 0
 /// ```
 ///
-/// The log-odds of a document are `ln(S / (1 - S))`, computed so that they stay exact where `S` rounds to 0 or 1.
+/// The log-odds of a document are `ln(S / (1 - S))`, computed so that they stay exact even where `S` rounds to 0 or 1.
 ///
 /// Source: Gary Robinson, "A statistical approach to the spam problem", Linux Journal 107 (2003).
 ///
 /// | Name | Default | Purpose | Range |
 /// | --- | --- | --- | --- |
-/// | `robs` | 0.0178 | s: the weight of `robx` beside the counts, in documents | 1e-9 to 1e9 |
+/// | `robs` | 0.0178 | s: the weight of `robx` relative to the counts, in documents | 1e-9 to 1e9 |
 /// | `robx` | 0.52 | x: the probability of a term without counts | 1e-9 to 1 - 1e-9 |
 /// | `min_dev` | 0.375 | terms nearer to 0.5 are left out | 0 to below 0.5 |
 ///
@@ -52,11 +52,11 @@ use crate::numbers::logs::log_sum_exp;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RobinsonFisher {
-    /// The weight of `robx` beside the counts of a term, in documents.
+    /// The weight of `robx` relative to the counts of a term, in documents.
     pub robs: f64,
     /// The probability of a term without counts, and of a document without evidence.
     pub robx: f64,
-    /// The least distance from 0.5 of a term's probability; terms below it are left out.
+    /// Minimum distance of a term's probability from 0.5; terms nearer to it are left out.
     pub min_dev: f64,
 }
 
@@ -66,14 +66,14 @@ impl Default for RobinsonFisher {
     }
 }
 
-/// The smallest number that keeps every logarithm finite.
+/// Smallest `robs`, and smallest distance of `robx` from 0 and 1: keeps every logarithm finite.
 const LEAST: f64 = 1e-9;
 
 impl RobinsonFisher {
     /// Checks that all parameters are in range.
     ///
     /// # Errors
-    /// The first one out of its range.
+    /// The first parameter that is out of its range.
     pub fn check(&self) -> Result<(), ParametersError> {
         let checks = [
             ("robs", "1e-9 to 1e9", self.robs, LEAST..=1.0 / LEAST),
@@ -86,10 +86,10 @@ impl RobinsonFisher {
         }
     }
 
-    /// A scorer for these totals of two classes, with log-odds of the class `positive`.
+    /// Returns a scorer for two classes with these `totals`. Its log-odds are those of the class `positive`.
     ///
     /// # Errors
-    /// Parameters out of range; other than two classes, or a positive one that is neither.
+    /// Parameters out of range; not exactly two classes; a `positive` that is neither of them.
     pub fn scorer(
         &self,
         totals: &[ClassTotals],
@@ -109,22 +109,23 @@ impl RobinsonFisher {
     }
 }
 
-/// A ready scorer, see [`RobinsonFisher`].
+/// Scores documents by the method of [`RobinsonFisher`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RobinsonScorer {
     parameters: RobinsonFisher,
-    /// Of the negative and the positive class, at least 1.
+    /// Documents of the negative and the positive class, each at least 1.
     documents: [f64; 2],
     positive: ClassId,
 }
 
 impl RobinsonScorer {
-    /// The class that log-odds are for.
+    /// The class whose log-odds are computed.
     pub fn positive(&self) -> ClassId {
         self.positive
     }
 
-    /// The number of [`DocumentSums`] it needs: of both logarithms, and of terms.
+    /// The number of [`DocumentSums`] that the scorer needs: one for each of the two logarithms, and one for the number
+    /// of terms.
     pub fn n_sums(&self) -> usize {
         3
     }
@@ -135,7 +136,7 @@ impl RobinsonScorer {
         1.0
     }
 
-    /// `ln f` and `ln(1 - f)` of a term with counts; `None` if it is left out.
+    /// `ln f` and `ln(1 - f)` of a term; `None` if it has no counts or is left out.
     fn evidence(&self, term: KnownTerm<'_>) -> Option<[f64; 2]> {
         let RobinsonFisher { robs, robx, min_dev } = self.parameters;
         let mut counts = [0.0; 2];
@@ -146,11 +147,11 @@ impl RobinsonScorer {
         let shares = [counts[0] / self.documents[0], counts[1] / self.documents[1]];
         let drawn = |x: f64, share: f64| (robs * x + n * share / (shares[0] + shares[1])) / (robs + n);
         let [not_f, f] = [drawn(1.0 - robx, shares[0]), drawn(robx, shares[1])];
-        // a rounding error must not leave out a term at the limit
+        // rounding must not exclude a term exactly at the limit
         (n > 0.0 && (f - 0.5).abs() >= min_dev - 1e-12).then(|| [f.ln(), not_f.ln()])
     }
 
-    /// The log-odds of the positive class for a document of this term alone; `None` if it is left out.
+    /// The log-odds of the positive class for a document with this term only; `None` if the term is left out.
     pub fn term_weight(&self, term: KnownTerm<'_>) -> Option<f64> {
         self.evidence(term).map(|[ln_f, ln_not_f]| ln_f - ln_not_f)
     }
@@ -165,14 +166,14 @@ impl RobinsonScorer {
         }
     }
 
-    /// The log-odds of the positive class given the sums over a document's terms, in nats, and the number of its known
+    /// The log-odds (nats) of the positive class, from the sums over a document's terms, and the number of its known
     /// terms.
     pub fn log_odds(&self, sums: &DocumentSums) -> (f64, usize) {
         let sum = |at: usize| sums.columns.get(at).copied().unwrap_or(0.0);
         (self.combined([sum(0), sum(1)], sum(2)), sums.scalars.known)
     }
 
-    /// ln(S / (1 - S)) of the sums of `ln f` and `ln(1 - f)` over `n` terms.
+    /// ln(S / (1 - S)), from the sums of `ln f` and `ln(1 - f)` over `n` terms.
     fn combined(&self, [ln_f, ln_not_f]: [f64; 2], n: f64) -> f64 {
         if n < 1.0 {
             let robx = self.parameters.robx;
@@ -184,7 +185,7 @@ impl RobinsonScorer {
     }
 
     /// Writes each known term of the document to `out`, in order, with its contribution to the log-odds of the positive
-    /// class: by how much they would be lower without it. Returns what remains of the log-odds.
+    /// class: how much lower they would be without the term. Returns the log-odds minus all contributions.
     ///
     /// # Errors
     /// Reading a term fails; the contents of `out` are then undefined.
@@ -219,12 +220,12 @@ impl RobinsonScorer {
 }
 
 /// The logarithms of both tails of the chi-squared distribution with `2n` degrees of freedom at `2m`, the upper one
-/// first: the probabilities that a Poisson variable of mean `m` is below `n`, and that it is not.
+/// first: the probabilities that a Poisson variable with mean `m` is below `n`, and that it is not.
 fn log_tails(m: f64, n: f64) -> [f64; 2] {
-    // a sum of logarithms can be rounded to this
+    // rounding can make `m`, a sum of logarithms, slightly negative
     let m = m.max(0.0);
     let is_lower = m < n;
-    // from n - 1 down for the upper tail, from n up for the lower one: terms decrease from the first one on
+    // from n - 1 down for the upper tail, from n up for the lower one: either way the terms decrease
     let mut i = if is_lower { n } else { n - 1.0 };
     let first = if i == 0.0 { -m } else { i * m.ln() - m - ln_gamma(i + 1.0) };
     let (mut term, mut sum) = (1.0, 0.0);
@@ -266,7 +267,8 @@ mod tests {
         scorer.log_odds(&sums).0
     }
 
-    /// What bogofilter 1.2.5 prints for messages of words with these counts, of 80 ham and 80 spam messages.
+    /// The expected values are what bogofilter 1.2.5 prints for messages of words with these counts, after 80 ham and
+    /// 80 spam messages.
     #[test]
     fn spamicities_are_those_of_bogofilter() {
         let scorer = scorer([80, 80]);
@@ -291,7 +293,7 @@ mod tests {
         let scorer = scorer([80, 80]);
         let [spam, more] = [200, 2_000].map(|n| score(&scorer, &vec![[0, 4]; n]));
         assert!(spam > 500.0 && more > 9.0 * spam && more.is_finite(), "{spam} {more}");
-        // robx is not 0.5, so that ham is not quite the mirror image
+        // robx is not 0.5, so ham is not exactly the mirror image
         assert!(score(&scorer, &vec![[4, 0]; 2_000]) < -9.0 * spam);
     }
 
@@ -322,7 +324,7 @@ mod tests {
             for (tail, expected) in tails.iter().zip([upper, lower]) {
                 prop_assert!((tail.exp() - expected.exp()).abs() < 1e-9, "{tails:?} {upper} {lower}");
             }
-            // the smaller one to the last digits
+            // the smaller tail is exact to the last digits
             let smaller = tails[0].min(tails[1]);
             prop_assert!((smaller - upper.min(lower)).abs() < 1e-8 * (1.0 + smaller.abs()), "{tails:?} {upper} {lower}");
         }

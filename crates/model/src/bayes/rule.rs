@@ -11,7 +11,7 @@ use crate::counts::counts::{Cell, ClassId, ClassTotals};
 use crate::counts::sums::{Scalars, TermEntry};
 use crate::numbers::logs::log_smoothed;
 
-/// How the counts of a term, whole or expected, become a probability, or for the complement likelihoods a weight.
+/// Turns the counts of a term, integer or expected, into a probability; for the complement likelihoods, into a weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rule {
     likelihood: Likelihood,
@@ -22,7 +22,8 @@ pub(crate) struct Rule {
 /// The numbers that all terms of a class share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Class {
-    /// What is counted: tokens (multinomial), documents (Bernoulli), tokens of the other classes (complement).
+    /// The count that probabilities are relative to: tokens (multinomial), documents (Bernoulli), tokens of the other
+    /// classes (complement).
     total: f64,
     /// The logarithm of the denominator of p(t|c), or of p(t|not c) for the complement.
     pub(crate) log_total: f64,
@@ -34,8 +35,8 @@ pub(crate) struct Class {
 
 /// The logarithm of a ratio of products, with zero factors counted separately: `exp(finite) * 0^zeros`.
 ///
-/// Without smoothing a probability can be 0 and its logarithm infinite; sums of such logarithms must not
-/// become infinity minus infinity, which is NaN.
+/// Without smoothing a probability can be 0 and its logarithm infinite. Counting zeros keeps sums of such logarithms
+/// from becoming infinity minus infinity, which is NaN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "f64", into = "f64")]
 pub(crate) struct Weight {
@@ -92,13 +93,13 @@ impl Class {
         self.absent.finite = scale * self.log_total;
     }
 
-    /// Whether its numbers are finite and in range; for values read from elsewhere.
+    /// Whether all numbers are finite and in range; a check for values read from elsewhere.
     pub(crate) fn is_finite(&self) -> bool {
         self.total >= 0.0
             && [self.total, self.log_total, self.scale, self.absent.value()].into_iter().all(f64::is_finite)
     }
 
-    /// The weight of a document's features, given their sums, in a class that has none of them.
+    /// The weight of a document's features, from the document's sums, in a class that has none of them.
     pub(crate) fn absence(&self, document: &Scalars) -> Weight {
         let finite = document.weight * self.absent.finite - self.scale * document.absent;
         Weight { finite, zeros: document.weight * self.absent.zeros }
@@ -123,12 +124,13 @@ impl Rule {
         self.likelihood
     }
 
-    /// Whether probabilities can be 0, so that zeros of weights must be counted.
+    /// Whether probabilities can be 0, so that zero factors must be counted.
     pub(crate) fn has_zeros(&self) -> bool {
         self.alpha == 0.0
     }
 
-    /// `all` are the totals of all classes together.
+    /// The numbers shared by the terms of a class with these `totals`. `all` is the count of all features in all
+    /// classes.
     pub(crate) fn class(&self, totals: &ClassTotals, all: u64, n_features: u64) -> Class {
         let tokens = self.tokens(totals);
         let total = match self.likelihood {
@@ -139,7 +141,7 @@ impl Rule {
         self.class_of(total as f64, n_features)
     }
 
-    /// Takes the [total](Class::total) of the class.
+    /// As [`class`](Self::class), from the [total](Class::total) of the class.
     pub(crate) fn class_of(&self, total: f64, n_features: u64) -> Class {
         let outcomes = match self.likelihood {
             Likelihood::Bernoulli => 2.0,
@@ -156,8 +158,8 @@ impl Rule {
         class
     }
 
-    /// Divides the weights of a class by their sum over all features; `log_counts` is the sum of the logarithms of the
-    /// counts outside the class. A single feature weighs nothing.
+    /// Divides the weights of a class by their sum over all features. `log_counts` is the sum of the logarithms of the
+    /// smoothed counts outside the class. A single feature weighs nothing.
     pub(crate) fn normalize(&self, class: &mut Class, log_counts: f64, n_features: u64) {
         let sum = n_features as f64 * class.log_total - log_counts;
         class.rescale(if n_features > 1 && sum > 0.0 { 1.0 / sum } else { 0.0 });
@@ -173,13 +175,13 @@ impl Rule {
         u64::from(if self.presence { cell.df } else { cell.tf })
     }
 
-    /// The count of a term in the document.
+    /// The factor of a term that occurs `count` times in the document.
     pub(crate) fn count(&self, count: u32) -> f64 {
         if self.presence { 1.0 } else { f64::from(count) }
     }
 
-    /// log p(t|c) of a term counted `n` times in the class; never above 0, even for corrupt counts. Minus infinity in a
-    /// class without evidence and smoothing.
+    /// log p(t|c) of a term counted `n` times in the class; never above 0, even for corrupt counts. Minus infinity for
+    /// `n` 0 without smoothing.
     pub(crate) fn log_prob(&self, class: &Class, n: f64) -> f64 {
         match n.min(class.total) + self.alpha {
             0.0 => f64::NEG_INFINITY,
@@ -187,7 +189,7 @@ impl Rule {
         }
     }
 
-    /// log (1 - p(t|c)) for Bernoulli, without cancellation.
+    /// log (1 - p(t|c)), for Bernoulli, without cancellation.
     pub(crate) fn log_not(&self, class: &Class, n: f64) -> f64 {
         self.log_prob(class, class.total - n.min(class.total))
     }
@@ -203,7 +205,7 @@ impl Rule {
     }
 
     /// The contribution of one occurrence to the joint log-likelihood. `total` is the count of the term in all classes,
-    /// `n` in this one.
+    /// `n` the count in this one.
     pub(crate) fn weight(&self, class: &Class, total: f64, n: f64) -> Weight {
         match self.likelihood {
             Likelihood::Bernoulli => {
@@ -216,7 +218,7 @@ impl Rule {
         }
     }
 
-    /// The weight of one occurrence in a class that has the term, less that in a class that lacks it.
+    /// The weight of one occurrence in a class that has the term, minus that in a class that lacks it.
     fn presence(&self, class: &Class, total: f64, n: f64) -> Weight {
         match self.likelihood {
             Likelihood::Bernoulli | Likelihood::Multinomial => {
@@ -229,8 +231,8 @@ impl Rule {
         }
     }
 
-    /// Writes the weights of one occurrence of a feature to `out`. `total` is the count of the term in all classes, `counts`
-    /// those in the classes that have it.
+    /// Writes the weights of one occurrence of a feature to `out`. `total` is the count of the term in all classes,
+    /// `counts` has its count in each class that contains it.
     pub(crate) fn weigh_term(
         &self,
         classes: &[Class],
@@ -250,13 +252,14 @@ impl Rule {
         }
     }
 
-    /// What the complement likelihoods subtract for one occurrence of a term, in every class.
+    /// The amount that the complement likelihoods subtract from every class for one occurrence of a term; 0 for the
+    /// others.
     pub(crate) fn common(&self, total: f64) -> f64 {
         if self.likelihood.is_complement() { self.log_count(total, 0.0) } else { 0.0 }
     }
 
-    /// The sum of log (1 - p) over all features, for Bernoulli. Sums over document frequencies, so that the order of
-    /// the terms does not matter.
+    /// The sum of log (1 - p) over all features, for Bernoulli. Summed by document frequency, so that the order of the
+    /// terms does not matter.
     pub(crate) fn log_absence(
         &self,
         class: &Class,

@@ -8,11 +8,11 @@ use crate::bayes::likelihood::Counting;
 use crate::bayes::mass::{Cut, Mass, keeps};
 use crate::counts::counts::{Cell, ClassTotals};
 
-/// The chi-square statistic of a term's counts against independence of the class: the sum over classes of `(observed -
-/// expected)^2 / expected`, where the expected counts are shared out like the documents.
+/// The chi-square statistic of a term's counts against independence of the class: the sum over classes of
+/// `(observed - expected)^2 / expected`. Expected counts are in proportion to the documents of the classes.
 ///
-/// `cells` are the term's, `totals` those of all classes; `counting` selects documents (`df`) or occurrences (`tf`). At
-/// least 0, and 0 for a term or classes without counts. Equals scikit-learn's `chi2`.
+/// `cells` are the term's, `totals` those of all classes; `counting` selects documents (`df`) or occurrences (`tf`).
+/// The result is at least 0, and 0 for a term or classes without counts. It equals scikit-learn's `chi2`.
 ///
 /// ```
 /// use tamis_model::{Cell, ClassTotals, Counting, chi_square};
@@ -26,10 +26,10 @@ pub fn chi_square(cells: &[Cell], totals: &[ClassTotals], counting: Counting) ->
     score(Criterion::ChiSquare, counting == Counting::Presence, cells, totals)
 }
 
-/// The mutual information (nats) of the presence of a term in a document and the class of the document.
+/// The mutual information (nats) between the presence of a term in a document and the document's class.
 ///
-/// `cells` are the term's, `totals` those of all classes (only `documents` is read). At least 0, at most the entropy of
-/// the classes. Equals scikit-learn's `mutual_info_score`.
+/// `cells` are the term's, `totals` those of all classes (only `documents` is read). The result is at least 0 and at
+/// most the entropy of the classes. It equals scikit-learn's `mutual_info_score`.
 ///
 /// ```
 /// use tamis_model::{Cell, ClassTotals, mutual_information};
@@ -47,7 +47,7 @@ fn score(by: Criterion, presence: bool, cells: &[Cell], totals: &[ClassTotals]) 
     Scorer::new(by, presence, documents).score(totals, Mass::of(cells), cells)
 }
 
-/// Scores terms by a criterion, given what all terms share.
+/// Scores terms by a criterion. Holds what all terms share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Scorer {
     by: Criterion,
@@ -60,13 +60,13 @@ impl Scorer {
         Scorer { by, presence, documents }
     }
 
-    /// The bits of a term's score; they sort like the scores because none is negative. In single precision, so that
-    /// rounding (order of the classes, the machine's logarithm) breaks no ties.
+    /// The bits of a term's score, which sort like the scores because none is negative. In single precision, so that
+    /// rounding (from the order of the classes or the machine's logarithm) does not decide between equal terms.
     pub(crate) fn rank(&self, totals: &[ClassTotals], mass: Mass, cells: &[Cell]) -> u64 {
         u64::from((self.score(totals, mass, cells) as f32).to_bits())
     }
 
-    /// The score of a term with these cells.
+    /// The score of a term with these `cells`.
     fn score(&self, totals: &[ClassTotals], mass: Mass, cells: &[Cell]) -> f64 {
         let (mut sum, mut with_cells) = (0.0, 0u64);
         for &cell in cells {
@@ -76,9 +76,9 @@ impl Scorer {
                 with_cells = with_cells.saturating_add(class);
             }
         }
-        // classes without the term count as one
+        // classes without the term are treated as one class
         sum += self.of_absence(self.documents.saturating_sub(with_cells), mass);
-        // rounding may give a value just below 0, corrupt counts any value
+        // rounding may give a value just below 0, corrupt counts may give any value
         if sum > 0.0 { sum } else { 0.0 }
     }
 
@@ -98,7 +98,7 @@ impl Scorer {
         }
     }
 
-    /// The contribution of the classes without a cell; together they have `classes` documents.
+    /// The contribution of the classes without a cell, which have `classes` documents together.
     fn of_absence(&self, classes: u64, mass: Mass) -> f64 {
         match self.by {
             Criterion::ChiSquare if classes > 0 => self.expected(classes, mass),
@@ -115,8 +115,8 @@ impl Scorer {
     }
 }
 
-/// The mutual information (nats) contributed by documents with both of two properties: `one` documents have the first,
-/// `other` the second, `both` both.
+/// The contribution to mutual information (nats) of the documents that have both of two properties: `one` documents
+/// have the first, `other` the second, `both` have both, `all` is the number of documents.
 fn information(both: u64, one: u64, other: u64, all: u64) -> f64 {
     if both == 0 || one == 0 || other == 0 {
         return 0.0;
@@ -125,7 +125,7 @@ fn information(both: u64, one: u64, other: u64, all: u64) -> f64 {
     both / all * (both / one * (all / other)).ln()
 }
 
-/// The best terms by a criterion, down to a cut.
+/// The best terms by a criterion, down to a cut-off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BestTerms {
     scorer: Scorer,

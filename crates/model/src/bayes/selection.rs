@@ -1,4 +1,4 @@
-//! Which terms are features, decided from their own counts.
+//! Decides which terms are features.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,9 +16,9 @@ use crate::counts::counts::{Cell, ClassTotals, Counts, read_cells};
 pub(crate) struct Selection {
     min_df: u64,
     max_df: u64,
-    /// Occurrences and id of the last feature by `max_features`.
+    /// Number of occurrences and id of the last term that `max_features` keeps.
     cut: Option<Cut>,
-    /// Among those, the terms most associated with the classes.
+    /// The terms most associated with the classes, of those within the other limits.
     #[serde(default)]
     best: Option<BestTerms>,
 }
@@ -46,7 +46,7 @@ impl Selection {
         Ok(selection)
     }
 
-    /// The last of the `max` features of highest rank; `None` if there are no more features than that.
+    /// Returns the last of the `max` features of highest rank; `None` if there are at most `max`.
     fn find_cut<C: Counts>(
         &self,
         counts: &C,
@@ -54,7 +54,7 @@ impl Selection {
         max: usize,
         rank: impl Fn(Mass, &[Cell]) -> u64,
     ) -> Result<Option<Cut>, C::Error> {
-        // the worst of the best is on top
+        // the worst of the best features is on top
         let mut best = BinaryHeap::new();
         let (mut more, mut cells) = (false, Vec::new());
         for term in terms {

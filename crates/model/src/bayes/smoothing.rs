@@ -9,13 +9,13 @@ use crate::bayes::error::ParametersError;
 ///
 /// The smoothed probability `(n + alpha) / (total + alpha V)` of one of `V` outcomes is an estimate under a symmetric
 /// Dirichlet prior (for Bernoulli a Beta prior) in two ways: the mean of the posterior if the prior's parameters are
-/// `alpha` (Laplace's rule of succession for 1), and its mode (MAP) if they are `alpha + 1`. Hence three constructors:
-/// `try_from` takes alpha itself, [`map`](Self::map) the parameter of the prior whose posterior mode is wanted, and
-/// [`maximum_likelihood`](Self::maximum_likelihood) means no smoothing. [`Dirichlet`](crate::Dirichlet) has the same
-/// estimates for a single distribution.
+/// `alpha` (Laplace's rule of succession for 1), and its mode (MAP) if they are `alpha + 1`. Hence there are three
+/// constructors: `try_from` takes alpha itself, [`map`](Self::map) takes the parameter of the prior whose posterior
+/// mode is wanted, and [`maximum_likelihood`](Self::maximum_likelihood) does not smooth.
+/// [`Dirichlet`](crate::Dirichlet) has the same estimates for a single distribution.
 ///
-/// Invariant: finite and at least 0. Small values (0.01 to 0.1) suit large vocabularies; the default
-/// is 1, Laplace's rule of succession.
+/// Invariant: alpha is finite and at least 0. Small values (0.01 to 0.1) suit large vocabularies; the default is 1,
+/// Laplace's rule of succession.
 ///
 /// ```
 /// use tamis_model::Smoothing;
@@ -30,7 +30,7 @@ use crate::bayes::error::ParametersError;
 #[serde(try_from = "Stored", into = "f64")]
 pub struct Smoothing(f64);
 
-/// Alpha as stored; 0 is allowed here.
+/// Alpha as stored, where 0 is allowed.
 #[derive(Deserialize)]
 struct Stored(f64);
 
@@ -41,9 +41,9 @@ impl Smoothing {
     /// No smoothing: alpha 0, relative frequencies (maximum likelihood).
     ///
     /// A term never seen in a class is then impossible there: its log-probability is minus infinity, and so is the
-    /// joint log-likelihood of a document that contains it. A document impossible in all classes gets equal
+    /// joint log-likelihood of any document that contains it. A document that is impossible in all classes gets equal
     /// probabilities. In a class without any counts every feature is impossible. The complement likelihoods and
-    /// [`WeightedLogOdds`](crate::WeightedLogOdds) refuse it.
+    /// [`WeightedLogOdds`](crate::WeightedLogOdds) refuse alpha 0.
     pub const fn maximum_likelihood() -> Smoothing {
         Smoothing(0.0)
     }
@@ -52,7 +52,7 @@ impl Smoothing {
     /// `concentration`: alpha is `concentration - 1`, and a flat prior (1) gives the maximum likelihood.
     ///
     /// # Errors
-    /// A concentration that is not finite or below 1: the posterior may have no mode.
+    /// A concentration that is below 1, where the posterior may have no mode, or not finite.
     pub fn map(concentration: f64) -> Result<Smoothing, ParametersError> {
         match concentration.is_finite() && concentration >= 1.0 {
             true => Ok(Smoothing(concentration - 1.0)),

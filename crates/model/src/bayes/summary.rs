@@ -1,4 +1,4 @@
-//! The few integers per class that a model needs besides the counts of single terms.
+//! The few integers per class that a model needs in addition to the counts of single terms.
 
 use std::collections::BTreeMap;
 
@@ -16,15 +16,15 @@ use crate::counts::counts::{Cell, ClassTotals, Counts, read_cells, term_ids};
 
 /// The statistics over all terms that a model needs: a few integers per class, and the rule that selects features.
 ///
-/// All integers, so neither the way the counts were made nor the order of their terms changes it (except ties of
-/// `max_features`, which ids break). Made by [`Parameters::summarize`]; stored with the counts, it saves another pass
-/// over them.
+/// All numbers are integers, so a summary depends neither on how the counts came about nor on the order of their terms
+/// (except that ids break ties of `max_features` and `select`). Made by [`Parameters::summarize`]. Storing it with the
+/// counts saves another pass over them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     n_features: u64,
     totals: Vec<ClassTotals>,
     selection: Selection,
-    /// For Bernoulli, per class: document frequency -> number of features with it, frequency 0 left out.
+    /// For Bernoulli, per class: document frequency -> number of features with it. Frequency 0 is left out.
     histograms: Vec<BTreeMap<u32, u64>>,
     /// For the normalised complement.
     #[serde(default)]
@@ -32,7 +32,7 @@ pub struct Summary {
 }
 
 impl Parameters {
-    /// Summarizes the counts in one pass over all terms (one more each for `max_features` and `select`).
+    /// Summarizes the counts in one pass over all terms, plus one pass each for `max_features` and `select`.
     ///
     /// # Errors
     /// Reading the counts fails.
@@ -40,9 +40,9 @@ impl Parameters {
         self.summarize_terms(counts, term_ids(counts), 0)
     }
 
-    /// The same for a group of terms, each given once: for example those of one column of a table whose columns share
-    /// the counts. There are at least `min_features` features; those without counts are outcomes that smoothing allows
-    /// for.
+    /// As [`summarize`](Self::summarize), for a group of terms only, each given once: for example, the terms of one
+    /// column of a table whose columns share the counts. Counts at least `min_features` features; those without counts
+    /// are outcomes that smoothing allows for.
     ///
     /// # Errors
     /// Reading the counts fails.
@@ -90,8 +90,8 @@ impl Summary {
         &self.totals
     }
 
-    /// The same with this many documents in each class: for a group of terms, the documents that have the group's
-    /// column. Bernoulli counts the others as lacking the term.
+    /// Replaces the number of documents of each class. For a group of terms, give the documents that have the group's
+    /// column: otherwise Bernoulli counts documents without the column as lacking its terms.
     pub fn with_documents(mut self, documents: impl IntoIterator<Item = u64>) -> Summary {
         self.totals.iter_mut().zip(documents).for_each(|(totals, n)| totals.documents = n);
         self
@@ -135,7 +135,7 @@ impl Summary {
         }
     }
 
-    /// Checks the invariants the model relies on; a summary may come from a file.
+    /// Checks the invariants that the model relies on, since a summary may come from a file.
     pub(crate) fn check(&self, rule: &Rule) -> Result<(), ParametersError> {
         let fail = |expected, got| Err(ParametersError::Summary { expected, got });
         if self.totals.is_empty() {
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(features(FeatureLimits { max_features: Some(3), min_df: 2, ..all }), [1, 2]);
         assert_eq!(features(FeatureLimits { max_features: Some(4), ..all }), [0, 1, 2, 3]);
         let select = |by, n| FeatureLimits { select: Some(Select { by, n }), ..all };
-        // terms 1 and 3 tell equally much about the class, term 2 nothing
+        // terms 1 and 3 say equally much about the class, term 2 nothing
         assert_eq!(features(select(Criterion::ChiSquare, 1)), [0]);
         assert_eq!(features(select(Criterion::MutualInformation, 1)), [0]);
         assert_eq!(features(select(Criterion::MutualInformation, 2)), [0, 1]);

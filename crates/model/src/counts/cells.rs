@@ -1,4 +1,4 @@
-//! The counts of all terms in one arena, a block per term.
+//! The counts of all terms in one arena, one block per term.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -8,21 +8,22 @@ use tamis_tokenizer::TermId;
 use crate::counts::counts::{Cell, ClassId};
 use crate::counts::statistics::error::StatisticsError;
 
-/// The cells of all terms: one block of an arena for each term, sorted by class.
+/// The cells of all terms in one arena: a block per term, sorted by class.
 ///
-/// Takes eight bytes per term and twelve per cell, with no allocation for either alone. Most terms of a text occur in
-/// one class. A full block moves to one of twice the size, and its old place is reused.
+/// Takes eight bytes per term and twelve per [`Cell`], without an allocation per term: most terms of a text occur in
+/// only one class. A full block moves to one of twice the size, and its old place is reused.
 ///
 /// Invariants: classes strictly increase within a block; `1 <= df <= tf` in each cell; blocks do not overlap.
 #[derive(Clone, Debug)]
 pub(crate) struct Cells<T = Cell> {
     blocks: Vec<Block>,
     arena: Vec<T>,
-    /// Starts of the unused blocks, by the binary logarithm of their size.
+    /// Starts of the unused blocks, indexed by the binary logarithm of their size.
     free: [Vec<u32>; 17],
 }
 
-/// The cells of a term: `len` of the `1 << log_size` places from `start` on; no places if `len` is 0.
+/// The cells of a term: the first `len` of the `1 << log_size` places from `start` on. A block with `len` 0 has no
+/// places.
 #[derive(Clone, Copy, Debug, Default)]
 struct Block {
     start: u32,
@@ -36,7 +37,7 @@ impl Block {
         start..start + usize::from(self.len)
     }
 
-    /// The likely place of a class's cell: most terms met are in all classes or in this one alone.
+    /// Guesses the place of a class's cell. Right for terms that occur in all classes or in this one alone, as most do.
     #[inline(always)]
     fn guess(self, class: ClassId) -> usize {
         let last = usize::from(self.len).wrapping_sub(1);
@@ -48,7 +49,7 @@ impl Block {
 pub(crate) trait ClassCell: Copy {
     fn class(&self) -> ClassId;
 
-    /// The sum of two cells of a term in a class.
+    /// The sum of two cells of the same term and class.
     fn plus(self, term: TermId, other: Self) -> Result<Self, StatisticsError>;
 }
 
@@ -75,7 +76,7 @@ impl<T> Default for Cells<T> {
 }
 
 impl Cells {
-    /// Subtracts from a term's cell, and removes it when nothing is left. Each remaining document must keep an
+    /// Subtracts from a term's cell and removes it when nothing is left. Each remaining document must keep an
     /// occurrence, so `tf` never falls below `df`.
     pub(crate) fn subtract(&mut self, term: TermId, cell: Cell) -> Result<(), StatisticsError> {
         let mut block = self.block(term);
@@ -140,7 +141,7 @@ impl<T: ClassCell> Cells<T> {
         self.search_and_add(term, block, cell)
     }
 
-    /// Adds to several of a term's cells; those given are in increasing order of classes.
+    /// Adds `cells`, in increasing class order, to those of a term.
     #[inline]
     pub(crate) fn add_all(
         &mut self,
@@ -159,7 +160,7 @@ impl<T: ClassCell> Cells<T> {
         }
     }
 
-    /// Prefetches what adding these terms to a class will read, so that the cache misses overlap.
+    /// Prefetches what adding `terms` to `class` will read, so that the cache misses overlap.
     #[inline]
     pub(crate) fn touch(&self, class: ClassId, terms: impl Iterator<Item = TermId>) {
         let is_there =
@@ -179,7 +180,7 @@ impl<T: ClassCell> Cells<T> {
         }
     }
 
-    /// Sets the cells of a term that has none; they are in increasing class order.
+    /// Sets the cells of a term that has none; `cells` are in increasing class order.
     pub(crate) fn put(&mut self, term: TermId, cells: &[T]) -> Result<(), StatisticsError> {
         // at most Classes::MAX cells, which is u16::MAX
         let Ok(len @ 1..) = u16::try_from(cells.len()) else { return Ok(()) };
@@ -191,10 +192,10 @@ impl<T: ClassCell> Cells<T> {
         Ok(())
     }
 
-    /// Appends the terms of others.
+    /// Appends the terms of `other`.
     pub(crate) fn append(&mut self, mut other: Self) -> Result<(), StatisticsError> {
         let (here, end) = (self.arena.len(), self.arena.len() + other.arena.len());
-        // places are numbered by u32
+        // places have u32 numbers
         let full = || StatisticsError::Full { expected: u64::from(u32::MAX), got: end as u64 };
         let offset = u32::try_from(end).map(|_| here as u32).map_err(|_| full())?;
         other.blocks.iter_mut().for_each(|block| block.start += offset);
@@ -228,7 +229,7 @@ impl<T: ClassCell> Cells<T> {
             self.arena.copy_within(old.cells(), block.start as usize);
             self.free[usize::from(old.log_size)].push(old.start);
         }
-        // classes of a block are distinct, so there are at most Classes::MAX = u16::MAX
+        // the classes of a block are distinct, so there are at most Classes::MAX = u16::MAX
         block.len = old.len + 1;
         let cells = &mut self.arena[block.cells()];
         cells.copy_within(at..len, at + 1);
@@ -238,13 +239,13 @@ impl<T: ClassCell> Cells<T> {
         Ok(())
     }
 
-    /// An unused block, its length still to be set; `any` fills new places.
+    /// Returns an unused block of length 0; `any` fills new places.
     fn allocate(&mut self, log_size: u8, any: T) -> Result<Block, StatisticsError> {
         if let Some(start) = self.free[usize::from(log_size)].pop() {
             return Ok(Block { start, len: 0, log_size });
         }
         let end = self.arena.len() + (1 << log_size);
-        // places are numbered by u32
+        // places have u32 numbers
         let start = u32::try_from(end).map(|_| self.arena.len() as u32);
         let start =
             start.map_err(|_| StatisticsError::Full { expected: u64::from(u32::MAX), got: end as u64 })?;

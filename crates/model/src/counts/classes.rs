@@ -8,8 +8,8 @@ use crate::counts::counts::ClassId;
 
 /// The labels of a model's classes.
 ///
-/// Invariant: sorted by bytes, unique, not empty, without control characters, at most [`MAX`](Self::MAX) of them. The
-/// id of a class is its position, so ids do not depend on the order of learning.
+/// Invariant: labels are sorted by bytes, unique, not empty and without control characters; there are at most
+/// [`MAX`](Self::MAX). The id of a class is its position, so ids do not depend on the order of learning.
 ///
 /// Deserialized labels must already be sorted, since ids elsewhere refer to positions.
 ///
@@ -35,7 +35,7 @@ impl Classes {
     /// Sorts the labels and removes duplicates.
     ///
     /// # Errors
-    /// A label that is empty or has a control character; more than [`MAX`](Self::MAX) of them.
+    /// A label that is empty or has a control character; more than [`MAX`](Self::MAX) labels.
     pub fn new(labels: impl IntoIterator<Item = impl Into<String>>) -> Result<Classes, ClassesError> {
         let mut labels: Vec<String> = labels.into_iter().map(Into::into).collect();
         labels.sort_unstable();
@@ -48,7 +48,7 @@ impl Classes {
         self.labels.len()
     }
 
-    /// Whether there is no class.
+    /// Whether there are no classes.
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
     }
@@ -68,11 +68,12 @@ impl Classes {
         self.labels.iter().enumerate().map(|(i, label)| (class_id(i), label.as_str()))
     }
 
-    /// Adds a label and returns its id; classes from there on move up by one, so
-    /// [`Statistics::insert_class`](crate::Statistics::insert_class) with the same id must follow.
+    /// Adds a label and returns its id. The classes from there on move up by one, so
+    /// [`Statistics::insert_class`](crate::Statistics::insert_class) must follow with the same id.
     ///
     /// # Errors
-    /// A label that exists, is empty or has a control character; one class too many. Nothing changes then.
+    /// A label that exists, is empty or has a control character; [`MAX`](Self::MAX) classes already. Nothing changes
+    /// then.
     pub fn insert(&mut self, label: &str) -> Result<ClassId, ClassesError> {
         check(label)?;
         let Err(at) = self.search(label) else { return Err(ClassesError::Duplicate { got: label.into() }) };
@@ -135,7 +136,7 @@ impl From<Classes> for Vec<String> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClassesError {
-    /// A label without a character.
+    /// An empty label.
     Empty,
     /// A label with a control character, such as a line end.
     ControlCharacter {
@@ -147,14 +148,14 @@ pub enum ClassesError {
         /// The label.
         got: String,
     },
-    /// Labels that were read are not sorted.
+    /// Labels that were read but are not sorted.
     Unsorted {
-        /// The label before, which `got` must exceed.
+        /// The preceding label, which `got` must exceed.
         expected: String,
         /// The label.
         got: String,
     },
-    /// More classes than ids.
+    /// More classes than there are ids.
     TooMany {
         /// The largest number allowed.
         expected: usize,

@@ -8,7 +8,7 @@ pub type ClassId = u16;
 
 /// The counts of one term in one class.
 ///
-/// Invariant of every cell a model hands out: `1 <= df <= tf`.
+/// Invariant of every cell that a model returns: `1 <= df <= tf`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cell {
     /// The class.
@@ -24,9 +24,9 @@ pub struct Cell {
 pub struct ClassTotals {
     /// Documents of the class, including those without any term.
     pub documents: u64,
-    /// Sum of the document frequencies: the distinct terms of each document, summed.
+    /// Sum of the document frequencies: each document counts with its number of distinct terms.
     pub df: u64,
-    /// Sum of the term frequencies: tokens.
+    /// Sum of the term frequencies: the number of tokens.
     pub tf: u64,
 }
 
@@ -58,37 +58,39 @@ pub trait Counts {
     }
 }
 
-/// Reads the cells of a term, in place of those before.
+/// Reads the cells of a term into `cells`, replacing its contents.
 pub(crate) fn read_cells<C: Counts>(counts: &C, term: TermId, cells: &mut Vec<Cell>) -> Result<(), C::Error> {
     cells.clear();
     counts.for_each_cell(term, |cell| cells.push(cell))
 }
 
-/// What a model knows of one term: its counts, and its weights in increasing order of columns. An unknown term has neither.
+/// What a model knows about one term: its counts and its weights. An unknown term has neither.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KnownTerm<'a> {
     /// The counts, in increasing order of classes.
     pub cells: &'a [Cell],
-    /// The weights of the correction, one a column that has one.
+    /// The weights of the correction in increasing order of columns; columns without a weight are left out. For
+    /// [`ExpectedNaiveBayes`](crate::ExpectedNaiveBayes), the expected counts per class instead.
     pub weights: &'a [(ClassId, f64)],
 }
 
 impl KnownTerm<'_> {
-    /// How many documents of any class contain the term.
+    /// The number of documents, over all classes, that contain the term.
     pub fn document_frequency(&self) -> u64 {
         self.cells.iter().map(|cell| u64::from(cell.df)).sum()
     }
 }
 
-/// A model's terms, read one at a time: [`CorrectedStatistics`](crate::CorrectedStatistics) in memory, or a file that is mapped.
+/// A model's terms, read one at a time: from [`CorrectedStatistics`](crate::CorrectedStatistics) in memory, or from a
+/// memory-mapped file.
 pub trait KnownTerms {
-    /// What reading can fail with; [`Infallible`](std::convert::Infallible) in memory.
+    /// The error of reading; [`Infallible`](std::convert::Infallible) in memory.
     type Error;
 
-    /// Reads a term, in place of the one before.
+    /// Reads a term, replacing the one read before.
     ///
     /// # Errors
-    /// Whatever reading fails with.
+    /// Reading the term fails.
     fn term(&mut self, id: TermId) -> Result<KnownTerm<'_>, Self::Error>;
 }
 
@@ -97,7 +99,7 @@ pub(crate) fn term_ids<C: Counts>(counts: &C) -> impl Iterator<Item = TermId> + 
     (0..=TermId::MAX).take(counts.n_terms())
 }
 
-/// Weights per term and column that a model can read, in memory or in a memory-mapped file.
+/// Weights per term and column that a model can read, from memory or a memory-mapped file.
 pub trait ClassWeights {
     /// The error of reading.
     type Error;

@@ -17,21 +17,22 @@ pub enum ObservationError {
         /// The value.
         got: f64,
     },
-    /// A weight that is not finite or below 0.
+    /// A weight that is negative or not finite.
     Weight {
         /// The weight.
         got: f64,
     },
-    /// Forgetting what was never learned: more weight than there is, or values that would make the variance negative.
+    /// Forgetting what was never learned: more weight than was learned, or values that would make the variance
+    /// negative.
     NotLearned {
         /// The feature, from 0; 0 if there is only one.
         feature: usize,
-        /// The weight (documents) to forget.
+        /// The weight to forget, in documents.
         expected: f64,
         /// The weight learned.
         got: f64,
     },
-    /// Forgetting an outcome, a category or term, that was never learned.
+    /// Forgetting an outcome (a category or term) that was never learned.
     Unseen {
         /// The feature, from 0.
         feature: usize,
@@ -45,7 +46,7 @@ pub enum ObservationError {
         /// The number of values given, or of features of the other statistics.
         got: usize,
     },
-    /// A value whose kind is not the feature's.
+    /// A value of another kind than the feature.
     Kind {
         /// The feature, from 0.
         feature: usize,
@@ -54,9 +55,9 @@ pub enum ObservationError {
         /// The kind of the value.
         got: &'static str,
     },
-    /// Features of different kinds, or categories declared differently, cannot be merged.
+    /// Merging statistics whose features are of different kinds, or whose categories are declared differently.
     Schema,
-    /// The counts refused it; also an unknown class or a different number of classes.
+    /// An error of the counts; an unknown class; a different number of classes.
     Counts(StatisticsError),
 }
 
@@ -73,7 +74,7 @@ impl ObservationError {
 }
 
 impl ObservationError {
-    /// Checks that two statistics have equally many classes and features; each pair is (here, other).
+    /// Checks that two statistics have the same numbers of classes and features; each pair is (here, other).
     pub(crate) fn check_shape(
         classes: (usize, usize),
         features: (usize, usize),

@@ -9,7 +9,7 @@ use crate::counts::observation::ObservationError;
 use crate::counts::statistics::Statistics;
 use crate::counts::statistics::error::StatisticsError;
 
-/// A feature and one of its outcomes (a category or a term); `None` counts documents that have the feature.
+/// A feature and one of its outcomes (a category or a term). `None` counts the documents that have the feature.
 pub(crate) type Outcome = (usize, Option<u32>);
 
 /// The outcomes of several features, counted in one [`Statistics`]. Outcomes get term ids in the order they are first
@@ -34,19 +34,19 @@ impl Outcomes {
         self.ids.get(&outcome).copied()
     }
 
-    /// A document with one outcome; empty if that was never counted.
+    /// A document with one outcome; empty if the outcome was never counted.
     pub(crate) fn row(&self, outcome: Outcome) -> CountVector {
         vector(self.term(outcome).map(|term| (term, 1)).into_iter().collect())
     }
 
-    /// The outcomes of a feature with counts, in increasing order, and their terms.
+    /// The outcomes of a feature that have counts, in increasing order, with their terms.
     pub(crate) fn of(&self, feature: usize) -> impl DoubleEndedIterator<Item = (u32, TermId)> + Clone {
         let range = self.ids.range((feature, Some(0))..=(feature, Some(u32::MAX)));
         let outcomes = range.filter_map(|(&(_, outcome), &term)| Some((outcome?, term)));
         outcomes.filter(|&(_, term)| self.counts.document_frequency(term) > 0)
     }
 
-    /// The number of categories of a feature: one more than the highest counted, at least `min`.
+    /// The number of categories of a feature: one more than the highest one counted, and at least `min`.
     pub(crate) fn n_categories(&self, feature: usize, min: u32) -> u64 {
         self.of(feature).next_back().map_or(0, |(highest, _)| u64::from(highest) + 1).max(min.into())
     }
@@ -87,7 +87,7 @@ impl Outcomes {
         Ok(self.counts.merge_mapped(&other.counts, &map)?)
     }
 
-    /// The term of an outcome, assigned if it has none.
+    /// The term of an outcome; a new outcome gets the next id.
     fn deal(&mut self, outcome: Outcome) -> Result<TermId, StatisticsError> {
         let got = self.ids.len() as u64;
         let next = TermId::try_from(got);

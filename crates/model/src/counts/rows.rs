@@ -9,7 +9,7 @@ pub(crate) const MAX_WEIGHT: f64 = 1e100;
 
 /// The term weights of one document, borrowed.
 ///
-/// Invariant: ids strictly increasing, one weight for each, every weight greater than 0 and at most 1e100.
+/// Invariant: ids strictly increase, and each has one weight, greater than 0 and at most 1e100.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct WeightedRow<'a> {
     ids: &'a [TermId],
@@ -17,10 +17,10 @@ pub struct WeightedRow<'a> {
 }
 
 impl<'a> WeightedRow<'a> {
-    /// A row over these slices.
+    /// A row of the terms `ids` with their `weights`.
     ///
     /// # Errors
-    /// Slices of different lengths, ids that are not strictly increasing, a weight out of its range.
+    /// Slices of different lengths; ids that are not strictly increasing; a weight out of its range.
     pub fn new(ids: &'a [TermId], weights: &'a [f64]) -> Result<Self, WeightsError> {
         if ids.len() != weights.len() {
             return Err(WeightsError::Lengths { expected: ids.len(), got: weights.len() });
@@ -62,7 +62,7 @@ impl<'a> WeightedRow<'a> {
 
 /// The term weights of one document, owned.
 ///
-/// Invariant: that of [`WeightedRow`].
+/// Invariant: as for [`WeightedRow`].
 ///
 /// ```
 /// use tamis_model::WeightedVector;
@@ -79,7 +79,7 @@ pub struct WeightedVector {
 }
 
 impl WeightedVector {
-    /// A vector from weights in any order; weights of equal ids are added, zeros left out.
+    /// A vector from weights in any order. Weights of the same id are added up, zeros left out.
     ///
     /// # Errors
     /// A weight, or a sum of weights, outside 0 to 1e100.
@@ -89,7 +89,7 @@ impl WeightedVector {
         let mut vector = WeightedVector::default();
         for equal in pairs.chunk_by(|a, b| a.0 == b.0) {
             let id = equal[0].0;
-            // others do not make up for a negative one
+            // a negative weight is an error even if the sum is positive
             let got = equal.iter().map(|&(_, w)| if w < 0.0 { f64::NAN } else { w }).sum();
             if in_range(got) {
                 vector.push(id, got);
@@ -106,21 +106,22 @@ impl WeightedVector {
         WeightedRow { ids: &self.ids, weights: &self.weights }
     }
 
-    /// Replaces the weights, reusing memory; those out of range are left out. Ids strictly increase.
+    /// Replaces the weights, reusing memory, and leaves out those out of range. The ids of `pairs` must strictly
+    /// increase.
     pub(crate) fn assign(&mut self, pairs: impl Iterator<Item = (TermId, f64)>) {
         self.ids.clear();
         self.weights.clear();
         pairs.filter(|&(_, weight)| in_range(weight)).for_each(|(id, weight)| self.push(id, weight));
     }
 
-    /// Adds a term with the highest id so far.
+    /// Adds a term, whose id must be the highest so far.
     fn push(&mut self, id: TermId, weight: f64) {
         self.ids.push(id);
         self.weights.push(weight);
     }
 }
 
-/// The occurrences of each term as its weight.
+/// Takes the occurrences of each term as its weight.
 impl From<CountRow<'_>> for WeightedVector {
     fn from(row: CountRow<'_>) -> Self {
         let weights = row.counts().iter().map(|&count| f64::from(count)).collect();
@@ -130,9 +131,9 @@ impl From<CountRow<'_>> for WeightedVector {
 
 /// The term weights of many documents as a compressed sparse matrix (CSR), twelve bytes per weight.
 ///
-/// Weights are `f64`: sums of whole numbers are exact, like integer counts, and other sums are good to 1e-12.
+/// Weights are `f64`: sums of whole numbers are exact, like integer counts, and other sums are accurate to 1e-12.
 ///
-/// Invariant: every row holds that of [`WeightedRow`].
+/// Invariant: every row satisfies that of [`WeightedRow`].
 ///
 /// ```
 /// use tamis_model::{WeightedMatrix, WeightedVector};
@@ -146,7 +147,7 @@ impl From<CountRow<'_>> for WeightedVector {
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct WeightedMatrix {
-    /// Row `i` is `indptr[i]..indptr[i + 1]` of `ids` and `weights`; the first is 0.
+    /// Row `i` is `indptr[i]..indptr[i + 1]` of `ids` and `weights`; `indptr[0]` is 0.
     indptr: Vec<usize>,
     ids: Vec<TermId>,
     weights: Vec<f64>,
@@ -203,7 +204,7 @@ impl WeightedMatrix {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum WeightsError {
-    /// Ids and weights differ in number.
+    /// Different numbers of ids and weights.
     Lengths {
         /// The number of ids.
         expected: usize,
@@ -212,7 +213,7 @@ pub enum WeightsError {
     },
     /// Ids that are not strictly increasing.
     Order {
-        /// The id before, which `got` must exceed.
+        /// The preceding id, which `got` must exceed.
         expected: TermId,
         /// The id after it.
         got: TermId,

@@ -13,13 +13,13 @@ use crate::counts::classes::Classes;
 use crate::counts::counts::{Cell, ClassId, ClassTotals, Counts, term_ids};
 use crate::counts::statistics::error::StatisticsError;
 
-/// Sufficient statistics: documents and occurrences per class, and per term and class. This is all a model has learned.
+/// Sufficient statistics: documents and occurrences per class, and per term and class. They are all that a model has
+/// learned.
 ///
 /// The statistics of a set of labelled documents do not depend on the order of learning, on sharding and merging, or on
-/// what was learned and forgotten in between. `==` compares the counts; trailing terms without counts make no
-/// difference.
+/// what was learned and forgotten in between. `==` compares the counts and ignores trailing terms without counts.
 ///
-/// Invariant: no count is negative or overflows; an operation that would do so is an error and changes nothing.
+/// Invariant: no count is negative or overflows. An operation that would make it so fails and changes nothing.
 ///
 /// Term ids should be dense: memory is eight bytes per id up to the highest one seen, plus twelve to twenty-four per
 /// cell.
@@ -54,8 +54,8 @@ impl Statistics {
         }
     }
 
-    /// Statistics with these documents per class and no terms yet, for stored counts; add the terms with
-    /// [`push_cell`](Self::push_cell).
+    /// Restores statistics with the given `documents` per class and no terms yet. Add the stored counts of the terms
+    /// with [`push_cell`](Self::push_cell).
     pub fn with_documents(documents: impl IntoIterator<Item = u64>) -> Self {
         let totals = documents.into_iter().take(Classes::MAX);
         let totals = totals.map(|documents| ClassTotals { documents, ..ClassTotals::default() }).collect();
@@ -79,7 +79,8 @@ impl Statistics {
         Ok(())
     }
 
-    /// Adds a term after all others, with stored counts in any order; counts of equal classes are added.
+    /// Adds a term after all others and returns its id. Its stored counts may be in any order; counts of the same class
+    /// are added up.
     ///
     /// ```
     /// use tamis_model::{Cell, Statistics};
@@ -141,12 +142,12 @@ impl Statistics {
         Ok(self)
     }
 
-    /// Counts the documents `x` with the classes `y`, in parallel in the current rayon pool. The result is the same for
-    /// any number of threads.
+    /// Counts the documents `x` with their classes `y`, in parallel in the current rayon pool. The result is the same
+    /// for any number of threads.
     ///
     /// # Errors
-    /// `x` and `y` of different lengths; an unknown class; overflow of `u32` (which of several terms is named depends
-    /// on the threads).
+    /// `x` and `y` of different lengths; an unknown class; overflow of `u32` (if several terms overflow, the error
+    /// names any of them, depending on the threads).
     #[cfg(feature = "fit")]
     pub fn from_matrix(
         x: &CountMatrix,
@@ -156,7 +157,7 @@ impl Statistics {
         if x.n_rows() != y.len() {
             return Err(StatisticsError::Labels { expected: x.n_rows(), got: y.len() });
         }
-        // one shard per thread: each has blocks for the whole vocabulary
+        // one shard per thread, since each has blocks for the whole vocabulary
         let size = y.len().div_ceil(rayon::current_num_threads()).max(1);
         let count = |(shard, labels): (usize, &[ClassId])| {
             let mut statistics = Statistics::new(n_classes);
@@ -232,7 +233,7 @@ impl Statistics {
         let unlearn = |cells: &mut Cells, (term, count)| cells.subtract(term, cell(term, count)?);
         all_or_nothing(&mut self.cells, &terms, learn, unlearn)?;
         let (df, tf) = terms().fold((0, 0), |(df, tf), (_, count)| (df + 1, tf + u64::from(count)));
-        // sums of fewer than 2^32 cells of less than 2^32 each: they fit
+        // these sums fit: fewer than 2^32 cells, each below 2^32
         self.totals[usize::from(class)] = ClassTotals {
             documents,
             df: totals.df + df * u64::from(times),
@@ -245,7 +246,7 @@ impl Statistics {
     ///
     /// # Errors
     /// An unknown class; a document that cannot have been learned, because a count would become negative or impossible.
-    /// Nothing changes then. (Counts alone cannot tell whether this very document was learned.)
+    /// Nothing changes then. (Counts cannot tell whether this very document was learned.)
     pub fn forget(&mut self, class: ClassId, row: CountRow<'_>) -> Result<(), StatisticsError> {
         self.forget_times(class, row, 1)
     }
@@ -276,7 +277,7 @@ impl Statistics {
         let unlearn = |cells: &mut Cells, (term, count)| cells.subtract(term, cell(term, count)?);
         let learn = |cells: &mut Cells, (term, count)| cells.add(term, cell(term, count)?);
         all_or_nothing(&mut self.cells, || row.iter(), unlearn, learn)?;
-        // every cell had as much, so its sums have
+        // every cell had enough, so the sums over cells have enough, too
         self.totals[usize::from(class)] = ClassTotals {
             documents,
             df: totals.df - row.len() as u64 * u64::from(times),
@@ -294,10 +295,11 @@ impl Statistics {
     }
 
     /// Adds other statistics over the same classes; their term `i` is `map[i]` here. Map two terms to one only if no
-    /// document has both: it would count twice.
+    /// document has both, since it would count twice.
     ///
     /// # Errors
-    /// A different number of classes; a map shorter than the other's terms; overflow of `u32`. Nothing changes then.
+    /// A different number of classes; a `map` shorter than the number of terms in `other`; overflow of `u32`. Nothing
+    /// changes then.
     pub fn merge_mapped(&mut self, other: &Statistics, map: &[TermId]) -> Result<(), StatisticsError> {
         if map.len() < other.n_terms() {
             return Err(StatisticsError::Map { expected: other.n_terms(), got: map.len() });
@@ -321,15 +323,15 @@ impl Statistics {
         let add = |cells: &mut Cells, (term, cell)| cells.add(map(term), cell);
         let subtract = |cells: &mut Cells, (term, cell)| cells.subtract(map(term), cell);
         all_or_nothing(&mut self.cells, terms, add, subtract)?;
-        // as in observe_times, the sums fit once all cells do
+        // as in observe_all, the sums fit once all cells do
         for ((here, there), documents) in self.totals.iter_mut().zip(&other.totals).zip(documents) {
             *here = ClassTotals { documents, df: here.df + there.df, tf: here.tf + there.tf };
         }
         Ok(())
     }
 
-    /// Renumbers the terms: the new id `i` is the old id `order[i]`. Terms missing from `order` are dropped; a repeated
-    /// id gives a term without counts.
+    /// Renumbers the terms: the new id `i` is the old id `order[i]`. Terms missing from `order` are dropped. If an id
+    /// is repeated, only its first place gets the counts.
     pub fn permuted(&self, order: &[TermId]) -> Statistics {
         let mut result = Statistics::with_documents(self.totals.iter().map(|t| t.documents));
         result.cells.grow(order.len());
@@ -337,7 +339,7 @@ impl Statistics {
         for (new, &old) in (0..).zip(order) {
             let first = seen.get_mut(old as usize).is_some_and(|seen| !std::mem::replace(seen, true));
             let cells = if first { self.cells.get(old) } else { &[] };
-            // each cell at most once, in blocks no larger than before: there is room
+            // there is room: each cell is put at most once, in a block no larger than before
             if result.cells.put(new, cells).is_ok() {
                 cells.iter().for_each(|&cell| result.add_totals(cell));
             }
@@ -345,8 +347,8 @@ impl Statistics {
         result
     }
 
-    /// Inserts a class without documents; classes from `at` on move up by one. `at` beyond the classes appends. Does
-    /// nothing with [`Classes::MAX`] classes, where `Classes::insert` refuses.
+    /// Inserts a class without documents. The classes from `at` on move up by one; an `at` beyond the last class
+    /// appends. Does nothing if there are [`Classes::MAX`] classes already, where `Classes::insert` fails.
     pub fn insert_class(&mut self, at: ClassId) {
         if self.totals.len() < Classes::MAX {
             self.totals.insert(usize::from(at).min(self.totals.len()), ClassTotals::default());
@@ -366,7 +368,7 @@ impl Statistics {
         self.cells(term).map(|cell| u64::from(cell.df)).sum()
     }
 
-    /// The number of terms with counts. Passes over all terms.
+    /// The number of terms with counts. Takes a pass over all terms.
     pub fn n_features(&self) -> usize {
         self.cells.n_features()
     }
@@ -403,7 +405,7 @@ fn all_or_nothing<I: Iterator>(
     Ok(())
 }
 
-/// What `times` documents add to the cell of a term that occurs `count` times in each.
+/// The counts that `times` documents add to the cell of a term that occurs `count` times in each.
 fn document_cell(term: TermId, class: ClassId, count: u32, times: u32) -> Result<Cell, StatisticsError> {
     let got = u64::from(count) * u64::from(times);
     let tf = u32::try_from(got);

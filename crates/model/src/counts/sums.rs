@@ -1,34 +1,36 @@
-//! Scoring by sums: the weights of a term are derived once, and a score follows from their sums over a document.
+//! Scoring by sums: the weights of a term are derived once, and the score of a document follows from their sums over
+//! its terms.
 
 use std::mem;
 
-/// The weights of a term, independent of the document. Each is multiplied by a function of the term's count and added
-/// up in [`DocumentSums`]. Their meaning is the scorer's; the default adds nothing.
+/// The weights of a term, independent of the document. [`DocumentSums`] multiplies each by a function of the term's
+/// count and adds it up. What they mean is up to the scorer; the default adds nothing.
 ///
-/// [`WeightedLogOdds::weigh_term`](crate::WeightedLogOdds::weigh_term), [`NaiveBayes::weigh_term`](crate::NaiveBayes::weigh_term)
-/// and [`ExpectedNaiveBayes::weigh_term`](crate::ExpectedNaiveBayes::weigh_term) fill it.
+/// Filled by [`WeightedLogOdds::weigh_term`](crate::WeightedLogOdds::weigh_term),
+/// [`NaiveBayes::weigh_term`](crate::NaiveBayes::weigh_term) and
+/// [`ExpectedNaiveBayes::weigh_term`](crate::ExpectedNaiveBayes::weigh_term).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TermEntry {
-    /// Whether it counts as a known term.
+    /// Whether the term counts as known.
     pub(crate) is_known: bool,
-    /// Its weight in a document that has it once.
+    /// The term's weight in a document that contains it once.
     pub(crate) weight: f64,
     /// The weight before the idf power is applied, for the length of the document vector.
     pub(crate) full: f64,
-    /// Its weight in every class that lacks it.
+    /// The term's weight in every class that lacks it.
     pub(crate) absent: f64,
-    /// What it adds to single columns, those of the classes that have it, for each unit of its weight.
+    /// Columns of the classes that have the term, each with what the term adds to it per unit of weight.
     pub(crate) cells: Vec<(usize, f64)>,
 }
 
 impl TermEntry {
-    /// Empties it, keeping the memory.
+    /// Empties the entry, keeping its memory.
     pub(crate) fn clear(&mut self) {
         self.cells.clear();
         *self = TermEntry { cells: mem::take(&mut self.cells), ..TermEntry::default() };
     }
 
-    /// The number of sums it needs.
+    /// The number of sums the entry needs.
     fn n_sums(&self) -> usize {
         self.cells.iter().map(|(at, _)| at + 1).max().unwrap_or(0)
     }
@@ -69,15 +71,15 @@ pub struct DocumentSums {
 /// The sums common to all scorers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Scalars {
-    /// The sum of v, the weight of a term in the document.
+    /// The sum of v, a term's weight in the document.
     pub(crate) weight: f64,
-    /// v v
+    /// The sum of v^2.
     pub(crate) square: f64,
     /// The sum of squares of the full weight.
     pub(crate) full_square: f64,
     /// The sum of v times the weight in classes that lack the term.
     pub(crate) absent: f64,
-    /// Known terms.
+    /// The number of known terms.
     pub(crate) known: usize,
 }
 
@@ -115,24 +117,24 @@ impl DocumentSums {
     }
 }
 
-/// Entries of many terms in one array, so that reading a term touches one short stretch of memory.
+/// The entries of many terms in one array, so that reading a term touches one short stretch of memory.
 ///
-/// Entries are dense (8 bytes per sum) or, with numbers for less than a third of many sums, sparse (16 bytes per
-/// number); each takes 32 bytes more.
+/// An entry is dense (8 bytes per sum), or sparse (16 bytes per number) if it has numbers for less than a third of its
+/// sums; either takes 32 bytes more.
 ///
-/// Invariant: with few sums every entry is dense.
+/// Invariant: in a table of few sums every entry is dense.
 #[derive(Clone, Debug)]
 pub struct TermTable {
     n_sums: usize,
-    /// Entry after entry, starting with the empty one: [`HEAD`] numbers, the last of them the bits of a [`Shape`]; then
-    /// one number per sum (dense), or pairs of the bits of a sum's index and its number (sparse).
+    /// Entry after entry, starting with the empty one. Each has [`HEAD`] numbers, the last of which holds the bits of a
+    /// [`Shape`], then one number per sum (dense), or pairs of a sum's index (as bits) and its number (sparse).
     numbers: Vec<f64>,
 }
 
 /// Weight, full weight, absent weight, and the shape.
 const HEAD: usize = 4;
 
-/// Up to this many sums fit in registers, and are always dense.
+/// Up to this many sums fit in registers; their entries are always dense.
 const FEW: usize = 8;
 
 /// The layout of an entry: `n` numbers or pairs.
@@ -170,12 +172,12 @@ impl TermTable {
         self.numbers.len() * size_of::<f64>()
     }
 
-    /// Removes the latest entries until `bytes` are left; `bytes` must be an earlier value of [`bytes`](Self::bytes).
+    /// Removes the latest entries until `bytes` are left, an earlier value of [`bytes`](Self::bytes).
     pub fn truncate(&mut self, bytes: usize) {
         self.numbers.truncate(bytes / size_of::<f64>());
     }
 
-    /// Adds an entry and returns its place; `None` if the table is full or the entry needs more sums.
+    /// Adds an entry and returns its place; `None` if the table is full or too narrow for the entry.
     pub fn push(&mut self, entry: &TermEntry) -> Option<u32> {
         let place = u32::try_from(self.numbers.len()).ok()?;
         let TermEntry { is_known, weight, full, absent, ref cells } = *entry;
@@ -204,8 +206,8 @@ impl TermTable {
         Some(place)
     }
 
-    /// Adds up the entries at these places, each times its amount. Places that [`push`](Self::push) did not return add
-    /// nothing.
+    /// Adds the entries at these places to `sums`, each times its amount. Places beyond the table are skipped; all
+    /// others must come from [`push`](Self::push).
     #[inline]
     pub fn add_up(&self, terms: impl Iterator<Item = (u32, f64)>, sums: &mut DocumentSums) {
         match self.n_sums {
@@ -237,7 +239,7 @@ impl TermTable {
     #[inline]
     fn add_many(&self, terms: impl Iterator<Item = (u32, f64)>, sums: &mut DocumentSums) {
         let (mut scalars, columns) = (sums.scalars, &mut sums.columns[..]);
-        // a dense entry that waits for the next one
+        // a dense entry waiting to be added together with the next one
         let mut waiting: (&[f64], f64) = (&[], 0.0);
         for (place, amount) in terms {
             let entry = self.numbers.get(place as usize..).and_then(<[f64]>::split_first_chunk);
@@ -266,7 +268,7 @@ impl TermTable {
     }
 }
 
-/// Adds two rows, each times its factor: together they take little longer than one alone.
+/// Adds two rows to `sums`, each times its factor. Two at once take little longer than one.
 #[inline(always)]
 fn add_rows(rows: [(&[f64], f64); 2], sums: &mut [f64]) {
     let [(one, of_one), (other, of_other)] =

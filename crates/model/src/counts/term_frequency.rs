@@ -3,14 +3,14 @@
 /// Units per factor of two.
 const PER_DOUBLING: u32 = 1 << 4;
 
-/// The tf beyond which more occurrences do not count.
+/// Occurrences beyond this tf do not count.
 const MOST: u32 = u16::MAX as u32;
 
 /// One [unit](tf_units) of ln(1 + tf), in nats.
 pub(crate) const TF_UNIT: f64 = std::f64::consts::LN_2 / PER_DOUBLING as f64;
 
-/// ln(1 + tf) in units of ln(2)/16, rounded, so that sums are exact: 16 for a term that occurs once. The error is at
-/// most 1 %; fitting and scoring both use this value, so they agree.
+/// ln(1 + tf) in units of ln(2)/16, rounded, so that sums are exact: 16 for a term that occurs once. The rounding error
+/// is at most 1.5 % (at tf 2); fitting and scoring both use this value, so they agree.
 #[inline]
 pub(crate) fn tf_units(tf: u32) -> u32 {
     READY.get(tf as usize).map_or_else(|| units(tf), |units| u32::from(*units))
@@ -22,7 +22,7 @@ pub(crate) fn log_tf_units(tf: u32) -> f64 {
     f64::from(tf_units(tf)) * TF_UNIT
 }
 
-/// Precomputed units for nearly all terms of a document.
+/// Precomputed units, enough for nearly all terms of a document.
 const READY: [u16; 64] = {
     let mut ready = [0; 64];
     let mut tf = 0;

@@ -7,8 +7,8 @@ use tamis_tokenizer::{CountMatrix, CountRow, TermId};
 
 use crate::counts::rows::{WeightedMatrix, WeightedVector};
 
-/// The tf-idf transform of a document: repeated words count less, rare ones more, and long documents no more than short
-/// ones.
+/// The tf-idf transform of a document: repeated words count for less, rare words for more, and long documents for no
+/// more than short ones.
 ///
 /// With term frequency `tf`, document frequency `df` and `N` documents in all:
 ///
@@ -17,16 +17,16 @@ use crate::counts::rows::{WeightedMatrix, WeightedVector};
 /// weight = norm v / sqrt(sum(v v))
 /// ```
 ///
-/// | field | default | where it is off |
+/// | field | default | when off |
 /// | --- | --- | --- |
 /// | `log_tf` | true | the first factor is `tf` |
 /// | `idf` | true | the second factor is 1 |
 /// | `norm` | 10 | weight = v |
 /// | `min_df` | 1 | |
 ///
-/// A term with `df` 0 or below `min_df` weighs nothing, whatever is on. Expectation maximization
+/// A term with `df` 0 or below `min_df` weighs nothing, whatever the other fields are. Expectation maximization
 /// ([`EmOptions`](crate::EmOptions)) needs length-normalised documents and gains much from a `min_df` of 5: a term of a
-/// single document says nothing about others and, being rare, would weigh most.
+/// single document says nothing about others but, being rare, would weigh most.
 ///
 /// Source: Rennie, Shih, Teevan and Karger, "Tackling the Poor Assumptions of Naive Bayes Text Classifiers"
 /// (2003).
@@ -54,9 +54,9 @@ pub struct Transform {
     pub log_tf: bool,
     /// Whether weights are multiplied by idf. By default true.
     pub idf: bool,
-    /// The Euclidean length (L2) that documents are scaled to. By default 10.
+    /// The Euclidean length (L2) that documents are scaled to; `None` leaves them as they are. By default 10.
     pub norm: Option<NonZeroU32>,
-    /// Minimum document frequency. By default 1; 0 is the same.
+    /// Minimum document frequency. By default 1; 0 means the same.
     pub min_df: u64,
 }
 
@@ -70,8 +70,8 @@ impl Transform {
     /// Raw counts.
     pub const COUNTS: Transform = Transform { log_tf: false, idf: false, norm: None, min_df: 1 };
 
-    /// Writes the weights of a document's terms to `out`. `documents` is N, and `df` gives the document frequency of a
-    /// term.
+    /// Writes the weights of a document's terms to `out`. `documents` is N, and `df` returns the document frequency of
+    /// a term.
     ///
     /// # Errors
     /// `df` fails; `out` is then unchanged.
@@ -91,13 +91,13 @@ impl Transform {
         Ok(())
     }
 
-    /// The first factor of a term's weight, from its tf.
+    /// The first factor of a term's weight, computed from its tf.
     #[inline]
     pub(crate) fn amount(&self, tf: u32) -> f64 {
         if self.log_tf { log_tf(tf) } else { f64::from(tf) }
     }
 
-    /// The second factor, from its df; 0 below `min_df`.
+    /// The second factor of a term's weight, computed from its df; 0 below `min_df`.
     pub(crate) fn rarity(&self, df: u64, log_documents: f64) -> f64 {
         match df >= self.min_df.max(1) {
             true if self.idf => idf(df, log_documents),
@@ -106,7 +106,7 @@ impl Transform {
         }
     }
 
-    /// The factor of a document, given the sum of squares of its weights; 1 if all are 0.
+    /// The factor that scales a document to `norm`, given the sum of squares of its weights; 1 if all weights are 0.
     pub(crate) fn scale(&self, square: f64) -> f64 {
         let norm = self.norm.filter(|_| square > 0.0);
         norm.map_or(1.0, |norm| f64::from(norm.get()) / square.sqrt())
@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    /// Of four documents; term 9 is in none, term 8 in more than there are.
+    /// Weights within four documents. Term 9 occurs in none of them, term 8 in more than there are.
     fn weights(transform: Transform, pairs: &[(TermId, u32)]) -> Vec<(TermId, f64)> {
         let df =
             |term| Ok::<_, Infallible>([4, 2, 1, 0, 0, 0, 0, 0, 9].get(term as usize).copied().unwrap_or(0));

@@ -9,21 +9,22 @@ use crate::counts::counts::ClassId;
 use crate::em::expected::ExpectedStatistics;
 use crate::em::expected_bayes::ExpectedNaiveBayes;
 
-/// Expectation maximization (EM): naive Bayes from documents with few labels or none.
+/// Expectation maximization (EM): naive Bayes from documents with few or no labels.
 ///
-/// A first model is fitted to the labelled documents. The E step computes the posterior class probabilities of each
-/// unlabelled document; the M step fits a new model to all documents, each unlabelled one counting in every class with
-/// its posterior; and so on. Without labels EM starts from random posteriors.
+/// A first model is fitted to the labelled documents. Then two steps alternate: the E step computes the posterior class
+/// probabilities of each unlabelled document, and the M step fits a new model to all documents, where an unlabelled one
+/// counts in every class with its posterior. Without labels EM starts from random posteriors.
 ///
-/// No step lowers the objective: with the parameters theta, in nats and up to a constant,
+/// No step lowers the objective. With the parameters theta, it is (in nats and up to a constant)
 ///
 /// ```text
 /// sum over labelled ln p(class, document | theta) + lambda sum over unlabelled ln p(document | theta) + ln p(theta)
 /// ```
 ///
-/// where `p(theta)` is the prior that smoothing implies: Dirichlet (Bernoulli: Beta) with `alpha + 1` for the terms of
-/// each class; for the class shares Dirichlet with 2 if the class prior is [`Smoothed`](ClassPrior::Smoothed), flat if
-/// it is learned. (Posteriors below 1e-10 are set to 0, which costs a document at most 1e-10 nats per class.)
+/// where `p(theta)` is the prior that smoothing implies. For the terms of each class it is Dirichlet (Bernoulli: Beta)
+/// with parameters `alpha + 1`. For the class shares it is Dirichlet with parameters 2 if the class prior is
+/// [`Smoothed`](ClassPrior::Smoothed), and flat if it is learned. (Posteriors below 1e-10 are set to 0, which costs a
+/// document at most 1e-10 nats per class.)
 ///
 /// | field | default | range |
 /// | --- | --- | --- |
@@ -70,9 +71,9 @@ pub struct EmOptions {
     pub lambda: f64,
     /// The maximum number of M steps. By default 10.
     pub max_iterations: usize,
-    /// EM stops when an iteration raises the objective by no more than this share of it. By default 1e-4.
+    /// EM stops when an iteration raises the objective by no more than this share of its value. By default 1e-4.
     pub tolerance: f64,
-    /// Seed of the random start without labels. By default 0.
+    /// Seed of the random start, which is used without labels. By default 0.
     pub seed: u64,
 }
 
@@ -95,10 +96,10 @@ impl Default for EmOptions {
 pub struct Em {
     /// The expected counts of the last M step.
     pub statistics: ExpectedStatistics,
-    /// The model of these counts.
+    /// The model derived from `statistics`.
     pub model: ExpectedNaiveBayes,
-    /// The posterior of each unlabelled document: classes with their probabilities, in class order. Those below 1e-10
-    /// are left out.
+    /// The posterior of each unlabelled document: its classes with their probabilities, in class order. Probabilities
+    /// below 1e-10 are left out.
     pub posteriors: Vec<Vec<(ClassId, f64)>>,
     /// The objective (nats) of the first model and after each iteration; it never falls.
     pub objective: Vec<f64>,
@@ -116,7 +117,7 @@ impl Em {
 /// Why the iterations of EM ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopped {
-    /// The objective hardly rose any more.
+    /// The objective rose by no more than the tolerance.
     Converged,
     /// The maximum number of iterations was reached.
     MaxIterations,

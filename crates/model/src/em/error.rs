@@ -9,7 +9,7 @@ use crate::em::expected_error::ExpectedError;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum EmError {
-    /// A weight of unlabelled documents out of its range.
+    /// A weight `lambda` of unlabelled documents that is out of its range.
     Lambda {
         /// The largest weight.
         expected: f64,
@@ -23,7 +23,7 @@ pub enum EmError {
         /// The tolerance.
         got: f64,
     },
-    /// No classes, a class prior that does not fit them, or a likelihood without probabilities.
+    /// No classes; a class prior that does not fit them; a likelihood that gives no probabilities of documents.
     Parameters(ParametersError),
     /// A document that cannot be counted, for example with an unknown label.
     Statistics(ExpectedError),

@@ -1,4 +1,4 @@
-//! Expected counts: statistics of weighted documents that belong to several classes in part.
+//! Expected counts: statistics of weighted documents that may belong to several classes in part.
 
 use std::convert::Infallible;
 
@@ -17,14 +17,14 @@ use crate::em::expected_error::ExpectedError;
 const NEGLIGIBLE: f64 = 1e-10;
 
 /// Expected counts: the counterpart of [`Statistics`](crate::Statistics) for weighted documents that may belong to
-/// several classes in part. Holds the documents of each class and the weight of each term per class.
+/// several classes in part. They hold the weight of the documents of each class, and of each term in each class.
 ///
-/// Sums are `f64`, so order and sharding change results by at most 1e-12, and there is no forgetting: subtracting from
-/// a rounded sum does not restore the earlier one.
+/// Sums are `f64`, so order and sharding change results by at most 1e-12. There is no forgetting: subtracting from a
+/// rounded sum does not restore the earlier one.
 ///
-/// A document of weight 0 adds nothing, but its terms become known: they are features.
+/// A document of weight 0 adds nothing, but its terms become known and thus features.
 ///
-/// Memory is eight bytes per term id up to the highest one seen, plus sixteen to thirty-two per class that has a term.
+/// Takes eight bytes per term id up to the highest one seen, plus sixteen to thirty-two per term and class that has it.
 ///
 /// ```
 /// use tamis_model::{Counting, ExpectedStatistics, WeightedVector};
@@ -64,7 +64,7 @@ impl ClassCell for Share {
 
 impl ExpectedStatistics {
     /// Empty statistics of `n_classes` classes (at most [`Classes::MAX`]). With [`Counting::Presence`], which Bernoulli
-    /// needs, each term of a document weighs 1 whatever its row says.
+    /// needs, each term of a document weighs 1, whatever its weight in the row.
     pub fn new(n_classes: usize, counting: Counting) -> Self {
         let zeros = vec![0.0; n_classes.min(Classes::MAX)];
         ExpectedStatistics { counting, class_weights: zeros.clone(), totals: zeros, cells: Cells::default() }
@@ -73,7 +73,7 @@ impl ExpectedStatistics {
     /// Learns a document that counts as `weight` documents (0 to 1e100) of one class.
     ///
     /// # Errors
-    /// An unknown class or a weight out of its range: nothing changes then. More than `u32::MAX` cells: the document
+    /// An unknown class, or a weight out of its range: nothing changes then. More than `u32::MAX` cells: the document
     /// stays partly added.
     pub fn observe(
         &mut self,
@@ -88,11 +88,12 @@ impl ExpectedStatistics {
         self.observe_classes(&[(class, 1.0)], row, weight)
     }
 
-    /// Learns a document that belongs to each class with a probability, in class order. Probabilities below 1e-10 are
-    /// set to 0 and the others scaled to sum to 1, so that work and memory depend only on the likely classes.
+    /// Learns a document that belongs to each class with a probability; `posterior` is in class order. Probabilities
+    /// below 1e-10 are set to 0 and the others scaled to sum to 1, so that work and memory depend only on the likely
+    /// classes.
     ///
     /// # Errors
-    /// Not one probability per class; negative ones, or a sum that differs from 1 by more than 1e-6; as
+    /// Not one probability per class; negative probabilities, or a sum that differs from 1 by more than 1e-6; as
     /// [`observe`](Self::observe).
     pub fn observe_posterior(
         &mut self,
@@ -114,7 +115,7 @@ impl ExpectedStatistics {
         }
     }
 
-    /// Learns a document that belongs to several known classes, each with its part of the weight.
+    /// Learns a document that belongs to several known classes, each with its share of the weight.
     pub(crate) fn observe_classes(
         &mut self,
         parts: &[(ClassId, f64)],
@@ -141,8 +142,8 @@ impl ExpectedStatistics {
     /// Adds other statistics over the same terms and classes.
     ///
     /// # Errors
-    /// A different number of classes or [`Counting`]: nothing changes then. More than `u32::MAX` cells: the other
-    /// statistics stay partly added.
+    /// A different number of classes or another [`Counting`]: nothing changes then. More than `u32::MAX` cells: the
+    /// other statistics stay partly added.
     pub fn merge(&mut self, other: &ExpectedStatistics) -> Result<(), ExpectedError> {
         let (expected, got) = (self.class_weights.len(), other.class_weights.len());
         if expected != got {
@@ -182,7 +183,7 @@ impl ExpectedStatistics {
         self.counting
     }
 
-    /// The classes that have a term and its weight in each, in increasing class order; none for an unknown term.
+    /// The classes that have a term, with its weight in each, in increasing class order; none for an unknown term.
     pub fn weights(&self, term: TermId) -> impl Iterator<Item = (ClassId, f64)> + '_ {
         self.cells.get(term).iter().map(|share| (share.class, share.weight))
     }
@@ -191,7 +192,7 @@ impl ExpectedStatistics {
 impl ClassWeights for ExpectedStatistics {
     type Error = Infallible;
 
-    /// A term with any visit is known, and so a feature, even if its weights are 0.
+    /// A term that is visited at least once is known and thus a feature, even if its weights are 0.
     fn for_each_weight(&self, term: TermId, mut visit: impl FnMut(ClassId, f64)) -> Result<(), Infallible> {
         self.weights(term).for_each(|(class, weight)| visit(class, weight));
         Ok(())
@@ -203,7 +204,7 @@ pub(crate) fn term_ids(weights: &ExpectedStatistics) -> impl Iterator<Item = Ter
     (0..=TermId::MAX).take(weights.cells.n_terms())
 }
 
-/// The classes of non-negligible probability, rescaled to sum to 1.
+/// The classes of non-negligible probability, with probabilities rescaled to sum to 1.
 pub(crate) fn probable(posterior: &[f64]) -> Vec<(ClassId, f64)> {
     let kept = || (0..).zip(posterior.iter().copied()).filter(|&(_, p)| p >= NEGLIGIBLE);
     let sum: f64 = kept().map(|(_, p)| p).sum();

@@ -15,8 +15,8 @@ use crate::counts::transform::{Transform, log_documents};
 use crate::em::expected::{ExpectedStatistics, term_ids};
 use crate::numbers::logs::{argmax, softmax};
 
-/// Naive Bayes over expected (real-valued) counts: the counterpart of [`NaiveBayes`](crate::NaiveBayes), equal to it
-/// where all weights are whole counts. It holds a few numbers per class; what a term weighs is computed from its counts
+/// Naive Bayes over expected (real-valued) counts: the counterpart of [`NaiveBayes`](crate::NaiveBayes), equal to it if
+/// all weights are whole counts. It holds a few numbers per class; the weights of a term are computed from its counts
 /// when a document contains it.
 ///
 /// * Multinomial: `p(t|c) = (w_tc + alpha) / (w_c + alpha V)`, with the weight `w_tc` of the term in the class,
@@ -27,11 +27,11 @@ use crate::numbers::logs::{argmax, softmax};
 ///   [`Counting::Presence`](crate::Counting::Presence).
 /// * Complement: an occurrence weighs `-ln((w_t - w_tc + alpha) / (w - w_c + alpha V))`, with the sums `w_t` and `w`
 ///   over all classes; the normalised form divides by the sum of these weights over all features. A document's score is
-///   the sum of its weights times these, without a prior; it is not a log-likelihood. `w_t - w_tc` is a difference, so
-///   less than 1e-16 of `w_t` is lost to rounding.
+///   the sum of its weights times these, without a prior; it is not a log-likelihood. The difference `w_t - w_tc` is
+///   rounded by about 1e-16 of `w_t`.
 ///
 /// Unknown terms are skipped. All logarithms are natural (nats); vectors over classes are in class order. The weights
-/// passed to a method must be those the model was fitted to; with others the result is meaningless.
+/// passed to a method must be those that the model was fitted to; with others the result is meaningless.
 ///
 /// ```
 /// use tamis_model::{
@@ -61,7 +61,7 @@ impl ExpectedNaiveBayes {
     /// Derives the model. Passes over the weights of all terms.
     ///
     /// # Errors
-    /// No classes; no smoothing; a prior that does not fit the classes, such as a learned one with a class without
+    /// No classes; no smoothing; a prior that does not fit the classes, such as a learned one if a class has no
     /// documents.
     pub fn fit(
         statistics: &ExpectedStatistics,
@@ -109,7 +109,7 @@ impl ExpectedNaiveBayes {
 
     /// Divides the complement weights of each class by their sum over all features. A single feature weighs nothing.
     fn normalize(&mut self, statistics: &ExpectedStatistics) {
-        // the sum for a class that has none of the features, then what each class changes
+        // `absent` is the sum for a class without any of the features, `sums` what each class adds to it
         let (rule, mut absent, mut sums) = (self.rule(), 0.0, vec![0.0; self.classes.len()]);
         for term in term_ids(statistics).filter(|&term| statistics.weights(term).next().is_some()) {
             let total = statistics.weights(term).map(|(_, n)| n).sum();
@@ -124,7 +124,7 @@ impl ExpectedNaiveBayes {
         }
     }
 
-    /// Whether all numbers are finite and consistent; a check for a model that was deserialized.
+    /// Whether all numbers are finite and consistent. Checks a model that was deserialized.
     pub fn is_consistent(&self) -> bool {
         let n = self.classes.len();
         let lists = [&self.class_log_prior, &self.intercept];
@@ -140,7 +140,7 @@ impl ExpectedNaiveBayes {
         self.classes.len()
     }
 
-    /// The number of features, the known terms.
+    /// The number of features: the known terms.
     pub fn n_features(&self) -> u64 {
         self.n_features
     }
@@ -150,14 +150,14 @@ impl ExpectedNaiveBayes {
         &self.class_log_prior
     }
 
-    /// The joint log-likelihood of a document without features: the log-prior, for Bernoulli plus the log-probability
-    /// that no feature is present; 0 for the complement likelihoods.
+    /// The joint log-likelihood of a document without features: the log-prior; for Bernoulli, plus the log-probability
+    /// that all features are absent; 0 for the complement likelihoods.
     pub fn intercept(&self) -> &[f64] {
         &self.intercept
     }
 
-    /// The logarithm of `p(term | class)`, for the complement likelihoods the weight of an occurrence; `None` if
-    /// the term or the class is not known.
+    /// The logarithm of `p(term | class)`; for the complement likelihoods, the weight of an occurrence. `None` if the
+    /// term or the class is unknown.
     ///
     /// # Errors
     /// Reading the weights fails.
@@ -213,7 +213,7 @@ impl ExpectedNaiveBayes {
         Ok(scalars.known)
     }
 
-    /// The number of [`DocumentSums`] it needs: one per class.
+    /// The number of [`DocumentSums`] that the model needs: one per class.
     pub fn n_sums(&self) -> usize {
         self.classes.len()
     }
@@ -224,7 +224,8 @@ impl ExpectedNaiveBayes {
         if self.likelihood == Likelihood::Bernoulli { 1.0 } else { transform.amount(count) }
     }
 
-    /// Writes what a term says to `out`: nothing if it weighs nothing. Its cells are of `documents`.
+    /// Writes the weights of a term to `out`; none if `transform` gives the term weight 0. `documents` is the number of
+    /// documents that the term was counted in.
     pub fn weigh_term(
         &self,
         transform: &Transform,
@@ -240,7 +241,7 @@ impl ExpectedNaiveBayes {
         }
     }
 
-    /// Writes what a term with these weights says to `out`, where it stands for as much as it weighs; nothing if it has none.
+    /// Writes the weights of a term to `out`, per unit of its weight in the document; none if `weights` is empty.
     fn weigh(&self, weights: &[(ClassId, f64)], out: &mut TermEntry) {
         if !weights.is_empty() {
             let total = weights.iter().map(|(_, n)| n).sum();
@@ -248,7 +249,7 @@ impl ExpectedNaiveBayes {
         }
     }
 
-    /// [`joint_log_likelihood`](Self::joint_log_likelihood) of a document, from the sums over its transformed terms.
+    /// As [`joint_log_likelihood`](Self::joint_log_likelihood), from the sums over the document's transformed terms.
     pub fn joint_log_likelihood_of(
         &self,
         transform: &Transform,
@@ -290,8 +291,8 @@ impl ExpectedNaiveBayes {
         Ok(argmax(&joint))
     }
 
-    /// The log-density, up to a constant, of the prior under which the `p(t|c)` are the posterior mode: Dirichlet with
-    /// `alpha + 1` (multinomial), Beta with `alpha + 1` twice (Bernoulli).
+    /// The log-density, up to a constant, of the prior for which the `p(t|c)` are the posterior mode: Dirichlet with
+    /// parameters `alpha + 1` (multinomial), or Beta with both parameters `alpha + 1` (Bernoulli).
     pub(crate) fn log_prior_density(&self, statistics: &ExpectedStatistics) -> f64 {
         let rule = self.rule();
         let density = |class: &Class, n| match self.likelihood {
@@ -301,7 +302,7 @@ impl ExpectedNaiveBayes {
         self.alpha * self.sum_over_features(statistics, density).iter().sum::<f64>()
     }
 
-    /// The sum of `f` over all features, per class.
+    /// The sum of `f` over all features, for each class.
     fn sum_over_features(&self, statistics: &ExpectedStatistics, f: impl Fn(&Class, f64) -> f64) -> Vec<f64> {
         let absent: Vec<f64> = self.classes.iter().map(|class| f(class, 0.0)).collect();
         let mut sums: Vec<f64> = absent.iter().map(|absent| absent * self.n_features as f64).collect();

@@ -9,9 +9,9 @@ use crate::counts::statistics::error::StatisticsError;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ExpectedError {
-    /// As for integer statistics: an unknown class, a different number of classes, too many cells.
+    /// An error that integer statistics have, too: an unknown class, a different number of classes, too many cells.
     Statistics(StatisticsError),
-    /// The weight of a document out of its range.
+    /// A weight of a document that is out of its range.
     Weight {
         /// The largest weight.
         expected: f64,
@@ -32,11 +32,11 @@ pub enum ExpectedError {
         /// The sum, or the value that is not a probability.
         got: f64,
     },
-    /// Statistics with a different [`Counting`].
+    /// Merging statistics with another [`Counting`].
     Counting {
-        /// What these count.
+        /// What the statistics count.
         expected: Counting,
-        /// What the others count.
+        /// What the other statistics count.
         got: Counting,
     },
 }

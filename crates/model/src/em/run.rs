@@ -15,14 +15,15 @@ use crate::em::expected_error::ExpectedError;
 use crate::numbers::logs::{log_sum_exp, softmax};
 use crate::numbers::random::SplitMix64;
 
-/// Number of shards for counting unlabelled documents; fixed, so that sums do not depend on the number of threads.
+/// Number of shards in which unlabelled documents are counted; fixed, so that sums do not depend on the number of
+/// threads.
 const SHARDS: usize = 8;
 
 impl EmOptions {
     /// Fits a model of `n_classes` classes to labelled and unlabelled documents, in the current rayon pool. The
     /// result is the same, to the bit, for any number of threads.
     ///
-    /// With `lambda` 0 unlabelled documents do not count, but their terms are features.
+    /// With `lambda` 0, unlabelled documents do not count, but their terms are features.
     ///
     /// # Errors
     /// Options out of their ranges; no classes; an unknown label; a prior that does not fit the classes.
@@ -79,7 +80,7 @@ impl EmOptions {
     }
 }
 
-/// What is constant over all iterations.
+/// The inputs, constant over all iterations.
 struct Run<'a> {
     options: &'a EmOptions,
     labelled: &'a [(ClassId, WeightedRow<'a>)],
@@ -91,7 +92,7 @@ struct Run<'a> {
 type Posterior = Vec<(ClassId, f64)>;
 
 impl Run<'_> {
-    /// The initial statistics. All terms are known from here on, since the parameter space must not change.
+    /// The initial statistics. They contain all terms, since the parameter space must not change later.
     fn start(&self) -> Result<ExpectedStatistics, EmError> {
         if self.labelled.is_empty() {
             return self.maximize(&self.random_posteriors());
@@ -107,7 +108,7 @@ impl Run<'_> {
     fn random_posteriors(&self) -> Vec<Posterior> {
         let mut random = SplitMix64::new(self.options.seed);
         let mut posterior = || {
-            // logarithms of exponential variates: normalized, they are uniform over the simplex
+            // logarithms of exponential variates, which become uniform over the simplex when normalized
             let mut draw = || (-((random.next_u64() >> 11) as f64 + 0.5).ln() + 53.0 * 2f64.ln()).ln();
             let mut logs: Vec<f64> = (0..self.base.n_classes()).map(|_| draw()).collect();
             softmax(&mut logs);

@@ -17,17 +17,17 @@ pub(crate) struct DualAscent {
     /// The ascent stops when no document's error changes by this much in a pass.
     pub(crate) tolerance: f64,
     pub(crate) seed: u64,
-    /// Whether a document trains columns of other classes only where these are likely (hard negatives).
+    /// Whether a document trains the columns of other classes only where those classes are likely (hard negatives).
     pub(crate) only_rivals: bool,
-    /// If the documents are one of several partitions that learn at the same time, the number of these.
+    /// The number of partitions that learn at the same time, if the documents are one of them.
     pub(crate) partitions: Option<u32>,
 }
 
-/// Columns with a probability below 0.05 are no rivals; as a margin in log-odds, nats.
+/// Columns with a probability below 0.05 are not rivals. As a margin of the log-odds, in nats.
 const MAX_RIVAL_MARGIN: f64 = 2.944_438_979_166_440_3;
 
-/// Few documents can be passed over more often, until this many of their terms were read. It takes long where equal texts
-/// have different labels and many copies.
+/// With few documents, the fit may take more passes: up to [`CHEAP_PASSES`], as long as it reads at most about this
+/// many (document, term) pairs in all. Convergence is slow where equal texts have different labels and many copies.
 const CHEAP_PAIRS: usize = 1 << 21;
 const CHEAP_PASSES: usize = 1_000;
 
@@ -47,7 +47,7 @@ pub(crate) struct TrainingRows<const N: usize> {
     pub(crate) weights: Vec<f64>,
 }
 
-/// The weights of some columns, by which [vectors](Block::vector) are multiplied: of every term, and the biases.
+/// The weights of `N` columns: one per term, to multiply [vectors](Block::vector) by, and a bias.
 pub(crate) struct DualWeights<const N: usize> {
     pub(crate) terms: Vec<[f32; N]>,
     pub(crate) bias: [f64; N],
@@ -69,7 +69,7 @@ impl<const N: usize> DualWeights<N> {
         sums
     }
 
-    /// What the first of these columns say of each document.
+    /// The log-odds of each document by the first `n_columns` columns.
     pub(crate) fn said(&self, documents: &Block, n_columns: usize) -> Vec<Vec<f64>> {
         let said = |at: usize| {
             let sums = self.dot(documents.vector(at));
@@ -91,20 +91,21 @@ impl<const N: usize> DualWeights<N> {
     }
 }
 
-/// How often a partition's own change of a term's weight counts: as often as partitions can have the term, of this
-/// document frequency. CoCoA+ takes the number of all partitions for all terms; but no more than those that have a term
-/// add to its weight, and most terms are in few documents.
+/// The factor by which a partition multiplies its own change of a term's weight: the number of partitions that can have
+/// the term, given its document frequency. CoCoA+ uses the number of all partitions for every term; but only partitions
+/// that have a term add to its weight, and most terms are in few documents.
 pub(crate) fn spread(n_partitions: u32, document_frequency: u64) -> f32 {
     document_frequency.min(n_partitions.into()) as f32
 }
 
 impl DualAscent {
-    /// Sets each document's coefficient in turn to C times its error given all others, until hardly any changes. Starts
-    /// from the given coefficients and weights; these are added up from the documents if there are none. Returns the weights.
+    /// Sets each document's coefficient in turn to C times its error given all others, until hardly any coefficient
+    /// changes. Starts from the given coefficients and weights; if `weights` is `None`, they are summed from the
+    /// documents. Returns the weights.
     ///
-    /// Of a partition, `weights` are those of all partitions. What changes here then counts as often as there are
-    /// partitions, as if each changed as much in the same direction, so that the changes of all can be added up. At the end
-    /// `weights` are of no use.
+    /// For a partition, `weights` are those of all partitions. Each change made here is then multiplied by the number
+    /// of partitions, as if all made the same one, so that the changes of all can be added up. The returned weights are
+    /// of no use in that case.
     ///
     /// At the optimum of L2-regularised logistic loss, with C the prior variance of the weights, every coefficient is C
     /// times the error of its document. The optimum is unique, so the order matters only within the tolerance.
@@ -188,8 +189,8 @@ impl DualAscent {
         weights
     }
 
-    /// Updates the coefficients of equal documents from their dot products. Returns the steps of all together, if large
-    /// enough to apply, and the largest change of an error.
+    /// Updates the coefficients of equal documents from their dot products `sums`. Returns the sum of their steps, if
+    /// large enough to apply, and the largest change of an error.
     fn update<const N: usize>(
         &self,
         TrainingRow { offsets, is_positive, weights, squared_norm }: TrainingRow<'_, N>,
@@ -238,8 +239,9 @@ impl DualAscent {
         (is_applied.then_some(steps), worst)
     }
 
-    /// The new coefficient of a document: C times its error. `without` is its log-odds without it, `squared_norm` the
-    /// contribution of one unit of it, `before` an initial guess.
+    /// The new coefficient of a document: `c` times its error, where `c` is C times its weight. `without` is the
+    /// document's log-odds without the coefficient, `squared_norm` what one unit of the coefficient adds to them,
+    /// `before` an initial guess.
     pub(crate) fn coefficient(
         &self,
         without: f64,
@@ -253,7 +255,7 @@ impl DualAscent {
         if self.only_rivals && !is_positive && margin > MAX_RIVAL_MARGIN {
             return 0.0;
         }
-        // heavy documents need their error more exactly
+        // heavier documents need a more exact error
         let tolerance = 0.5e-3 * self.tolerance * (self.c / c).min(1.0);
         sign * c * error(margin, squared_norm * c, before.abs() / c, tolerance)
     }
@@ -281,18 +283,18 @@ fn error(margin: f64, gain: f64, guess: f64, tolerance: f64) -> f64 {
     e
 }
 
-/// Equal documents to learn from, before the weights are read.
+/// A run of equal documents to learn from.
 struct TrainingRow<'a, const N: usize> {
     offsets: &'a [[f32; N]],
     is_positive: &'a [[bool; N]],
     weights: &'a [f64],
-    /// |x|^2 + 1, of a partition more.
+    /// |x|^2 plus 1, or plus the number of partitions.
     squared_norm: f64,
 }
 
 /// One of several equal documents in a column.
 struct Example {
-    /// Its log-odds without any of them.
+    /// Its log-odds without the contribution of any of them.
     margin: f64,
     is_positive: bool,
     /// C times its weight.
@@ -300,17 +302,17 @@ struct Example {
 }
 
 impl Example {
-    /// C times its error where all of them together add so much to the log-odds.
+    /// C times its error if all of them together add `added` to the log-odds.
     fn coefficient(&self, added: f64) -> f64 {
         self.c * (f64::from(u8::from(self.is_positive)) - sigmoid(self.margin + added))
     }
 }
 
-/// The sum of the coefficients of equal documents: the one that gives each C times its own error. One after another they
-/// would only outbid each other where their labels differ.
+/// The sum of the coefficients of equal documents at which each coefficient is C times its own error. Updated one after
+/// another, documents with different labels would only outbid each other.
 fn sum_of_equal(examples: &[Example], squared_norm: f64) -> f64 {
     let of = |sum: f64| examples.iter().map(|example| example.coefficient(squared_norm * sum)).sum::<f64>();
-    // their sum falls as it grows: bisection
+    // the sum of the coefficients falls as `sum` grows: bisection
     let most: f64 = examples.iter().map(|example| example.c).sum();
     let (mut low, mut high) = (-most, most);
     for _ in 0..60 {
@@ -320,8 +322,8 @@ fn sum_of_equal(examples: &[Example], squared_norm: f64) -> f64 {
     (low + high) / 2.0
 }
 
-/// The first position of each run of equal documents that train, and their number. Documents are ordered so that equal ones
-/// are neighbours.
+/// The first position and the length of each run of equal documents that train. Documents are ordered so that equal
+/// ones are neighbours.
 fn heads<const N: usize>(rows: &TrainingRows<N>, block: &Block) -> Vec<(u32, u32)> {
     let mut heads: Vec<(u32, u32)> = Vec::with_capacity(rows.positions.len());
     for at in rows.positions.iter().copied() {

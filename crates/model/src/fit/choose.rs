@@ -1,4 +1,5 @@
-//! What a fit chooses by held-out scores: how far counts and correction are believed, tau, and the line of windows.
+//! Choices made by held-out scores: the stacking weights of counts and correction, tau, and the calibration line of
+//! windows.
 
 use std::collections::HashSet;
 
@@ -11,22 +12,22 @@ use crate::left_out::stacking::StackingInput;
 use crate::linear::choices::Choices;
 use crate::linear::tried::{TriedParts, TriedTau};
 
-/// The shares tau of the counts to choose from, for two classes.
+/// The shares tau of the counts that a fit of two classes chooses from.
 pub const TAUS: [f64; 2] = [0.5, 1.0];
 
 /// Parts of a log-odds: counts, correction, class shares.
 const PARTS: usize = 3;
 
 impl Fit<'_> {
-    /// The choices before anything but smoothing is chosen.
+    /// The choices once smoothing is chosen: the rest are defaults, or fixed by the options.
     pub(super) fn choices_with(&self, smoothing: &SmoothingChoice) -> Choices {
         let SmoothingChoice { alpha, idf_power, bayes, .. } = *smoothing;
         let default = Choices::for_classes(self.columns.n_classes()).fixed_by(self.options);
         Choices { alpha, idf_power, bayes, ..default }
     }
 
-    /// Chooses the stacking weights and, for two classes, which of the fitted columns is the correction: one of each of
-    /// [`TAUS`]. Returns the fit with what was chosen, and the column.
+    /// Chooses the stacking weights and, for two classes, which fitted column becomes the correction: there is one for
+    /// each of [`TAUS`]. Returns the fit with these choices, and the position of that column.
     pub(super) fn choose(&self, mut fitted: Fitted, read: &[HeldOutScores]) -> (Fitted, usize) {
         fitted.prior = priors(self.counts.totals(), self.columns);
         let (is_one, own) = (self.columns.is_one(), [fitted.choices.tau]);
@@ -50,11 +51,12 @@ impl Fit<'_> {
         (Fitted { choices, held_out, parts, ..fitted }, lane)
     }
 
-    /// The choices with stacking weights fitted to held-out scores, and how well they do.
+    /// Fits the stacking weights to held-out scores. Returns the choices and how well they predict.
     ///
-    /// Three answers, each less simple than the one before: the class shares; counts and correction in their default ratio; the
-    /// two with fitted weights, or the counts alone where these do better. Each step is kept as far as held-out documents
-    /// speak for it, see [`shrinkage`]; documents of a group speak once.
+    /// Compares three models, each more complex than the one before: the class shares alone; counts and correction in
+    /// their default ratio; the two with fitted weights, or the counts alone where these do better. Each step is shrunk
+    /// according to its gain on held-out documents, see [`shrinkage`]. The documents of a group count as one, unless
+    /// `copies_are_apart`.
     fn with_stacking(&self, choices: Choices, prior: &[f64], held_out: &[HeldOut]) -> (Choices, TriedParts) {
         let (columns, totals) = (self.columns, self.counts.totals());
         let mut parts = StackingInput::new(columns.len(), PARTS);
@@ -69,7 +71,7 @@ impl Fit<'_> {
         if parts.len() == 0 {
             return (choices, TriedParts::default());
         }
-        // what one author wrote, or copies of a newsletter, say the same thing more than once
+        // texts by one author, or copies of a newsletter, are not independent evidence
         let independent = if self.documents.copies_are_apart() { documents } else { groups.len() as f64 };
         let [negative, positive] = columns.order(totals).map(|totals| totals.documents as f64 + 0.5);
         let by_shares = [0.0, 0.0, if columns.is_one() { (positive / negative).ln() } else { 1.0 }];
@@ -78,7 +80,7 @@ impl Fit<'_> {
             let loss = parts.mean(&parts.losses(stack));
             if loss.is_nan() { f64::MAX } else { loss }
         };
-        // the shares are part of the counts' log-odds of many classes
+        // with more than two classes, the counts' log-odds already include the class shares
         let has_offset = columns.is_one();
         let fit = |has_correction: bool| {
             let is_free = vec![true, has_correction, has_offset];
@@ -101,8 +103,8 @@ impl Fit<'_> {
         (Choices { stack, ..choices }, tried)
     }
 
-    /// The choices with the calibration line for windows: from the highest log-odds of a document's windows to its
-    /// log-odds.
+    /// Fits the calibration line of windows, from the highest log-odds of a document's windows to the document's
+    /// log-odds. Without windows, returns the choices unchanged.
     fn with_window_line(&self, choices: Choices, held_out: &[HeldOut]) -> Choices {
         if !self.documents.has_windows() {
             return choices;
@@ -117,15 +119,16 @@ impl Fit<'_> {
     }
 }
 
-/// What is left of a step that gained so much log likelihood on held-out documents, in nats: 1 - c / 2G, or nothing.
+/// The share of a step to keep if it gains `gain` nats of log likelihood on held-out documents: 1 - c / 2G for the gain
+/// G, or 0 if that is negative.
 ///
-/// Under chance alone twice the gain is a chi-squared variable of one degree of freedom, which rarely exceeds c = 4.
+/// By chance alone, twice the gain is a chi-squared variable with one degree of freedom, which rarely exceeds c = 4.
 ///
 /// Source: James and Stein, "Estimation with quadratic loss" (1961): the positive part of their estimator.
 fn shrinkage(gain: f64) -> f64 {
     if gain > 2.0 { 1.0 - 2.0 / gain } else { 0.0 }
 }
 
-/// How far the counts are believed at the least: enough to prefer a label where the shares prefer none.
+/// The least belief in the counts: enough to prefer a label where the class shares prefer none.
 #[doc(hidden)]
 pub const LEAST_BELIEF: f64 = 0.05;

@@ -1,4 +1,4 @@
-//! Fitting columns of the correction to documents, and adding up what was fitted.
+//! Fits columns of the correction to documents, and sums the fitted coefficients.
 
 use crate::bayes::error::FitError;
 use crate::counts::counts::ClassId;
@@ -9,11 +9,11 @@ use crate::fit::fit::{Fit, Fold, copies_left};
 use crate::left_out::documents::{Block, BlockReader};
 use crate::linear::coefficients::{Coefficient, Coefficients, Correction, GroupCoefficients};
 
-/// Maximum passes over the documents, and again without each fold, from where they ended.
+/// Maximum passes over all documents, and then without each fold, starting from that fit.
 pub(super) const PASSES: usize = 8;
 pub(super) const PASSES_OF_FOLD: usize = 5;
-/// Maximum passes where documents are held out once: without them, then with them. One is enough for them if they are fewer than
-/// one in [`FEW_HELD_OUT`].
+/// Maximum passes if documents are held out only once: first without them, then with them. One pass with them is enough
+/// if fewer than one document in [`FEW_HELD_OUT`] is held out.
 pub(super) const PASSES_WITHOUT: usize = 4;
 pub(super) const PASSES_WITH: usize = 3;
 pub(super) const FEW_HELD_OUT: usize = 20;
@@ -29,10 +29,10 @@ pub(super) struct FitColumn {
     pub(super) tau: f64,
 }
 
-/// Some passes over the documents.
+/// A series of passes over the documents.
 pub(super) struct Passes<'a> {
     pub(super) most: usize,
-    /// What is held out, if anything.
+    /// The fold that is held out, if any.
     pub(super) held: Option<&'a Fold>,
     /// The counts' log-odds of each document and competing column.
     pub(super) odds: &'a [f32],
@@ -41,7 +41,7 @@ pub(super) struct Passes<'a> {
 /// A fitted group of columns.
 pub(super) struct GroupFit {
     pub(super) coefficients: GroupCoefficients,
-    /// What each column says of each held-out row.
+    /// For each held-out row, the log-odds d of every column.
     pub(super) said: Vec<Vec<f64>>,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct ColumnFit<'a> {
 }
 
 impl ColumnFit<'_> {
-    /// The ascent of all documents together.
+    /// The options of an ascent over all documents together.
     pub(super) fn ascent(&self) -> DualAscent {
         DualAscent {
             c: self.fit.options.regularisation,
@@ -66,8 +66,8 @@ impl ColumnFit<'_> {
         }
     }
 
-    /// Fits a group of columns by these passes, one after another, from these coefficients or from none. `rows` are scored
-    /// after the first of them.
+    /// Fits a group of columns by `passes`, one after another, starting from the coefficients `start` or from 0. Scores
+    /// `rows` after the first of the passes.
     pub(super) fn fit_group(
         &self,
         group: &[FitColumn],
@@ -105,7 +105,7 @@ impl ColumnFit<'_> {
         GroupFit { coefficients: fitted.packed(), said: said.unwrap_or_default() }
     }
 
-    /// The coefficients of a group of columns before anything is learned.
+    /// The initial coefficients of a group of columns: all 0.
     pub(super) fn unfitted(&self, group: &[FitColumn]) -> GroupCoefficients {
         let width = match group.len() {
             0..=2 => 2,
@@ -120,8 +120,8 @@ impl ColumnFit<'_> {
         }
     }
 
-    /// Fits up to `N` columns by this ascent, from these values, `N` per document, and these weights, which are added up
-    /// from the documents if there are none. Leaves the fitted values, and returns the weights.
+    /// Fits up to `N` columns, starting from `values`, `N` per document, and from `weights`, which are summed from the
+    /// documents if `None`. Overwrites `values` with the fitted ones and returns the weights.
     pub(super) fn ascend<const N: usize>(
         &self,
         ascent: &DualAscent,
@@ -134,7 +134,7 @@ impl ColumnFit<'_> {
         ascent.fit(self.source, rows, values.as_chunks_mut::<N>().0, weights)
     }
 
-    /// The documents of a block that train any of these columns, in order.
+    /// The documents of a block that train any column of `group`, in order.
     fn training_rows<const N: usize>(
         &self,
         passes: &Passes<'_>,
@@ -188,7 +188,7 @@ impl ColumnFit<'_> {
         self.sum(|document, own| own.extend(coefficients.of(document)))
     }
 
-    /// The exact sum of a few coefficients of each document, which `of` appends.
+    /// The exact sum of the coefficients that `of` appends for each document.
     pub(super) fn sum(
         &self,
         of: impl Fn(usize, &mut Vec<Coefficient>) + Send + Sync,

@@ -14,17 +14,17 @@ use crate::linear::choices::Choices;
 use crate::linear::columns::Columns;
 use crate::numbers::logs::softmax_and_sum;
 
-/// The columns that learn from each document: all whose classes have documents or, with many classes, its own and the
-/// rivals that score highest.
+/// The columns that learn from each document: all whose classes have documents or, with many classes, only the
+/// document's own and those of its highest-scoring rivals.
 pub(crate) struct Competitors {
     n_columns: usize,
-    /// Whether the class of the column has documents.
+    /// Whether each column's class has documents; for the single column of two classes, whether both have.
     is_learned: Vec<bool>,
-    /// The columns of each document, increasing; `None` if all learn from all.
+    /// The columns that learn from each document, in increasing order; `None` if all columns learn from all documents.
     lists: Option<Vec<[ClassId; RIVALS + 1]>>,
 }
 
-/// Number of columns besides its own that learn from a document.
+/// Number of columns that learn from a document besides its own.
 pub(crate) const RIVALS: usize = 32;
 
 /// The largest offset of a one-vs-rest column, in nats.
@@ -69,26 +69,27 @@ impl Competitors {
         (competitors, Some(odds))
     }
 
-    /// The columns of a document.
+    /// The columns that compete for a document, in increasing order.
     pub(crate) fn of(&self, document: usize) -> impl Iterator<Item = ClassId> {
         let list = self.lists.as_ref().map(|lists| lists[document]);
         let all = (0..=ClassId::MAX).take(if list.is_none() { self.n_columns } else { 0 });
         list.into_iter().flatten().chain(all)
     }
 
-    /// Numbers stored per document.
+    /// The number of values stored per document.
     pub(crate) fn width(&self) -> usize {
         if self.lists.is_some() { RIVALS + 1 } else { self.n_columns }
     }
 
-    /// Whether any of these columns may learn from a document.
+    /// Whether any column in the range `columns` may learn from a document.
     pub(crate) fn has_any(&self, document: usize, columns: RangeInclusive<ClassId>) -> bool {
         let Some(lists) = &self.lists else { return true };
         let at = lists[document].partition_point(|column| column < columns.start());
         lists[document].get(at).is_some_and(|column| column <= columns.end())
     }
 
-    /// Index of the number of a document and a column, if the column learns from it.
+    /// The index of the value stored for a document and a column; `None` if the column does not learn from the
+    /// document.
     pub(crate) fn place(&self, document: usize, column: ClassId) -> Option<usize> {
         let at = match &self.lists {
             Some(lists) => lists[document].binary_search(&column).ok()?,
@@ -123,7 +124,7 @@ impl<'a> LeftOutBayes<'a> {
         LeftOutBayes { scores, choices, prior: priors(counts.totals(), columns) }
     }
 
-    /// Writes the offsets of a document, for these columns.
+    /// Writes a document's offsets to `out`, one per column given.
     pub(crate) fn offsets(
         &self,
         class: ClassId,
@@ -150,7 +151,7 @@ impl<'a> LeftOutBayes<'a> {
         }
     }
 
-    /// The number of the document's terms that other documents have.
+    /// Counts the document's terms that also occur in other documents.
     pub(crate) fn known_terms(&self, terms: DocumentTerms<'_>) -> usize {
         self.scores.known_terms(terms)
     }
@@ -172,7 +173,7 @@ pub(crate) fn offsets(b: &mut [f64], totals: &[ClassTotals], columns: Columns, o
     }
 }
 
-/// Turns B of many classes into probabilities.
+/// Turns the B of more than two classes into probabilities; leaves the single B of two classes as it is.
 fn shares(b: &mut [f64], totals: &[ClassTotals], columns: Columns) {
     if columns.is_one() {
         return;
@@ -183,7 +184,7 @@ fn shares(b: &mut [f64], totals: &[ClassTotals], columns: Columns) {
     softmax_and_sum(b);
 }
 
-/// The offset of a column, by the [`shares`] of all.
+/// The offset of `column`, from the [`shares`] of all columns.
 fn offset(
     shares: &[f64],
     column: ClassId,

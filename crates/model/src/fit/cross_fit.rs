@@ -79,7 +79,7 @@ impl Fit<'_> {
         Ok(Fitted { coefficients, ..fitted })
     }
 
-    /// The columns to fit: of two classes one with each share of the counts, otherwise one of each class.
+    /// The columns to fit: for two classes, one for each share of the counts; otherwise one per class.
     pub(super) fn fit_columns(&self, choices: &Choices) -> Vec<FitColumn> {
         match self.columns.is_one() {
             true => TAUS.map(|tau| FitColumn { column: 0, tau }).to_vec(),
@@ -88,7 +88,7 @@ impl Fit<'_> {
     }
 }
 
-/// Fits all columns, on all documents and without those that are held out.
+/// Fits all columns, on all documents and without the held-out ones.
 struct CrossFit<'a> {
     columns: ColumnFit<'a>,
     groups: Vec<&'a [FitColumn]>,
@@ -96,24 +96,24 @@ struct CrossFit<'a> {
     choices: Choices,
 }
 
-/// A fold, and what is known of it without it.
+/// A fold, and what is needed to score it without having learned it.
 struct HeldFold<'a> {
     fold: &'a Fold,
     /// The scores by the counts of the other documents.
     read: Vec<HeldOut>,
-    /// Each document, then its windows with a known term: vectors of the terms that other documents have.
+    /// Each document followed by its windows with a known term, as vectors of the terms that other documents have.
     rows: Block,
     /// The number of rows of each document.
     lengths: Vec<usize>,
-    /// Where a fit without it starts from, if it has one of its own.
+    /// The offsets of a fit without the fold; `None` if the fold has no fit of its own.
     odds: Option<Vec<f32>>,
 }
 
 impl<'a> CrossFit<'a> {
-    /// The coefficients of all documents, and the scores of those held out, in order.
+    /// Returns the coefficients of all documents, and the held-out scores in document order.
     ///
-    /// A fold that [joins later](Self::joins_later) takes no part in the first passes. Otherwise, each is left out of a fit
-    /// of its own that starts from the one to all documents.
+    /// A fold that [joins later](Self::joins_later) is left out of the first passes only. Otherwise, each fold is left
+    /// out of a separate fit, which starts from the fit to all documents.
     fn fit(&self, odds: &[f32]) -> (Coefficients, Vec<HeldOutScores>) {
         let ColumnFit { fit, source, .. } = self.columns;
         let with = |most| Passes { most, held: None, odds };
@@ -127,7 +127,7 @@ impl<'a> CrossFit<'a> {
             (fitted, read)
         } else {
             let full = || self.fit_groups(None, &[with(PASSES)], &Block::default());
-            // if documents are many, one after another, to save memory
+            // with many documents, folds are prepared only when they are scored, to save memory
             let hold_out = || self.folds.par_iter().map(|fold| self.hold_out(fold)).collect::<Vec<_>>();
             let (fitted, held) = rayon::join(full, || source.is_kept().then(hold_out));
             let read = match held {
@@ -143,8 +143,8 @@ impl<'a> CrossFit<'a> {
         (Coefficients { scales: self.columns.scales(), groups }, in_order(read))
     }
 
-    /// The only fold, if what is chosen by it holds for passes to come: of two classes an offset is chosen too, which does
-    /// not before their bias has settled.
+    /// The only fold, if choices made by its scores still hold after further passes. Not for two classes: their choices
+    /// include an offset, which does not hold until the bias has settled.
     fn joins_later(&self) -> Option<&'a Fold> {
         match self.folds {
             [fold] if !self.columns.fit.columns.is_one() => Some(fold),
@@ -160,7 +160,7 @@ impl<'a> CrossFit<'a> {
         self.groups.par_iter().enumerate().with_max_len(1).map(fit).collect()
     }
 
-    /// Scores of a fold by the fit without it.
+    /// Scores a fold by a fit without it.
     fn score(&self, held: &HeldFold<'_>, fitted: &[GroupFit]) -> Vec<HeldOutScores> {
         let odds = held.odds.as_deref().unwrap_or_default();
         let without = Passes { most: PASSES_OF_FOLD, held: Some(held.fold), odds };
@@ -193,7 +193,7 @@ impl<'a> CrossFit<'a> {
 }
 
 impl HeldFold<'_> {
-    /// The scores, with what fitted columns say.
+    /// The held-out scores, with the log-odds d of the fitted columns.
     fn scores(&self, fitted: &[GroupFit]) -> Vec<HeldOutScores> {
         let mut first = 0;
         let scores = |(held, n): (&HeldOut, &usize)| {
@@ -206,8 +206,7 @@ impl HeldFold<'_> {
     }
 }
 
-/// Scores in the order of their documents. Copies of a document in several folds count together, by the mean of their
-/// scores.
+/// Sorts scores by document. Copies of a document in several folds become one score, their weighted mean.
 fn in_order(mut read: Vec<HeldOutScores>) -> Vec<HeldOutScores> {
     read.sort_by_key(|read| read.held.document);
     read.dedup_by(|other, read| other.held.document == read.held.document && read.add(other));

@@ -27,7 +27,7 @@ pub struct Fitted {
     pub smoothing: SmoothingChoice,
     /// The shares tau of the counts that were tried; empty if documents were too few to choose.
     pub taus: Vec<TriedTau>,
-    /// How the parts of the log-odds predicted held-out documents; none if no document could be held out.
+    /// How well the parts of the log-odds predicted held-out documents; `None` if no document could be held out.
     pub parts: Option<TriedParts>,
     /// p of each column: 1 for two classes, else the logarithm of the class's share.
     pub prior: Vec<f64>,
@@ -40,7 +40,7 @@ pub struct Fitted {
 }
 
 impl Fitted {
-    /// Before anything but smoothing is chosen or fitted.
+    /// The result before anything but smoothing is chosen or fitted.
     pub(super) fn unfitted(choices: Choices, smoothing: SmoothingChoice) -> Fitted {
         Fitted {
             choices,
@@ -57,10 +57,10 @@ impl Fitted {
 
 /// Number of cross-validation folds.
 const FOLDS: usize = 5;
-/// Up to this many documents there are more folds, which leave more to learn from.
+/// Up to this many documents, there are more folds, so that more documents are left to learn from.
 const FEW: usize = 1_000;
 const FOLDS_OF_FEW: usize = 20;
-/// Maximum number of held-out documents for two classes, where thresholds need many, and for more.
+/// Maximum number of held-out documents: for two classes, where thresholds need many, and for more classes.
 const MAX_HELD_OUT: [usize; 2] = [20_000, 2_000];
 
 /// The inputs of a fit: documents, counts, columns and options.
@@ -79,21 +79,21 @@ pub struct Fit<'a> {
 /// The documents of a fold, in order.
 pub(super) struct Fold {
     pub(super) documents: Vec<usize>,
-    /// The number of held-out copies of each.
+    /// The number of held-out copies of each document.
     pub(super) copies: Vec<u32>,
-    /// The weight of each.
+    /// The weight of each document.
     pub(super) weights: Vec<f64>,
     pub(super) rows: Vec<CountVector>,
 }
 
 impl Fold {
-    /// Documents with their held-out copies, and their terms.
+    /// The documents with the numbers of their held-out copies, and their terms.
     pub(super) fn rows(&self) -> impl Iterator<Item = ((usize, u32), &CountVector)> {
         self.documents.iter().copied().zip(self.copies.iter().copied()).zip(&self.rows)
     }
 }
 
-/// The number of a document's copies that are not in this fold.
+/// The number of a document's copies outside the fold `held`.
 pub(super) fn copies_left(held: Option<&Fold>, document: usize, label: &Label) -> u32 {
     let held = held.and_then(|fold| {
         let at = fold.documents.binary_search(&document).ok()?;
@@ -132,7 +132,7 @@ impl Fit<'_> {
         sample.par_iter().zip(0..sample.len()).map(score).filter(is_scored).collect()
     }
 
-    /// The same with all documents of a group left out together, by cross-validation.
+    /// As [`left_out`](Self::left_out), with all documents of a group left out together, by cross-validation.
     pub(super) fn left_out_by_groups(&self, choices: &Choices) -> Vec<HeldOutScores> {
         let source = BlockReader::unread(self.documents);
         let score = |fold: &Fold| {
@@ -173,7 +173,7 @@ impl Fit<'_> {
             (false, false) => sample.groups.deal(n_folds).into_iter().map(whole).collect(),
         };
         let weight = |(i, held): &(usize, u32)| match sample.weights.binary_search_by_key(i, |(i, _)| *i) {
-            // in a single fold they stand for all copies
+            // the held-out copies of a single fold stand for all copies
             Ok(at) => {
                 let stand_for = if is_one { copies(*i) } else { *held };
                 sample.weights[at].1 * source.weights.of(&self.documents.label(*i), stand_for)
@@ -188,7 +188,7 @@ impl Fit<'_> {
         folds.into_iter().filter(|fold| !fold.is_empty()).map(fold).collect()
     }
 
-    /// idf of every term by these counts, nats; 0 of one without counts.
+    /// idf of every term by `counts`, in nats; 0 for a term without counts.
     pub(super) fn idf(&self, counts: &Statistics) -> Vec<f32> {
         let documents = counts.totals().iter().map(|totals| totals.documents).sum();
         let log_documents = log_documents(documents);
@@ -200,8 +200,8 @@ impl Fit<'_> {
         ids.par_iter().with_min_len(1 << 12).map(idf).collect()
     }
 
-    /// The log-odds of each document and competing column by these counts, which are without a fold: the document itself
-    /// is left out.
+    /// The counts' log-odds of each document and competing column, with the document itself left out. `counts` must be
+    /// without the fold `held`.
     pub(super) fn odds(
         &self,
         choices: &Choices,
@@ -229,7 +229,7 @@ impl Fit<'_> {
         odds
     }
 
-    /// Scores of the documents of a fold by counts without them.
+    /// Scores the documents of `fold` by `counts`, which must be without them.
     pub(super) fn score_held_out(&self, choices: &Choices, fold: &Fold, counts: &Statistics) -> Vec<HeldOut> {
         let positive = self.columns.classes().next().unwrap_or_default();
         let totals = counts.totals();
@@ -237,7 +237,7 @@ impl Fit<'_> {
         else {
             return Vec::new();
         };
-        // without its own document a class would seem rarer just where it is right
+        // with priors from the counts without the fold, a class would seem rarer just for its own documents
         let scorer = scorer.with_prior(priors(self.counts.totals(), self.columns));
         let read = |(at, document): (usize, &usize)| {
             let label = self.documents.label(*document);

@@ -13,12 +13,13 @@ use crate::linear::coefficients::Coefficient;
 use crate::linear::weighted::{Readings, WeightedLogOdds, vector_length};
 
 impl WeightedLogOdds {
-    /// Online learning: the coefficients of one more document of the class `own`, in increasing order of columns. One
-    /// step of dual coordinate ascent as in [`Fit::fit`](crate::Fit::fit), except that the error is that of the final
-    /// log-odds, so that a mistake is corrected but not overcorrected. `counts` and `weights` must not include the
-    /// document. Empty for a document without terms, and while no other class has documents.
+    /// Online learning: returns the coefficients of one more document of the class `own`, in increasing order of
+    /// columns. Takes one step of dual coordinate ascent as in [`Fit::fit`](crate::Fit::fit), but on the error of the
+    /// final log-odds, so that a mistake is corrected without being overcorrected. `terms` and `totals` must not
+    /// include the document. Returns nothing for a document without terms, or while no other class has documents; for
+    /// two classes, also while `own` has none.
     ///
-    /// The bias is not changed: one document would move the scores of all others.
+    /// Leaves the bias alone: changing it for one document would move the scores of all others.
     ///
     /// # Errors
     /// Reading a term fails.

@@ -1,4 +1,4 @@
-//! The correction fitted by partitions: documents stay where they are, only changed weights travel.
+//! Fits the correction in partitions: documents stay where they are, and only changed weights travel.
 
 use rayon::prelude::*;
 use tamis_tokenizer::TermId;
@@ -19,24 +19,24 @@ use crate::numbers::random::scramble;
 /// The usual number of rounds of a fit by partitions.
 pub const ROUNDS: usize = 10;
 
-/// Passes of a partition over its documents per round, if there are several partitions.
+/// Maximum passes of a partition over its documents in a round, if there are several partitions.
 const LOCAL_PASSES: usize = 6;
 
 /// One of several partitions of the documents, with the coefficients of its own documents.
 ///
-/// The correction is a sum over documents, so they can be fitted where they are. In a [`round`](Self::round) every
-/// partition starts from the correction of all, changes the coefficients of its documents, and returns how the sum
-/// changes by it; whoever leads [adds](Correction::merge) the changes of all partitions to the correction, once. They are
-/// integers, so the order in which they arrive leaves no trace. Rounds do not stop early: where partitions have documents
-/// of one label each, small changes say little about how far the optimum is.
+/// The correction is a sum over documents, so each document can be fitted where it is. In a [`round`](Self::round),
+/// every partition starts from the correction of all documents, changes the coefficients of its own, and returns how
+/// that changes the sum. The lead then [adds](Correction::merge) the changes of all partitions to the correction, each
+/// once. They are integers, so their order of arrival does not matter. Rounds do not stop early: where each partition
+/// has documents of one label only, small changes say little about the distance to the optimum.
 ///
-/// A partition counts its own changes as often as there are partitions (sigma'), as if all others moved the same way;
-/// those of a term no more often than there are documents with it. That makes the sum of the changes safe: rounds
-/// converge to the correction that [`Fit::fit`] ends at, more slowly the more partitions there are. A single partition is
-/// that fit, in one round.
+/// Each partition multiplies its own changes by the number of partitions (sigma'), as if all others moved the same way;
+/// for a term, by at most the number of documents that contain it. This makes it safe to add up the changes: rounds
+/// converge to the correction that [`Fit::fit`] finds, more slowly with more partitions. One round of a single
+/// partition is that fit.
 ///
-/// Two classes are fitted with both shares [`TAUS`](crate::TAUS) of the counts at once. The columns of the correction are then the
-/// shares instead of classes: [`Correction::column`] and [`Coefficients::column`] pick one.
+/// For two classes, both shares [`TAUS`](crate::TAUS) of the counts are fitted at once. The columns of the correction
+/// then stand for the shares instead of classes: [`Correction::column`] and [`Coefficients::column`] pick one.
 ///
 /// ```
 /// use tamis_model::{Choices, Columns, Correction, Fit, Labelled, Partition, ROUNDS, Statistics, WeightedOptions};
@@ -77,7 +77,7 @@ pub struct Partition<'a> {
     source: BlockReader<'a>,
     competitors: Competitors,
     odds: Vec<f32>,
-    /// What the weights of a correction are multiplied by: idf of every term, by the root of its [`spread`].
+    /// The factor of each term's weights in a correction: the term's idf, divided by the root of its [`spread`].
     factors: Vec<f32>,
     columns: Vec<FitColumn>,
     coefficients: Coefficients,
@@ -88,16 +88,16 @@ pub struct Partition<'a> {
 /// What a round of a [`Partition`] changed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Change {
-    /// What to add to the correction.
+    /// The change to add to the correction.
     pub correction: Correction,
     /// The largest change of the error of a document in a column, from 0 to 1.
     pub largest: f64,
 }
 
 impl<'a> Partition<'a> {
-    /// One of so many partitions. The documents of `fit` are its own; its counts are of the documents of all
-    /// partitions, and number terms alike everywhere. Of `choices`, smoothing, power of idf and k matter and, for more
-    /// than two classes, tau.
+    /// Creates one of `n_partitions` partitions. `fit` has the partition's own documents, but the counts of the
+    /// documents of all partitions, with the same term ids everywhere. Of `choices`, only smoothing, power of idf, k
+    /// and, for more than two classes, tau are used.
     ///
     /// # Errors
     /// Options or choices out of their ranges.
@@ -105,10 +105,12 @@ impl<'a> Partition<'a> {
         Partition::without(fit, fit.counts, choices, n_partitions)
     }
 
-    /// The same while some documents are held out, in no partition: `counts` are without them, those of `fit` are of all.
+    /// As [`new`](Self::new), while some documents are held out of all partitions: `counts` excludes them, the counts
+    /// of `fit` include them.
     ///
-    /// Only what the counts say of a document comes from `counts`; everything else stays as it is when the held-out
-    /// documents take part as a partition of their own, so the rounds can [go on](Self::resume) with them.
+    /// Only the counts' log-odds of each document come from `counts`. Everything else is as it will be when the
+    /// held-out documents take part as a partition of their own, so that the rounds can [continue](Self::resume) with
+    /// them.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -141,7 +143,7 @@ impl<'a> Partition<'a> {
         let ascent = column_fit.ascent();
         let ascent = DualAscent {
             passes: ascent.passes.min(if n_partitions > 1 { LOCAL_PASSES } else { PASSES }),
-            // steps are up to that much shorter than those of a fit by one machine
+            // steps are up to `n_partitions` times shorter than in a fit on one machine
             tolerance: ascent.tolerance / f64::from(n_partitions.max(1)),
             partitions: Some(n_partitions),
             ..ascent
@@ -149,24 +151,26 @@ impl<'a> Partition<'a> {
         Ok(Partition { fit, source, competitors, odds, factors, columns, coefficients, round: 0, ascent })
     }
 
-    /// The coefficients of its documents.
+    /// The coefficients of the partition's documents.
     pub fn coefficients(&self) -> &Coefficients {
         &self.coefficients
     }
 
-    /// The number of rounds it has fitted, and its coefficients as numbers: what [`resume`](Self::resume) needs to go on
+    /// The number of rounds done, and the coefficients as numbers: all that [`resume`](Self::resume) needs to continue
     /// elsewhere.
     pub fn state(&self) -> (u64, impl Iterator<Item = f32> + '_) {
         (self.round, self.coefficients.groups.iter().flat_map(|group| group.values.iter().copied()))
     }
 
-    /// Goes on after so many rounds with these coefficients, those of the same documents and columns.
+    /// Restores a partition after `round` rounds from its saved coefficients, which must be of the same documents and
+    /// columns.
     ///
-    /// Returns whether they were of the right number, and none larger than a coefficient can be; otherwise nothing changes.
+    /// Returns `false` and changes nothing if the number of coefficients is wrong, or if one is larger than a
+    /// coefficient can be.
     #[must_use]
     pub fn resume(&mut self, round: u64, coefficients: &[f32]) -> bool {
         let n: usize = self.coefficients.groups.iter().map(|group| group.values.len()).sum();
-        // C times the weight of a document, and rounding
+        // C times the largest weight of a document, with room for rounding
         let most = 2.0 * self.ascent.c * f64::from(MAX_COPIES);
         if n != coefficients.len() || !coefficients.iter().all(|c| f64::from(c.abs()) <= most) {
             return false;
@@ -177,7 +181,8 @@ impl<'a> Partition<'a> {
         true
     }
 
-    /// Fits its documents to the correction of all partitions, which is empty in the first round.
+    /// Runs one round: fits the partition's documents to the correction of all partitions, which is empty in the first
+    /// round.
     ///
     /// # Errors
     /// Overflow of a sum of coefficients.
@@ -186,7 +191,7 @@ impl<'a> Partition<'a> {
             self;
         let column_fit = ColumnFit { fit, source, competitors };
         let passes = Passes { most: ascent.passes, held: None, odds };
-        // the same order of documents in no two rounds; in the first that of a fit by one machine
+        // each round has its own order of documents; the first has that of a fit on one machine
         let ascent = DualAscent { seed: ascent.seed.wrapping_add(scramble(*round)), ..*ascent };
         *round += 1;
         let before = coefficients.groups.clone();
@@ -203,7 +208,7 @@ impl<'a> Partition<'a> {
         Ok(Change { correction, largest: self.largest_change(&before) })
     }
 
-    /// The largest change of an error since these coefficients.
+    /// The largest change of an error since the coefficients `before`.
     fn largest_change(&self, before: &[GroupCoefficients]) -> f64 {
         let of_document = |document: usize| {
             let c = self.ascent.c * self.source.weight(document);
@@ -219,7 +224,7 @@ impl<'a> Partition<'a> {
     }
 }
 
-/// Fits a group of columns, of which the first is this one, from the weights of a correction.
+/// Fits a group of columns, starting at column `first`, from the weights of a correction.
 fn ascend<const N: usize>(
     fit: ColumnFit<'_>,
     (ascent, (correction, factors), first): (&DualAscent, (&Correction, &[f32]), usize),
@@ -230,7 +235,7 @@ fn ascend<const N: usize>(
     fit.ascend(ascent, to_fit, &mut fitted.values, Some(weights));
 }
 
-/// The weights of so many columns of a correction, the first of which is this one, each times the factor of its term.
+/// The weights of `n` columns of a correction, starting at `first`, each times the factor of its term.
 pub(super) fn weights_of<const N: usize>(
     correction: &Correction,
     factors: &[f32],

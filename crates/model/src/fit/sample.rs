@@ -1,4 +1,4 @@
-//! What a fit by partitions chooses by a sample of the documents that its correction has not learned from.
+//! Choices of a fit by partitions, made by a sample of documents that its correction has not learned from.
 
 use crate::bayes::error::FitError;
 use crate::counts::counts::ClassId;
@@ -18,11 +18,12 @@ use crate::linear::columns::Columns;
 use crate::numbers::random::scramble;
 
 impl Fit<'_> {
-    /// What a fit by [partitions](crate::Partition) chooses: the stacking weights of counts and correction and, for two
-    /// classes, tau, by the documents of this fit, a sample. The correction must not have learned from them; the counts
-    /// are of all documents, and are taken without the sample.
+    /// Makes the choices of a fit by [partitions](crate::Partition): the stacking weights of counts and correction and,
+    /// for two classes, tau. This fit's documents are the sample to choose by; the correction must not have learned
+    /// from them. The counts must be those of all documents, from which the sample is then subtracted.
     ///
-    /// The result has no coefficients, and the correction as it is now; [`Choices::correction`] takes a later one.
+    /// The result has no coefficients. Its correction is the current one; [`Choices::correction`] selects the columns
+    /// of a later one.
     ///
     /// # Errors
     /// Options out of their ranges; more weights than a `u32` can number.
@@ -48,7 +49,7 @@ impl Fit<'_> {
         Ok(Fitted { correction, ..fitted })
     }
 
-    /// The held-out scores with what each column of the correction says.
+    /// Adds the log-odds d of each column of the correction to the held-out scores.
     fn with_correction(
         &self,
         held_out: Vec<HeldOut>,
@@ -73,8 +74,8 @@ impl Fit<'_> {
 }
 
 impl Choices {
-    /// The columns that these choices take of a correction fitted by [partitions](crate::Partition): for two classes that
-    /// of tau, otherwise all.
+    /// Selects the columns that these choices use of a correction fitted by [partitions](crate::Partition): for two
+    /// classes that of tau, otherwise all.
     ///
     /// # Errors
     /// More weights than a `u32` can number.
@@ -93,8 +94,8 @@ impl Choices {
     }
 }
 
-/// Whether documents of a group are in a sample of this share of all. The same groups are in every sample of the same or a
-/// larger share.
+/// Whether the documents of `group` are in a sample of the given `share` of all. A group in a sample is also in every
+/// sample of the same or a larger share.
 pub fn is_sampled(group: u64, share: f64) -> bool {
     // 2^64 times the share; casts saturate
     share >= 1.0 || scramble(group) < (share * 2f64.powi(64)) as u64

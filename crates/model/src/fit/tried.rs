@@ -6,12 +6,12 @@ use crate::left_out::held_out::HeldOut;
 pub(super) struct HeldOutScores {
     /// The scores of the counts.
     pub(super) held: HeldOut,
-    /// d of every fitted column: of the document, then of each window with a known term.
+    /// d of every fitted column: first of the document, then of each window with a known term.
     pub(super) said: Vec<Vec<f64>>,
 }
 
 impl HeldOutScores {
-    /// The scores with d of a selection of the fitted columns.
+    /// The held-out scores, with d taken from the fitted columns that `group` selects.
     pub(super) fn with(&self, group: impl Fn(&[f64]) -> Vec<f64>) -> HeldOut {
         let mut said = self.said.iter().map(|said| group(said));
         let mut held = HeldOut { correction: said.next().unwrap_or_default(), ..self.held.clone() };
@@ -21,7 +21,7 @@ impl HeldOutScores {
         held
     }
 
-    /// Adds the scores of further copies: afterwards the weighted means, with the weight of both. Returns true.
+    /// Merges the scores of further copies: takes weighted means and adds the weights. Always returns true.
     pub(super) fn add(&mut self, other: &HeldOutScores) -> bool {
         let all = self.held.weight + other.held.weight;
         let share = if all > 0.0 { other.held.weight / all } else { 0.0 };

@@ -2,7 +2,7 @@
 
 use crate::bayes::error::ParametersError;
 
-/// A pivot of at most this share of the variance means that the earlier features explain it, to twelve digits.
+/// If a pivot is at most this share of the feature's variance, the earlier features explain it to twelve digits.
 const TOLERANCE: f64 = 1e-12;
 
 /// The lower triangle L of a symmetric positive definite matrix L L^T: row `i` has `i + 1` numbers.

@@ -12,13 +12,13 @@ use crate::gaussian::cholesky::{Cholesky, dot};
 use crate::gaussian::scatter::{ScatterStatistics, check};
 use crate::numbers::logs::{argmax, log_normalize, softmax};
 
-/// Regularization of a covariance matrix before it is inverted.
+/// How a covariance matrix is regularized before it is inverted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum Regularization {
-    /// Nothing: the maximum likelihood estimate S.
+    /// None: the maximum likelihood estimate S.
     #[default]
     None,
-    /// S + r I: this variance (finite, >= 0) is added to each feature's.
+    /// S + r I: adds the variance r (finite, >= 0) to that of each feature.
     Ridge(f64),
     /// (1 - s) S + s tr(S)/d I, with s in [0, 1] and d features: scikit-learn's `shrinkage`.
     Shrinkage(f64),
@@ -37,7 +37,7 @@ impl Regularization {
         }
     }
 
-    /// Changes a covariance matrix, given by its lower triangle.
+    /// Regularizes a covariance matrix, given by its lower triangle.
     fn apply(self, covariance: &mut [Vec<f64>]) {
         let d = covariance.len() as f64;
         let trace: f64 = covariance.iter().filter_map(|row| row.last()).sum();
@@ -64,12 +64,12 @@ pub struct DiscriminantParameters {
 }
 
 impl DiscriminantParameters {
-    /// Derives a model: the maximum likelihood estimates of means and covariance, in closed form. A class without
-    /// documents gets the mean of all.
+    /// Derives a model from the maximum likelihood estimates of means and covariance, in closed form. A class without
+    /// documents gets the mean of all documents.
     ///
     /// # Errors
-    /// Parameters out of their ranges; a prior that does not fit the classes; a covariance matrix that is singular; the
-    /// error names the first feature that is constant or a linear function of earlier ones.
+    /// Parameters out of their ranges; a prior that does not fit the classes; a singular covariance matrix. The error
+    /// names the first feature that is constant or a linear function of earlier ones.
     pub fn fit(&self, statistics: &ScatterStatistics) -> Result<LinearDiscriminant, ParametersError> {
         self.regularization.check()?;
         let documents: Vec<f64> = statistics.documents().map(|n| n as f64).collect();
@@ -88,12 +88,13 @@ impl DiscriminantParameters {
     }
 }
 
-/// Linear discriminant analysis (LDA): within a class the features are jointly normal, with a mean of its own and a
+/// Linear discriminant analysis (LDA): within a class the features are jointly normal, with a mean per class and a
 /// covariance shared by all classes.
 ///
-/// The joint log-likelihood of a vector x and class c is `log p(c) + log N(x; mean_c, S)` in nats, with S the pooled
-/// covariance, divided by the number of documents. The part that depends on c is linear in x, so the boundary of two
-/// classes is a hyperplane. Work is the square of the number of features plus classes times features.
+/// The joint log-likelihood of a vector x and class c is `log p(c) + log N(x; mean_c, S)` in nats, where S is the
+/// pooled covariance: the scatter within classes divided by the number of documents. The part that depends on c is
+/// linear in x, so the boundary between two classes is a hyperplane. Work grows with the square of the number of
+/// features, plus classes times features.
 ///
 /// Source: Fisher, "The Use of Multiple Measurements in Taxonomic Problems" (1936); in this form Bishop,
 /// "Pattern Recognition and Machine Learning" (2006), section 4.2.
@@ -116,9 +117,9 @@ pub struct LinearDiscriminant {
     class_log_prior: Vec<f64>,
     /// The mean of all documents, subtracted to avoid cancellation.
     center: Vec<f64>,
-    /// Per class S^-1 (mean_c - center).
+    /// For each class, S^-1 (mean_c - center).
     weights: Vec<Vec<f64>>,
-    /// Per class log p(c) - 1/2 (mean_c - center)^T S^-1 (mean_c - center).
+    /// For each class, log p(c) - 1/2 (mean_c - center)^T S^-1 (mean_c - center).
     offsets: Vec<f64>,
     cholesky: Cholesky,
     /// The logarithm of the density at the mean.
@@ -139,7 +140,7 @@ impl LinearDiscriminant {
     /// Writes the joint log-likelihood (nats) of a vector and each class to `out`.
     ///
     /// # Errors
-    /// A wrong number of values; a value that is not finite or above 1e150 in magnitude.
+    /// A wrong number of values; a value that is not finite or is above 1e150 in magnitude.
     pub fn joint_log_likelihood(&self, x: &[f64], out: &mut Vec<f64>) -> Result<(), ObservationError> {
         check(x, self.n_features())?;
         let mut distance: Vec<f64> = x.iter().zip(&self.center).map(|(x, center)| x - center).collect();
@@ -174,7 +175,7 @@ impl LinearDiscriminant {
         Ok(())
     }
 
-    /// The most probable class; of equally probable ones the lowest.
+    /// The most probable class; ties go to the lowest id.
     ///
     /// # Errors
     /// As [`joint_log_likelihood`](Self::joint_log_likelihood).
@@ -184,7 +185,7 @@ impl LinearDiscriminant {
         Ok(argmax(&joint))
     }
 
-    /// The hyperplane on which two classes are equally probable; `None` if one is unknown.
+    /// The hyperplane on which two classes are equally probable; `None` if either is unknown.
     pub fn decision_boundary(&self, negative: ClassId, positive: ClassId) -> Option<Hyperplane> {
         let class = |id: ClassId| self.weights.get(usize::from(id)).zip(self.offsets.get(usize::from(id)));
         let ((minus, down), (plus, up)) = (class(negative)?, class(positive)?);
@@ -197,18 +198,18 @@ impl LinearDiscriminant {
 /// The log-odds of one class against another as a linear function `weights . x + bias` of a vector.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hyperplane {
-    /// Log-odds (nats) a unit of each feature adds.
+    /// Log-odds (nats) that one unit of each feature adds.
     pub weights: Vec<f64>,
     /// Log-odds (nats) at the origin.
     pub bias: f64,
 }
 
 impl Hyperplane {
-    /// The log-odds (nats) of a vector: positive for the positive class, 0 on the boundary. Never NaN: infinities of
-    /// both signs give 0, undecided.
+    /// The log-odds (nats) of a vector: positive in favour of the positive class, 0 on the boundary. Never NaN: if
+    /// infinities of both signs meet, the result is 0, undecided.
     ///
     /// # Errors
-    /// A wrong number of values; a value that is not finite or above 1e150 in magnitude.
+    /// A wrong number of values; a value that is not finite or is above 1e150 in magnitude.
     pub fn decision_function(&self, x: &[f64]) -> Result<f64, ObservationError> {
         check(x, self.weights.len())?;
         let log_odds = dot(&self.weights, x) + self.bias;
@@ -252,7 +253,7 @@ mod tests {
             let odds = boundary.decision_function(&x).unwrap();
             assert!((out[1] - out[0] - odds).abs() <= 1e-9 * (1.0 + odds.abs()));
         }
-        // a point on it
+        // a point on the boundary
         let x = [-(boundary.bias + boundary.weights[1]) / boundary.weights[0], 1.0];
         model.predict_proba(&x, &mut out).unwrap();
         assert!((out[0] - 0.5).abs() < 1e-9);
@@ -274,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_singular_covariance_names_the_feature() {
-        // the second is twice the first, the second constant, nothing at all
+        // the second feature is twice the first; the second is constant; neither varies within a class
         let twice = ROWS.map(|(class, [x, _])| (class, [x, 2.0 * x]));
         let constant = ROWS.map(|(class, [x, _])| (class, [x, 7.0]));
         let cases: [(&[_], usize); 3] = [(&twice, 1), (&constant, 1), (&ROWS[2..4], 0)];
@@ -308,7 +309,7 @@ mod tests {
         assert_eq!(model.predict(&[0.0]), Err(ObservationError::Features { expected: 2, got: 1 }));
         model.predict_log_proba(&[1e150, -1e150], &mut out).unwrap();
         assert!(out.iter().all(|p| *p <= 0.0), "{out:?}");
-        // features so small that the distance of others is beyond all numbers
+        // features so small that distances to other vectors overflow
         let tiny = learned(&ROWS.map(|(class, x)| (class, x.map(|x| x * 1e-160))));
         let model = fit(&tiny, Regularization::None).unwrap();
         let boundary = model.decision_boundary(0, 1).unwrap();
@@ -317,7 +318,7 @@ mod tests {
             model.predict_proba(&x, &mut out).unwrap();
             assert!((out.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{out:?}");
         }
-        // a class that nothing is known of is as all are
+        // a class without documents gets the mean of all
         let prior = ClassPrior::Smoothed;
         let parameters = DiscriminantParameters { prior, regularization: Regularization::None };
         let model = parameters.fit(&learned(&ROWS[..3])).unwrap();

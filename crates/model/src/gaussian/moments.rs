@@ -1,4 +1,4 @@
-//! Weight, mean and variance of real values, with exact forgetting.
+//! Weight, mean and variance of real values, which can be forgotten exactly.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,10 +10,10 @@ use crate::numbers::twofold::Twofold;
 /// Sums keep twice the digits of `f64`, so [`mean`](Self::mean) and [`variance`](Self::variance) do not depend on the
 /// order of the values, on sharding, or on what was learned and forgotten in between: they agree to 1e-12 even for
 /// values near 1e9 that differ by thousandths. Unlike [`Statistics`](crate::Statistics) they may differ in the last
-/// bits, and `==` compares bits. Forgetting leaves about 1e-30 of the largest sum of squares there ever was; a variance
-/// below 1e-24 of what was just forgotten becomes 0.
+/// bits, and `==` compares bits. Forgetting leaves a trace of about 1e-30 of the largest sum of squares so far; a sum
+/// of squares below 1e-24 of the part just forgotten becomes 0.
 ///
-/// Values are finite and at most 1e150 in magnitude, so that squares of differences are finite.
+/// Values must be finite and at most 1e150 in magnitude, so that squares of differences are finite.
 ///
 /// Source: Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample
 /// Variances" (1979); forgetting is merging with a negative weight.
@@ -45,7 +45,7 @@ const GREATEST: f64 = 1e150;
 const RANGE: &str = "a finite number of magnitude at most 1e150";
 
 impl Moments {
-    /// The summed weight: the number of values, if each has weight 1.
+    /// The summed weight, which is the number of values if each has weight 1.
     pub fn n(&self) -> f64 {
         self.n.round()
     }
@@ -55,7 +55,7 @@ impl Moments {
         self.mean.round()
     }
 
-    /// The maximum likelihood variance, the mean of `(x - mean)^2`; 0 without values.
+    /// The maximum likelihood variance: the mean of `(x - mean)^2`; 0 without values.
     pub fn variance(&self) -> f64 {
         if self.is_empty() { 0.0 } else { (self.m2 / self.n).round() }
     }
@@ -63,7 +63,7 @@ impl Moments {
     /// Learns a value of weight 1.
     ///
     /// # Errors
-    /// A value that is not finite or above 1e150 in magnitude. Nothing changes then.
+    /// A value that is not finite or is above 1e150 in magnitude. Nothing changes then.
     pub fn observe(&mut self, value: f64) -> Result<(), ObservationError> {
         self.observe_weighted(value, 1.0)
     }
@@ -71,7 +71,7 @@ impl Moments {
     /// Learns a value as if it were given `weight` times.
     ///
     /// # Errors
-    /// As [`observe`](Self::observe); a weight that is not finite and at least 0. Nothing changes then.
+    /// As [`observe`](Self::observe); a weight that is negative or not finite. Nothing changes then.
     pub fn observe_weighted(&mut self, value: f64, weight: f64) -> Result<(), ObservationError> {
         *self = self.and(&Moments::of(value, weight)?)?;
         Ok(())
@@ -80,8 +80,9 @@ impl Moments {
     /// Forgets a value that was learned. Forgetting the last one leaves nothing.
     ///
     /// # Errors
-    /// A value that is not finite, or that cannot have been learned because the weight or variance would become
-    /// negative. Nothing changes then. (Moments cannot tell whether this very value was learned.)
+    /// A value that is not finite or is above 1e150 in magnitude; a value that cannot have been learned, because the
+    /// weight or variance would become negative. Nothing changes then. (Moments cannot tell whether this very value was
+    /// learned.)
     pub fn forget(&mut self, value: f64) -> Result<(), ObservationError> {
         self.forget_weighted(value, 1.0)
     }
@@ -89,7 +90,7 @@ impl Moments {
     /// Forgets a value that was learned with this weight.
     ///
     /// # Errors
-    /// As [`forget`](Self::forget); a weight that is not finite and at least 0.
+    /// As [`forget`](Self::forget); a weight that is negative or not finite.
     pub fn forget_weighted(&mut self, value: f64, weight: f64) -> Result<(), ObservationError> {
         let gone = Moments::of(value, weight)?;
         *self = self.and(&Moments { n: -gone.n, ..gone })?;
@@ -116,7 +117,7 @@ impl Moments {
         Ok(Moments { n: weight_of(weight)?, mean: value.into(), m2: Twofold::default() })
     }
 
-    /// The merged moments; `other` may have a negative weight.
+    /// Merges moments; `other` may have a negative weight.
     fn and(&self, other: &Moments) -> Result<Moments, ObservationError> {
         let not_learned = || ObservationError::NotLearned { feature: 0, expected: -other.n(), got: self.n() };
         let n = self.n + other.n;
@@ -134,7 +135,7 @@ impl Moments {
             if m2.round() < 1e-9 * between.round() {
                 return Err(not_learned());
             }
-            // no more than rounding errors: the remaining values are equal
+            // nothing but rounding errors is left: the remaining values are equal
             if m2.round() < -1e-24 * between.round() {
                 m2 = Twofold::default();
             }
@@ -146,7 +147,7 @@ impl Moments {
     }
 }
 
-/// The value, if it is in range.
+/// Returns the value if it is in range.
 pub(crate) fn checked(value: f64) -> Result<f64, ObservationError> {
     match value.abs() <= GREATEST {
         true => Ok(value),
@@ -154,7 +155,7 @@ pub(crate) fn checked(value: f64) -> Result<f64, ObservationError> {
     }
 }
 
-/// The weight, if it is in range.
+/// Returns the weight if it is in range.
 pub(crate) fn weight_of(weight: f64) -> Result<Twofold, ObservationError> {
     match weight.is_finite() && weight >= 0.0 {
         true => Ok(weight.into()),
@@ -202,7 +203,7 @@ mod tests {
         assert!(near(a.variance(), b.variance()), "{} {}", a.variance(), b.variance());
     }
 
-    /// Values near 1e9 that differ by thousandths, all of them multiples of 2^-20.
+    /// Values near 1e9 that differ by thousandths, all multiples of 2^-20.
     fn values() -> (Vec<f64>, SplitMix64) {
         let mut random = SplitMix64::new(3);
         let values = (0..2_000).map(|_| 1e9 + random.below(4_096) as f64 / 1_048_576.0);
@@ -213,7 +214,7 @@ mod tests {
     fn order_and_shards_leave_no_trace() {
         let (mut values, mut random) = values();
         let expected = moments(&values);
-        // exact: distances from 1e9 are small multiples of a power of 2
+        // exact: differences from 1e9 are small multiples of a power of 2
         let steps: Vec<i64> = values.iter().map(|x| ((x - 1e9) * 1_048_576.0) as i64).collect();
         let (n, sum) = (steps.len() as i64, steps.iter().sum::<i64>());
         let squares: i64 = steps.iter().map(|x| x * x).sum();
@@ -272,11 +273,11 @@ mod tests {
             assert!(m.observe_weighted(1.0, bad).is_err(), "{bad}");
             assert!(m.forget_weighted(1.0, bad).is_err(), "{bad}");
         }
-        // more than was learned, and a value that two of mean 2 and variance 1 cannot have among them
+        // more weight than was learned; a value too far off to be one of two with mean 2 and variance 1
         let more = ObservationError::NotLearned { feature: 0, expected: 3.0, got: 2.0 };
         assert_eq!(m.forget_weighted(2.0, 3.0), Err(more));
         assert!(matches!(m.forget(4.0), Err(ObservationError::NotLearned { .. })));
-        // sums that no f64 holds
+        // sums that overflow f64
         let mut heavy = Moments::default();
         heavy.observe_weighted(1e150, 1e10).unwrap();
         let light = heavy;

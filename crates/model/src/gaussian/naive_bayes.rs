@@ -16,13 +16,13 @@ use crate::numbers::logs::{argmax, log_normalize, softmax};
 /// | field | default | purpose | range |
 /// | --- | --- | --- | --- |
 /// | `prior` | `Learned` | prior probability of a class | |
-/// | `var_smoothing` | 1e-9 | added to all variances, a portion of the largest | finite, >= 0 |
+/// | `var_smoothing` | 1e-9 | added to all variances, as a fraction of the largest | finite, >= 0 |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct GaussianParameters {
     /// The class prior. By default the class's share of the documents.
     pub prior: ClassPrior,
-    /// Added to every variance, as a portion of the largest variance of a feature over all classes: scikit-learn's
+    /// Added to every variance, as a fraction of the largest variance of a feature over all classes: scikit-learn's
     /// `var_smoothing`. By default 1e-9.
     pub var_smoothing: f64,
 }
@@ -34,20 +34,21 @@ impl Default for GaussianParameters {
 }
 
 impl GaussianParameters {
-    /// Derives a model: the maximum likelihood estimates of mean and variance, the latter smoothed.
+    /// Derives a model from the maximum likelihood estimates of mean and variance; variances are smoothed.
     ///
     /// # Errors
-    /// Parameters out of their ranges; a prior that does not fit the classes; a feature that is constant in a class,
-    /// without smoothing.
+    /// Parameters out of their ranges; a prior that does not fit the classes; without smoothing, a feature that is
+    /// constant in a class but not overall.
     pub fn fit(&self, statistics: &GaussianStatistics) -> Result<GaussianNaiveBayes, ParametersError> {
         let class_log_prior = self.prior.log_prior_of(&statistics.documents())?;
         Ok(GaussianNaiveBayes { class_log_prior, features: self.features(statistics)? })
     }
 
-    /// The distributions of the features alone, one per [`ColumnLikelihood`](crate::ColumnLikelihood) of a mixed model.
+    /// The distributions of the features only, for use as [`ColumnLikelihood`](crate::ColumnLikelihood) of a mixed
+    /// model.
     ///
     /// # Errors
-    /// As [`fit`](Self::fit), the prior apart.
+    /// As [`fit`](Self::fit), except for the prior.
     pub fn features(&self, statistics: &GaussianStatistics) -> Result<Vec<GaussianFeature>, ParametersError> {
         let got = self.var_smoothing;
         if !(got.is_finite() && got >= 0.0) {
@@ -73,11 +74,11 @@ fn pooled((feature, classes): (usize, &[Moments])) -> Result<Moments, Parameters
 
 /// The normal distributions of one real feature, one per class.
 ///
-/// A class without values of the feature gets the moments of all classes together. A constant feature weighs nothing,
-/// unless smoothing gives it a variance.
+/// A class without values of the feature gets the moments of all classes together. A feature that is constant over all
+/// classes weighs nothing, unless smoothing gives it a variance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GaussianFeature {
-    /// None if the feature weighs nothing.
+    /// `None` if the feature weighs nothing.
     classes: Option<Vec<Normal>>,
 }
 
@@ -133,8 +134,8 @@ impl GaussianFeature {
         self.classes.as_ref().map(Vec::len)
     }
 
-    /// Adds the log-density (nats) of the value in each class. Returns `false` and adds nothing if there is no finite
-    /// value or the feature weighs nothing.
+    /// Adds the log-density (nats) of the value in each class to `out`. Returns `false` and adds nothing if the value
+    /// is missing or not finite, or if the feature weighs nothing.
     pub fn add_log_density(&self, value: Option<f64>, out: &mut [f64]) -> bool {
         let value = value.filter(|x| x.is_finite());
         let Some((value, classes)) = value.zip(self.classes.as_ref()) else { return false };
@@ -148,10 +149,9 @@ impl GaussianFeature {
 
 /// Gaussian naive Bayes: within a class each feature is normally distributed, independently of the others.
 ///
-/// The joint log-likelihood of a document and a class is `log p(c) + sum over features of log N(x; mean,
-/// variance)`, with `variance` that of the class (maximum likelihood) plus `var_smoothing` times the largest
-/// variance of a feature. Logarithms are natural (nats). A missing value (`None`) is left out of the sum; so
-/// is one that is not finite.
+/// The joint log-likelihood of a document and a class is `log p(c) + sum over features of log N(x; mean, variance)`.
+/// Here `variance` is that of the class (maximum likelihood) plus `var_smoothing` times the largest variance of a
+/// feature. Logarithms are natural (nats). The sum leaves out values that are missing (`None`) or not finite.
 ///
 /// ```
 /// use tamis_model::{GaussianParameters, GaussianStatistics};
@@ -176,13 +176,13 @@ impl GaussianNaiveBayes {
         &self.class_log_prior
     }
 
-    /// The distributions, feature by feature.
+    /// The distributions of the features, in order.
     pub fn features(&self) -> &[GaussianFeature] {
         &self.features
     }
 
-    /// Writes the joint log-likelihood (nats) of the values, one a feature, and each class to `out`; returns the number
-    /// of values used. Extra values are ignored; absent ones are missing.
+    /// Writes the joint log-likelihood (nats) of the values, one per feature, and each class to `out`. Returns the
+    /// number of values used. Extra values are ignored; absent ones are missing.
     pub fn joint_log_likelihood(&self, values: &[Option<f64>], out: &mut Vec<f64>) -> usize {
         out.clear();
         out.extend_from_slice(&self.class_log_prior);
@@ -206,7 +206,7 @@ impl GaussianNaiveBayes {
         known
     }
 
-    /// The most probable class; of equally probable ones the lowest.
+    /// The most probable class; ties go to the lowest id.
     pub fn predict(&self, values: &[Option<f64>]) -> ClassId {
         let mut joint = Vec::new();
         self.joint_log_likelihood(values, &mut joint);
@@ -232,13 +232,13 @@ mod tests {
             (1, &[Some(4.0), Some(7.0)]),
             (1, &[Some(4.0), Some(7.0)]),
         ];
-        // smoothing gives what is constant a distribution; without it class 1 has none
+        // smoothing gives constant features a distribution; without it feature 0 has none in class 1
         let smoothed = GaussianParameters::default().fit(&statistics(&rows, 2)).unwrap();
         assert!(smoothed.features()[1].variance(1).unwrap() > 0.0);
         let exact = GaussianParameters { var_smoothing: 0.0, ..GaussianParameters::default() };
         let error = exact.fit(&statistics(&rows, 2)).unwrap_err();
         assert_eq!(error, ParametersError::Singular { class: Some(1), feature: 0, expected: 0.0, got: 0.0 });
-        // where nothing varies at all there is nothing to tell
+        // a feature that never varies tells nothing
         let constant = rows.map(|(class, values)| (class, &values[1..]));
         for parameters in [exact, GaussianParameters::default()] {
             let model = parameters.fit(&statistics(&constant, 1)).unwrap();
@@ -262,7 +262,7 @@ mod tests {
         let mut out = Vec::new();
         assert_eq!(model.predict_proba(&[Some(99.0)], &mut out), 1);
         assert_eq!(out, [0.5, 0.5]);
-        // nor does a class without any document fail, if its prior does not come from them
+        // a class without documents does not fail either, if the prior does not need any
         let parameters = GaussianParameters { prior: ClassPrior::Smoothed, ..parameters };
         assert!(parameters.fit(&statistics(&rows[..2], 2)).is_ok());
         let learned = GaussianParameters::default().fit(&statistics(&rows[..2], 2));

@@ -9,10 +9,11 @@ use crate::counts::statistics::error::StatisticsError;
 use crate::gaussian::moments::checked;
 use crate::numbers::twofold::Twofold;
 
-/// Sufficient statistics of real vectors: documents and mean of each class, and the pooled within-class scatter matrix.
+/// Sufficient statistics of real vectors: the number of documents and the mean of each class, and the pooled
+/// within-class scatter matrix.
 ///
 /// As for [`Moments`](crate::Moments), sums keep twice the digits of `f64`, so that order, sharding and forgetting do
-/// not show in the results. Memory is 16 bytes per class and feature, and per pair of features.
+/// not show in the results. Takes 16 bytes per class and feature, and per pair of features.
 ///
 /// ```
 /// use tamis_model::ScatterStatistics;
@@ -28,18 +29,18 @@ use crate::numbers::twofold::Twofold;
 #[serde(try_from = "Unchecked")]
 pub struct ScatterStatistics {
     classes: Vec<Class>,
-    /// The lower triangle: row `i` has `i + 1` sums of products of differences from the class's mean.
+    /// The lower triangle: row `i` has `i + 1` sums of products of differences from the mean of the class.
     scatter: Vec<Vec<Twofold>>,
 }
 
-/// Documents of a class and their mean; 0 without documents.
+/// The number of documents of a class and their mean, which is 0 without documents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Class {
     n: u64,
     mean: Vec<Twofold>,
 }
 
-/// [`ScatterStatistics`] as read.
+/// [`ScatterStatistics`] as read, before they are checked.
 #[derive(Deserialize)]
 struct Unchecked {
     classes: Vec<Class>,
@@ -59,7 +60,7 @@ impl ScatterStatistics {
         self.scatter.len()
     }
 
-    /// The documents of each class.
+    /// The number of documents of each class.
     pub fn documents(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
         self.classes.iter().map(|class| class.n)
     }
@@ -70,8 +71,8 @@ impl ScatterStatistics {
         Some(class.mean.iter().map(|x| x.round()).collect())
     }
 
-    /// The covariance within classes by maximum likelihood: the scatter matrix divided by the number of documents. The
-    /// lower triangle, row `i` with `i + 1` numbers; zeros without documents.
+    /// The covariance within classes by maximum likelihood: the scatter matrix divided by the number of documents.
+    /// Returns the lower triangle, row `i` with `i + 1` numbers; all are 0 without documents.
     pub fn covariance(&self) -> Vec<Vec<f64>> {
         let n = Twofold::from(self.n().max(1.0));
         self.scatter.iter().map(|row| row.iter().map(|&sum| (sum / n).round()).collect()).collect()
@@ -80,7 +81,7 @@ impl ScatterStatistics {
     /// Learns a vector.
     ///
     /// # Errors
-    /// An unknown class; a wrong number of values; a value that is not finite or above 1e150 in magnitude. Nothing
+    /// An unknown class; a wrong number of values; a value that is not finite or is above 1e150 in magnitude. Nothing
     /// changes then.
     pub fn observe(&mut self, class: ClassId, x: &[f64]) -> Result<(), ObservationError> {
         let delta = self.difference(class, x)?;
@@ -97,7 +98,7 @@ impl ScatterStatistics {
     /// Forgets a vector that was learned.
     ///
     /// # Errors
-    /// As [`observe`](Self::observe); a vector that cannot have been learned because a variance would become negative.
+    /// As [`observe`](Self::observe); a vector that cannot have been learned, because a variance would become negative.
     /// Nothing changes then.
     pub fn forget(&mut self, class: ClassId, x: &[f64]) -> Result<(), ObservationError> {
         let delta = self.difference(class, x)?;
@@ -105,7 +106,7 @@ impl ScatterStatistics {
         match here.n {
             got @ 0 => Err(StatisticsError::NoDocuments { class, expected: 1, got }.into()),
             1 => {
-                // the class's scatter is already gone with its earlier vectors
+                // nothing to subtract: forgetting the class's earlier vectors removed its scatter
                 *here = Class { n: 0, mean: vec![Twofold::default(); x.len()] };
                 if self.n() == 0.0 {
                     self.scatter.iter_mut().for_each(|row| row.fill(Twofold::default()));
@@ -117,7 +118,7 @@ impl ScatterStatistics {
                 let factor = -(before / after);
                 for (feature, (&delta, row)) in delta.iter().zip(&self.scatter).enumerate() {
                     let product = delta * delta * factor;
-                    // below 0 by more than rounding
+                    // negative by more than rounding
                     if (row[feature] + product).round() < 1e-9 * product.round() {
                         return Err(ObservationError::NotLearned { feature, expected: 1.0, got: n as f64 });
                     }
@@ -184,7 +185,7 @@ impl ScatterStatistics {
         self.documents().map(|n| n as f64).sum()
     }
 
-    /// The vector minus the mean of its class.
+    /// Returns the vector minus the mean of its class.
     fn difference(&self, class: ClassId, x: &[f64]) -> Result<Vec<Twofold>, ObservationError> {
         check(x, self.n_features())?;
         let unknown = StatisticsError::UnknownClass { expected: self.classes.len(), got: class };
@@ -193,7 +194,7 @@ impl ScatterStatistics {
     }
 }
 
-/// Adds `factor` times the outer product of `delta`.
+/// Adds `factor` times the outer product of `delta` with itself.
 fn add_products(scatter: &mut [Vec<Twofold>], delta: &[Twofold], factor: Twofold) {
     for (row, &a) in scatter.iter_mut().zip(delta) {
         let scaled = a * factor;
@@ -218,7 +219,7 @@ impl TryFrom<Unchecked> for ScatterStatistics {
     }
 }
 
-/// Checks a vector of `expected` features.
+/// Checks that a vector has `expected` values, all in range.
 pub(crate) fn check(x: &[f64], expected: usize) -> Result<(), ObservationError> {
     if x.len() != expected {
         return Err(ObservationError::Features { expected, got: x.len() });
@@ -251,7 +252,7 @@ mod tests {
         }
     }
 
-    /// Vectors near 1e9, correlated, that differ by thousandths.
+    /// Correlated vectors near 1e9 that differ by thousandths.
     fn rows() -> (Vec<Row>, SplitMix64) {
         let mut random = SplitMix64::new(5);
         let rows = (0..900).map(|i| {

@@ -33,11 +33,11 @@ use crate::numbers::twofold::Twofold;
 pub struct GaussianStatistics {
     /// The weight of each class.
     documents: Vec<Twofold>,
-    /// By feature, then class.
+    /// Indexed by feature, then class.
     features: Vec<Vec<Moments>>,
 }
 
-/// [`GaussianStatistics`] as read.
+/// [`GaussianStatistics`] as read, before they are checked.
 #[derive(Deserialize)]
 struct Unchecked {
     documents: Vec<Twofold>,
@@ -54,7 +54,7 @@ impl GaussianStatistics {
         }
     }
 
-    /// The weight of each class: its number of documents, if each has weight 1.
+    /// The weight of each class, which is its number of documents if each has weight 1.
     pub fn documents(&self) -> Vec<f64> {
         self.documents.iter().map(|n| n.round()).collect()
     }
@@ -64,12 +64,12 @@ impl GaussianStatistics {
         self.features.len()
     }
 
-    /// The moments of a feature in a class; `None` if there is no such feature or class.
+    /// The moments of a feature in a class; `None` if the feature or class is unknown.
     pub fn moments(&self, feature: usize, class: ClassId) -> Option<&Moments> {
         self.features.get(feature)?.get(usize::from(class))
     }
 
-    /// Learns a document: a value or `None` for each feature.
+    /// Learns a document, given a value or `None` for each feature.
     ///
     /// # Errors
     /// An unknown class; a wrong number of values; a value that [`Moments`] refuse. Nothing changes then.
@@ -80,7 +80,7 @@ impl GaussianStatistics {
     /// Learns a document as if it were given `weight` times.
     ///
     /// # Errors
-    /// As [`observe`](Self::observe); a weight that is not finite and at least 0.
+    /// As [`observe`](Self::observe); a weight that is negative or not finite.
     pub fn observe_weighted(
         &mut self,
         class: ClassId,
@@ -102,7 +102,7 @@ impl GaussianStatistics {
     /// Forgets a document that was learned with this weight.
     ///
     /// # Errors
-    /// As [`forget`](Self::forget); a weight that is not finite and at least 0.
+    /// As [`forget`](Self::forget); a weight that is negative or not finite.
     pub fn forget_weighted(
         &mut self,
         class: ClassId,
@@ -130,8 +130,8 @@ impl GaussianStatistics {
         Ok(())
     }
 
-    /// Inserts a class without documents; classes from `at` on move up by one. As
-    /// [`Statistics::insert_class`](crate::Statistics::insert_class).
+    /// Inserts a class without documents, as [`Statistics::insert_class`](crate::Statistics::insert_class) does:
+    /// classes from `at` on move up by one.
     pub fn insert_class(&mut self, at: ClassId) {
         let at = usize::from(at).min(self.documents.len());
         if self.documents.len() < Classes::MAX {
@@ -145,7 +145,7 @@ impl GaussianStatistics {
         self.features.iter().map(Vec::as_slice).enumerate()
     }
 
-    /// The weight of the class after checking class and values.
+    /// Checks class and values, and returns the weight of the class.
     fn check(&self, class: ClassId, values: &[Option<f64>]) -> Result<Twofold, ObservationError> {
         let (expected, got) = (self.n_features(), values.len());
         if expected != got {
@@ -158,7 +158,7 @@ impl GaussianStatistics {
         Ok(self.documents.get(usize::from(class)).copied().ok_or(unknown)?)
     }
 
-    /// Applies `step` to the features that have a value, unless that would leave a class with fewer documents than
+    /// Applies `step` to the features that have a value. Fails if that would leave a class with fewer documents than
     /// values.
     fn change(
         &mut self,
@@ -176,7 +176,7 @@ impl GaussianStatistics {
         }
         let learned = self.documents[class].round();
         let most = changed.iter().map(Moments::n).fold(0.0, f64::max);
-        // equal up to rounding of the weights
+        // they may be equal up to the rounding of weights
         if documents.round() < 0.0 || documents.round() < most - 1e-9 * learned {
             let (expected, got) = (learned - documents.round(), learned);
             return Err(ObservationError::NotLearned { feature: 0, expected, got });
@@ -230,7 +230,7 @@ mod tests {
             Err(ObservationError::Counts(StatisticsError::Classes { expected: 2, got: 3 }))
         ));
         assert!(s.merge(&GaussianStatistics::new(2, 1)).is_err());
-        // a value that was missing; the only document without its value; more documents than there are
+        // forgets a value that was missing; the only document without its value; more documents than there are
         let gone: [(ClassId, &[Option<f64>], f64); 4] = [
             (0, &[Some(1.0), Some(1.0)], 1.0),
             (0, &[None, None], 1.0),

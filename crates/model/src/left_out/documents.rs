@@ -23,11 +23,11 @@ pub struct Label {
     pub group: u64,
 }
 
-/// Beyond this many copies of a text, further ones only shift the shares of its labels.
+/// Copies of a text beyond this number only shift the shares of its labels.
 pub(crate) const MAX_COPIES: u32 = 1_000;
 
-/// The weights of documents in a fit: the number of their copies, scaled down where a text has very many, under all its
-/// labels alike.
+/// The weights of documents in a fit: the number of their copies. If a text has more than [`MAX_COPIES`] copies, they
+/// are scaled down, by the same factor under all its labels.
 #[derive(Default)]
 pub(crate) struct CopyWeights {
     /// The scale of groups with more than [`MAX_COPIES`] copies.
@@ -46,7 +46,7 @@ impl CopyWeights {
         CopyWeights { scales: copies.into_iter().filter(|(_, n)| *n > most).map(scale).collect() }
     }
 
-    /// The weight of so many copies of a document.
+    /// The weight of `copies` copies of a document.
     pub(crate) fn of(&self, label: &Label, copies: u32) -> f64 {
         let scale = match self.scales.is_empty() || copies == 1 && label.multiplicity == 1 {
             true => 1.0,
@@ -77,14 +77,14 @@ pub trait Documents: Sync {
     /// The number of (document, term) pairs.
     fn n_pairs(&self) -> usize;
 
-    /// Replaces the contents of `to` by the terms of the documents of a block.
+    /// Replaces the contents of `to` with the terms of the documents of a block.
     fn block(&self, block: usize, to: &mut Block);
 
-    /// The counts of some documents, given by increasing numbers.
+    /// The counts of `documents`, which are given in increasing order.
     fn rows(&self, documents: &[usize]) -> Vec<CountVector>;
 
-    /// Whether a copy of a document is like a new document, so that it can be held out while others are learned from.
-    /// Otherwise the documents of a group are held out together. By default they are.
+    /// Whether a copy of a document counts as a new document, so that it can be held out while other copies are
+    /// learned. By default it does not: the documents of a group are held out together.
     fn copies_are_apart(&self) -> bool {
         false
     }
@@ -104,12 +104,13 @@ pub trait Documents: Sync {
 /// order.
 pub const BLOCK: usize = 1 << 16;
 
-/// What a term counts for in a document's vector.
+/// The factors of terms in a document's vector.
 #[derive(Default)]
 pub(crate) struct TermScales {
-    /// idf of every term, nats; empty if documents need not be vectors.
+    /// idf of every term, in nats; empty if documents need not be vectors.
     pub(crate) idf: Vec<f32>,
-    /// A factor of every term that changes no length, see [`spread`](crate::fit::ascent::spread); empty if all are 1.
+    /// A further factor of every term, which does not change the length |v|, see
+    /// [`spread`](crate::fit::ascent::spread); empty if all are 1.
     pub(crate) roots: Vec<f32>,
 }
 
@@ -119,7 +120,8 @@ pub struct Block {
     rows: Vec<Range<usize>>,
     ids: Vec<TermId>,
     factors: Vec<f32>,
-    /// Once they are [weighed](Block::weigh): the same as vectors x of length at most 1, and of each document 1 / |v| and |x|^2.
+    /// After [`weigh`](Block::weigh): the documents as vectors x, of length at most 1 before
+    /// [`roots`](TermScales::roots) apply; and 1 / |v| and |x|^2 of each document.
     values: Vec<f32>,
     scales: Vec<f32>,
     squared_norms: Vec<f32>,
@@ -184,26 +186,26 @@ impl Block {
         DocumentTerms { ids: &self.ids[row.clone()], factors: &self.factors[row] }
     }
 
-    /// The terms of a document, each with its value: the document as a vector of length at most 1.
+    /// The document as a vector: its terms, each with its value.
     #[inline]
     pub(crate) fn vector(&self, document: usize) -> DocumentTerms<'_> {
         let row = self.rows[document].clone();
         DocumentTerms { ids: &self.ids[row.clone()], factors: &self.values[row] }
     }
 
-    /// Makes vectors of the documents.
+    /// Turns the documents into vectors, and keeps the terms' counts.
     pub(crate) fn weigh(&mut self, terms: &TermScales) {
         self.values.clone_from(&self.factors);
         self.make_vectors(terms);
     }
 
-    /// The same without the terms' counts, which need memory.
+    /// As [`weigh`](Self::weigh), but discards the terms' counts to save memory.
     fn weigh_alone(&mut self, terms: &TermScales) {
         std::mem::swap(&mut self.values, &mut self.factors);
         self.make_vectors(terms);
     }
 
-    /// Makes values of counts.
+    /// Turns counts into the values of vectors.
     fn make_vectors(&mut self, TermScales { idf, roots }: &TermScales) {
         let idf = |id: &TermId| idf.get(*id as usize).copied().unwrap_or(0.0);
         std::iter::zip(&self.ids, &mut self.values).for_each(|(id, value)| *value *= idf(id));
@@ -256,7 +258,7 @@ impl<'a> DocumentTerms<'a> {
     }
 }
 
-/// Reads blocks of documents, and keeps them in memory between passes if there are few terms.
+/// Reads blocks of documents, and keeps them in memory between passes if they have few terms.
 pub(crate) struct BlockReader<'a> {
     pub(crate) documents: &'a dyn Documents,
     pub(crate) weights: CopyWeights,
@@ -266,7 +268,7 @@ pub(crate) struct BlockReader<'a> {
     spare: Mutex<Vec<Block>>,
 }
 
-/// Keep the documents up to this number of terms: eight bytes each, twelve as vectors.
+/// Documents are kept in memory up to this number of (document, term) pairs: eight bytes each, twelve as vectors.
 const KEPT: usize = 1 << 24;
 
 impl<'a> BlockReader<'a> {
@@ -290,13 +292,13 @@ impl<'a> BlockReader<'a> {
         }
     }
 
-    /// The same with documents as vectors too.
+    /// Adds the documents as vectors, scaled by `terms`.
     pub(crate) fn weighed(mut self, terms: TermScales) -> Self {
         self.kept.par_iter_mut().for_each(|block| block.weigh(&terms));
         BlockReader { terms, ..self }
     }
 
-    /// idf of every term, nats; none if documents are no vectors.
+    /// idf of every term, in nats; empty if the documents are not vectors.
     pub(crate) fn idf(&self) -> &[f32] {
         &self.terms.idf
     }
@@ -330,8 +332,8 @@ impl<'a> BlockReader<'a> {
         Some(self.kept.get(document / BLOCK)?.terms(document % BLOCK))
     }
 
-    /// Visits blocks in this order as vectors, each with the number of its first document. The next block is read in the
-    /// background.
+    /// Visits blocks as vectors, in the given `order`, each with the number of its first document. Reads the next block
+    /// in the background.
     pub(crate) fn for_each_vector(&self, order: &[usize], visit: impl FnMut(usize, &Block) + Send) {
         self.for_each(order, true, visit);
     }
@@ -384,7 +386,7 @@ impl Labelled<'_> {
     }
 }
 
-/// Documents in memory, with the windows of each, or without windows.
+/// Documents in memory, with or without windows.
 #[derive(Clone, Copy, Debug)]
 pub struct InMemory<'a> {
     /// The documents.

@@ -8,7 +8,7 @@ use crate::counts::statistics::Statistics;
 use crate::left_out::documents::Documents;
 use crate::numbers::random::scramble;
 
-/// Documents by group, class by class, in the order of the groups' hashes.
+/// Documents by group. Groups are sorted by class, then by their hashes.
 pub(crate) struct Groups {
     groups: Vec<Group>,
     /// The documents of all groups, group after group, increasing within each.
@@ -61,11 +61,11 @@ impl Groups {
         dealt
     }
 
-    /// Deals single copies into folds, those of a group one after another, whatever their labels. Returns the documents
-    /// of each fold, increasing, with the number of their copies in it.
+    /// Deals single copies into folds, one after another within each group, whatever their labels. Returns the
+    /// documents of each fold, increasing, with the number of their copies in it.
     ///
-    /// A text that is listed once under each of several labels goes into one fold: none of its labels is likelier for
-    /// being the one that is left out.
+    /// A text listed once under each of several labels goes into one fold as a whole, so that holding out one of its
+    /// labels does not favour the others.
     pub(crate) fn deal_copies(&self, documents: &dyn Documents, folds: usize) -> Vec<Vec<(usize, u32)>> {
         let n_folds = folds.max(2);
         let mut dealt = vec![Vec::new(); n_folds];
@@ -91,9 +91,9 @@ impl Groups {
         dealt
     }
 
-    /// A stratified sample of about `most` documents with their sampling weights. Each class has its share of the
-    /// sample, but at least `least` documents if it has that many. With more than half as many classes as that, every
-    /// n-th group is taken, whatever its class.
+    /// Draws a stratified sample of about `most` documents, with their sampling weights. Each class has its share of
+    /// the sample, but at least `least` documents if it has that many. If there are more than `most / 2` classes and
+    /// more than `most` groups, takes every n-th group instead, whatever its class.
     pub(crate) fn sample(mut self, most: usize, least: usize) -> Sample {
         let (all, mut weights, mut sampled) = (self.members.len(), Vec::new(), Vec::new());
         let n_classes = self.groups.chunk_by(|a, b| a.class == b.class).count();
@@ -148,7 +148,7 @@ pub fn deal(documents: &dyn Documents, folds: usize) -> Vec<Vec<usize>> {
     Groups::new(documents).deal(folds)
 }
 
-/// The counts without these copies of documents.
+/// Returns the counts without the copies of documents in `fold`.
 pub(crate) fn hold_back_rows<'a>(
     counts: &Statistics,
     documents: &dyn Documents,

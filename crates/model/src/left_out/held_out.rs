@@ -16,20 +16,20 @@ pub struct HeldOut {
     pub bayes: Vec<f64>,
     /// The correction's log-odds d, one per column.
     pub correction: Vec<f64>,
-    /// B and d of each of its windows, if there are windows; the highest score counts.
+    /// B and d of each of its windows, if it has any; the highest score counts.
     pub windows: Vec<[f64; 2]>,
 }
 
 impl HeldOut {
-    /// B and d of the highest-scoring part of the document, for two classes.
+    /// B and d of the highest-scoring part of the document, the whole or a window, for two classes.
     pub fn highest(&self, choices: &Choices) -> Option<[f64; 2]> {
         let whole = self.bayes.first().zip(self.correction.first()).map(|(b, d)| [*b, *d]);
         let parts = whole.into_iter().chain(self.windows.iter().copied());
         parts.max_by(|a, b| choices.stacked_of_two(*a).total_cmp(&choices.stacked_of_two(*b)))
     }
 
-    /// Its log-odds with these choices, see [`WeightedLogOdds::log_odds`](crate::WeightedLogOdds::log_odds); `prior` is p
-    /// of each column.
+    /// The document's log-odds with `choices`, see [`WeightedLogOdds::log_odds`](crate::WeightedLogOdds::log_odds);
+    /// `prior` is p of each column.
     pub fn log_odds(&self, choices: &Choices, prior: &[f64]) -> Vec<f64> {
         let of_columns = self.bayes.iter().zip(&self.correction).zip(prior);
         match self.windows.is_empty() {
@@ -40,9 +40,9 @@ impl HeldOut {
 }
 
 impl Choices {
-    /// Refits the stacking weights to held-out documents of two classes: B and d of each, whether it is positive, and
-    /// its weight. With `of_windows` refits the calibration line of the windows instead. Unchanged with fewer than 50
-    /// documents of a class.
+    /// Refits the stacking weights to held-out documents of two classes, each given as its B and d, whether it is
+    /// positive, and its weight. With `of_windows`, refits the calibration line of windows instead. Changes nothing if
+    /// a class has fewer than 50 documents.
     #[must_use]
     pub fn refitted(self, scored: &[([f64; 2], bool, f64)], of_windows: bool) -> Self {
         let of = |is_positive| scored.iter().filter(|(_, of, _)| *of == is_positive).count();

@@ -23,7 +23,7 @@ pub(crate) struct LeaveOneOut<'a> {
     totals: &'a [ClassTotals],
     all_df: u64,
     n_features: u64,
-    /// The different df of the classes of columns, and the place of each column's in them: many small classes share theirs.
+    /// The distinct df of the columns' classes, and each column's index among them: many small classes share a value.
     dfs: Vec<u64>,
     places: Vec<u16>,
     terms: TermWeights,
@@ -67,7 +67,7 @@ impl<'a> LeaveOneOut<'a> {
         self.totals
     }
 
-    /// The number of a document's terms that other documents have.
+    /// Counts the document's terms that also occur in other documents.
     pub(crate) fn known_terms(&self, row: DocumentTerms<'_>) -> usize {
         match &self.terms {
             TermWeights::TwoClass(ratios) => ratios.known_terms(row),
@@ -94,7 +94,7 @@ impl<'a> LeaveOneOut<'a> {
         }
     }
 
-    /// The same for two classes in one column: a term is looked up once for all grid points.
+    /// As [`scores`](Self::scores), for two classes in one column: looks up a term once for all grid points.
     fn scores_of_two<const P: usize, const A: usize>(
         &self,
         ratios: &TwoClassTerms<P, A>,

@@ -27,7 +27,7 @@ pub struct SmoothingChoice {
     pub bayes: [f64; 2],
     /// Every smoothing and power tried; empty if documents were too few to choose.
     pub tried: Vec<TriedSmoothing>,
-    /// Log loss and weight of each sampled document with the chosen ones.
+    /// Log loss and weight of each sampled document, with the chosen smoothing and power.
     pub losses: Vec<WeightedLoss>,
 }
 
@@ -49,12 +49,12 @@ const POWERS: [f64; MOST_POWERS] = [0.0, 0.5, 1.0];
 const MAX_SAMPLE: usize = 3_000;
 /// Documents of the sample reserved for rare classes, all classes together.
 const MIN_RARE: usize = 1_500;
-/// Maximum number of scores that all documents may have to be scored.
+/// All documents are scored only if they need at most this many scores.
 const MAX_SCORES: usize = 1 << 18;
-/// Maximum number of scores of a sample; with several points of a grid it is held in memory as often.
+/// Maximum number of scores of a sample at one point of the grid. Memory holds them for each point scored together.
 const MAX_SAMPLE_SCORES: usize = 1 << 21;
 
-/// The sample size of a fit: at most `most`, fewer with very many classes.
+/// The sample size of a fit: at most `most`, fewer with very many classes, but at least 200.
 pub(crate) fn sample_size(most: usize, columns: Columns) -> usize {
     most.min(MAX_SAMPLE_SCORES / columns.len()).max(200)
 }
@@ -65,11 +65,11 @@ pub(crate) fn min_per_class(columns: Columns) -> usize {
 }
 
 impl SmoothingChoice {
-    /// Grid search by exact leave-one-out over five smoothings and three powers, unless the options fix them. Of the
+    /// Searches a grid of five smoothings and three powers by exact leave-one-out, unless the options fix them. Of the
     /// points within one standard error (of the paired difference) of the best, takes the one nearest to the default.
-    /// Scores a stratified sample of at most 3,000 documents, rare classes oversampled and weighted; then fits k to all
-    /// documents, unless that takes more than 262,144 scores. `counts` must include these documents. The result is
-    /// the same for any number of threads.
+    /// Scores a stratified sample of about 3,000 documents, rare classes oversampled and weighted; then fits k to all
+    /// documents, unless that takes more than 262,144 scores. `counts` must include these documents. The result is the
+    /// same for any number of threads.
     pub fn new(
         counts: &Statistics,
         documents: &dyn Documents,
@@ -129,8 +129,8 @@ impl SmoothingChoice {
     }
 }
 
-/// Whether losses are worse than others of the same documents by more than one standard error of the mean paired
-/// difference. The weights of `losses` are used.
+/// Whether `losses` are worse than `others` of the same documents by more than one standard error of the mean paired
+/// difference. Uses the weights of `losses`.
 ///
 /// ```
 /// use tamis_model::{WeightedLoss, is_worse};
@@ -145,7 +145,7 @@ pub fn is_worse(losses: &[WeightedLoss], others: &[WeightedLoss]) -> bool {
     is_worse_by(1.0, losses, others)
 }
 
-/// As [`is_worse`], by more than so many standard errors.
+/// As [`is_worse`], by more than `errors` standard errors.
 #[doc(hidden)]
 pub fn is_worse_by(errors: f64, losses: &[WeightedLoss], others: &[WeightedLoss]) -> bool {
     let all: f64 = losses.iter().map(|of| of.weight).sum();
@@ -162,9 +162,9 @@ type PointFit = ([f64; 2], Vec<WeightedLoss>, f64);
 pub(crate) struct SampleTerms<'a> {
     pub(crate) labels: Vec<(Label, f64)>,
     source: &'a BlockReader<'a>,
-    /// Their numbers in `source`, if it keeps documents in memory.
+    /// Their numbers in `source`.
     numbers: Vec<usize>,
-    /// Their terms, if it does not.
+    /// Their terms, if `source` does not keep documents in memory.
     own: Block,
 }
 

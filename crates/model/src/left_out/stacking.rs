@@ -53,7 +53,7 @@ impl StackingInput {
         self.targets.push(Target { column, weight });
     }
 
-    /// Appends the documents of others.
+    /// Appends the documents of another input.
     pub(crate) fn append(&mut self, mut others: StackingInput) {
         self.values.append(&mut others.values);
         self.targets.append(&mut others.targets);
@@ -78,17 +78,18 @@ impl StackingInput {
         self.targets.iter().map(|target| target.weight)
     }
 
-    /// The weights with the least log loss, by Newton's method on standardized parts, with Platt's smoothed targets and
-    /// a ridge penalty around the default weights. The result is then shrunk towards the default as if that came from
-    /// 10 more documents. The first `n_positive` weights are never negative: a negative one becomes 0, and if all would
-    /// be, the shrunken default is left.
+    /// Fits the weights with the least log loss, by Newton's method on standardized parts, with Platt's smoothed
+    /// targets and a ridge penalty around the default weights. The result is then shrunk towards the default, as if
+    /// that came from 10 more documents. The first `n_positive` weights are never negative: a negative one becomes 0,
+    /// and the others are fitted again. If all of them become 0, each is set to the part of its default that this
+    /// shrinkage leaves.
     ///
     /// Source: Platt, "Probabilistic Outputs for Support Vector Machines" (1999): the targets and the step halving.
     pub(crate) fn fit(&self, default: &[f64], n_positive: usize) -> Vec<f64> {
         self.fit_free(default, vec![true; self.n_parts], n_positive)
     }
 
-    /// The same of the parts that are free; the others get no weight.
+    /// As [`fit`](Self::fit), but only for the parts that are `free`; the others get weight 0.
     pub(crate) fn fit_free(&self, default: &[f64], mut free: Vec<bool>, n_positive: usize) -> Vec<f64> {
         loop {
             let mut weights = self.minimize(default, &free);
@@ -108,7 +109,8 @@ impl StackingInput {
         }
     }
 
-    /// The default weights times the one number that gives the least log loss; with an offset, its weight is fitted too.
+    /// Scales the default weights by the one factor that gives the least log loss. With `has_offset`, fits the weight
+    /// of the offset too.
     pub(crate) fn scaled(&self, default: [f64; MOST_PARTS], has_offset: bool) -> [f64; MOST_PARTS] {
         let mut sums = StackingInput::new(self.n_columns, 2);
         for (values, target) in self.documents() {
@@ -182,7 +184,7 @@ impl StackingInput {
         self.values.chunks_exact(self.n_columns * self.n_parts).zip(&self.targets)
     }
 
-    /// The log loss (nats) of each document with these weights.
+    /// The log loss of each document with the given `weights`, in nats.
     pub(crate) fn losses(&self, weights: &[f64]) -> Vec<f64> {
         let mut z = Vec::new();
         let loss = |(values, target): (&[f64], &Target)| {
@@ -279,7 +281,7 @@ impl Problem<'_> {
         }
     }
 
-    /// The same with the number of parts known.
+    /// As [`derivatives`](Self::derivatives), with the number of parts known at compile time.
     fn derivatives_of<const N: usize>(&self, at: &[f64]) -> Derivatives {
         let weights = self.weights(at);
         let of_document =
@@ -339,7 +341,7 @@ impl Problem<'_> {
     }
 }
 
-/// Newton's method ends where a step gains less than this.
+/// Newton's method stops when a step gains less than this.
 fn least_gain(loss: f64) -> f64 {
     1e-12 * (1.0 + loss.abs())
 }

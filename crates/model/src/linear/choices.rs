@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::bayes::error::ParametersError;
 use crate::bayes::smoothing::Smoothing;
 
-/// How a [`WeightedLogOdds`](crate::WeightedLogOdds) is fitted. What is not fixed here is chosen by left-out documents.
+/// How a [`WeightedLogOdds`](crate::WeightedLogOdds) is fitted. Options that are not set are chosen by left-out
+/// documents.
 ///
 /// | field | default | purpose | range |
 /// | --- | --- | --- | --- |
@@ -17,15 +18,15 @@ use crate::bayes::smoothing::Smoothing;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct WeightedOptions {
-    /// Smoothing of the document frequencies. By default chosen.
+    /// Smoothing of the document frequencies. Chosen by default.
     pub alpha: Option<Smoothing>,
-    /// The exponent of idf in term weights. By default chosen.
+    /// The exponent of idf in term weights. Chosen by default.
     pub idf_power: Option<f64>,
     /// Whether to fit the correction. By default true.
     pub correction: bool,
     /// C of the correction's L2-regularised logistic loss: the prior variance of its weights. By default 16.
     pub regularisation: f64,
-    /// Decides the order of the documents in the fit. By default 0.
+    /// Determines the order of the documents in the fit. By default 0.
     pub seed: u64,
 }
 
@@ -94,7 +95,7 @@ impl Choices {
         }
     }
 
-    /// The choices with the values that the options fix.
+    /// Replaces the choices that the options fix.
     #[must_use]
     pub fn fixed_by(self, options: &WeightedOptions) -> Self {
         Choices {
@@ -136,7 +137,7 @@ impl Choices {
         q0 * b + q1 * d + q2 * p
     }
 
-    /// The same for two classes, where p is 1.
+    /// As [`stacked`](Self::stacked) for two classes, where p is 1.
     pub(crate) fn stacked_of_two(&self, [b, d]: [f64; 2]) -> f64 {
         self.stacked([b, d, 1.0])
     }
@@ -145,7 +146,7 @@ impl Choices {
 /// The stacking weights without a correction.
 pub(crate) const COUNTS_ALONE: [f64; 3] = [1.0, 0.0, 0.0];
 
-/// The largest number that a fit chooses.
+/// The largest absolute value of a fitted number.
 pub(crate) const MOST: f64 = 1e9;
 
 #[cfg(test)]

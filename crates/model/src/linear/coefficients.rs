@@ -76,7 +76,7 @@ impl GroupCoefficients {
         at.and_then(|at| self.values.get(at * n..(at + 1) * n)).unwrap_or_default()
     }
 
-    /// The values of all of so many documents.
+    /// The values of all `n_documents` documents, zeros included.
     pub(crate) fn of_all(&self, n_documents: usize) -> Vec<f32> {
         let Some(documents) = &self.documents else { return self.values.clone() };
         let n = self.columns.len();
@@ -88,7 +88,8 @@ impl GroupCoefficients {
         all
     }
 
-    /// The same without documents of which all values are 0, if these are most: with many columns, few documents train one.
+    /// Drops the documents whose values are all 0, if at least three quarters are such: with many columns, few
+    /// documents train any one of them.
     pub(crate) fn packed(self) -> GroupCoefficients {
         let n = self.columns.len();
         let has_values = |(_, values): &(u32, &[f32])| values.iter().any(|c| *c != 0.0);
@@ -117,7 +118,7 @@ impl Coefficients {
         all.filter_map(move |(column, c)| Coefficient::new(column, c, scale))
     }
 
-    /// The coefficients of a fit to one column alone, which becomes column 0.
+    /// Keeps only the coefficients of `column`, which becomes column 0.
     #[must_use]
     pub fn column(mut self, column: ClassId) -> Self {
         let of_column = |to: &mut Option<ClassId>| *to = (*to == Some(column)).then_some(0);
@@ -125,7 +126,7 @@ impl Coefficients {
         self
     }
 
-    /// How the coefficients of a document have changed from `before`, of the same documents and columns.
+    /// The change of a document's coefficients since `before`, which must be of the same documents and columns.
     pub(crate) fn change(&self, before: &[GroupCoefficients], document: usize) -> Vec<Coefficient> {
         let scale = f64::from(self.scales[document]);
         let changed = move |column: ClassId, [before, now]: [f32; 2]| {
@@ -162,7 +163,7 @@ impl ClassWeight {
         Some(ClassWeight { class: coefficient.class, units })
     }
 
-    /// The same where it is known that nothing overflows.
+    /// As [`of`](Self::of), where overflow is ruled out.
     fn of_units(coefficient: &Coefficient, tf_units: u32) -> Self {
         let units = coefficient.units.wrapping_mul(i64::from(tf_units));
         ClassWeight { class: coefficient.class, units }
@@ -190,9 +191,9 @@ const TOO_LARGE: StatisticsError = StatisticsError::Coefficients { expected: i64
 
 /// The correction of the counts by logistic regression: a weight per term and column, and a bias per column.
 ///
-/// Both are exact sums over the [`Coefficient`]s of the documents. Store these with each document:
-/// [`add`](Self::add)ing their negatives forgets it, adding those of other documents merges. Memory grows with the
-/// terms of the documents, not with terms x classes.
+/// Both are exact sums over the [`Coefficient`]s of the documents. Store the coefficients with each document:
+/// [`add`](Self::add)ing their negatives forgets the document, and adding those of other documents merges them. Memory
+/// grows with the terms of the documents, not with terms x classes.
 #[derive(Clone, Debug, Default)]
 pub struct Correction {
     cells: Cells<ClassWeight>,
@@ -223,7 +224,7 @@ impl Correction {
         coefficients.iter().try_for_each(|c| self.add_bias(c.class, c.bias))
     }
 
-    /// Adds to the weight of a term in a column, as it was stored.
+    /// Adds a stored weight to that of a term in a column.
     ///
     /// # Errors
     /// As [`add`](Self::add).
@@ -272,7 +273,7 @@ impl Correction {
         (0..=TermId::MAX).take(self.cells.n_terms()).map(|term| self.weights(term).count()).sum()
     }
 
-    /// The non-zero weights of a term in these columns, increasing.
+    /// The non-zero weights of a term in the range `columns`, in increasing order.
     pub(crate) fn weights_of(
         &self,
         term: TermId,
@@ -314,7 +315,7 @@ impl ClassWeights for Correction {
     }
 }
 
-/// Counts in memory with the correction on top of them, as terms that [`WeightedLogOdds`](crate::WeightedLogOdds) reads.
+/// Counts in memory, with or without a correction, as terms that [`WeightedLogOdds`](crate::WeightedLogOdds) reads.
 #[derive(Debug)]
 pub struct CorrectedStatistics<'a> {
     statistics: &'a Statistics,

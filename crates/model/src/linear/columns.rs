@@ -39,7 +39,7 @@ impl Columns {
         self.n_classes == 2
     }
 
-    /// The column of a class.
+    /// The column of a class; `None` for the negative class of two.
     #[inline]
     pub fn of(&self, class: ClassId) -> Option<usize> {
         match self.is_one() {
@@ -54,7 +54,7 @@ impl Columns {
         (first..=ClassId::MAX).take(self.len())
     }
 
-    /// The values of two classes, the positive one last; defaults for more classes.
+    /// The values of two classes, the positive one last. Only meaningful for two classes.
     pub(crate) fn order<T: Copy + Default>(&self, of_classes: &[T]) -> [T; 2] {
         let at = |class: usize| of_classes.get(class).copied().unwrap_or_default();
         let positive = usize::from(self.positive.min(1));

@@ -1,4 +1,4 @@
-//! What a fit tried, and how well it did on documents held out: for the record.
+//! What a fit tried, and how well it did on held-out documents. Kept for the record only.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub struct TriedSmoothing {
     pub loss: f64,
 }
 
-/// A share of the counts on which the correction was tried, and the loss of the two together on held-out documents.
+/// A share of the counts that the correction was tried with, and the loss of the two together on held-out documents.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TriedTau {
     /// The share, see [`Choices::tau`](crate::Choices::tau).
@@ -24,7 +24,8 @@ pub struct TriedTau {
     pub loss: f64,
 }
 
-/// How three models predict held-out documents, each adding to the one before, and how far the next is believed.
+/// How well three models predict held-out documents, each adding a part to the one before, and how far the additions
+/// are trusted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TriedParts {
     /// The number of held-out documents.
@@ -35,8 +36,8 @@ pub struct TriedParts {
     pub counts: f64,
     /// The mean log loss with counts and correction; that of the counts if there is no correction.
     pub correction: f64,
-    /// How far counts and correction are believed, from 0 (class shares alone) to 1.
+    /// How far counts and correction are trusted, from 0 (class shares alone) to 1.
     pub belief: f64,
-    /// How far their fitted ratio is believed, from 0 (the default ratio) to 1.
+    /// How far their fitted ratio is trusted, from 0 (the default ratio) to 1.
     pub belief_in_ratio: f64,
 }

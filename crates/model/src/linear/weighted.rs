@@ -111,7 +111,8 @@ impl Logs {
 /// Number of logarithms to precompute for many documents or classes.
 pub(crate) const LOGS: usize = 1024;
 
-/// The number if only one document may be scored: enough for the counts of most terms.
+/// The number for two classes, where a scorer may be created for a single document: enough for the counts of most
+/// terms.
 const FEW_LOGS: usize = 16;
 
 /// idf to the power of g.
@@ -125,7 +126,7 @@ pub(crate) fn powered(idf: f64, power: f64) -> f64 {
     }
 }
 
-/// The divisor of a sum of weighted log-odds; 1 if all weights are 0, which no possible counts give.
+/// The divisor of a sum of weighted log-odds; 1 if all weights are 0, which consistent counts never give.
 pub(crate) fn norm(square: f64) -> f64 {
     if square > 0.0 { square.sqrt() } else { 1.0 }
 }
@@ -156,8 +157,8 @@ impl Lengths {
 impl WeightedLogOdds {
     /// Creates a scorer from the choices, the bias of the correction (fixed point, one per column; empty if all are 0),
     /// the totals of the classes and the number of terms with counts
-    /// ([`Statistics::n_features`](crate::Statistics::n_features)). `positive` is the class of the only column of two
-    /// classes, and ignored with more.
+    /// ([`Statistics::n_features`](crate::Statistics::n_features)). `positive` is the class of the single column of two
+    /// classes; it is ignored for more classes.
     ///
     /// # Errors
     /// No classes; choices out of their ranges; for two classes, a positive class that is neither.
@@ -198,12 +199,12 @@ impl WeightedLogOdds {
         })
     }
 
-    /// The choices it scores by.
+    /// The choices that the scorer uses.
     pub fn choices(&self) -> &Choices {
         &self.choices
     }
 
-    /// The columns of its classes.
+    /// The columns of the scorer's classes.
     pub fn columns(&self) -> Columns {
         self.columns
     }
@@ -213,7 +214,7 @@ impl WeightedLogOdds {
         self.bias.get(column).copied().unwrap_or(0.0)
     }
 
-    /// The same with these p.
+    /// Replaces p of the columns by `prior`.
     pub(crate) fn with_prior(self, prior: Vec<f64>) -> Self {
         WeightedLogOdds { prior, ..self }
     }
@@ -223,7 +224,7 @@ impl WeightedLogOdds {
         &self.prior
     }
 
-    /// M
+    /// M, the number of documents.
     pub fn documents(&self) -> u64 {
         self.documents
     }
@@ -248,7 +249,7 @@ impl WeightedLogOdds {
         Ok(())
     }
 
-    /// ln(n + a) - ln(r + a) of a term with document frequency `df`, `n` of it in the class.
+    /// ln(n + a) - ln(r + a) of a term with document frequency `df`, of which `n` are in the class.
     #[inline]
     fn log_ratio(&self, n: u64, df: u64) -> f64 {
         self.logs.of(n) - self.logs.of(df.saturating_sub(n))
@@ -308,7 +309,8 @@ impl WeightedLogOdds {
             .for_each(|(z, _)| *z = least);
     }
 
-    /// The number of [`DocumentSums`] it needs: one per column for the counts, and one for the correction.
+    /// The number of sums that [`DocumentSums`] must hold: for each column, one for the counts and one for the
+    /// correction.
     pub fn n_sums(&self) -> usize {
         2 * self.columns.len()
     }
@@ -367,7 +369,7 @@ impl WeightedLogOdds {
         self.divide(sums, Lengths::of(&sums.scalars), out);
     }
 
-    /// Turns sums over the terms of a document, with these lengths, into its scores.
+    /// Divides the sums over the terms of a document by the lengths `by`, and writes the resulting scores to `out`.
     fn divide(&self, DocumentSums { scalars, columns }: &DocumentSums, by: Lengths, out: &mut Readings) {
         let (counts, correction) = columns.split_at(self.columns.len().min(columns.len()));
         let of_all = |log_total: &f64| scalars.absent + scalars.weight * log_total;
@@ -380,8 +382,8 @@ impl WeightedLogOdds {
     }
 
     /// Writes each known term of the document to `out`, in order, with its contribution to the log-odds of the class
-    /// `of` against the class `against`; returns the log-odds before any term. Their sum is the
-    /// [log-odds](Self::log_odds) for two classes, or with more the difference of the two classes' log-odds.
+    /// `of` against the class `against`. Returns the log-odds before any term. Together, these add up to the
+    /// [log-odds](Self::log_odds) for two classes; for more, to the difference between the log-odds of the two.
     ///
     /// # Errors
     /// Reading a term fails; the contents of `out` are then undefined.

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-/// The logarithm of the gamma function for x >= 1: Stirling's series from 10 on, below by recurrence.
+/// The logarithm of the gamma function for x >= 1: Stirling's series from 10 on; below 10, the recurrence leads there.
 pub(crate) fn ln_gamma(x: f64) -> f64 {
     let (mut x, mut product) = (x, 1.0);
     while x < 10.0 {

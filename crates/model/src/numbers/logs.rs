@@ -19,8 +19,8 @@ pub fn log_sum_exp(logs: &[f64]) -> f64 {
     max + logs.iter().map(|x| (x - max).exp()).sum::<f64>().ln()
 }
 
-/// Turns log-likelihoods (nats, up to a constant) into log-probabilities: each at most 0, their exponentials summing to
-/// 1. If none is finite they become equal.
+/// Turns log-likelihoods (nats, up to a constant) into log-probabilities: each is at most 0, and their exponentials sum
+/// to 1. If none is finite, all become equal.
 pub fn log_normalize(logs: &mut [f64]) {
     let total = log_sum_exp(logs);
     let uniform = -(logs.len() as f64).ln();
@@ -29,13 +29,13 @@ pub fn log_normalize(logs: &mut [f64]) {
     }
 }
 
-/// Turns log-likelihoods (nats, up to a constant) into probabilities that sum to 1. If none is finite they become
+/// Turns log-likelihoods (nats, up to a constant) into probabilities that sum to 1. If none is finite, all become
 /// equal.
 pub fn softmax(logs: &mut [f64]) {
     softmax_and_sum(logs);
 }
 
-/// [`softmax`] and, from the same exponentials, [`log_sum_exp`].
+/// Applies [`softmax`] and returns [`log_sum_exp`], from the same exponentials.
 pub(crate) fn softmax_and_sum(logs: &mut [f64]) -> f64 {
     let max = max(logs);
     for x in logs.iter_mut() {
@@ -48,7 +48,7 @@ pub(crate) fn softmax_and_sum(logs: &mut [f64]) -> f64 {
     if max.is_finite() { max + sum.ln() } else { max }
 }
 
-/// The class of the greatest value; ties go to the lowest id. 0 for an empty slice.
+/// The index of the greatest value; ties go to the lowest index. 0 for an empty slice.
 pub(crate) fn argmax(values: &[f64]) -> ClassId {
     let mut best = (0, f64::NEG_INFINITY);
     for (class, &value) in (0..=ClassId::MAX).zip(values) {
@@ -70,7 +70,7 @@ pub(crate) fn log_smoothed(total: f64, alpha: f64, outcomes: f64) -> f64 {
     }
 }
 
-/// The probability of these log-odds (nats).
+/// The probability for the log-odds (nats).
 pub(crate) fn sigmoid(log_odds: f64) -> f64 {
     // exp may overflow to infinity, whose inverse is the right 0
     1.0 / (1.0 + (-log_odds).exp())

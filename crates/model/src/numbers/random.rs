@@ -1,14 +1,14 @@
-//! The random number generator: deterministic, so that the same seed gives the same model everywhere.
+//! The random number generator. It is deterministic: the same seed gives the same model on every machine.
 
-/// Steele, Lea and Flood's SplitMix64 ("Fast Splittable Pseudorandom Number Generators", 2014): enough for
+/// Steele, Lea and Flood's SplitMix64 ("Fast Splittable Pseudorandom Number Generators", 2014). Good enough for
 /// shuffling and resampling, not for secrets.
 #[derive(Clone, Debug)]
 pub(crate) struct SplitMix64(u64);
 
-/// The golden ratio's fraction, the generator's step.
+/// The fractional part of the golden ratio: the generator's step.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Scrambles a number; different numbers stay different.
+/// Scrambles a number. Different numbers stay different.
 pub(crate) fn scramble(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -27,7 +27,7 @@ impl SplitMix64 {
 
     /// A uniform number below `n` (0 if `n` is 0), with a bias of at most `n` / 2^64.
     pub(crate) fn below(&mut self, n: usize) -> usize {
-        // the upper half of a product with n is below n
+        // the upper half of the product with n is below n
         ((u128::from(self.next_u64()) * n as u128) >> 64) as usize
     }
 

@@ -4,8 +4,8 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use serde::{Deserialize, Serialize};
 
-/// A double-double number, the unevaluated sum of two `f64`: about 32 decimal digits. Sums rounded to `f64` do not
-/// depend on the order, and what was added can be subtracted again.
+/// A double-double number: the unevaluated sum of two `f64`, about 32 decimal digits. Rounded to `f64`, sums do not
+/// depend on the order, and subtracting a number undoes adding it.
 ///
 /// Invariant of stored numbers: finite, with `low` below the last digit of `high`. An operation that overflows gives a
 /// number that is not finite.
@@ -30,7 +30,7 @@ impl Twofold {
     }
 }
 
-/// `a + b` exactly; `a` has the greater magnitude, or they are close.
+/// `a + b` exactly, if `a` has the greater magnitude or both are close.
 fn ordered_sum(a: f64, b: f64) -> Twofold {
     let high = a + b;
     Twofold { high, low: b - (high - a) }
@@ -127,7 +127,7 @@ mod tests {
         let one = Twofold::from(1.0) / third * third - 1.0.into();
         assert!(one.round().abs() < 1e-31, "{one:?}");
         assert_eq!((third / third, third - third), (1.0.into(), Twofold::default()));
-        // ten times the f64 nearest to 0.1 is not 1, and that is seen
+        // ten times the f64 nearest to 0.1 is not 1, and the difference shows
         let tenths = (0..10).fold(Twofold::default(), |sum, _| sum + 0.1.into());
         assert_eq!((tenths - 1.0.into()).round(), 10.0 * (0.1f64.mul_add(10.0, -1.0) / 10.0));
     }

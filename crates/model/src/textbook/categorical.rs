@@ -13,9 +13,9 @@ use crate::numbers::logs::{argmax, log_normalize, softmax};
 
 /// Sufficient statistics of categorical features: how many documents of each class have each category.
 ///
-/// All integers, in [`Statistics`](crate::Statistics): exact in any order, with forgetting, in memory that grows with
-/// the pairs of class and category seen. A missing value (`None`) is not learned. `==` compares what was declared and
-/// counted.
+/// All numbers are integers, kept in [`Statistics`](crate::Statistics): exact in any order and after forgetting. Memory
+/// grows with the pairs of class and category seen. A missing value (`None`) is not learned. `==` compares what was
+/// declared and counted.
 ///
 /// ```
 /// use tamis_model::{CategoricalNaiveBayes, CategoricalStatistics, ClassPrior, Smoothing};
@@ -40,8 +40,8 @@ pub struct CategoricalStatistics {
 }
 
 impl CategoricalStatistics {
-    /// Empty statistics of `n_classes` classes, with a feature for each of `min_categories`: its minimum number of
-    /// categories, 0 if unknown.
+    /// Empty statistics of `n_classes` classes and one feature per entry of `min_categories`: the feature's minimum
+    /// number of categories, 0 if unknown.
     pub fn new(n_classes: usize, min_categories: impl IntoIterator<Item = u32>) -> Self {
         let min_categories = min_categories.into_iter().collect();
         CategoricalStatistics { min_categories, outcomes: Outcomes::new(n_classes) }
@@ -52,20 +52,20 @@ impl CategoricalStatistics {
         self.min_categories.len()
     }
 
-    /// The number of categories of a feature: those declared, and all up to the highest one learned; 0 for an unknown
-    /// feature.
+    /// The number of categories of a feature: at least those declared, and all up to the highest one learned. 0 for an
+    /// unknown feature.
     pub fn n_categories(&self, feature: usize) -> u64 {
         self.min_categories.get(feature).map_or(0, |&min| self.outcomes.n_categories(feature, min))
     }
 
-    /// The number of documents of a class with a category.
+    /// The number of documents of a class that have a category.
     pub fn category_count(&self, feature: usize, category: u32, class: ClassId) -> u32 {
         let term = self.outcomes.term((feature, Some(category)));
         let cell = term.and_then(|term| self.outcomes.counts().cells(term).find(|c| c.class == class));
         cell.map_or(0, |cell| cell.df)
     }
 
-    /// Learns a document: a category or `None` for each feature.
+    /// Learns a document, given a category or `None` for each feature.
     ///
     /// # Errors
     /// An unknown class; a wrong number of values; overflow of `u32`. Nothing changes then.
@@ -103,7 +103,7 @@ impl CategoricalStatistics {
     }
 }
 
-/// Naive Bayes of one categorical feature: a multinomial with one token per document.
+/// Derives naive Bayes for one categorical feature: a multinomial with one token per document.
 pub(crate) fn fit_category(
     alpha: Smoothing,
     outcomes: &Outcomes,
@@ -118,18 +118,18 @@ pub(crate) fn fit_category(
     NaiveBayes::new(&parameters, &summary)
 }
 
-/// Categorical naive Bayes: each feature has one of a number of categories.
+/// Categorical naive Bayes: each feature has one of several categories.
 ///
 /// The joint log-likelihood of a document and a class is `log p(c) + sum over features of log p(category|c)` with
-/// `p(category|c) = (n_c,category + alpha) / (n_c + alpha K)`: `n_c` documents of the class have a category, and there
-/// are `K` of them. Logarithms are natural (nats). A missing value (`None`) is left out of the sum, and so is a
-/// category of `K` or above, which was neither seen nor declared.
+/// `p(category|c) = (n_c,category + alpha) / (n_c + alpha K)`, where `n_c` documents of the class have a category and
+/// `K` is the number of categories. Logarithms are natural (nats). The sum leaves out missing values (`None`) and
+/// categories of `K` or above, which were neither seen nor declared.
 ///
-/// As with [`NaiveBayes`] the statistics passed to a method must be those the model was made from.
+/// As with [`NaiveBayes`], the statistics passed to a method must be those that the model was made from.
 ///
 /// **Weighted documents** cannot be counted in integers. Model them by a prior plus, for each feature, a multinomial
-/// [`ExpectedNaiveBayes`](crate::ExpectedNaiveBayes) whose terms are the categories. A document of weight 0 with all
-/// categories makes those known that no document has:
+/// [`ExpectedNaiveBayes`](crate::ExpectedNaiveBayes) whose terms are the categories. To make categories known that no
+/// document has, learn a document of weight 0 with all of them:
 ///
 /// ```
 /// use tamis_model::{ClassPrior, Counting, ExpectedNaiveBayes, ExpectedStatistics, Likelihood, Smoothing, WeightedVector};
@@ -177,8 +177,8 @@ impl CategoricalNaiveBayes {
         &self.class_log_prior
     }
 
-    /// The logarithm of `p(category | class)` for each class; `None` for an unknown feature or a category out
-    /// of its range.
+    /// The logarithm of `p(category | class)` for each class; `None` if the feature is unknown or the category out of
+    /// its range.
     pub fn feature_log_prob(
         &self,
         statistics: &CategoricalStatistics,
@@ -189,8 +189,9 @@ impl CategoricalNaiveBayes {
         self.add(statistics, feature, Some(category), &mut out).then_some(out)
     }
 
-    /// Writes the joint log-likelihood (nats) of the values, one a feature, and each class to `out`; returns the number
-    /// of values used, which are neither missing nor out of range. Extra values are ignored; absent ones are missing.
+    /// Writes the joint log-likelihood (nats) of the values, one per feature, and each class to `out`. Returns the
+    /// number of values used: those that are neither missing nor out of range. Extra values are ignored; absent ones
+    /// are missing.
     pub fn joint_log_likelihood(
         &self,
         statistics: &CategoricalStatistics,
@@ -228,14 +229,14 @@ impl CategoricalNaiveBayes {
         known
     }
 
-    /// The most probable class; of equally probable ones the lowest.
+    /// The most probable class; ties go to the lowest id.
     pub fn predict(&self, statistics: &CategoricalStatistics, values: &[Option<u32>]) -> ClassId {
         let mut joint = Vec::new();
         self.joint_log_likelihood(statistics, values, &mut joint);
         argmax(&joint)
     }
 
-    /// Adds the log-probability of a value, if it has one.
+    /// Adds the log-probability of a value. Returns `false` and adds nothing if it is missing or out of range.
     fn add(
         &self,
         statistics: &CategoricalStatistics,

@@ -11,7 +11,7 @@ use crate::counts::counts::ClassId;
 /// The Bayes decision minimises the expected loss (Duda, Hart and Stork, "Pattern Classification", 2nd edition, 2001,
 /// 2.2). It needs calibrated probabilities, which naive Bayes does not give.
 ///
-/// Invariant: square, at least one class, all costs finite and at least 0.
+/// Invariant: the matrix is square, with at least one class, and all costs are finite and at least 0.
 ///
 /// ```
 /// use tamis_model::CostMatrix;
@@ -29,10 +29,10 @@ use crate::counts::counts::ClassId;
 pub struct CostMatrix(Vec<Vec<f64>>);
 
 impl CostMatrix {
-    /// The costs: a row per true class, a column per decision, in class order.
+    /// A matrix of the costs: one row per true class, one column per decision, in class order.
     ///
     /// # Errors
-    /// No rows; a matrix that is not square; a cost that is not finite and at least 0.
+    /// No rows; a matrix that is not square; a cost that is negative or not finite.
     pub fn new(rows: Vec<Vec<f64>>) -> Result<Self, CostError> {
         let expected = rows.len();
         if expected == 0 {
@@ -49,7 +49,7 @@ impl CostMatrix {
         Ok(CostMatrix(rows))
     }
 
-    /// Every error costs 1: the decision of least expected loss is the most probable class.
+    /// A matrix in which every error costs 1: the decision of least expected loss is then the most probable class.
     ///
     /// # Errors
     /// No classes.
@@ -63,7 +63,7 @@ impl CostMatrix {
         self.0.len()
     }
 
-    /// The expected loss of each decision, given the probability of each class; in class order.
+    /// The expected loss of each decision in class order, given the probability of each class.
     ///
     /// Missing probabilities count as 0; extra ones are ignored.
     pub fn expected_losses(&self, probabilities: &[f64]) -> Vec<f64> {
@@ -87,11 +87,11 @@ impl CostMatrix {
         best.0
     }
 
-    /// For two classes, 0 negative and 1 positive: the threshold on the threshold on the threshold on the threshold on
-    /// the log-odds (nats) of the positive class above which to decide for it, `ln((c_fp - c_tn) / (c_fn - c_tp))`.
+    /// For two classes, 0 negative and 1 positive: the threshold on the log-odds (nats) of the positive class above
+    /// which to decide for it, `ln((c_fp - c_tn) / (c_fn - c_tp))`.
     ///
-    /// `None` for another number of classes, and if an error costs no more than a right decision: no threshold exists
-    /// then.
+    /// `None` for another number of classes, and if an error costs no more than a right decision, since no threshold
+    /// exists then.
     pub fn log_odds_threshold(&self) -> Option<f64> {
         let [negative, positive] = self.0.as_slice() else { return None };
         let [tn, fp, false_neg, tp] = [negative[0], negative[1], positive[0], positive[1]];
@@ -133,7 +133,7 @@ pub enum CostError {
         /// The length of the row.
         got: usize,
     },
-    /// A cost that is not finite, or negative.
+    /// A cost that is negative or not finite.
     Cost {
         /// The row.
         class: usize,

@@ -5,8 +5,8 @@ use std::fmt;
 
 /// A Dirichlet prior of a categorical distribution, such as the faces of a die.
 ///
-/// Its parameters are pseudo-counts, one per outcome. Observed counts `n_k` (`n` in all) give three estimates of the
-/// probabilities, which sum to 1:
+/// Its parameters are pseudo-counts, one per outcome. From observed counts `n_k` (`n` in all) follow three estimates of
+/// the probabilities, each of which sums to 1:
 ///
 /// | | probability | |
 /// | --- | --- | --- |
@@ -14,11 +14,11 @@ use std::fmt;
 /// | [`map`](Self::map) | `(n_k + alpha_k - 1) / (n + A - K)` | the mode of the posterior |
 /// | [`posterior_mean`](Self::posterior_mean) | `(n_k + alpha_k) / (n + A)` | the probability of the next outcome |
 ///
-/// with `K` outcomes and `A` the sum of the parameters (Gelman et al., "Bayesian Data Analysis", 3rd edition, 2013,
-/// 3.4). The posterior mean under equal parameters alpha is additive smoothing, as in [`Smoothing`](crate::Smoothing);
-/// Laplace's rule for alpha 1.
+/// Here `K` is the number of outcomes and `A` the sum of the parameters (Gelman et al., "Bayesian Data Analysis", 3rd
+/// edition, 2013, 3.4). The posterior mean under equal parameters alpha is additive smoothing, as in
+/// [`Smoothing`](crate::Smoothing), and Laplace's rule for alpha 1.
 ///
-/// Invariant: at least one parameter, each finite and greater than 0.
+/// Invariant: there is at least one parameter, and each is finite and greater than 0.
 ///
 /// ```
 /// use tamis_model::Dirichlet;
@@ -34,10 +34,10 @@ use std::fmt;
 pub struct Dirichlet(Vec<f64>);
 
 impl Dirichlet {
-    /// The prior with these parameters, one per outcome.
+    /// A prior with these `parameters`, one per outcome.
     ///
     /// # Errors
-    /// No parameters, or one that is not finite and greater than 0.
+    /// No parameters; a parameter that is not finite and greater than 0.
     pub fn new(parameters: Vec<f64>) -> Result<Self, EstimateError> {
         if parameters.is_empty() {
             return Err(EstimateError::Outcomes { expected: 1, got: 0 });
@@ -48,7 +48,7 @@ impl Dirichlet {
         }
     }
 
-    /// The symmetric prior: `n_outcomes` parameters, each `alpha`.
+    /// A symmetric prior: `n_outcomes` parameters, each `alpha`.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -61,33 +61,33 @@ impl Dirichlet {
         &self.0
     }
 
-    /// The maximum likelihood estimate, the relative frequencies `n_k / n`; the prior plays no part.
+    /// The maximum likelihood estimate: the relative frequencies `n_k / n`, without a prior.
     ///
     /// # Errors
-    /// No counts: all estimates are equally good.
+    /// All counts are 0, so that all estimates are equally good.
     pub fn maximum_likelihood(counts: &[u64]) -> Result<Vec<f64>, EstimateError> {
         normalized(counts.iter().map(|&n| n as f64).collect())
     }
 
     /// The mode of the posterior, `(n_k + alpha_k - 1) / (n + A - K)`.
     ///
-    /// 0 for an outcome with parameter 1 that was not counted.
+    /// It is 0 for an outcome that has parameter 1 and was not counted.
     ///
     /// # Errors
-    /// Counts and parameters of different number; a parameter below 1, where the posterior may be unbounded; all
-    /// parameters 1 and no counts, where all estimates are equally good.
+    /// Not one count per parameter; a parameter below 1, where the posterior may be unbounded; all parameters 1 and all
+    /// counts 0, where all estimates are equally good.
     pub fn map(&self, counts: &[u64]) -> Result<Vec<f64>, EstimateError> {
         if let Some(&got) = self.0.iter().find(|p| **p < 1.0) {
             return Err(EstimateError::Parameter { expected: "a number of at least 1 for a mode", got });
         }
-        // subtract 1 first: added to a large count, alpha would be rounded
+        // subtract 1 from alpha first: added to a large count, alpha would be rounded away
         normalized(self.add(counts, |alpha| alpha - 1.0)?)
     }
 
-    /// The mean of the posterior, `(n_k + alpha_k) / (n + A)`: never 0, rounding apart.
+    /// The mean of the posterior, `(n_k + alpha_k) / (n + A)`. Never 0, except by rounding.
     ///
     /// # Errors
-    /// Counts and parameters of different number.
+    /// Not one count per parameter.
     pub fn posterior_mean(&self, counts: &[u64]) -> Result<Vec<f64>, EstimateError> {
         normalized(self.add(counts, |alpha| alpha)?)
     }
@@ -102,10 +102,10 @@ impl Dirichlet {
 
 /// A Beta prior of a probability, such as that of a coin.
 ///
-/// The [`Dirichlet`] of two outcomes; its parameters are pseudo-counts: `a` successes and `b` failures. All estimates
-/// are of the probability of success.
+/// A [`Dirichlet`] prior of two outcomes. Its parameters are pseudo-counts: `a` successes and `b` failures. All
+/// estimates are of the probability of success.
 ///
-/// Invariant: both finite and greater than 0.
+/// Invariant: both parameters are finite and greater than 0.
 ///
 /// ```
 /// use tamis_model::Beta;
@@ -122,10 +122,10 @@ pub struct Beta {
 }
 
 impl Beta {
-    /// The prior with these parameters.
+    /// A prior with the parameters `a` and `b`.
     ///
     /// # Errors
-    /// One that is not finite and greater than 0.
+    /// A parameter that is not finite and greater than 0.
     pub fn new(a: f64, b: f64) -> Result<Self, EstimateError> {
         Dirichlet::new(vec![a, b]).map(|_| Beta { a, b })
     }
@@ -140,7 +140,7 @@ impl Beta {
         self.b
     }
 
-    /// `successes / (successes + failures)`, whatever the prior.
+    /// The relative frequency `successes / (successes + failures)`, without a prior.
     ///
     /// # Errors
     /// No trials.
@@ -152,14 +152,14 @@ impl Beta {
     /// did not happen.
     ///
     /// # Errors
-    /// A parameter below 1; both 1 and no trials.
+    /// A parameter below 1; both parameters 1 and no trials.
     pub fn map(&self, successes: u64, failures: u64) -> Result<f64, EstimateError> {
         self.dirichlet().map(&[successes, failures]).map(|p| p[0])
     }
 
-    /// The mean of the posterior, `(successes + a) / (trials + a + b)`: never 0 or 1, rounding apart.
+    /// The mean of the posterior, `(successes + a) / (trials + a + b)`. Never 0 or 1, except by rounding.
     pub fn posterior_mean(&self, successes: u64, failures: u64) -> f64 {
-        // two counts for two parameters greater than 0: there is a mean
+        // with two counts and two parameters greater than 0 there is always a mean
         self.dirichlet().posterior_mean(&[successes, failures]).map_or(0.5, |p| p[0])
     }
 
@@ -168,11 +168,11 @@ impl Beta {
     }
 }
 
-/// Non-negative weights divided by their sum.
+/// Divides non-negative weights by their sum.
 fn normalized(mut weights: Vec<f64>) -> Result<Vec<f64>, EstimateError> {
     let mut sum: f64 = weights.iter().sum();
     if sum.is_infinite() {
-        // scaled down so that any sum stays finite
+        // scale down, so that any sum is finite
         weights.iter_mut().for_each(|w| *w *= 0.5f64.powi(64));
         sum = weights.iter().sum();
     }
@@ -194,7 +194,7 @@ pub enum EstimateError {
         /// The value.
         got: f64,
     },
-    /// Not one count per outcome.
+    /// A number of counts that is not the number of outcomes.
     Outcomes {
         /// The number of outcomes.
         expected: usize,

@@ -14,29 +14,29 @@ use crate::numbers::logs::{argmax, log_normalize, softmax};
 
 /// The likelihood of one feature of a mixed model.
 ///
-/// Parts over terms read shared counts, in which each part has its own group of terms, the one given to
-/// [`Parameters::summarize_terms`](crate::Parameters::summarize_terms). The prior of their [`NaiveBayes`] is not used.
+/// Parts over terms read the same counts, each part its own group of terms: those given to
+/// [`Parameters::summarize_terms`](crate::Parameters::summarize_terms). The prior of their [`NaiveBayes`] is ignored.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnLikelihood {
     /// A real value.
     Gaussian(GaussianFeature),
-    /// One outcome of several, such as a category or a flag: a multinomial whose documents have one term. An empty row,
-    /// or a term without counts, is an outcome never seen, `alpha / (n_c + alpha V)`; pass `None` if there can be no
-    /// such outcome.
+    /// One of several outcomes, such as a category or a flag: a multinomial whose documents have one term. An empty
+    /// row, or a term without counts, is an outcome never seen, `alpha / (n_c + alpha V)`. Pass `None` if such an
+    /// outcome cannot occur.
     Category(NaiveBayes),
     /// A bag of words, multinomial or Bernoulli. Terms without counts are skipped.
     Terms(NaiveBayes),
 }
 
-/// Naive Bayes over features of different kinds: `p(c)` times the likelihood of each feature, whether real value,
-/// category or text.
+/// Naive Bayes over features of different kinds: `p(c)` times the likelihood of each feature, be it a real value, a
+/// category or a text.
 ///
-/// The joint log-likelihood of a document and a class is `log p(c) + sum over parts of log p(part | c)` in nats; a
-/// missing part (`None`) is left out of the sum. Densities and probabilities may be multiplied: a feature has the same
+/// The joint log-likelihood of a document and a class is `log p(c) + sum over parts of log p(part | c)` in nats; the
+/// sum leaves out missing parts (`None`). Densities and probabilities may be multiplied, because a feature has the same
 /// unit in all classes, which cancels in the posterior.
 ///
-/// [`MixedStatistics`](crate::MixedStatistics) learn and fit it in memory. From other counts, such as a memory-mapped
-/// file, assemble it with [`new`](Self::new).
+/// [`MixedStatistics`](crate::MixedStatistics) learn and fit the model in memory. To use other counts, such as a
+/// memory-mapped file, assemble it with [`new`](Self::new).
 ///
 /// ```
 /// use tamis_model::{Feature, MixedParameters, MixedStatistics, Value};
@@ -59,7 +59,7 @@ pub struct MixedNaiveBayes {
 }
 
 impl MixedNaiveBayes {
-    /// Assembles a model. `totals` gives the documents of each class, for the prior.
+    /// Assembles a model. The prior takes the documents of each class from `totals`.
     ///
     /// # Errors
     /// No classes; a prior that does not fit them; a part with a different number of classes, or of a complement
@@ -99,8 +99,8 @@ impl MixedNaiveBayes {
     }
 
     /// Writes the joint log-likelihood (nats) of a document and each class to `out`; returns the number of parts used.
-    /// `reals` are the values of the Gaussian parts, `rows` those of the parts over terms, each in the order of the
-    /// parts; what is `None` or absent is missing. A row has terms of its part's group only.
+    /// `reals` are the values of the Gaussian parts and `rows` those of the parts over terms, each in the order of the
+    /// parts; a value that is `None` or absent is missing. A row may only have terms of its part's group.
     ///
     /// # Errors
     /// Reading the counts fails; `out` is then unspecified.
@@ -122,19 +122,21 @@ impl MixedNaiveBayes {
                 sums.add(&entry, self.amount(part, count));
             }
             if row.is_empty() {
-                // there all the same
+                // an empty row is not a missing one
                 sums.columns[self.n_terms_of(part)] += 1.0;
             }
         }
         Ok(self.joint_log_likelihood_of(reals, &sums, out))
     }
 
-    /// The number of [`DocumentSums`] it needs: one per class (two if a part has no smoothing), and two per part.
+    /// The number of [`DocumentSums`] that the model needs: one per class (two if a part has no smoothing), and two per
+    /// part.
     pub fn n_sums(&self) -> usize {
         self.first_of_parts() + 2 * self.parts.len()
     }
 
-    /// Index of the first sum of the parts: for each the summed amount of its features and the number of its terms.
+    /// Index of the first sum of the parts. Each part has two sums of amounts: over its terms that are features, and
+    /// over all its terms.
     fn first_of_parts(&self) -> usize {
         let n_sums = |part: &ColumnLikelihood| match part {
             ColumnLikelihood::Gaussian(_) => 0,
@@ -143,12 +145,12 @@ impl MixedNaiveBayes {
         self.parts.iter().map(n_sums).max().unwrap_or(0).max(self.class_log_prior.len())
     }
 
-    /// Where it is told how many terms of a part there are; the sum before it says how much its features amount to.
+    /// Index of the sum over all terms of a part. The sum over its features comes before it.
     fn n_terms_of(&self, part: usize) -> usize {
         self.first_of_parts() + 2 * part + 1
     }
 
-    /// What so many occurrences of a term of a part amount to.
+    /// The factor of a term of part `part` that occurs `count` times; 0 if the part is Gaussian or unknown.
     pub fn amount(&self, part: usize, count: u32) -> f64 {
         match self.parts.get(part) {
             Some(ColumnLikelihood::Category(model) | ColumnLikelihood::Terms(model)) => model.amount(count),
@@ -156,8 +158,8 @@ impl MixedNaiveBayes {
         }
     }
 
-    /// Writes what a term of a part, with these cells, says to `out`: nothing if the part has no terms. `totals` are those of the
-    /// counts.
+    /// Writes the weights of a term of part `part`, with these `cells`, to `out`; none if the part is Gaussian or
+    /// unknown. `totals` must belong to the same counts.
     pub fn weigh_term(
         &self,
         part: usize,
@@ -169,14 +171,14 @@ impl MixedNaiveBayes {
         if let Some(ColumnLikelihood::Category(model) | ColumnLikelihood::Terms(model)) = self.parts.get(part)
         {
             model.weigh_term(totals, term, cells, out);
-            // of a term without counts, too, there is one
+            // a term without counts is a term of the part, too
             let known = mem::replace(&mut out.weight, 1.0);
             let n_terms = self.n_terms_of(part);
             out.cells.extend([(n_terms - 1, known), (n_terms, 1.0)]);
         }
     }
 
-    /// [`joint_log_likelihood`](Self::joint_log_likelihood) of a document, from the sums over the terms of its parts. A
+    /// As [`joint_log_likelihood`](Self::joint_log_likelihood), from the sums over the terms of the document's parts. A
     /// part without terms is missing.
     pub fn joint_log_likelihood_of(
         &self,
@@ -251,7 +253,7 @@ impl MixedNaiveBayes {
         Ok(known)
     }
 
-    /// The most probable class; of equally probable ones the lowest.
+    /// The most probable class; ties go to the lowest id.
     ///
     /// # Errors
     /// Reading the counts fails.

@@ -22,7 +22,7 @@ use crate::textbook::mixed::{ColumnLikelihood, MixedNaiveBayes};
 pub enum Feature {
     /// A real value, normally distributed within a class.
     Real,
-    /// One of a number of categories.
+    /// One of several categories.
     Category {
         /// Minimum number of categories; 0 if unknown.
         min_categories: u32,
@@ -36,15 +36,15 @@ pub enum Feature {
 /// The value of one feature of a document.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// Of [`Feature::Real`].
+    /// A value of [`Feature::Real`].
     Real(f64),
-    /// Of [`Feature::Category`].
+    /// A value of [`Feature::Category`].
     Category(u32),
-    /// Of [`Feature::Flag`].
+    /// A value of [`Feature::Flag`].
     Flag(bool),
-    /// Of [`Feature::Text`]; term ids of the feature's own vocabulary.
+    /// A value of [`Feature::Text`], with term ids of the feature's own vocabulary.
     Text(CountRow<'a>),
-    /// Unknown; for any feature.
+    /// Unknown; allowed for any feature.
     Missing,
 }
 
@@ -64,10 +64,10 @@ impl Value<'_> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct MixedParameters {
-    /// `prior` is the class prior and `alpha` smooths categories, flags and texts; likelihood, counting and limits
-    /// apply to texts. By default as [`Parameters`].
+    /// `prior` is the class prior, and `alpha` smooths categories, flags and texts. Likelihood, counting and feature
+    /// limits apply to texts only. By default as [`Parameters`].
     pub terms: Parameters,
-    /// As in [`GaussianParameters`], over the real features. By default 1e-9.
+    /// As in [`GaussianParameters`], for the real features. By default 1e-9.
     pub var_smoothing: f64,
 }
 
@@ -78,10 +78,11 @@ impl Default for MixedParameters {
     }
 }
 
-/// Sufficient statistics of a table with columns of different kinds: [`GaussianStatistics`] of the real ones, and one
-/// [`Statistics`] whose terms are the outcomes of all others.
+/// Sufficient statistics of a table with columns of different kinds: [`GaussianStatistics`] of the real columns, and
+/// one [`Statistics`] whose terms are the outcomes of all others.
 ///
-/// A missing value is not learned. Integers are exact; for real values see [`Moments`](crate::Moments).
+/// A missing value is not learned. Integers are exact; for the precision of real values see
+/// [`Moments`](crate::Moments).
 #[derive(Clone, Debug, PartialEq)]
 pub struct MixedStatistics {
     features: Vec<Feature>,
@@ -93,7 +94,7 @@ pub struct MixedStatistics {
 type Parts = (Vec<Option<f64>>, Vec<(Outcome, u32)>);
 
 impl MixedStatistics {
-    /// Empty statistics of `n_classes` classes and these features.
+    /// Empty statistics of `n_classes` classes and the given `features`.
     pub fn new(n_classes: usize, features: Vec<Feature>) -> Self {
         let n_reals = features.iter().filter(|feature| **feature == Feature::Real).count();
         let reals = GaussianStatistics::new(n_classes, n_reals);
@@ -105,7 +106,7 @@ impl MixedStatistics {
         &self.features
     }
 
-    /// The statistics of the real features, numbered among themselves.
+    /// The statistics of the real features, which are numbered among themselves.
     pub fn reals(&self) -> &GaussianStatistics {
         &self.reals
     }
@@ -115,7 +116,7 @@ impl MixedStatistics {
         self.outcomes.counts()
     }
 
-    /// Learns a document: a value for each feature.
+    /// Learns a document, given a value for each feature.
     ///
     /// # Errors
     /// An unknown class; a wrong number or kind of values; a real value that [`Moments`](crate::Moments) refuse;
@@ -182,8 +183,8 @@ impl MixedStatistics {
         MixedNaiveBayes::new(&terms.prior, self.counts().totals(), parts)
     }
 
-    /// Writes the joint log-likelihood (nats) of a document and each class to `out`; returns the number of values used,
-    /// which are neither missing nor out of range. The model must be fitted to these statistics.
+    /// Writes the joint log-likelihood (nats) of a document and each class to `out`. Returns the number of values used:
+    /// those that are neither missing nor out of range. The model must have been fitted to these statistics.
     ///
     /// # Errors
     /// A wrong number or kind of values.
@@ -229,7 +230,7 @@ impl MixedStatistics {
         NaiveBayes::new(&parameters, &summary.with_documents(documents))
     }
 
-    /// The terms of a value, if it is used.
+    /// The terms of a value; `None` if it is missing, out of range or real.
     fn row(&self, i: usize, feature: Feature, value: Value<'_>) -> Option<CountVector> {
         let category = |category, min| {
             let known = u64::from(category) < self.outcomes.n_categories(i, min);
@@ -278,7 +279,7 @@ impl MixedStatistics {
         Ok((reals, outcomes))
     }
 
-    /// The error with the feature's number among all features.
+    /// Renumbers the feature of an error: from its place among the real features to its place among all.
     fn renumbered(&self, error: ObservationError) -> ObservationError {
         let reals = self.features.iter().enumerate().filter(|(_, feature)| **feature == Feature::Real);
         let mut reals = reals.map(|(i, _)| i);

@@ -1,4 +1,4 @@
-//! Sampling documents from naive Bayes, a generative model.
+//! Samples documents from naive Bayes, a generative model.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -13,7 +13,7 @@ use crate::numbers::random::SplitMix64;
 
 /// Samples documents of one class from its likelihood.
 ///
-/// Made by [`NaiveBayes::generator`] in one pass over the terms; keeps twelve bytes per feature with a probability
+/// Made by [`NaiveBayes::generator`] in one pass over the terms. Keeps twelve bytes per feature with a probability
 /// above 0. The same seed gives the same documents.
 ///
 /// ```
@@ -33,15 +33,15 @@ use crate::numbers::random::SplitMix64;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Generator {
     likelihood: Likelihood,
-    /// The features with a probability above 0, increasing.
+    /// The features with a probability above 0, in increasing order.
     terms: Vec<TermId>,
-    /// For each its probability (Bernoulli), or the cumulative probability (multinomial).
+    /// For each feature, its probability (Bernoulli) or the cumulative probability (multinomial).
     table: Vec<f64>,
 }
 
 impl Generator {
-    /// An endless stream of documents. Multinomial: `length` tokens drawn from the class (none if it has no feature).
-    /// Bernoulli: each feature is present or not, and `length` is ignored.
+    /// An endless stream of documents. Multinomial: each has `length` tokens drawn from the class, or none if the class
+    /// has no features. Bernoulli: each feature is present or absent at random, and `length` is ignored.
     pub fn documents(&self, length: u32, seed: u64) -> impl Iterator<Item = CountVector> + '_ {
         let mut random = SplitMix64::new(seed);
         std::iter::repeat_with(move || self.draw(length, &mut random))
@@ -69,7 +69,7 @@ impl Generator {
 }
 
 impl NaiveBayes {
-    /// A generator of documents of one class.
+    /// Returns a generator of documents of one class.
     ///
     /// # Errors
     /// Reading the counts fails; an unknown class; a complement likelihood, which is not generative.
@@ -99,10 +99,10 @@ impl NaiveBayes {
         Ok(generator)
     }
 
-    /// Samples `n` documents: for each a class from the prior, then its terms as in [`Generator::documents`]. The same
-    /// seed gives the same documents.
+    /// Samples `n` documents: draws a class for each from the prior, then its terms as [`Generator::documents`] does.
+    /// The same seed gives the same documents.
     ///
-    /// Passes over the terms once per class drawn, and keeps its [`Generator`] until the end.
+    /// Passes over the terms once for each class drawn, and keeps the class's [`Generator`] until the end.
     ///
     /// ```
     /// use tamis_model::{ClassPrior, Parameters, Statistics};
@@ -138,7 +138,7 @@ impl NaiveBayes {
         let mut documents = Vec::new();
         for _ in 0..n {
             let at = random.unit() * sum;
-            // classes are numbered by ClassId; rounding may leave the draw beyond the last
+            // the cast is safe: there are at most ClassId::MAX classes; rounding may put the draw beyond the last
             let class = prior.partition_point(|sum| *sum <= at).min(self.n_classes() - 1) as ClassId;
             let generator: &Generator = match generators.entry(class) {
                 Entry::Occupied(found) => found.into_mut(),
@@ -158,9 +158,9 @@ pub enum SampleError<E> {
     Counts(E),
     /// A likelihood that is not generative.
     NotGenerative {
-        /// The generative ones.
+        /// The generative likelihoods.
         expected: &'static str,
-        /// The model's.
+        /// The model's likelihood.
         got: Likelihood,
     },
     /// An unknown class.

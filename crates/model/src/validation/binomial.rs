@@ -47,8 +47,9 @@ pub fn clopper_pearson_upper(k: u64, n: u64, confidence: f64) -> f64 {
     upper(k, n, 1.0 - confidence)
 }
 
-/// The 95 % Wilson score interval of a share, given `k` successes in `n` trials: on average nearer to 95 % than the exact
-/// interval, which is wider, so it suits a picture. Without trials 0 to 1; `k` above `n` counts as `n`.
+/// The 95 % Wilson score interval of a share, given `k` successes in `n` trials. On average its coverage is closer to
+/// 95 % than that of the exact interval, which is wider, so it suits charts. Without trials, the interval is 0 to 1;
+/// `k` above `n` counts as `n`.
 ///
 /// Source: Wilson, "Probable Inference, the Law of Succession, and Statistical Inference" (1927).
 ///
@@ -68,7 +69,7 @@ pub fn wilson(k: u64, n: u64) -> Interval {
     let middle = share + Z * Z / (2.0 * n);
     let margin = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
     let whole = 1.0 + Z * Z / n;
-    // exactly, where rounding would leave a little
+    // exact at the ends, where rounding would leave a remainder
     let low = if share == 0.0 { 0.0 } else { ((middle - margin) / whole).max(0.0) };
     let high = if share == 1.0 { 1.0 } else { ((middle + margin) / whole).min(1.0) };
     Interval { low, high }
@@ -105,7 +106,7 @@ fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
 fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
     let away_from_zero = |y: f64| if y.abs() < 1e-300 { 1e-300 } else { y };
     let (mut fraction, mut c, mut d) = (1.0, 1.0, 0.0);
-    // about the square root of the larger of a and b is needed
+    // takes about as many steps as the square root of the larger of a and b
     for i in 1..100_000 {
         let m = f64::from(i / 2);
         let numerator = match i % 2 {

@@ -68,12 +68,13 @@ impl ConfusionMatrix {
         self.n_classes
     }
 
-    /// All documents.
+    /// The number of documents.
     pub fn total(&self) -> u64 {
         self.count(|_, _| true)
     }
 
-    /// The cells with documents: true class, predicted class (`None` if undecided) and documents, in the order of classes.
+    /// The cells with documents, in class order: true class, predicted class (`None` if undecided) and number of
+    /// documents.
     pub fn cells(&self) -> impl Iterator<Item = (ClassId, Option<ClassId>, u64)> {
         self.counts.iter().map(|(&(truth, predicted), &n)| (truth, predicted, n))
     }
@@ -98,7 +99,7 @@ impl ConfusionMatrix {
         share(self.count(|truth, predicted| predicted == Some(truth)), self.total())
     }
 
-    /// The share of documents predicted for the class that are of it; 0 if none was predicted.
+    /// The share of the documents predicted for the class that belong to it; 0 if none was predicted.
     pub fn precision(&self, class: ClassId) -> f64 {
         share(self.get(class, class), self.count(|_, predicted| predicted == Some(class)))
     }
@@ -108,7 +109,7 @@ impl ConfusionMatrix {
         share(self.get(class, class), self.support(class))
     }
 
-    /// The harmonic mean of precision and recall, `2 tp / (predicted + support)`; 0 if there is neither.
+    /// The harmonic mean of precision and recall, `2 tp / (predicted + support)`; 0 if the denominator is 0.
     pub fn f1(&self, class: ClassId) -> f64 {
         let predicted = self.count(|_, predicted| predicted == Some(class));
         share(2 * self.get(class, class), predicted + self.support(class))

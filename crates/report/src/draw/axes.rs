@@ -3,17 +3,17 @@
 use crate::draw::scale::Scale;
 use crate::draw::svg::{Anchor, Svg};
 
-/// The size of a plot, and the margins that hold ticks and names of axes.
+/// The width of a plot, and the margins that hold ticks and the names of axes.
 pub(crate) const WIDTH: f64 = 640.0;
 pub(crate) const LEFT: f64 = 66.0;
 pub(crate) const RIGHT: f64 = 18.0;
 pub(crate) const TOP: f64 = 18.0;
 pub(crate) const BOTTOM: f64 = 48.0;
 
-/// The places of a horizontal axis.
+/// The ends of a horizontal axis.
 pub(crate) const ACROSS: [f64; 2] = [LEFT, WIDTH - RIGHT];
 
-/// An axis: its scale, what it is of, and the ticks with what they are called.
+/// An axis: its scale, its name, and its ticks with their labels.
 pub(crate) struct Axis {
     pub(crate) scale: Scale,
     pub(crate) name: String,
@@ -21,7 +21,7 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// An axis with round ticks; `label` says what they are called. The name is HTML.
+    /// Creates an axis with about `wanted` round ticks, which `label` names. `name` is HTML.
     pub(crate) fn new(
         scale: Scale,
         name: impl Into<String>,
@@ -33,7 +33,7 @@ impl Axis {
     }
 }
 
-/// Draws the axes.
+/// Draws both axes.
 pub(crate) fn draw(svg: &mut Svg, x: &Axis, y: &Axis) {
     draw_x(svg, x, y.scale.ends());
     let ([left, right], [bottom, top]) = (x.scale.ends(), y.scale.ends());
@@ -58,12 +58,12 @@ pub(crate) fn draw_x(svg: &mut Svg, x: &Axis, [bottom, top]: [f64; 2]) {
     svg.text("name", [(left + right) / 2.0, bottom + 36.0], Anchor::Middle, &x.name);
 }
 
-/// What a tick of a share is called: `0.1 %`.
+/// The label of a tick at a share: `0.1 %`.
 pub(crate) fn percent_tick(share: f64) -> String {
     format!("{}\u{a0}%", plain_tick(100.0 * share))
 }
 
-/// A tick without digits that say nothing, with the minus sign of print.
+/// The label of a tick, without trailing zeros and with a typographic minus sign.
 pub(crate) fn plain_tick(number: f64) -> String {
     let text = format!("{number:.9}");
     let text = text.trim_end_matches('0').trim_end_matches('.');

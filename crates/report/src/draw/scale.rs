@@ -1,6 +1,6 @@
 //! From a number to its place in a drawing.
 
-/// Where numbers between two ends lie between two places. Numbers outside lie at the nearer end.
+/// Maps the numbers from `low` to `high` to the places from `start` to `end`. Numbers outside go to the nearer end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     kind: Kind,
@@ -14,7 +14,7 @@ pub(crate) struct Scale {
 enum Kind {
     Linear,
     Logarithmic,
-    /// The logarithm of one more: for counts from 0.
+    /// The logarithm of the count plus one, for counts from 0.
     OfCounts,
 }
 
@@ -23,7 +23,7 @@ impl Scale {
         Scale { kind: Kind::Linear, low, high: if high > low { high } else { low + 1.0 }, start, end }
     }
 
-    /// For numbers above 0.
+    /// Creates a logarithmic scale, for numbers above 0.
     pub(crate) fn logarithmic([low, high]: [f64; 2], [start, end]: [f64; 2]) -> Self {
         Scale { kind: Kind::Logarithmic, low, high: if high > low { high } else { 10.0 * low }, start, end }
     }
@@ -46,7 +46,7 @@ impl Scale {
         [self.start, self.end]
     }
 
-    /// Round numbers along the scale: powers of ten, or about `wanted` equal steps.
+    /// Round numbers along the scale: powers of ten, or multiples of a step that yields about `wanted` of them.
     pub(crate) fn ticks(&self, wanted: f64) -> Vec<f64> {
         match self.kind {
             Kind::Linear => {
@@ -68,14 +68,14 @@ impl Scale {
     }
 }
 
-/// The least of 1, 2 and 5 times a power of ten that is not below a number above 0.
+/// The smallest of 1, 2 and 5 times a power of ten that is at least `number`, which must be above 0.
 pub(crate) fn round_up(number: f64) -> f64 {
     let power = 10f64.powf(number.log10().floor());
     let rounds = [1.0, 2.0, 5.0, 10.0].map(|times| times * power);
     rounds.into_iter().find(|round| *round >= number * (1.0 - 1e-9)).unwrap_or(rounds[3])
 }
 
-/// A number without the last digits, where binary fractions are not decimal ones.
+/// Rounds off the last digits, where binary fractions differ from decimal ones.
 fn tidy(number: f64) -> f64 {
     format!("{number:.12e}").parse().unwrap_or(number)
 }
@@ -95,7 +95,7 @@ mod tests {
         assert!((log.at(0.01) - 100.0).abs() < 1e-9 && log.at(0.0) == 0.0);
         let counts = Scale::of_counts(999, [0.0, 90.0]);
         assert!((counts.at(9.0) - 30.0).abs() < 1e-9 && counts.at(0.0) == 0.0);
-        // nothing to spread
+        // the range is empty
         assert!(Scale::linear([3.0, 3.0], [0.0, 1.0]).at(3.0).is_finite());
         assert!(Scale::of_counts(0, [0.0, 1.0]).at(0.0) == 0.0);
     }

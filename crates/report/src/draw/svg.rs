@@ -2,16 +2,16 @@
 
 use std::fmt::Write;
 
-/// A drawing of this width and height, in units that are pixels unless the page is narrower.
+/// A drawing with its width and height, in units that are pixels unless the page is narrower.
 pub(crate) struct Svg {
     pub(crate) width: f64,
     pub(crate) height: f64,
-    /// Whether it keeps its size and is scrolled where it does not fit, since its text would become too small.
+    /// Whether the drawing keeps its size and scrolls where it does not fit, because its text would become too small.
     pub(crate) is_fixed: bool,
     pub(crate) body: String,
 }
 
-/// Where a text lies of its place.
+/// Which part of a text is at the given place.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Anchor {
     Start,
@@ -19,7 +19,7 @@ pub(crate) enum Anchor {
     End,
 }
 
-/// The shape of a mark, so that nobody has to tell colours apart.
+/// The shape of a mark. Shapes differ so that nobody has to tell colours apart.
 #[derive(Clone, Copy)]
 pub(crate) enum Shape {
     Circle,
@@ -32,12 +32,12 @@ impl Svg {
         Svg { width, height, is_fixed: false, body: String::new() }
     }
 
-    /// Writing to a string cannot fail.
+    /// Appends an element. Writing to a string cannot fail.
     fn put(&mut self, element: std::fmt::Arguments<'_>) {
         let _ = self.body.write_fmt(element);
     }
 
-    /// A line; `class` says how it looks.
+    /// Draws a line. `class` says how it looks.
     pub(crate) fn line(&mut self, class: &str, [x1, y1]: [f64; 2], [x2, y2]: [f64; 2]) {
         let [x1, y1, x2, y2] = [x1, y1, x2, y2].map(short);
         self.put(format_args!(r#"<path class="{class}" d="M{x1} {y1}L{x2} {y2}"/>"#));
@@ -50,7 +50,7 @@ impl Svg {
         ));
     }
 
-    /// A cell as opaque as its share is large; a pointer that rests on it is told `title`, which is HTML.
+    /// Draws a cell. Resting the pointer on it shows `title`, which is HTML.
     pub(crate) fn cell(&mut self, class: &str, place: [f64; 2], size: [f64; 2], opacity: f64, title: &str) {
         let ([x, y], [width, height]) = (place.map(short), size.map(short));
         self.put(format_args!(
@@ -58,13 +58,13 @@ impl Svg {
         ));
     }
 
-    /// Text, which is HTML already.
+    /// Draws text, which is HTML already.
     pub(crate) fn text(&mut self, class: &str, [x, y]: [f64; 2], anchor: Anchor, text: &str) {
         let ([x, y], anchor) = ([x, y].map(short), anchor.attribute());
         self.put(format_args!(r#"<text class="{class}" x="{x}" y="{y}"{anchor}>{text}</text>"#));
     }
 
-    /// Text that runs upwards.
+    /// Draws text that runs upwards.
     pub(crate) fn upright(&mut self, class: &str, [x, y]: [f64; 2], anchor: Anchor, text: &str) {
         let ([x, y], anchor) = ([x, y].map(short), anchor.attribute());
         self.put(format_args!(
@@ -82,20 +82,20 @@ impl Svg {
         self.put(format_args!(r#"<path class="{class}" d="M{x} {y}{outline}"/>"#));
     }
 
-    /// A line through points. Points nearer to the last than anyone can see are left out.
+    /// Draws a line through points. Leaves out points too near to the last one to be seen.
     pub(crate) fn curve(&mut self, class: &str, points: impl IntoIterator<Item = [f64; 2]>) {
         let path = path(points, false);
         self.put(format_args!(r#"<path class="{class}" d="{path}"/>"#));
     }
 
-    /// A line of steps through points, first along, then up or down; thinned likewise.
+    /// Draws steps through points, first along, then up or down. Thinned in the same way.
     pub(crate) fn steps(&mut self, class: &str, points: impl IntoIterator<Item = [f64; 2]>) {
         let path = path(points, true);
         self.put(format_args!(r#"<path class="{class}" d="{path}"/>"#));
     }
 }
 
-/// How far apart points of a curve are at least, but for the last.
+/// Minimum distance between the points of a curve, except for the last.
 const NEAREST: f64 = 0.4;
 
 fn path(points: impl IntoIterator<Item = [f64; 2]>, has_steps: bool) -> String {
@@ -131,7 +131,7 @@ impl Anchor {
     }
 }
 
-/// A coordinate with one decimal at most.
+/// Rounds a coordinate to one decimal.
 fn short(number: f64) -> f64 {
     let tenths = (10.0 * number).round();
     // no -0

@@ -1,39 +1,39 @@
-//! Named bars from a common line: to the right what is above zero, to the left what is below.
+//! Named bars from a common line: values above zero go to the right, values below to the left.
 
 use crate::draw::axes::WIDTH;
 use crate::draw::svg::{Anchor, Svg};
 use crate::text::{Plain, cut, width};
 
-/// A bar: what it is called, its number and how that is shown. Texts are HTML without elements.
+/// A bar: its name, its value, and the value as text. Texts are HTML without elements.
 pub(crate) struct Bar {
     pub(crate) name: String,
-    /// `None` for a sum, which would dwarf the others.
+    /// `None` for a sum, which would dwarf the other bars.
     pub(crate) value: Option<f64>,
     pub(crate) shown: String,
 }
 
 const ROW: f64 = 21.0;
 const NUMBERS: f64 = 76.0;
-/// The least width of the bars.
+/// The minimum width of the bars.
 const LEAST: f64 = 160.0;
 
-/// The characters of a name that have room, and the width of one.
+/// Maximum length of a name in characters, and the width of a character.
 const LONGEST: usize = 36;
 const CHARACTER: f64 = 7.6;
 
-/// The colours of what is above zero and below.
+/// The colours of values above zero and below.
 pub(crate) const PLAIN: [&str; 2] = ["fa", "fb"];
 pub(crate) const FOR_SPAM: [&str; 2] = ["fb", "fa"];
 
-/// The name of others for a bar, cut to what has room.
+/// Escapes the name of a bar and cuts it to what has room.
 pub(crate) fn name(name: &str) -> String {
     Plain(&cut(name, LONGEST)).to_string()
 }
 
-/// Draws bars one below the other. Infinite ones are as long as the longest.
+/// Draws bars one below the other. Infinite bars reach the edge.
 pub(crate) fn draw(bars: &[Bar], colours: [&str; 2]) -> Svg {
     let names = CHARACTER * bars.iter().map(|bar| width(&bar.name)).fold(0.0, f64::max) + 14.0;
-    // names never take the room of the bars
+    // names never take room from the bars
     let wide = WIDTH.max(names + NUMBERS + LEAST);
     let values = || bars.iter().filter_map(|bar| bar.value);
     let finite = values().filter(|value| value.is_finite());

@@ -1,4 +1,4 @@
-//! The confusion matrix as cells, with labels that are mixed up side by side.
+//! The confusion matrix as cells. Labels that are mixed up are side by side.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use crate::figures::mixed_up::pairs_table;
 use crate::figures::order::groups;
 use crate::text::{Name, Plain, count, cut, grouped, number, percent, share, width as text_width};
 
-/// Most labels with a row: more could not be read.
+/// Maximum number of labels with a row. More would be illegible.
 const MOST: usize = 60;
 
 /// The figure.
@@ -70,12 +70,12 @@ fn finding(matrix: &ConfusionMatrix) -> String {
     )
 }
 
-/// The cells of a matrix, and how large they are.
+/// The cells of a matrix, and their size.
 struct Cells<'a> {
     classes: &'a Classes,
     matrix: &'a ConfusionMatrix,
     order: Vec<ClassId>,
-    /// Where groups end.
+    /// Where the groups of labels end.
     ends: Vec<usize>,
     has_unsure: bool,
     width: f64,
@@ -149,7 +149,7 @@ impl<'a> Cells<'a> {
         svg
     }
 
-    /// The heading of a column: upright, unless all fit as they are.
+    /// Draws the heading of a column, upright unless all headings fit horizontally.
     fn draw_heading(&self, svg: &mut Svg, left: f64, name: &str) {
         let middle = left + self.width / 2.0;
         match self.is_wide {
@@ -199,7 +199,7 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// The characters of a label beside its row, and the width of one.
+/// Maximum length of the label beside a row in characters, and the width of a character.
 const LONGEST: usize = 26;
 const CHARACTER: f64 = 7.2;
 

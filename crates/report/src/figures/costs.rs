@@ -1,4 +1,4 @@
-//! What a threshold costs: ham lost and spam missed, by the threshold.
+//! The costs of a threshold: ham lost and spam missed, by threshold.
 
 use tamis_filter::OperatingPoint;
 use tamis_model::metrics::RocPoint;
@@ -13,10 +13,10 @@ use crate::text::{Name, Plain, count, nats, number, percent, share};
 
 const HEIGHT: f64 = 360.0;
 
-/// The width of the name of a mark.
+/// The width of a mark's name.
 const NAME: f64 = 34.0;
 
-/// The figure; `curve` from the highest threshold to the lowest, `band` the thresholds in use.
+/// Creates the figure. `curve` runs from the highest threshold to the lowest; `band` holds the thresholds in use.
 pub(crate) fn costs(
     two: &Two<'_>,
     curve: &[RocPoint],
@@ -74,7 +74,7 @@ fn draw(two: &Two<'_>, curve: &[RocPoint], points: &[OperatingPoint], band: Opti
     svg
 }
 
-/// Marks what points cost, on both curves, and returns what the marks mean.
+/// Marks the costs of `points` on both curves. Returns the legend of the marks.
 fn draw_marks(
     svg: &mut Svg,
     two: &Two<'_>,
@@ -85,7 +85,7 @@ fn draw_marks(
     for (point, shape) in marked(points).zip(SHAPES).filter(|(point, _)| point.threshold.is_finite()) {
         let at = x.at(point.threshold);
         svg.line("guide", [at, HEIGHT - BOTTOM], [at, TOP]);
-        // a name that would lie upon the one before is in the legend alone
+        // a name that would overlap the one before is only in the legend
         if before.is_none_or(|before| (at - before).abs() > NAME) {
             svg.text("small", [at, TOP - 6.0], Anchor::Middle, &percent_tick(point.max_fpr));
             before = Some(at);
@@ -103,8 +103,8 @@ fn draw_marks(
     entries
 }
 
-/// From the threshold that calls half the negatives positive to the one that misses half the positives, zero and the
-/// marks included.
+/// The range of thresholds to draw: from the one that calls half the negatives positive to the one that misses half the
+/// positives, extended to zero and the marks.
 fn ends(two: &Two<'_>, curve: &[RocPoint], points: &[OperatingPoint], band: Option<[f64; 2]>) -> [f64; 2] {
     let half = |of: fn(&RocPoint) -> u64, all: u64| {
         let place = curve.partition_point(|point| of(point) <= all / 2);
@@ -118,14 +118,14 @@ fn ends(two: &Two<'_>, curve: &[RocPoint], points: &[OperatingPoint], band: Opti
     [low - margin, high + margin]
 }
 
-/// The places of a share over the thresholds between the ends: it changes where a document's score is.
+/// The places of a share over the thresholds between the ends. The share changes at each document's score.
 fn places(
     curve: &[RocPoint],
     [x, y]: [&Scale; 2],
     [low, high]: [f64; 2],
     share: impl Fn(Option<&RocPoint>) -> f64,
 ) -> Vec<[f64; 2]> {
-    // above a threshold are the documents of the last point that is
+    // the documents above a threshold are counted by the last point above it
     let above = |threshold: f64| curve[..curve.partition_point(|p| p.threshold > threshold)].last();
     let within = curve.iter().rev().filter(|point| point.threshold > low && point.threshold < high);
     let steps = within.map(|point| [x.at(point.threshold), y.at(share(above(point.threshold)))]);

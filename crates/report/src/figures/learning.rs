@@ -1,4 +1,4 @@
-//! Learning: how often the next document was wrong, over the number learned before it.
+//! Learning: how often the next document was wrong, by the number of documents learned before it.
 
 use tamis_filter::LearningStep;
 
@@ -11,7 +11,7 @@ use crate::text::{count, counted, grouped, number, percent, share};
 
 const HEIGHT: f64 = 330.0;
 
-/// The figure; `None` without steps.
+/// Creates the figure; `None` without steps.
 pub(crate) fn learning(steps: &[LearningStep]) -> Option<Figure> {
     let last = steps.last()?;
     let wrong = |step: &LearningStep| share(step.wrong, step.documents);

@@ -1,4 +1,4 @@
-//! What lines and marks mean, in rows below a plot.
+//! The legend: what lines and marks mean, in rows below a plot.
 
 use crate::draw::svg::{Anchor, Shape, Svg};
 
@@ -12,10 +12,11 @@ pub(crate) enum Sample {
 /// The height of a row.
 pub(crate) const ROW: f64 = 19.0;
 
-/// The marks of points in the order of [`marked`](super::two::marked).
+/// The shapes of marks, in the order of [`marked`](super::two::marked).
 pub(crate) const SHAPES: [Shape; 3] = [Shape::Circle, Shape::Square, Shape::Diamond];
 
-/// Draws the entries below a plot, from `top` on, and makes room for them; texts are HTML without elements.
+/// Draws the entries below the drawing so far, from `left` on, and makes the drawing higher by their rows. Texts are
+/// HTML without elements.
 pub(crate) fn draw(svg: &mut Svg, left: f64, entries: &[(Sample, String)]) {
     for (sample, text) in entries {
         let middle = svg.height + ROW / 2.0 - 4.0;

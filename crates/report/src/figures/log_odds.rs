@@ -1,4 +1,4 @@
-//! Documents by their log-odds: one class upwards, the other downwards.
+//! Documents by log-odds: one class upwards, the other downwards.
 
 use tamis_filter::LogOddsBin;
 
@@ -12,8 +12,8 @@ use crate::text::{Name, Plain, count, grouped, nats};
 const HEIGHT: f64 = 360.0;
 const MIDDLE: f64 = (TOP + HEIGHT - BOTTOM) / 2.0;
 
-/// The figure: of the log-odds of the second of two labels or, without labels, of the likeliest; `band` the thresholds
-/// in use.
+/// Creates the figure for the log-odds of the second of two labels or, without labels, of the likeliest label. `band`
+/// holds the thresholds in use.
 pub(crate) fn log_odds(bins: &[LogOddsBin], labels: Option<[&str; 2]>, band: Option<[f64; 2]>) -> Figure {
     Figure {
         title: match labels {
@@ -41,7 +41,7 @@ pub(crate) fn log_odds(bins: &[LogOddsBin], labels: Option<[&str; 2]>, band: Opt
 
 fn draw(bins: &[LogOddsBin], labels: Option<[&str; 2]>, band: Option<[f64; 2]>) -> Svg {
     let [first, last] = [bins.first().map_or(0.0, |bin| bin.high), bins.last().map_or(1.0, |bin| bin.low)];
-    // the open bins are as wide as the others
+    // the open-ended bins are as wide as the others
     let width = bins.get(1).map_or(1.0, |bin| if bin.high.is_finite() { bin.high - bin.low } else { 1.0 });
     let x = Scale::linear([first - width, last + width], ACROSS);
     let most = bins.iter().map(|bin| bin.negatives.max(bin.positives)).max().unwrap_or(0);
@@ -71,7 +71,7 @@ fn draw(bins: &[LogOddsBin], labels: Option<[&str; 2]>, band: Option<[f64; 2]>) 
     svg
 }
 
-/// The axis of heights, which go up and down from the middle.
+/// Draws the axis of heights, which runs up and down from the middle.
 fn draw_heights(svg: &mut Svg, scales: [Scale; 2]) {
     let tick = |n: f64| grouped(n as u64);
     let mut y_axis = Axis::new(scales[0], "documents (logarithmic)", 0.0, tick);
@@ -80,13 +80,13 @@ fn draw_heights(svg: &mut Svg, scales: [Scale; 2]) {
             svg.line("grid", [ACROSS[0], at], [ACROSS[1], at]);
             svg.text("tick", [ACROSS[0] - 6.0, at + 4.0], Anchor::End, label);
         }
-        // zero once
+        // labels zero only once
         y_axis.ticks.retain(|(n, _)| *n > 0.0);
     }
     svg.upright("name", [14.0, MIDDLE], Anchor::Middle, &y_axis.name);
 }
 
-/// What is right has the first colour, and so has ham.
+/// The colours of the two directions: documents labelled right have the first colour, and so does ham.
 fn colours(labels: Option<[&str; 2]>) -> [&'static str; 2] {
     if labels.is_some() { ["fa", "fb"] } else { ["fb", "fa"] }
 }

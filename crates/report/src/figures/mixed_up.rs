@@ -1,4 +1,4 @@
-//! Which two labels are mixed up most.
+//! The pairs of labels that are mixed up most.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,12 +10,13 @@ use crate::figure::{Figure, Table};
 use crate::figures::bars::{self, Bar};
 use crate::text::{Name, Plain, count, cut, grouped, number, percent, share};
 
-/// Pairs that are drawn, and rows of the table.
+/// Maximum number of pairs in the drawing, and of rows in the table.
 const MOST: usize = 12;
 const MOST_ROWS: usize = 1_000;
 
-/// The pairs of labels that were mixed up, most documents first: how many of the first were taken for the second, and
-/// how many of the second for the first. The first is the one with more.
+/// The pairs of labels that were mixed up, those with the most documents first. For each pair, how many documents of
+/// the first label were taken for the second, and how many of the second for the first. The first label is the one with
+/// more.
 fn pairs(matrix: &ConfusionMatrix) -> Vec<([ClassId; 2], [u64; 2])> {
     let mut of_pair = BTreeMap::new();
     for (truth, verdict, n) in matrix.cells() {
@@ -34,7 +35,7 @@ fn pairs(matrix: &ConfusionMatrix) -> Vec<([ClassId; 2], [u64; 2])> {
     pairs
 }
 
-/// The figure, for more than two labels; `None` if nothing is mixed up.
+/// Creates the figure, for more than two labels; `None` if nothing is mixed up.
 pub(crate) fn mixed_up(classes: &Classes, matrix: &ConfusionMatrix) -> Option<Figure> {
     let pairs = pairs(matrix);
     let label = |class: ClassId| classes.label(class).unwrap_or_default();
@@ -77,7 +78,7 @@ pub(crate) fn mixed_up(classes: &Classes, matrix: &ConfusionMatrix) -> Option<Fi
     })
 }
 
-/// Wrong verdicts, by true label and verdict.
+/// A table of the wrong verdicts, by true label and verdict.
 pub(crate) fn pairs_table(classes: &Classes, matrix: &ConfusionMatrix) -> Table {
     let label = |class: ClassId| Name(classes.label(class).unwrap_or_default()).to_string();
     let mut wrong: Vec<_> = matrix.cells().filter(|(truth, verdict, _)| *verdict != Some(*truth)).collect();

@@ -1,15 +1,16 @@
-//! An order of labels in which those mixed up with one another are neighbours, in groups.
+//! An order of labels in which labels that are mixed up with one another are neighbours, in groups.
 
 use tamis_filter::ClassId;
 use tamis_model::metrics::ConfusionMatrix;
 
 use crate::text::share;
 
-/// Of two groups of labels, the mean share that is taken for one another from which on they are one.
+/// Two rows of labels are one group if a pair of labels, one from each, mixes up at least this share of its documents
+/// on average.
 const RELATED: f64 = 0.01;
 
-/// Orders classes: those most mixed up are joined first (average linkage), each joined row turned so that the nearest
-/// ends meet. Returns groups of classes, most mixed up first.
+/// Orders classes and returns them in groups. Classes that are most mixed up are joined first (average linkage). When
+/// two rows are joined, they are turned so that their nearest ends meet. The groups are in the order of the last row.
 pub(crate) fn groups(confusion: &ConfusionMatrix, classes: &[ClassId]) -> Vec<Vec<ClassId>> {
     let support: Vec<u64> = classes.iter().map(|class| confusion.support(*class)).collect();
     let affinity = |a: usize, b: usize| {
@@ -39,7 +40,7 @@ pub(crate) fn groups(confusion: &ConfusionMatrix, classes: &[ClassId]) -> Vec<Ve
         .collect()
 }
 
-/// The two rows with the highest mean affinity; of equals the first.
+/// The two rows with the highest mean affinity; on a tie, the first two.
 fn nearest(affinities: &[Vec<f64>], rows: &[Vec<usize>]) -> (f64, [usize; 2]) {
     let mut best = (-1.0, [0, 1]);
     for a in 0..rows.len() {
@@ -54,7 +55,7 @@ fn nearest(affinities: &[Vec<f64>], rows: &[Vec<usize>]) -> (f64, [usize; 2]) {
     best
 }
 
-/// Two rows as one, turned so that the ends that meet are the nearest.
+/// Joins two rows, turned so that their nearest ends meet.
 fn joined(affinities: &[Vec<f64>], mut row: Vec<usize>, mut other: Vec<usize>) -> Vec<usize> {
     let between = |a: Option<&usize>, b: Option<&usize>| a.zip(b).map_or(0.0, |(a, b)| affinities[*a][*b]);
     let ways = [
@@ -63,7 +64,7 @@ fn joined(affinities: &[Vec<f64>], mut row: Vec<usize>, mut other: Vec<usize>) -
         (between(row.first(), other.first()), [true, false]),
         (between(row.first(), other.last()), [true, true]),
     ];
-    // of equals the first
+    // on a tie, the first
     let best =
         ways.into_iter().rev().max_by(|a, b| a.0.total_cmp(&b.0)).map_or([false; 2], |(_, turns)| turns);
     if best[0] {

@@ -1,4 +1,4 @@
-//! Reliability: what probabilities are worth.
+//! Reliability: whether probabilities can be believed.
 
 use tamis_filter::ReliabilityBin;
 
@@ -9,12 +9,12 @@ use crate::figure::{Figure, Table};
 use crate::figures::legend::{self, Sample};
 use crate::text::{Name, Plain, count, grouped, number, percent, share};
 
-/// Where the plot of shares ends, and the histogram below it.
+/// Where the plot of shares ends, where the histogram below it lies, and where the drawing ends.
 const BOTTOM: f64 = 300.0;
 const BARS: [f64; 2] = [450.0, 365.0];
 const HEIGHT: f64 = 484.0;
 
-/// The figure, of the probabilities of a label or, without one, of the likeliest.
+/// Creates the figure for the probabilities of `label` or, without one, of the likeliest label.
 pub(crate) fn reliability(bins: &[ReliabilityBin], label: Option<&str>) -> Figure {
     let what = match label {
         Some(label) => format!("were {}", Plain(label)),
@@ -74,7 +74,7 @@ fn histogram(svg: &mut Svg, bins: &[ReliabilityBin], x: &Scale, name: &str) {
     svg.upright("name", [14.0, (BARS[0] + BARS[1]) / 2.0], Anchor::Middle, "documents");
 }
 
-/// What the documents around 0.9 say.
+/// A sentence on the documents with probabilities around 0.9.
 fn finding(bin: &ReliabilityBin, label: Option<&str>) -> String {
     let what = label.map_or("were labelled right".to_owned(), |label| format!("were {}", Name(label)));
     let documents = grouped(bin.documents);

@@ -1,4 +1,4 @@
-//! The ROC curve, with a logarithmic axis: what matters of a filter happens below 1 % of ham lost.
+//! The ROC curve, with a logarithmic axis: for a filter, what happens below 1 % of ham lost matters most.
 
 use tamis_filter::OperatingPoint;
 use tamis_model::metrics::RocPoint;
@@ -13,11 +13,11 @@ use crate::text::{Name, Plain, count, number, percent, share};
 
 const HEIGHT: f64 = 360.0;
 
-/// The figure; `curve` from the highest threshold to the lowest.
+/// Creates the figure. `curve` runs from the highest threshold to the lowest.
 pub(crate) fn roc(two: &Two<'_>, curve: &[RocPoint], points: &[OperatingPoint]) -> Figure {
     let rate = |false_positives: u64| share(false_positives, two.negatives);
     let found = |true_positives: u64| share(true_positives, two.positives);
-    // without a false positive a logarithm has no place: the left edge
+    // zero false positives have no place on a logarithmic axis: they go to the left edge
     let lowest = 10f64.powf(rate(1).log10().floor()).clamp(1e-6, 1e-3);
     let n_clean = curve.iter().take_while(|point| point.false_positives == 0).count();
     let clean = n_clean.checked_sub(1).map_or(0, |last| curve[last].true_positives);
@@ -57,7 +57,7 @@ pub(crate) fn roc(two: &Two<'_>, curve: &[RocPoint], points: &[OperatingPoint]) 
     }
 }
 
-/// Marks points of the curve, and returns what the marks mean.
+/// Marks points of the curve. Returns the legend of the marks.
 fn draw_marks(
     svg: &mut Svg,
     two: &Two<'_>,

@@ -1,21 +1,21 @@
-//! Two classes, as figures call them.
+//! Two classes, and the names that figures use for their errors.
 
 use tamis_filter::OperatingPoint;
 
 use crate::text::{Name, Plain, grouped, percent, share};
 
-/// Two classes, one of which is looked for.
+/// Two classes. The positive one is looked for.
 pub(crate) struct Two<'a> {
     pub(crate) negative: &'a str,
     pub(crate) positive: &'a str,
     pub(crate) negatives: u64,
     pub(crate) positives: u64,
-    /// Whether what is looked for is spam.
+    /// Whether the positive class is spam.
     pub(crate) is_spam: bool,
 }
 
 impl Two<'_> {
-    /// What false positives are: `ham lost`.
+    /// The name of false positives: `ham lost`.
     pub(crate) fn lost(&self) -> String {
         match self.is_spam {
             true => format!("{} lost", Name(self.negative)),
@@ -23,12 +23,12 @@ impl Two<'_> {
         }
     }
 
-    /// What false negatives are: `spam missed`.
+    /// The name of false negatives: `spam missed`.
     pub(crate) fn missed(&self) -> String {
         format!("{} missed", Name(self.positive))
     }
 
-    /// The same for drawings.
+    /// As [`lost`](Self::lost), for drawings.
     pub(crate) fn plain_lost(&self) -> String {
         match self.is_spam {
             true => format!("{} lost", Plain(self.negative)),
@@ -40,7 +40,7 @@ impl Two<'_> {
         format!("{} missed", Plain(self.positive))
     }
 
-    /// The share of positives that a point finds.
+    /// The share of positives that is found at an operating point.
     pub(crate) fn found(&self, point: &OperatingPoint) -> f64 {
         share(self.positives - point.missed.min(self.positives), self.positives)
     }
@@ -57,7 +57,7 @@ impl Two<'_> {
     }
 }
 
-/// The points that curves mark: 0.1, 0.5 and 1 % of the negatives.
+/// The operating points that curves mark: at 0.1, 0.5 and 1 % of the negatives.
 pub(crate) fn marked(points: &[OperatingPoint]) -> impl Iterator<Item = &OperatingPoint> {
     points.iter().filter(|point| [0.001, 0.005, 0.01].contains(&point.max_fpr))
 }

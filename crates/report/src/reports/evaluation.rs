@@ -18,7 +18,7 @@ use crate::page::Page;
 use crate::reports::mislabels::{Mislabel, mislabels};
 use crate::text::{Name, counted, number, percent};
 
-/// What the page of an evaluation is made of.
+/// The contents of the page of an evaluation.
 ///
 /// ```
 /// use tamis_filter::{Document, Evaluation, HeldOutScore, Kind, Scratch, TrainOptions, Trainer};
@@ -53,33 +53,33 @@ use crate::text::{Name, counted, number, percent};
 /// ```
 #[derive(Clone, Copy)]
 pub struct EvaluationReport<'a> {
-    /// What was evaluated, as text.
+    /// What was evaluated, as plain text.
     pub title: &'a str,
     /// The labels.
     pub classes: &'a Classes,
     /// The label that counts as spam.
     pub spam: Option<ClassId>,
-    /// The scores that curves are drawn from.
+    /// The scores that the curves are drawn from.
     pub outcomes: &'a [HeldOutScore],
-    /// The same scores measured: whatever is on the page as a number comes from here.
+    /// The measures of the same scores. Every number on the page comes from here.
     pub evaluation: &'a Evaluation,
-    /// In a spam filter the thresholds in use, as those of the [`positive_class`].
+    /// The thresholds in use if this is a spam filter, for the [`positive_class`].
     pub decision: Option<Decision>,
-    /// Of a prequential evaluation, how it went.
+    /// The course of a prequential evaluation; empty for others.
     pub learning: &'a [LearningStep],
     /// Documents that contradict their label, the worst first.
     pub mislabels: &'a [Mislabel],
 }
 
 impl EvaluationReport<'_> {
-    /// The page.
+    /// Creates the page.
     pub fn page(&self) -> Page {
         let EvaluationReport { classes, outcomes, evaluation, .. } = self;
         let mut figures = Vec::new();
         let label = |class: ClassId| classes.label(class).unwrap_or_default();
         let spam = self.spam.filter(|_| classes.len() == 2);
         let of_two = if classes.len() == 2 { self.of_two() } else { Vec::new() };
-        // what a threshold costs is the first question of a spam filter alone
+        // what a threshold costs is the first question only for a spam filter
         let (first, last) = if spam.is_some() { (of_two, Vec::new()) } else { (Vec::new(), of_two) };
         figures.extend(first);
         if spam.is_none() {
@@ -112,7 +112,7 @@ impl EvaluationReport<'_> {
         }
     }
 
-    /// The class that thresholds are for.
+    /// The class that the thresholds are for.
     fn positive(&self) -> ClassId {
         self.spam.unwrap_or_else(|| positive_class(self.classes))
     }
@@ -150,7 +150,7 @@ impl EvaluationReport<'_> {
     }
 }
 
-/// All figures as numbers, with their intervals.
+/// A table of all figures as numbers, with their intervals.
 fn values(evaluation: &Evaluation) -> Table {
     let of_confusion =
         [("accuracy", evaluation.confusion.accuracy()), ("macro_f1", evaluation.confusion.macro_f1())];
@@ -174,7 +174,7 @@ fn shown(key: &str, value: f64) -> String {
     number(value, &if is_share { percent(value) } else { format!("{value:.4}") })
 }
 
-/// What a figure is called.
+/// The name of a figure in words.
 fn words(key: &str) -> String {
     let words = match key {
         "accuracy" => "accuracy",

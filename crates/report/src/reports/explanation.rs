@@ -7,8 +7,9 @@ use crate::figures::bars::{self, Bar};
 use crate::page::Page;
 use crate::text::{Name, Plain, count, counted, nats, number, running};
 
-/// The page of the explanation of one document, called `title`: a bar for each of the `most` strongest terms, 0 for all,
-/// and for what the others add; beside them the document's `words`, each shaded by what it adds, if there are any.
+/// Creates the page that explains the score of one document, called `title`. It has a bar for each of the `most`
+/// strongest terms (0 for all), and lines for what the others add. Beside them are the document's `words`, if there are
+/// any, each shaded by what it adds.
 pub fn explanation_page(
     title: &str,
     classes: &Classes,
@@ -39,7 +40,7 @@ pub fn explanation_page(
     Page { title: format!("Why: {}", Name(title)), facts, figures: vec![figure], tables: Vec::new() }
 }
 
-/// The words of a document, each shaded by what it adds; the strongest most.
+/// The words of a document, each shaded by what it adds relative to the strongest.
 fn shaded(words: &[ExplainedWord], colours: [&str; 2]) -> Option<String> {
     let finite = words.iter().map(|word| word.contribution.abs()).filter(|adds| adds.is_finite());
     let strongest = finite.fold(0.0, f64::max).max(f64::MIN_POSITIVE);
@@ -63,12 +64,12 @@ fn shaded(words: &[ExplainedWord], colours: [&str; 2]) -> Option<String> {
     (!words.is_empty()).then(|| format!("<p class=\"words\"><bdi>{text}</bdi></p>"))
 }
 
-/// What a term adds.
+/// A term, and what it adds.
 pub(crate) struct Row<'a> {
     pub(crate) term: &'a str,
     pub(crate) adds: f64,
     pub(crate) count: u32,
-    /// Documents learned that have it, of both labels.
+    /// Number of learned documents that contain the term, for each label.
     pub(crate) documents: Vec<u64>,
 }
 
@@ -89,7 +90,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The terms with a bar, the others, and the log-odds before any term.
+/// The terms with a bar, the other terms, and the log-odds before any term.
 struct Parts<'a> {
     drawn: &'a [Row<'a>],
     rest: &'a [Row<'a>],
@@ -125,7 +126,7 @@ impl Parts<'_> {
         }
     }
 
-    /// What is added by all that has no bar.
+    /// What everything without a bar of its own adds.
     fn sums(&self) -> impl Iterator<Item = (String, f64)> {
         let others = counted(self.rest.len() as u64, "other term");
         let others = (!self.rest.is_empty()).then(|| (others, sum(self.rest)));
@@ -148,7 +149,7 @@ impl Parts<'_> {
     }
 }
 
-/// From positive zero, so that nothing adds +0.
+/// Sums from positive zero, so that the sum of no rows is +0.
 fn sum(rows: &[Row<'_>]) -> f64 {
     rows.iter().map(|row| row.adds).fold(0.0, |sum, adds| sum + adds)
 }

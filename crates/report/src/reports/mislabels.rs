@@ -1,4 +1,4 @@
-//! Documents that are probably mislabelled, by name.
+//! Documents that are probably mislabelled.
 
 use tamis_filter::{ClassId, Classes, HeldOutScore};
 
@@ -9,19 +9,19 @@ use crate::text::{Name, nats, number};
 /// A document whose score contradicts its label.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Mislabel {
-    /// Its name: a path, a Message-ID, or whatever tells it from others.
+    /// Its name: a path, a Message-ID, or whatever identifies it.
     pub name: String,
     /// The label it has.
     pub label: String,
-    /// What speaks against that label: the log-odds of the others, in nats.
+    /// The evidence against that label: the log-odds of the others, in nats.
     pub log_odds: f64,
     /// More about it, such as its date.
     pub note: String,
 }
 
 impl Mislabel {
-    /// The `most` documents whose scores contradict their labels most, the worst first; `name` tells what the document of
-    /// a place in `outcomes` is called.
+    /// Returns the `most` documents whose scores contradict their labels most, the worst first. `name` returns the name
+    /// of the document at a place in `outcomes`.
     pub fn of_outcomes(
         classes: &Classes,
         outcomes: &[HeldOutScore],
@@ -34,7 +34,7 @@ impl Mislabel {
         };
         let all = outcomes.iter().enumerate().map(|(place, outcome)| (against(outcome), place));
         let mut worst: Vec<(f64, usize)> = all.filter(|(against, _)| *against > 0.0).collect();
-        // a stable sort: equal ones stay as they came
+        // a stable sort keeps the order of equal ones
         worst.sort_by(|a, b| b.0.total_cmp(&a.0));
         let label = |class: ClassId| classes.label(class).unwrap_or_default();
         let mislabel = |(log_odds, place): (f64, usize)| Mislabel {
@@ -50,7 +50,7 @@ impl Mislabel {
     }
 }
 
-/// The figure; `None` without documents.
+/// Creates the figure; `None` without documents.
 pub(crate) fn mislabels(documents: &[Mislabel]) -> Option<Figure> {
     let bar = |document: &Mislabel| Bar {
         name: bars::name(document.name.rsplit('/').next().unwrap_or_default()),

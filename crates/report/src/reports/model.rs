@@ -10,16 +10,16 @@ use crate::reports::explanation::Row;
 use crate::reports::mislabels::{Mislabel, mislabels};
 use crate::text::{Name, Plain, count, counted, grouped, nats, number, percent, share};
 
-/// Most labels in the drawing of documents.
+/// Maximum number of labels in the drawing of documents.
 const MOST_LABELS: usize = 60;
 
-/// The page of a model, called `title`: documents of each label, the `n_terms` strongest terms of each of the first
-/// `n_labels`, and documents that contradict their label.
+/// Creates the page of a model, called `title`: the documents of each label, the `n_terms` strongest terms of each of
+/// the first `n_labels` labels, and `suspects`, the documents that contradict their label.
 ///
 /// Reads the whole model for each label that has terms on the page.
 ///
 /// # Errors
-/// If the model is damaged.
+/// The model is damaged.
 pub fn model_page(
     title: &str,
     filter: &Filter,
@@ -78,7 +78,7 @@ fn documents(filter: &Filter) -> Figure {
     }
 }
 
-/// The strongest terms of a label; `None` if it has none.
+/// Creates the figure of a label's strongest terms; `None` if it has none.
 fn strongest(filter: &Filter, class: ClassId, most: usize) -> Result<Option<Figure>> {
     let label = filter.classes().label(class).unwrap_or_default();
     let terms = filter.strongest_terms(class, most)?;
@@ -103,7 +103,7 @@ fn strongest(filter: &Filter, class: ClassId, most: usize) -> Result<Option<Figu
     }))
 }
 
-/// What held-out documents promise.
+/// What held-out documents lead to expect of the filter.
 fn expectation(filter: &Filter, expected: Expected) -> String {
     let groups = match expected {
         Expected::Accuracy { groups, .. } | Expected::Detection { groups, .. } => groups,

@@ -7,11 +7,11 @@ use crate::figures::bars::{self, Bar};
 use crate::page::Page;
 use crate::text::{Name, nats, number, percent};
 
-/// Most labels with a bar.
+/// Maximum number of labels with a bar.
 const MOST: usize = 20;
 
-/// The page of a score: the verdict, `None` if unsure, its log-odds in nats, and the probability of every label in the
-/// order of `classes`.
+/// Creates the page of a score: the verdict (`None` if unsure), its log-odds in nats, and the probability of every
+/// label in the order of `classes`.
 pub fn score_page(classes: &Classes, verdict: Option<&str>, log_odds: f64, probabilities: &[f64]) -> Page {
     let mut labels: Vec<(&str, f64)> =
         classes.iter().zip(probabilities).map(|((_, label), probability)| (label, *probability)).collect();

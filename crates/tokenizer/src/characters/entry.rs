@@ -59,7 +59,7 @@ impl Class {
         ]
     };
 
-    /// Whether it can begin a word and does not interact with what is before it.
+    /// Whether the character can begin a word and does not interact with the one before it.
     #[inline(always)]
     pub(crate) fn begins(self) -> bool {
         self.is_letter() || matches!(self, Class::Digit) || self.is_unspaced()
@@ -75,41 +75,41 @@ impl Class {
         matches!(self, Class::Unspaced | Class::UnspacedLetter)
     }
 
-    /// Whether it may join the characters around it into one word.
+    /// Whether the character may join those around it into one word.
     #[inline(always)]
     pub(crate) fn is_mid(self) -> bool {
         self as u8 >= Class::MidLetter as u8
     }
 }
 
-/// From the highest bit: three flags, the class in 5 bits, and 24 bits that depend on the class. For word characters
-/// these are the bits of its bytes that folding flips; for signs and spaces, flags.
+/// From the highest bit: three flags, the class in 5 bits, and 24 bits that depend on the class. In word characters
+/// these are the bits that case folding flips; in signs and spaces they are flags.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Entry(pub(crate) u32);
 
 impl Entry {
     /// Letters, digits and marks that need no more than folding.
     pub(crate) const PLAIN: u32 = 1 << 31;
-    /// Looks like an ASCII letter; normalization may replace it by that.
+    /// Looks like an ASCII letter, which normalization may replace it with.
     pub(crate) const LOOK_ALIKE: u32 = 1 << 30;
     /// An ASCII letter or digit, or a look-alike of one.
     pub(crate) const LOOKS_ASCII: u32 = 1 << 29;
 
-    /// Of a plain character: the XOR mask that folds its bytes, little-endian.
+    /// In plain characters: the XOR mask that folds their bytes, little-endian.
     pub(crate) const FLIPS: u32 = 0xff_ffff;
 
-    /// Of a sign: normalization changes it.
+    /// In signs: normalization changes the sign.
     pub(crate) const VARIANT: u32 = 1;
-    /// Of a sign: normalized, it is ASCII that ends words of [`WordRule::Mail`](crate::WordRule::Mail).
+    /// In signs: its normalized form is ASCII that ends words of [`WordRule::Mail`](crate::WordRule::Mail).
     pub(crate) const SEPARATES: u32 = 2;
-    /// Of a sign: normalized, none of it is ASCII.
+    /// In signs: its normalized form contains no ASCII.
     pub(crate) const NON_ASCII: u32 = 4;
-    /// Of a sign: it is a word by itself.
+    /// In signs: it is a word by itself.
     pub(crate) const WORD: u32 = 8;
 
     /// Needs the exact, slow code.
     pub(crate) const UNUSUAL: Entry = Entry::new(Class::Unusual, 0);
-    /// What follows the last character.
+    /// The entry past the end of a text.
     pub(crate) const END: Entry = Entry::new(Class::Neutral, Entry::SEPARATES);
 
     pub(crate) const fn new(class: Class, bits: u32) -> Entry {

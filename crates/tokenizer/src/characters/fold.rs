@@ -3,7 +3,7 @@
 use crate::characters::of;
 pub(crate) use crate::characters::rules::fold_char;
 
-/// Sets `folded` to `text` in lower case, every sigma as `σ`.
+/// Sets `folded` to `text` in lower case, with `σ` for every sigma.
 pub(crate) fn fold_into(text: &str, folded: &mut String) {
     folded.clear();
     for c in text.chars() {
@@ -15,7 +15,7 @@ pub(crate) fn fold_into(text: &str, folded: &mut String) {
     }
 }
 
-/// Whether the table says that folding leaves the character alone.
+/// Whether the table shows that folding leaves the character alone.
 fn stays(c: char) -> bool {
     let entry = of(c);
     entry.class().begins() && entry.flips() == 0

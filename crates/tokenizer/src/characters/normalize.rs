@@ -10,13 +10,13 @@ use std::ops::Range;
 use unicode_normalization::char::is_combining_mark;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
-/// The normalized text; written to `buffer` unless the text is normalized already.
+/// Returns the normalized text, which is written to `buffer` unless `text` is already normalized.
 ///
 /// * Invisible characters are removed: zero-width ones, soft hyphens, direction marks, variation selectors.
 /// * Variants of a character become that character (Unicode normalization form NFKC): full-width, superscript and
 ///   mathematical letters, ligatures, letters with combining accents.
 /// * Letters that look like ASCII letters are replaced, but only in words that become all ASCII: `paypal` in Cyrillic
-///   letters becomes `paypal`, and other Russian words stay. A short Russian word of look-alikes only changes too,
+///   letters becomes `paypal`, and other Russian words stay. A short Russian word made only of look-alikes changes too,
 ///   always in the same way.
 ///
 /// ASCII text is its own normal form, and normalizing again changes nothing. The result is at most eleven
@@ -33,7 +33,7 @@ pub fn normalize<'a>(text: &'a str, buffer: &'a mut String) -> &'a str {
     normalize_within(text, usize::MAX, buffer)
 }
 
-/// [`normalize`], cut where what is not ASCII makes it longer than `most` bytes.
+/// As [`normalize`], but cuts the result off where a non-ASCII character would make it longer than `most` bytes.
 ///
 /// ```
 /// use tamis_tokenizer::normalize_within;
@@ -50,11 +50,11 @@ pub fn normalize_within<'a>(text: &'a str, most: usize, buffer: &'a mut String) 
     buffer
 }
 
-/// [`normalize`] with a limit on how much longer texts get altogether.
+/// [`normalize`] with a limit on how much longer texts become in total.
 #[derive(Clone, Debug)]
 pub(crate) struct Normalizer {
     buffer: String,
-    /// The bytes by which texts may still grow.
+    /// The number of bytes by which texts may still grow.
     left: usize,
     is_cut: bool,
 }
@@ -66,17 +66,18 @@ impl Default for Normalizer {
 }
 
 impl Normalizer {
-    /// Begins to count anew, with this limit.
+    /// Sets the limit and starts counting again.
     pub(crate) fn grow_by_at_most(&mut self, bytes: usize) {
         (self.left, self.is_cut) = (bytes, false);
     }
 
-    /// Whether a text was cut since.
+    /// Whether a text was cut off since the limit was set.
     pub(crate) fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// The normalized text, cut where it gets too long; after that nothing is read that is not normalized.
+    /// Returns the normalized text, cut off where it exceeds the limit. From then on, any text that is not already
+    /// normalized becomes empty.
     pub(crate) fn normalize<'a>(&'a mut self, text: &'a str) -> &'a str {
         if is_normal(text) {
             return text;
@@ -91,8 +92,8 @@ impl Normalizer {
     }
 }
 
-/// Writes the normalized text to `buffer`, and stops where what is not ASCII makes it longer than `most` bytes. Returns
-/// whether it is whole.
+/// Writes the normalized text to `buffer`, but stops where a non-ASCII character would make it longer than `most`
+/// bytes. Returns whether the whole text was written.
 fn normalize_into(text: &str, most: usize, buffer: &mut String) -> bool {
     buffer.clear();
     let (mut word, mut done) = (Word::at(0), 0);
@@ -116,7 +117,7 @@ fn normalize_into(text: &str, most: usize, buffer: &mut String) -> bool {
     true
 }
 
-/// Whether the text is normalized already. May wrongly say no.
+/// Whether the text is already normalized. May wrongly return `false`.
 fn is_normal(text: &str) -> bool {
     non_ascii_pieces(text).all(|piece| is_normal_piece(&text[piece]))
 }
@@ -140,8 +141,8 @@ fn is_normal_piece(piece: &str) -> bool {
     !piece.chars().any(changes) && is_nfkc_quick(piece.chars()) == IsNormalized::Yes
 }
 
-/// Whether a normalized character outside ASCII can be part of a word, and whether it looks like ASCII. By the table for
-/// nearly all of them: a ligature may become eighteen letters.
+/// Whether a normalized non-ASCII character can be part of a word, and whether it looks like ASCII. Asks the table
+/// about nearly all characters, for speed: one ligature can become eighteen letters.
 fn role(c: char) -> (bool, bool) {
     let entry = of(c);
     match entry.class() {
@@ -155,7 +156,7 @@ fn role(c: char) -> (bool, bool) {
     }
 }
 
-/// Steps that an exact look-up counts for in tests.
+/// Number of test steps that an exact look-up counts as.
 #[cfg(test)]
 pub(super) const SLOW: usize = 8;
 
@@ -163,7 +164,7 @@ pub(super) const SLOW: usize = 8;
 struct Word {
     start: usize,
     has_look_alikes: bool,
-    /// Whether all of it is ASCII or looks like it.
+    /// Whether every character so far is ASCII or looks like it.
     looks_ascii: bool,
 }
 
@@ -172,7 +173,7 @@ impl Word {
         Word { start, has_look_alikes: false, looks_ascii: true }
     }
 
-    /// Adds `c` to the word if it can be part of one. Marks are: a letter with a mark is not ASCII.
+    /// Adds `c` to the word if it can be part of one. Marks can: a letter with a mark is not ASCII.
     fn take(&mut self, c: char) -> bool {
         if c.is_ascii() {
             return c.is_ascii_alphanumeric();
@@ -201,7 +202,7 @@ impl Word {
         }
     }
 
-    /// Replaces look-alikes in the word, which is at the end of `text`.
+    /// Replaces the look-alikes in the word, which is the end of `text`.
     fn end(&self, text: &mut String) {
         if self.looks_ascii && self.has_look_alikes {
             let word = text.split_off(self.start);
@@ -253,7 +254,7 @@ mod tests {
             "раураl— раураl» раураl\u{1f600} раураl… раураl。",
             "paypal— paypal» paypal\u{1f600} paypal... paypal。",
         );
-        // not all of it looks like ASCII: no letter of it changes
+        // not all of it looks like ASCII, so none of its letters change
         check("раураля pаypаlж е\u{301}", "раураля pаypаlж е\u{301}");
     }
 

@@ -9,14 +9,14 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::entry::{Class, Entry};
 use crate::rules::{fold_char, is_invisible, is_sign, is_unspaced, look_alike};
 
-/// End of the characters in the table; beyond are only private and invisible ones.
+/// End of the characters in the table; only private and invisible ones lie beyond.
 const CHARACTERS: u32 = 0x4_0000;
-/// Blocks of one- and two-byte characters, which are found without [`Table::blocks`].
+/// Number of blocks of one- and two-byte characters, which are found without [`Table::blocks`].
 const SHORT: usize = 0x800 / 64;
 
 /// Entries in blocks of 64 characters, which share all UTF-8 bytes but the last.
 pub(crate) struct Table {
-    /// The entry block of each 64 characters.
+    /// The index in `entries` for each block of 64 characters.
     pub(crate) blocks: Vec<u16>,
     pub(crate) entries: Vec<[Entry; 64]>,
 }
@@ -63,7 +63,7 @@ fn entry(c: char) -> Entry {
     }
 }
 
-/// The entry of a character that normalization changes: known as long as the result is in no word.
+/// The entry of a character that normalization changes. It is known only if the result is not part of a word.
 fn of_variant(normal: &[char]) -> Entry {
     let entries: Vec<Entry> = normal.iter().map(|c| entry(*c)).collect();
     let is_no_word = |entry: &Entry| entry.class() == Class::Neutral || entry.class().is_mid();
@@ -126,7 +126,7 @@ fn class(c: char) -> Class {
     match break_of {
         Break::Extend if quick == IsNormalized::Maybe && mark && !unspaced => Class::Composing,
         _ if quick != IsNormalized::Yes => Class::Unusual,
-        // a non-mark ends a word that looks like ASCII
+        // a character that is not a mark ends a word that looks like ASCII
         Break::Extend if !mark => Class::Unusual,
         Break::Extend => match (unspaced, ccc) {
             (false, 0) => Class::PlainMark,
@@ -153,7 +153,7 @@ fn class(c: char) -> Class {
     }
 }
 
-/// The values of Word_Break that matter here.
+/// The values of Word_Break that matter for words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Break {
     Letter,

@@ -1,9 +1,9 @@
-//! Character rules of tamis itself: unspaced scripts, invisible characters, look-alikes. The build script includes this
-//! file too, so it uses nothing of the crate.
+//! Character rules of tamis's own: unspaced scripts, invisible characters, look-alikes. The build script includes this
+//! file too, so it must not use anything else from the crate.
 
-/// Whether `c` belongs to Han, Hiragana, Katakana, Thai, Lao, Khmer or Myanmar, decimal digits excepted.
+/// Whether `c` belongs to Han, Hiragana, Katakana, Thai, Lao, Khmer or Myanmar. Decimal digits do not count.
 ///
-/// By block, so that the marks of these scripts count as well.
+/// Decided by block, so that the marks of these scripts count as well.
 pub(crate) fn is_unspaced(c: char) -> bool {
     match c {
         '\0'..='\u{e00}' => false,
@@ -25,27 +25,29 @@ pub(crate) fn is_unspaced(c: char) -> bool {
     }
 }
 
-/// Whether `c` belongs to Thai, Lao, Khmer or Myanmar: [unspaced](is_unspaced), with a sign a sound, so that words are long.
+/// Whether `c` belongs to Thai, Lao, Khmer or Myanmar: [unspaced](is_unspaced) scripts that write each sound with a
+/// sign, so that words are long.
 pub(crate) fn is_unspaced_alphabet(c: char) -> bool {
     (c < '\u{1800}' || ('\u{a9e0}'..='\u{aa7f}').contains(&c)) && is_unspaced(c)
 }
 
-/// Whether `c` is a sign that says something by itself, and so is a word: emoji and other pictures, currencies, arrows. Not `¢`,
-/// `¤` and `¥`: in mail they are mostly bytes of another charset, and made a filter of SpamAssassin's corpus worse.
+/// Whether `c` is a sign that has a meaning by itself and so is a word: emoji and other pictures, currencies, arrows.
+/// Excludes `¢`, `¤` and `¥`: in mail they are mostly bytes of another charset, and they made a filter of
+/// SpamAssassin's corpus worse.
 pub(crate) fn is_sign(c: char) -> bool {
     let is_in_block = matches!(c,
         '\u{a3}' | '\u{20a0}'..='\u{20cf}' | '\u{2190}'..='\u{21ff}' | '\u{2300}'..='\u{23ff}'
         | '\u{25a0}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}');
-    // the shade of a skin is no sign
+    // skin tones are not signs
     is_in_block && !c.is_alphanumeric() && !matches!(c, '\u{1f3fb}'..='\u{1f3ff}')
 }
 
-/// The lower-case form of `c`. A final `ς` becomes `σ` too, so that all spellings agree.
+/// Returns the lower-case form of `c`. A final `ς` becomes `σ` too, so that all spellings agree.
 pub(crate) fn fold_char(c: char) -> impl Iterator<Item = char> {
     (if c == 'ς' { 'σ' } else { c }).to_lowercase()
 }
 
-/// Characters that are never visible.
+/// Whether a character is never visible.
 pub(crate) fn is_invisible(c: char) -> bool {
     matches!(
         c,
@@ -67,17 +69,17 @@ pub(crate) fn is_invisible(c: char) -> bool {
     )
 }
 
-/// The ASCII letter that a letter outside ASCII looks like.
+/// Returns the ASCII letter that a non-ASCII letter looks like.
 pub(crate) fn look_alike(c: char) -> Option<char> {
     if matches!(c, '\0'..='\u{130}' | '\u{2000}'..='\u{a6ff}') {
-        return None; // most there is
+        return None; // most characters
     }
     let at = LOOK_ALIKES.binary_search_by_key(&c, |&(letter, _)| letter).ok()?;
     Some(LOOK_ALIKES[at].1)
 }
 
-/// Letters by code point. ASCII is never changed: the skeletons of UTS #39, which map `m` to `rn` and `1` to `l`, merge
-/// words that readers tell apart.
+/// Look-alikes, sorted by code point. ASCII letters are never replaced: the skeletons of UTS #39, which map `m` to `rn`
+/// and `1` to `l`, would merge words that readers tell apart.
 #[rustfmt::skip]
 pub(crate) const LOOK_ALIKES: &[(char, char)] = &[
     // Latin

@@ -4,7 +4,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::words::batch::Batch;
 
-/// The fingerprint of a term: a 64-bit hash of its text that never changes and is the same on every machine.
+/// Returns the fingerprint of a term: a 64-bit hash of its text that never changes and is the same on every machine.
 ///
 /// Nearly all terms have at most 16 bytes. Those are padded with zeros and hashed with their length by two folded
 /// multiplications; longer terms by XXH3. The hash has no key, so anyone can construct collisions.
@@ -33,7 +33,7 @@ pub(crate) fn of_batch(batch: Batch<'_>) -> impl Iterator<Item = u64> {
     let text = batch.bytes;
     batch.spans.iter().map(|&[start, end]| {
         let length = end.wrapping_sub(start);
-        // nearly always 16 bytes can be read from the start, without a branch on the length
+        // 16 bytes can nearly always be read from the start, without a branch on the length
         match text.get(start..).and_then(<[u8]>::first_chunk) {
             Some(bytes) if length <= SHORT => mix(loaded(bytes, length), length),
             _ => of_other(text, start, end),
@@ -52,7 +52,7 @@ fn of_other(text: &[u8], start: usize, end: usize) -> u64 {
 fn padded(bytes: &[u8]) -> u128 {
     let eight = |bytes: &[u8; 8]| u128::from(u64::from_le_bytes(*bytes));
     let four = |bytes: &[u8; 4]| u128::from(u32::from_le_bytes(*bytes));
-    // the two may overlap; shared bytes end up in the same place
+    // the two chunks may overlap; bytes in both end up in the same place
     if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
         eight(first) | eight(last) << (8 * (bytes.len() - 8))
     } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
@@ -68,7 +68,7 @@ fn halves(bytes: u128) -> [u64; 2] {
     [bytes as u64, (bytes >> 64) as u64]
 }
 
-/// The first `length` bytes, at most 16, as the halves of a number.
+/// The first `length` bytes (at most 16) as the two halves of a number.
 #[inline(always)]
 fn loaded(bytes: &[u8; SHORT], length: usize) -> [u64; 2] {
     const ONES: [[u64; 2]; SHORT + 1] = {
@@ -86,8 +86,8 @@ fn loaded(bytes: &[u8; SHORT], length: usize) -> [u64; 2] {
     [low & in_low, high & in_high]
 }
 
-// Fractions of the square roots of 3, 5, 7 and 11. The highest byte of the first two is 0xff, which occurs in no UTF-8:
-// neither factor of the first product is ever 0 or very small.
+// Fractional parts of the square roots of 3, 5, 7 and 11. The highest byte of the first two is replaced by 0xff, which
+// never occurs in UTF-8, so neither factor of the first product is ever 0 or very small.
 const FIRST: u64 = 0xff67_ae85_84ca_a73b;
 const SECOND: u64 = 0xff6e_f372_fe94_f82b;
 const THIRD: u64 = 0xa54f_f53a_5f1d_36f1;
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Must never change: models hold fingerprints.
+    /// The hash must never change: models store fingerprints.
     #[test]
     fn is_fixed() {
         let text = "The 17 bytes here";

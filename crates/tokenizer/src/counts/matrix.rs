@@ -4,9 +4,9 @@ use crate::counts::table::TermId;
 use crate::counts::vector::CountRow;
 use crate::error::CountError;
 
-/// The term counts of many documents: rows, compressed (CSR).
+/// The term counts of many documents, as compressed sparse rows (CSR).
 ///
-/// Invariant: every row holds that of [`CountRow`].
+/// Invariant: every row satisfies the invariant of [`CountRow`].
 ///
 /// ```
 /// use tamis_tokenizer::{CountMatrix, CountVector};
@@ -39,11 +39,11 @@ impl CountMatrix {
         CountMatrix { indptr: vec![0], ids: Vec::new(), counts: Vec::new() }
     }
 
-    /// The matrix whose row i has the ids and counts from `indptr[i]` to `indptr[i + 1]`.
+    /// Creates the matrix whose row i has the ids and counts from `indptr[i]` to `indptr[i + 1]`.
     ///
     /// # Errors
     /// Row boundaries that do not start at 0, decrease, or do not end at the number of ids; ids that are not strictly
-    /// increasing in a row; a count of zero; ids and counts of different number.
+    /// increasing within a row; a count of zero; different numbers of ids and counts.
     pub fn from_parts(indptr: Vec<usize>, ids: Vec<TermId>, counts: Vec<u32>) -> Result<Self, CountError> {
         if ids.len() != counts.len() {
             return Err(CountError::Lengths { ids: ids.len(), counts: counts.len() });
@@ -76,7 +76,7 @@ impl CountMatrix {
         self.indptr.len() - 1
     }
 
-    /// The number of counts in all rows.
+    /// The number of non-zero counts in all rows.
     pub fn n_nonzero(&self) -> usize {
         self.ids.len()
     }
@@ -97,7 +97,7 @@ impl CountMatrix {
         CountRow::trusted(&self.ids[row.clone()], &self.counts[row])
     }
 
-    /// The same terms in each row, each counted once.
+    /// Returns a matrix with the same terms in each row, each counted once.
     pub fn presence(&self) -> CountMatrix {
         let counts = vec![1; self.counts.len()];
         CountMatrix { indptr: self.indptr.clone(), ids: self.ids.clone(), counts }

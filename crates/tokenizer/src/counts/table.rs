@@ -5,14 +5,15 @@ use std::hash::{BuildHasher, RandomState};
 /// The id of a term in a vocabulary, in order of arrival from 0.
 pub type TermId = u32;
 
-/// A hash table from fingerprint to number, with linear probing. A look-up nearly always touches one slot, since
-/// frequent terms arrive first and sit in their home slot.
+/// A hash table from fingerprint to number, with linear probing. A look-up nearly always touches one slot, because
+/// frequent terms arrive first and so get their home slot.
 ///
-/// Fingerprints are hashes, but anyone can compute them. So the slot is found by multiplying with a secret odd number,
-/// which defeats chosen collisions.
+/// Anyone can compute fingerprints and choose ones that collide. To defeat that, the slot is found by multiplying with
+/// a secret odd number.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    /// A power of two, at least half of them empty. An entry whose slot is taken is in the next free one.
+    /// A power of two in number, at least half of them empty. An entry whose home slot is taken is in the next free
+    /// one.
     slots: Vec<Slot>,
     /// Shifts a product down to a slot index.
     shift: u32,
@@ -27,9 +28,9 @@ pub(crate) struct Table {
 #[repr(align(16))]
 pub(crate) struct Slot {
     pub(crate) fingerprint: u64,
-    /// [`Slot::EMPTY`] if there is none.
+    /// [`Slot::EMPTY`] if the slot is free.
     pub(crate) number: u32,
-    /// The mark of the current document, for counting.
+    /// The mark of the term in the current document, for counting.
     pub(crate) seen: u32,
 }
 
@@ -38,7 +39,7 @@ impl Slot {
     const NONE: Slot = Slot { fingerprint: 0, number: Slot::EMPTY, seen: 0 };
 }
 
-/// Enough for most documents, and 16 kB.
+/// The initial number of slots: enough for most documents, and 16 kB.
 const LEAST_SLOTS: usize = 1024;
 
 impl Default for Table {
@@ -73,7 +74,7 @@ impl Table {
         place(&self.slots, home(fingerprint, self.multiplier, self.shift), fingerprint)
     }
 
-    /// Inserts a slot whose fingerprint is not in the table.
+    /// Inserts a slot whose fingerprint is not yet in the table.
     pub(crate) fn insert(&mut self, slot: Slot) {
         if 2 * (self.len + 1) > self.slots.len() {
             self.put_anew(2 * self.slots.len(), Slot::EMPTY);
@@ -89,14 +90,14 @@ impl Table {
         self.unordered = self.len;
     }
 
-    /// Removes the latest slots so that `len` are left; slots must be numbered in order of insertion. `fingerprints`
+    /// Removes the latest slots so that `len` are left. Slots must be numbered in order of insertion. `fingerprints`
     /// are those to remove, the latest first.
     pub(crate) fn remove_last(&mut self, len: u32, fingerprints: impl Iterator<Item = u64>) {
         self.len = len as usize;
         if self.len < self.unordered {
             return self.put_anew(self.slots.len(), len);
         }
-        // earlier entries were placed without the removed ones, so they are still found
+        // earlier entries were placed before the removed ones arrived, so they are still found
         for fingerprint in fingerprints {
             let place = self.place(fingerprint);
             self.slots[place] = Slot::NONE;
@@ -128,15 +129,15 @@ impl Slots<'_> {
         home(fingerprint, self.multiplier, self.shift)
     }
 
-    /// Where to start looking for a fingerprint: its home slot or the next. Call it for many before looking any up, so
-    /// that the cache misses overlap.
+    /// Where to start looking for a fingerprint: its home slot or the next. Call it for many fingerprints before
+    /// looking any of them up, so that their cache misses overlap.
     #[inline(always)]
     pub(crate) fn start(&self, fingerprint: u64, home: usize) -> usize {
         let is_there = self.slots.get(home).is_some_and(|slot| slot.fingerprint == fingerprint);
         home + usize::from(!is_there)
     }
 
-    /// The slot of a fingerprint, searched from its home or [`start`](Self::start).
+    /// Finds the slot of a fingerprint, starting at its home or [`start`](Self::start).
     #[inline(always)]
     pub(crate) fn find(&mut self, fingerprint: u64, start: usize) -> Option<&mut Slot> {
         let place = place(self.slots, start, fingerprint);
@@ -157,7 +158,7 @@ fn place(slots: &[Slot], home: usize, fingerprint: u64) -> usize {
     let mut place = home & last;
     loop {
         let slot = &slots[place];
-        // An empty slot looks like fingerprint 0; either ends the search.
+        // An empty slot looks like fingerprint 0; both end the search.
         if slot.fingerprint == fingerprint || slot.number == Slot::EMPTY {
             return place;
         }

@@ -10,20 +10,20 @@ use crate::counts::table::TermId;
 pub struct TermCount {
     /// The term's identity.
     pub fingerprint: u64,
-    /// Its number in the vocabulary that counted it.
+    /// The term's id in the vocabulary that counted it.
     pub id: TermId,
-    /// Its occurrences: at least one, at most `u32::MAX`.
+    /// Its number of occurrences, from 1 to `u32::MAX`.
     pub count: u32,
 }
 
-/// The distinct terms of the current document. Slots of the vocabulary's table are marked with their position here, so
-/// an occurrence touches one slot there and one entry here.
+/// The distinct terms of the current document. Each slot of the vocabulary's table is marked with the term's position
+/// here, so counting an occurrence touches one slot there and one entry here.
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
-    /// The mark of the first term of this document; marks of earlier documents are below it.
+    /// The mark of this document's first term; marks of earlier documents are lower.
     first: u32,
     len: usize,
-    /// Entries from `len` on are left from earlier documents.
+    /// Entries from `len` on are leftovers of earlier documents.
     terms: Vec<TermCount>,
 }
 
@@ -37,7 +37,7 @@ impl Tally {
     /// The mark of a term never seen.
     pub(crate) const NEVER: u32 = 0;
 
-    /// Starts a new document. `false` if marks wrapped round, so that those in the table must be cleared.
+    /// Starts a new document. Returns `false` if marks wrapped round, so that those in the table must be cleared.
     pub(crate) fn begin(&mut self) -> bool {
         // no document has 2^31 distinct terms
         let next = self.first.checked_add(self.len as u32).filter(|next| *next < 1 << 31);
@@ -66,12 +66,12 @@ impl Tally {
         &self.terms[..self.len]
     }
 
-    /// The position of a term of the document, by its mark.
+    /// The position in the document of the term with this mark.
     pub(crate) fn place(&self, mark: u32) -> usize {
         mark.wrapping_sub(self.first) as usize
     }
 
-    /// Counts occurrences of a term with a mark of its own, which no slot has.
+    /// Counts occurrences of a term whose mark is kept by the caller instead of in a slot.
     #[inline(always)]
     pub(crate) fn add(&mut self, mark: &mut u32, term: TermCount) {
         let seen = mark.wrapping_sub(self.first) as usize;
@@ -88,7 +88,7 @@ impl Tally {
     }
 }
 
-/// A [`Tally`] while counting; by value, so that its numbers stay in registers.
+/// A [`Tally`] while counting. Holds its numbers by value, so that they stay in registers.
 pub(crate) struct Tallying<'a> {
     first: u32,
     len: usize,
@@ -97,7 +97,7 @@ pub(crate) struct Tallying<'a> {
 }
 
 impl Tallying<'_> {
-    /// Counts an occurrence of the term of a slot and returns its position.
+    /// Counts an occurrence of the term in `slot` and returns its position.
     #[inline(always)]
     pub(crate) fn count(&mut self, slot: &mut Slot) -> usize {
         let seen = slot.seen.wrapping_sub(self.first) as usize;

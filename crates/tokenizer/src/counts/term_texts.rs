@@ -1,25 +1,24 @@
-//! Texts of terms, by their ids.
+//! The texts of terms, by id.
 
 use std::ops::Range;
 
 use crate::counts::table::TermId;
 
-/// The texts of the terms of a [`Vocabulary`](crate::Vocabulary) without what finding terms needs, which takes several times
-/// the memory.
+/// The texts of a [`Vocabulary`](crate::Vocabulary) without its index, which takes several times the memory.
 #[derive(Clone, Default, Debug)]
 pub struct TermTexts {
-    /// All texts, one after another: text i ends at `ends[i]`.
+    /// All texts, concatenated: text i ends at `ends[i]`.
     texts: String,
     ends: Vec<usize>,
 }
 
 impl TermTexts {
-    /// The text of a term, if there is such a term.
+    /// The text of a term, or `None` for an unknown id.
     pub fn get(&self, id: TermId) -> Option<&str> {
         ((id as usize) < self.ends.len()).then(|| &self.texts[self.span(id)])
     }
 
-    /// All texts, in the order of ids.
+    /// All texts, in order of id.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
         (0..self.ends.len()).map(|id| &self.texts[self.span(id as TermId)])
     }
@@ -29,7 +28,7 @@ impl TermTexts {
         self.ends.push(self.texts.len());
     }
 
-    /// Replaces a text. Moves all later texts, which is fine for the rare collision.
+    /// Replaces a text. Moves all later texts, which is acceptable because collisions are rare.
     pub(crate) fn replace(&mut self, id: TermId, text: &str) {
         let span = self.span(id);
         self.texts.replace_range(span.clone(), text);
@@ -43,7 +42,7 @@ impl TermTexts {
         self.texts.truncate(self.ends.last().copied().unwrap_or(0));
     }
 
-    /// The position of the text of a known id.
+    /// Where the text of a known id is.
     fn span(&self, id: TermId) -> Range<usize> {
         let id = id as usize;
         let start = if id == 0 { 0 } else { self.ends[id - 1] };

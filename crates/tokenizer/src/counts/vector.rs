@@ -13,7 +13,7 @@ pub struct CountRow<'a> {
 }
 
 impl<'a> CountRow<'a> {
-    /// A row over these slices.
+    /// Creates a row over these slices.
     ///
     /// # Errors
     /// Slices of different lengths, ids that are not strictly increasing, or a count of zero.
@@ -30,7 +30,7 @@ impl<'a> CountRow<'a> {
         }
     }
 
-    /// A row whose invariant the caller guarantees.
+    /// Creates a row without checking the invariant, which the caller guarantees.
     pub(crate) fn trusted(ids: &'a [TermId], counts: &'a [u32]) -> Self {
         CountRow { ids, counts }
     }
@@ -40,7 +40,7 @@ impl<'a> CountRow<'a> {
         self.ids
     }
 
-    /// The counts, in the order of the ids.
+    /// The counts, in the order of [`ids`](Self::ids).
     pub fn counts(&self) -> &'a [u32] {
         self.counts
     }
@@ -55,7 +55,7 @@ impl<'a> CountRow<'a> {
         self.ids.is_empty()
     }
 
-    /// The terms with their counts.
+    /// The ids with their counts, in order of id.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (TermId, u32)> + use<'a> {
         self.ids.iter().copied().zip(self.counts.iter().copied())
     }
@@ -86,7 +86,7 @@ pub struct CountVector {
 }
 
 impl CountVector {
-    /// A vector of these counts.
+    /// Creates a vector from ids and their counts.
     ///
     /// # Errors
     /// Vectors of different lengths, ids that are not strictly increasing, or a count of zero.
@@ -95,7 +95,7 @@ impl CountVector {
         Ok(CountVector { ids, counts })
     }
 
-    /// A vector from counts in any order; counts of equal ids are added, zeros left out.
+    /// Creates a vector from counts in any order. Adds the counts of equal ids and leaves zeros out.
     ///
     /// # Errors
     /// A sum above `u32::MAX`.
@@ -114,7 +114,7 @@ impl CountVector {
         Ok(vector)
     }
 
-    /// Replaces the counts by those of these occurrences, which it sorts.
+    /// Replaces the counts by the number of occurrences of each id in `ids`, which it sorts.
     ///
     /// Reuses memory. Counts saturate at `u32::MAX`.
     ///
@@ -134,8 +134,8 @@ impl CountVector {
         }
     }
 
-    /// Replaces the counts by these, in any order; sorts them. Counts of equal ids are added, saturating at `u32::MAX`,
-    /// and zeros left out.
+    /// Replaces the counts by those in `pairs`, which it sorts. Adds the counts of equal ids, saturating at `u32::MAX`,
+    /// and leaves zeros out.
     ///
     /// Reuses memory.
     ///
@@ -158,13 +158,13 @@ impl CountVector {
         }
     }
 
-    /// Adds a term with the highest id so far.
+    /// Appends a term, whose id must be higher than all others.
     fn push(&mut self, id: TermId, count: u32) {
         self.ids.push(id);
         self.counts.push(count);
     }
 
-    /// The counts, borrowed.
+    /// Borrows the counts.
     pub fn row(&self) -> CountRow<'_> {
         CountRow::trusted(&self.ids, &self.counts)
     }
@@ -179,14 +179,14 @@ impl CountVector {
         self.ids.is_empty()
     }
 
-    /// The same terms, each counted once.
+    /// Returns a vector with the same terms, each counted once.
     pub fn presence(&self) -> CountVector {
         CountVector { ids: self.ids.clone(), counts: vec![1; self.counts.len()] }
     }
 
-    /// The same counts with ids mapped by `map`; counts of ids that become equal are added.
+    /// Replaces each id by `map[id]` and adds the counts of ids that become equal.
     ///
-    /// None if `map` lacks an id, or if a sum exceeds `u32::MAX`.
+    /// Returns `None` if `map` lacks an id or if a sum exceeds `u32::MAX`.
     pub fn remap(&self, map: &[TermId]) -> Option<CountVector> {
         let mapped: Option<Vec<_>> =
             self.row().iter().map(|(id, count)| Some((*map.get(id as usize)?, count))).collect();

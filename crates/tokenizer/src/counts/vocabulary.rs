@@ -11,14 +11,14 @@ use crate::error::VocabularyFull;
 use crate::words::batch::{Batch, term};
 use crate::words::pieces::for_each_piece;
 
-/// The maximum number of terms, so that their number is a `TermId` too.
+/// The maximum number of terms, so that the number of terms is a `TermId` too.
 pub(crate) const MAX_TERMS: usize = u32::MAX as usize;
 
-/// Distinct terms, numbered in order of arrival and found by fingerprint, with their counts in the current document.
+/// Distinct terms with their counts in the current document, numbered in order of arrival and found by fingerprint.
 ///
 /// Invariant: no two terms have the same fingerprint. Terms whose fingerprints collide are one term.
 /// [`intern`](Self::intern) and [`merge`](Self::merge) keep the lexicographically smaller text, so that the order of
-/// learning does not matter; [`count`](Self::count), which reads no texts, keeps the first.
+/// learning does not matter; [`count`](Self::count) reads no texts and keeps the first.
 ///
 /// ```
 /// use tamis_tokenizer::{Vocabulary, fingerprint};
@@ -33,7 +33,7 @@ pub(crate) const MAX_TERMS: usize = u32::MAX as usize;
 /// ```
 #[derive(Clone, Default, Debug)]
 pub struct Vocabulary {
-    /// Empty ones if texts are not kept.
+    /// Empty texts if texts are not kept.
     texts: TermTexts,
     without_texts: bool,
     fingerprints: Vec<u64>,
@@ -58,12 +58,12 @@ impl Default for Batched {
 pub struct Occurrence {
     /// The term's identity.
     pub fingerprint: u64,
-    /// Its position among the distinct terms of the document. During look-up, the slot to start at.
+    /// Its position among the distinct terms of the document. During look-up, the slot to start the search at.
     pub place: usize,
 }
 
 impl Vocabulary {
-    /// An empty vocabulary.
+    /// Creates an empty vocabulary.
     pub fn new() -> Self {
         Self::default()
     }
@@ -78,7 +78,7 @@ impl Vocabulary {
         self.fingerprints.is_empty()
     }
 
-    /// The id of `term`, which is added if it is new.
+    /// Returns the id of `term`, adding it if it is new.
     ///
     /// # Errors
     /// The term is new and the vocabulary holds 2^32 - 1 terms.
@@ -88,7 +88,7 @@ impl Vocabulary {
 
     fn intern_as(&mut self, fingerprint: u64, term: &str) -> Result<TermId, VocabularyFull> {
         let Some(id) = self.ids.get(fingerprint) else { return self.insert(fingerprint, term) };
-        // equality first: the common case
+        // compare for equality first: the common case
         let known = self.texts.get(id).unwrap_or_default();
         if term != known && term < known {
             self.texts.replace(id, term);
@@ -103,7 +103,7 @@ impl Vocabulary {
         Ok(number)
     }
 
-    /// Adds a new term; the caller inserts its slot.
+    /// Adds a new term without a slot, which the caller inserts.
     fn push(&mut self, fingerprint: u64, term: &str) -> Result<TermId, VocabularyFull> {
         let id = next_id(self.len())?;
         self.texts.push(if self.without_texts { "" } else { term });
@@ -120,7 +120,7 @@ impl Vocabulary {
         self.pieces.begin_document(self.fingerprints.len(), is_marked);
     }
 
-    /// Counts an occurrence of a term in the document; adds the term if it is new. Returns its position in
+    /// Counts an occurrence of `term` in the document, adding the term if it is new. Returns its position in
     /// [`document`](Self::document).
     ///
     /// ```
@@ -143,7 +143,7 @@ impl Vocabulary {
         self.count_fingerprinted(fingerprint(term), term)
     }
 
-    /// As [`count`](Self::count), for a term whose fingerprint is known.
+    /// As [`count`](Self::count), for a term whose fingerprint is already known.
     ///
     /// # Errors
     /// As [`count`](Self::count).
@@ -156,10 +156,10 @@ impl Vocabulary {
         }
     }
 
-    /// Counts the terms of a batch and passes them to `each` in order.
+    /// Counts the terms of a batch, then passes their occurrences to `each`, in order.
     ///
     /// # Errors
-    /// As [`count`](Self::count); those before it are counted.
+    /// As [`count`](Self::count); the terms before the one that failed are counted.
     #[inline]
     pub fn count_batch(
         &mut self,
@@ -178,7 +178,7 @@ impl Vocabulary {
         loop {
             done = self.count_known(done..n);
             let Some(span) = batch.spans.get(done) else { break };
-            // new, or added by an earlier term of this batch
+            // the term is new, or an earlier term of this batch added it
             let fingerprint = self.batch.0[done].fingerprint;
             let term = if self.without_texts { "" } else { term(batch.bytes, *span) };
             self.batch.0[done].place = self.count_fingerprinted(fingerprint, term)?;
@@ -188,7 +188,7 @@ impl Vocabulary {
         Ok(())
     }
 
-    /// Computes the fingerprints of a batch and the slots to start at.
+    /// Computes the fingerprints of a batch and the slots where their search starts.
     #[inline(never)]
     fn find_starts(&mut self, batch: Batch<'_>) {
         let slots = self.ids.slots();
@@ -196,13 +196,13 @@ impl Vocabulary {
         for (occurrence, fingerprint) in occurrences.iter_mut().zip(of_batch(batch)) {
             *occurrence = Occurrence { fingerprint, place: slots.home(fingerprint) };
         }
-        // a short loop of its own, so that more cache misses overlap
+        // a short loop of its own lets more cache misses overlap
         for Occurrence { fingerprint, place } in occurrences {
             *place = slots.start(*fingerprint, *place);
         }
     }
 
-    /// Counts terms of the batch up to the first one not found; returns its index.
+    /// Counts the terms of a batch up to the first unknown one and returns its index.
     #[inline(never)]
     fn count_known(&mut self, terms: Range<usize>) -> usize {
         let mut slots = self.ids.slots();
@@ -227,7 +227,8 @@ impl Vocabulary {
         Ok(place)
     }
 
-    /// Starts a document of these terms, each given once. No others are to be counted by their text.
+    /// Starts a document with the given counts. Each id must occur once, and no term may be counted by its text
+    /// afterwards.
     pub fn begin_document_of(&mut self, terms: impl IntoIterator<Item = (TermId, u32)>) {
         self.begin_document();
         for (id, count) in terms {
@@ -236,13 +237,14 @@ impl Vocabulary {
         }
     }
 
-    /// Counts the pieces of the document's words, each as often as the words that have it. They follow the words in
-    /// [`document`](Self::document). `word` tells where in the text of a term its word begins, if there is one; what comes
-    /// before it, its pieces begin with too.
+    /// Counts the pieces of the document's words, each as often as the words that contain it. They follow the words in
+    /// [`document`](Self::document). For the text of a term, `word` returns where its word begins, or `None` if it has
+    /// none. Whatever comes before the word is also put before each of its pieces.
     ///
-    /// A piece is a stretch of four characters of a word with a mark at both ends, of two in scripts whose signs are
-    /// syllables (Hangul, Ethiopic and a few more); `~` stands at an end without a mark. Scripts without spaces have none.
-    /// A vocabulary [without texts](Self::without_texts) finds none.
+    /// A piece is a window of four characters over the word with a boundary mark added at both ends; in scripts whose
+    /// signs are syllables (Hangul, Ethiopic and a few more), of two characters. The mark itself is not written;
+    /// instead, `~` stands where the word goes on. Words of scripts without spaces have no pieces, and a vocabulary
+    /// [without texts](Self::without_texts) finds none.
     ///
     /// ```
     /// use tamis_tokenizer::Vocabulary;
@@ -272,13 +274,13 @@ impl Vocabulary {
         Ok(())
     }
 
-    /// The positions in [`document`](Self::document) of the pieces of one of its words.
+    /// The positions in [`document`](Self::document) of the pieces of one of the document's words.
     pub fn piece_places(&self, word: TermId) -> impl Iterator<Item = usize> {
         self.pieces.marks_of(word).map(|mark| self.document.place(mark))
     }
 
-    /// The pieces of a word that was in a document whose [pieces were counted](Self::count_pieces); one that is in it twice
-    /// is here twice.
+    /// The pieces of a word from a document whose [pieces were counted](Self::count_pieces). A piece that the word
+    /// contains twice is listed twice.
     pub fn pieces_of(&self, word: TermId) -> &[TermId] {
         self.pieces.of(word)
     }
@@ -295,7 +297,7 @@ impl Vocabulary {
         if let Some((prefix, word)) = word(&term).and_then(|at| term.split_at_checked(at)) {
             for_each_piece(prefix, word, &mut String::new(), |piece| {
                 let fingerprint = fingerprint(piece);
-                // as in `count`, no texts are read
+                // reads no texts, like `count`
                 match self.ids.get(fingerprint).map_or_else(|| self.insert(fingerprint, piece), Ok) {
                     Ok(id) => found.push(id),
                     Err(error) => full = Err(error),
@@ -307,17 +309,17 @@ impl Vocabulary {
         Ok(())
     }
 
-    /// The distinct terms of the document, in order of first occurrence.
+    /// The distinct terms of the current document, in order of first occurrence.
     pub fn document(&self) -> &[TermCount] {
         self.document.terms()
     }
 
-    /// An empty vocabulary that keeps no texts, for counting by fingerprint.
+    /// Creates an empty vocabulary that keeps no texts, for counting by fingerprint.
     pub fn without_texts() -> Self {
         Vocabulary { without_texts: true, ..Self::default() }
     }
 
-    /// Removes the latest terms so that at most `len` are left, and starts a new document.
+    /// Removes the latest terms until at most `len` are left, and starts a new document.
     ///
     /// ```
     /// use tamis_tokenizer::Vocabulary;
@@ -337,7 +339,7 @@ impl Vocabulary {
         }
     }
 
-    /// The id of `term`, if it is known.
+    /// The id of `term`, or `None` if it is unknown.
     pub fn id(&self, term: &str) -> Option<TermId> {
         self.id_of_fingerprint(fingerprint(term))
     }
@@ -347,12 +349,12 @@ impl Vocabulary {
         self.ids.get(fingerprint)
     }
 
-    /// The text of a term, if it is known and texts are kept.
+    /// The text of a term, or `None` if the id is unknown or texts are not kept.
     pub fn term(&self, id: TermId) -> Option<&str> {
         self.texts.get(id).filter(|_| !self.without_texts)
     }
 
-    /// All ids with their fingerprints, in the order of ids.
+    /// All ids with their fingerprints, in order of id.
     pub fn fingerprints(&self) -> impl Iterator<Item = (TermId, u64)> {
         self.all_ids().zip(self.fingerprints.iter().copied())
     }
@@ -362,12 +364,12 @@ impl Vocabulary {
         self.fingerprints.get(id as usize).copied()
     }
 
-    /// Adds the terms of `other`. Returns the id here for each id there.
+    /// Adds the terms of `other`. Returns the id here of each id there.
     ///
     /// # Errors
-    /// Together they hold more than 2^32 - 1 terms; nothing changes then.
+    /// Together the vocabularies hold more than 2^32 - 1 terms; nothing changes then.
     pub fn merge(&mut self, other: &Vocabulary) -> Result<Vec<TermId>, VocabularyFull> {
-        // count common terms only if the sum is too large
+        // count the new terms only if the sum of both sizes is too large
         if self.len() + other.len() > MAX_TERMS {
             let new = other.fingerprints.iter().filter(|&&it| self.id_of_fingerprint(it).is_none()).count();
             if self.len() + new > MAX_TERMS {
@@ -377,31 +379,31 @@ impl Vocabulary {
         other.iter().map(|(id, term)| self.intern_as(other.fingerprints[id as usize], term)).collect()
     }
 
-    /// The ids sorted by fingerprint. The position of an id in the result is its canonical id, which does not depend on
-    /// the order of arrival.
+    /// The ids sorted by fingerprint. An id's position in the result is its canonical id, which does not depend on the
+    /// order of arrival.
     pub fn canonical_order(&self) -> Vec<TermId> {
         let mut order: Vec<_> = self.fingerprints.iter().copied().zip(self.all_ids()).collect();
         order.sort_unstable();
         order.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// The terms with their ids, in the order of ids.
+    /// The ids with the texts of their terms, in order of id.
     pub fn iter(&self) -> impl Iterator<Item = (TermId, &str)> {
         self.all_ids().zip(self.texts.iter())
     }
 
-    /// The texts of the terms, which are empty if they are not kept. The rest is freed.
+    /// Returns the texts of the terms, empty if they are not kept, and frees the rest.
     pub fn into_texts(self) -> TermTexts {
         self.texts
     }
 
     fn all_ids(&self) -> impl Iterator<Item = TermId> + use<> {
-        // never truncates: `next_id` limits the number of terms
+        // the cast never truncates: `next_id` limits the number of terms
         0..self.len() as TermId
     }
 }
 
-/// The id for one more term.
+/// The id of the next term.
 fn next_id(terms: usize) -> Result<TermId, VocabularyFull> {
     if terms < MAX_TERMS { Ok(terms as TermId) } else { Err(VocabularyFull) }
 }
@@ -482,10 +484,10 @@ mod tests {
         let iceland = ["ice~", "~icel~", "~cela~", "~elan~", "~land~", "~and"].len();
         assert_eq!(count(&["iceland"], None), (1, 1 + iceland));
         assert_eq!(count(&["iceland", "land"], None), (1, 2 + iceland + 1));
-        // nothing is left of the second word, and one piece of it
+        // truncates so that nothing is left of "greenland", then so that only one piece of "iceland" is
         assert_eq!(count(&["iceland", "greenland"], Some(1 + iceland + 2)), (1, 2 + iceland + 6));
         assert_eq!(count(&["iceland", "land", "greenland"], Some(2)), (1, 3 + iceland + 1 + 6));
-        // pieces of the first were dropped
+        // so the pieces of "iceland" were dropped and are looked for again
         assert_eq!(count(&["iceland"], None), (1, 1 + iceland));
     }
 

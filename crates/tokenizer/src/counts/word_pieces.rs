@@ -1,4 +1,4 @@
-//! The pieces of words of a vocabulary: found once a word, counted with every document.
+//! The pieces of a vocabulary's words: found once per word, counted in every document.
 
 use crate::counts::table::TermId;
 use crate::counts::tally::{Tally, TermCount};
@@ -6,12 +6,12 @@ use crate::counts::tally::{Tally, TermCount};
 /// The pieces of the words seen so far.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct WordPieces {
-    /// By term: start and end of its pieces in `ids`; [`NEW`] if they were not looked for.
+    /// By term: where its pieces start and end in `ids`; [`NEW`] if they were not looked for yet.
     spans: Vec<[u32; 2]>,
     ids: Vec<TermId>,
     /// By term: its mark in the document, see [`Tally`].
     marks: Vec<u32>,
-    /// The words whose pieces were found in this document, and the number of terms before it.
+    /// The words whose pieces were first found in this document, and the number of terms before it.
     found: Vec<TermId>,
     n_before: usize,
 }
@@ -19,7 +19,8 @@ pub(crate) struct WordPieces {
 const NEW: [u32; 2] = [u32::MAX; 2];
 
 impl WordPieces {
-    /// Begins a document; marks of earlier ones are void unless they are told apart.
+    /// Starts a document. `are_told_apart` is false if marks have wrapped round; those of earlier documents are then
+    /// cleared.
     pub(crate) fn begin_document(&mut self, n_terms: usize, are_told_apart: bool) {
         self.found.clear();
         self.n_before = n_terms;
@@ -28,7 +29,7 @@ impl WordPieces {
         }
     }
 
-    /// Counts the pieces of a word that occurs so often, if they are known.
+    /// Counts the pieces of a word as often as the word occurs. Returns whether they are known.
     #[inline]
     pub(crate) fn count(&mut self, word: TermCount, fingerprints: &[u64], document: &mut Tally) -> bool {
         let Some([start, end]) = self.spans.get(word.id as usize).filter(|span| **span != NEW) else {
@@ -42,18 +43,18 @@ impl WordPieces {
         true
     }
 
-    /// The pieces of a word, if they are known.
+    /// The pieces of a word; empty if they are not known.
     pub(crate) fn of(&self, word: TermId) -> &[TermId] {
         let span = self.spans.get(word as usize).filter(|span| **span != NEW);
         span.map_or(&[], |[start, end]| &self.ids[*start as usize..*end as usize])
     }
 
-    /// The marks of the pieces of a word in the document.
+    /// The marks in the document of a word's pieces.
     pub(crate) fn marks_of(&self, word: TermId) -> impl Iterator<Item = u32> {
         self.of(word).iter().map(|id| self.marks[*id as usize])
     }
 
-    /// Notes the pieces of a word, of so many terms.
+    /// Stores the pieces of a word. The vocabulary has `n_terms` terms by now.
     pub(crate) fn insert(&mut self, word: TermId, pieces: &[TermId], n_terms: usize) {
         self.spans.resize(n_terms, NEW);
         self.marks.resize(n_terms, Tally::NEVER);
@@ -63,7 +64,8 @@ impl WordPieces {
         self.found.push(word);
     }
 
-    /// Forgets what the last document brought, of whose terms only so many are left.
+    /// Keeps the first `n_terms` terms. Forgets the pieces found in the last document, or all pieces if older terms go
+    /// too.
     pub(crate) fn truncate(&mut self, n_terms: usize) {
         if n_terms >= self.spans.len() {
             return;

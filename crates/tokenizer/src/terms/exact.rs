@@ -1,4 +1,4 @@
-//! The exact word segmentation by the Unicode crates: slow, and right for any text.
+//! Exact word segmentation with the Unicode crates: slow, and right for any text.
 
 use crate::characters::normalize::Normalizer;
 use crate::terms::options::TokenizerOptions;
@@ -11,7 +11,7 @@ pub(crate) struct Buffers {
     lower: String,
 }
 
-/// Calls `emit` with every word and every pair of a text. In words that are not all ASCII, only the ASCII is folded.
+/// Calls `emit` with every word and every pair of a text. In words that are not all ASCII, folds only the ASCII.
 pub(crate) fn for_each_piece(
     options: &TokenizerOptions,
     text: &str,
@@ -23,7 +23,7 @@ pub(crate) fn for_each_piece(
     let Buffers { normalizer, lower } = buffers;
     let text = if options.normalize { normalizer.normalize(text) } else { text };
     let text = if options.fold_case {
-        // lower-casing ASCII lower-casing ASCII lower-casing ASCII lower-casing ASCII moves no word boundary
+        // lower-casing ASCII moves no word boundary
         lower.clear();
         lower.push_str(text);
         lower.make_ascii_lowercase();

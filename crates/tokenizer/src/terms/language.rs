@@ -10,7 +10,7 @@ use crate::error::ParseNameError;
 
 /// A language with a stemmer (Snowball algorithms).
 ///
-/// Written and parsed as lower-case English names.
+/// Displayed and parsed as a lower-case English name.
 ///
 /// ```
 /// use tamis_tokenizer::Language;
@@ -19,7 +19,7 @@ use crate::error::ParseNameError;
 /// assert_eq!(Language::English.to_string(), "english");
 /// assert!("klingon".parse::<Language>().is_err());
 /// ```
-// No Greek: that stemmer of rust-stemmers panics on some words.
+// No Greek: the Greek stemmer of rust-stemmers panics on some words.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "the names say it")]

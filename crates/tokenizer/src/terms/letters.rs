@@ -11,7 +11,7 @@ const BLOCK: usize = 16;
 #[derive(Clone, Copy)]
 pub(crate) struct Letters {
     pub(crate) first: Entry,
-    /// The AND and the OR of their entries.
+    /// The AND and the OR of the entries.
     pub(crate) all: u32,
     pub(crate) any: u32,
 }
@@ -25,7 +25,7 @@ pub(crate) fn of_two_bytes(bytes: &[u8], start: usize, end: usize) -> Option<Let
         let block = bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>)?;
         let (low, high) = (half(block, 0), half(block, 8));
         let length = end - at;
-        // the first letter again in place of what follows the run
+        // replaces what follows the run by the first letter, which leaves the AND and the OR as they are
         let again = (low & 0xffff) * 0x0001_0001_0001_0001;
         let low = low & ones(length) | again & !ones(length);
         let high = high & ones(length.saturating_sub(8)) | again & !ones(length.saturating_sub(8));
@@ -56,7 +56,7 @@ fn ones(bytes: usize) -> u64 {
     if bytes < 8 { (1 << (8 * bytes)) - 1 } else { u64::MAX }
 }
 
-/// Whether these are four characters of two bytes each.
+/// Whether the eight bytes are four characters of two bytes each.
 #[inline(always)]
 fn are_pairs(bytes: u64) -> bool {
     bytes & 0xc0e0_c0e0_c0e0_c0e0 == 0x80c0_80c0_80c0_80c0

@@ -9,7 +9,7 @@ use crate::words::batch::Batch;
 pub(crate) struct WordWindow {
     text: Vec<u8>,
     starts: Vec<usize>,
-    /// Of n-grams.
+    /// Spans of the n-grams in `text`.
     spans: Vec<[usize; 2]>,
 }
 
@@ -19,8 +19,8 @@ impl WordWindow {
         self.starts.clear();
     }
 
-    /// Calls `emit` with the n-grams of `min` to `max` words that end with a word of the batch: word by word, shortest
-    /// first. `max` is at least 2.
+    /// Calls `emit` with the n-grams of `min` to `max` words that end with a word of the batch, word by word and
+    /// shortest first. `max` is at least 2.
     pub(crate) fn push(
         &mut self,
         words: Batch<'_>,
@@ -28,7 +28,7 @@ impl WordWindow {
         max: usize,
         emit: &mut impl FnMut(Batch<'_>),
     ) {
-        // drop words that no n-gram can start with any more
+        // drop the words that no further n-gram can start with
         self.starts.drain(..self.starts.len().saturating_sub(max - 1));
         let dropped = self.starts.first().copied().unwrap_or(0);
         self.text.drain(..dropped);
@@ -47,7 +47,7 @@ impl WordWindow {
     }
 }
 
-/// Sets `plain` to `text` with every run of white space and control characters as one space, trimmed, and lower-cased
+/// Sets `plain` to `text`, trimmed, with every run of white space and control characters as one space, and lower-cased
 /// if `fold_case`.
 pub(crate) fn collapse_into(text: &str, fold_case: bool, plain: &mut String) {
     plain.clear();
@@ -69,9 +69,9 @@ pub(crate) fn collapse_into(text: &str, fold_case: bool, plain: &mut String) {
     }
 }
 
-/// Calls `emit` with the character n-grams of `text`, in order of their ends, shortest first.
+/// Calls `emit` with the character n-grams of `text`, ordered by where they end, shortest first.
 pub(crate) fn for_each_char_ngram(text: &str, min: usize, max: usize, mut emit: impl FnMut(&str)) {
-    // starts of the last characters; an n-gram ending with character i starts n - 1 before it
+    // starts of the last characters: an n-gram that ends with character i starts n - 1 characters before it
     let mut starts = [0; MAX_NGRAM];
     for (index, (start, c)) in text.char_indices().enumerate() {
         starts[index % MAX_NGRAM] = start;

@@ -29,8 +29,8 @@ pub enum Ngrams {
         /// Words in the longest term.
         max: u8,
     },
-    /// Consecutive characters of the whole text, trimmed, with every run of white space and control characters as one
-    /// space. Options about words do not apply.
+    /// Consecutive characters of the whole text. The text is trimmed, and every run of white space and control
+    /// characters becomes one space. Options about words do not apply.
     Characters {
         /// Characters in the shortest term.
         min: u8,
@@ -85,10 +85,10 @@ pub struct TokenizerOptions {
     pub word_rule: WordRule,
     /// Whether to [`normalize`](crate::normalize()) the text first. By default, true.
     pub normalize: bool,
-    /// Whether to ignore case; characters are lower-cased one by one. By default, true.
+    /// Whether to ignore case. Characters are lower-cased one by one. By default, true.
     pub fold_case: bool,
-    /// Stop words: words to leave out, compared after normalization and case folding and before stemming. By default,
-    /// none.
+    /// Stop words, which are left out. They are compared after normalization and case folding, and before stemming. By
+    /// default, none.
     pub stop_words: Vec<String>,
     /// The language of the stemmer. By default, none.
     pub stemmer: Option<Language>,
@@ -96,17 +96,18 @@ pub struct TokenizerOptions {
     pub terms: Ngrams,
     /// Minimum length in characters; shorter words are left out. By default, 1.
     pub min_chars: u16,
-    /// Maximum length in characters; longer words become `~longN`, with N a tenth of their length, at most 20. By
-    /// default, 64, and 24 for mail.
+    /// Maximum length in characters; longer words become `~longN`, where N is a tenth of their length, at most 20. By
+    /// default, 64; for mail, 24.
     pub max_chars: u16,
-    /// Whether runs of Han, Hiragana, Katakana, Thai, Lao, Khmer and Myanmar become overlapping bigrams of characters
-    /// (a lone character stays), and with single words as terms those of the last four also sequences of four; digits of these scripts still make numbers. Stop words apply to bigrams, length limits
-    /// and stemming do not. By default, true.
+    /// Whether runs of Han, Hiragana, Katakana, Thai, Lao, Khmer and Myanmar become overlapping bigrams of characters.
+    /// A lone character stays. If the terms are single words, runs of the last four scripts also yield sequences of
+    /// four characters. Digits of these scripts still make numbers. Stop words apply to bigrams; length limits and
+    /// stemming do not. By default, true.
     pub unspaced_bigrams: bool,
 }
 
 impl TokenizerOptions {
-    /// The options for general text.
+    /// Returns the options for general text.
     pub fn text() -> Self {
         TokenizerOptions {
             word_rule: WordRule::Unicode,
@@ -121,17 +122,18 @@ impl TokenizerOptions {
         }
     }
 
-    /// The options for mail.
+    /// Returns the options for mail.
     pub fn mail() -> Self {
         TokenizerOptions { word_rule: WordRule::Mail, max_chars: 24, ..Self::text() }
     }
 
-    /// Whether unspaced alphabets also become sequences of four characters: not among n-grams of words, which they would part.
+    /// Whether unspaced alphabets also become sequences of four characters. Not with n-grams of words, because the
+    /// sequences would separate the words.
     pub(crate) fn has_fours(&self) -> bool {
         matches!(self.terms, Ngrams::Words { max: 1, .. })
     }
 
-    /// Checks the ranges. Normalizes and folds stop words like the text, and sorts and deduplicates them.
+    /// Checks the ranges. Normalizes and folds the stop words as it would the text, then sorts and deduplicates them.
     fn checked(mut self) -> Result<Self, OptionsError> {
         self.terms.check()?;
         let (min_chars, max_chars) = (self.min_chars, self.max_chars);
@@ -175,7 +177,7 @@ impl CheckedOptions {
 
     #[inline]
     pub(crate) fn is_stop_word(&self, word: &str) -> bool {
-        // do not hash every word for an empty set
+        // avoids hashing every word for an empty set
         !self.stop_words.is_empty() && self.stop_words.contains(word)
     }
 }

@@ -6,8 +6,8 @@ use crate::terms::language::Language;
 
 /// A cache of stems in one language.
 ///
-/// Stemming a word takes some thirty times as long as a look-up. The cache is cleared when it reaches its bound, so new
-/// words cannot make it grow for ever.
+/// Stemming a word takes about thirty times as long as looking it up. The cache is cleared when it reaches its bound,
+/// so new words cannot make it grow for ever.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct StemCache {
     language: Option<Language>,
@@ -16,12 +16,12 @@ pub(crate) struct StemCache {
 }
 
 impl StemCache {
-    /// About 30,000 words.
+    /// Room for about 30,000 words.
     const MAX_BYTES: usize = 4 << 20;
     /// Overhead of an entry: its slot in a table that may be half empty, and two heap blocks.
     const ENTRY_BYTES: usize = 120;
 
-    /// The stem of `word`, or the word itself if stemming leaves nothing.
+    /// Returns the stem of `word`, or `word` itself if stemming leaves nothing.
     pub(crate) fn stem(&mut self, language: Language, word: &str) -> &str {
         if self.language != Some(language) || self.bytes > Self::MAX_BYTES {
             *self = StemCache { language: Some(language), stems: std::mem::take(&mut self.stems), bytes: 0 };

@@ -2,8 +2,8 @@
 
 use crate::error::ParseNameError;
 
-// `LISTS`: code of a language and its words, a line each. One text a language, since a table of words would have to be
-// relocated whenever a program starts.
+// `LISTS`: for each language its code and its words, one per line. One text per language, because a table of words
+// would have to be relocated whenever a program starts.
 include!(concat!(env!("OUT_DIR"), "/stop_words.rs"));
 
 /// Codes of languages (ISO 639-1) and their English names.
@@ -23,11 +23,11 @@ const NAMES: [(&str, &str); 67] = [
     ("uz", "uzbek"), ("vi", "vietnamese"), ("yo", "yoruba"), ("zh", "chinese"), ("zu", "zulu"),
 ];
 
-/// The stop words of a language, by its English name or its code (ISO 639-1), in any case; for
+/// Returns the stop words of a language, given its English name or its code (ISO 639-1) in any case. Meant for
 /// [`TokenizerOptions::stop_words`](crate::TokenizerOptions::stop_words).
 ///
-/// The lists are those of NLTK, and of the Stopwords ISO project for languages that NLTK lacks, as the crate
-/// [stop-words](https://docs.rs/stop-words) has them.
+/// The lists come from the crate [stop-words](https://docs.rs/stop-words): those of NLTK, or of the Stopwords ISO
+/// project for languages that NLTK lacks.
 ///
 /// # Errors
 /// There is no list for the language.

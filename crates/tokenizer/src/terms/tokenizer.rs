@@ -28,7 +28,7 @@ pub struct Tokenizer {
     options: CheckedOptions,
 }
 
-/// Buffers and stem cache of a [`Tokenizer`]: make one per thread and reuse it.
+/// Buffers and the stem cache of a [`Tokenizer`]. Make one per thread and reuse it.
 ///
 /// Memory is proportional to the longest text so far, plus at most 5 MB for stems.
 #[derive(Clone, Default, Debug)]
@@ -40,9 +40,9 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Limits how many bytes longer [normalization](crate::normalize()) makes the next texts altogether, since one character
-    /// may become eighteen: the text is cut there, and what is not normalized is left out from then on. By default
-    /// there is no limit.
+    /// Limits how many bytes [normalization](crate::normalize()) may add to the next texts in total, since one
+    /// character may become eighteen. The text that exceeds the limit is cut off there; from then on, any text that is
+    /// not already normalized is left out. By default, there is no limit.
     ///
     /// ```
     /// use tamis_tokenizer::{Scratch, Tokenizer, TokenizerOptions};
@@ -63,17 +63,17 @@ impl Scratch {
         self.words.exact.normalizer.grow_by_at_most(bytes);
     }
 
-    /// Whether a text was cut by [that limit](Self::grow_by_at_most).
+    /// Whether a text was cut off by [that limit](Self::grow_by_at_most).
     pub fn is_cut(&self) -> bool {
         self.words.exact.normalizer.is_cut()
     }
 }
 
 impl Tokenizer {
-    /// A tokenizer with these options.
+    /// Creates a tokenizer with these options.
     ///
     /// # Errors
-    /// An option out of the range that [`TokenizerOptions`] states.
+    /// An option is outside the range that [`TokenizerOptions`] states.
     pub fn new(options: TokenizerOptions) -> Result<Tokenizer, OptionsError> {
         CheckedOptions::new(options).map(|options| Tokenizer { options })
     }
@@ -85,13 +85,13 @@ impl Tokenizer {
 
     /// Calls `emit` with every term of `text`, in order and as often as it occurs.
     ///
-    /// Words are cut from the normalized text. Each word goes through length limits, case folding, stop words, stemming
-    /// and n-grams, in this order.
+    /// Words are cut from the normalized text. Each word then goes through length limits, case folding, stop words,
+    /// stemming and n-grams, in this order.
     pub fn for_each_term(&self, text: &str, scratch: &mut Scratch, mut emit: impl FnMut(&str)) {
         self.for_each_batch(text, scratch, |batch| batch.iter().for_each(&mut emit));
     }
 
-    /// [`for_each_term`](Self::for_each_term) with several terms at a time, for faster processing.
+    /// As [`for_each_term`](Self::for_each_term), but with several terms at a time, which is faster.
     pub fn for_each_batch(&self, text: &str, scratch: &mut Scratch, mut emit: impl FnMut(Batch<'_>)) {
         let Scratch { text: plain, window, words, .. } = scratch;
         match self.options.terms {
@@ -112,7 +112,7 @@ impl Tokenizer {
         }
     }
 
-    /// The counts of the terms of `text`; new terms are added to the vocabulary.
+    /// Counts the terms of `text`, adding new ones to the vocabulary.
     ///
     /// ```
     /// use tamis_tokenizer::{Scratch, Tokenizer, TokenizerOptions, Vocabulary};
@@ -125,7 +125,7 @@ impl Tokenizer {
     /// ```
     ///
     /// # Errors
-    /// The vocabulary is full; it keeps the terms learned so far.
+    /// The vocabulary is full. It keeps the terms added so far.
     pub fn count(
         &self,
         text: &str,
@@ -143,7 +143,7 @@ impl Tokenizer {
         outcome.map(|()| counts)
     }
 
-    /// The counts of the terms of `text` that are in the vocabulary.
+    /// Counts those terms of `text` that are in the vocabulary.
     pub fn count_known(&self, text: &str, vocabulary: &Vocabulary, scratch: &mut Scratch) -> CountVector {
         self.count_ids(text, scratch, |term| vocabulary.id(term))
     }

@@ -1,9 +1,9 @@
 //! Finds and folds the words of a run that is not all ASCII, in place, with one look-up per character.
 //!
 //! The character table suffices for nearly all text. Where it does not, the walk stops and hands the text between two
-//! *cuts* to the exact code. At a cut, the text before and after are independent: a sign or space that is in no word and is none,
-//! joins nothing and does not compose, followed by a letter, digit or ideograph that normalization does not change and
-//! that does not compose with what is before it.
+//! *cuts* to the exact code. The texts before and after a cut are independent of each other. A cut is a sign or space
+//! that neither is a word nor belongs to one, joins nothing and does not compose. After it comes a letter, digit or
+//! ideograph that normalization does not change and that does not compose with what is before it.
 
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical};
 
@@ -20,13 +20,13 @@ use crate::words::unspaced::Four;
 pub(crate) struct Unusual {
     pub(crate) start: usize,
     pub(crate) end: usize,
-    /// Whether the mail run that continues after it is known to be not all ASCII.
+    /// Whether the mail run that continues after the piece is known to be not all ASCII.
     non_ascii: bool,
     /// The last cut.
     cut: usize,
 }
 
-/// The walk cannot go on.
+/// Signals that the walk cannot go on.
 struct Stop;
 
 /// A walk along a run.
@@ -34,7 +34,7 @@ pub(crate) struct Walk<'a> {
     options: &'a TokenizerOptions,
     text: &'a str,
     bytes: &'a [u8],
-    /// The text with its ASCII folded. Words are folded in place; no fold here changes their length.
+    /// The text with its ASCII folded. Other words are folded in place; no fold here changes their length.
     folded: &'a mut [u8],
     spans: &'a mut Vec<[usize; 2]>,
     at: usize,
@@ -48,14 +48,14 @@ pub(crate) struct Walk<'a> {
 /// The current mail run. Only a run that is not all ASCII is split into the words of UAX #29.
 struct MailRun {
     start: usize,
-    /// Number of spans before it.
+    /// Number of spans before the run.
     spans: usize,
     non_ascii: bool,
-    /// Whether look-alikes in it were replaced.
+    /// Whether look-alikes in the run were replaced.
     changed: bool,
 }
 
-/// The appearance of the current word: of the letters, digits and marks at its end, which normalization treats as one
+/// How the current word looks. Only the letters, digits and marks at its end count, which normalization treats as one
 /// word.
 #[derive(Clone, Copy)]
 struct Looks {
@@ -80,7 +80,7 @@ impl Looks {
 }
 
 impl Letters {
-    /// Whether they form a word that needs only folding.
+    /// Whether the letters form a word that needs only folding.
     #[inline(always)]
     fn are_a_word(self) -> bool {
         // a look-alike of ASCII needs more
@@ -89,7 +89,7 @@ impl Letters {
 }
 
 impl<'a> Walk<'a> {
-    /// Finds the words of `text[start..end]`, where earlier runs end at `cut`, and appends them to the spans.
+    /// Finds the words of `text[start..end]` and appends them to the spans. Earlier runs end at `cut`.
     #[inline(always)]
     pub(crate) fn run(
         options: &'a TokenizerOptions,
@@ -101,7 +101,7 @@ impl<'a> Walk<'a> {
         let bytes = text.as_bytes();
         if let Some(letters) = of_two_bytes(bytes, start, end)
             && letters.are_a_word()
-            // a Hebrew letter may precede it
+            // a Hebrew letter may come before the quotation mark
             && bytes.get(end) != Some(&b'\'')
         {
             if letters.any & Entry::FLIPS != 0 && options.fold_case {
@@ -115,7 +115,7 @@ impl<'a> Walk<'a> {
         Walk { options, text, bytes, folded, spans, at: start, end, cut, kept, mail }.walk()
     }
 
-    /// Resumes after a piece handled by the exact code.
+    /// Resumes after a piece that the exact code handled.
     #[cold]
     pub(crate) fn resume(
         options: &'a TokenizerOptions,
@@ -138,7 +138,7 @@ impl<'a> Walk<'a> {
 
     #[inline(always)]
     fn words(&mut self) -> Result<(), Stop> {
-        // whether the character before is a letter of the other kind of script
+        // whether the character before is a letter of the other kind of script, with or without spaces
         let mut touches = false;
         while self.at < self.end {
             let (entry, length) = self.look();
@@ -170,7 +170,7 @@ impl<'a> Walk<'a> {
         self.options.word_rule == WordRule::Mail
     }
 
-    /// A sign or space outside words.
+    /// Reads a sign or space outside words.
     fn sign(&mut self, entry: Entry, length: usize) -> Result<(), Stop> {
         let sign = self.at;
         if entry.is(Entry::VARIANT) && !self.options.normalize {
@@ -197,9 +197,9 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Whether the sign is a cut if what follows begins a word.
+    /// Whether the sign is a cut, provided that what follows begins a word.
     fn is_cut(&self, entry: Entry) -> bool {
-        // in mail the sign must end the run or show that it is not all ASCII
+        // in mail, the sign must also end the run or show that it is not all ASCII
         let known = !entry.is(Entry::VARIANT) || self.options.normalize;
         let tells = !self.is_mail() || entry.is(Entry::SEPARATES | Entry::NON_ASCII);
         entry.class() == Class::Neutral && !entry.is(Entry::WORD) && known && tells
@@ -212,7 +212,7 @@ impl<'a> Walk<'a> {
         }
         let MailRun { start, spans, changed, .. } = self.mail;
         if changed {
-            // it got shorter, which is fine if there is nothing else
+            // the run got shorter, which is fine if its word is all there is
             let whole = matches!(self.spans[spans..], [[word, _]] if word == start);
             let last = self.text[start..self.at].chars().next_back();
             return if whole && last.is_some_and(char::is_alphanumeric) { Ok(()) } else { Err(Stop) };
@@ -232,12 +232,12 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// A word of a script with spaces that begins here.
+    /// Reads a word of a script with spaces that begins here.
     #[inline(always)]
     fn word(&mut self, touches: bool) -> Result<(), Stop> {
         let start = self.at;
         let mut looks = Looks::at(start, touches);
-        // bytes other than letters, digits and marks
+        // counts bytes other than letters, digits and marks
         let mut signs = 0;
         loop {
             let (entry, length) = self.plain(&mut looks);
@@ -260,7 +260,7 @@ impl<'a> Walk<'a> {
                 class if class.is_unspaced() && !self.changes(looks) => break,
                 _ => return Err(Stop),
             }
-            // a mark: no word with it is ASCII
+            // a mark: a word with one is not ASCII
             looks.all = 0;
             self.at += length;
         }
@@ -279,7 +279,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Reads letters, digits and marks that need only folding, and returns what follows.
+    /// Reads letters, digits and marks that need only folding. Returns the entry and length of what follows.
     #[inline(always)]
     fn plain(&mut self, looks: &mut Looks) -> (Entry, usize) {
         loop {
@@ -290,7 +290,7 @@ impl<'a> Walk<'a> {
             if entry.flips() != 0 && self.options.fold_case {
                 let bytes = self.folded[self.at..].iter_mut().take(length);
                 let flips = entry.flips().to_le_bytes();
-                // from the text, since ASCII in the copy is already folded
+                // read from the text, because the ASCII of the copy is already folded
                 bytes
                     .zip(&self.bytes[self.at..])
                     .zip(flips)
@@ -302,7 +302,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether normalization turns it into ASCII.
+    /// Whether normalization turns the word into ASCII.
     fn changes(&self, looks: Looks) -> bool {
         looks.ascii() && looks.has_look_alikes() && self.options.normalize
     }
@@ -311,7 +311,7 @@ impl<'a> Walk<'a> {
         !looks.ascii() || looks.has_look_alikes() && !self.options.normalize
     }
 
-    /// A sign inside a word; the appearance starts over after it.
+    /// Checks a sign inside a word. The looks of the word start over after it.
     #[inline(never)]
     fn check_sign(&mut self, looks: Looks, class: Class) -> Result<(), Stop> {
         let (next, _) = look(self.bytes, self.at + 1);
@@ -323,7 +323,7 @@ impl<'a> Walk<'a> {
         if self.changes(looks) || !goes_on { Err(Stop) } else { Ok(()) }
     }
 
-    /// Replaces the look-alikes of a word by ASCII. Returns its new end.
+    /// Replaces the look-alikes of a word by ASCII. Returns the word's new end.
     #[cold]
     fn change_look(&mut self, start: usize) -> usize {
         let mut end = start;
@@ -359,7 +359,7 @@ impl<'a> Walk<'a> {
         if canonical_combining_class(before) <= here { Ok(()) } else { Err(Stop) }
     }
 
-    /// Checks that the composing mark does not compose with the letter before it.
+    /// Checks that the composing mark does not compose with what is before it.
     #[cold]
     fn check_apart(&self) -> Result<(), Stop> {
         let (Some(before), Some(mark)) = (self.before(), self.text[self.at..].chars().next()) else {
@@ -394,13 +394,13 @@ impl<'a> Walk<'a> {
         let joins = match entry.class() {
             Class::MidLetter => letters,
             Class::MidNum => digits,
-            // after a Hebrew letter it is part of the word
+            // after a Hebrew letter, the quotation mark is part of the word
             Class::SingleQuote if before == Class::Hebrew && !letters => return Err(Stop),
             Class::MidNumLet | Class::SingleQuote => letters || digits,
             Class::DoubleQuote => before == Class::Hebrew && after == Class::Hebrew,
             _ => false,
         };
-        // a variant of a sign is not the sign
+        // a variant of the sign has to be normalized first
         if joins && entry.is(Entry::VARIANT) { Err(Stop) } else { Ok(joins) }
     }
 
@@ -413,7 +413,7 @@ impl<'a> Walk<'a> {
             && self.text[self.at..].chars().next().is_some_and(is_unspaced_alphabet)
     }
 
-    /// A run of a script without spaces that begins here: bigrams of its characters.
+    /// Reads a run of a script without spaces that begins here, as bigrams of its characters.
     #[inline(always)]
     fn unspaced(&mut self, mut last: Class) -> Result<(), Stop> {
         if !self.options.unspaced_bigrams {
@@ -432,9 +432,9 @@ impl<'a> Walk<'a> {
             let class = entry.class();
             match class {
                 Class::Unspaced => {
-                    // of an alphabet, what goes on across the cut would be missed
+                    // in an alphabet, sequences of four across the cut would be missed
                     if before_class == Class::Unspaced && !is_of_alphabet {
-                        // these two can be cut off as well: the exact code finds their pair
+                        // a cut before these two is fine as well: the exact code finds their pair again
                         (self.cut, self.kept) = (before, self.spans.len());
                     }
                     last = class;
@@ -461,7 +461,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// The piece around the point where the walk stopped; words found in it are dropped.
+    /// Returns the piece around the point where the walk stopped, and drops the words found in it.
     #[cold]
     fn unusual(&mut self) -> Unusual {
         self.spans.truncate(self.kept);
@@ -479,7 +479,7 @@ impl<'a> Walk<'a> {
                 };
             }
         }
-        // the end of a run attaches to nothing in it, except one sign after a Hebrew letter
+        // nothing after the run attaches to it, except one quotation mark after a Hebrew letter
         let attached = !self.is_mail() && self.bytes.get(self.end) == Some(&b'\'');
         let end = self.end + usize::from(attached);
         Unusual {

@@ -1,4 +1,4 @@
-//! Words to terms: length limits, stop words, stemming. Terms are emitted in batches.
+//! Words to terms: length limits, stop words, stemming. Emits terms in batches.
 
 use std::mem;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use crate::words::unspaced::Segment;
 /// Buffers reused from text to text.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Buffers {
-    /// The folded text, then terms that do not occur in it verbatim.
+    /// The folded text, followed by terms that do not occur in it verbatim.
     bytes: Vec<u8>,
     /// Spans of the pending terms, then of the pending words.
     spans: Vec<[usize; 2]>,
@@ -27,7 +27,7 @@ pub(crate) struct Buffers {
     stems: StemCache,
 }
 
-/// Calls `emit` with the terms of a text, one word each.
+/// Calls `emit` with the terms of a text, each of a single word.
 pub(crate) fn for_each_batch(
     options: &CheckedOptions,
     text: &str,
@@ -37,7 +37,7 @@ pub(crate) fn for_each_batch(
     buffers.bytes.clear();
     buffers.bytes.extend_from_slice(text.as_bytes());
     if options.fold_case {
-        // all at once is faster than word by word
+        // folding everything at once is faster than word by word
         buffers.bytes.make_ascii_lowercase();
     }
     let plain = options.stemmer.is_none() && options.stop_words.is_empty();
@@ -53,9 +53,9 @@ pub(crate) fn for_each_batch(
     words.flush();
 }
 
-/// Whether ASCII may fail to separate mail runs because it composes with a following mark: `=` and [`SOLIDUS`].
+/// Whether the text contains [`SOLIDUS`]. ASCII such as `=` composes with it, and then no longer separates mail runs.
 fn moves_runs_of_mail(text: &str) -> bool {
-    // a vectorized test for the first byte of that mark, which hardly any text has
+    // a vectorized test for the first byte of that mark, which hardly any text contains
     let has = |block: &[u8]| block.iter().fold(0, |has, byte| has | u8::from(*byte == 0xcc)) != 0;
     text.as_bytes().chunks(256).any(has) && text.contains(SOLIDUS)
 }
@@ -67,15 +67,15 @@ struct Words<'a, F> {
     options: &'a CheckedOptions,
     text: &'a str,
     buffers: &'a mut Buffers,
-    /// The number of spans that are terms; the others are words.
+    /// The number of spans that are terms already; the others are still words.
     n_terms: usize,
-    /// Whether words are terms as they are, apart from the length limits.
+    /// Whether words become terms unchanged, apart from the length limits.
     plain: bool,
     emit: F,
 }
 
 impl<F: FnMut(Batch<'_>)> Words<'_, F> {
-    /// Adds ASCII words of the text.
+    /// Adds words of the text that are all ASCII.
     #[inline(always)]
     fn ascii(&mut self, Spans { spans, are_short }: Spans<'_>) {
         let options = self.options;
@@ -139,7 +139,7 @@ impl<F: FnMut(Batch<'_>)> Words<'_, F> {
         self.buffers.spans.truncate(self.n_terms);
     }
 
-    /// The term that a word becomes, if any.
+    /// Returns the term that a word becomes, if any.
     #[inline(never)]
     fn term(&mut self, span: [usize; 2]) -> Option<[usize; 2]> {
         let Buffers { bytes, stems, .. } = &mut *self.buffers;
@@ -158,7 +158,7 @@ impl<F: FnMut(Batch<'_>)> Words<'_, F> {
         }
     }
 
-    /// Handles a part of the text by the exact code.
+    /// Handles a part of the text with the exact code.
     #[cold]
     fn exactly(&mut self, part: Range<usize>) {
         self.make_terms();
@@ -191,7 +191,7 @@ impl<F: FnMut(Batch<'_>)> Words<'_, F> {
         }
     }
 
-    /// Adds a term that is not in the text verbatim.
+    /// Adds a term that does not occur in the text verbatim.
     fn push(&mut self, term: &str) {
         let Buffers { bytes, spans, .. } = &mut *self.buffers;
         bytes.extend_from_slice(term.as_bytes());
@@ -203,7 +203,7 @@ impl<F: FnMut(Batch<'_>)> Words<'_, F> {
     }
 }
 
-/// The term of a folded word.
+/// What a folded word becomes.
 enum Outcome<'a> {
     Nothing,
     Itself,
@@ -211,7 +211,7 @@ enum Outcome<'a> {
 }
 
 impl<'a> Outcome<'a> {
-    /// The outcome for a word of `chars` characters. A word that is too long is replaced by its length.
+    /// Decides about a word of `chars` characters. A word that is too long is replaced by its length.
     fn of(word: &str, chars: usize, options: &CheckedOptions, stems: &'a mut StemCache) -> Outcome<'a> {
         if chars > usize::from(options.max_chars) {
             return Outcome::Other(LONG[(chars / 10).min(LONG.len() - 1)]);
@@ -235,7 +235,7 @@ mod tests {
     use super::*;
     use unicode_normalization::char::compose;
 
-    /// All cases of [`moves_runs_of_mail`].
+    /// Covers all cases of [`moves_runs_of_mail`].
     #[test]
     fn signs_that_part_runs_of_mail_are_made_one_with_one_mark() {
         let parts = |c: &char| !c.is_ascii_alphanumeric() && !"$'!%-".contains(*c);

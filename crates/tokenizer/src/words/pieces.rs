@@ -1,13 +1,15 @@
-//! Pieces of words: stretches of a few characters. Forms of a word share most of them, and so do words misspelt.
+//! Pieces of words: windows of a few characters. The forms of a word share most of their pieces, and so do
+//! misspellings.
 
 use crate::characters::rules::is_unspaced;
 
-/// Calls `emit` with the pieces of a word, each after `prefix`: all stretches of four characters of the word with a mark at
-/// both ends, of two in scripts whose signs are syllables. `~` is written at an end without a mark, so that no piece looks
-/// like a word: `iceland` has the pieces `ice~`, `~icel~`, `~cela~`, `~elan~`, `~land~`, `~and`.
+/// Calls `emit` with the pieces of a word, each after `prefix`. A piece is a window of four characters over the word
+/// with a boundary mark added at both ends; in scripts whose signs are syllables, of two characters. The mark itself is
+/// not written; instead, `~` stands where the word goes on, so that no piece looks like a word. `iceland` has the
+/// pieces `ice~`, `~icel~`, `~cela~`, `~elan~`, `~land~`, `~and`.
 ///
-/// A word with a single piece has none, since it would say what the word does. Nor have words of scripts without spaces,
-/// which are sequences of characters already, and terms that begin with `~`.
+/// A word with a single piece yields none, because the piece would say the same as the word. Neither do words of
+/// scripts without spaces, which are sequences of characters already, nor terms that begin with `~`.
 pub(crate) fn for_each_piece(prefix: &str, word: &str, buffer: &mut String, mut emit: impl FnMut(&str)) {
     let n = length(word);
     let n_chars = word.chars().count();
@@ -15,7 +17,7 @@ pub(crate) fn for_each_piece(prefix: &str, word: &str, buffer: &mut String, mut 
         return;
     }
     let mut starts = word.char_indices().map(|(start, _)| start);
-    // the mark before the word is the first of n_chars + 2 characters
+    // the mark before the word is the first of the n_chars + 2 characters
     let mut ends = word.char_indices().map(|(start, c)| start + c.len_utf8()).skip(n - 2);
     for first in 0..n_chars + 3 - n {
         let start = if first < 2 { 0 } else { starts.next().unwrap_or(0) };
@@ -37,7 +39,7 @@ pub(crate) fn for_each_piece(prefix: &str, word: &str, buffer: &mut String, mut 
     }
 }
 
-/// Whether a term is a piece of a word, behind the prefix of its field, if it has one.
+/// Whether a term is a piece of a word, with or without the prefix of a field.
 ///
 /// ```
 /// use tamis_tokenizer::is_piece;
@@ -47,20 +49,20 @@ pub(crate) fn for_each_piece(prefix: &str, word: &str, buffer: &mut String, mut 
 /// ```
 pub fn is_piece(term: &str) -> bool {
     let word = &term[term.rfind(':').map_or(0, |colon| colon + 1)..];
-    // terms for long words have more characters behind the mark
+    // terms for long words have more characters after the mark
     word.ends_with(MARK) || word.strip_prefix(MARK).is_some_and(|rest| rest.chars().count() < LONGEST)
 }
 
-/// At an end without a mark. No word has this character.
+/// Written where a piece ends and its word goes on. No word contains this character.
 const MARK: char = '~';
 
-/// The number of characters of the longest pieces.
+/// Length of the longest pieces, in characters.
 const LONGEST: usize = 4;
 
-/// The number of characters of a word's pieces, by its first letter; 0 if it has none.
+/// The length of a word's pieces in characters, by its first letter; 0 if it has none.
 ///
-/// Four characters did as well as three to five together in eight languages, at a third of the terms; three did worse. Of
-/// syllables two are as long.
+/// In eight languages, four characters did as well as three to five together, at a third of the terms; three did worse.
+/// Two syllables are about as long as four letters.
 fn length(word: &str) -> usize {
     match word.chars().find(|c| c.is_alphabetic()) {
         Some(c) if is_unspaced(c) => 0,
@@ -69,7 +71,8 @@ fn length(word: &str) -> usize {
     }
 }
 
-/// Whether signs of the script are syllables: Hangul, Ethiopic, Cherokee, Canadian Aboriginal, Yi and Vai.
+/// Whether the signs of the character's script are syllables: Hangul, Ethiopic, Cherokee, Canadian Aboriginal, Yi and
+/// Vai.
 fn is_syllable(c: char) -> bool {
     matches!(c,
         '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{a960}'..='\u{a97f}' | '\u{ac00}'..='\u{d7ff}'
@@ -102,7 +105,7 @@ mod tests {
         }
     }
 
-    /// As the definition says it.
+    /// Checks the definition directly.
     #[test]
     fn pieces_are_windows_of_a_list_of_characters() {
         for word in ["ab", "abc", "abcdefgh", "наука", "हिन्दी", "가", "가나", "$1000", "don't", "x1한국"]

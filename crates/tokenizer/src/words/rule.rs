@@ -14,7 +14,7 @@ use crate::words::unicode;
 
 /// What counts as a word.
 ///
-/// Written and parsed as `unicode` and `mail`.
+/// Displayed and parsed as `unicode` and `mail`.
 ///
 /// ```
 /// use tamis_tokenizer::WordRule;
@@ -30,8 +30,8 @@ use crate::words::unicode;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WordRule {
-    /// Words of Unicode text segmentation (UAX #29): segments with a letter or a number. Emoji and other pictures, currencies
-    /// and arrows are words by themselves.
+    /// Words of Unicode text segmentation (UAX #29): segments with a letter or a number. Emoji and other pictures,
+    /// currency signs and arrows are words by themselves.
     Unicode,
     /// For mail: maximal runs of ASCII letters, digits, `$ ' ! % -` and all non-ASCII characters, without leading and
     /// trailing `'` and `-`. A run that is all ASCII is one word; other runs are split into [`WordRule::Unicode`]
@@ -65,7 +65,7 @@ impl WordRule {
         }
     }
 
-    /// Calls `emit` with every word and its position; the simple, slow way.
+    /// Calls `emit` with every word and its position, in the simple, slow way.
     pub(crate) fn for_each_word_plainly<'t>(self, text: &'t str, emit: impl FnMut(Span<'t>)) {
         match self {
             WordRule::Unicode => unicode::for_each_word(text, emit),

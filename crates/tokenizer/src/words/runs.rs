@@ -6,7 +6,7 @@ use crate::words::scan::{Shape, Spans, for_each_batch};
 /// A run of a text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Run<'a> {
-    /// Words of ASCII.
+    /// Words that are all ASCII.
     Ascii(Spans<'a>),
     /// A run that is not all ASCII.
     NonAscii(NonAscii),
@@ -25,13 +25,13 @@ pub(crate) struct NonAscii {
 #[inline(always)]
 pub(crate) fn for_each_run<S: Shape>(text: &str, mut emit: impl FnMut(Run<'_>)) {
     let bytes = text.as_bytes();
-    // the next byte outside ASCII, unless before the current run
+    // the next non-ASCII byte, unless it is before the current run
     let mut non_ascii = next_non_ascii(bytes, 0);
     let mut after = 0;
     for_each_batch::<S>(bytes, 0, |Spans { mut spans, are_short }| {
         while let Some((&[start, end], rest)) = spans.split_first() {
             if non_ascii < start {
-                // usually the first letter is non-ASCII, if any is
+                // if a word has non-ASCII letters, the first letter usually is one
                 non_ascii = if bytes[start].is_ascii() { next_non_ascii(bytes, start) } else { start };
             }
             if non_ascii < end {

@@ -3,9 +3,9 @@
 use crate::bits::BLOCK;
 use crate::words::batch::Batch;
 
-/// Bit masks of 64 bytes: what words consist of and what joins them. NUL is in no word.
+/// Bit masks of 64 bytes: what words consist of, and what joins them. NUL is never in a word.
 pub(crate) trait Shape: Copy + Default {
-    /// Should consist of comparisons without branches, so that the compiler vectorizes it.
+    /// Computes the masks. Should consist of comparisons without branches, so that the compiler vectorizes it.
     fn of(block: &[u8; BLOCK]) -> Self;
 
     /// Bytes between which there is never a word boundary.
@@ -24,12 +24,12 @@ pub(crate) trait Shape: Copy + Default {
     /// Signs that join the core bytes on both sides into one word.
     fn joins(self, before: Self, after: Self) -> u64;
 
-    /// Signs between a core byte and another sign: several in a row may join.
+    /// Signs between a core byte and another sign, where several in a row may join.
     fn rows(self, _before: Self, _after: Self) -> u64 {
         0
     }
 
-    /// The number of signs from `at` on that join what is around them.
+    /// The number of signs from `at` on that join the bytes around them.
     fn row(_bytes: &[u8], _at: usize) -> usize {
         0
     }
@@ -47,21 +47,21 @@ pub(crate) fn followed(by: u64, in_block_after: u64) -> u64 {
     by >> 1 | in_block_after << (BLOCK - 1)
 }
 
-/// Start and end of words found, at most [`Batch::MOST`].
+/// Starts and ends of the words found. At most [`Batch::MOST`] words.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spans<'a> {
     pub(crate) spans: &'a [[usize; 2]],
-    /// Whether none of them has more than [`SHORT`] bytes.
+    /// Whether no word has more than [`SHORT`] bytes.
     pub(crate) are_short: bool,
 }
 
-/// A word up to this many bytes is short.
+/// Maximum length of a short word, in bytes.
 pub(crate) const SHORT: usize = 16;
 
 /// Calls `emit` with the spans of the words of `bytes[from..]`.
 ///
-/// One bit per byte says whether it is in a word; the edges in those bits give the spans. The cost does not depend on
-/// word lengths, while a loop over bytes has an unpredictable branch at the end of each word.
+/// One bit per byte tells whether the byte is in a word; the edges in those bits give the spans. The cost does not
+/// depend on the lengths of words, whereas a loop over bytes has an unpredictable branch at the end of each word.
 #[inline]
 pub(crate) fn for_each_batch<S: Shape>(bytes: &[u8], from: usize, mut emit: impl FnMut(Spans<'_>)) {
     let (blocks, rest) = bytes[from..].as_chunks::<BLOCK>();
@@ -104,7 +104,7 @@ struct Members<S> {
 }
 
 impl<S: Shape> Members<S> {
-    /// Mask of the bytes of a block that are in words; needs the block after it.
+    /// Returns the mask of the bytes of a block that are in words. Needs the block after it.
     #[inline(always)]
     fn of_block(&mut self, bytes: &[u8], offset: usize, after: S) -> u64 {
         let (before, here) = (self.before, self.next);
@@ -132,11 +132,11 @@ fn ones(n: usize) -> u64 {
     if n < BLOCK { !(u64::MAX << n) } else { u64::MAX }
 }
 
-/// Starts and ends of words, alternating.
+/// The starts and ends of words, alternating.
 struct Edges {
-    /// The last bit of the previous block.
+    /// The highest bit of the previous block: whether its last byte is in a word.
     carry: u64,
-    /// Length so far of the word at the end of the previous block.
+    /// Length so far of the word that is open at the end of the previous block.
     open: u32,
     /// Whether a word has more than [`SHORT`] bytes.
     has_long: bool,
@@ -144,7 +144,7 @@ struct Edges {
     n: usize,
 }
 
-/// Edges extracted per step without checking that there are that many, since their number is unpredictable. Divides a
+/// Edges extracted per step. Steps do not check how many edges are left, because that is unpredictable. Divides a
 /// block, so the buffer always has room.
 const AT_ONCE: usize = 8;
 
@@ -155,7 +155,7 @@ impl Default for Edges {
 }
 
 impl Edges {
-    /// With this many, another block might overflow the buffer.
+    /// Once it holds this many edges, another block might overflow the buffer.
     const ENOUGH: usize = 2 * Batch::MOST - BLOCK;
 
     #[inline(always)]
@@ -177,7 +177,7 @@ impl Edges {
         self.n = all;
     }
 
-    /// Records whether there is a long word.
+    /// Records whether the block contains a long word.
     #[inline(always)]
     fn measure(&mut self, members: u64) {
         let twice = members & members >> 1;
@@ -188,7 +188,7 @@ impl Edges {
         self.open = if members == u64::MAX { SHORT as u32 } else { members.leading_ones() };
     }
 
-    /// Emits the finished words; the start of an unfinished one stays.
+    /// Emits the finished words. Keeps the start of an unfinished one.
     #[inline(always)]
     fn take(&mut self, emit: impl FnOnce(&mut [[usize; 2]])) {
         let (spans, rest) = self.found[..self.n].as_chunks_mut::<2>();
@@ -201,7 +201,7 @@ impl Edges {
     }
 }
 
-/// Moves the words that are more than filler to the front.
+/// Moves the words that are not only filler to the front and returns them.
 #[inline(never)]
 fn without<'a, S: Shape>(bytes: &[u8], spans: &'a mut [[usize; 2]]) -> &'a [[usize; 2]] {
     let mut n = 0;
@@ -224,7 +224,7 @@ mod tests {
     use proptest::prelude::*;
     use tamis_testing::check_linear;
 
-    /// Runs of `x`, which any number of `-` joins; `_` is core as well.
+    /// Runs of `x` joined by any number of `-`. `_` is core too, but filler.
     #[derive(Clone, Copy, Default)]
     struct TestWords {
         core: u64,

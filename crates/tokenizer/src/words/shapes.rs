@@ -69,7 +69,7 @@ impl Shape for UnicodeWords {
         self.letters | self.digits | self.underscores
     }
 
-    /// A core byte other than `_` is a letter or a digit.
+    /// A core byte that is not `_` is a letter or a digit.
     #[inline(always)]
     fn filler(self) -> u64 {
         self.underscores
@@ -89,7 +89,7 @@ impl Shape for UnicodeWords {
     }
 }
 
-/// Runs of mixed text: bytes that ASCII does not separate for certain. Runs that are all ASCII are words.
+/// Runs of mixed text: bytes that ASCII does not certainly separate. Runs that are all ASCII are words.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct MixedRuns {
     ascii: UnicodeWords,

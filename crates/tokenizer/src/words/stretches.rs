@@ -2,8 +2,8 @@
 
 /// Cuts a text into stretches of about `size` bytes, at white space if possible.
 ///
-/// Concatenated they are the text. A stretch has at least `size` bytes (except the last) and at most twice that plus
-/// one character.
+/// Concatenated, the stretches are the text. Each has at least `size` bytes (except the last) and at most twice that
+/// plus one character.
 ///
 /// ```
 /// let stretches: Vec<_> = tamis_tokenizer::stretches("ab cd ef", 4).collect();

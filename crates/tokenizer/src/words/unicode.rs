@@ -1,13 +1,13 @@
 //! The context that words of UAX #29 depend on, for a run that is not all ASCII.
 //!
-//! A run is a maximal piece that ASCII does not certainly separate from non-ASCII text; without such text the runs are
-//! the words. The words of a run do not depend on its surroundings:
+//! A run is a maximal piece that ASCII does not certainly separate from non-ASCII text; where all text is ASCII, the
+//! runs are the words. The words of a run do not depend on its surroundings:
 //! * It is surrounded by ASCII that is neutral (Newline, CR, LF, WSegSpace or Other in Word_Break), or that may join
 //!   two letters or digits but is next to something neutral. No rule looks past the former (WB3c, WB15 and WB16 look
 //!   along characters outside ASCII) or past two signs of the latter (WB6, WB7, WB7b, WB7c, WB11, WB12).
 //! * A mark attaches to what is before it (WB4), even to spaces (WB3d). So a run that begins with a mark needs the text
-//!   back to the previous run, and the spaces at that run's end.
-//! * A Hebrew letter and the single quotation mark after it are never parted (WB7a).
+//!   back to the previous run, and the spaces at the end of that run.
+//! * A Hebrew letter and the single quotation mark after it are never separated (WB7a).
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ use crate::characters::rules::{is_invisible, is_sign};
 use crate::words::batch::Span;
 use crate::words::runs::NonAscii;
 
-/// Calls `emit` with every word of a text, the slow way: segments with a letter or a number, and signs.
+/// Calls `emit` with every word of a text, in the slow way: segments with a letter or a number, and signs.
 pub(crate) fn for_each_word<'t>(text: &'t str, mut emit: impl FnMut(Span<'t>)) {
     for (start, segment) in text.split_word_bound_indices() {
         if segment.contains(char::is_alphanumeric) {
@@ -37,13 +37,14 @@ pub(crate) fn range(text: &str, run: NonAscii) -> Range<usize> {
         ..run.end + usize::from(text.as_bytes().get(run.end) == Some(&b'\''))
 }
 
-/// Start of what the words of `text[from..to]` depend on: a mark at its start attaches to the spaces before.
+/// The start of the text that the words of `text[from..to]` depend on. A mark at its start attaches to the spaces
+/// before.
 pub(crate) fn start(text: &str, from: usize, to: usize, normalize: bool) -> usize {
     let blank = |c: char| c.is_whitespace() || normalize && is_invisible(c);
     let first = text[from..to].trim_start_matches(blank).chars().next();
     let class = first.map_or(Class::Neutral, |first| of(first).class());
     let attaches = !(class.begins() || class == Class::Neutral || class.is_mid());
-    // blanks are read once: two such ranges never share them
+    // blanks are read only once: two such ranges never share them
     let start = if attaches { text[..from].trim_end_matches(blank).len() } else { from };
     #[cfg(test)]
     tamis_testing::step(from - start);

@@ -1,5 +1,5 @@
-//! Scripts without spaces between words: their runs become overlapping bigrams of characters, and, where a sign is a sound,
-//! sequences of four.
+//! Scripts without spaces between words. Their runs become overlapping bigrams of characters and, where each sign is a
+//! sound, sequences of four.
 
 use std::ops::Range;
 
@@ -9,13 +9,13 @@ use crate::words::batch::Span;
 /// A word, or a bigram of an unspaced script.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Segment<'t> {
-    /// Text of other scripts.
+    /// A word of other scripts.
     Word(&'t str),
-    /// Two characters of a run, or its only one; or four of an alphabet.
+    /// Two characters of a run, or the only one it has; or four of an alphabet.
     Pair(&'t str),
 }
 
-/// Joins adjacent words into runs and emits their bigrams.
+/// Joins adjacent words into runs and emits the bigrams of the runs.
 pub(crate) struct BigramRuns<'t> {
     text: &'t str,
     has_fours: bool,
@@ -42,7 +42,7 @@ impl<'t> BigramRuns<'t> {
                 self.run.end = start + length;
             } else {
                 self.finish(emit);
-                // at most a joiner, a mark or a variation selector may be between runs
+                // between runs there may be at most a joiner, a mark or a variation selector
                 if length == word.text.len() || piece.contains(char::is_alphanumeric) {
                     emit(Segment::Word(piece));
                 }
@@ -62,8 +62,8 @@ impl<'t> BigramRuns<'t> {
     }
 }
 
-/// The overlapping bigrams of a run, or the run itself if it has only one character. A bigram that ends four characters of an
-/// alphabet is followed by these.
+/// Calls `emit` with the overlapping bigrams of a run, or with the run itself if it has only one character. A bigram
+/// that completes four characters of an alphabet is followed by those four.
 fn for_each_pair<'t>(run: &'t str, has_fours: bool, mut emit: impl FnMut(&'t str)) {
     let (mut before, mut four, mut alone) = (0, Four::default(), true);
     for (start, c) in run.char_indices() {
@@ -81,7 +81,7 @@ fn for_each_pair<'t>(run: &'t str, has_fours: bool, mut emit: impl FnMut(&'t str
     }
 }
 
-/// Where the last characters of a run began, as far back as they are of an alphabet.
+/// Where the last characters of a run begin, going back as long as they belong to an alphabet.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Four {
     starts: [usize; 3],
@@ -89,7 +89,7 @@ pub(crate) struct Four {
 }
 
 impl Four {
-    /// Adds the next character. Where four begin, of which it is the last.
+    /// Adds the next character. Returns where the last four begin, if all of them belong to an alphabet.
     #[inline(always)]
     pub(crate) fn push(&mut self, start: usize, is_of_alphabet: bool) -> Option<usize> {
         if !is_of_alphabet {

@@ -1,4 +1,4 @@
-//! A word list of bogofilter becomes a model that answers as bogofilter does.
+//! Tests that a model made from bogofilter's word list answers as bogofilter does.
 
 use std::path::Path;
 
@@ -75,7 +75,7 @@ proptest! {
     }
 }
 
-/// An error must not carry a word of somebody's mail to where errors are read.
+/// Errors must not show words of somebody's mail.
 #[test]
 fn what_cannot_be_imported_is_told_without_its_words() {
     for bad in ["secret", "secret 1 x\n", ".MSG_COUNT 5 5\nsecret secret\n"] {
@@ -128,7 +128,7 @@ fn a_word_list_answers_as_bogofilter_does() {
     assert_eq!(twice.label_of(&score), "spam");
 }
 
-/// A learner of a model made of `LIST`, which has learned this many messages of each label.
+/// A learner of a model made from `LIST`, which has learned `n` messages of each label.
 fn taught(path: &Path, n: usize) -> Learner {
     word_list(LIST.as_bytes()).unwrap().0.save(path).unwrap();
     let mut learner =

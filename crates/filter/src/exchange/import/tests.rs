@@ -16,7 +16,8 @@ use crate::update::options::LearnOptions;
 
 const LABELS: [&str; 3] = ["ham", "spam", "eggs"];
 
-/// A model of one of the scorings, from documents of labels, the last of which stands for none.
+/// A model with the scoring of number `which`, from `documents`: the index of a label and a text each. An index past
+/// the labels marks an unlabelled document, which only the last scoring takes.
 fn model(which: usize, keep: Keep, documents: &[(usize, String)]) -> Model {
     let bayes = |likelihood| {
         Scoring::NaiveBayes(Parameters { likelihood, prior: ClassPrior::Uniform, ..Scoring::parameters() })
@@ -85,7 +86,7 @@ proptest! {
         let text = exported(&model.clone().into_filter().unwrap(), true);
         let back = import(text.as_bytes()).unwrap();
         prop_assert!(back == model, "{text}");
-        // the order of lines after the first is nobody's business
+        // the order of the lines after the first does not matter
         let (head, lines) = text.split_once('\n').unwrap();
         let reversed: Vec<_> = std::iter::once(head).chain(lines.lines().rev()).collect();
         prop_assert!(import(reversed.join("\r\n").as_bytes()).unwrap() == model);
@@ -106,7 +107,7 @@ proptest! {
         prop_assert_eq!(lines(&back), lines(&model));
     }
 
-    /// What is changed in a text gives an error, or a model that is consistent.
+    /// A changed text gives an error, or a consistent model.
     #[test]
     fn any_text_gives_an_error_or_a_whole_model(
         which in 0usize..7, cuts in proptest::collection::vec((any::<prop::sample::Index>(), "[-0-9a-z{}\",.]{0,3}"), 1..4),
@@ -180,7 +181,7 @@ fn what_contradicts_itself_is_refused() {
     }
 }
 
-/// An error must not carry a word of somebody's mail to where errors are read.
+/// Errors must not show words of somebody's mail.
 #[test]
 fn what_cannot_be_imported_is_told_without_its_words() {
     let documents = [(0, "secret".to_owned()), (1, "secret w2".to_owned())];
@@ -201,7 +202,7 @@ fn what_cannot_be_imported_is_told_without_its_words() {
         let said = import(bad.as_bytes()).unwrap_err().to_string();
         assert!(!said.contains("secret"), "{said}");
     }
-    // a file that says of itself what is not so
+    // a file that contradicts itself
     let mut lines = Lines { input: text.as_bytes(), line: 0, bytes: Vec::new() };
     let mut draft = Draft::new(lines.parse("a model").unwrap().unwrap());
     draft.add_term(lines.parse("a term").unwrap().unwrap()).unwrap();

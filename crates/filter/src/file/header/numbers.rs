@@ -1,4 +1,4 @@
-//! The numbers by which kinds are stored: a new kind goes to the end of its enum, and none may move.
+//! The numbers that kinds are stored as: a new kind goes to the end of its enum, and none may move.
 
 use std::fmt::Debug;
 

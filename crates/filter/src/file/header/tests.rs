@@ -1,4 +1,4 @@
-//! Headers whose checksums are right and whose parts contradict one another.
+//! Headers whose checksums are right but whose parts contradict one another.
 
 use tamis_model::{Choices, EmOptions, Likelihood, Parameters, WeightedOptions};
 
@@ -29,12 +29,12 @@ fn read(model: &[u8]) -> Result<(Header, [Section; N_SECTIONS])> {
     Ok((opened.header, opened.sections))
 }
 
-/// What is in the sections of a model.
+/// The contents of a model's sections.
 fn contents(model: &[u8]) -> [Vec<u8>; N_SECTIONS] {
     read(model).unwrap().1.map(|section| section.get(model, 0..section.len()).unwrap().to_vec())
 }
 
-/// The bytes of a model of so many labels.
+/// The bytes of a model with `n_labels` labels.
 fn text(scoring: Scoring, n_labels: usize) -> Vec<u8> {
     let is_em = matches!(scoring, Scoring::ExpectationMaximization(_));
     let options =
@@ -102,12 +102,12 @@ fn write_in_memory(header: &Header, sections: [Vec<u8>; N_SECTIONS]) -> Vec<u8> 
     write(header, sections.each_ref()).unwrap().into_memory()
 }
 
-/// The same file with another header, checksums and all.
+/// The same file with another header and matching checksums.
 fn with_header(file: &[u8], header: &Header) -> Vec<u8> {
     write_in_memory(header, contents(file))
 }
 
-/// Asks a model for everything: what it answers, if it does, is a number.
+/// Asks a model for everything. Any answer must be a number.
 fn ask(filter: &Filter) {
     let document = match filter.information().recipe.kind {
         Kind::Table => Document::Fields(&ROW),
@@ -128,7 +128,7 @@ fn ask(filter: &Filter) {
     let _ = (filter.suspects(), filter.verify());
 }
 
-/// Choices that are none.
+/// Invalid choices.
 fn wrong_choices(change: fn(&mut Choices)) -> Chosen {
     let mut chosen = Chosen::for_classes(2);
     change(&mut chosen.choices);
@@ -224,7 +224,7 @@ fn sections_that_contradict_one_another_are_errors_or_at_least_found_by_verifyin
     for (m, model) in models().iter().enumerate() {
         let (header, _) = read(model).unwrap();
         let contents = contents(model);
-        // the first three are those of terms
+        // the first three sections hold the terms
         for section in 0..3 {
             for (at, flip) in (0..contents[section].len()).flat_map(|at| [0x01, 0x80, 0xFF].map(|f| (at, f)))
             {
@@ -233,7 +233,7 @@ fn sections_that_contradict_one_another_are_errors_or_at_least_found_by_verifyin
                 let file = write_in_memory(&header, contents);
                 let Ok(filter) = Filter::from_bytes(file) else { continue };
                 ask(&filter);
-                // what expectation maximization found follows from nothing else in the file
+                // nothing else in the file implies the result of expectation maximization
                 if header.em_model.is_none() {
                     let what = format!("model {m}: {} {at} ^ {flip:#x}", SECTIONS[section]);
                     assert!(filter.verify().is_err(), "{what}");
@@ -256,7 +256,7 @@ fn sections_that_contradict_one_another_are_errors_or_at_least_found_by_verifyin
     }
 }
 
-/// Two models of one layout, whose headers are the same but for the checksum of the sections.
+/// Two models with the same layout, whose headers differ only in the checksum of the sections.
 #[test]
 fn a_part_of_another_model_is_damage() {
     let model = |fruit: &str| {

@@ -13,7 +13,7 @@ use crate::{
 
 const LABELS: [&str; 3] = ["ham", "list", "spam"];
 
-/// Documents by label, each the numbers of its words.
+/// Documents: the number of the label, and the numbers of the words.
 type Documents = Vec<(usize, Vec<u8>)>;
 
 fn text(words: &[u8]) -> String {
@@ -51,7 +51,7 @@ proptest! {
         own in documents(6), mut shared in documents(30), learned in documents(6),
         asked in documents(8), n_labels in 2usize..=3, is_corrected in any::<bool>(),
     ) {
-        // what does not add up is that of the larger model when they are merged
+        // merging takes what cannot be summed from the larger model: make it the shared one
         shared.extend((0..20).map(|i| (i, vec![40 + i as u8, 40 + i as u8 / 3])));
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("own.tamis");
@@ -119,7 +119,7 @@ proptest! {
         let counts = |learner: &Learner| {
             let mut text = Vec::new();
             learner.filter().export(false, &mut text).unwrap();
-            // but for the first line, which counts changes
+            // all but the first line, which counts changes
             text.split(|byte| *byte == b'\n').skip(1).map(<[u8]>::to_vec).collect::<Vec<_>>()
         };
         learner.compact().unwrap();
@@ -167,7 +167,7 @@ fn a_mistake_of_the_shared_model_is_corrected_for_one_user() {
     let after = score(&mut learner);
     assert_eq!(learner.filter().label_of(&after), "ham");
     assert_eq!(shared.score_text(&wanted, &mut Scratch::default()).unwrap(), before);
-    // a label that the shared model does not know would part them
+    // a label that the shared model lacks would make them incompatible
     assert!(matches!(learner.add_label("spam").err().unwrap().kind(), ErrorKind::Incompatible { .. }));
     learner.commit().unwrap();
     assert_eq!(Filter::open(&path).unwrap().classes().len(), 2);
@@ -232,7 +232,7 @@ fn of_many_terms_it_is_estimated_how_many_both_know() {
     assert!((n_features / 90_000.0 - 1.0).abs() < 0.02, "{n_features}");
 }
 
-/// What learning keeps up to date is what counting all terms gives.
+/// Checks that the number of features, which learning keeps up to date, equals a full count.
 fn check_features(learner: &Learner) {
     let filter = learner.filter();
     let counted = CombinedSums::new(&filter.store, &filter.fallback().unwrap().store).unwrap();
@@ -256,7 +256,7 @@ fn learning_looks_up_the_terms_of_its_document_alone() {
         check_features(&learner);
         steps
     };
-    // twice more terms than are sampled, and back
+    // well beyond the number of terms that are sampled, and back
     for i in 0..4 {
         learn(i * 3000..(i + 1) * 3000, true);
     }

@@ -34,8 +34,9 @@ fn a_term_that_cannot_be_read_fails_no_other_document() {
     }
 }
 
-/// What a filter says of a document, the posterior of every class, by the counts of each term in the order of their ids;
-/// and how far off it may be: the larger the numbers that were added up, the less is left of small differences.
+/// Scores a document by its rows of counts, without the cache. Returns the posterior of every class, the number of
+/// known terms, and the tolerance, which grows with the log-likelihoods, since sums of large numbers lose small
+/// differences.
 fn by_rows(filter: &Filter, document: Document<'_>) -> (Vec<f64>, usize, f64) {
     let scratch = &mut Scratch::default();
     filter.score(document, scratch).unwrap();
@@ -81,7 +82,7 @@ fn by_rows(filter: &Filter, document: Document<'_>) -> (Vec<f64>, usize, f64) {
     (joint, known, 1e-12_f64.max(16.0 * f64::EPSILON * largest))
 }
 
-/// Holds that a document's score is what its rows say, whatever the scratch has seen; returns the score.
+/// Checks that the score of a document equals that of its rows, whatever the scratch has cached; returns the score.
 fn check(filter: &Filter, document: Document<'_>, scratch: &mut Scratch) -> Score {
     let score = filter.score(document, scratch).unwrap();
     let (posterior, known, off) = by_rows(filter, document);
@@ -95,7 +96,7 @@ fn check(filter: &Filter, document: Document<'_>, scratch: &mut Scratch) -> Scor
     score
 }
 
-/// Bytes that what any document here says takes.
+/// Bytes that suffice for the weights of any document here.
 const LARGE: usize = 8000;
 
 const LABELS: [&str; 13] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m"];
@@ -104,7 +105,7 @@ fn text(words: &[u8]) -> String {
     words.iter().map(|word| format!("w{word} ")).collect()
 }
 
-/// Of so many labels, of which the first has no documents if there are more than two.
+/// Trains on `documents` with `n_labels` labels. If there are more than two labels, the first has no documents.
 fn train(scoring: Scoring, n_labels: usize, documents: &[(usize, Vec<u8>)]) -> Trainer {
     let is_expected = matches!(scoring, Scoring::ExpectationMaximization(_));
     let options = TrainOptions { scoring: Some(scoring), ..TrainOptions::new(Kind::Text) };
@@ -115,7 +116,7 @@ fn train(scoring: Scoring, n_labels: usize, documents: &[(usize, Vec<u8>)]) -> T
     }
     let learned = &labels[usize::from(n_labels > 2)..];
     for (i, (label, words)) in documents.iter().enumerate() {
-        // some words are of one label each, some of all
+        // some words occur under one label, some under all
         let own = 40 + label % learned.len();
         let text = format!("{} w{own}", text(words));
         match is_expected && i % 4 == 0 {
@@ -175,14 +176,14 @@ proptest! {
         terms in 1usize..60, bytes in 0..2 * LARGE,
     ) {
         let filter = train(scoring, n_labels, &learned).finish().unwrap().into_filter().unwrap();
-        // one that remembers all, one that forgets most, also in the midst of a document
+        // one that keeps everything, and one that drops most terms, even within a document
         let [mut scratch, mut small] = [Scratch::default(), Scratch::default()];
         small.memo.limits = Limits { terms, bytes };
         for (i, (label, words)) in asked.iter().enumerate() {
             let text = text(words).repeat(1 + i % 3) + &format!("w{} new{i}", 40 + label);
             let score = check(&filter, Document::Text(&text), &mut scratch);
             let of_small = check(&filter, Document::Text(&text), &mut small);
-            // the same to the last bit, unless terms have no room even for the time of a document
+            // the same to the last bit, unless the terms of a single document do not fit
             prop_assert!(score == of_small || bytes < LARGE, "{score:?} {of_small:?}");
         }
     }
@@ -205,7 +206,7 @@ proptest! {
         }
         drop(learner);
         let mut filter = Filter::open(&path).unwrap();
-        // the same scratch for both: what it remembers of one is not taken for the other
+        // one scratch for both: what it caches of one must not be used for the other
         let mut scratch = Scratch::default();
         for is_shared in [false, true] {
             if is_shared {
@@ -257,7 +258,7 @@ proptest! {
     }
 }
 
-/// Models of users in turn, with one shared model behind them.
+/// Scores with the models of users in turn, with one shared model behind them.
 #[test]
 fn what_is_known_of_a_shared_model_stays_when_another_user_asks() {
     let words = |i: usize| format!("w{} w{} w{} w{}", i % 7, i % 11, i % 13, 20 + i % 30);

@@ -1,4 +1,4 @@
-//! The lead of a fit by partitions: it has the counts of all documents, and a sample of them.
+//! The lead of a distributed fit. It holds the counts of all documents and a sample of the documents.
 
 use tamis_model::{Choices, Coefficients, Correction, Counts, Fitted, ROUNDS, SmoothingChoice, is_sampled};
 
@@ -15,28 +15,29 @@ use crate::train::fitting;
 use crate::train::partial::Partial;
 use crate::train::trainer::Trainer;
 
-/// Documents of the sample by which the lead chooses.
+/// Number of documents in the sample that the lead makes its choices with.
 const SAMPLE: f64 = 20_000.0;
-/// The share of the documents that is held out, if that is fewer than the sample.
+/// Share of the documents that is held out, at most the size of the sample.
 const HELD_OUT: f64 = 0.1;
-/// Rounds end when no document's error changes by this much, times the number of partitions.
+/// Rounds end when the largest change of a document's error, times the number of partitions, is below this.
 const TOLERANCE: f64 = 0.02;
 
-/// Fits more documents than one machine can hold: they stay where they are, in partitions.
+/// Fits more documents than one machine can hold. The documents stay where they are, in partitions.
 ///
-/// Partitions count their documents as usual. The lead needs two things of each: its
-/// [counts](Partial::without_documents), and the [sample](Partial::sample) of its documents of the share that
-/// [`sample_share`](Self::sample_share) tells. Merged, they make a lead. Its [plan](Self::plan) goes to every partition once.
-/// Then there are rounds: the [correction](Self::correction) goes to every partition,
-/// [`FitPlan::round`] makes a change of it, and all changes come back, [merged](FitPlan::merge) or one by one, until the lead
-/// [is done](Self::is_done), after 10 rounds at most.
+/// Partitions count their documents as usual. The lead needs two things from each partition: its
+/// [counts](Partial::without_documents), and a [sample](Partial::sample) of its documents with the share
+/// [`sample_share`](Self::sample_share). Merged, these create the lead. Its [plan](Self::plan) goes to every partition
+/// once. Then rounds follow: each sends the [correction](Self::correction) to every partition, where [`FitPlan::round`]
+/// computes a change. All changes come back, [merged](FitPlan::merge) or one by one. After at most 10 rounds the lead
+/// [is done](Self::is_done).
 ///
-/// Counts are exact. Smoothing is chosen by the sample. A tenth of the documents, at most the sample, takes no part in the first
-/// five rounds; by it the lead chooses how counts and correction are weighed, and thresholds. Later it takes part like a partition.
-/// The same partitions give the same bytes. Other ones give about the same scores; a single machine's are not quite reached
-/// the more partitions there are. The model remembers no documents.
+/// Counts are exact. Smoothing is chosen on the sample. A tenth of the documents, at most the sample, is held out of
+/// the first five rounds; the lead uses them to choose the weights of counts and correction, and the thresholds. In
+/// later rounds they take part like a partition. The same partitions give the same bytes. Other partitions give about
+/// the same scores. The more partitions there are, the further the scores are from those of a single machine. The model
+/// stores no documents.
 ///
-/// Equal documents count as often as they are there, and it must be settled whether pairs of words are terms.
+/// Equal documents count every time they occur. Whether pairs of words are terms must be settled beforehand.
 ///
 /// ```
 /// use tamis_filter::{DistributedTrainer, Document, FitPlan, Kind, Pairs, TrainOptions, Trainer};
@@ -77,33 +78,34 @@ const TOLERANCE: f64 = 0.02;
 pub struct DistributedTrainer {
     plan: FitPlan,
     plan_bytes: Vec<u8>,
-    /// All documents of the sample, of which some are held out.
+    /// The whole sample, including the held-out documents.
     sample: Partial,
     held_out: Ordered,
     smoothing: SmoothingChoice,
     correction: Correction,
     round: u64,
-    /// What came of this round so far.
+    /// The sum of the changes received in this round so far.
     sum: Option<(WeightsHeader, Correction)>,
     /// The coefficients of the held-out documents.
     coefficients: Vec<f32>,
-    /// The largest change of the last round.
+    /// The largest change of a document's error in the last round.
     largest: f64,
-    /// What was chosen by the held-out documents, with their scores.
+    /// The choices made on the held-out documents, with their scores.
     fitted: Option<Fitted>,
 }
 
 impl DistributedTrainer {
-    /// The share of so many documents that the lead needs: 20,000 of them.
+    /// Returns the share of `n_documents` that the lead needs as its sample: about 20,000 documents.
     pub fn sample_share(n_documents: u64) -> f64 {
         (SAMPLE / n_documents.max(1) as f64).min(1.0)
     }
 
-    /// The lead of so many partitions, which have all documents that were counted, each at most once.
+    /// Creates the lead of `n_partitions` partitions. Together the partitions hold all documents counted, each at most
+    /// once.
     ///
     /// # Errors
-    /// If there are fewer than two labels, the scoring is not weighted, the sample is not one of these documents, or a count
-    /// overflows.
+    /// If there are fewer than two labels, the scoring is not weighted, the sample is not a part of the counted
+    /// documents, or a count overflows.
     pub fn new(counts: Trainer, sample: Trainer, n_partitions: u32) -> Result<Self> {
         if counts.classes.len() < 2 {
             return Err(ErrorKind::TooFewLabels { expected: 2, got: counts.classes.len() }.into());
@@ -149,17 +151,17 @@ impl DistributedTrainer {
         })
     }
 
-    /// What every partition needs, as [`FitPlan::from_bytes`] reads it.
+    /// Returns what every partition needs, for [`FitPlan::from_bytes`].
     pub fn plan(&self) -> &[u8] {
         &self.plan_bytes
     }
 
-    /// The rounds fitted so far.
+    /// Returns the number of rounds fitted so far.
     pub fn n_rounds(&self) -> u64 {
         self.round
     }
 
-    /// Whether the last round was fitted.
+    /// Whether the fit is complete.
     pub fn is_done(&self) -> bool {
         let is_settled = self.largest < TOLERANCE / f64::from(self.plan.header.n_partitions.max(1));
         !self.plan.weighted.correction
@@ -167,7 +169,7 @@ impl DistributedTrainer {
             || (self.round > HELD_OUT_ROUNDS + 1 && is_settled)
     }
 
-    /// The correction so far, which every partition needs for the next round.
+    /// Returns the current correction, which every partition needs for the next round.
     ///
     /// # Errors
     /// If a temporary file cannot be used.
@@ -176,11 +178,12 @@ impl DistributedTrainer {
         messages::write_weights(header, &self.correction, self.plan.union.n_terms())
     }
 
-    /// Adds the change of a partition, or of several. The round ends with the last one; then there is another
+    /// Adds the change of one partition, or the merged change of several. The last one ends the round and updates the
     /// [correction](Self::correction).
     ///
     /// # Errors
-    /// If it is of another round, of more partitions than there are, or other bytes; overflow of a sum.
+    /// If the change belongs to another round, covers more partitions than there are, or cannot be read; if a sum
+    /// overflows.
     pub fn add(&mut self, change: &[u8]) -> Result<()> {
         let (header, change) = self.plan.read_weights(change)?;
         if header.round != self.round || header.n_partitions == 0 {
@@ -210,7 +213,7 @@ impl DistributedTrainer {
         let Some((header, sum)) = self.sum.take() else { return Ok(()) };
         self.largest = header.largest;
         if self.round >= HELD_OUT_ROUNDS {
-            // from the same correction as all others
+            // starts from the same correction as the partitions
             let at = (self.round, &self.coefficients[..]);
             let (coefficients, change) = self.plan.fit(&self.held_out, at, &self.correction)?;
             self.coefficients = coefficients;
@@ -227,11 +230,11 @@ impl DistributedTrainer {
         self.held_out.check()
     }
 
-    /// The model.
+    /// Writes the model.
     ///
     /// # Errors
-    /// If it is not [done](Self::is_done), thresholds are asked for that there are too few held-out documents for, or the
-    /// model is larger than its format allows.
+    /// If the fit is not [done](Self::is_done), there are too few held-out documents for the thresholds asked for, or
+    /// the model is larger than its format allows.
     pub fn finish(self) -> Result<Model> {
         if !self.is_done() {
             return Err(Error::inconsistent("message", format_args!("{ROUNDS} rounds"), self.round));
@@ -249,7 +252,7 @@ impl DistributedTrainer {
             }
         };
         let FitPlan { options, weighted, classes, texts, union, .. } = plan;
-        // documents are elsewhere
+        // the documents are in the partitions
         let options = TrainOptions { keep: Some(Keep::Digests), names: false, ..options };
         let scoring = settle_scoring(&options, classes.len(), &union.statistics)?;
         let (asked, totals) = (&options.decision, union.statistics.totals());

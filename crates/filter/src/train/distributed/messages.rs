@@ -1,6 +1,6 @@
-//! What the lead of a fit by partitions and the partitions send each other, as bytes.
+//! Messages between the lead of a distributed fit and its partitions, as bytes.
 //!
-//! A preface and header as in a [model](crate::file::header), then its sections:
+//! A preface and a header as in a [model](crate::file::header), then the sections:
 //!
 //! ```text
 //! plan       the partial of all counts, without documents; that of the held-out documents
@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file::container::{self, Preface};
 use crate::file::varint::{put_varint, take_varint, unzigzag, zigzag};
 
-/// The format of messages that this version reads and writes: lead and partitions need the same.
+/// The message format that this version reads and writes. Lead and partitions must use the same.
 const VERSION: u32 = 1;
 
 /// The header of a message.
@@ -29,13 +29,13 @@ pub(crate) enum Header {
     Weights(WeightsHeader),
 }
 
-/// What all partitions need to know.
+/// What every partition needs to know.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PlanHeader {
-    /// Smoothing, power of idf, k; the rest is still open.
+    /// Smoothing, power of idf, and k. The other choices are made later.
     pub(crate) choices: Choices,
-    /// Partitions with documents; the held-out documents are one more.
+    /// Partitions with documents. The held-out documents are one more.
     pub(crate) n_partitions: u32,
     /// The share of the documents that are held out.
     pub(crate) held_out: f64,
@@ -43,35 +43,35 @@ pub(crate) struct PlanHeader {
     pub(crate) lengths: [u64; 2],
 }
 
-/// Where a partition stands.
+/// The state of a partition between rounds.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StateHeader {
-    /// Rounds it has fitted.
+    /// Rounds fitted so far.
     pub(crate) round: u64,
     pub(crate) length: u64,
 }
 
-/// A correction, or how it changes in a round.
+/// A correction, or its change in one round.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WeightsHeader {
-    /// Rounds before.
+    /// Rounds fitted before this one.
     pub(crate) round: u64,
-    /// Partitions whose changes are in it; of the correction, 0.
+    /// Number of partitions whose changes are included; 0 in a correction.
     pub(crate) n_partitions: u32,
-    /// The largest change of an error.
+    /// The largest change of a document's error.
     pub(crate) largest: f64,
     pub(crate) bias: Vec<i64>,
     pub(crate) length: u64,
 }
 
-/// The bytes of a message.
+/// Encodes a message.
 pub(crate) fn write(header: &Header, sections: &[&Spool]) -> Result<Vec<u8>> {
     Ok(container::write((container::MESSAGE, VERSION), header, sections)?.into_memory())
 }
 
-/// The header of a message and its sections, verified.
+/// Reads a message and verifies its sections.
 pub(crate) fn read(message: &[u8]) -> Result<(Header, Vec<&[u8]>)> {
     container::check_magic(message, container::MESSAGE)?;
     let Preface { checksum, header, start } = Preface::read(message, VERSION)?;
@@ -91,14 +91,14 @@ pub(crate) fn read(message: &[u8]) -> Result<(Header, Vec<&[u8]>)> {
     Ok((header, sections.collect::<Result<_>>()?))
 }
 
-/// The state of a partition.
+/// Encodes the state of a partition.
 pub(crate) fn write_state(round: u64, coefficients: &[f32]) -> Result<Vec<u8>> {
     let bytes: Vec<u8> = coefficients.iter().copied().flat_map(f32::to_le_bytes).collect();
     let header = StateHeader { round, length: bytes.len() as u64 };
     write(&Header::State(header), &[&bytes.into()])
 }
 
-/// The rounds that a partition has fitted, and its coefficients.
+/// Reads the state of a partition: the number of rounds fitted, and its coefficients.
 pub(crate) fn read_state(message: &[u8]) -> Result<(u64, Vec<f32>)> {
     let (Header::State(StateHeader { round, .. }), sections) = read(message)? else {
         return Err(wrong("the state of a partition"));
@@ -110,7 +110,7 @@ pub(crate) fn read_state(message: &[u8]) -> Result<(u64, Vec<f32>)> {
     Ok((round, numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()))
 }
 
-/// Weights, of `n_terms` terms.
+/// Encodes the weights of `n_terms` terms.
 pub(crate) fn write_weights(
     header: WeightsHeader,
     correction: &Correction,
@@ -137,7 +137,7 @@ pub(crate) fn write_weights(
     write(&Header::Weights(header), &[&section])
 }
 
-/// Weights of at most so many terms and columns.
+/// Reads weights of at most `n_terms` terms and `n_columns` columns.
 pub(crate) fn read_weights(
     message: &[u8],
     n_terms: usize,

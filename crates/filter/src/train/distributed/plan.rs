@@ -1,4 +1,4 @@
-//! What partitions need: the counts of all, and what was chosen by them.
+//! The plan that every partition receives: the counts of all documents, and the choices made from them.
 
 use tamis_model::{
     Change, Classes, Columns, Correction, Counts, Documents, Fit, Partition, ROUNDS, Statistics, TAUS,
@@ -20,10 +20,10 @@ use crate::train::trainer::Trainer;
 /// Rounds in which the held-out documents take no part.
 pub(super) const HELD_OUT_ROUNDS: u64 = 5;
 
-/// What every partition of a fit needs to know, see [`DistributedTrainer`](crate::DistributedTrainer): the counts of all
-/// documents, and what was chosen by them. Its memory grows with the terms, not with the documents.
+/// The plan of a distributed fit, see [`DistributedTrainer`](crate::DistributedTrainer): the counts of all documents,
+/// and the choices made from them. Its memory grows with the terms, not with the documents.
 ///
-/// It is read once by each process that fits partitions; it can fit any number of them, one after another.
+/// A process reads it once and can then fit any number of partitions, one after another.
 pub struct FitPlan {
     pub(super) header: PlanHeader,
     pub(super) options: TrainOptions,
@@ -36,24 +36,24 @@ pub struct FitPlan {
     without: Statistics,
 }
 
-/// A round of a partition.
+/// The result of one round in one partition.
 pub struct PartitionRound {
-    /// Where it stands, for its next round.
+    /// The partition's state, needed for its next round.
     pub state: Vec<u8>,
-    /// How the correction changes, for the lead.
+    /// The change of the correction, for the lead.
     pub change: Vec<u8>,
 }
 
 impl FitPlan {
-    /// Reads what [`DistributedTrainer::plan`](crate::DistributedTrainer::plan) wrote.
+    /// Reads the bytes of [`DistributedTrainer::plan`](crate::DistributedTrainer::plan).
     ///
     /// # Errors
-    /// If these are other bytes, or damaged.
+    /// If the bytes are not a plan, or are damaged.
     pub fn from_bytes(plan: &[u8]) -> Result<Self> {
         let (Header::Plan(header), sections) = messages::read(plan)? else {
             return Err(Error::inconsistent("message", "a plan", "another"));
         };
-        // two sections, as the header says
+        // the header guarantees two sections
         let counts = Partial::from_bytes(sections[0].to_vec())?;
         let held_out = Partial::from_bytes(sections[1].to_vec())?;
         FitPlan::new(header, counts.to_trainer()?, held_out.to_trainer()?)
@@ -75,14 +75,14 @@ impl FitPlan {
         Ok(FitPlan { header, options, weighted, classes, columns, texts, union, without })
     }
 
-    /// A round of a partition: fits its documents to the correction that the lead sent, from where it stood after the round
-    /// before, `state`, which is none in the first.
+    /// Runs one round: fits the partition's documents to the lead's correction, starting from `state` (`None` in the
+    /// first round).
     ///
-    /// The same documents, state and correction give the same bytes, for any number of threads.
+    /// The same documents, state and correction give the same bytes, whatever the number of threads.
     ///
     /// # Errors
-    /// If the partial was counted by other options (scoring and decisions aside) or has terms that are not in the plan, or
-    /// state or correction are of another round, or other bytes.
+    /// If the partial was counted with other options (scoring and decisions aside) or has terms that are not in the
+    /// plan; if state or correction belong to another round or cannot be read.
     pub fn round(
         &self,
         partial: &Partial,
@@ -106,7 +106,8 @@ impl FitPlan {
         })
     }
 
-    /// A round of these documents, without coefficients before the first of them. Returns those after it, and what changed.
+    /// Fits `documents` for one round. `before` is empty if they have no coefficients yet. Returns the new coefficients
+    /// and the change.
     pub(super) fn fit(
         &self,
         documents: &Ordered,
@@ -133,10 +134,10 @@ impl FitPlan {
         Ok((partition.state().1.collect(), change))
     }
 
-    /// The sum of the changes of several partitions in one round: as changes add up, they can be added in a tree.
+    /// Merges the changes of several partitions in one round. Merged changes can be merged again, in a tree.
     ///
     /// # Errors
-    /// If they are of different rounds, or other bytes.
+    /// If the changes belong to different rounds or cannot be read.
     pub fn merge<'c>(&self, changes: impl IntoIterator<Item = &'c [u8]>) -> Result<Vec<u8>> {
         let (mut sum, mut all): (Option<WeightsHeader>, _) = (None, Correction::default());
         for change in changes {
@@ -155,19 +156,19 @@ impl FitPlan {
         messages::read_weights(message, self.union.n_terms(), n_columns)
     }
 
-    /// The fit of some documents by the counts of all.
+    /// Returns a fit of `documents` that uses the counts of all documents.
     pub(super) fn of<'a>(&'a self, documents: &'a dyn Documents) -> Fit<'a> {
         Fit { counts: &self.union.statistics, documents, columns: self.columns, options: &self.weighted }
     }
 
-    /// The documents of a partial whose group is wanted, with the terms numbered as in the plan.
+    /// Returns the documents of a partial whose group is wanted. Their terms are numbered as in the plan.
     pub(super) fn documents(&self, partial: &Partial, is_wanted: impl Fn(u64) -> bool) -> Result<Ordered> {
         let other = || Error::inconsistent("partial", "documents that the plan has counted", "others");
         let mut trainer = partial.to_trainer()?;
         if trainer.counts_alone {
             return Err(ErrorKind::CountsAlone.into());
         }
-        // how documents are scored can be settled after they were counted
+        // scoring and decisions may be set after counting
         trainer.options.scoring.clone_from(&self.options.scoring);
         trainer.options.decision = self.options.decision;
         let OfShard { mut trainer, parts, union } =
@@ -193,7 +194,7 @@ impl std::fmt::Debug for FitPlan {
     }
 }
 
-/// The sum of two changes of a round, without their weights.
+/// Adds the headers of two changes of the same round; their weights are added elsewhere.
 pub(super) fn add(one: &WeightsHeader, other: &WeightsHeader) -> Result<WeightsHeader> {
     if one.round != other.round {
         return Err(Error::inconsistent(
@@ -209,7 +210,7 @@ pub(super) fn add(one: &WeightsHeader, other: &WeightsHeader) -> Result<WeightsH
     })
 }
 
-/// What a shard counted, with the labels of all.
+/// The counts of one shard, with the labels of all shards.
 struct OfShard {
     trainer: Trainer,
     parts: Vec<Shard>,
@@ -217,7 +218,7 @@ struct OfShard {
 }
 
 impl OfShard {
-    /// None if it has other labels.
+    /// Returns `None` if the shard has other labels.
     fn new(mut trainer: Trainer, options: &TrainOptions, classes: &Classes) -> Result<Option<OfShard>> {
         check_equal("options", options, &trainer.options)?;
         for (_, label) in classes.iter() {
@@ -233,7 +234,7 @@ impl OfShard {
     }
 }
 
-/// The counts without those of some documents among them.
+/// Subtracts the counts of `some` documents from those of `all`, which include them.
 fn subtract(all: &Union, some: &Union) -> Result<Statistics> {
     let wrong = || Error::inconsistent("message", "held-out documents that were counted", "others");
     let ids: Option<Vec<TermId>> = some.ids_in(all).into_iter().collect();

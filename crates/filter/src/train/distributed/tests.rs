@@ -18,7 +18,7 @@ fn options() -> TrainOptions {
     options
 }
 
-/// Generated documents: three words of all, two of the label, one of many.
+/// Generated documents: three words shared by all, two of the label, and one of many.
 fn documents(n: u32, n_labels: u32) -> Vec<(String, String)> {
     let document = |i: u32| {
         let word = |of: u32, among: u32| i.wrapping_mul(2_654_435_761).rotate_left(7 * of) % among;
@@ -53,7 +53,7 @@ fn lead(options: &TrainOptions, partials: &[Partial]) -> DistributedTrainer {
     DistributedTrainer::new(counts, partials.iter().fold(new(), sample), partials.len() as u32).unwrap()
 }
 
-/// The fit of partitions; changes arrive merged in pairs, the last first, or one by one.
+/// Fits partitions. Changes arrive merged in pairs, last first, or one by one.
 fn fit(options: &TrainOptions, partials: &[Partial], merges: bool) -> Model {
     let mut lead = lead(options, partials);
     let plan = FitPlan::from_bytes(lead.plan()).unwrap();
@@ -63,7 +63,7 @@ fn fit(options: &TrainOptions, partials: &[Partial], merges: bool) -> Model {
         let mut changes = Vec::new();
         for (partial, state) in partials.iter().zip(&mut states) {
             let round = plan.round(partial, state.as_deref(), &correction).unwrap();
-            // a task that is repeated does the same
+            // repeating a task gives the same result
             assert!(plan.round(partial, state.as_deref(), &correction).unwrap().change == round.change);
             *state = Some(round.state);
             changes.push(round.change);
@@ -117,7 +117,7 @@ fn without_a_correction_there_are_no_rounds() {
     let rows = documents(900, 3);
     let (one, parts) = (count(&options, &rows), rows.chunks(400).map(|rows| count(&options, rows)));
     let model = fit(&options, &parts.collect::<Vec<_>>(), false);
-    // the sample has all documents, so that everything is chosen as on one machine; only the documents are missing
+    // the sample has all documents, so everything is chosen as on one machine; only the stored documents are missing
     let one = one.to_trainer().unwrap().finish().unwrap().into_filter().unwrap();
     let model = model.into_filter().unwrap();
     let scores = |filter: &crate::Filter, text: &str| {
@@ -183,7 +183,7 @@ fn samples_and_the_rest_are_the_whole() {
     assert!((200..300).contains(&n(&half)), "{}", n(&half));
     assert_eq!((n(&whole.sample(1.0).unwrap()), n(&whole.sample(0.0).unwrap())), (500, 0));
     assert!(whole.sample(1.0).unwrap().as_bytes() == whole.as_bytes());
-    // the same groups are in the sample of any partition
+    // every partition puts the same groups into the sample
     let parts = rows.chunks(99).map(|rows| count(&options, rows).sample(0.5).unwrap());
     let merged = parts.fold(Trainer::new(options.clone()).unwrap(), |all, p| all.merge_partial(&p).unwrap());
     assert!(merged.into_partial().unwrap().as_bytes() == half.as_bytes());
@@ -210,7 +210,7 @@ fn a_group_is_in_the_sample_or_not() {
         (groups(&count(0..300).sample(0.5).unwrap()), groups(&count(300..600).sample(0.5).unwrap()));
     assert_eq!(first, second);
     assert!(all.len() == 23 && (3..20).contains(&first.len()) && n_first < n / 2, "{}", first.len());
-    // what is held out are whole groups
+    // whole groups are held out
     let partials = [count(0..250), count(250..600)];
     let filter = fit(&options, &partials, false).into_filter().unwrap();
     let groups = match filter.information().expected {

@@ -10,14 +10,14 @@ use crate::kind::Kind;
 
 const LABELS: [&str; 3] = ["ham", "spam", "eggs"];
 
-/// Words in two orders, on two days: the same terms, another body.
+/// Words in two orders, on two days: the same terms, but another body.
 fn mail((word, flip, day): (u8, bool, u8)) -> String {
     let (a, b) = (format!("w{word}"), format!("v{}", word / 2));
     let body = if flip { format!("{a} {b}") } else { format!("{b} {a}") };
     format!("Subject: x\nDate: {} Oct 2001 10:00:00 +0000\n\n{body}\n", day % 2 + 1)
 }
 
-/// A trainer that knows as many labels as it may.
+/// A trainer that knows as many labels as it can.
 fn train(options: &TrainOptions, documents: &[Given]) -> Trainer {
     let mut trainer = Trainer::new(options.clone()).unwrap();
     for label in &LABELS[..if options.recipe.windows.is_some() { 2 } else { 3 }] {
@@ -27,7 +27,7 @@ fn train(options: &TrainOptions, documents: &[Given]) -> Trainer {
     trainer
 }
 
-/// The number of a label, perhaps that of a group, and a mail.
+/// The number of a label, an optional number of a group, and a mail.
 type Given = (usize, Option<u8>, (u8, bool, u8));
 
 fn add(trainer: &mut Trainer, (label, group, document): &Given) {
@@ -48,7 +48,7 @@ fn scoring() -> impl Strategy<Value = (Option<Scoring>, Keep)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// However mail is shared out among trainers, in whatever order, and added before merging or after.
+    /// Distributes mail over trainers in any order, and adds it before or after merging.
     #[test]
     fn equal_mail_counts_once_whatever_the_shares(
         all in proptest::collection::vec(
@@ -103,7 +103,7 @@ fn equal_documents_of_several_groups_are_one_record_in_the_least_of_them() {
     for repeat in [false, true] {
         assert_eq!(groups(&[Some("alice"), Some("bob")], repeat), alice.min(bob));
         assert_eq!(groups(&[Some("bob"), Some("alice"), Some("bob")], repeat), alice.min(bob));
-        // a name comes before none
+        // a named group precedes an unnamed one
         assert_eq!(groups(&[None, Some("alice")], repeat), alice);
         assert_eq!(groups(&[Some("alice"), None, Some("")], repeat), alice);
     }

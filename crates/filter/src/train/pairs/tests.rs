@@ -11,7 +11,7 @@ use crate::kind::Kind;
 
 const LABELS: [&str; 4] = ["ham", "spam", "eggs", "zest"];
 
-/// Text, or two fields; in a field of the name `a b`, words begin as pairs of a text may.
+/// Text, or two fields. In a field named `a b`, words begin as pairs in a text may.
 #[derive(Clone, Debug)]
 struct Words {
     label: usize,
@@ -60,14 +60,14 @@ fn options() -> impl Strategy<Value = TrainOptions> {
     })
 }
 
-/// The options of a model whose terms are settled.
+/// The options of a model whose terms are fixed.
 fn fixed(options: &TrainOptions, max: u8) -> TrainOptions {
     let mut options = TrainOptions { pairs: Pairs::Fixed, ..options.clone() };
     options.recipe.tokenizer.terms = Ngrams::Words { min: 1, max };
     options
 }
 
-/// The model of documents learned by one trainer.
+/// The model of the documents, learned by one trainer.
 fn model<'a>(options: &TrainOptions, documents: impl IntoIterator<Item = &'a Words>) -> Option<Model> {
     let mut trainer = Trainer::new(options.clone()).unwrap();
     assert_eq!(trainer.texts.is_some(), options.pairs == Pairs::Auto);
@@ -87,7 +87,7 @@ proptest! {
         let verdict = Verdict { has_pairs: better, tried: TriedTerms { with: 0.1, without: 0.2 } };
         whole.settle_pieces().unwrap();
         let mut chosen = whole.settle_pairs(0, |_, _, _| Ok(Some(verdict))).unwrap();
-        // but for the losses that decided, which the header keeps
+        // except for the losses that decided, which the header keeps
         chosen.tried_pairs = None;
         let expected = fixed(&options, if better && n_labels == 2 { 2 } else { 1 });
         prop_assert_eq!(&chosen.recipe().tokenizer, &expected.recipe.tokenizer);
@@ -95,7 +95,7 @@ proptest! {
     }
 }
 
-/// The words of a document, by its label and numbers below others.
+/// Generates the words of a document from its label and a source of random numbers.
 type Text = fn(usize, &mut dyn FnMut(usize) -> usize) -> String;
 
 /// Documents of two labels.
@@ -121,13 +121,13 @@ fn max(trainer: Trainer) -> u8 {
     }
 }
 
-/// Only both words together tell the label.
+/// Only both words together show the label.
 fn together(label: usize, random: &mut dyn FnMut(usize) -> usize) -> String {
     let first = random(2);
     format!("{} {}", ["not", "very"][first], ["good", "bad"][(first + label) % 2])
 }
 
-/// One word tells the label, and those around it come as it happens.
+/// One word shows the label. The words around it are random.
 fn one(label: usize, random: &mut dyn FnMut(usize) -> usize) -> String {
     let tells = if random(5) == 0 { random(2) } else { label };
     let noise = (0..4).map(|_| format!("w{}", random(8))).collect::<Vec<_>>().join(" ");
@@ -197,7 +197,7 @@ fn of_a_document_that_is_refused_no_text_is_kept() {
     assert!(trainer.add("eggs", Document::Mail(b"x y")).is_err());
     assert!(trainer.add_unlabelled(Document::Mail(b"x y")).is_err());
     assert_eq!(n_texts(&trainer), Some(4));
-    // as often as it may be
+    // the maximum number of copies
     trainer.documents[0].multiplicity = u32::MAX;
     let again = two_labels(1, together);
     assert!(trainer.merge(again).is_err());
@@ -210,13 +210,13 @@ fn the_least_are_of_both_labels() {
     let classes = (0..9_000).map(|i| usize::from(i % 50 == 7));
     let mut n = [0; 2];
     classes.filter(|class| is_least(*class)).for_each(|class| n[class] += 1);
-    // of a rare label all
+    // all documents of a rare label
     assert_eq!(n, [980, 180]);
 }
 
 #[test]
 fn a_sample_decides_for_many_documents() {
-    // long ones, so that no more than the least number are counted with pairs
+    // long documents, so that only the least number are counted with pairs
     let n = COUNTED[0] as usize + 200;
     let words = |label: usize, random: &mut dyn FnMut(usize) -> usize| {
         let filler = (0..1_500).map(|_| format!("w{}", random(50))).collect::<Vec<_>>().join(" ");

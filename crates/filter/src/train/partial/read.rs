@@ -1,4 +1,4 @@
-//! From a partial to a trainer.
+//! Merges a partial into a trainer.
 
 use tamis_model::{ClassId, Statistics};
 use tamis_tokenizer::{CountVector, TermId, fingerprint};
@@ -17,19 +17,19 @@ use crate::store::compatible::check_equal;
 use crate::train::trainer::Trainer;
 
 impl Trainer {
-    /// Adds everything that a partial has counted, as [`merge`](Self::merge) does; it holds no more than what was counted
-    /// so far and this partial.
+    /// Adds everything that a partial has counted, as [`merge`](Self::merge) does. Needs memory only for the counts so
+    /// far and for this partial.
     ///
     /// # Errors
-    /// [`ErrorKind::Incompatible`](crate::ErrorKind::Incompatible) if the options differ, of which
-    /// [`names`](crate::TrainOptions::names) must be off; if there are too many labels, a count overflows or a temporary file
-    /// cannot be used. The trainer is gone then, the partial stays.
+    /// [`ErrorKind::Incompatible`](crate::ErrorKind::Incompatible) if the options differ;
+    /// [`names`](crate::TrainOptions::names) must be off. Also if there are too many labels, a count overflows or a
+    /// temporary file cannot be used. The trainer is lost then; the partial stays.
     pub fn merge_partial(mut self, partial: &Partial) -> Result<Trainer> {
         check_equal("options", &self.options, partial.options())?;
         for (_, label) in partial.classes().iter() {
             self.class_of(label)?;
         }
-        // the rest stay as they are, those without a label have none here either
+        // ids of the partial's classes here; unlabelled documents come last
         let classes = partial.classes().iter().map(|(_, label)| self.classes.index(label));
         let classes: Vec<_> = classes.map(|class| class.unwrap_or_default()).chain([UNLABELLED]).collect();
         self.counts_alone |= partial.header.counts_alone;
@@ -77,14 +77,14 @@ impl Trainer {
             Some(label) if header.classes.index(label).is_none() => Err(broken()),
             _ => Ok(()),
         })?;
-        // those that did not count are there too
+        // texts include the documents that did not count
         let not_counted = if header.options.counts_once() { header.n_equal } else { 0 };
         let all = header.documents.iter().fold(not_counted, |sum, of_class| sum.saturating_add(*of_class));
         if all != (texts.places().len() - before) as u64 { Err(broken()) } else { Ok(()) }
     }
 }
 
-/// Adds terms and their counts; returns their ids here.
+/// Adds terms and their counts. Returns their ids in `part`.
 fn add_terms(
     part: &mut Shard,
     header: &PartialHeader,
@@ -137,7 +137,7 @@ fn broken() -> Error {
     Error::inconsistent("documents", "documents that add up to the counts", "others")
 }
 
-/// The bytes of a section that are still to be read.
+/// The unread bytes of a section.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -155,7 +155,7 @@ impl<'a> Fields<'a> {
         take_run(&mut self.0).ok_or_else(broken)
     }
 
-    /// Reads a document. Its class is that of the partial; `keep` takes its terms, if they are there, and windows.
+    /// Reads a document with the partial's class id. `keep` stores its windows and, if they are there, its terms.
     fn document(
         &mut self,
         n_terms: usize,

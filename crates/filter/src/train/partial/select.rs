@@ -1,4 +1,4 @@
-//! Parts of a partial: the counts alone, or some of its documents.
+//! Selects parts of a partial: the counts alone, or a sample of its documents.
 
 use tamis_model::is_sampled;
 use tamis_tokenizer::{CountVector, TermId};
@@ -14,12 +14,13 @@ use crate::gather::union::Shard;
 use crate::train::trainer::Trainer;
 
 impl Partial {
-    /// The counts alone, for [`DistributedTrainer`](crate::DistributedTrainer): what merges is as small as the terms, however
-    /// many documents there are. A trainer that merges it cannot [finish](Trainer::finish) but with naive Bayes.
+    /// Returns the counts alone, for [`DistributedTrainer`](crate::DistributedTrainer). Their size depends on the
+    /// terms, however many documents there are. A trainer that merges them can only [finish](Trainer::finish) with
+    /// naive Bayes.
     ///
     /// # Errors
-    /// [`ErrorKind::DistributedUnsupported`](crate::ErrorKind::DistributedUnsupported): if equal documents count once, for which
-    /// all must be compared, it is open whether pairs of words are terms, or there are windows.
+    /// [`ErrorKind::DistributedUnsupported`](crate::ErrorKind::DistributedUnsupported) if equal documents count once,
+    /// which needs all documents compared; if it is open whether pairs of words are terms; or if there are windows.
     pub fn without_documents(&self) -> Result<Partial> {
         check_distributed(&self.header)?;
         if self.header.counts_alone {
@@ -32,10 +33,10 @@ impl Partial {
         trainer.into_partial()
     }
 
-    /// The documents that are in a [sample](tamis_model::is_sampled) of this share of all, with the counts of them.
+    /// Returns the documents in a [sample](tamis_model::is_sampled) of this share, with their counts.
     ///
     /// # Errors
-    /// As [`without_documents`](Self::without_documents); if the documents are elsewhere.
+    /// As [`without_documents`](Self::without_documents); also if the documents are elsewhere.
     pub fn sample(&self, share: f64) -> Result<Partial> {
         check_distributed(&self.header)?;
         if self.header.counts_alone {
@@ -49,7 +50,7 @@ impl Partial {
     }
 }
 
-/// Checks that documents can be fitted by partitions.
+/// Checks that the documents suit a distributed fit.
 fn check_distributed(header: &PartialHeader) -> Result<()> {
     let options = &header.options;
     let got = match options.scoring() {
@@ -63,10 +64,10 @@ fn check_distributed(header: &PartialHeader) -> Result<()> {
     Err(ErrorKind::DistributedUnsupported { got }.into())
 }
 
-/// Counts the documents of a trainer anew.
+/// Counts the documents of a trainer again.
 fn recount(trainer: &mut Trainer) -> Result<()> {
     let mut counted = Shard::new(trainer.classes.len());
-    // a partial is one part
+    // a partial has one part
     let part = &mut trainer.parts[0];
     for document in &mut trainer.documents {
         let terms = document.terms.map_or_else(|| Ok(Vec::new()), |row| part.rows.get(row)).map_err(spill)?;

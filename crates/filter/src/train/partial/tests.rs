@@ -1,4 +1,4 @@
-//! Any partition of the documents, merged in any order, gives the model of one trainer, for every scoring.
+//! Any partition of the documents, merged in any order, gives the model of one trainer, whatever the scoring.
 
 use proptest::prelude::*;
 use tamis_model::{Likelihood, Parameters, WeightedOptions};
@@ -16,7 +16,7 @@ use crate::kind::Kind;
 /// A document with its label, if it has one.
 type Labelled = (Option<&'static str>, Vec<(&'static str, String)>);
 
-/// What is trained, and on what.
+/// The options and documents of a training run.
 struct Case {
     name: &'static str,
     options: TrainOptions,
@@ -43,7 +43,7 @@ fn trainer<'a>(options: &TrainOptions, documents: impl IntoIterator<Item = &'a L
     trainer
 }
 
-/// Texts of so many labels in which both words and pairs of them tell something; a tenth are given twice.
+/// Texts with these labels, in which both words and pairs of words are informative. A tenth are given twice.
 fn texts(labels: &[Option<&'static str>], n: usize) -> Vec<Labelled> {
     let text = |i: usize| {
         let (class, at) = (i % labels.len(), i / labels.len() * 9 / 10);
@@ -55,7 +55,7 @@ fn texts(labels: &[Option<&'static str>], n: usize) -> Vec<Labelled> {
     (0..n).map(text).collect()
 }
 
-/// Texts whose first word tells the label, whatever comes after.
+/// Texts whose first word shows the label, whatever follows.
 fn numbers(n: usize) -> Vec<Labelled> {
     let text = |i: usize| {
         let label = ["even", "odd"][i % 2];
@@ -132,7 +132,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// Merges partials in any order, also as a tree: with what is left over `choices` decide which two come next.
+/// Merges partials in any order, or in a tree. `choices` decide which two of the remaining ones come next.
 fn merge_all(mut partials: Vec<Partial>, choices: &[u32]) -> Partial {
     let mut choices = choices.iter().cycle();
     while partials.len() > 1 {
@@ -147,7 +147,7 @@ fn merge_all(mut partials: Vec<Partial>, choices: &[u32]) -> Partial {
     partials.pop().unwrap()
 }
 
-/// Checks a case: documents in the parts that these numbers say.
+/// Checks a case with the documents distributed over `n_parts` parts as `parts` says.
 fn check(case: &Case, n_parts: usize, parts: &[usize], choices: &[u32]) {
     let whole = trainer(&case.options, &case.documents);
     let expected = whole.finish().unwrap();
@@ -175,7 +175,7 @@ proptest! {
     }
 }
 
-/// As data often lies: each shard has one label or none, and some are empty.
+/// As data is often stored: each shard has one label or none, and some are empty.
 #[test]
 fn shards_sorted_by_label_give_the_model_of_one_trainer() {
     for mut case in cases() {

@@ -1,4 +1,4 @@
-//! From a trainer to a partial.
+//! Turns a trainer into a partial.
 
 use tamis_model::{BLOCK, Counts, Documents};
 use tamis_tokenizer::{CountRow, TermId, TermTexts};
@@ -19,7 +19,7 @@ use crate::train::finish::InOrder;
 use crate::train::trainer::Trainer;
 
 impl Trainer {
-    /// What was counted, unfitted: to be merged with what others count, in this process or another.
+    /// Returns the unfitted counts, to be merged with those of other trainers, in this process or another.
     ///
     /// Names are left out, as if [`TrainOptions::names`](crate::TrainOptions::names) were off.
     ///
@@ -46,7 +46,7 @@ impl Trainer {
             lengths: sections.each_ref().map(Spool::len),
         };
         let file = partial::write(&header, &sections)?;
-        // just written: its checksums are right
+        // just written, so its checksums are right
         Partial::unverified(Model::new(file).map_err(spill)?.into_bytes())
     }
 }
@@ -82,14 +82,14 @@ fn documents_section(documents: &mut Ordered) -> Result<Spool> {
     documents.check().map(|()| section)
 }
 
-/// Appends a document, up to its windows.
+/// Appends a document, without its windows.
 fn encode(document: &LearnedDocument, terms: CountRow<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(&document.digest);
     out.extend_from_slice(&document.group.to_le_bytes());
     out.extend_from_slice(&document.message().to_le_bytes());
     put_varint(document.class.into(), out);
     put_varint(document.multiplicity.into(), out);
-    // what is no date has the only code that is the highest
+    // 0 means no date: `NO_DATE` alone has the highest code, which plus one would overflow
     let date = document.date();
     put_varint(if date == NO_DATE { 0 } else { zigzag(date) + 1 }, out);
     put_varint(document.cuts(), out);
@@ -101,7 +101,7 @@ fn encode(document: &LearnedDocument, terms: CountRow<'_>, out: &mut Vec<u8>) {
     put_vector(terms, out);
 }
 
-/// Appends the run of a vector.
+/// Appends a vector as a run.
 fn put_vector(row: CountRow<'_>, out: &mut Vec<u8>) {
     let mut vector = Vec::new();
     encode_vector(row, &mut vector);

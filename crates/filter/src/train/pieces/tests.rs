@@ -38,7 +38,7 @@ fn teach(trainer: &mut Trainer, (words, label, _): &Given) {
 }
 
 proptest! {
-    /// Counted with every word, or expanded when training ends, by however many trainers.
+    /// Counted with every word, or expanded when training ends, with any number of trainers.
     #[test]
     fn pieces_follow_from_words(
         documents in documents(),
@@ -62,7 +62,7 @@ proptest! {
     }
 }
 
-/// Sentences about houses or about land, in forms of which most occur once.
+/// Sentences about houses or about land, in word forms most of which occur once.
 fn sentence(i: usize) -> (&'static str, String) {
     let endings = ["ssa", "sta", "lla", "lta", "lle", "na", "ksi", "tta", "ineen", "kin", "han", "ko", "pa"];
     let ending = |at: usize| format!("{}{}", endings[at % 13], endings[at / 13 % 13]);
@@ -86,12 +86,12 @@ fn pieces_are_terms_where_words_have_many_forms() {
     assert!(filter.information().recipe.pieces);
     let tried = filter.information().chosen.unwrap().pieces.unwrap();
     assert!(tried.with < tried.without, "{tried:?}");
-    // a form that was never seen
+    // a word form that was never seen
     let score = filter.score_text("talostakaan", &mut Scratch::default()).unwrap();
     assert_eq!(filter.label_of(&score), "house");
     let without = trained(300, |options| options.pieces = Pieces::Fixed).into_filter().unwrap();
     assert!(!without.information().recipe.pieces && without.information().chosen.unwrap().pieces.is_none());
-    // too few to tell
+    // too few documents to tell
     assert!(!trained(60, |_| ()).into_filter().unwrap().information().recipe.pieces);
 }
 

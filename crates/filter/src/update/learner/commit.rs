@@ -9,33 +9,37 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file::log::{self, Rest};
 use crate::update::rewrite;
 
-/// Where segments are made, the log may have only this share of its limit, since it costs readers more than segments.
+/// If segments are written, the log may only reach its limit divided by this, since a log costs readers more than
+/// segments.
 const SEGMENTS: usize = 4;
 
-/// Where none are made, the log may have this share of the base, since opening a small model is mostly reading its log; but
-/// always this share of its limit.
+/// If no segments are written, the log may reach the size of the base divided by `SHARE_OF_BASE`, since opening a small
+/// model is mostly reading its log; but at least its limit divided by `LEAST_SHARE`, and at most its limit.
 const SHARE_OF_BASE: usize = 4;
 const LEAST_SHARE: usize = 8;
 
-/// Fewer changes in one commit are no bulk, nor fewer than one for so many documents: a message must not wait for a fit.
+/// A commit is a bulk if it has at least `BULK` changes, and more than one per `BULK_SHARE` documents. A smaller commit
+/// does not by itself cause a fit: a single message must not wait for one.
 const BULK: u64 = 10;
 const BULK_SHARE: u64 = 100;
 
 impl Learner {
     /// Writes what was learned and forgotten to the file, and waits until it is on the disk. Does nothing if there is
-    /// nothing to write. Then the model may be retrained: if one document in a hundred was learned or forgotten since the last
-    /// commit, but at least ten; otherwise once it [wants it](Self::wants_retraining) and the log is full, with at most 20,000
-    /// documents. Not if [`LearnOptions::retrain`](crate::LearnOptions::retrain) is off or a shared model is behind it. Returns
-    /// whether it was.
+    /// nothing to write. Then retrains the model, if it can be retrained, in two cases: if at least ten documents, and
+    /// more than one in a hundred, were learned or forgotten since the last commit; or if the log is full, the model
+    /// [wants it](Self::wants_retraining) and has at most 20,000 documents. Never retrains if
+    /// [`LearnOptions::retrain`](crate::LearnOptions::retrain) is off or a shared model is behind this one. Returns
+    /// whether it retrained.
     ///
     /// # Errors
-    /// If the file cannot be written. It is then as it was, and so is what is not committed: it can be tried again.
-    /// [`ErrorKind::Changed`] if someone else wrote to the file, lock or not: then it has to be opened again.
+    /// If the file cannot be written. The file and the uncommitted changes are then as before, and commit can be tried
+    /// again. [`ErrorKind::Changed`] if someone else wrote to the file despite the lock: the model must then be opened
+    /// again.
     pub fn commit(&mut self) -> Result<bool> {
         if !self.pending.is_empty() {
             self.write()?;
         }
-        // a shared model's documents would be missing
+        // the fit would lack the documents of the shared model
         let may_retrain = self.options.retrain && self.filter.fallback().is_none();
         let changes = std::mem::take(&mut self.changes);
         let n = self.filter.store.n_documents() as u64;
@@ -43,7 +47,7 @@ impl Learner {
         let is_full = changes > 0 && self.filter.store.log.1.is_empty() && n <= Self::MOST_REFITTED;
         let is_due = may_retrain && (is_bulk || is_full && self.wants_retraining());
         match is_due.then(|| self.retrain()) {
-            // what was learned is in the file, and a later commit tries again
+            // what was learned is in the file; a later commit tries again
             Some(Err(error)) if matches!(error.kind(), ErrorKind::Io { .. }) => Ok(false),
             Some(retrained) => retrained.map(|()| true),
             None => Ok(false),

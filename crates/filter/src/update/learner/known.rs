@@ -1,4 +1,4 @@
-//! Finds what is known of a document: by its digest and, for mail, by what stays of it on its way.
+//! Finds the stored records of a document: by its digest and, for mail, by what does not change in transit.
 
 use tamis_model::ClassId;
 
@@ -14,7 +14,7 @@ impl Learner {
     }
 
     /// The stored records of a document, under any class: those of its digest, then others of the same message. The
-    /// latter are not looked for if the digest is known under `class` alone, or if it is that of documents without terms.
+    /// latter are not searched if the digest is known under `class` alone, or if it is that of documents without terms.
     pub(super) fn known_as(
         &mut self,
         document: &Remembered,
@@ -34,8 +34,7 @@ impl Learner {
         Ok(known)
     }
 
-    /// Whether what was counted of a record is known, so that it can be subtracted: its terms are stored, or they are
-    /// those of the document.
+    /// Whether a record can be subtracted: its terms are stored, or they are those of `document`.
     pub(super) fn can_forget(&self, known: &Remembered, document: &Remembered) -> bool {
         known.digest == document.digest || self.filter.store.has_vector(known.key())
     }

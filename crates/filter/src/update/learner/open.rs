@@ -1,4 +1,4 @@
-//! Opening a model for learning, or making one.
+//! Opening a model for learning, or creating one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::update::messages::Messages;
 use crate::update::options::LearnOptions;
 
 impl Learner {
-    /// Opens a model for learning, once nobody else is changing it.
+    /// Opens a model for learning; waits while another process is changing it.
     ///
     /// # Errors
     /// As [`Filter::open`] and [`Lock::wait`]; [`ErrorKind::IncrementalUnsupported`] if the model cannot learn one
@@ -42,7 +42,7 @@ impl Learner {
         }
     }
 
-    /// As [`open`](Self::open); if there is no file, makes one with these labels and no documents.
+    /// As [`open`](Self::open); if there is no file, creates a model with `labels` and no documents.
     ///
     /// # Errors
     /// As [`open`](Self::open) and [`Trainer::finish`].
@@ -60,8 +60,8 @@ impl Learner {
         Learner::new(lock, options)
     }
 
-    /// Opens a user's model for learning, with a shared model behind it, see [`Filter::set_fallback`]; if there is no file,
-    /// makes one [like](TrainOptions::like) the shared model and with its labels.
+    /// Opens a user's model for learning, with a shared model behind it; see [`Filter::set_fallback`]. If there is no
+    /// file, creates a model [like](TrainOptions::like) the shared one, with its labels.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -83,7 +83,7 @@ impl Learner {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open) and [`Filter::set_fallback`]. No file is made then.
+    /// As [`open`](Self::open) and [`Filter::set_fallback`]. No file is created then.
     pub fn create_behind(path: impl AsRef<Path>, shared: Arc<Filter>, options: LearnOptions) -> Result<Self> {
         options.check()?;
         let lock = Lock::wait(path, options.lock_timeout)?;
@@ -125,7 +125,7 @@ impl Learner {
 }
 
 impl TrainOptions {
-    /// The options of a model that can have this one [behind it](Filter::set_fallback): of the same recipe and scoring.
+    /// The options of a model that can have `shared` [behind it](Filter::set_fallback): the same recipe and scoring.
     pub fn like(shared: &Filter) -> Self {
         let header = &shared.store.header;
         TrainOptions {
@@ -139,7 +139,7 @@ impl TrainOptions {
     }
 }
 
-/// A model of these labels that has learned nothing.
+/// Creates a model with `labels` that has learned nothing.
 fn empty<'a>(train: TrainOptions, labels: impl IntoIterator<Item = &'a str>) -> Result<Model> {
     let mut trainer = Trainer::new(TrainOptions { pairs: Pairs::Fixed, pieces: Pieces::Fixed, ..train })?;
     for label in labels {

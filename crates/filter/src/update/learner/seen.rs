@@ -12,7 +12,7 @@ use crate::file::groups;
 use crate::score::filter::Filter;
 
 impl Learner {
-    /// Reads a document of a group as the model would store it.
+    /// Reads a document as the model would store it, in `group`.
     pub(super) fn see(&mut self, group: Option<&str>, document: Document<'_>) -> Result<Seen> {
         let Learner { filter: Filter { store, extractor, .. }, counted, vocabulary, .. } = self;
         extractor.count(document, counted, vocabulary)?;
@@ -52,7 +52,7 @@ impl Learner {
         Ok(Seen { document, new_terms })
     }
 
-    /// Makes the rows of the current document, by the ids of both layers if there are two, to score it.
+    /// If there is a shared model, rebuilds the rows of the current document with the ids of both models, to score it.
     fn see_layers(&mut self) -> Result<()> {
         if self.filter.fallback.is_none() {
             return Ok(());

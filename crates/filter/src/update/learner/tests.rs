@@ -32,12 +32,12 @@ fn trained(n_labels: usize, keep: Keep, texts: &[(usize, String)]) -> Vec<u8> {
     trainer.finish().unwrap().as_bytes().to_vec()
 }
 
-/// How much a learner appends to a file: bytes of log, and whether there are segments without end.
+/// How much a learner appends to a file: the log limit in bytes, and whether segments may be added without limit.
 type Limits = (usize, bool);
 
 const LOG_ALONE: Limits = (1 << 20, false);
 
-/// A model file, and a learner of it.
+/// Writes a model file, if `bytes` are given, and opens a learner.
 fn open(folder: &tempfile::TempDir, bytes: Option<&[u8]>, (log_limit, grows): Limits) -> Learner {
     let path = folder.path().join("model.tamis");
     bytes.into_iter().for_each(|bytes| std::fs::write(&path, bytes).unwrap());
@@ -59,7 +59,7 @@ fn texts() -> impl Strategy<Value = Vec<(usize, String)>> {
     proptest::collection::vec((0usize..3, text()), 0..12)
 }
 
-/// Counts by the texts of terms, since ids move.
+/// Counts by the texts of terms, since ids change.
 fn counts(filter: &Filter) -> Vec<(String, Vec<tamis_model::Cell>)> {
     let store = &filter.store;
     let mut counts = Vec::new();
@@ -74,7 +74,7 @@ fn counts(filter: &Filter) -> Vec<(String, Vec<tamis_model::Cell>)> {
     counts
 }
 
-/// The file without what may differ: how often it changed.
+/// The file without the number of changes, which may differ.
 fn unchanging(bytes: Vec<u8>) -> Vec<u8> {
     let mut filter = Filter::from_bytes(bytes).unwrap();
     (filter.store.header.changes, filter.store.header.unfitted) = (0, 0);
@@ -84,8 +84,8 @@ fn unchanging(bytes: Vec<u8>) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever the log's bound, the number of labels and what is remembered: forgetting in any order what was learned
-    /// leaves the file that was there before, counts, correction, calibration and all.
+    /// Forgetting, in any order, what was learned restores the original file with its counts, correction and
+    /// calibration, whatever the log limit, the number of labels and what is remembered.
     #[test]
     fn learned_and_forgotten_is_never_learned(
         n_labels in 2usize..=3,
@@ -127,7 +127,8 @@ proptest! {
         prop_assert_eq!(unchanging(end), unchanging(start));
     }
 
-    /// One by one in any order and by several processes, or all at once.
+    /// Learning one by one, in any order and by several processes, gives the same counts as training on everything at
+    /// once.
     #[test]
     fn learning_one_by_one_counts_as_training_does(
         n_labels in 2usize..=3, all in texts(), split in 0usize..12, limits in limits(),
@@ -158,7 +159,7 @@ proptest! {
         prop_assert_eq!(&learner.filter.store.totals, &at_once.store.totals);
         prop_assert_eq!(learner.filter.store.n_features(), at_once.store.n_features());
         prop_assert_eq!(learner.filter.information().documents, different.len());
-        // and what others read is what the learner knows
+        // other readers see what the learner knows
         let read = Filter::open(folder.path().join("model.tamis")).unwrap();
         for (_, text) in &different {
             let scores = [&read, learner.filter()].map(|f| f.score_text(text, &mut Scratch::default()).unwrap());
@@ -209,7 +210,7 @@ fn documents_without_terms_are_counted_and_never_known() {
     }
     assert_eq!(documents(&learner), [4, 2]);
     learner.filter().verify().unwrap();
-    // which of them, only the label can tell
+    // only a label can tell which of them is meant
     let refused = learner.forget(None, nothing);
     assert!(
         matches!(refused.err().unwrap().kind(), ErrorKind::NotLearned { known: Some(labels), .. } if labels == "eggs, ham")
@@ -262,7 +263,7 @@ fn forgetting_wants_the_document_and_its_label() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// What was learned one by one and then fitted anew is what training on all of it gives, to the byte.
+    /// Learning one by one and then retraining gives the same bytes as training on everything.
     #[test]
     fn retrained_is_trained(n_labels in 2usize..=3, before in texts(), more in texts()) {
         let folder = tempfile::tempdir().unwrap();
@@ -280,7 +281,7 @@ proptest! {
         prop_assert_eq!(unchanging(got), unchanging(trained(n_labels, Keep::Vectors, &all)));
     }
 
-    /// Whatever was learned, forgotten, rewritten and merged on the way.
+    /// Only the documents that are left matter, whatever was learned, forgotten, rewritten and merged before.
     #[test]
     fn what_is_left_decides(n_labels in 2usize..=3, before in texts(), more in texts(), others in texts()) {
         let folder = tempfile::tempdir().unwrap();
@@ -315,7 +316,7 @@ proptest! {
         prop_assert_eq!(unchanging(merged.as_bytes().to_vec()), unchanging(trained(n_labels, Keep::Vectors, &all)));
     }
 
-    /// A label that comes later, before or after the others.
+    /// A label is added later, and sorts before or after the others.
     #[test]
     fn a_label_comes_later(before in texts(), more in texts(), digests: bool, first: bool) {
         let keep = if digests { Keep::Digests } else { Keep::Vectors };
@@ -359,7 +360,7 @@ fn nothing_is_appended_to_another_file() {
     let texts = [(0, "boiled egg".to_owned()), (1, "cooked ham".to_owned())];
     let mut learner = open(&folder, Some(&trained(2, Keep::Vectors, &texts)), LOG_ALONE);
     learner.learn("ham", Document::Text("raw ham")).unwrap();
-    // as after a fold that failed when all but its end was done
+    // as after a compaction that failed just before its end
     let (path, other) = (folder.path().join("model.tamis"), folder.path().join("other.tamis"));
     std::fs::write(&other, trained(3, Keep::Vectors, &texts)).unwrap();
     std::fs::rename(other, &path).unwrap();
@@ -369,7 +370,7 @@ fn nothing_is_appended_to_another_file() {
     assert_eq!(filter.information().documents, 3);
 }
 
-/// Whatever an entry can be made of, for a model of few terms and labels.
+/// Arbitrary log entries, for a model of few terms and labels.
 fn entry() -> impl Strategy<Value = Entry> {
     let number = || prop_oneof![4 => 0u32..3, 1 => any::<u32>()];
     let row = proptest::collection::btree_map(0u32..7, number().prop_map(|n| n.max(1)), 0..5);
@@ -462,7 +463,7 @@ fn a_document_stays_in_its_group_wherever_it_goes() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-    /// A log that says what it likes, with the right checksums: an error or an answer, whatever is asked.
+    /// An arbitrary log with the right checksums gives an error or an answer, whatever is asked.
     #[test]
     fn a_log_of_anything_is_read_or_refused(
         pick: proptest::sample::Index,
@@ -483,7 +484,7 @@ proptest! {
             }
             let _ = (filter.explain(document, &mut scratch), filter.suspects(), filter.verify(), filter.information());
             (0..filter.classes().len()).for_each(|class| drop(filter.strongest_terms(class as ClassId, 3)));
-            // a fold lists the scores of all copies
+            // compaction lists the scores of all copies
             prop_assume!(records.iter().flatten().all(|entry| entry.document.multiplicity < 3));
             let _ = (rewrite::compact(&filter.store), rewrite::refit(&filter.store));
             let folder = tempfile::tempdir().unwrap();

@@ -19,7 +19,7 @@ fn options(scoring: Option<Scoring>, keep: Keep) -> TrainOptions {
     TrainOptions { scoring, keep: Some(keep), ..TrainOptions::new(Kind::Text) }
 }
 
-/// A model that knows two labels, and others of which it has documents.
+/// Trains a model that knows the first two labels, and others if there are documents of them.
 fn train<'a>(options: &TrainOptions, documents: impl IntoIterator<Item = &'a (usize, String)>) -> Filter {
     let mut trainer = Trainer::new(options.clone()).unwrap();
     LABELS[..2].iter().for_each(|label| {
@@ -42,7 +42,7 @@ fn keep() -> impl Strategy<Value = Keep> {
     prop_oneof![Just(Keep::Vectors), Just(Keep::Digests)]
 }
 
-/// All documents in one model, and shards of them in some order.
+/// Trains one model on all documents, and models on shards of them, in some order.
 fn both(options: &TrainOptions, all: &[(usize, (usize, String))], turn: usize) -> (Filter, Vec<Filter>) {
     let shard =
         |i: usize| train(options, all.iter().filter(|(at, _)| *at == i).map(|(_, document)| document));
@@ -58,7 +58,7 @@ fn merged(shards: &[Filter], retrain: bool, strip: bool) -> Result<Model> {
     merge(&shards.iter().collect::<Vec<_>>(), MergeOptions { retrain, strip, repeat: true })
 }
 
-/// The cells of all terms, and the documents without what is fitted.
+/// The cells of all terms, and the documents without their fitted values.
 type Counted = (Vec<(String, Vec<Cell>)>, Vec<(DocumentKey, u32, u64, i64)>);
 
 fn counted(Filter { store, .. }: &Filter) -> Counted {
@@ -83,7 +83,7 @@ proptest! {
         prop_assert_eq!(sum.as_bytes(), at_once.store.as_bytes());
     }
 
-    /// Also where some shards lack a label, and so are of another scoring.
+    /// Even if some shards lack a label, and therefore have another scoring.
     #[test]
     fn shards_fitted_anew_are_all_trained_at_once(all in sharded(), turn in 0usize..6) {
         let (at_once, shards) = both(&options(None, Keep::Vectors), &all, turn);
@@ -115,7 +115,7 @@ proptest! {
             for document in sum.store.documents() {
                 let document = document.unwrap();
                 let known = shards.iter().map(|shard| shard.store.document(document.key()).unwrap());
-                // of two labels, and of three that all shards have, the columns are the same
+                // the columns are the same with two labels, and with three that all shards have
                 let of_shard = known.flatten().flat_map(|known| known.coefficients);
                 let units = of_shard.map(|coefficient| (coefficient.bias, coefficient.units));
                 let expected = units.fold((0, 0), |sum, units| (sum.0 + units.0, sum.1 + units.1));
@@ -125,7 +125,7 @@ proptest! {
         }
     }
 
-    /// A log is part of its model.
+    /// Logs are merged as part of their models.
     #[test]
     fn logs_are_merged(all in sharded(), forget: bool) {
         let folder = tempfile::tempdir().unwrap();
@@ -194,7 +194,7 @@ fn what_was_not_kept_cannot_be_fitted_anew() {
     stripped.verify().unwrap();
 }
 
-/// The log of a model is in its file after what is mapped for good, and may be cut meanwhile.
+/// A model's log comes after the part of its file that is mapped permanently, and may be cut off meanwhile.
 #[test]
 fn logs_that_are_cut_while_models_are_merged_are_not_missed() {
     let folder = tempfile::tempdir().unwrap();
@@ -297,7 +297,7 @@ fn digests_that_are_shared_are_refused_with_their_number() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// What several know counts as in the one that has most copies: the union of multisets.
+    /// A shared document counts as in the model with the most copies: the union of multisets.
     #[test]
     fn what_models_share_counts_once(all in sharded(), turn in 0usize..6, retrain: bool) {
         let (_, shards) = both(&options(None, Keep::Vectors), &all, turn);

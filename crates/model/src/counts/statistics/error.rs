@@ -6,7 +6,7 @@ use tamis_tokenizer::TermId;
 
 use crate::counts::counts::{Cell, ClassId};
 
-/// Why statistics refused a change. They are then unchanged.
+/// Why statistics refused a change. They are unchanged then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StatisticsError {
@@ -21,7 +21,7 @@ pub enum StatisticsError {
     Classes {
         /// Classes here.
         expected: usize,
-        /// Classes of the other.
+        /// Classes of the other statistics.
         got: usize,
     },
     /// Documents and labels differ in number.
@@ -54,8 +54,8 @@ pub enum StatisticsError {
         /// The count needed.
         got: u64,
     },
-    /// Forgetting what was not learned: the cell has fewer occurrences, or an impossible cell would be left (an
-    /// occurrence without a document, or a document without an occurrence).
+    /// Forgetting what was not learned: the cell has fewer occurrences than are to be forgotten, or would become
+    /// impossible (an occurrence without a document, or a document without an occurrence).
     Underflow {
         /// The term.
         term: TermId,

@@ -75,7 +75,7 @@ fn forgets_only_what_can_have_been_learned() {
 #[test]
 fn a_term_of_many_classes() {
     let mut s = Statistics::new(Classes::MAX);
-    // 7 * 43 = 301: each of 300 classes once, in no order
+    // 7 * 43 = 301: each of 300 classes once, unsorted
     for i in 0..300u32 {
         s.observe((i * 7 % 300) as ClassId, row(&[(i % 3, 1), (3, i + 1)]).row()).unwrap();
     }

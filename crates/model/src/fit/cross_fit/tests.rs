@@ -1,4 +1,4 @@
-//! Against the formulas, worked out slowly by tests/golden/recipe.py.
+//! Compares to the formulas as computed, slowly, by tests/golden/recipe.py.
 
 use serde::Deserialize;
 use tamis_testing::check_near;
@@ -19,7 +19,7 @@ use crate::left_out::stacking::StackingInput;
 use crate::linear::choices::WeightedOptions;
 use crate::linear::columns::Columns;
 
-/// Class, copies, and how often which term.
+/// Class, copies, and pairs of term and count.
 type Document = (ClassId, u32, Vec<(TermId, u32)>);
 
 #[derive(Deserialize)]
@@ -115,7 +115,7 @@ impl Set {
         BlockReader::new(documents).weighed(TermScales { idf, ..TermScales::default() })
     }
 
-    /// The documents as rows of all columns with tau times the golden offsets.
+    /// The documents as training rows of all columns, with tau times the golden offsets.
     fn problem<const N: usize>(&self, source: &BlockReader<'_>, tau: f64) -> TrainingRows<N> {
         let (columns, mut rows) = (self.columns(), TrainingRows::default());
         for (i, offsets) in self.golden.offsets.iter().enumerate() {
@@ -133,7 +133,7 @@ impl Set {
     }
 }
 
-/// What is least at the optimum: of every column |w|^2 / 2 + sum of n C ln(1 + exp(-s z)).
+/// The objective, least at the optimum: the sum over columns of |w|^2 / 2 + sum of n C ln(1 + exp(-s z)).
 fn objective<const N: usize>(
     source: &BlockReader<'_>,
     (rows, coefficients): (&TrainingRows<N>, &[[f32; N]]),
@@ -199,7 +199,7 @@ fn leaving_out_and_choosing_are_the_formulas() {
     }
 }
 
-/// To a tolerance of a millionth, every coefficient is that of the optimum.
+/// With a tolerance of a millionth, every coefficient is that of the optimum.
 #[test]
 fn the_ascent_ends_at_the_optimum() {
     for set in sets() {
@@ -233,8 +233,9 @@ fn the_ascent_ends_at_the_optimum() {
     }
 }
 
-/// Where nothing moves any more it is where the prototype is, to a thousandth; and the few passes that a fit takes come as near as any
-/// order of the prototype does. Of many classes only those that compete learn, so that this is not quite the optimum.
+/// Once converged, the fit agrees with the prototype to a thousandth. The few passes of a real fit come as near as the
+/// prototype does with any order of documents. With more than two classes only competing columns learn, so neither
+/// quite reaches the optimum.
 #[test]
 fn it_comes_as_near_as_the_prototype() {
     for set in sets() {
@@ -282,7 +283,7 @@ fn stacking_is_the_formula() {
     }
 }
 
-/// Documents of which no block is kept.
+/// Documents that are never kept in memory.
 struct Unkept<'a>(&'a Vec<Labelled<'a>>);
 
 impl Documents for Unkept<'_> {
@@ -311,7 +312,8 @@ impl Documents for Unkept<'_> {
     }
 }
 
-/// In memory or read whenever they are needed, a block of documents and more, by one thread or several.
+/// Compares documents in memory to documents read whenever they are needed, with one block and more, by one thread and
+/// several.
 #[test]
 fn documents_that_are_read_again_give_the_same_fit() {
     for (n_classes, n) in [(2, crate::BLOCK + 500), (3, 3_000), (40, 2_000)] {

@@ -62,7 +62,7 @@ impl Set {
     }
 }
 
-/// So many rounds, in parallel.
+/// Runs `rounds` rounds, with the partitions in parallel.
 fn fit(partitions: &mut [Partition<'_>], rounds: usize) -> Correction {
     let mut correction = Correction::default();
     for _ in 0..rounds {
@@ -73,7 +73,8 @@ fn fit(partitions: &mut [Partition<'_>], rounds: usize) -> Correction {
     correction
 }
 
-/// What is least at the optimum: of every column |w|^2 / 2 + the sum over documents of C ln(1 + exp(-s z)).
+/// The objective, least at the optimum: the sum over columns of |w|^2 / 2 + the sum over documents of C ln(1 + exp(-s
+/// z)).
 fn objective(partitions: &[Partition<'_>]) -> f64 {
     let n_terms = partitions.iter().map(|partition| partition.fit.documents.n_terms()).max().unwrap();
     let mut sum = 0.0;
@@ -115,7 +116,7 @@ fn objective(partitions: &[Partition<'_>]) -> f64 {
     sum
 }
 
-/// Bit for bit.
+/// The two are equal bit for bit.
 #[test]
 fn a_single_partition_is_the_fit_of_one_machine() {
     for (n_classes, n) in [(2, 600), (3, 500), (40, 900)] {
@@ -153,14 +154,14 @@ fn partitions_converge_to_the_optimum_of_all_documents() {
         for n_partitions in [8, 32] {
             let name = format!("{n_classes} classes, {n_partitions} partitions");
             check_near(&name, &[optimum(n_partitions, 300) / expected], &[1.0], 1e-5);
-            // what a fit takes
+            // with the rounds of a real fit
             let few = optimum(n_partitions, ROUNDS) / expected;
             assert!(few < 1.002, "{name}: {few}");
         }
     }
 }
 
-/// Whatever a partition has: documents sorted by class, or none.
+/// Even if each partition has documents of one class only, or none.
 #[test]
 fn the_order_of_partitions_leaves_no_trace() {
     for n_classes in [2, 3, 12] {

@@ -19,12 +19,13 @@ pub(super) struct OneVsRestTerms {
     terms: Vec<Term>,
     /// The column of each cell.
     cells: Vec<ClassId>,
-    /// Per term: what each cell adds to its column for a weight of 1 in a document of another class; then, because they
-    /// are read together, the same in a document of the column's class.
+    /// For each term, what each of its cells adds to its column per unit of weight: first the values for a document of
+    /// another class, then those for a document of the column's class. The two are stored together because they are
+    /// read together.
     parts: Vec<f64>,
 }
 
-/// A term in one document less: the one left out.
+/// A term, counted without the left-out document.
 #[derive(Clone, Copy, Default)]
 struct Term {
     idf: f64,
@@ -73,13 +74,13 @@ impl OneVsRestTerms {
         all
     }
 
-    /// The number of a document's terms that other documents have.
+    /// Counts the document's terms that also occur in other documents.
     pub(super) fn known_terms(&self, row: DocumentTerms<'_>) -> usize {
         self.terms(row).filter(|(term, _)| term.len > 0).count()
     }
 
     /// Writes to `out`, for each of at most [`MOST_POWERS`] powers of idf, the scores of a document of the class `own`.
-    /// A term is looked up once for all powers. `log_totals` follow from the number of terms that no other document has.
+    /// Looks up a term once for all powers. `log_totals` is called with the number of terms that no other document has.
     pub(super) fn scores(
         &self,
         row: DocumentTerms<'_>,
@@ -90,7 +91,7 @@ impl OneVsRestTerms {
     ) {
         match powers {
             [_] => self.add_up::<1>(row, own, powers, out, log_totals),
-            // one more than there are: four numbers are added faster than three
+            // one lane more than there are powers: four numbers are added faster than three
             _ => self.add_up::<{ MOST_POWERS + 1 }>(row, own, powers, out, log_totals),
         }
     }
@@ -147,7 +148,7 @@ impl OneVsRestTerms {
         }
     }
 
-    /// The terms of a document with ln(1 + tf).
+    /// The terms of a document, each with ln(1 + tf).
     fn terms(&self, row: DocumentTerms<'_>) -> impl Iterator<Item = (&Term, f64)> {
         let log_tf = |factor: f32| f64::from(factor) * TF_UNIT;
         row.iter().filter_map(move |(id, factor)| Some((self.terms.get(id as usize)?, log_tf(factor))))

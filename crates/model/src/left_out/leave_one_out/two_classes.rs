@@ -55,7 +55,7 @@ pub(super) struct TermSums<const P: usize, const A: usize> {
 }
 
 impl<const P: usize, const A: usize> TwoClassTerms<P, A> {
-    /// Computes all terms; `points` has at most `A` smoothings and `P` powers.
+    /// Computes the weights of all terms; `points` has at most `A` smoothings and `P` powers.
     pub(super) fn new(points: &Points, counts: &Statistics, columns: Columns) -> Self {
         let all = counts.totals().iter().map(|totals| totals.documents).fold(0, u64::saturating_add);
         let log_documents = log_documents(all.saturating_sub(1));
@@ -90,7 +90,7 @@ impl<const P: usize, const A: usize> TwoClassTerms<P, A> {
         self.entry_of.get(id as usize).copied().unwrap_or(UNKNOWN)
     }
 
-    /// The number of a document's terms that other documents have.
+    /// Counts the document's terms that also occur in other documents.
     pub(super) fn known_terms(&self, row: DocumentTerms<'_>) -> usize {
         row.ids.iter().filter(|id| self.entry(**id) > UNIQUE).count()
     }

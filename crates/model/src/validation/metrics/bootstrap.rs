@@ -8,8 +8,9 @@ use crate::validation::binomial::Interval;
 /// A 95 % confidence interval of a figure over `n` documents by the percentile bootstrap (Efron): the 2.5th and 97.5th
 /// percentile of the figure on `rounds` samples of `n` documents, drawn with replacement. 1,000 rounds suffice.
 ///
-/// `statistic` gets the sampled indices, each below `n`. Samples for which it is `None` or NaN are skipped. `None` if
-/// all are skipped, or without documents or rounds. The same seed gives the same interval on any number of threads.
+/// `statistic` gets the sampled indices, each below `n`. Samples for which it returns `None` or NaN are skipped.
+/// Returns `None` if all are skipped, or without documents or rounds. The same seed gives the same interval on any
+/// number of threads.
 ///
 /// ```
 /// use tamis_model::Interval;

@@ -4,11 +4,11 @@ use std::f64::consts::LN_2;
 
 use crate::numbers::gamma::ln_gamma;
 
-/// The p-value of McNemar's exact test, two-sided: how probable it is that two equally good classifiers differ at least so
-/// much on documents that just one of them has right.
+/// The p-value of McNemar's exact test, two-sided: the probability that two equally good classifiers differ at least
+/// this much on the documents that only one of them gets right.
 ///
-/// `only_first` and `only_second` are the numbers of documents that the first has right and the second wrong, and the other
-/// way round. Documents that both have right or both wrong tell nothing. 1 without documents.
+/// `only_first` is the number of documents that the first classifier gets right and the second wrong, `only_second` the
+/// reverse. Documents that both get right or both get wrong carry no information. The p-value is 1 without documents.
 ///
 /// Source: McNemar, "Note on the sampling error of the difference between correlated proportions or percentages" (1947),
 /// with the binomial distribution in the place of its approximation.
@@ -44,7 +44,7 @@ pub fn mcnemar_exact(only_first: u64, only_second: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// By the binomial coefficients themselves.
+    /// Computed from the binomial coefficients themselves.
     fn by_hand(fewer: u64, n: u64) -> f64 {
         let (mut coefficient, mut sum) = (1.0, 0.0);
         for k in 0..=fewer {
@@ -71,7 +71,7 @@ mod tests {
         assert!((mcnemar_exact(0, 1) - 1.0).abs() < 1e-12);
         assert!((mcnemar_exact(0, 10) - 2.0 / 1_024.0).abs() < 1e-12);
         let many = mcnemar_exact(1_000_000, 1_003_000);
-        // as the normal distribution has it: z = 3,000 / sqrt(2,003,000) = 2.1197, p = 0.0340
+        // by the normal approximation: z = 3,000 / sqrt(2,003,000) = 2.1197, p = 0.0340
         assert!((many - 0.0340).abs() < 5e-4, "{many}");
         assert!(mcnemar_exact(0, u64::MAX) < 1e-300);
     }

@@ -56,7 +56,7 @@ pub fn caught_at_fpr(scores: &[(f64, bool)], fpr: f64) -> Option<f64> {
     Some(caught as f64 / positives as f64)
 }
 
-/// A point of a ROC curve: what is right and wrong if documents of at least this score are called positive.
+/// A point of a ROC curve: the counts if documents with at least this score are called positive.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RocPoint {
     /// The lowest score that is called positive.
@@ -67,7 +67,8 @@ pub struct RocPoint {
     pub true_positives: u64,
 }
 
-/// The ROC curve: a point for each distinct score, the highest first, so that both counts grow. NaN is the highest.
+/// The ROC curve: one point for each distinct score, the highest first, so that both counts grow. NaN counts as the
+/// highest score.
 ///
 /// ```
 /// use tamis_model::metrics::roc_curve;

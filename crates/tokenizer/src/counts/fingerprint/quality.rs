@@ -7,14 +7,14 @@
 use super::*;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Terms of one kind: of every pattern those in which each `*` is any letter of the alphabet.
+/// Terms of one kind: all strings that a pattern yields when each `*` is any letter of the alphabet.
 struct Kind {
     name: &'static str,
     alphabet: Vec<char>,
     patterns: &'static [&'static str],
 }
 
-/// Some 1.7e8 different terms, more than half of them with 9 to 16 bytes.
+/// About 1.7e8 distinct terms, more than half of them with 9 to 16 bytes.
 fn kinds() -> [Kind; 9] {
     let kind = |name, alphabet: &mut dyn Iterator<Item = char>, patterns| Kind {
         name,
@@ -36,7 +36,7 @@ fn kinds() -> [Kind; 9] {
 }
 
 impl Kind {
-    /// The fingerprints of at most `most` terms of each pattern.
+    /// The fingerprints of up to `most` terms of each pattern.
     fn fingerprints(&self, most: usize) -> impl Iterator<Item = u64> {
         let letters = self.alphabet.len();
         self.patterns.iter().flat_map(move |pattern| {
@@ -58,17 +58,18 @@ impl Kind {
     }
 }
 
-/// A way to order the bits of a fingerprint, those that matter most first.
+/// A way to order the bits of a fingerprint, the most important ones first.
 type Order = (&'static str, fn(u64) -> u64);
 
-/// As they are, the other way round, and multiplied as a vocabulary's table does.
+/// Unchanged, reversed, and multiplied as in a vocabulary's table.
 const ORDERS: [Order; 3] = [
     ("top", |fingerprint| fingerprint),
     ("low", u64::reverse_bits),
     ("multiplied", |fingerprint| fingerprint.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
 ];
 
-/// Asserts that no two fingerprints of these kinds are equal, and of their first `n_bits` about as many as of random numbers.
+/// Asserts that all fingerprints of these kinds differ, and that their first `n_bits` collide about as often as random
+/// numbers.
 fn assert_no_collisions(kinds: &[Kind], most: usize, n_bits: [u32; 2]) {
     for (order, bits_of) in ORDERS {
         let mut fingerprints: Vec<_> =
@@ -103,7 +104,7 @@ fn a_hundred_million_terms_do_not_collide() {
     assert_no_collisions(&kinds, usize::MAX, [40, 44]);
 }
 
-/// Of each bit of a fingerprint, how often it flipped: a bit a plane of all counters.
+/// Counts how often each bit of a fingerprint flipped. The counters are bit-sliced: plane i holds bit i of all of them.
 #[derive(Clone, Copy, Default)]
 struct Flips([u64; 32]);
 
@@ -122,8 +123,8 @@ impl Flips {
     }
 }
 
-/// The most that any bit of a fingerprint prefers to flip, or to stay, when one bit of the term flips: 0 if it does either
-/// half of the time, 1 if always the same. And how many pairs of bits there are.
+/// Flips each bit of each term and returns two numbers: the largest bias of any bit of a fingerprint (0 if it flips
+/// half of the time, 1 if it always or never does), and how many pairs of term and fingerprint bits there are.
 fn worst_bias(length: usize, n: u32, term: impl Fn(u32) -> [u8; SHORT]) -> (f64, usize) {
     let mut flips = vec![Flips::default(); 8 * length];
     for number in 0..n {
@@ -140,8 +141,8 @@ fn worst_bias(length: usize, n: u32, term: impl Fn(u32) -> [u8; SHORT]) -> (f64,
     (biases.fold(0.0, f64::max), 64 * flips.len())
 }
 
-/// Asserts that every bit of a term flips every bit of its fingerprint half of the time, as far as `n` terms can tell. Terms
-/// of up to 3 bytes are all tried; of longer ones random ones, and such as differ in four letters only.
+/// Asserts that every bit of a term flips every bit of its fingerprint half of the time, as far as `n` terms can tell.
+/// Up to 3 bytes, tries all terms; beyond, random terms, and terms that differ in four letters only.
 fn assert_avalanche(length: usize, n: u32) {
     if length < 4 {
         assert_unbiased("all", length, 1 << (8 * length), all);
@@ -153,7 +154,7 @@ fn assert_avalanche(length: usize, n: u32) {
 
 fn assert_unbiased(terms: &str, length: usize, n: u32, term: fn(u32) -> [u8; SHORT]) {
     let (bias, pairs) = worst_bias(length, n, term);
-    // where both terms of a pair are among the `n`, it is seen twice
+    // a pair is seen twice if both of its terms are among the `n`
     let sigma = 1.0 / f64::from(n / 2).sqrt();
     println!(
         "length {length}, {n} terms ({terms}), {pairs} pairs of bits: worst bias {bias:.5}, sigma {sigma:.5}"
@@ -161,7 +162,7 @@ fn assert_unbiased(terms: &str, length: usize, n: u32, term: fn(u32) -> [u8; SHO
     assert!(bias <= 6.0 * sigma, "length {length}: {bias} for a sigma of {sigma}");
 }
 
-/// The bytes of the number.
+/// The bytes of `number`.
 fn all(number: u32) -> [u8; SHORT] {
     u128::from(number).to_le_bytes()
 }
@@ -170,7 +171,7 @@ fn random(number: u32) -> [u8; SHORT] {
     xxh3_128(&number.to_le_bytes()).to_le_bytes()
 }
 
-/// ASCII, the first four letters of which are the number.
+/// An ASCII text whose first four letters encode `number`.
 fn counted(number: u32) -> [u8; SHORT] {
     let mut term = *b"0000 is counted.";
     for (place, byte) in term[..4].iter_mut().enumerate() {

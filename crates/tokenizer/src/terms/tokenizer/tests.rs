@@ -247,7 +247,7 @@ proptest! {
     }
 }
 
-/// Every 50th of the files below `folder`, which keeps the test short.
+/// Every 50th file below `folder`, which keeps the test short.
 fn some_files(folder: &Path) -> Vec<PathBuf> {
     let mut folders = vec![folder.to_owned()];
     let mut files = Vec::new();
@@ -313,7 +313,7 @@ fn hostile_texts_are_linear() {
         " \u{301}",
         "ẞ",
         "\u{1100}\u{1161}",
-        // with places where text is cut, and not
+        // with and without places where the text can be cut
         "a\u{301}\u{316}—",
         "a\u{301}\u{316}—a—",
         "\u{1100}\u{1161}—a",

@@ -36,7 +36,7 @@ fn a_users_model_is_like_the_shared_one_and_none_is_made_that_cannot_be() {
         assert!(!learner.commit().unwrap());
         assert_eq!(learner.into_filter().classes(), shared.classes());
     }
-    // naive Bayes has no models behind it
+    // naive Bayes cannot have a model behind it
     let options = TrainOptions { scoring: Some(Scoring::NaiveBayes(Default::default())), ..like };
     let mut trainer = Trainer::new(options).unwrap();
     trainer.add("good", Document::Mail(b"Subject: lunch\n\nnoon\n")).unwrap();
@@ -81,7 +81,7 @@ fn a_model_is_retrained_when_that_is_due() {
     }
 }
 
-/// So opening one of a thousand users' models costs little.
+/// Opening one of a thousand users' models must stay cheap.
 #[test]
 fn the_log_of_a_small_model_stays_short() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Counts that are nearly full, logs that nobody would read, and commits that fail.
+//! Counts that are nearly full, logs that are too long to be read, and commits that fail.
 
 use super::*;
 
@@ -30,7 +30,7 @@ fn state(learner: &mut Learner) -> impl PartialEq + std::fmt::Debug + use<> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whether it fails at once, or after it was taken away from another label.
+    /// Learning may fail at once, or after the document was removed from another label.
     #[test]
     fn what_cannot_be_learned_leaves_everything_as_it_was(
         before in texts(), after in texts(), digests: bool, moves: bool, commits: bool,

@@ -6,7 +6,7 @@ use crate::store::segment::write as write_segment;
 
 const SECTOR: usize = log::SECTOR;
 
-/// Everything that a file says.
+/// Everything that a file contains.
 fn said(filter: &Filter) -> impl PartialEq + std::fmt::Debug + use<> {
     let documents: Vec<_> = filter.store.documents().map(|document| document.unwrap()).collect();
     let by_text = |document: &Remembered| {
@@ -22,7 +22,7 @@ fn said(filter: &Filter) -> impl PartialEq + std::fmt::Debug + use<> {
     (documents, counts(filter), store.totals.clone(), store.changes(), store.n_documents(), score)
 }
 
-/// What a file was after each commit, and what it said then.
+/// A file after each commit, and what it contained then.
 struct History<S> {
     files: Vec<Vec<u8>>,
     said: Vec<S>,
@@ -33,7 +33,7 @@ fn document(i: usize) -> String {
     format!("w{} w{} w{} new{i} new{}", i % 3, i % 7, 5 + i % 2, i + 1)
 }
 
-/// A model that learns and forgets texts one by one, with a segment whenever the log has a quarter of so many bytes.
+/// Learns and forgets `n` texts one by one, with a segment whenever the log reaches a quarter of `log_limit`.
 fn history(n: usize, log_limit: usize, keep: Keep) -> History<impl PartialEq + std::fmt::Debug> {
     let texts = [(0, "w1 w2 boiled egg".to_owned()), (1, "w3 w4 cooked ham".to_owned())];
     let folder = tempfile::tempdir().unwrap();
@@ -87,7 +87,7 @@ fn a_writer_stopped_anywhere_loses_nothing() {
         let store = Filter::from_bytes(appended.clone()).unwrap().store;
         let record = store.log.0 as usize + store.log.1.len();
         assert_eq!(record < after.len(), is_segment);
-        // a record, and then a segment, ends anywhere, or its sectors from a place on were never written
+        // a record, and then a segment, ends anywhere, or its sectors from some point on were never written
         for (start, end) in [(before.len(), record), (record, after.len())] {
             for cut in (start..end).step_by(7) {
                 check_stopped(&appended[..cut], &history, i, start == record);
@@ -110,8 +110,8 @@ fn a_writer_stopped_anywhere_loses_nothing() {
     assert!(seen.iter().all(|n| *n > 3), "{seen:?}");
 }
 
-/// A file of which a writer was stopped that was to acknowledge document `i` says what it did before, or if `may_be_there` that
-/// too; and goes on learning.
+/// Checks a file whose writer was stopped before it acknowledged document `i`: the file contains what it did before or,
+/// if `may_be_there`, that document too, and a learner can go on with it.
 #[track_caller]
 fn check_stopped<S: PartialEq + std::fmt::Debug>(
     file: &[u8],
@@ -124,7 +124,7 @@ fn check_stopped<S: PartialEq + std::fmt::Debug>(
     let is_there = filter.store.changes() == i as u64;
     assert!(!is_there || may_be_there);
     let folder = tempfile::tempdir().unwrap();
-    // most of what may happen is alike
+    // most cases are alike, so only some are tried
     if file.len().is_multiple_of(11) {
         let mut learner = open(&folder, Some(file), (1, true));
         for text in ["more", "and more"] {
@@ -159,7 +159,7 @@ fn a_flipped_bit_is_an_error_or_changes_nothing() {
     }
 }
 
-/// Asks whatever can be asked of a file.
+/// Runs every operation on a file.
 fn ask(file: Vec<u8>) {
     let Ok(filter) = Filter::from_bytes(file.clone()) else { return };
     let (document, mut scratch) = (Document::Text("w1 w2 w3 new1 new2 q"), Scratch::default());
@@ -169,7 +169,7 @@ fn ask(file: Vec<u8>) {
     let _ =
         (filter.explain(document, &mut scratch), filter.suspects(), filter.verify(), filter.information());
     let _ = (filter.strongest_terms(0, 3), filter.export(true, std::io::sink()));
-    // a fold lists the scores of all copies
+    // compaction lists the scores of all copies
     if filter.store.documents().all(|known| known.is_ok_and(|known| known.multiplicity < 9)) {
         let _ = (rewrite::compact(&filter.store), rewrite::refit(&filter.store));
     }
@@ -185,7 +185,8 @@ fn ask(file: Vec<u8>) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Slots with the right checksums that name anything: outside, overlapping, the slots themselves, what is no segment.
+    /// Slots with the right checksums that name anything: ranges outside the file, overlapping ranges, the slots
+    /// themselves, or what is not a segment.
     #[test]
     fn slots_that_name_anything_are_read_or_refused(
         named in proptest::collection::vec((any::<proptest::sample::Index>(), 0usize..3_000, 0u8..8), 1..4), sorted: bool,
@@ -208,7 +209,7 @@ proptest! {
         ask(file);
     }
 
-    /// A segment that says what it likes, with the right checksums.
+    /// A segment of arbitrary content, with the right checksums.
     #[test]
     fn a_segment_of_anything_is_read_or_refused(
         changes in proptest::collection::vec((0usize..7, any::<proptest::sample::Index>(), any::<u8>(), 0u8..8), 1..4),
@@ -267,7 +268,7 @@ fn nothing_follows_a_segment_that_no_slot_names() {
         bytes[slots.clone()].fill(0);
         learn(Some(&bytes), 1)
     }];
-    // and again, while the next writer's was being written
+    // the machine stopped again, while the next writer's slot was being written
     let mut bytes = std::fs::read(&path).unwrap();
     if let Some(slots) = bytes.get_mut(slots) {
         slots.chunks_mut(SECTOR).for_each(|slot| slot[SECTOR / 2..].fill(0));
@@ -302,7 +303,7 @@ fn who_has_the_file_open_goes_on_seeing_it_as_it_was() {
         }
     }
     assert!(learner.filter().information().segments > 0);
-    // what was read of a segment is watched as everything else is
+    // a segment that was read is checked for changes like everything else
     let at = learner.filter().store.slots.segments[0].start + 40;
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[at] ^= 1;

@@ -1,4 +1,4 @@
-//! Terms are those of the plain way: normalize all, find the words of all, then take them one by one.
+//! Checks that terms equal those of the plain way: normalize the whole text, find its words, then take them one by one.
 
 use std::mem;
 
@@ -14,7 +14,7 @@ use crate::terms::options::{Ngrams, TokenizerOptions};
 use crate::testing::{hard_text, text};
 use crate::words::rule::WordRule;
 
-/// [`normalize`](crate::characters::normalize()), a character after the other.
+/// [`normalize`](crate::characters::normalize()), one character at a time.
 fn normalized(text: &str) -> String {
     let looks_ascii = |c: char| c.is_ascii() || look_alike(c).is_some();
     let end = |word: &mut String| -> String {
@@ -43,7 +43,7 @@ fn word_spans(rule: WordRule, text: &str) -> Vec<[usize; 2]> {
     words.into_iter().map(|word| [start(word), start(word) + word.len()]).collect()
 }
 
-/// Cuts words into parts of scripts with and without spaces; joins the latter where they touch.
+/// Cuts words into parts of scripts with and without spaces; joins parts without spaces that touch.
 fn parts(text: &str, words: &[[usize; 2]]) -> Vec<(bool, String)> {
     let mut parts: Vec<(bool, String)> = Vec::new();
     let mut run_end = None;
@@ -119,7 +119,7 @@ fn check(options: &TokenizerOptions, text: &str) {
     assert_eq!(found, expected, "{text:?} {options:?}");
 }
 
-/// The options whose words are found differently.
+/// The options that change how words are found.
 fn all_switches() -> Vec<TokenizerOptions> {
     let rules = [TokenizerOptions::text(), TokenizerOptions::mail()];
     let switched = |rule: &TokenizerOptions, change: fn(&mut TokenizerOptions)| {
@@ -141,13 +141,13 @@ fn all_switches() -> Vec<TokenizerOptions> {
         .collect()
 }
 
-/// Each is where the character stands.
+/// What is put before each character, and after it.
 const CONTEXTS: [&str; 30] = [
     "", "a", "ж", "漢", "か", "ก", "א", "1", "٣", "é", "e\u{301}", "क", "ア", "сор", "_", " ", ".", "ж.",
     "1,", "—", "!ж", "’", "а'", "а ", "\u{301}", "~", "=", "漢。", "x-", "ж$",
 ];
 
-/// Every character in every context, many to a text: new lines part them.
+/// Checks every character in every context, many to a text, separated by new lines.
 fn check_characters(options: &TokenizerOptions, is_checked: impl Fn(char) -> bool) {
     let chars: Vec<char> = ('\0'..=char::MAX).filter(|c| is_checked(*c)).collect();
     for some in chars.chunks(64) {
@@ -165,7 +165,7 @@ fn check_characters(options: &TokenizerOptions, is_checked: impl Fn(char) -> boo
     }
 }
 
-/// All of Unicode with `--release`; else what differs from the character before it, and some of the rest.
+/// Checks all of Unicode with `--release`; otherwise the characters that differ from the one before, and some others.
 #[test]
 fn of_every_character() {
     let differs = |c: char| {

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::recipes::{message, recipe, world};
+use crate::mail::recipes::{message, recipe, world};
 use crate::support::{TAMIS, World, skip_without};
 
 /// The user that mail is delivered to where root runs the tests, since Dovecot refuses root.

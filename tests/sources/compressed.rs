@@ -4,8 +4,8 @@ use std::io::Write;
 
 use flate2::{Compression, write::GzEncoder};
 
+use crate::sources::trees::{message, world};
 use crate::support::{World, stderr, stdout};
-use crate::trees::{message, world};
 
 fn packed(content: impl AsRef<[u8]>) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());

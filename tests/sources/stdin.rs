@@ -3,8 +3,8 @@
 use std::fs;
 use std::process::Output;
 
+use crate::sources::trees::{make_fifo, message, world};
 use crate::support::{World, feed, stderr, stdout, verdict_fields};
-use crate::trees::{make_fifo, message, world};
 
 const SEPARATOR: &str = "From a@example.org Mon Mar  2 10:00:00 2026\n";
 

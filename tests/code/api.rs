@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
 
-use crate::rooms::{Modules, declared, paths, read};
+use crate::code::rooms::{Modules, declared, paths, read};
 use crate::support::root;
 
 /// An item of a file: its attributes, and its lines.
@@ -202,7 +202,7 @@ fn page(name: &str) -> String {
     let all: Vec<_> = modules.iter().flat_map(of_module).collect();
     let mut out = BTreeMap::new();
     exports("lib", "", &modules, &all, &mut out);
-    let mut page = format!("# Public items of tamis-{name}, by name (tests/api.rs)\n");
+    let mut page = format!("# Public items of tamis-{name}, by name (tests/code/api.rs)\n");
     let mut module = "";
     for (name, lines) in out
         .iter()

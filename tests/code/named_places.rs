@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::PathBuf;
 
+use crate::code::theory_page::{text_and_code, words};
 use crate::support::root;
-use crate::theory_page::{text_and_code, words};
 
 const CRATES: [&str; 6] = ["tokenizer", "model", "mail", "filter", "report", "cli"];
 

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use tamis_filter::{Document, Filter, LearnOptions, Learner, Scratch};
 
-use crate::crash::{MODEL, check, must_learn, of_first, options};
-use crate::model_file::mail;
+use crate::faults::crash::{MODEL, check, must_learn, of_first, options};
+use crate::faults::model_file::mail;
 
 /// As many writers as asked for learn mails from 30 on until that is enough, each opening the model for every mail, and
 /// eight readers score a probe as often as they can: all that they are answered was committed.

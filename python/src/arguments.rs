@@ -4,16 +4,24 @@ use std::thread::available_parallelism;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use tamis_filter::Kind;
 
-use crate::classifier::kind_named;
 use crate::error::TamisError;
 use crate::input::decoding::Decoding;
 use crate::input::documents::{Documents, Labels};
 use crate::options::Options;
 use crate::training::{Labelled, Training};
 
+/// The kind of documents of this name.
+///
+/// # Errors
+/// It is neither mail nor text.
+pub(crate) fn kind_named(name: &str) -> PyResult<Kind> {
+    name.parse().map_err(|error| TamisError::new_err(format!("kind: {error}")))
+}
+
 /// What is to be trained.
-pub(super) fn prepare(
+pub(crate) fn prepare(
     documents: &Bound<'_, PyAny>,
     labels: &Bound<'_, PyAny>,
     groups: Option<&Bound<'_, PyAny>>,

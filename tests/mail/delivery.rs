@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tamis_filter::{Document, ErrorKind, Filter, Learner, Scratch};
 
-use crate::attacks::Random;
-use crate::crash::{MODEL, of_first, options};
-use crate::model_file::mail;
+use crate::faults::crash::{MODEL, of_first, options};
+use crate::faults::model_file::mail;
+use crate::mail::attacks::Random;
 use crate::support::{TAMIS, World, feed, stderr, stdout, verdict_fields};
 
 const PRINT: [&str; 4] = ["score", "-e", "-m", MODEL];

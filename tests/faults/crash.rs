@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use tamis_filter::{Document, Filter, Kind, LearnOptions, Learned, Learner, TrainOptions, Trainer};
 
-use crate::attacks::Random;
-use crate::model_file::mail;
+use crate::faults::model_file::mail;
+use crate::mail::attacks::Random;
 use crate::support::{TAMIS, World, skip, stderr, stdout};
 
 pub const MODEL: &str = "model.tamis";

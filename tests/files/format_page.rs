@@ -237,7 +237,7 @@ fn apply(model: &mut Model, is_learned: bool, entry: Entry) {
 
 #[test]
 fn a_reader_made_from_the_page_finds_what_is_there() {
-    let mails: Vec<_> = (0..60).map(crate::model_file::mail).collect();
+    let mails: Vec<_> = (0..60).map(crate::faults::model_file::mail).collect();
     let named = |i: usize| format!("Message-ID: <{i}@example.org>\n{}", mails[i].1);
     let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail)).unwrap();
     for (i, (label, _)) in mails[..40].iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use crate::support::root;
 
-#[path = "../fuzz/targets/mod.rs"]
+#[path = "../../fuzz/targets/mod.rs"]
 mod targets;
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tamis_filter::{Document, Filter, Kind, Scratch, TrainOptions, Trainer};
 use tamis_testing::public_corpus;
 
-use crate::attacks::{Disguise, Random, disguised, other_text, surrounded};
+use crate::mail::attacks::{Disguise, Random, disguised, other_text, surrounded};
 use crate::support::{World, root, stdout, verdict_fields};
 
 fn read(folder: &std::path::Path) -> BTreeMap<String, Vec<u8>> {

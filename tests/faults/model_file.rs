@@ -6,7 +6,7 @@ use tamis_filter::{
     WeightedOptions,
 };
 
-use crate::attacks::Random;
+use crate::mail::attacks::Random;
 
 const TEXTS: [(&str, &str); 4] = [
     ("fruit", "apples and pears, apples and plums"),

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use crate::support::{World, root};
 
-#[path = "../crates/filter/examples/per_user.rs"]
+#[path = "../../crates/filter/examples/per_user.rs"]
 mod per_user;
-#[path = "../crates/filter/examples/score_in_a_loop.rs"]
+#[path = "../../crates/filter/examples/score_in_a_loop.rs"]
 mod score_in_a_loop;
-#[path = "../crates/filter/examples/train_and_label.rs"]
+#[path = "../../crates/filter/examples/train_and_label.rs"]
 mod train_and_label;
 
 fn corpora(paths: &[&str]) -> Vec<PathBuf> {

@@ -4,7 +4,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use crate::attacks::Random;
+use crate::mail::attacks::Random;
 use crate::support::{World, root, stderr, stdout};
 
 fn inbox(name: &str) -> Vec<u8> {

@@ -1,0 +1,6 @@
+//! The code itself: rooms, public items, and the pages that name them.
+
+mod api;
+mod named_places;
+pub mod rooms;
+pub mod theory_page;

@@ -1,0 +1,9 @@
+//! Learning: one by one, again, together, over the years, and from other programs.
+
+mod crowd;
+mod determinism;
+mod exchange;
+mod learn;
+mod scikit_learn;
+mod twice;
+mod upkeep;
