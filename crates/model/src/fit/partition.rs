@@ -27,8 +27,9 @@ const LOCAL_PASSES: usize = 6;
 /// The correction is a sum over documents, so each document can be fitted where it is. In a [`round`](Self::round),
 /// every partition starts from the correction of all documents, changes the coefficients of its own, and returns how
 /// that changes the sum. The lead then [adds](Correction::merge) the changes of all partitions to the correction, each
-/// once. They are integers, so their order of arrival does not matter. Rounds do not stop early: where each partition
-/// has documents of one label only, small changes say little about the distance to the optimum.
+/// once. They are integers, so their order of arrival does not matter. Let a few rounds pass
+/// before stopping early: where each partition has documents of one label only, small changes say little about the
+/// distance to the optimum.
 ///
 /// Each partition multiplies its own changes by the number of partitions (sigma'), as if all others moved the same way;
 /// for a term, by at most the number of documents that contain it. This makes it safe to add up the changes: rounds
