@@ -63,7 +63,6 @@ impl Trainer {
         options.recipe.tokenizer.terms = Ngrams::Words { min: 1, max: 2 };
         let (sample, others) = self.split(&texts);
         let mut with = learn_again(&options, &self.classes, &texts, sample)?;
-        with.set_unlabelled_apart();
         let verdict = predict_better(&weighted, &with, &self)?;
         self.tried_pairs = verdict.map(|verdict| verdict.tried);
         if !verdict.is_some_and(|verdict| verdict.has_pairs) {
