@@ -19,8 +19,8 @@ pub fn run(data: &[u8]) {
     }
     let is_same = known == Some(&file);
     if repair {
-        // of one body, whose sections are two
-        repair_base(&mut file, 2);
+        // terms, documents and texts
+        repair_base(&mut file, 3);
     }
     let Ok(partial) = Partial::from_bytes(file) else {
         return assert!(!is_same || repair, "damage was seen where there is none");
@@ -49,7 +49,9 @@ fn partials() -> Vec<Vec<u8>> {
     let column = |(name, kind): (&str, _)| Column::new(name, kind);
     table.recipe.columns =
         [("miles", ColumnKind::Gaussian), ("sky", ColumnKind::Categorical)].map(column).into();
-    let all = [text, remembered, bayes, TrainOptions::new(Kind::Mail), windows, table];
+    // it is open whether pairs of words are terms
+    let open = TrainOptions::new(Kind::Text);
+    let all = [text, remembered, bayes, TrainOptions::new(Kind::Mail), windows, table, open];
     all.into_iter().map(partial).collect()
 }
 
