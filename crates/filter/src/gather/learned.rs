@@ -144,6 +144,13 @@ impl LearnedDocument {
     }
 }
 
+/// The documents by the hashes of their bodies: an order that does not depend on that of arrival.
+pub(crate) fn by_hash(documents: &[LearnedDocument]) -> Vec<&LearnedDocument> {
+    let mut order: Vec<_> = documents.iter().collect();
+    order.sort_unstable_by_key(|document| (document.group, document.digest, document.class));
+    order
+}
+
 /// Adds the numbers of copies of a document in two trainers.
 pub(crate) fn copies(here: u32, there: u32) -> Result<u32> {
     limited("copies of a document", u64::from(here) + u64::from(there))

@@ -18,12 +18,12 @@ pub(crate) struct Texts {
 }
 
 /// The position of a text.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     spool: u32,
+    start: u64,
     /// The [`label_hash`] of its label.
     pub(crate) label: u32,
-    start: u64,
     /// A hash of the text with its label and group.
     pub(crate) hash: u64,
 }
@@ -79,10 +79,8 @@ impl Texts {
             self.spools.push(Spool::default());
         }
         let spool = &mut self.spools[0];
-        let place = Place { spool: 0, label: label_hash(label), start: spool.len(), hash: xxh3_64(record) };
-        let mut length = Vec::with_capacity(NUMBER);
-        put_varint(record.len() as u64, &mut length);
-        spool.push(&length).and_then(|()| spool.push(record)).map_err(spill)?;
+        let place = Place { spool: 0, start: spool.len(), label: label_hash(label), hash: xxh3_64(record) };
+        push_run(spool, record)?;
         self.places.push(place);
         Ok(())
     }
@@ -99,14 +97,13 @@ impl Texts {
         self.places.extend(other.places.iter().map(|place| Place { spool: place.spool + first, ..*place }));
     }
 
-    /// Visits the texts at `places` in the order of arrival.
+    /// Visits the texts at `places`. Sorted places, which are in the order of arrival, are read fastest.
     pub(crate) fn for_each(
         &self,
-        mut places: Vec<Place>,
+        places: &[Place],
         mut visit: impl FnMut(Given<'_>) -> Result<()>,
     ) -> Result<()> {
-        places.sort_unstable_by_key(|place| (place.spool, place.start));
-        self.for_each_record(&places, |record| visit(Given::read(record, &mut Vec::new())?))
+        self.for_each_record(places, |record| visit(Given::read(record, &mut Vec::new())?))
     }
 
     /// Visits the bytes of the texts at `places`.
@@ -129,11 +126,7 @@ impl Texts {
         let mut places = self.places.clone();
         places.sort_unstable_by_key(|place| place.hash);
         let mut section = Spool::default();
-        self.for_each_record(&places, |record| {
-            let mut run = Vec::with_capacity(NUMBER + record.len());
-            put_run(record, &mut run);
-            section.push(&run).map_err(spill)
-        })?;
+        self.for_each_record(&places, |record| push_run(&mut section, record))?;
         Ok(section)
     }
 
@@ -172,6 +165,13 @@ impl<'a> Given<'a> {
         }
         Ok(Given { label, group, document: Document::Fields(fields) })
     }
+}
+
+/// Appends a run, its length first.
+fn push_run(spool: &mut Spool, run: &[u8]) -> Result<()> {
+    let mut length = Vec::with_capacity(NUMBER);
+    put_varint(run.len() as u64, &mut length);
+    spool.push(&length).and_then(|()| spool.push(run)).map_err(spill)
 }
 
 fn broken() -> Error {

@@ -13,7 +13,7 @@ use tamis_tokenizer::CountVector;
 
 use crate::config::decision::{Decision, DecisionOptions, Expected};
 use crate::config::roles::{positive_class, spam_class};
-use crate::config::scoring::{Chosen, ExpectationMaximization, Scoring};
+use crate::config::scoring::{Chosen, ExpectationMaximization, Scoring, TriedTerms};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::documents::as_kept;
 use crate::file::groups::is_named;
@@ -70,10 +70,13 @@ pub(crate) fn smoothing(
     Ok(SmoothingChoice::new(statistics, documents, columns(classes)?, options))
 }
 
-/// The mean loss per document, in nats.
-pub(crate) fn mean(losses: &[WeightedLoss]) -> f64 {
-    let all: f64 = losses.iter().map(|of| of.weight).sum();
-    losses.iter().map(|of| of.loss * of.weight).sum::<f64>() / all
+/// The mean loss per document with further terms and without them, in nats.
+pub(crate) fn tried_terms(with: &[WeightedLoss], without: &[WeightedLoss]) -> TriedTerms {
+    let mean = |losses: &[WeightedLoss]| {
+        let all: f64 = losses.iter().map(|of| of.weight).sum();
+        losses.iter().map(|of| of.loss * of.weight).sum::<f64>() / all
+    };
+    TriedTerms { with: mean(with), without: mean(without) }
 }
 
 /// The columns of the correction for these classes.

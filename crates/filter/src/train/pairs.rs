@@ -10,7 +10,7 @@ use tamis_tokenizer::{CountVector, Ngrams, TermId};
 use crate::config::scoring::{Scoring, TriedTerms};
 use crate::config::training::{Pairs, Pieces, TrainOptions};
 use crate::error::{Error, Result};
-use crate::gather::learned::LearnedDocument;
+use crate::gather::learned::{LearnedDocument, by_hash};
 use crate::gather::texts::{Given, Place, Texts, label_hash};
 use crate::gather::union::Union;
 use crate::train::fitting;
@@ -95,14 +95,13 @@ fn learn_again(
     options: &TrainOptions,
     classes: &Classes,
     texts: &Texts,
-    places: Vec<Place>,
+    mut places: Vec<Place>,
 ) -> Result<Trainer> {
+    places.sort_unstable();
     let each = places.len().div_ceil(rayon::current_num_threads()).max(1);
     let learn = |places: &[Place]| {
         let mut trainer = Trainer::new(options.clone())?;
-        texts.for_each(places.to_vec(), |Given { label, group, document }| {
-            trainer.learn(label, group, document)
-        })?;
+        texts.for_each(places, |Given { label, group, document }| trainer.learn(label, group, document))?;
         Ok(trainer)
     };
     let trainers = places.par_chunks(each).map(learn).collect::<Result<Vec<_>>>()?;
@@ -148,8 +147,7 @@ pub(crate) struct Verdict {
 fn predict_better(weighted: &WeightedOptions, with: &Trainer, all: &Trainer) -> Result<Option<Verdict>> {
     let union = Union::new(&with.parts)?;
     let (words, without) = of_words(&union, all)?;
-    let mut sample: Vec<_> = with.documents.iter().collect();
-    sample.sort_unstable_by_key(|document| (document.group, document.digest, document.class));
+    let mut sample = by_hash(&with.documents);
     let mut is_least = least(SAMPLE);
     sample.retain(|document| is_least(usize::from(document.class)));
     let rows = sample.par_iter().map(|document| rows(document, with, &union, &words));
@@ -170,9 +168,7 @@ fn predict_better(weighted: &WeightedOptions, with: &Trainer, all: &Trainer) -> 
     if with.len() != shares.len() || without.len() != shares.len() {
         return Ok(None);
     }
-    let mean = fitting::mean;
-    let tried = TriedTerms { with: mean(&with), without: mean(&without) };
-    Ok(Some(Verdict { has_pairs: is_worse(&without, &with), tried }))
+    Ok(Some(Verdict { has_pairs: is_worse(&without, &with), tried: fitting::tried_terms(&with, &without) }))
 }
 
 /// Returns the new id of each term that is a word, and the counts of the words.
@@ -197,11 +193,9 @@ fn rows(
 ) -> Result<[CountVector; 2]> {
     let of_both = row(&trainer.parts, document, Some(&union.ids))?;
     let of_words = of_both.row().iter().filter_map(|(id, count)| Some((words[id as usize]?, count)));
-    let of_words = CountVector::from_pairs(of_words);
-    Ok([
-        of_both.clone(),
-        of_words.map_err(|e| Error::inconsistent("documents", "terms of the vocabulary", e))?,
-    ])
+    let of_words = CountVector::from_pairs(of_words)
+        .map_err(|e| Error::inconsistent("documents", "terms of the vocabulary", e))?;
+    Ok([of_both, of_words])
 }
 
 /// The number of documents in the whole collection that each sampled document stands for, by class.

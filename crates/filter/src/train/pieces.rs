@@ -5,11 +5,11 @@ use rayon::prelude::*;
 use tamis_model::{Choices, Classes, Counts, WeightedLoss, WeightedOptions, is_worse_by};
 use tamis_tokenizer::TermId;
 
-use crate::config::scoring::{Scoring, TriedTerms};
+use crate::config::scoring::Scoring;
 use crate::disk::spool::spill;
 use crate::error::{ErrorKind, Result};
 use crate::extract::extractor::Extractor;
-use crate::gather::learned::{LearnedDocument, UNLABELLED};
+use crate::gather::learned::{LearnedDocument, UNLABELLED, by_hash};
 use crate::gather::rows::RowId;
 use crate::gather::union::{Shard, Union};
 use crate::train::fitting;
@@ -49,8 +49,7 @@ impl Trainer {
         if without.is_empty() || with.is_empty() {
             return Ok(());
         }
-        let mean = fitting::mean;
-        self.tried_pieces = Some(TriedTerms { with: mean(&with), without: mean(&without) });
+        self.tried_pieces = Some(fitting::tried_terms(&with, &without));
         if is_worse_by(CLEARLY, &without, &with) { self.expand() } else { Ok(()) }
     }
 
@@ -59,9 +58,7 @@ impl Trainer {
         let totals = || self.parts.iter().flat_map(|part| part.statistics.totals());
         let (documents, terms) = totals().fold((0, 0), |(n, df), of| (n + of.documents, df + of.df));
         let most = (MOST_TERMS * documents / terms.max(1)).clamp(ENOUGH as u64, MOST) as usize;
-        let mut order: Vec<_> = self.documents.iter().collect();
-        order.sort_unstable_by_key(|document| (document.group, document.digest, document.class));
-        order.into_iter().take(most).cloned().collect()
+        by_hash(&self.documents).into_iter().take(most).cloned().collect()
     }
 
     /// The losses of `documents` left out one by one, with the counts of these documents alone and the default

@@ -44,14 +44,13 @@ impl WordRule {
     pub fn for_each_word(self, text: &str, mut emit: impl FnMut(&str)) {
         self.for_each_run(text, |run| match run {
             Run::Ascii(found) => found.spans.iter().for_each(|[start, end]| emit(&text[*start..*end])),
-            Run::NonAscii(run) => match self {
-                WordRule::Unicode => {
-                    unicode::for_each_word(&text[unicode::range(text, run)], |word| emit(word.text));
-                }
-                WordRule::Mail => {
-                    unicode::for_each_word(&text[run.start..run.end], |word| emit(word.text));
-                }
-            },
+            Run::NonAscii(run) => {
+                let range = match self {
+                    WordRule::Unicode => unicode::range(text, run),
+                    WordRule::Mail => run.start..run.end,
+                };
+                unicode::for_each_word(&text[range], |word| emit(word.text));
+            }
         });
     }
 
