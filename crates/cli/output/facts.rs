@@ -114,7 +114,7 @@ fn print_scoring(out: &mut impl Write, filter: &Filter) -> Result<()> {
         }
         Scoring::Weighted(options) => {
             if let Some(chosen) = information.chosen {
-                print_chosen(out, information.recipe, options, chosen)?;
+                print_chosen(out, information.recipe, &options, chosen)?;
             }
             print_decision(out, filter)?;
         }

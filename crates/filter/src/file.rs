@@ -5,6 +5,7 @@
 pub(crate) mod blocks;
 pub(crate) mod container;
 pub(crate) mod documents;
+pub(crate) mod fitted;
 pub(crate) mod groups;
 pub(crate) mod header;
 pub(crate) mod log;

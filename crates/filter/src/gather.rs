@@ -2,8 +2,9 @@
 //! disk beyond a limit.
 
 pub(crate) mod learned;
+pub(crate) mod merged;
 pub(crate) mod ordered;
 pub(crate) mod packed;
 pub(crate) mod rows;
+pub(crate) mod source;
 pub(crate) mod texts;
-pub(crate) mod union;

@@ -57,7 +57,7 @@ mod gather;
 mod train;
 
 #[cfg(feature = "files")]
-mod unite;
+mod merge;
 
 #[cfg(feature = "files")]
 mod update;
@@ -106,12 +106,14 @@ pub use extract::document::Document;
 pub use file::header::FORMAT_VERSION;
 pub use file::names::document_name;
 pub use kind::Kind;
+#[cfg(feature = "files")]
+pub use merge::models::{MergeOptions, merge};
 pub use score::explain::{Explanation, TermContribution};
 pub use score::filter::Filter;
 #[cfg(feature = "files")]
 pub use score::live::LiveFilter;
 pub use score::remembered::Suspect;
-pub use score::score::Scratch;
+pub use score::scratch::Scratch;
 pub use score::verdict::{Score, may_judge};
 pub use score::words::ExplainedWord;
 pub use store::information::Information;
@@ -127,8 +129,6 @@ pub use train::partial::Partial;
 pub use train::trainer::Trainer;
 #[cfg(feature = "files")]
 pub use update::learner::{Learned, Learner};
-#[cfg(feature = "files")]
-pub use update::merge::{MergeOptions, merge};
 #[cfg(feature = "files")]
 pub use update::options::LearnOptions;
 

@@ -2,6 +2,9 @@
 
 #[cfg(feature = "files")]
 pub(crate) mod current;
+pub(crate) mod derive;
+pub(crate) mod documents;
+pub(crate) mod expected;
 pub(crate) mod explain;
 pub(crate) mod fallback;
 pub(crate) mod filter;
@@ -9,9 +12,12 @@ pub(crate) mod filter;
 pub(crate) mod live;
 pub(crate) mod memo;
 pub(crate) mod mixed;
+pub(crate) mod naive_bayes;
 pub(crate) mod pieces;
 pub(crate) mod remembered;
-pub(crate) mod score;
+pub(crate) mod robinson;
 pub(crate) mod scorer;
+pub(crate) mod scratch;
 pub(crate) mod verdict;
+pub(crate) mod weighted;
 pub(crate) mod words;

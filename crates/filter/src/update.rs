@@ -1,7 +1,5 @@
 //! Updating a model: learn and forget one document at a time, merge, rewrite, retrain.
 
 pub(crate) mod learner;
-pub(crate) mod merge;
 pub(crate) mod messages;
 pub(crate) mod options;
-pub(crate) mod rewrite;

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 use tamis_model::{ClassId, Classes};
 
 use crate::config::roles::{positive_class, spam_class};
-use crate::config::scoring::Scoring;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Requirements on decisions between two classes; see [`positive_class`](crate::positive_class).
@@ -201,10 +200,9 @@ pub enum Expected {
 }
 
 impl Expected {
-    /// Whether this variant suits the scoring and the number of classes, with documents of each and no more errors than
-    /// documents.
-    pub(crate) fn fits(&self, scoring: &Scoring, n_classes: usize) -> bool {
-        let fits = match *self {
+    /// Whether this variant suits the number of classes, with documents of each and no more errors than documents.
+    pub(crate) fn fits(&self, n_classes: usize) -> bool {
+        match *self {
             Expected::Detection { negatives, false_positives, positives, missed, .. } => {
                 n_classes == 2
                     && negatives > 0
@@ -215,8 +213,7 @@ impl Expected {
             Expected::Accuracy { documents, right, .. } => {
                 n_classes != 2 && documents > 0 && right <= documents
             }
-        };
-        fits && matches!(scoring, Scoring::Weighted(_))
+        }
     }
 }
 

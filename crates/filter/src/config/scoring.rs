@@ -236,6 +236,24 @@ impl Scoring {
         }
     }
 
+    /// The options of weighted scoring.
+    pub(crate) fn weighted(&self) -> Option<&WeightedOptions> {
+        match self {
+            Scoring::Weighted(options) => Some(options),
+            _ => None,
+        }
+    }
+
+    /// What a model is called that is fitted to all documents at once, so that it cannot be merged, nor learn one by
+    /// one or on many machines; `None` for other models.
+    pub(crate) fn fitted_at_once(&self) -> Option<&'static str> {
+        match self {
+            Scoring::Weighted(_) | Scoring::NaiveBayes(_) | Scoring::RobinsonFisher(_) => None,
+            Scoring::ExpectationMaximization(_) => Some("expectation maximization"),
+            Scoring::Mixed(_) => Some("a table of columns other than text"),
+        }
+    }
+
     /// Checks that this scoring supports the recipe and `keep`.
     pub(crate) fn check(&self, recipe: &Recipe, keep: Keep) -> Result<()> {
         let fail =

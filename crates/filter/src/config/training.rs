@@ -56,7 +56,7 @@ impl TrainOptions {
 
     /// What the model remembers of documents that have `n_terms` terms in all.
     pub(crate) fn kept(&self, n_terms: usize) -> Keep {
-        let is_fitted = matches!(self.scoring(), Scoring::Weighted(_)) && self.recipe.windows.is_none();
+        let is_fitted = self.scoring().weighted().is_some() && self.recipe.windows.is_none();
         match (self.keep, self.recipe.kind) {
             (Some(keep), _) => keep,
             (None, Kind::Mail) => Keep::Vectors,
@@ -105,7 +105,7 @@ impl TrainOptions {
             && !self.recipe.pieces
             && self.recipe.kind == Kind::Text
             && matches!(self.recipe.tokenizer.terms, Ngrams::Words { .. })
-            && matches!(self.scoring(), Scoring::Weighted(_))
+            && self.scoring().weighted().is_some()
     }
 
     /// Whether training decides if pairs of words are terms.
@@ -113,6 +113,6 @@ impl TrainOptions {
         self.pairs == Pairs::Auto
             && self.recipe.kind == Kind::Text
             && self.recipe.tokenizer.terms == Ngrams::default()
-            && matches!(self.scoring(), Scoring::Weighted(_))
+            && self.scoring().weighted().is_some()
     }
 }

@@ -98,7 +98,7 @@ impl fmt::Display for ErrorKind {
                 write!(f, "expected documents with their terms, got counts without the documents")
             }
             ErrorKind::IncrementalUnsupported { got } => {
-                write!(f, "a model {got} does not learn one document at a time: train it anew")
+                write!(f, "a model of {got} does not learn one document at a time: train it anew")
             }
             ErrorKind::UnknownLabel { got, known, nearest } => {
                 write!(f, "expected a label that the model knows ({}), got {got:?}", known.join(", "))?;

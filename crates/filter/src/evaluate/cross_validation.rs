@@ -11,7 +11,7 @@ use crate::extract::document::Document;
 use crate::extract::extractor::Extractor;
 use crate::file::groups;
 use crate::kind::Kind;
-use crate::score::score::Scratch;
+use crate::score::scratch::Scratch;
 use crate::score::verdict::Score;
 use crate::train::trainer::Trainer;
 

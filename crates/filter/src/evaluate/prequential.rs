@@ -9,7 +9,7 @@ use crate::config::training::{Pairs, Pieces, TrainOptions};
 use crate::error::{Error, Result};
 use crate::evaluate::cross_validation::HeldOutScore;
 use crate::extract::document::Document;
-use crate::score::score::Scratch;
+use crate::score::scratch::Scratch;
 use crate::update::learner::Learner;
 use crate::update::options::LearnOptions;
 

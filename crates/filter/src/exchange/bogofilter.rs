@@ -9,12 +9,12 @@ use tamis_tokenizer::fingerprint;
 use crate::config::decision::Decision;
 use crate::config::keep::Keep;
 use crate::config::recipe::Recipe;
-use crate::config::scoring::Scoring;
 use crate::disk::model::Model;
 use crate::error::Result;
 use crate::exchange::draft::{Draft, Term};
 use crate::exchange::lines::Lines;
-use crate::file::header::Header;
+use crate::file::fitted::FittedScoring;
+use crate::file::header::{Changes, Header, Stored};
 use crate::kind::Kind;
 
 /// How many of another program's tokens were imported.
@@ -100,12 +100,17 @@ fn of_counts(
     recipe.bogofilter = true;
     let header = Header {
         // to be fitted once enough is learned
-        keep: Keep::Vectors,
+        stored: Stored { keep: Keep::Vectors, names: true },
         unremembered: true,
         asked: Some(Default::default()),
-        changes: messages.iter().sum(),
+        changes: Changes { since_training: messages.iter().sum(), since_fit: 0 },
         decision: Decision { lower: log_odds(CUTOFFS[0]), upper: log_odds(CUTOFFS[1]), ..Decision::PLAIN },
-        ..Header::new(recipe, Scoring::RobinsonFisher(parameters), classes, statistics.totals().to_vec())
+        ..Header::new(
+            recipe,
+            FittedScoring::RobinsonFisher(parameters),
+            classes,
+            statistics.totals().to_vec(),
+        )
     };
     Draft { header, terms, documents: Vec::new() }.finish()
 }

@@ -13,12 +13,11 @@ use crate::disk::model::Model;
 use crate::error::{Error, Result};
 use crate::exchange::export::{DocumentLine, Head, TermLine, weighed};
 use crate::file::documents::{NO_DATE, Remembered, encode_coefficients, encode_vector};
-use crate::file::header::Header;
+use crate::file::fitted::FittedScoring;
+use crate::file::header::{Header, WrittenHeader};
 use crate::file::names::{self, is_name};
-use crate::file::terms::Size;
 use crate::score::filter::Filter;
-use crate::store::summarize::summarize;
-use crate::train::sections::{seal, term_sections};
+use crate::train::sections::{DocumentSections, seal, term_sections};
 
 /// What was expected of a line, and what it has.
 pub(super) type Mismatch = (String, String);
@@ -39,15 +38,17 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    pub(super) fn new(Head { documents, model, .. }: Head) -> Self {
-        let header = Header {
-            keep: if documents { model.keep } else { Keep::Digests },
-            summary: None,
-            size: Size::default(),
-            lengths: Default::default(),
-            ..model
-        };
-        Draft { header, terms: Vec::new(), documents: Vec::new() }
+    pub(super) fn new(Head { documents, model, .. }: Head) -> Result<Self> {
+        let keep = if documents { model.keep } else { Keep::Digests };
+        let mut written = WrittenHeader { keep, ..model };
+        if let Scoring::NaiveBayes(parameters) = &written.scoring {
+            // until the terms are read
+            let Ok(of_nothing) = parameters.summarize(&Statistics::new(written.classes.len()));
+            written.summary = Some(of_nothing);
+        }
+        let header =
+            Header::try_from(written).map_err(|wrong| Error::inconsistent("header", wrong, "others"))?;
+        Ok(Draft { header, terms: Vec::new(), documents: Vec::new() })
     }
 
     /// The class of a label; the empty label stands for unlabelled documents, if there are any.
@@ -115,8 +116,7 @@ impl Draft {
         if statistics.totals() != self.header.totals {
             return Err(Error::inconsistent("header", "totals that the terms add up to", "others"));
         }
-        let Ok(summary) = summarize(&self.header.scoring, &statistics);
-        self.header.summary = summary;
+        let Ok(()) = self.header.scoring.summarize(&statistics);
         let terms = &self.terms;
         let sections = term_sections(terms.len(), |writer, id| {
             let Term { fingerprint, text, cells, weights } = &terms[id as usize];
@@ -129,9 +129,9 @@ impl Draft {
         Ok(model)
     }
 
-    pub(super) fn document_sections(&mut self) -> Result<(Vec<u8>, Vec<u8>)> {
+    pub(super) fn document_sections(&mut self) -> Result<DocumentSections> {
         let ids: HashMap<u64, TermId> = self.terms.iter().map(|term| term.fingerprint).zip(0..).collect();
-        let (keep, has_coefficients) = (self.header.keep, self.header.has_coefficients());
+        let (keep, has_coefficients) = (self.header.stored.keep, self.header.scoring.has_coefficients());
         self.documents.sort_by_key(|(document, _)| document.key());
         let (mut records, mut vectors) = (Vec::new(), Vec::new());
         for (document, terms) in &self.documents {
@@ -149,18 +149,18 @@ impl Draft {
             }
             records.extend_from_slice(document.record(vectors.len() as u64).as_bytes());
         }
-        Ok((records, vectors))
+        Ok(DocumentSections { documents: records.into(), vectors: vectors.into() })
     }
 }
 
 /// Converts a weight to its stored form.
-pub(super) fn weight(scoring: &Scoring, number: &Number) -> std::result::Result<i64, Mismatch> {
-    let weight = match scoring {
-        Scoring::ExpectationMaximization(_) => {
+pub(super) fn weight(scoring: &FittedScoring, number: &Number) -> std::result::Result<i64, Mismatch> {
+    let weight = match scoring.has_expected_counts() {
+        true => {
             let float = number.as_f64().map(|weight| weight as f32);
             float.filter(|float| float.is_finite() && *float >= 0.0).map(|float| float.to_bits().into())
         }
-        _ => number.as_i64().filter(|units| *units != 0),
+        false => number.as_i64().filter(|units| *units != 0),
     };
     weight.ok_or_else(|| ("a weight".to_owned(), number.to_string()))
 }

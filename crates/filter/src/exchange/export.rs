@@ -8,15 +8,14 @@ use serde_json::Number;
 use tamis_model::{ClassId, Classes, Counts};
 
 use crate::config::roles::positive_class;
-use crate::config::scoring::Scoring;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::documents::{NO_DATE, Remembered};
-use crate::file::header::Header;
+use crate::file::header::{Header, WrittenHeader};
 use crate::file::names::named;
 use crate::file::terms::Size;
+use crate::merge::rewrite;
 use crate::score::filter::Filter;
 use crate::store::store::Store;
-use crate::update::rewrite;
 
 /// The version of the format that [`Filter::export`] writes.
 pub(crate) const EXPORT_VERSION: u32 = 1;
@@ -30,7 +29,7 @@ pub(crate) struct Head {
     /// Whether lines of documents follow those of terms.
     pub(crate) documents: bool,
     /// The header of the file, without what can be computed from the lines.
-    pub(crate) model: Header,
+    pub(crate) model: WrittenHeader,
 }
 
 /// A line of a term.
@@ -136,8 +135,8 @@ fn export(store: &Store, documents: bool, mut out: impl Write) -> Result<()> {
         let written = line.map_err(io::Error::other).and_then(|line| writeln!(out, "{line}"));
         written.map_err(|source| ErrorKind::Io { path: "output".into(), source })
     };
-    let model =
-        Header { summary: None, size: Size::default(), lengths: Default::default(), ..header.clone() };
+    let mut model = WrittenHeader::from(header.clone());
+    (model.summary, model.size, model.lengths) = (None, Size::default(), Default::default());
     write(serde_json::to_string(&Head { tamis_export: EXPORT_VERSION, documents, model }))?;
     for id in 0..store.n_terms() as u32 {
         let (mut counts, mut weights) = (BTreeMap::new(), BTreeMap::new());
@@ -188,18 +187,16 @@ fn label(classes: &Classes, class: ClassId) -> String {
 /// The class that a weight belongs to. With two classes, the file stores all weights under the first. The mapping is
 /// its own inverse.
 pub(crate) fn weighed(header: &Header, class: ClassId) -> ClassId {
-    match header.scoring {
-        Scoring::Weighted(_) if header.classes.len() == 2 => class ^ positive_class(&header.classes),
-        _ => class,
-    }
+    let is_one_column = header.scoring.chosen().is_some() && header.classes.len() == 2;
+    if is_one_column { class ^ positive_class(&header.classes) } else { class }
 }
 
 /// Converts a stored weight, in fixed point or the bits of a number, to JSON.
 fn number(header: &Header, value: i64) -> Result<Number> {
-    match header.scoring {
+    match header.scoring.has_expected_counts() {
         // with all its digits, so that it is restored exactly
-        Scoring::ExpectationMaximization(_) => Number::from_f64(f32::from_bits(value as u32).into())
+        true => Number::from_f64(f32::from_bits(value as u32).into())
             .ok_or_else(|| Error::inconsistent("terms", "weights that are numbers", value)),
-        _ => Ok(value.into()),
+        false => Ok(value.into()),
     }
 }

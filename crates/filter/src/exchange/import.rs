@@ -26,7 +26,7 @@ pub fn import(input: impl BufRead) -> Result<Model> {
         return Err(lines.unlike(format!("version {EXPORT_VERSION}"), head.tamis_export));
     }
     let has_documents = head.documents;
-    let mut draft = Draft::new(head);
+    let mut draft = Draft::new(head)?;
     while lines.next()?.is_some() {
         let added = match (lines.read("a term"), has_documents) {
             (Ok(term), _) => draft.add_term(term),

@@ -8,17 +8,16 @@ use tamis_model::{Correction, Counts, Statistics};
 use tamis_tokenizer::{CountVector, TermId};
 
 use crate::config::keep::Keep;
-use crate::config::scoring::Scoring;
 use crate::disk::map::Bytes;
 use crate::disk::model::Model;
 use crate::error::{ErrorKind, Result};
 use crate::exchange::draft::{Draft, Term};
+use crate::file::fitted::FittedScoring;
 use crate::file::header::{self, Header};
-use crate::file::terms::Size;
+use crate::merge::refit;
 use crate::score::filter::Filter;
 use crate::store::add::add_bias;
 use crate::store::store::Store;
-use crate::update::rewrite;
 
 /// What [`salvage`] recovered from a damaged model.
 #[derive(Debug)]
@@ -49,8 +48,8 @@ pub fn salvage(path: impl AsRef<Path>) -> Result<Salvaged> {
     let bytes = std::fs::read(path).map_err(|source| ErrorKind::Io { path: path.into(), source })?;
     let (store, lost_bytes) = open(bytes)?;
     let header = &store.header;
-    let is_em = matches!(header.scoring, Scoring::ExpectationMaximization(_));
-    if is_em || header.keep != Keep::Vectors || header.recipe.windows.is_some() || header.table.is_some() {
+    let is_refitted = header.scoring.options().fitted_at_once().is_none();
+    if !is_refitted || header.stored.keep != Keep::Vectors || header.recipe.windows.is_some() {
         return Err(ErrorKind::TermsNotStored.into());
     }
     let (draft, lost_terms) = draft(&store)?;
@@ -58,7 +57,7 @@ pub fn salvage(path: impl AsRef<Path>) -> Result<Salvaged> {
     let learned: u64 = store.totals.iter().map(|totals| totals.documents).sum();
     let lost = learned.saturating_sub(documents);
     let model = draft.finish()?;
-    let model = match rewrite::refit(&Filter::from_bytes(model.as_bytes().to_vec())?.store) {
+    let model = match refit::refit(&Filter::from_bytes(model.as_bytes().to_vec())?.store) {
         // labels from a teacher cannot be told from others, so the correction stays as it was
         Err(error) if matches!(error.kind(), ErrorKind::Unlabelled) => model,
         refitted => refitted?,
@@ -133,15 +132,11 @@ fn draft(store: &Store) -> Result<(Draft, u64)> {
         weights: correction.weights(id).map(|weight| (weight.class, weight.units)).collect(),
     });
     let terms = terms.collect();
-    let header = Header {
-        totals: statistics.totals().to_vec(),
-        bias,
-        unremembered: false,
-        summary: None,
-        size: Size::default(),
-        lengths: Default::default(),
-        ..store.header.clone()
-    };
+    let mut header =
+        Header { totals: statistics.totals().to_vec(), unremembered: false, ..store.header.clone() };
+    if let FittedScoring::Weighted { bias: of_store, .. } = &mut header.scoring {
+        *of_store = bias;
+    }
     let lost_terms = read.values().filter(|term| term.is_none()).count() as u64;
     Ok((Draft { header, terms, documents }, lost_terms))
 }

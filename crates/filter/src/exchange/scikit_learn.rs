@@ -16,7 +16,8 @@ use crate::disk::model::Model;
 use crate::error::{Error, ErrorKind, Result};
 use crate::exchange::bogofilter::Imported;
 use crate::exchange::draft::{Draft, Term};
-use crate::file::header::Header;
+use crate::file::fitted::FittedScoring;
+use crate::file::header::{Changes, Header};
 use crate::kind::Kind;
 
 /// Maximum length of the text in bytes: about fifty million counts.
@@ -104,12 +105,17 @@ pub fn import_scikit_learn(input: impl BufRead) -> Result<(Model, Imported)> {
     let recipe = written.recipe()?;
     let (terms, statistics) = written.terms(&classes)?;
     let lost = unmet(&recipe, &terms)?;
-    let scoring = Scoring::NaiveBayes(written.parameters()?);
+    let parameters = written.parameters()?;
+    let Ok(summary) = parameters.summarize(&statistics);
+    let scoring = FittedScoring::NaiveBayes { parameters, summary };
     let imported = Imported { taken: terms.len() as u64, lost, cut: 0 };
     let totals = statistics.totals().to_vec();
     let header = Header {
         asked: Some(Default::default()),
-        changes: totals.iter().map(|totals| totals.documents).sum(),
+        changes: Changes {
+            since_training: statistics.totals().iter().map(|t| t.documents).sum(),
+            since_fit: 0,
+        },
         ..Header::new(recipe, scoring, classes, totals)
     };
     Ok((Draft { header, terms, documents: Vec::new() }.finish()?, imported))
@@ -250,7 +256,7 @@ fn unlike(expected: impl ToString, got: impl ToString) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::score::score::Scratch;
+    use crate::score::scratch::Scratch;
 
     fn written(change: impl Fn(&mut serde_json::Value)) -> String {
         let mut value = serde_json::json!({

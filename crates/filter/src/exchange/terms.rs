@@ -38,20 +38,15 @@ impl Filter {
     /// # Ok::<(), tamis_filter::Error>(())
     /// ```
     pub fn terms(&self) -> impl Iterator<Item = Result<TermRow>> + '_ {
-        let (mut decoded, mut weights) = (DecodedTerm::new(self.layers()), Vec::new());
+        let mut decoded = DecodedTerm::new(self.layers());
         self.layers().ids().filter_map(move |id| {
-            let row = id.and_then(|id| self.row(id, &mut decoded, &mut weights));
+            let row = id.and_then(|id| self.row(id, &mut decoded));
             row.transpose()
         })
     }
 
     /// `None` for a term without labelled documents, such as one that was forgotten.
-    fn row(
-        &self,
-        id: TermId,
-        decoded: &mut DecodedTerm<'_>,
-        weights: &mut Vec<f64>,
-    ) -> Result<Option<TermRow>> {
+    fn row(&self, id: TermId, decoded: &mut DecodedTerm<'_>) -> Result<Option<TermRow>> {
         let n_classes = self.classes().len();
         let (mut documents, mut occurrences) = (vec![0; n_classes], vec![0; n_classes]);
         for cell in decoded.term(id)?.cells {
@@ -64,7 +59,7 @@ impl Filter {
             return Ok(None);
         }
         let term = decoded.text()?.to_owned();
-        let weight = |class| self.weight(id, class as ClassId, weights);
+        let weight = |class| self.scorer.term_weight(self.layers(), id, class as ClassId);
         let weights = (0..n_classes).map(weight).collect::<Result<Option<_>>>()?;
         Ok(Some(TermRow { term, documents, occurrences, weights }))
     }

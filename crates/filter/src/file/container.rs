@@ -30,7 +30,8 @@ fn config() -> impl bincode::config::Config {
 
 /// Writes a file with this magic and format version.
 pub(crate) fn write(
-    (magic, version): (&Magic, u32),
+    magic: &Magic,
+    version: u32,
     header: &impl Serialize,
     sections: &[&Spool],
 ) -> Result<Spool> {

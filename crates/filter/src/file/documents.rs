@@ -33,8 +33,8 @@ pub(crate) struct DocumentRecord {
 
 impl DocumentRecord {
     /// The record of a forgotten document.
-    pub(crate) fn forgotten((digest, class): DocumentKey, vector_end: u64) -> Self {
-        let nothing = DocumentRecord::new_zeroed();
+    pub(crate) fn forgotten(key: DocumentKey, vector_end: u64) -> Self {
+        let ((digest, class), nothing) = (key, DocumentRecord::new_zeroed());
         DocumentRecord { digest, class: class.into(), vector_end: vector_end.into(), ..nothing }
     }
 

@@ -15,7 +15,7 @@
 //! differ; it has no other use.
 
 use serde::{Deserialize, Serialize};
-use tamis_model::{Choices, ClassTotals, Classes, ExpectedNaiveBayes, Summary};
+use tamis_model::{ClassTotals, Classes, ExpectedNaiveBayes, Summary};
 
 use crate::config::decision::{Decision, DecisionOptions, Expected};
 use crate::config::keep::Keep;
@@ -26,6 +26,7 @@ use crate::disk::spool::Spool;
 use crate::error::{Error, Result};
 use crate::file::blocks::Section;
 use crate::file::container::{self, Preface};
+use crate::file::fitted::FittedScoring;
 use crate::file::table::Table;
 use crate::file::terms::Size;
 
@@ -38,58 +39,159 @@ pub(crate) const N_SECTIONS: usize = 5;
 
 /// The header of a model file.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "WrittenHeader", into = "WrittenHeader")]
 pub(crate) struct Header {
     pub(crate) recipe: Recipe,
-    pub(crate) keep: Keep,
-    /// Whether names of documents are stored.
-    pub(crate) names: bool,
+    pub(crate) stored: Stored,
     /// Whether it counts documents that it never stored, those of another program's word list.
     pub(crate) unremembered: bool,
-    pub(crate) scoring: Scoring,
+    pub(crate) scoring: FittedScoring,
     pub(crate) classes: Classes,
     pub(crate) totals: Vec<ClassTotals>,
     /// The requirements on decisions, with two classes.
     pub(crate) asked: Option<DecisionOptions>,
-    /// Documents learned or forgotten one by one since training.
-    pub(crate) changes: u64,
-    /// Documents learned, forgotten or merged since the last fit.
-    pub(crate) unfitted: u64,
-    /// What naive Bayes needs besides the counts of terms; not used by weighted scoring.
-    pub(crate) summary: Option<Summary>,
-    /// What mixed naive Bayes needs in addition.
-    pub(crate) table: Option<Table>,
     /// How scores become verdicts, with two classes.
     pub(crate) decision: Decision,
-    /// The choices of weighted scoring.
-    pub(crate) chosen: Option<Chosen>,
-    /// The bias of each column of the correction, fixed point.
-    pub(crate) bias: Vec<i64>,
-    /// The model fitted by EM; its term weights are in the `terms` section.
-    pub(crate) em_model: Option<ExpectedNaiveBayes>,
     pub(crate) expected: Option<Expected>,
+    pub(crate) changes: Changes,
     pub(crate) size: Size,
     /// Length of each section in bytes, in the order of [`SECTIONS`], without checksums.
     pub(crate) lengths: [u64; N_SECTIONS],
 }
 
-impl Header {
-    /// Creates the header of a model with these counts, with nothing fitted and no requirements.
-    pub(crate) fn new(recipe: Recipe, scoring: Scoring, classes: Classes, totals: Vec<ClassTotals>) -> Self {
-        Header {
-            keep: Keep::Digests,
-            names: true,
-            unremembered: false,
-            asked: None,
-            changes: 0,
-            unfitted: 0,
+/// What is stored of each document.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Stored {
+    pub(crate) keep: Keep,
+    /// Whether its name is.
+    pub(crate) names: bool,
+}
+
+/// Numbers of documents learned since training.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Changes {
+    /// Learned or forgotten one by one.
+    pub(crate) since_training: u64,
+    /// Learned, forgotten or merged since the last fit.
+    pub(crate) since_fit: u64,
+}
+
+/// A header as it is written. Of `summary`, `table`, `chosen` and `em_model` it has what its scoring needs.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WrittenHeader {
+    pub(crate) recipe: Recipe,
+    pub(crate) keep: Keep,
+    pub(crate) names: bool,
+    pub(crate) unremembered: bool,
+    pub(crate) scoring: Scoring,
+    pub(crate) classes: Classes,
+    pub(crate) totals: Vec<ClassTotals>,
+    pub(crate) asked: Option<DecisionOptions>,
+    pub(crate) changes: u64,
+    pub(crate) unfitted: u64,
+    pub(crate) summary: Option<Summary>,
+    pub(crate) table: Option<Table>,
+    pub(crate) decision: Decision,
+    pub(crate) chosen: Option<Chosen>,
+    pub(crate) bias: Vec<i64>,
+    pub(crate) em_model: Option<ExpectedNaiveBayes>,
+    pub(crate) expected: Option<Expected>,
+    pub(crate) size: Size,
+    pub(crate) lengths: [u64; N_SECTIONS],
+}
+
+impl From<Header> for WrittenHeader {
+    fn from(header: Header) -> Self {
+        let mut written = WrittenHeader {
+            recipe: header.recipe,
+            keep: header.stored.keep,
+            names: header.stored.names,
+            unremembered: header.unremembered,
+            scoring: header.scoring.options(),
+            classes: header.classes,
+            totals: header.totals,
+            asked: header.asked,
+            changes: header.changes.since_training,
+            unfitted: header.changes.since_fit,
             summary: None,
             table: None,
-            decision: Decision::for_classes(&classes),
+            decision: header.decision,
             chosen: None,
             bias: Vec::new(),
             em_model: None,
+            expected: header.expected,
+            size: header.size,
+            lengths: header.lengths,
+        };
+        match header.scoring {
+            FittedScoring::Weighted { chosen, bias, .. } => {
+                (written.chosen, written.bias) = (Some(chosen), bias)
+            }
+            FittedScoring::NaiveBayes { summary, .. } => written.summary = Some(summary),
+            FittedScoring::ExpectationMaximization { model, .. } => written.em_model = Some(model),
+            FittedScoring::Mixed { table, .. } => written.table = Some(table),
+            FittedScoring::RobinsonFisher(_) => (),
+        }
+        written
+    }
+}
+
+impl TryFrom<WrittenHeader> for Header {
+    type Error = &'static str;
+
+    fn try_from(written: WrittenHeader) -> std::result::Result<Self, &'static str> {
+        let WrittenHeader { summary, table, chosen, em_model, bias, .. } = written;
+        let scoring = match (written.scoring, summary, table, em_model, chosen) {
+            (Scoring::Weighted(options), None, None, None, Some(chosen)) => {
+                FittedScoring::Weighted { options, chosen, bias }
+            }
+            (Scoring::NaiveBayes(parameters), Some(summary), None, None, None) => {
+                FittedScoring::NaiveBayes { parameters, summary }
+            }
+            (Scoring::ExpectationMaximization(settings), None, None, Some(model), None) => {
+                FittedScoring::ExpectationMaximization { settings, model }
+            }
+            (Scoring::Mixed(settings), None, Some(table), None, None) => {
+                FittedScoring::Mixed { settings, table }
+            }
+            (Scoring::RobinsonFisher(parameters), None, None, None, None) => {
+                FittedScoring::RobinsonFisher(parameters)
+            }
+            _ => return Err("the parts that its scoring needs"),
+        };
+        Ok(Header {
+            recipe: written.recipe,
+            stored: Stored { keep: written.keep, names: written.names },
+            unremembered: written.unremembered,
+            scoring,
+            classes: written.classes,
+            totals: written.totals,
+            asked: written.asked,
+            decision: written.decision,
+            expected: written.expected,
+            changes: Changes { since_training: written.changes, since_fit: written.unfitted },
+            size: written.size,
+            lengths: written.lengths,
+        })
+    }
+}
+
+impl Header {
+    /// Creates the header of a model with these counts and no requirements.
+    pub(crate) fn new(
+        recipe: Recipe,
+        scoring: FittedScoring,
+        classes: Classes,
+        totals: Vec<ClassTotals>,
+    ) -> Self {
+        Header {
+            stored: Stored { keep: Keep::Digests, names: true },
+            unremembered: false,
+            asked: None,
+            decision: Decision::for_classes(&classes),
             expected: None,
+            changes: Changes::default(),
             size: Size::default(),
             lengths: [0; N_SECTIONS],
             recipe,
@@ -104,16 +206,6 @@ impl Header {
         self.size.terms
     }
 
-    /// Whether documents have coefficients: only with a correction.
-    pub(crate) fn has_coefficients(&self) -> bool {
-        matches!(&self.scoring, Scoring::Weighted(options) if options.correction)
-    }
-
-    /// The choices of weighted scoring in use.
-    pub(crate) fn choices(&self) -> Option<&Choices> {
-        self.chosen.as_ref().map(Chosen::in_use)
-    }
-
     /// Checks that the header's fields are consistent.
     pub(crate) fn check(&self) -> Result<()> {
         let n_classes = self.classes.len();
@@ -121,9 +213,9 @@ impl Header {
             return Err(Error::inconsistent("header", "at least 2 labels", n_classes));
         }
         let Header { scoring, recipe, totals, .. } = self;
-        let is_em = matches!(scoring, Scoring::ExpectationMaximization(_));
         // unlabelled documents are counted in a class of their own
-        if !(n_classes..=n_classes + usize::from(is_em)).contains(&totals.len()) {
+        let most = n_classes + usize::from(scoring.has_expected_counts());
+        if !(n_classes..=most).contains(&totals.len()) {
             return Err(Error::inconsistent("header", format!("totals of {n_classes} labels"), totals.len()));
         }
         check_totals(totals)?;
@@ -134,25 +226,17 @@ impl Header {
                 "another order",
             ));
         }
-        let needed = [
-            matches!(scoring, Scoring::NaiveBayes(_)),
-            matches!(scoring, Scoring::Mixed(_)),
-            is_em,
-            matches!(scoring, Scoring::Weighted(_)),
-        ];
-        let got =
-            [self.summary.is_some(), self.table.is_some(), self.em_model.is_some(), self.chosen.is_some()];
-        if got != needed || self.expected.is_some_and(|expected| !expected.fits(scoring, n_classes)) {
-            return Err(Error::inconsistent("header", "the parts that its scoring needs", "others"));
+        if self.expected.is_some_and(|expected| scoring.chosen().is_none() || !expected.fits(n_classes)) {
+            return Err(Error::inconsistent("header", "expected errors that suit the labels", "others"));
         }
-        if matches!(scoring, Scoring::RobinsonFisher(_)) && n_classes != 2 {
+        if matches!(scoring, FittedScoring::RobinsonFisher(_)) && n_classes != 2 {
             return Err(Error::inconsistent(
                 "header",
                 "2 labels for Robinson and Fisher's scoring",
                 n_classes,
             ));
         }
-        scoring.check(recipe, self.keep)?;
+        scoring.options().check(recipe, self.stored.keep)?;
         self.decision.check()
     }
 }
@@ -169,7 +253,7 @@ pub(crate) fn check_totals(totals: &[ClassTotals]) -> Result<()> {
 
 /// Writes a model file.
 pub(crate) fn write(header: &Header, sections: [&Spool; N_SECTIONS]) -> Result<Spool> {
-    container::write((container::MODEL, FORMAT_VERSION), header, &sections)
+    container::write(container::MODEL, FORMAT_VERSION, header, &sections)
 }
 
 /// An opened model file.

@@ -67,7 +67,7 @@ pub(crate) const SECTOR: usize = 512;
 pub(crate) fn write(entries: &[Entry], at: usize, seed: u32, out: &mut Vec<u8>) -> Result<()> {
     let mut bytes = Vec::new();
     entries.iter().for_each(|entry| entry.write(&mut bytes));
-    write_head(KIND, limited("bytes of a document to learn", bytes.len() as u64)?, (at, seed), out);
+    write_head(KIND, limited("bytes of a document to learn", bytes.len() as u64)?, at, seed, out);
     out.extend(bytes.iter().map(|byte| !byte));
     out.extend(checksum(seed, &bytes).to_le_bytes());
     out.push(END);
@@ -80,11 +80,11 @@ pub(crate) fn write(entries: &[Entry], at: usize, seed: u32, out: &mut Vec<u8>) 
 /// If it is too long.
 pub(crate) fn head_of_segment(length: usize, at: usize, seed: u32) -> Result<Vec<u8>> {
     let mut out = Vec::new();
-    write_head(SEGMENT, limited("bytes of a segment", length as u64)?, (at, seed), &mut out);
+    write_head(SEGMENT, limited("bytes of a segment", length as u64)?, at, seed, &mut out);
     Ok(out)
 }
 
-fn write_head(kind: [u8; 4], length: u32, (at, seed): (usize, u32), out: &mut Vec<u8>) {
+fn write_head(kind: [u8; 4], length: u32, at: usize, seed: u32, out: &mut Vec<u8>) {
     let head = [kind, length.to_le_bytes()];
     out.resize(out.len() + gap(at), END);
     out.extend(head.as_flattened());

@@ -23,15 +23,15 @@ pub fn document_name(message_id: &str) -> String {
     name[..name.floor_char_boundary(LONGEST)].trim_end().to_owned()
 }
 
-/// Merges the names of two equal documents into the lesser one in byte order. An empty name counts as none.
-pub(crate) fn unite(name: &mut Box<str>, other: &str) {
+/// Keeps the lesser of the names of two equal documents, in byte order. An empty name counts as none.
+pub(crate) fn keep_least(name: &mut Box<str>, other: &str) {
     if !other.is_empty() && (name.is_empty() || other < &**name) {
         *name = other.into();
     }
 }
 
-/// Merges the [messages](message) of two equal documents into the lesser one. 0 counts as none.
-pub(crate) fn unite_messages(message: u64, other: u64) -> u64 {
+/// The lesser of the [messages](message) of two equal documents. 0 counts as none.
+pub(crate) fn least_message(message: u64, other: u64) -> u64 {
     if message == 0 || other == 0 { message | other } else { message.min(other) }
 }
 
@@ -100,7 +100,7 @@ mod tests {
         #[test]
         fn the_order_of_equal_documents_leaves_no_trace(mut names: Vec<String>) {
             let least = |names: &[String]| names.iter().fold(Box::default(), |mut least, name| {
-                unite(&mut least, name);
+                keep_least(&mut least, name);
                 least
             });
             let forwards = least(&names);

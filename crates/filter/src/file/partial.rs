@@ -55,7 +55,7 @@ pub(crate) struct PartialHeader {
 
 /// Writes a partial with its sections.
 pub(crate) fn write(header: &PartialHeader, sections: &[Spool; 3]) -> Result<Spool> {
-    container::write((container::PARTIAL, VERSION), header, &sections.each_ref())
+    container::write(container::PARTIAL, VERSION, header, &sections.each_ref())
 }
 
 /// Reads the header of a partial and locates its sections.

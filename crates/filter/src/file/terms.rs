@@ -90,7 +90,9 @@ impl TermsWriter {
     /// Appends a term of a segment, including its id.
     pub(crate) fn push_changed(
         &mut self,
-        (id, fingerprint, text): (TermId, u64, &str),
+        id: TermId,
+        fingerprint: u64,
+        text: &str,
         cells: impl Iterator<Item = Cell>,
         weights: impl Iterator<Item = (ClassId, i64)>,
     ) -> Result<()> {
@@ -166,11 +168,20 @@ impl TermsWriter {
         Ok(())
     }
 
-    /// Returns the sections `directory`, `terms` and `texts`, and their sizes.
-    pub(crate) fn finish(mut self) -> Result<([Vec<u8>; 3], Size)> {
+    /// Returns the sections.
+    pub(crate) fn finish(mut self) -> Result<TermSections> {
         self.end_group()?;
-        Ok(([self.directory, self.terms, self.texts], self.size))
+        let TermsWriter { directory, terms, texts, size, .. } = self;
+        Ok(TermSections { directory, terms, texts, size })
     }
+}
+
+/// The sections of terms.
+pub(crate) struct TermSections {
+    pub(crate) directory: Vec<u8>,
+    pub(crate) terms: Vec<u8>,
+    pub(crate) texts: Vec<u8>,
+    pub(crate) size: Size,
 }
 
 /// Checks that a number fits into the `u32` it is stored as.
@@ -313,8 +324,10 @@ impl<'a> Runs<'a> {
 mod tests {
     use super::*;
     use crate::config::training::TrainOptions;
+    use crate::disk::spool::Spool;
     use crate::extract::document::Document;
     use crate::kind::Kind;
+    use crate::train::sections::DocumentSections;
     use crate::train::trainer::Trainer;
     use proptest::prelude::*;
     use tamis_model::Counts;
@@ -374,7 +387,7 @@ mod tests {
             let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
             ["a", "b"].iter().for_each(|label| trainer.add(label, Document::Text("")).unwrap());
             let header = trainer.finish().unwrap().into_filter().unwrap().store.header;
-            let none = (Vec::new(), Vec::new());
+            let none = DocumentSections { documents: Spool::default(), vectors: Spool::default() };
             let store =
                 crate::train::sections::seal(header, sections, none).unwrap().into_filter().unwrap().store;
             for (id, print) in (0..).zip(&prints) {

@@ -104,11 +104,11 @@ impl LearnedDocument {
 
     fn unite_names(&mut self, other: &LearnedDocument) {
         let mut name: Box<str> = self.name().into();
-        names::unite(&mut name, other.name());
+        names::keep_least(&mut name, other.name());
         if *name != *self.name() {
             self.more.get_or_insert_default().name = name;
         }
-        let message = names::unite_messages(self.message(), other.message());
+        let message = names::least_message(self.message(), other.message());
         if message != self.message() {
             self.more.get_or_insert_default().message = message;
         }

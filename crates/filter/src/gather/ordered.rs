@@ -46,7 +46,8 @@ impl Ordered {
         mut documents: Vec<LearnedDocument>,
         rows: Vec<TermRows>,
         ids: &[Vec<TermId>],
-        (n_classes, n_terms): (usize, usize),
+        n_classes: usize,
+        n_terms: usize,
     ) -> Result<Self> {
         documents.iter_mut().filter(|d| d.class == UNLABELLED).for_each(|d| d.class = n_classes as ClassId);
         documents.par_sort_unstable_by_key(|document| (document.digest, document.class));
@@ -389,7 +390,7 @@ mod tests {
             document.terms = Some(rows[usize::from(document.part)].push(own.into_iter()).unwrap());
             documents.push(document);
         }
-        let ordered = Ordered::new(documents, rows.into(), &ids, (2, 4_000)).unwrap();
+        let ordered = Ordered::new(documents, rows.into(), &ids, 2, 4_000).unwrap();
         assert!(ordered.documents.is_sorted_by_key(|document| (document.digest, document.class)));
         assert!(!ordered.shelves.blocks[0].written.is_empty());
         let all: Vec<usize> = (0..n as usize).collect();

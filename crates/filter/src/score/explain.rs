@@ -4,16 +4,14 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use tamis_model::{ClassId, KnownTerms};
-use tamis_tokenizer::{CountRow, TermCount, TermId, is_piece};
+use tamis_tokenizer::{TermCount, TermId, is_piece};
 
 use crate::error::Result;
-use crate::extract::counted::Counted;
 use crate::extract::document::Document;
 use crate::score::filter::Filter;
-use crate::score::mixed::Reason;
-use crate::score::score::Scratch;
-use crate::score::scorer::Scorer;
-use crate::score::verdict::{Score, less};
+use crate::score::scorer::{Contest, RealReason, Reasons};
+use crate::score::scratch::Scratch;
+use crate::score::verdict::Score;
 use crate::store::layers::DecodedTerm;
 
 /// Why a document got its score: the contribution of each term.
@@ -79,18 +77,6 @@ fn by_strength(a: &TermContribution, b: &TermContribution) -> Ordering {
     b.contribution.abs().total_cmp(&a.contribution.abs()).then_with(|| a.term.cmp(&b.term))
 }
 
-/// The parts of a score.
-struct Reasons<'a> {
-    /// The part of the document with the highest score.
-    row: CountRow<'a>,
-    /// The log-odds before any term.
-    intercept: f64,
-    /// The contribution of every known term.
-    contributions: Vec<(TermId, f64)>,
-    /// The contributions of a row's real values.
-    values: Vec<TermContribution>,
-}
-
 impl Filter {
     /// Explains the score of a raw message.
     ///
@@ -114,7 +100,7 @@ impl Filter {
     /// As [`Filter::score`].
     pub fn explain(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Explanation> {
         let score = self.score(document, scratch)?;
-        self.rows(scratch);
+        scratch.build_rows(self.layers());
         let class = score.scored_class;
         let posterior = scratch.probabilities();
         // With two classes the other one; with more the strongest rival.
@@ -122,8 +108,17 @@ impl Filter {
             .filter(|other| *other != class)
             .max_by(|a, b| posterior[usize::from(*a)].total_cmp(&posterior[usize::from(*b)]).then(b.cmp(a)))
             .unwrap_or(class);
+        let contest = Contest { class, against };
         let Reasons { row, intercept, contributions, values } =
-            self.reasons(&scratch.counted, class, against)?;
+            self.scorer.explain(self.layers(), &scratch.counted, contest, &self.decision())?;
+        let of_value = |RealReason { term, rows, contribution }| TermContribution {
+            term,
+            count: 1,
+            document_frequencies: rows,
+            contribution,
+            of_pieces: 0.0,
+        };
+        let values = values.into_iter().map(of_value).collect();
         let parts = self.deal_pieces(scratch, &contributions);
         let pieces: HashSet<TermId> = parts.known.iter().copied().collect();
         let of = |(id, contribution): (TermId, f64)| {
@@ -174,73 +169,6 @@ impl Filter {
         }
     }
 
-    fn reasons<'a>(&self, counted: &'a Counted, class: ClassId, against: ClassId) -> Result<Reasons<'a>> {
-        match &self.scorer {
-            Scorer::Weighted(scorer) => {
-                let (mut row, [mut slope, mut offset]) = (counted.whole(), [1.0, 0.0]);
-                if counted.has_windows() && scorer.is_of_two() {
-                    row = scorer.best(self.layers(), counted)?.map_or(row, |(_, row)| row);
-                    [slope, offset] = scorer.log_odds.choices().line;
-                }
-                let (intercept, mut contributions) =
-                    scorer.contributions(self.layers(), row, [class, against])?;
-                contributions.iter_mut().for_each(|(_, contribution)| *contribution *= slope);
-                if scorer.is_of_two() {
-                    offset += self.decision().log_odds(0.0);
-                }
-                let sign = if class == scorer.positive { 1.0 } else { -1.0 };
-                let intercept = slope * intercept + sign * offset;
-                Ok(Reasons { row, intercept, contributions, values: Vec::new() })
-            }
-            Scorer::NaiveBayes(bayes) => {
-                let row = counted.whole();
-                let difference =
-                    |per_class: &[f64]| less(per_class[usize::from(class)], per_class[usize::from(against)]);
-                let (mut contributions, mut weights) = (Vec::new(), Vec::new());
-                for (id, count) in row.iter() {
-                    if bayes.term_weights(&self.store, id, count, &mut weights)? {
-                        contributions.push((id, difference(&weights)));
-                    }
-                }
-                let intercept = difference(bayes.intercept());
-                Ok(Reasons { row, intercept, contributions, values: Vec::new() })
-            }
-            Scorer::Robinson(scorer) => {
-                let (row, mut contributions) = (counted.whole(), Vec::new());
-                let mut term = DecodedTerm::new(self.layers());
-                let intercept = scorer.contributions(&mut term, row, &mut contributions)?;
-                let sign = if class == scorer.positive() { 1.0 } else { -1.0 };
-                contributions.iter_mut().for_each(|(_, contribution)| *contribution *= sign);
-                let intercept = sign * self.decision().log_odds(intercept);
-                Ok(Reasons { row, intercept, contributions, values: Vec::new() })
-            }
-            Scorer::Mixed(scorer) => {
-                let prior = scorer.class_log_prior();
-                let intercept = prior[usize::from(class)] - prior[usize::from(against)];
-                let (mut contributions, mut values) = (Vec::new(), Vec::new());
-                for (reason, contribution) in scorer.reasons(&self.store, counted, [class, against])? {
-                    match reason {
-                        Reason::Term(id) => contributions.push((id, contribution)),
-                        Reason::Real { term, rows } => values.push(TermContribution {
-                            term,
-                            count: 1,
-                            document_frequencies: rows,
-                            contribution,
-                            of_pieces: 0.0,
-                        }),
-                    }
-                }
-                Ok(Reasons { row: counted.whole(), intercept, contributions, values })
-            }
-            Scorer::Expected(scorer) => {
-                let row = counted.whole();
-                let contributions = scorer.contributions(&self.store, row, [class, against])?;
-                let intercept = scorer.intercept([class, against]);
-                Ok(Reasons { row, intercept, contributions, values: Vec::new() })
-            }
-        }
-    }
-
     fn contribution(&self, id: TermId, count: u32, contribution: f64) -> Result<TermContribution> {
         let mut term = DecodedTerm::new(self.layers());
         let mut document_frequencies = vec![0; self.store.header.totals.len()];
@@ -261,14 +189,13 @@ impl Filter {
     /// If the model is damaged.
     pub fn strongest_terms(&self, class: ClassId, most: usize) -> Result<Vec<TermContribution>> {
         let mut strongest: Vec<(f64, TermId)> = Vec::new();
-        let mut weights = Vec::new();
         let has_pieces = self.extractor.recipe().pieces;
         for id in self.layers().ids() {
             let id = id?;
             if has_pieces && is_piece(self.layers().text(id)?) {
                 continue;
             }
-            if let Some(weight) = self.weight(id, class, &mut weights)? {
+            if let Some(weight) = self.scorer.term_weight(self.layers(), id, class)? {
                 strongest.push((weight, id));
             }
             if strongest.len() >= 2 * most.max(512) {
@@ -278,33 +205,6 @@ impl Filter {
         keep_strongest(&mut strongest, most);
         strongest.into_iter().map(|(weight, id)| self.contribution(id, 1, weight)).collect()
     }
-
-    /// The weight of a term by itself for a class; `None` if it is not used in scoring.
-    pub(crate) fn weight(&self, id: TermId, class: ClassId, weights: &mut Vec<f64>) -> Result<Option<f64>> {
-        match &self.scorer {
-            Scorer::Weighted(scorer) => scorer.term_weight(self.layers(), id, class),
-            Scorer::Robinson(scorer) => {
-                let mut term = DecodedTerm::new(self.layers());
-                let sign = if class == scorer.positive() { 1.0 } else { -1.0 };
-                Ok(scorer.term_weight(term.term(id)?).map(|weight| sign * weight))
-            }
-            Scorer::NaiveBayes(bayes) => {
-                Ok(bayes.term_weights(&self.store, id, 1, weights)?.then(|| over_rivals(weights, class)))
-            }
-            Scorer::Expected(scorer) => {
-                Ok(scorer.term_weights(&self.store, id, 1.0, weights)?.then(|| over_rivals(weights, class)))
-            }
-            Scorer::Mixed(scorer) => {
-                Ok(scorer.term_weights(&self.store, id, weights)?.then(|| over_rivals(weights, class)))
-            }
-        }
-    }
-}
-
-/// The margin of a class over the strongest of the others.
-fn over_rivals(weights: &[f64], class: ClassId) -> f64 {
-    let others = weights.iter().enumerate().filter(|(c, _)| *c != usize::from(class));
-    less(weights[usize::from(class)], others.map(|(_, w)| *w).fold(f64::NEG_INFINITY, f64::max))
 }
 
 fn keep_strongest(terms: &mut Vec<(f64, TermId)>, most: usize) {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::config::scoring::Scoring;
 use crate::error::{ErrorKind, Result};
 use crate::score::filter::{Current, Fallback, Filter};
 use crate::store::compatible::check;
@@ -52,7 +51,7 @@ impl Filter {
             };
             return unlike("labels", labels(self), labels(&shared));
         }
-        if !matches!(self.store.header.scoring, Scoring::Weighted(_)) {
+        if self.store.header.scoring.chosen().is_none() {
             return unlike("scoring", "weighted".to_owned(), "naive Bayes".to_owned());
         }
         let sums = CombinedSums::new(&self.store, &shared.store)?;

@@ -14,7 +14,9 @@ use crate::disk::model::Model;
 use crate::disk::source::{MappedFile, ModelFile};
 use crate::error::{ErrorKind, Result};
 use crate::extract::extractor::Extractor;
+use crate::file::fitted::FittedScoring;
 use crate::file::log::Entry;
+use crate::score::derive::derive;
 use crate::score::scorer::Scorer;
 use crate::score::verdict::Score;
 use crate::store::information::Information;
@@ -43,7 +45,7 @@ use crate::store::store::Store;
 /// ```
 pub struct Filter {
     pub(crate) store: Store,
-    pub(crate) scorer: Scorer,
+    pub(crate) scorer: Box<dyn Scorer>,
     /// Overrides the model's own decision.
     pub(super) decision: Option<Decision>,
     /// The class that counts as spam.
@@ -169,7 +171,7 @@ impl Filter {
     }
 
     fn new(store: Store, source: Option<ModelFile>) -> Result<Self> {
-        let scorer = Scorer::new(&store.header, &store.totals, store.n_features(), store.bias())?;
+        let scorer = derive(&store.header, &store.totals, store.n_features(), store.bias())?;
         let extractor = Extractor::new(store.header.recipe.clone())?;
         let spam = spam_class(&store.header.classes);
         Ok(Filter {
@@ -221,7 +223,7 @@ impl Filter {
     pub fn spam_threshold(&self) -> f64 {
         let decision = self.decision();
         let least = self.least_probability.unwrap_or_default().max(0.5);
-        match self.positive() {
+        match self.scorer.positive() {
             Some(positive) if self.spam == Some(positive) => decision.upper,
             Some(_) => decision.mirrored().upper,
             None => (least / (1.0 - least)).ln(),
@@ -240,7 +242,7 @@ impl Filter {
             let of_model = self.fallback().map_or(self.store.header.decision, |shared| shared.decision());
             of_model.of_spam_filter(self.spam, self.classes())
         });
-        let least = self.least_probability.filter(|_| self.positive().is_some());
+        let least = self.least_probability.filter(|_| self.scorer.positive().is_some());
         least.and_then(|least| decision.with_unsure_below(least).ok()).unwrap_or(decision)
     }
 
@@ -259,7 +261,7 @@ impl Filter {
     /// plain naive Bayes.
     pub fn set_decision(&mut self, decision: Decision) {
         self.decision = Some(decision);
-        self.least_probability = self.least_probability.filter(|_| self.positive().is_none());
+        self.least_probability = self.least_probability.filter(|_| self.scorer.positive().is_none());
     }
 
     /// The shared model used as fallback, if there is one.
@@ -287,9 +289,10 @@ impl Filter {
 
     /// Derives the scorer again after counts changed.
     pub(super) fn rederive(&mut self) -> Result<()> {
-        if !matches!(self.scorer, Scorer::NaiveBayes(_)) {
-            let (layers, header) = (self.layers(), &self.fallback().map_or(&self.store, |s| &s.store).header);
-            self.scorer = Scorer::new(header, layers.totals(), layers.n_features(), &layers.bias()?)?;
+        let (layers, header) = (self.layers(), &self.fallback().map_or(&self.store, |s| &s.store).header);
+        // naive Bayes follows its summary, which only a rewrite changes
+        if !matches!(header.scoring, FittedScoring::NaiveBayes { .. }) {
+            self.scorer = derive(header, layers.totals(), layers.n_features(), &layers.bias()?)?;
         }
         // term weights cached in a scratch are out of date
         self.identity = Arc::default();
@@ -302,15 +305,6 @@ impl Filter {
             &self.store,
             self.fallback.as_ref().map(|fallback| (&fallback.shared.store, &fallback.sums)),
         )
-    }
-
-    /// The class that log-odds refer to, if thresholds decide between two classes.
-    fn positive(&self) -> Option<ClassId> {
-        match &self.scorer {
-            Scorer::Weighted(scorer) if scorer.is_of_two() => Some(scorer.positive),
-            Scorer::Robinson(scorer) => Some(scorer.positive()),
-            _ => None,
-        }
     }
 
     /// Verifies the whole model: every checksum, and the consistency of its parts.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::score::filter::{Current, Filter};
-use crate::score::score::Scratch;
+use crate::score::scratch::Scratch;
 
 /// A filter whose file others may change while it is in use. Threads share it; every answer comes from one whole model.
 ///

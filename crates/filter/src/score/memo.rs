@@ -67,6 +67,25 @@ pub(crate) trait Additive {
     fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()>;
 }
 
+/// Sums the weights of a document's terms, with a loop of its own for each scorer.
+pub(crate) trait SumWeights {
+    /// The number of sums.
+    fn n_sums(&self) -> usize;
+
+    /// See [`Memo::sum_weights`].
+    fn sum_weights(&self, layers: Layers<'_>, memo: &mut Memo) -> Result<()>;
+}
+
+impl<S: Additive> SumWeights for S {
+    fn n_sums(&self) -> usize {
+        Additive::n_sums(self)
+    }
+
+    fn sum_weights(&self, layers: Layers<'_>, memo: &mut Memo) -> Result<()> {
+        memo.sum_weights(layers, self)
+    }
+}
+
 impl Default for Memo {
     fn default() -> Self {
         Memo {
@@ -128,7 +147,7 @@ impl Memo {
 
     /// Looks up the new terms of the current document, and sums over all its terms. On an error the cache is cleared,
     /// so that only documents with the damaged term fail.
-    pub(crate) fn add_up(&mut self, layers: Layers<'_>, scorer: &impl Additive) -> Result<()> {
+    pub(crate) fn sum_weights(&mut self, layers: Layers<'_>, scorer: &impl Additive) -> Result<()> {
         if self.places.len() < self.terms.len() || self.round > 0 {
             let outcome = self.look_up(layers, scorer);
             if outcome.is_err() {

@@ -1,21 +1,23 @@
 //! Mixed naive Bayes over the columns of a table.
 
 use tamis_model::{
-    ClassId, ClassPrior, ClassTotals, ColumnLikelihood, DocumentSums, GaussianParameters, MixedNaiveBayes,
-    NaiveBayes, TermEntry,
+    ClassId, ClassPrior, ClassTotals, ColumnLikelihood, GaussianParameters, MixedNaiveBayes, NaiveBayes,
+    TermEntry,
 };
 use tamis_tokenizer::TermId;
 
 use crate::config::column::ColumnKind;
 use crate::config::columns::Columns;
+use crate::config::decision::Decision;
 use crate::config::recipe::Recipe;
 use crate::config::scoring::Mixed;
 use crate::error::Result;
 use crate::extract::counted::Counted;
 use crate::file::table::Table;
 use crate::score::memo::Additive;
-use crate::score::verdict::less;
-use crate::store::layers::DecodedTerm;
+use crate::score::scorer::{Contest, RealReason, Reasons, Scorer, over_rivals};
+use crate::score::scratch::Scratch;
+use crate::store::layers::{DecodedTerm, Layers};
 use crate::store::store::Store;
 
 /// Mixed naive Bayes, ready to run.
@@ -23,14 +25,6 @@ pub(crate) struct MixedScorer {
     pub(crate) model: MixedNaiveBayes,
     recipe: Recipe,
     columns: Columns,
-}
-
-/// The contribution of a column to a row's score.
-pub(crate) enum Reason {
-    /// A real value: its text, and the number of rows of each class with a value in its column.
-    Real { term: String, rows: Vec<u64> },
-    /// A term.
-    Term(TermId),
 }
 
 impl MixedScorer {
@@ -63,61 +57,8 @@ impl MixedScorer {
         Ok(MixedScorer { model: MixedNaiveBayes::new(&settings.prior, totals, parts)?, recipe, columns })
     }
 
-    /// The logarithm of each class's prior probability.
-    pub(crate) fn class_log_prior(&self) -> &[f64] {
-        self.model.class_log_prior()
-    }
-
-    /// Writes the joint log-likelihood of each class to `out`, given the sums over a row's terms; returns the number of
-    /// columns used. A category that was never learned counts as missing, as does a text without known words.
-    pub(crate) fn joint_log_likelihood(
-        &self,
-        reals: &[Option<f64>],
-        sums: &DocumentSums,
-        out: &mut Vec<f64>,
-    ) -> usize {
-        self.model.joint_log_likelihood_of(reals, sums, out)
-    }
-
-    /// The contribution of each value and term of a row to the log-odds of one class against another.
-    pub(crate) fn reasons(
-        &self,
-        store: &Store,
-        counted: &Counted,
-        [class, against]: [ClassId; 2],
-    ) -> Result<Vec<(Reason, f64)>> {
-        let difference = |weights: &[f64]| less(weights[usize::from(class)], weights[usize::from(against)]);
-        let (mut reals, mut rows) = (counted.reals().iter(), counted.groups());
-        let (mut reasons, mut weights, mut n_reals) = (Vec::new(), Vec::new(), 0);
-        for (i, part) in self.model.parts().iter().enumerate() {
-            match part {
-                ColumnLikelihood::Gaussian(feature) => {
-                    let value = reals.next().copied().flatten();
-                    weights.clear();
-                    weights.resize(self.class_log_prior().len(), 0.0);
-                    if let Some(value) = value.filter(|v| feature.add_log_density(Some(*v), &mut weights)) {
-                        let term = format!("{}={value}", self.recipe.columns[i].name);
-                        let moments = |class| store.header.table.as_ref()?.reals.moments(n_reals, class);
-                        let classes = 0..weights.len() as ClassId;
-                        let rows = classes.map(|class| moments(class).map_or(0, |m| m.n() as u64)).collect();
-                        reasons.push((Reason::Real { term, rows }, difference(&weights)));
-                    }
-                    n_reals += 1;
-                }
-                ColumnLikelihood::Category(terms) | ColumnLikelihood::Terms(terms) => {
-                    for (id, count) in rows.next().into_iter().flat_map(|row| row.iter()) {
-                        if terms.term_weights(store, id, count, &mut weights)? {
-                            reasons.push((Reason::Term(id), difference(&weights)));
-                        }
-                    }
-                }
-            }
-        }
-        Ok(reasons)
-    }
-
     /// Writes the weight of a term for each class to `out`; `false` if it belongs to no column.
-    pub(crate) fn term_weights(&self, store: &Store, id: TermId, out: &mut Vec<f64>) -> Result<bool> {
+    fn term_weights(&self, store: &Store, id: TermId, out: &mut Vec<f64>) -> Result<bool> {
         let column = self.columns.of_term(store.text(id)?);
         match column.and_then(|column| self.model.parts().get(column)) {
             Some(ColumnLikelihood::Category(terms) | ColumnLikelihood::Terms(terms)) => {
@@ -146,6 +87,60 @@ impl Additive for MixedScorer {
     }
 }
 
+impl Scorer for MixedScorer {
+    /// A category that was never learned counts as missing, as does a text without known words.
+    fn read_sums(&self, _: Layers<'_>, scratch: &mut Scratch) -> Result<usize> {
+        let Scratch { memo, counted, posterior, .. } = scratch;
+        Ok(self.model.joint_log_likelihood_of(counted.reals(), &memo.sums, posterior))
+    }
+
+    fn explain<'a>(
+        &self,
+        layers: Layers<'_>,
+        counted: &'a Counted,
+        contest: Contest,
+        _: &Decision,
+    ) -> Result<Reasons<'a>> {
+        let (mut reals, mut rows) = (counted.reals().iter(), counted.groups());
+        let (mut contributions, mut values, mut weights, mut n_reals) =
+            (Vec::new(), Vec::new(), Vec::new(), 0);
+        let prior = self.model.class_log_prior();
+        for (part, column) in self.model.parts().iter().zip(&self.recipe.columns) {
+            match part {
+                ColumnLikelihood::Gaussian(feature) => {
+                    let value = reals.next().copied().flatten();
+                    weights.clear();
+                    weights.resize(prior.len(), 0.0);
+                    if let Some(value) = value.filter(|v| feature.add_log_density(Some(*v), &mut weights)) {
+                        let term = format!("{}={value}", column.name);
+                        let table = layers.own().header.scoring.table();
+                        let moments = |class| table?.reals.moments(n_reals, class);
+                        let classes = 0..weights.len() as ClassId;
+                        let rows = classes.map(|class| moments(class).map_or(0, |m| m.n() as u64)).collect();
+                        values.push(RealReason { term, rows, contribution: contest.margin(&weights) });
+                    }
+                    n_reals += 1;
+                }
+                ColumnLikelihood::Category(terms) | ColumnLikelihood::Terms(terms) => {
+                    for (id, count) in rows.next().into_iter().flat_map(|row| row.iter()) {
+                        if terms.term_weights(layers.own(), id, count, &mut weights)? {
+                            contributions.push((id, contest.margin(&weights)));
+                        }
+                    }
+                }
+            }
+        }
+        let intercept = prior[usize::from(contest.class)] - prior[usize::from(contest.against)];
+        Ok(Reasons { row: counted.whole(), intercept, contributions, values })
+    }
+
+    fn term_weight(&self, layers: Layers<'_>, id: TermId, class: ClassId) -> Result<Option<f64>> {
+        let mut weights = Vec::new();
+        let is_known = self.term_weights(layers.own(), id, &mut weights)?;
+        Ok(is_known.then(|| over_rivals(&weights, class)))
+    }
+}
+
 #[cfg(test)]
 #[cfg(feature = "files")]
 mod tests {
@@ -156,11 +151,12 @@ mod tests {
     use crate::config::training::TrainOptions;
     use crate::error::ErrorKind;
     use crate::extract::document::Document;
+    use crate::file::fitted::FittedScoring;
     use crate::file::header::Header;
     use crate::kind::Kind;
+    use crate::score::derive::derive;
     use crate::score::filter::Filter;
-    use crate::score::score::Scratch;
-    use crate::score::scorer::Scorer;
+    use crate::score::scratch::Scratch;
     use crate::train::trainer::Trainer;
     use tamis_model::GaussianStatistics;
 
@@ -184,6 +180,13 @@ mod tests {
             trainer.add(label, Document::Fields(&fields)).unwrap();
         }
         trainer
+    }
+
+    fn table(header: &mut Header) -> &mut Table {
+        match &mut header.scoring {
+            FittedScoring::Mixed { table, .. } => table,
+            _ => panic!("not mixed"),
+        }
     }
 
     fn filter() -> Filter {
@@ -258,20 +261,19 @@ mod tests {
     #[test]
     fn a_header_that_contradicts_itself_is_refused() {
         let good = filter().store.header;
-        assert!(Scorer::new(&good, &good.totals, good.n_terms(), &[]).is_ok());
-        let changes: [fn(&mut Header); 7] = [
-            |header| header.table = None,
-            |header| header.keep = Keep::Vectors,
+        assert!(derive(&good, &good.totals, good.n_terms(), &[]).is_ok());
+        let changes: [fn(&mut Header); 6] = [
+            |header| header.stored.keep = Keep::Vectors,
             |header| header.recipe.columns.truncate(2),
-            |header| drop(header.table.as_mut().unwrap().groups.pop()),
-            |header| header.table.as_mut().unwrap().missing.truncate(2),
-            |header| header.table.as_mut().unwrap().reals = GaussianStatistics::new(3, 1),
-            |header| header.table.as_mut().unwrap().reals = GaussianStatistics::new(2, 2),
+            |header| drop(table(header).groups.pop()),
+            |header| table(header).missing.truncate(2),
+            |header| table(header).reals = GaussianStatistics::new(3, 1),
+            |header| table(header).reals = GaussianStatistics::new(2, 2),
         ];
         for (i, change) in changes.into_iter().enumerate() {
             let mut header = good.clone();
             change(&mut header);
-            assert!(Scorer::new(&header, &header.totals, header.n_terms(), &[]).is_err(), "{i}");
+            assert!(derive(&header, &header.totals, header.n_terms(), &[]).is_err(), "{i}");
         }
     }
 
@@ -286,7 +288,7 @@ mod tests {
         for (i, change) in changes.into_iter().enumerate() {
             let mut filter = filter();
             filter.verify().unwrap();
-            change(filter.store.header.table.as_mut().unwrap());
+            change(table(&mut filter.store.header));
             assert!(matches!(filter.verify().err().unwrap().kind(), ErrorKind::Inconsistent { .. }), "{i}");
         }
     }

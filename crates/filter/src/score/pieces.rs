@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tamis_tokenizer::{TermCount, TermId};
 
 use crate::score::filter::Filter;
-use crate::score::score::Scratch;
+use crate::score::scratch::Scratch;
 
 /// The contributions of the known pieces of a document's words.
 #[derive(Default)]

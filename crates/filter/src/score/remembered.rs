@@ -49,7 +49,8 @@ impl Filter {
     /// If the model is damaged.
     pub fn suspects(&self) -> Result<Vec<Suspect>> {
         let (positive, decision) = (positive_class(self.classes()), self.decision());
-        let Some(choices) = self.store.header.choices() else { return Ok(Vec::new()) };
+        let Some(chosen) = self.store.header.scoring.chosen() else { return Ok(Vec::new()) };
+        let choices = chosen.in_use();
         let mut suspects = Vec::new();
         for remembered in self.store.documents() {
             let Remembered { digest, class, date, name, held_out, .. } = remembered?;

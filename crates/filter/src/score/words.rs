@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::config::training::TrainOptions;
     use crate::kind::Kind;
-    use crate::score::score::Scratch;
+    use crate::score::scratch::Scratch;
     use crate::train::trainer::Trainer;
 
     #[test]

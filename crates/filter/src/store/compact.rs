@@ -8,7 +8,7 @@ use zerocopy::IntoBytes;
 use crate::config::keep::Keep;
 use crate::error::Result;
 use crate::file::documents::{DocumentKey, DocumentRecord, Remembered, encode_coefficients, encode_vector};
-use crate::file::terms::{Runs, TermsWriter, limited};
+use crate::file::terms::{Runs, TermSections, TermsWriter, limited};
 use crate::file::{names, slots};
 use crate::store::segment::{self, Segment, SegmentHeader};
 use crate::store::store::Store;
@@ -41,7 +41,7 @@ impl Store {
     pub(crate) fn compacted(&self, kept: usize) -> Result<Vec<u8>> {
         let merged = &self.segments[kept..];
         let first_new = merged.first().map_or(self.n_known, |first| first.new_ids().start);
-        let ([directory, terms, texts], n_terms) = self.compacted_terms(merged, first_new)?;
+        let TermSections { directory, terms, texts, size } = self.compacted_terms(merged, first_new)?;
         let mut ids = Vec::new();
         for id in first_new..self.n_known + self.overlay.new_terms().len() {
             ids.extend_from_slice(&self.fingerprint(limited("terms", id as u64)?)?.to_le_bytes());
@@ -55,13 +55,13 @@ impl Store {
             learned,
             forgotten,
             first_new: first_new as u64,
-            n_terms,
+            n_terms: size.terms,
             lengths: Default::default(),
         };
         segment::write(header, [&directory, &terms, &texts, &documents, &vectors, &ids], self.checksum)
     }
 
-    fn compacted_terms(&self, merged: &[Segment], first_new: usize) -> Result<([Vec<u8>; 3], u64)> {
+    fn compacted_terms(&self, merged: &[Segment], first_new: usize) -> Result<TermSections> {
         let mut known: Vec<(u64, Newest, &[u8])> = Vec::new();
         for (number, segment) in merged.iter().enumerate() {
             segment.part.for_each_run(&self.bytes, |print, run| known.push((print, number, run)))?;
@@ -81,8 +81,7 @@ impl Store {
             let text = if id as usize >= first_new { self.text(id)? } else { "" };
             writer.push_run(print, text, run)?;
         }
-        let (sections, size) = writer.finish()?;
-        Ok((sections, size.terms))
+        writer.finish()
     }
 
     /// Writes the current counts and weights of a term that the log changes.
@@ -95,7 +94,7 @@ impl Store {
             Ok(())
         })?;
         let text = if id as usize >= first_new { self.text(id)? } else { "" };
-        writer.push_changed((id, print, text), cells.into_iter(), weights.into_iter())
+        writer.push_changed(id, print, text, cells.into_iter(), weights.into_iter())
     }
 
     /// Writes the sections `documents` and `vectors`.
@@ -135,10 +134,10 @@ impl Store {
     /// Appends the stored terms and name of a document.
     fn encode_kept(&self, document: &Remembered, vectors: &mut Vec<u8>) {
         names::encode(&document.name, vectors);
-        if self.header.has_coefficients() {
+        if self.header.scoring.has_coefficients() {
             encode_coefficients(&document.coefficients, vectors);
         }
-        if self.header.keep == Keep::Vectors {
+        if self.header.stored.keep == Keep::Vectors {
             encode_vector(document.vector.row(), vectors);
         }
     }

@@ -3,7 +3,6 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::config::scoring::Scoring;
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::store::Store;
 
@@ -15,19 +14,13 @@ pub(crate) fn check(stores: &[&Store]) -> Result<()> {
     };
     let Some((first, others)) = stores.split_first() else { return unlike("models", "at least one", "none") };
     for store in stores {
-        match store.header.scoring {
-            Scoring::ExpectationMaximization(_) => {
-                return unlike("scoring", "counts, which add up", "expectation maximization");
-            }
-            Scoring::Mixed(_) => {
-                return unlike("scoring", "counts of terms", "a table of columns other than text");
-            }
-            _ => (),
+        if let Some(got) = store.header.scoring.options().fitted_at_once() {
+            return unlike("scoring", "counts of terms, which add up", got);
         }
     }
     for other in others {
         check_equal("recipe", &first.header.recipe, &other.header.recipe)?;
-        check_equal("scoring", &first.header.scoring, &other.header.scoring)?;
+        check_equal("scoring", &first.header.scoring.options(), &other.header.scoring.options())?;
     }
     Ok(())
 }

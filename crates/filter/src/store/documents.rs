@@ -16,7 +16,7 @@ impl Store {
 
     /// Whether the terms of a known document are stored. In the log they always are.
     pub(crate) fn has_vector(&self, key: DocumentKey) -> bool {
-        self.header.keep == Keep::Vectors || self.overlay.documents().contains_key(&key)
+        self.header.stored.keep == Keep::Vectors || self.overlay.documents().contains_key(&key)
     }
 
     /// The parts that have documents, oldest first. Later parts override earlier ones.
@@ -119,7 +119,7 @@ impl Store {
         }
         let mut bytes = part.vector(&self.bytes, i)?;
         let name = names::decode(&mut bytes)?;
-        let coefficients = match self.header.has_coefficients() {
+        let coefficients = match self.header.scoring.has_coefficients() {
             true => decode_coefficients(&mut bytes)?,
             false => Vec::new(),
         };

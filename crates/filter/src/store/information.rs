@@ -1,22 +1,23 @@
 //! Information about a model.
 
-use tamis_model::{ClassTotals, Classes, GaussianStatistics, Summary};
+use tamis_model::{ClassTotals, Classes, GaussianStatistics};
 
 use crate::config::decision::{Decision, Expected};
 use crate::config::keep::Keep;
 use crate::config::recipe::Recipe;
 use crate::config::scoring::{Chosen, Scoring};
+use crate::file::fitted::FittedScoring;
 use crate::file::header::Header;
 use crate::store::store::Store;
 
 /// Information about a model.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Information<'a> {
     /// How documents become terms.
     pub recipe: &'a Recipe,
     /// How counts become scores.
-    pub scoring: &'a Scoring,
+    pub scoring: Scoring,
     /// How scores become verdicts, with two classes.
     pub decision: &'a Decision,
     /// The choices of weighted scoring, with the losses that decided them.
@@ -59,39 +60,31 @@ pub struct Information<'a> {
 
 impl Store {
     pub(crate) fn information(&self) -> Information<'_> {
-        let Header {
-            recipe,
-            keep,
-            names,
-            scoring,
-            decision,
-            chosen,
-            expected,
-            classes,
-            summary,
-            table,
-            size,
-            ..
-        } = &self.header;
+        let Header { recipe, stored, scoring, decision, expected, classes, size, .. } = &self.header;
+        let table = scoring.table();
+        let n_features = match scoring {
+            FittedScoring::NaiveBayes { summary, .. } => summary.n_features(),
+            _ => self.n_features(),
+        };
         let (start, log) = &self.log;
         let has_more = !(self.segments.is_empty() && log.is_empty());
         Information {
             recipe,
-            scoring,
+            scoring: scoring.options(),
             decision,
-            chosen: chosen.as_ref(),
+            chosen: scoring.chosen(),
             expected: *expected,
             classes,
             totals: &self.totals,
-            reals: table.as_ref().map(|table| &table.reals),
-            missing: table.as_ref().map_or(&[], |table| &table.missing),
+            reals: table.map(|table| &table.reals),
+            missing: table.map_or(&[], |table| &table.missing),
             n_terms: self.n_features() as usize,
-            n_features: summary.as_ref().map_or(self.n_features(), Summary::n_features),
+            n_features,
             n_cells: size.cells as usize,
             n_weights: size.weights as usize,
             documents: self.n_documents(),
-            keep: *keep,
-            names: *names,
+            keep: stored.keep,
+            names: stored.names,
             changes: self.changes(),
             unfitted: self.unfitted(),
             bytes: if has_more { *start as usize + log.len() } else { self.end },

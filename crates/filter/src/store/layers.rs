@@ -207,6 +207,11 @@ impl<'a> Layers<'a> {
         Layers { own, shared }
     }
 
+    /// The model itself.
+    pub(crate) fn own(&self) -> &'a Store {
+        self.own
+    }
+
     /// The totals of each class.
     pub(crate) fn totals(&self) -> &'a [ClassTotals] {
         self.shared.map_or(&self.own.totals, |(_, sums)| &sums.totals)

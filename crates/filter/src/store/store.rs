@@ -47,7 +47,7 @@ impl Store {
     pub(crate) fn new(bytes: Bytes, mapped: Option<MappedFile<'_>>) -> Result<Self> {
         let header::Opened { bytes, header, checksum, sections, end } = header::open(bytes)?;
         let base = Sections::new(sections, limited("terms", header.n_terms())? as usize)?;
-        let Appended { bytes, slots, mut log } = Appended::read(bytes, mapped, (end, checksum))?;
+        let Appended { bytes, slots, mut log } = Appended::read(bytes, mapped, end, checksum)?;
         let mut n_known = base.n_terms;
         let segments = slots.segments.iter().map(|range| {
             let segment = Segment::open(&bytes, range.clone(), checksum, n_known)?;
@@ -174,18 +174,18 @@ impl Store {
 
     /// Documents learned, forgotten or merged since the last fit.
     pub(crate) fn unfitted(&self) -> u64 {
-        self.header.unfitted.saturating_add(self.overlay.n_entries())
+        self.header.changes.since_fit.saturating_add(self.overlay.n_entries())
     }
 
     /// Documents learned or forgotten one by one since the model was trained.
     pub(crate) fn changes(&self) -> u64 {
-        self.header.changes.saturating_add(self.overlay.n_entries())
+        self.header.changes.since_training.saturating_add(self.overlay.n_entries())
     }
 
     /// The bias of each column of the correction, as fitted. Learning or forgetting one document does not change it,
     /// since that would move all other scores.
     pub(crate) fn bias(&self) -> &[i64] {
-        &self.header.bias
+        self.header.scoring.bias()
     }
 
     /// Number of features: terms with non-zero counts.
@@ -237,7 +237,7 @@ impl Store {
         runs: Runs<'_>,
         mut visit: impl FnMut(ClassId, f64),
     ) -> Result<()> {
-        let expected = self.header.em_model.is_some();
+        let expected = self.header.scoring.has_expected_counts();
         self.values_of(id, runs, |class, value| {
             let weight = match expected {
                 true => f64::from(f32::from_bits(value as u32)),
@@ -276,7 +276,7 @@ struct Appended {
 
 impl Appended {
     /// Reads slots and log of a file whose sections end at `end` and whose header has the checksum `seed`.
-    fn read(bytes: Bytes, mapped: Option<MappedFile<'_>>, (end, seed): (usize, u32)) -> Result<Self> {
+    fn read(bytes: Bytes, mapped: Option<MappedFile<'_>>, end: usize, seed: u32) -> Result<Self> {
         let read = |bytes: &Bytes, at: usize, most: usize| match mapped {
             Some(file) => file.read_from(at, most),
             None => Ok(bytes.get(at..).map_or_else(Vec::new, |rest| rest[..rest.len().min(most)].to_vec())),

@@ -1,4 +1,4 @@
-//! Summaries of all counts for naive Bayes.
+//! Summaries of the columns of a table for mixed naive Bayes.
 
 use tamis_model::{Counts, Statistics, Summary};
 use tamis_tokenizer::{TermId, fingerprint};
@@ -6,22 +6,8 @@ use tamis_tokenizer::{TermId, fingerprint};
 use crate::config::column::ColumnKind;
 use crate::config::columns::Columns;
 use crate::config::recipe::Recipe;
-use crate::config::scoring::{Mixed, Scoring};
+use crate::config::scoring::Mixed;
 use crate::error::{Error, Result};
-
-/// Summarizes the counts for naive Bayes, which needs more than the counts of single terms.
-pub(crate) fn summarize<C: Counts>(
-    scoring: &Scoring,
-    counts: &C,
-) -> std::result::Result<Option<Summary>, C::Error> {
-    match scoring {
-        Scoring::Weighted(_)
-        | Scoring::ExpectationMaximization(_)
-        | Scoring::Mixed(_)
-        | Scoring::RobinsonFisher(_) => Ok(None),
-        Scoring::NaiveBayes(parameters) => parameters.summarize(counts).map(Some),
-    }
-}
 
 /// Summarizes the terms of each column that has no real values. `text` returns the text of a term.
 pub(crate) fn summarize_columns<'a>(

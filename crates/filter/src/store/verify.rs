@@ -5,14 +5,14 @@ use tamis_tokenizer::{TermId, fingerprint};
 use zerocopy::little_endian::U32;
 
 use crate::config::keep::Keep;
-use crate::config::scoring::Scoring;
 use crate::error::{Error, Result};
 use crate::file::documents::DocumentRecord;
+use crate::file::fitted::FittedScoring;
 use crate::file::terms::{Runs, Size, take_run};
 use crate::store::sections::Sections;
 use crate::store::segment::Segment;
 use crate::store::store::Store;
-use crate::store::summarize::{summarize, summarize_columns};
+use crate::store::summarize::summarize_columns;
 
 impl Store {
     /// Checks every checksum, then the consistency of the sections.
@@ -27,11 +27,13 @@ impl Store {
         if statistics.n_features() as u64 != self.n_features() {
             return Err(Error::inconsistent("log", self.n_features(), statistics.n_features()));
         }
-        let Ok(summary) = summarize(&self.header.scoring, &statistics);
-        if summary != self.header.summary {
-            return Err(Error::inconsistent("header", "the summary of the counts", "another summary"));
+        if let FittedScoring::NaiveBayes { parameters, summary } = &self.header.scoring {
+            let Ok(expected) = parameters.summarize(&statistics);
+            if *summary != expected {
+                return Err(Error::inconsistent("header", "the summary of the counts", "another summary"));
+            }
         }
-        if let Some(table) = &self.header.table {
+        if let Some(table) = self.header.scoring.table() {
             let recipe = &self.header.recipe;
             let groups = summarize_columns(recipe, &statistics, |id| self.text(id))?;
             table.verify(&self.header.recipe.columns, &self.header.totals, &groups)?;
@@ -155,7 +157,7 @@ impl Store {
         let expected: Vec<u64> = self.totals.iter().map(|t| t.documents).collect();
         // an imported model may lack its documents, but has those it learned since
         let is_part = documents.iter().zip(&expected).all(|(known, counted)| known <= counted);
-        let may_lack = self.header.keep == Keep::Digests || self.header.unremembered;
+        let may_lack = self.header.stored.keep == Keep::Digests || self.header.unremembered;
         if documents != expected && !(is_part && may_lack) {
             return Err(Error::inconsistent(
                 "documents",
@@ -165,10 +167,10 @@ impl Store {
         }
         let adds_up =
             if self.header.unremembered { is_within(&counted, statistics) } else { counted == *statistics };
-        if self.header.keep == Keep::Vectors && !adds_up {
+        if self.header.stored.keep == Keep::Vectors && !adds_up {
             return Err(Error::inconsistent("vectors", "terms that add up to the counts", "others"));
         }
-        if self.header.keep == Keep::Vectors {
+        if self.header.stored.keep == Keep::Vectors {
             for id in 0..self.n_terms() as TermId {
                 self.verify_weights(id, &correction)?;
             }
@@ -178,7 +180,7 @@ impl Store {
 
     /// Checks that the weights of a term are the sums of its documents' coefficients.
     fn verify_weights(&self, id: TermId, correction: &Correction) -> Result<()> {
-        if matches!(self.header.scoring, Scoring::ExpectationMaximization(_)) {
+        if self.header.scoring.has_expected_counts() {
             return self.for_each_weight(id, |_, _| ());
         }
         let mut got = Vec::new();

@@ -6,26 +6,27 @@ use tamis_tokenizer::{TermId, TermTexts};
 use crate::config::decision::DecisionOptions;
 use crate::config::labels::check_labels;
 use crate::config::recipe::Recipe;
-use crate::config::scoring::{Chosen, Scoring, TriedTerms};
+use crate::config::scoring::Scoring;
 use crate::config::training::TrainOptions;
 use crate::disk::model::Model;
 use crate::error::{ErrorKind, Result};
-use crate::file::header::Header;
+use crate::file::fitted::FittedScoring;
+use crate::file::header::{Header, Stored};
 use crate::file::table::Table;
 use crate::gather::learned::LearnedDocument;
+use crate::gather::merged::MergedShards;
 use crate::gather::ordered::Ordered;
-use crate::gather::union::Union;
-use crate::store::summarize::{summarize, summarize_columns};
-use crate::train::fit::fit;
+use crate::store::summarize::summarize_columns;
+use crate::train::fit::{Learned, fit};
 use crate::train::fitting::Fitted;
-use crate::train::sections::{document_sections, seal, term_sections, write_term};
+use crate::train::sections::{document_sections, seal, term_sections};
 use crate::train::trainer::Trainer;
 
 /// The counts of a trainer, in canonical order.
 pub(crate) struct InOrder {
     /// The texts of the terms of each part.
     pub(crate) texts: Vec<TermTexts>,
-    pub(crate) union: Union,
+    pub(crate) merged: MergedShards,
     pub(crate) documents: Ordered,
 }
 
@@ -35,13 +36,14 @@ impl Trainer {
         self.forget_places();
         let mut parts = std::mem::take(&mut self.parts);
         let rows: Vec<_> = parts.iter_mut().map(|part| std::mem::take(&mut part.rows)).collect();
-        let union = Union::new(&parts)?;
+        let merged = MergedShards::new(&parts)?;
         // frees most of the memory before fitting
         let texts = parts.into_iter().map(|part| part.vocabulary.into_texts()).collect();
-        let size = (self.classes.len(), union.n_terms());
-        let documents = Ordered::new(std::mem::take(&mut self.documents), rows, &union.ids, size)?
-            .of_kind(self.options.recipe.kind);
-        Ok(InOrder { texts, union, documents })
+        let (n_classes, n_terms) = (self.classes.len(), merged.n_terms());
+        let documents =
+            Ordered::new(std::mem::take(&mut self.documents), rows, &merged.ids, n_classes, n_terms)?
+                .of_kind(self.options.recipe.kind);
+        Ok(InOrder { texts, merged, documents })
     }
 
     /// Makes a model of everything learned.
@@ -61,59 +63,53 @@ impl Trainer {
         self.set_unlabelled_apart();
         self = self.choose_terms()?;
         let taught = self.learn_unlabelled()?;
-        let InOrder { texts, union, mut documents } = self.take_in_order()?;
-        let statistics = &union.statistics;
+        let InOrder { texts, merged, mut documents } = self.take_in_order()?;
+        let statistics = &merged.statistics;
         let scoring = settle_scoring(&self.options, self.classes.len(), statistics)?;
-        let asked = &self.options.decision;
-        let how = (&scoring, asked, asked.default_for(&self.classes)?);
-        let fitted = fit(how, &self.classes, statistics, &mut documents, taught)?;
         let table = match &scoring {
             Scoring::Mixed(_) => {
                 let reals = learn_reals(&self.options.recipe, self.classes.len(), &documents.documents)?;
-                let text = |id: TermId| Ok(union.term(&texts, id).1);
+                let text = |id: TermId| Ok(merged.term(&texts, id).1);
                 let groups = summarize_columns(&self.options.recipe, statistics, text)?;
                 Some(Table { reals, groups, missing: self.missing })
             }
             _ => None,
         };
         let Trainer { options, classes, tried_pairs, tried_pieces, .. } = self;
-        let learned = InOrder { texts, union, documents };
-        write_model((options, classes, scoring), learned, (fitted, table), [tried_pairs, tried_pieces])
+        let (asked, default) = (&options.decision, options.decision.default_for(&classes)?);
+        let learned = Learned { classes: &classes, statistics, documents: &mut documents, taught, table };
+        let mut fitted = fit(scoring, asked, default, learned)?;
+        if let FittedScoring::Weighted { chosen, .. } = &mut fitted.scoring {
+            (chosen.pairs, chosen.pieces) = (tried_pairs, tried_pieces);
+        }
+        write_model(options, classes, InOrder { texts, merged, documents }, fitted)
     }
 }
 
 /// Writes the model from what was learned and fitted.
 pub(crate) fn write_model(
-    (options, classes, scoring): (TrainOptions, Classes, Scoring),
+    options: TrainOptions,
+    classes: Classes,
     learned: InOrder,
-    (fitted, table): (Fitted, Option<Table>),
-    [pairs, pieces]: [Option<TriedTerms>; 2],
+    fitted: Fitted,
 ) -> Result<Model> {
-    let InOrder { texts, union, mut documents } = learned;
-    let (keep, statistics) = (options.kept(documents.n_pairs()), &union.statistics);
+    let InOrder { texts, merged, mut documents } = learned;
+    let (keep, statistics) = (options.kept(documents.n_pairs()), &merged.statistics);
     let (sections, documents) = rayon::join(
         || {
-            term_sections(union.n_terms(), |writer, id| {
-                write_term(writer, union.term(&texts, id), statistics.cells(id), &fitted.weights, id)
+            term_sections(merged.n_terms(), |writer, id| {
+                let (fingerprint, text) = merged.term(&texts, id);
+                writer.push(fingerprint, text, statistics.cells(id), fitted.weights.of(id))
             })
         },
         || document_sections(&mut documents, &fitted, keep),
     );
-    let bias = fitted.bias();
-    let Ok(summary) = summarize(&scoring, statistics);
-    let totals = statistics.totals().to_vec();
     let header = Header {
-        keep,
-        names: options.names,
+        stored: Stored { keep, names: options.names },
         asked: Some(options.decision),
-        summary,
-        table,
         decision: fitted.decision,
-        chosen: fitted.chosen.map(|chosen| Chosen { pairs, pieces, ..chosen }),
-        bias,
-        em_model: fitted.em_model,
         expected: fitted.expected,
-        ..Header::new(options.recipe, scoring, classes, totals)
+        ..Header::new(options.recipe, fitted.scoring, classes, statistics.totals().to_vec())
     };
     seal(header, sections?, documents?)
 }

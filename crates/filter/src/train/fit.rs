@@ -3,41 +3,64 @@
 use tamis_model::{Classes, Counts, Statistics};
 
 use crate::config::decision::{Decision, DecisionOptions};
-use crate::config::scoring::{Chosen, Scoring};
-use crate::error::Result;
+use crate::config::scoring::Scoring;
+use crate::error::{Error, Result};
+use crate::file::fitted::FittedScoring;
+use crate::file::table::Table;
 use crate::gather::ordered::Ordered;
 use crate::train::fitting::{self, Fitted};
 use crate::train::self_training::Taught;
 
-/// Fits the scoring to the documents. Thresholds are chosen to meet the requirements of the decision options and
-/// otherwise stay as given. `taught` says which of the documents had no label.
+/// What a scoring is fitted to.
+pub(crate) struct Learned<'a> {
+    pub(crate) classes: &'a Classes,
+    pub(crate) statistics: &'a Statistics,
+    pub(crate) documents: &'a mut Ordered,
+    /// Which of the documents had no label.
+    pub(crate) taught: Option<Taught>,
+    /// The statistics of a table's columns, for mixed naive Bayes.
+    pub(crate) table: Option<Table>,
+}
+
+/// Fits the scoring to the documents. Thresholds are chosen to meet the requirements `asked`, and otherwise stay at
+/// `default`.
 pub(crate) fn fit(
-    (scoring, asked, default): (&Scoring, &DecisionOptions, Decision),
-    classes: &Classes,
-    statistics: &Statistics,
-    documents: &mut Ordered,
-    taught: Option<Taught>,
+    scoring: Scoring,
+    asked: &DecisionOptions,
+    default: Decision,
+    learned: Learned<'_>,
 ) -> Result<Fitted> {
-    let fitted = match scoring {
-        Scoring::NaiveBayes(_) | Scoring::Mixed(_) => Fitted::NONE,
-        Scoring::RobinsonFisher(_) => Fitted { decision: default, ..Fitted::NONE },
+    let Learned { classes, statistics, documents, taught, table } = learned;
+    let mut fitted = match scoring {
+        Scoring::NaiveBayes(parameters) => {
+            let Ok(summary) = parameters.summarize(statistics);
+            Fitted::by_counts(FittedScoring::NaiveBayes { parameters, summary }, Decision::PLAIN)
+        }
+        Scoring::Mixed(settings) => {
+            let table = table.ok_or_else(|| Error::inconsistent("header", "a table", "none"))?;
+            Fitted::by_counts(FittedScoring::Mixed { settings, table }, Decision::PLAIN)
+        }
+        Scoring::RobinsonFisher(parameters) => {
+            Fitted::by_counts(FittedScoring::RobinsonFisher(parameters), default)
+        }
         Scoring::Weighted(options) => {
             let decide = |scores: &[(f64, bool)]| {
                 fitting::decide(scores, asked, default, statistics.totals(), classes)
             };
-            let smoothing = fitting::smoothing(options, statistics, documents, classes)?;
-            let fitted = fitting::weights((options, smoothing), statistics, documents, classes)?;
+            let smoothing = fitting::smoothing(&options, statistics, documents, classes)?;
+            let fitted = fitting::weights(&options, smoothing, statistics, documents, classes)?;
             let fitted = match taught.as_ref().filter(|taught| taught.record.teacher.is_some()) {
                 Some(taught) => taught.calibrate(fitted, documents, classes)?,
                 None => fitted,
             };
-            fitting::conclude((options, fitted), decide, documents, classes)?
+            fitting::conclude(&options, fitted, decide, documents, classes)?
         }
         Scoring::ExpectationMaximization(settings) => {
             fitting::maximize_expectation(settings, statistics, classes.len(), documents)?
         }
     };
-    let record = taught.map(|taught| taught.record);
-    let chosen = fitted.chosen.map(|chosen| Chosen { unlabelled: record, ..chosen });
-    documents.check().map(|()| Fitted { chosen, ..fitted })
+    if let FittedScoring::Weighted { chosen, .. } = &mut fitted.scoring {
+        chosen.unlabelled = taught.map(|taught| taught.record);
+    }
+    documents.check().map(|()| fitted)
 }

@@ -5,28 +5,29 @@ use std::collections::HashSet;
 use std::convert::Infallible;
 
 use tamis_model::{
-    Choices, ClassId, ClassTotals, Classes, Coefficients, Columns, Correction, Counts, Documents,
-    ExpectedNaiveBayes, ExpectedStatistics, Fit, FitError, HeldOut, Label, SmoothingChoice, Statistics,
+    Choices, ClassId, ClassTotals, ClassWeight, Classes, Coefficients, Columns, Correction, Counts,
+    Documents, ExpectedStatistics, Fit, FitError, HeldOut, Label, SmoothingChoice, Statistics,
     StatisticsError, WeightedLoss, WeightedOptions, WeightedVector, threshold_for_fpr,
 };
-use tamis_tokenizer::CountVector;
+use tamis_tokenizer::{CountVector, TermId};
 
 use crate::config::decision::{Decision, DecisionOptions, Expected};
 use crate::config::roles::{positive_class, spam_class};
-use crate::config::scoring::{Chosen, ExpectationMaximization, Scoring, TriedTerms};
+use crate::config::scoring::{Chosen, ExpectationMaximization, TriedTerms};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::documents::as_kept;
+use crate::file::fitted::FittedScoring;
 use crate::file::groups::is_named;
+use crate::file::header::Header;
 use crate::score::verdict::may_judge;
 
 /// The result of fitting.
 pub(crate) struct Fitted {
+    pub(crate) scoring: FittedScoring,
     pub(crate) weights: FittedWeights,
     /// With two classes, the held-out documents by increasing number, each with its scores.
     pub(crate) held_out: Vec<(usize, [f64; 2])>,
     pub(crate) decision: Decision,
-    pub(crate) chosen: Option<Chosen>,
-    pub(crate) em_model: Option<ExpectedNaiveBayes>,
     pub(crate) expected: Option<Expected>,
 }
 
@@ -40,22 +41,24 @@ pub(crate) enum FittedWeights {
 }
 
 impl Fitted {
-    /// Nothing fitted.
-    pub(crate) const NONE: Fitted = Fitted {
-        weights: FittedWeights::None,
-        held_out: Vec::new(),
-        decision: Decision::PLAIN,
-        chosen: None,
-        em_model: None,
-        expected: None,
-    };
+    /// A scoring with no weights of its own.
+    pub(crate) fn by_counts(scoring: FittedScoring, decision: Decision) -> Self {
+        Fitted { scoring, weights: FittedWeights::None, held_out: Vec::new(), decision, expected: None }
+    }
+}
 
-    /// The bias of each column of the correction.
-    pub(crate) fn bias(&self) -> Vec<i64> {
-        match &self.weights {
-            FittedWeights::Correction(correction, _) => correction.bias().to_vec(),
-            _ => Vec::new(),
-        }
+impl FittedWeights {
+    /// The weights of a term as they are stored: fixed point, or the bits of a floating-point number.
+    pub(crate) fn of(&self, id: TermId) -> impl Iterator<Item = (ClassId, i64)> {
+        let (correction, expected) = match self {
+            FittedWeights::None => (None, None),
+            FittedWeights::Correction(correction, _) => (Some(correction), None),
+            FittedWeights::Expected(expected) => (None, Some(expected)),
+        };
+        let units = |weight: ClassWeight| (weight.class, weight.units);
+        let bits = |(class, weight): (ClassId, f64)| (class, i64::from((weight as f32).to_bits()));
+        let correction = correction.into_iter().flat_map(move |of| of.weights(id).map(units));
+        correction.chain(expected.into_iter().flat_map(move |of| of.weights(id).map(bits)))
     }
 }
 
@@ -86,7 +89,8 @@ pub(crate) fn columns(classes: &Classes) -> Result<Columns> {
 
 /// Fits the weights. Does not choose thresholds.
 pub(crate) fn weights(
-    (options, smoothing): (&WeightedOptions, SmoothingChoice),
+    options: &WeightedOptions,
+    smoothing: SmoothingChoice,
     statistics: &Statistics,
     documents: &dyn Documents,
     classes: &Classes,
@@ -97,14 +101,51 @@ pub(crate) fn weights(
 
 /// Derives thresholds and expected error rates from the fit's held-out scores.
 pub(crate) fn conclude(
-    (options, fitted): (&WeightedOptions, tamis_model::Fitted),
+    options: &WeightedOptions,
+    fitted: tamis_model::Fitted,
     decide: impl FnOnce(&[(f64, bool)]) -> Result<Decision>,
     documents: &dyn Documents,
     classes: &Classes,
 ) -> Result<Fitted> {
-    let choices = fitted.choices;
+    // without a correction, documents are left out one by one
+    let in_folds = options.correction || documents.has_windows();
+    let held_out = fitted.held_out.iter().filter(|held| in_folds && held.weight > 0.0);
+    let groups = count_named(held_out.map(|held| documents.label(held.document).group));
+    let (mut held_out, mut decision) = (Vec::new(), Decision::PLAIN);
+    let expected = match classes.len() {
+        2 => {
+            let known = fitted.held_out.iter().filter(|held| held.known_terms > 0 && held.weight > 0.0);
+            // rounded as a model stores them, so that a refit starts from the same numbers
+            let kept = |held: &HeldOut| {
+                Some((held.document, as_kept(held.highest(&fitted.choices)?).map(f64::from)))
+            };
+            held_out = known.filter_map(kept).collect();
+            let positive = positive_class(classes);
+            let judged = |(document, held_out): &(usize, [f64; 2])| {
+                let Label { class, multiplicity, group } = documents.label(*document);
+                Judged {
+                    held_out: *held_out,
+                    is_positive: class == positive,
+                    multiplicity,
+                    learned: 0,
+                    group,
+                }
+            };
+            let scores = scores(&held_out.iter().map(judged).collect::<Vec<_>>(), &fitted.choices);
+            decision = decide(&scores)?;
+            expect(&scores, &decision, classes, groups)
+        }
+        _ => expect_right(&fitted, documents, spam_class(classes), groups),
+    };
+    let (weights, bias) = match options.correction {
+        true => {
+            let bias = fitted.correction.bias().to_vec();
+            (FittedWeights::Correction(fitted.correction, fitted.coefficients), bias)
+        }
+        false => (FittedWeights::None, Vec::new()),
+    };
     let chosen = Chosen {
-        choices,
+        choices: fitted.choices,
         refitted: None,
         smoothing: fitted.smoothing.tried,
         taus: fitted.taus,
@@ -113,48 +154,18 @@ pub(crate) fn conclude(
         pieces: None,
         unlabelled: None,
     };
-    let weights = match options.correction {
-        true => FittedWeights::Correction(fitted.correction, fitted.coefficients),
-        false => FittedWeights::None,
-    };
-    let rest = Fitted { weights, chosen: Some(chosen), ..Fitted::NONE };
-    // without a correction, documents are left out one by one
-    let in_folds = options.correction || documents.has_windows();
-    let held_out = fitted.held_out.iter().filter(|held| in_folds && held.weight > 0.0);
-    let groups = count_named(held_out.map(|held| documents.label(held.document).group));
-    if classes.len() != 2 {
-        return Ok(Fitted {
-            expected: expect_right(
-                &fitted.held_out,
-                (&choices, &fitted.prior),
-                (documents, spam_class(classes)),
-                groups,
-            ),
-            ..rest
-        });
-    }
-    let held_out = fitted.held_out.iter().filter(|held| held.known_terms > 0 && held.weight > 0.0);
-    // rounded as a model stores them, so that a refit starts from the same numbers
-    let kept = |held: &HeldOut| Some((held.document, as_kept(held.highest(&choices)?).map(f64::from)));
-    let held_out: Vec<_> = held_out.filter_map(kept).collect();
-    let positive = positive_class(classes);
-    let judged = |(document, held_out): &(usize, [f64; 2])| {
-        let Label { class, multiplicity, group } = documents.label(*document);
-        Judged { held_out: *held_out, is_positive: class == positive, multiplicity, learned: 0, group }
-    };
-    let scores = scores(&held_out.iter().map(judged).collect::<Vec<_>>(), &choices);
-    let decision = decide(&scores)?;
-    let expected = expect(&scores, &decision, classes, groups);
-    Ok(Fitted { held_out, decision, expected, ..rest })
+    let scoring = FittedScoring::Weighted { options: *options, chosen, bias };
+    Ok(Fitted { scoring, weights, held_out, decision, expected })
 }
 
 /// Fits by expectation maximization. Documents of class `n_classes` are unlabelled.
 pub(crate) fn maximize_expectation(
-    ExpectationMaximization { options, transform }: &ExpectationMaximization,
+    settings: ExpectationMaximization,
     statistics: &Statistics,
     n_classes: usize,
     documents: &dyn Documents,
 ) -> Result<Fitted> {
+    let ExpectationMaximization { options, transform } = &settings;
     let all: u64 = statistics.totals().iter().map(|t| t.documents).sum();
     let df = |term| Ok(statistics.document_frequency(term));
     let weigh = |(document, row): (usize, &CountVector)| {
@@ -170,7 +181,9 @@ pub(crate) fn maximize_expectation(
         weighted.iter().map(|(class, weights)| (*class, weights.row())).partition(|(c, _)| is_labelled(*c));
     let unlabelled: Vec<_> = unlabelled.into_iter().map(|(_, row)| row).collect();
     let em = options.fit(n_classes, &labelled, &unlabelled)?;
-    Ok(Fitted { weights: FittedWeights::Expected(em.statistics), em_model: Some(em.model), ..Fitted::NONE })
+    let scoring = FittedScoring::ExpectationMaximization { settings, model: em.model };
+    let weights = FittedWeights::Expected(em.statistics);
+    Ok(Fitted { weights, ..Fitted::by_counts(scoring, Decision::PLAIN) })
 }
 
 pub(crate) fn refused(error: FitError<StatisticsError>) -> Error {
@@ -182,15 +195,15 @@ pub(crate) fn refused(error: FitError<StatisticsError>) -> Error {
 
 /// Estimates accuracy: the number of held-out documents whose likeliest label is right.
 fn expect_right(
-    held_out: &[HeldOut],
-    (choices, prior): (&Choices, &[f64]),
-    (documents, spam): (&dyn Documents, Option<ClassId>),
+    fitted: &tamis_model::Fitted,
+    documents: &dyn Documents,
+    spam: Option<ClassId>,
     groups: u64,
 ) -> Option<Expected> {
     let (mut all, mut right, mut n) = (0.0, 0.0, 0);
-    for held in held_out.iter().filter(|held| held.weight > 0.0) {
+    for held in fitted.held_out.iter().filter(|held| held.weight > 0.0) {
         let Label { class, multiplicity, .. } = documents.label(held.document);
-        let z = held.log_odds(choices, prior);
+        let z = held.log_odds(&fitted.choices, &fitted.prior);
         let is_right =
             may_judge(spam, held.known_terms) && z.iter().all(|other| *other <= z[usize::from(class)]);
         (all, n) = (all + held.weight, n + u64::from(multiplicity));
@@ -225,36 +238,34 @@ pub(crate) struct Judged {
 /// Refits the weights of counts and correction to at most this many of the latest documents.
 pub(crate) const LATEST: usize = 1_000;
 
-/// Recalibrates with the scores of the remembered documents. Refits the weights of counts and correction if documents
-/// were learned one by one, and chooses the thresholds again. Thresholds meet the requirements of training. If those
-/// are unknown, or too little ham is left for them, the previous thresholds stay.
-pub(crate) fn calibrate(
-    judged: &mut [Judged],
-    (scoring, chosen, of_windows): (&Scoring, &mut Chosen, bool),
-    (asked, before): (Option<&DecisionOptions>, Decision),
-    totals: &[ClassTotals],
-    classes: &Classes,
-) -> Result<(Decision, Option<Expected>)> {
-    let is_corrected = matches!(scoring, Scoring::Weighted(options) if options.correction);
+/// Recalibrates a model of two classes with weighted scoring by the scores of the remembered documents. Refits the
+/// weights of counts and correction if documents were learned one by one, and chooses the thresholds again. Thresholds
+/// meet the requirements of training. If those are unknown, or too little ham is left for them, the previous thresholds
+/// stay.
+pub(crate) fn calibrate(header: &mut Header, judged: &mut [Judged]) -> Result<()> {
+    let FittedScoring::Weighted { options, chosen, .. } = &mut header.scoring else { return Ok(()) };
+    let has_windows = header.recipe.windows.is_some();
     chosen.refitted = None;
-    if is_corrected && judged.iter().any(|judged| judged.learned > 0) {
+    if options.correction && judged.iter().any(|judged| judged.learned > 0) {
         judged.sort_by_key(|judged| (Reverse(judged.learned), judged.group, judged.is_positive));
         let latest = judged.iter().take(LATEST);
         let weight = |judged: &Judged| f64::from(judged.multiplicity.min(1_000));
         let latest = latest.map(|judged| (judged.held_out, judged.is_positive, weight(judged)));
-        chosen.refitted = Some(chosen.choices.refitted(&latest.collect::<Vec<_>>(), of_windows));
+        chosen.refitted = Some(chosen.choices.refitted(&latest.collect::<Vec<_>>(), has_windows));
     }
     let scores = scores(judged, chosen.in_use());
-    let decide = |asked| decide(&scores, asked, default_of(asked, before, classes), totals, classes);
-    let decision = match asked.map(decide) {
-        Some(Err(error)) if matches!(error.kind(), ErrorKind::TooFewNegatives(_)) => before,
-        None => before,
-        Some(decision) => decision?,
-    };
+    if let Some(asked) = &header.asked {
+        let default = default_of(asked, header.decision, &header.classes);
+        match decide(&scores, asked, default, &header.totals, &header.classes) {
+            Err(error) if matches!(error.kind(), ErrorKind::TooFewNegatives(_)) => (),
+            decision => header.decision = decision?,
+        }
+    }
     // the model that scored a document learned one by one may have known others of its group
-    let in_folds = (is_corrected || of_windows) && judged.iter().all(|judged| judged.learned == 0);
+    let in_folds = (options.correction || has_windows) && judged.iter().all(|judged| judged.learned == 0);
     let groups = count_named(judged.iter().map(|judged| judged.group).filter(|_| in_folds));
-    Ok((decision, expect(&scores, &decision, classes, groups)))
+    header.expected = expect(&scores, &header.decision, &header.classes, groups);
+    Ok(())
 }
 
 /// The log-odds of each document and whether it belongs to the positive class, repeated for each copy.

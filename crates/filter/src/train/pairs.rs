@@ -11,8 +11,8 @@ use crate::config::scoring::{Scoring, TriedTerms};
 use crate::config::training::{Pairs, Pieces, TrainOptions};
 use crate::error::{Error, Result};
 use crate::gather::learned::{LearnedDocument, by_hash};
+use crate::gather::merged::MergedShards;
 use crate::gather::texts::{Given, Place, Texts, label_hash};
-use crate::gather::union::Union;
 use crate::train::fitting;
 use crate::train::trainer::Trainer;
 use crate::train::unlabelled::row;
@@ -145,12 +145,12 @@ pub(crate) struct Verdict {
 
 /// Decides whether pairs help. `with` are documents counted with pairs, `all` knows which of their terms are words.
 fn predict_better(weighted: &WeightedOptions, with: &Trainer, all: &Trainer) -> Result<Option<Verdict>> {
-    let union = Union::new(&with.parts)?;
-    let (words, without) = of_words(&union, all)?;
+    let merged = MergedShards::new(&with.parts)?;
+    let (words, without) = of_words(&merged, all)?;
     let mut sample = by_hash(&with.documents);
     let mut is_least = least(SAMPLE);
     sample.retain(|document| is_least(usize::from(document.class)));
-    let rows = sample.par_iter().map(|document| rows(document, with, &union, &words));
+    let rows = sample.par_iter().map(|document| rows(document, with, &merged, &words));
     let rows = rows.collect::<Result<Vec<_>>>()?;
     // a document without words decides nothing
     let has_words = |(_, rows): &(&LearnedDocument, [CountVector; 2])| !rows[1].row().is_empty();
@@ -164,7 +164,7 @@ fn predict_better(weighted: &WeightedOptions, with: &Trainer, all: &Trainer) -> 
         losses.iter_mut().zip(&shares).for_each(|(of, share)| of.weight = *share);
         Ok(losses)
     };
-    let [with, without] = [losses(&union.statistics, &documents[0])?, losses(&without, &documents[1])?];
+    let [with, without] = [losses(&merged.statistics, &documents[0])?, losses(&without, &documents[1])?];
     if with.len() != shares.len() || without.len() != shares.len() {
         return Ok(None);
     }
@@ -172,26 +172,26 @@ fn predict_better(weighted: &WeightedOptions, with: &Trainer, all: &Trainer) -> 
 }
 
 /// Returns the new id of each term that is a word, and the counts of the words.
-fn of_words(union: &Union, all: &Trainer) -> Result<(Vec<Option<TermId>>, Statistics)> {
-    let counts = &union.statistics;
+fn of_words(merged: &MergedShards, all: &Trainer) -> Result<(Vec<Option<TermId>>, Statistics)> {
+    let counts = &merged.statistics;
     let mut without = Statistics::with_documents(counts.totals().iter().map(|of| of.documents));
     let number = |id: TermId| -> Result<Option<TermId>> {
-        let fingerprint = union.fingerprint(id);
+        let fingerprint = merged.fingerprint(id);
         let is_word = all.parts.iter().any(|part| part.vocabulary.id_of_fingerprint(fingerprint).is_some());
         Ok(if is_word { Some(without.push_term(&mut counts.cells(id).collect())?) } else { None })
     };
-    let words = (0..union.n_terms() as TermId).map(number).collect::<Result<_>>()?;
+    let words = (0..merged.n_terms() as TermId).map(number).collect::<Result<_>>()?;
     Ok((words, without))
 }
 
-/// The terms of a document counted with pairs, by their ids in `union`; then its words alone, by the ids in `words`.
+/// The terms of a document counted with pairs, by their ids in `merged`; then its words alone, by the ids in `words`.
 fn rows(
     document: &LearnedDocument,
     trainer: &Trainer,
-    union: &Union,
+    merged: &MergedShards,
     words: &[Option<TermId>],
 ) -> Result<[CountVector; 2]> {
-    let of_both = row(&trainer.parts, document, Some(&union.ids))?;
+    let of_both = row(&trainer.parts, document, Some(&merged.ids))?;
     let of_words = of_both.row().iter().filter_map(|(id, count)| Some((words[id as usize]?, count)));
     let of_words = CountVector::from_pairs(of_words)
         .map_err(|e| Error::inconsistent("documents", "terms of the vocabulary", e))?;

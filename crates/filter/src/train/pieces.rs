@@ -10,8 +10,8 @@ use crate::disk::spool::spill;
 use crate::error::{ErrorKind, Result};
 use crate::extract::extractor::Extractor;
 use crate::gather::learned::{LearnedDocument, UNLABELLED, by_hash};
+use crate::gather::merged::{MergedShards, Shard};
 use crate::gather::rows::RowId;
-use crate::gather::union::{Shard, Union};
 use crate::train::fitting;
 use crate::train::trainer::Trainer;
 use crate::train::unlabelled::row;
@@ -165,8 +165,8 @@ fn losses(
     parts: &[Shard],
     documents: &[LearnedDocument],
 ) -> Result<Vec<WeightedLoss>> {
-    let union = Union::new(parts)?;
-    let rows = documents.par_iter().map(|document| row(parts, document, Some(&union.ids)));
+    let merged = MergedShards::new(parts)?;
+    let rows = documents.par_iter().map(|document| row(parts, document, Some(&merged.ids)));
     let rows = rows.collect::<Result<Vec<_>>>()?;
     let labelled: Vec<_> =
         documents.iter().zip(&rows).map(|(document, row)| document.labelled(row.row())).collect();
@@ -174,7 +174,7 @@ fn losses(
     let mut options = *weighted;
     options.alpha.get_or_insert(default.alpha);
     options.idf_power.get_or_insert(default.idf_power);
-    Ok(fitting::smoothing(&options, &union.statistics, &labelled, classes)?.losses)
+    Ok(fitting::smoothing(&options, &merged.statistics, &labelled, classes)?.losses)
 }
 
 #[cfg(test)]

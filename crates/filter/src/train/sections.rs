@@ -1,7 +1,7 @@
 //! Writes counts and fitted weights into the sections of a model.
 
 use rayon::prelude::*;
-use tamis_model::{BLOCK, Cell};
+use tamis_model::BLOCK;
 use tamis_tokenizer::TermId;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::F32;
@@ -11,26 +11,29 @@ use crate::disk::model::Model;
 use crate::disk::spool::{Spool, spill};
 use crate::error::Result;
 use crate::file::documents::{DocumentRecord, as_kept, encode_coefficients, encode_vector};
+use crate::file::fitted::FittedScoring;
 use crate::file::header::{self, Header};
 use crate::file::names;
-use crate::file::terms::{GROUP, Size, TermsWriter};
+use crate::file::terms::{GROUP, TermSections, TermsWriter};
 use crate::gather::learned::LearnedDocument;
 use crate::gather::ordered::Ordered;
-use crate::score::scorer::Scorer;
+use crate::score::derive::derive;
 use crate::train::fitting::{Fitted, FittedWeights};
 
 /// Assembles a model from a header and its sections, and enters their sizes in the header.
 pub(crate) fn seal(
     header: Header,
-    ([directory, terms, texts], size): ([Vec<u8>; 3], Size),
-    (documents, vectors): (impl Into<Spool>, impl Into<Spool>),
+    TermSections { directory, terms, texts, size }: TermSections,
+    DocumentSections { documents, vectors }: DocumentSections,
 ) -> Result<Model> {
-    let sections = [directory.into(), terms.into(), texts.into(), documents.into(), vectors.into()];
+    let sections = [directory.into(), terms.into(), texts.into(), documents, vectors];
     let mut header = Header { size, lengths: sections.each_ref().map(Spool::len), ..header };
-    // missing biases are read as 0
-    header.bias.truncate(header.bias.iter().rposition(|bias| *bias != 0).map_or(0, |last| last + 1));
+    if let FittedScoring::Weighted { bias, .. } = &mut header.scoring {
+        // missing ones are read as 0
+        bias.truncate(bias.iter().rposition(|bias| *bias != 0).map_or(0, |last| last + 1));
+    }
     // an unsuitable prior or smoothing fails here, not when the file is opened
-    Scorer::new(&header, &header.totals, header.n_terms(), &header.bias)?;
+    derive(&header, &header.totals, header.n_terms(), header.scoring.bias())?;
     Model::new(header::write(&header, sections.each_ref())?).map_err(spill)
 }
 
@@ -41,7 +44,7 @@ const STRETCH: usize = 512 * GROUP;
 pub(crate) fn term_sections(
     n_terms: usize,
     write: impl Fn(&mut TermsWriter, TermId) -> Result<()> + Sync,
-) -> Result<([Vec<u8>; 3], Size)> {
+) -> Result<TermSections> {
     let stretches: Vec<_> = (0..n_terms).step_by(STRETCH).collect();
     let written = stretches.into_par_iter().map(|first| {
         let mut writer = TermsWriter::default();
@@ -56,34 +59,20 @@ pub(crate) fn term_sections(
     writer.finish()
 }
 
-/// Writes a term; `id` is its id in the weights.
-pub(crate) fn write_term(
-    writer: &mut TermsWriter,
-    (fingerprint, text): (u64, &str),
-    cells: impl Iterator<Item = Cell>,
-    weights: &FittedWeights,
-    id: TermId,
-) -> Result<()> {
-    match weights {
-        FittedWeights::None => writer.push(fingerprint, text, cells, std::iter::empty()),
-        FittedWeights::Correction(correction, _) => {
-            let weights = correction.weights(id).map(|weight| (weight.class, weight.units));
-            writer.push(fingerprint, text, cells, weights)
-        }
-        FittedWeights::Expected(expected) => {
-            let bits = |weight: f64| i64::from((weight as f32).to_bits());
-            let weights = expected.weights(id).map(|(class, weight)| (class, bits(weight)));
-            writer.push(fingerprint, text, cells, weights)
-        }
-    }
+/// The sections of documents.
+pub(crate) struct DocumentSections {
+    /// Their records.
+    pub(crate) documents: Spool,
+    /// Their names, coefficients and terms.
+    pub(crate) vectors: Spool,
 }
 
-/// The sections `documents` and `vectors`.
+/// Writes the sections of documents.
 pub(crate) fn document_sections(
     documents: &mut Ordered,
     fitted: &Fitted,
     keep: Keep,
-) -> Result<(Spool, Spool)> {
+) -> Result<DocumentSections> {
     let (mut records, mut vectors) = (Spool::default(), Spool::default());
     let mut held_out = fitted.held_out.iter().peekable();
     for (block, learned) in documents.documents.chunks(BLOCK).enumerate() {
@@ -127,7 +116,7 @@ pub(crate) fn document_sections(
         }
         encoded.into_iter().for_each(|encoded| documents.give_back(encoded));
     }
-    documents.check().map(|()| (records, vectors))
+    documents.check().map(|()| DocumentSections { documents: records, vectors })
 }
 
 /// Documents that one thread encodes at a time.

@@ -97,9 +97,10 @@ impl SelfTraining<'_> {
             let mut documents: Vec<_> = others.map(|at| self.labelled[at]).collect();
             if let Some(teacher) = teacher {
                 let labels = self.labels(teacher, &documents)?;
-                documents.extend(labels.into_iter().zip(&self.unlabelled).map(labelled_as));
+                let labelled = labels.into_iter().zip(&self.unlabelled);
+                documents.extend(labelled.map(|(class, document)| Labelled { class, ..*document }));
             }
-            let model = Model::fit(self, &documents)?;
+            let model = Classifier::fit(self, &documents)?;
             for &at in fold {
                 // a class that occurs only in this fold cannot be predicted
                 let Labelled { class, multiplicity, row, .. } = self.labelled[at];
@@ -117,7 +118,7 @@ impl SelfTraining<'_> {
     fn labels(&self, teacher: Teacher, labelled: &Vec<Labelled<'_>>) -> Result<Vec<ClassId>> {
         match teacher {
             Teacher::LabelsAlone => {
-                let model = Model::fit(self, labelled)?;
+                let model = Classifier::fit(self, labelled)?;
                 Ok(self.unlabelled.iter().map(|d| likeliest(&model.score(0, d.row, 0.0).1)).collect())
             }
             Teacher::ExpectationMaximization => self.labels_by_em(labelled),
@@ -179,12 +180,8 @@ impl Taught {
     }
 }
 
-fn labelled_as<'a>((class, document): (ClassId, &Labelled<'a>)) -> Labelled<'a> {
-    Labelled { class, ..*document }
-}
-
 /// Weighted scoring fitted to some documents.
-struct Model {
+struct Classifier {
     counts: Statistics,
     correction: Correction,
     scorer: WeightedLogOdds,
@@ -194,13 +191,13 @@ struct Model {
     positive: ClassId,
 }
 
-impl Model {
-    fn fit(of: &SelfTraining<'_>, documents: &Vec<Labelled<'_>>) -> Result<Model> {
+impl Classifier {
+    fn fit(of: &SelfTraining<'_>, documents: &Vec<Labelled<'_>>) -> Result<Classifier> {
         let columns = fitting::columns(of.classes)?;
         let mut counts = Statistics::new(of.classes.len());
         documents.iter().try_for_each(|d| counts.observe_times(d.class, d.row, d.multiplicity))?;
         let smoothing = SmoothingChoice::new(&counts, documents, columns, of.options);
-        let fitted = fitting::weights((of.options, smoothing), &counts, documents, of.classes)?;
+        let fitted = fitting::weights(of.options, smoothing, &counts, documents, of.classes)?;
         let tamis_model::Fitted { choices, correction, .. } = fitted;
         let positive = positive_class(of.classes);
         let scorer = |stack| {
@@ -209,7 +206,7 @@ impl Model {
             WeightedLogOdds::new(&choices, correction.bias(), counts.totals(), n_features, positive)
         };
         let (scorer, corrector) = (scorer(choices.stack)?, scorer([0.0, 1.0, 0.0])?);
-        Ok(Model { counts, correction, scorer, corrector, columns, positive })
+        Ok(Classifier { counts, correction, scorer, corrector, columns, positive })
     }
 
     /// Scores a document, given its number and weight. Also returns the log-odds of each class.

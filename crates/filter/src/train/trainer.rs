@@ -16,8 +16,8 @@ use crate::extract::document::Document;
 use crate::extract::extractor::Extractor;
 use crate::file::groups;
 use crate::gather::learned::{LearnedDocument, LearnedIndex, More, UNLABELLED, copies};
+use crate::gather::merged::{self, Shard};
 use crate::gather::texts::{Given, Texts};
-use crate::gather::union::{self, Shard};
 
 /// Counts labelled documents into a model.
 ///
@@ -260,7 +260,7 @@ impl Trainer {
             Some(known) if self.options.counts_once() && !is_nothing => {
                 known.put_first(&mut document);
                 self.n_equal += 1;
-                return union::uncount(&mut self.parts, &document);
+                return merged::uncount(&mut self.parts, &document);
             }
             Some(known) => {
                 known.repeat(document)?;

@@ -9,7 +9,7 @@ use crate::config::scoring::Scoring;
 use crate::disk::spool::spill;
 use crate::error::{Error, ErrorKind, Result};
 use crate::gather::learned::{LearnedDocument, UNLABELLED};
-use crate::gather::union::Shard;
+use crate::gather::merged::Shard;
 use crate::train::self_training::{SelfTraining, Taught};
 use crate::train::trainer::Trainer;
 

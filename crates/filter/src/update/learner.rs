@@ -5,13 +5,13 @@ mod known;
 mod open;
 mod seen;
 
+use std::any::Any;
 use std::sync::Arc;
 
 use tamis_model::{ClassId, Coefficient, Counts, Readings};
 use tamis_tokenizer::Vocabulary;
 
 use crate::config::labels::unknown_label;
-use crate::config::scoring::Scoring;
 use crate::disk::lock::Lock;
 use crate::disk::model::Model;
 use crate::error::{ErrorKind, Result};
@@ -19,16 +19,18 @@ use crate::extract::counted::Counted;
 use crate::extract::digest::digest_of_nothing;
 use crate::extract::document::Document;
 use crate::file::documents::{Remembered, as_kept};
+use crate::file::fitted::FittedScoring;
 use crate::file::log::{self, Entry};
 use crate::file::names;
+use crate::merge::{refit, rewrite};
 use crate::score::filter::Filter;
-use crate::score::score::Scratch;
-use crate::score::scorer::{Scorer, WeightedScorer};
+use crate::score::scorer::Scorer;
+use crate::score::scratch::Scratch;
 use crate::score::verdict::Score;
+use crate::score::weighted::WeightedScorer;
 use crate::store::layers::DecodedTerm;
 use crate::update::messages::Messages;
 use crate::update::options::LearnOptions;
-use crate::update::rewrite;
 
 /// The outcome of learning a document.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -176,7 +178,7 @@ impl Learner {
         seen.document.multiplicity = u32::try_from(copies).map_err(|_| limit)?;
         seen.document.class = class;
         for known in &known {
-            names::unite(&mut seen.document.name, &known.name);
+            names::keep_least(&mut seen.document.name, &known.name);
             seen.document.group = seen.document.group.min(known.group);
         }
         let mut done = Vec::new();
@@ -246,7 +248,7 @@ impl Learner {
             .filter(|_| one_less)
             .map(|known| (known.class, known.multiplicity.saturating_sub(1), known.group));
         let mut name = Box::default();
-        known.iter().for_each(|known| names::unite(&mut name, &known.name));
+        known.iter().for_each(|known| names::keep_least(&mut name, &known.name));
         let mut done = Vec::new();
         let outcome = self.take_all(known, seen.as_ref(), &mut done).and_then(|()| match (left, seen) {
             (Some((class, multiplicity, group)), Some(mut seen)) if multiplicity > 0 => {
@@ -281,7 +283,7 @@ impl Learner {
             }
             .into());
         }
-        self.replace(rewrite::with_label(&self.filter.store, label)?)
+        self.replace(refit::with_label(&self.filter.store, label)?)
     }
 
     /// Maximum number of documents of a model that is retrained between two messages.
@@ -295,7 +297,7 @@ impl Learner {
     /// bogofilter word list, false until it remembers 100 documents of each label.
     pub fn wants_retraining(&self) -> bool {
         let store = &self.filter.store;
-        store.unfitted() > store.n_documents() as u64 / Self::UNFITTED && rewrite::can_refit(store)
+        store.unfitted() > store.n_documents() as u64 / Self::UNFITTED && refit::can_refit(store)
     }
 
     /// Makes all choices again, fits everything to the documents that the model remembers, and rewrites the file.
@@ -303,7 +305,7 @@ impl Learner {
     /// # Errors
     /// [`ErrorKind::TermsNotStored`] if it remembers digests only, or scores windows; and as [`commit`](Self::commit).
     pub fn retrain(&mut self) -> Result<()> {
-        self.replace(rewrite::refit(&self.filter.store)?)
+        self.replace(refit::refit(&self.filter.store)?)
     }
 
     /// Compaction: rewrites the file with everything learned, committed or not, and without a log.
@@ -327,7 +329,7 @@ impl Learner {
 
     fn reopen(&mut self) -> Result<()> {
         self.filter = self.filter.opened_from(&self.lock.path)?;
-        self.must_compact = matches!(self.filter.store.header.scoring, Scoring::NaiveBayes(_));
+        self.must_compact = matches!(self.filter.store.header.scoring, FittedScoring::NaiveBayes { .. });
         Ok(())
     }
 
@@ -372,17 +374,18 @@ impl Learner {
 
     /// A document's part of the correction and, with two classes, its scores before it is learned.
     fn correct_one(&self, document: &Remembered) -> Result<(Vec<Coefficient>, Option<[f64; 2]>)> {
-        let (Scorer::Weighted(scorer), Scoring::Weighted(options)) =
-            (&self.filter.scorer, &self.filter.store.header.scoring)
-        else {
+        let scorer: &dyn Any = &*self.filter.scorer;
+        let FittedScoring::Weighted { options, .. } = &self.filter.store.header.scoring else {
             return Ok((Vec::new(), None));
         };
+        let Some(scorer) = scorer.downcast_ref::<WeightedScorer>() else { return Ok((Vec::new(), None)) };
         let (layers, row) = (self.filter.layers(), self.counted.whole());
-        let held_out = match scorer.is_of_two() && layers.totals().iter().all(|class| class.documents > 0) {
-            true => self.held_out(scorer)?,
-            // the other class has no documents yet
-            false => None,
-        };
+        let held_out =
+            match scorer.positive().is_some() && layers.totals().iter().all(|class| class.documents > 0) {
+                true => self.held_out(scorer)?,
+                // the other class has no documents yet
+                false => None,
+            };
         if !options.correction {
             return Ok((Vec::new(), held_out));
         }

@@ -5,11 +5,12 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::*;
+use crate::config::scoring::Scoring;
 use crate::error::ErrorKind;
 use crate::exchange::import::import;
 use crate::extract::document::Document;
+use crate::merge::models::merge;
 use crate::update::learner::Learner;
-use crate::update::merge::merge;
 use crate::update::options::LearnOptions;
 
 fn word_list(list: &[u8]) -> Result<(Model, Imported)> {

@@ -204,7 +204,7 @@ fn what_cannot_be_imported_is_told_without_its_words() {
     }
     // a file that contradicts itself
     let mut lines = Lines { input: text.as_bytes(), line: 0, bytes: Vec::new() };
-    let mut draft = Draft::new(lines.parse("a model").unwrap().unwrap());
+    let mut draft = Draft::new(lines.parse("a model").unwrap().unwrap()).unwrap();
     draft.add_term(lines.parse("a term").unwrap().unwrap()).unwrap();
     draft.terms[0].fingerprint ^= 1;
     draft.terms[0].text = "secret".to_owned();

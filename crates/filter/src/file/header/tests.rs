@@ -11,7 +11,7 @@ use crate::extract::document::Document;
 use crate::file::blocks;
 use crate::kind::Kind;
 use crate::score::filter::Filter;
-use crate::score::score::Scratch;
+use crate::score::scratch::Scratch;
 use crate::train::trainer::Trainer;
 
 const TEXTS: [(&str, &str); 6] = [
@@ -24,9 +24,9 @@ const TEXTS: [(&str, &str); 6] = [
 ];
 const ROW: [(&str, &str); 3] = [("miles", "2"), ("wet", "yes"), ("sky", "blue")];
 
-fn read(model: &[u8]) -> Result<(Header, [Section; N_SECTIONS])> {
+fn read(model: &[u8]) -> Result<(WrittenHeader, [Section; N_SECTIONS])> {
     let opened = open(Bytes::Owned(model.to_vec()))?;
-    Ok((opened.header, opened.sections))
+    Ok((opened.header.into(), opened.sections))
 }
 
 /// The contents of a model's sections.
@@ -97,13 +97,13 @@ fn models() -> Vec<Vec<u8>> {
     ]
 }
 
-fn write_in_memory(header: &Header, sections: [Vec<u8>; N_SECTIONS]) -> Vec<u8> {
+fn write_in_memory(header: &WrittenHeader, sections: [Vec<u8>; N_SECTIONS]) -> Vec<u8> {
     let sections = sections.map(Spool::from);
-    write(header, sections.each_ref()).unwrap().into_memory()
+    container::write(container::MODEL, FORMAT_VERSION, header, &sections.each_ref()).unwrap().into_memory()
 }
 
 /// The same file with another header and matching checksums.
-fn with_header(file: &[u8], header: &Header) -> Vec<u8> {
+fn with_header(file: &[u8], header: &WrittenHeader) -> Vec<u8> {
     write_in_memory(header, contents(file))
 }
 
@@ -137,7 +137,7 @@ fn wrong_choices(change: fn(&mut Choices)) -> Chosen {
 
 #[test]
 fn a_header_that_contradicts_itself_is_refused_at_opening() {
-    type Change = fn(&mut Header);
+    type Change = fn(&mut WrittenHeader);
     let of_any: [Change; 14] = [
         |header| header.totals.clear(),
         |header| header.totals.truncate(1),
@@ -158,7 +158,7 @@ fn a_header_that_contradicts_itself_is_refused_at_opening() {
     for (m, model) in models.iter().enumerate() {
         let (header, _) = read(model).unwrap();
         assert_eq!(with_header(model, &header), *model);
-        let refused = |what: String, change: &dyn Fn(&mut Header)| {
+        let refused = |what: String, change: &dyn Fn(&mut WrittenHeader)| {
             let mut header = header.clone();
             change(&mut header);
             assert!(Filter::from_bytes(with_header(model, &header)).is_err(), "model {m}: {what}");
@@ -185,7 +185,7 @@ fn a_header_that_contradicts_itself_is_refused_at_opening() {
 
 #[test]
 fn parts_of_two_models_are_refused_or_answer_with_numbers() {
-    type Graft = fn(&mut Header, &Header);
+    type Graft = fn(&mut WrittenHeader, &WrittenHeader);
     let grafts: [Graft; 11] = [
         |to, from| to.recipe = from.recipe.clone(),
         |to, from| to.scoring = from.scoring.clone(),
@@ -199,7 +199,7 @@ fn parts_of_two_models_are_refused_or_answer_with_numbers() {
         |to, from| (to.classes, to.totals) = (from.classes.clone(), from.totals.clone()),
         |to, from| {
             let lengths = to.lengths;
-            *to = Header { lengths, ..from.clone() };
+            *to = WrittenHeader { lengths, ..from.clone() };
         },
     ];
     let models = models();

@@ -1,15 +1,19 @@
+use std::any::Any;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use tamis_model::{
-    ClassPrior, Counting, Counts, Criterion, FeatureLimits, Likelihood, Parameters, Select, Smoothing,
-    WeightedOptions, WeightedVector, softmax,
+    ClassPrior, Counting, Counts, Criterion, FeatureLimits, Likelihood, NaiveBayes, Parameters,
+    RobinsonScorer, Select, Smoothing, WeightedOptions, WeightedVector, softmax,
 };
 use tamis_tokenizer::CountRow;
 
 use super::Limits;
 use crate::config::scoring::{ExpectationMaximization, Mixed};
+use crate::score::expected::ExpectedScorer;
+use crate::score::mixed::MixedScorer;
 use crate::score::scorer::Scorer;
+use crate::score::weighted::WeightedScorer;
 use crate::store::layers::DecodedTerm;
 use crate::{
     Column, ColumnKind, Document, Filter, Kind, LearnOptions, Learner, Score, Scoring, Scratch, TrainOptions,
@@ -40,41 +44,35 @@ fn a_term_that_cannot_be_read_fails_no_other_document() {
 fn by_rows(filter: &Filter, document: Document<'_>) -> (Vec<f64>, usize, f64) {
     let scratch = &mut Scratch::default();
     filter.score(document, scratch).unwrap();
-    filter.rows(scratch);
+    scratch.build_rows(filter.layers());
     let (row, mut joint) = (scratch.counted.whole(), Vec::new());
-    let known = match &filter.scorer {
-        Scorer::Weighted(scorer) => {
-            let known = scorer.scores(filter.layers(), row, &mut joint).unwrap();
-            if scorer.is_of_two() {
-                let log_odds = filter.decision().log_odds(joint[0]);
-                joint = vec![0.0; 2];
-                joint[usize::from(scorer.positive)] = log_odds;
-            }
-            known
-        }
-        Scorer::Robinson(scorer) => {
-            let (mut term, mut added) = (DecodedTerm::new(filter.layers()), Vec::new());
-            let rest = scorer.contributions(&mut term, row, &mut added).unwrap();
-            let log_odds = rest + added.iter().map(|(_, contribution)| contribution).sum::<f64>();
+    let scorer: &dyn Any = &*filter.scorer;
+    let known = if let Some(scorer) = scorer.downcast_ref::<WeightedScorer>() {
+        let known = scorer.scores(filter.layers(), row, &mut joint).unwrap();
+        if let Some(positive) = scorer.positive() {
+            let log_odds = filter.decision().log_odds(joint[0]);
             joint = vec![0.0; 2];
-            joint[usize::from(scorer.positive())] = filter.decision().log_odds(log_odds);
-            added.len()
+            joint[usize::from(positive)] = log_odds;
         }
-        Scorer::NaiveBayes(bayes) => bayes.joint_log_likelihood(&filter.store, row, &mut joint).unwrap(),
-        Scorer::Expected(scorer) => {
-            let mut weights = WeightedVector::default();
-            scorer.weigh_row(&filter.store, row, &mut weights).unwrap();
-            scorer.model.joint_log_likelihood(&filter.store, weights.row(), &mut joint).unwrap()
-        }
-        Scorer::Mixed(scorer) => {
-            let known =
-                |row: &CountRow<'_>| row.ids().iter().any(|id| (*id as usize) < filter.store.n_terms());
-            let rows: Vec<_> = scratch.counted.groups().map(|row| Some(row).filter(known)).collect();
-            scorer
-                .model
-                .joint_log_likelihood(&filter.store, scratch.counted.reals(), &rows, &mut joint)
-                .unwrap()
-        }
+        known
+    } else if let Some(scorer) = scorer.downcast_ref::<RobinsonScorer>() {
+        let (mut term, mut added) = (DecodedTerm::new(filter.layers()), Vec::new());
+        let rest = scorer.contributions(&mut term, row, &mut added).unwrap();
+        let log_odds = rest + added.iter().map(|(_, contribution)| contribution).sum::<f64>();
+        joint = vec![0.0; 2];
+        joint[usize::from(scorer.positive())] = filter.decision().log_odds(log_odds);
+        added.len()
+    } else if let Some(bayes) = scorer.downcast_ref::<NaiveBayes>() {
+        bayes.joint_log_likelihood(&filter.store, row, &mut joint).unwrap()
+    } else if let Some(scorer) = scorer.downcast_ref::<ExpectedScorer>() {
+        let mut weights = WeightedVector::default();
+        scorer.weigh_row(&filter.store, row, &mut weights).unwrap();
+        scorer.model.joint_log_likelihood(&filter.store, weights.row(), &mut joint).unwrap()
+    } else {
+        let scorer = scorer.downcast_ref::<MixedScorer>().unwrap();
+        let known = |row: &CountRow<'_>| row.ids().iter().any(|id| (*id as usize) < filter.store.n_terms());
+        let rows: Vec<_> = scratch.counted.groups().map(|row| Some(row).filter(known)).collect();
+        scorer.model.joint_log_likelihood(&filter.store, scratch.counted.reals(), &rows, &mut joint).unwrap()
     };
     let largest =
         joint.iter().filter(|joint| joint.is_finite()).fold(1.0, |largest, joint| joint.abs().max(largest));

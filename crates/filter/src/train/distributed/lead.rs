@@ -124,7 +124,7 @@ impl DistributedTrainer {
             PlanHeader { choices: default, n_partitions, held_out: held_out_share, lengths: [0; 2] };
         let mut plan = FitPlan::new(header.clone(), counts.to_trainer()?, held_out.to_trainer()?)?;
         let documents = plan.documents(&sample, |_| true)?;
-        let statistics = &plan.union.statistics;
+        let statistics = &plan.merged.statistics;
         let smoothing = fitting::smoothing(&plan.weighted, statistics, &documents, &plan.classes)?;
         let SmoothingChoice { alpha, idf_power, bayes, .. } = smoothing;
         header.choices = Choices { alpha, idf_power, bayes, ..default.fixed_by(&plan.weighted) };
@@ -175,7 +175,7 @@ impl DistributedTrainer {
     /// If a temporary file cannot be used.
     pub fn correction(&self) -> Result<Vec<u8>> {
         let header = WeightsHeader { round: self.round, ..Default::default() };
-        messages::write_weights(header, &self.correction, self.plan.union.n_terms())
+        messages::write_weights(header, &self.correction, self.plan.merged.n_terms())
     }
 
     /// Adds the change of one partition, or the merged change of several. The last one ends the round and updates the
@@ -214,8 +214,8 @@ impl DistributedTrainer {
         self.largest = header.largest;
         if self.round >= HELD_OUT_ROUNDS {
             // starts from the same correction as the partitions
-            let at = (self.round, &self.coefficients[..]);
-            let (coefficients, change) = self.plan.fit(&self.held_out, at, &self.correction)?;
+            let (coefficients, change) =
+                self.plan.fit(&self.held_out, self.round, &self.coefficients, &self.correction)?;
             self.coefficients = coefficients;
             self.correction.merge(&change.correction)?;
             self.largest = self.largest.max(change.largest);
@@ -251,17 +251,17 @@ impl DistributedTrainer {
                 (fitted, documents)
             }
         };
-        let FitPlan { options, weighted, classes, texts, union, .. } = plan;
+        let FitPlan { options, weighted, classes, texts, merged, .. } = plan;
         // the documents are in the partitions
         let options = TrainOptions { keep: Some(Keep::Digests), names: false, ..options };
-        let scoring = settle_scoring(&options, classes.len(), &union.statistics)?;
-        let (asked, totals) = (&options.decision, union.statistics.totals());
+        settle_scoring(&options, classes.len(), &merged.statistics)?;
+        let (asked, totals) = (&options.decision, merged.statistics.totals());
         let default = asked.default_for(&classes)?;
         let decide = |scores: &[(f64, bool)]| fitting::decide(scores, asked, default, totals, &classes);
-        let fitted = fitting::conclude((&weighted, fitted), decide, &documents, &classes)?;
-        let none = Ordered::new(Vec::new(), Vec::new(), &[], (classes.len(), union.n_terms()))?;
-        let learned = InOrder { texts, union, documents: none };
-        write_model((options, classes, scoring), learned, (fitted, None), [None; 2])
+        let fitted = fitting::conclude(&weighted, fitted, decide, &documents, &classes)?;
+        let none = Ordered::new(Vec::new(), Vec::new(), &[], classes.len(), merged.n_terms())?;
+        let learned = InOrder { texts, merged, documents: none };
+        write_model(options, classes, learned, fitted)
     }
 }
 

@@ -68,7 +68,7 @@ pub(crate) struct WeightsHeader {
 
 /// Encodes a message.
 pub(crate) fn write(header: &Header, sections: &[&Spool]) -> Result<Vec<u8>> {
-    Ok(container::write((container::MESSAGE, VERSION), header, sections)?.into_memory())
+    Ok(container::write(container::MESSAGE, VERSION, header, sections)?.into_memory())
 }
 
 /// Reads a message and verifies its sections.

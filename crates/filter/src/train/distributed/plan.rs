@@ -10,8 +10,8 @@ use super::messages::{self, Header, PlanHeader, WeightsHeader};
 use crate::config::scoring::Scoring;
 use crate::config::training::TrainOptions;
 use crate::error::{Error, ErrorKind, Result};
+use crate::gather::merged::{MergedShards, Shard};
 use crate::gather::ordered::Ordered;
-use crate::gather::union::{Shard, Union};
 use crate::store::compatible::check_equal;
 use crate::train::fitting;
 use crate::train::partial::Partial;
@@ -31,7 +31,7 @@ pub struct FitPlan {
     pub(super) classes: Classes,
     pub(super) columns: Columns,
     pub(super) texts: Vec<TermTexts>,
-    pub(super) union: Union,
+    pub(super) merged: MergedShards,
     /// The counts without the held-out documents.
     without: Statistics,
 }
@@ -70,9 +70,9 @@ impl FitPlan {
         let Some(held_out) = OfShard::new(held_out, &counts.options, &classes)? else {
             return Err(Error::inconsistent("message", "labels that were counted", "others"));
         };
-        let without = subtract(&in_order.union, &held_out.union)?;
-        let (texts, union, options) = (in_order.texts, in_order.union, counts.options);
-        Ok(FitPlan { header, options, weighted, classes, columns, texts, union, without })
+        let without = subtract(&in_order.merged, &held_out.merged)?;
+        let (texts, merged, options) = (in_order.texts, in_order.merged, counts.options);
+        Ok(FitPlan { header, options, weighted, classes, columns, texts, merged, without })
     }
 
     /// Runs one round: fits the partition's documents to the lead's correction, starting from `state` (`None` in the
@@ -98,11 +98,11 @@ impl FitPlan {
         if round != weights.round || round >= ROUNDS as u64 {
             return Err(Error::inconsistent("message", format_args!("round {}", weights.round), round));
         }
-        let (coefficients, change) = self.fit(&documents, (round, &coefficients), &correction)?;
+        let (coefficients, change) = self.fit(&documents, round, &coefficients, &correction)?;
         let weights = WeightsHeader { round, n_partitions: 1, largest: change.largest, ..Default::default() };
         Ok(PartitionRound {
             state: messages::write_state(round + 1, &coefficients)?,
-            change: messages::write_weights(weights, &change.correction, self.union.n_terms())?,
+            change: messages::write_weights(weights, &change.correction, self.merged.n_terms())?,
         })
     }
 
@@ -111,11 +111,12 @@ impl FitPlan {
     pub(super) fn fit(
         &self,
         documents: &Ordered,
-        (round, before): (u64, &[f32]),
+        round: u64,
+        before: &[f32],
         correction: &Correction,
     ) -> Result<(Vec<f32>, Change)> {
         let PlanHeader { choices, n_partitions, .. } = &self.header;
-        let counts = if round < HELD_OUT_ROUNDS { &self.without } else { &self.union.statistics };
+        let counts = if round < HELD_OUT_ROUNDS { &self.without } else { &self.merged.statistics };
         let mut partition =
             Partition::without(self.of(documents), counts, choices, n_partitions.saturating_add(1))?;
         let none: Vec<f32>;
@@ -148,17 +149,17 @@ impl FitPlan {
                 Some(sum) => add(&sum, &header)?,
             });
         }
-        messages::write_weights(sum.unwrap_or_default(), &all, self.union.n_terms())
+        messages::write_weights(sum.unwrap_or_default(), &all, self.merged.n_terms())
     }
 
     pub(super) fn read_weights(&self, message: &[u8]) -> Result<(WeightsHeader, Correction)> {
         let n_columns = if self.columns.is_one() { TAUS.len() } else { self.columns.len() };
-        messages::read_weights(message, self.union.n_terms(), n_columns)
+        messages::read_weights(message, self.merged.n_terms(), n_columns)
     }
 
     /// Returns a fit of `documents` that uses the counts of all documents.
     pub(super) fn of<'a>(&'a self, documents: &'a dyn Documents) -> Fit<'a> {
-        Fit { counts: &self.union.statistics, documents, columns: self.columns, options: &self.weighted }
+        Fit { counts: &self.merged.statistics, documents, columns: self.columns, options: &self.weighted }
     }
 
     /// Returns the documents of a partial whose group is wanted. Their terms are numbered as in the plan.
@@ -171,26 +172,26 @@ impl FitPlan {
         // scoring and decisions may be set after counting
         trainer.options.scoring.clone_from(&self.options.scoring);
         trainer.options.decision = self.options.decision;
-        let OfShard { mut trainer, parts, union } =
+        let OfShard { mut trainer, parts, merged } =
             OfShard::new(trainer, &self.options, &self.classes)?.ok_or_else(other)?;
-        let ids: Option<Vec<TermId>> = union.ids_in(&self.union).into_iter().collect();
+        let ids: Option<Vec<TermId>> = merged.ids_in(&self.merged).into_iter().collect();
         let ids = ids.ok_or_else(other)?;
         let of_part = |own: &Vec<TermId>| {
             own.iter().map(|id| ids.get(*id as usize).copied().unwrap_or_default()).collect()
         };
-        let ids: Vec<Vec<TermId>> = union.ids.iter().map(of_part).collect();
+        let ids: Vec<Vec<TermId>> = merged.ids.iter().map(of_part).collect();
         let mut documents = std::mem::take(&mut trainer.documents);
         documents.retain(|document| is_wanted(document.group));
         let rows = parts.into_iter().map(|part| part.rows).collect();
-        let size = (self.classes.len(), self.union.n_terms());
-        Ok(Ordered::new(documents, rows, &ids, size)?.of_kind(self.options.recipe.kind))
+        let (n_classes, n_terms) = (self.classes.len(), self.merged.n_terms());
+        Ok(Ordered::new(documents, rows, &ids, n_classes, n_terms)?.of_kind(self.options.recipe.kind))
     }
 }
 
 impl std::fmt::Debug for FitPlan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let PlanHeader { n_partitions, .. } = self.header;
-        write!(f, "FitPlan({n_partitions} partitions, {} terms)", self.union.n_terms())
+        write!(f, "FitPlan({n_partitions} partitions, {} terms)", self.merged.n_terms())
     }
 }
 
@@ -214,7 +215,7 @@ pub(super) fn add(one: &WeightsHeader, other: &WeightsHeader) -> Result<WeightsH
 struct OfShard {
     trainer: Trainer,
     parts: Vec<Shard>,
-    union: Union,
+    merged: MergedShards,
 }
 
 impl OfShard {
@@ -229,13 +230,13 @@ impl OfShard {
         }
         trainer.forget_places();
         let parts = std::mem::take(&mut trainer.parts);
-        let union = Union::new(&parts)?;
-        Ok(Some(OfShard { trainer, parts, union }))
+        let merged = MergedShards::new(&parts)?;
+        Ok(Some(OfShard { trainer, parts, merged }))
     }
 }
 
 /// Subtracts the counts of `some` documents from those of `all`, which include them.
-fn subtract(all: &Union, some: &Union) -> Result<Statistics> {
+fn subtract(all: &MergedShards, some: &MergedShards) -> Result<Statistics> {
     let wrong = || Error::inconsistent("message", "held-out documents that were counted", "others");
     let ids: Option<Vec<TermId>> = some.ids_in(all).into_iter().collect();
     let mut held_out = std::iter::zip(ids.ok_or_else(wrong)?, 0..).peekable();

@@ -8,7 +8,7 @@ use crate::disk::model::Model;
 use crate::error::ErrorKind;
 use crate::extract::document::Document;
 use crate::kind::Kind;
-use crate::score::score::Scratch;
+use crate::score::scratch::Scratch;
 use crate::train::partial::Partial;
 use crate::train::trainer::Trainer;
 

@@ -11,8 +11,8 @@ use crate::file::partial::PartialHeader;
 use crate::file::terms::{Runs, limited, take_run};
 use crate::file::varint::{take_varint, unzigzag};
 use crate::gather::learned::{LearnedDocument, More, UNLABELLED};
+use crate::gather::merged::Shard;
 use crate::gather::rows::RowId;
-use crate::gather::union::Shard;
 use crate::store::compatible::check_equal;
 use crate::train::trainer::Trainer;
 

@@ -4,13 +4,12 @@ use tamis_model::is_sampled;
 use tamis_tokenizer::{CountVector, TermId};
 
 use super::Partial;
-use crate::config::scoring::Scoring;
 use crate::disk::map::Bytes;
 use crate::disk::spool::spill;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::partial::PartialHeader;
 use crate::gather::learned::LearnedDocument;
-use crate::gather::union::Shard;
+use crate::gather::merged::Shard;
 use crate::train::trainer::Trainer;
 
 impl Partial {
@@ -53,9 +52,8 @@ impl Partial {
 /// Checks that the documents suit a distributed fit.
 fn check_distributed(header: &PartialHeader) -> Result<()> {
     let options = &header.options;
-    let got = match options.scoring() {
-        Scoring::ExpectationMaximization(_) => "expectation maximization",
-        Scoring::Mixed(_) => "a table of columns other than text",
+    let got = match options.scoring().fitted_at_once() {
+        Some(got) => got,
         _ if options.counts_once() => "documents of which equal ones count once",
         _ if options.recipe.windows.is_some() => "windows of text",
         _ if header.has_texts => "an open choice of pairs of words",

@@ -12,9 +12,9 @@ use crate::file::partial::{self, PartialHeader};
 use crate::file::terms::{put_cells, put_run};
 use crate::file::varint::{put_varint, zigzag};
 use crate::gather::learned::LearnedDocument;
+use crate::gather::merged::MergedShards;
 use crate::gather::ordered::Ordered;
 use crate::gather::texts::Texts;
-use crate::gather::union::Union;
 use crate::train::finish::InOrder;
 use crate::train::trainer::Trainer;
 
@@ -28,20 +28,20 @@ impl Trainer {
     pub fn into_partial(mut self) -> Result<Partial> {
         self.options.names = false;
         let texts = self.texts.take();
-        let InOrder { texts: terms, union, mut documents } = self.take_in_order()?;
+        let InOrder { texts: terms, merged, mut documents } = self.take_in_order()?;
         let (terms, of_documents) =
-            rayon::join(|| terms_section(&union, &terms), || documents_section(&mut documents));
+            rayon::join(|| terms_section(&merged, &terms), || documents_section(&mut documents));
         let of_texts = texts.as_ref().map_or_else(|| Ok(Spool::default()), Texts::to_section)?;
         let sections = [terms?, of_documents?, of_texts];
         let header = PartialHeader {
             options: self.options,
             classes: self.classes,
             counts_alone: self.counts_alone,
-            documents: union.statistics.totals().iter().map(|totals| totals.documents).collect(),
+            documents: merged.statistics.totals().iter().map(|totals| totals.documents).collect(),
             n_different: documents.len() as u64,
             n_equal: self.n_equal,
             missing: self.missing,
-            n_terms: union.n_terms() as u64,
+            n_terms: merged.n_terms() as u64,
             has_texts: texts.is_some(),
             lengths: sections.each_ref().map(Spool::len),
         };
@@ -51,13 +51,13 @@ impl Trainer {
     }
 }
 
-fn terms_section(union: &Union, texts: &[TermTexts]) -> Result<Spool> {
+fn terms_section(merged: &MergedShards, texts: &[TermTexts]) -> Result<Spool> {
     let (mut section, mut term, mut cells) = (Spool::default(), Vec::new(), Vec::new());
-    for id in 0..union.n_terms() as TermId {
+    for id in 0..merged.n_terms() as TermId {
         term.clear();
         cells.clear();
-        put_run(union.term(texts, id).1.as_bytes(), &mut term);
-        put_cells(union.statistics.cells(id), &mut cells);
+        put_run(merged.term(texts, id).1.as_bytes(), &mut term);
+        put_cells(merged.statistics.cells(id), &mut cells);
         put_run(&cells, &mut term);
         section.push(&term).map_err(spill)?;
     }

@@ -5,7 +5,7 @@ use crate::config::training::{Pairs, Pieces, TrainOptions};
 use crate::disk::model::Model;
 use crate::extract::document::Document;
 use crate::kind::Kind;
-use crate::score::score::Scratch;
+use crate::score::scratch::Scratch;
 use crate::train::trainer::Trainer;
 use crate::{MergeOptions, merge};
 

@@ -7,7 +7,7 @@ use super::Learner;
 use crate::disk::open;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::log::{self, Rest};
-use crate::update::rewrite;
+use crate::merge::refit;
 
 /// If segments are written, the log may only reach its limit divided by this, since a log costs readers more than
 /// segments.
@@ -43,7 +43,7 @@ impl Learner {
         let may_retrain = self.options.retrain && self.filter.fallback().is_none();
         let changes = std::mem::take(&mut self.changes);
         let n = self.filter.store.n_documents() as u64;
-        let is_bulk = changes >= BULK && changes > n / BULK_SHARE && rewrite::can_refit(&self.filter.store);
+        let is_bulk = changes >= BULK && changes > n / BULK_SHARE && refit::can_refit(&self.filter.store);
         let is_full = changes > 0 && self.filter.store.log.1.is_empty() && n <= Self::MOST_REFITTED;
         let is_due = may_retrain && (is_bulk || is_full && self.wants_retraining());
         match is_due.then(|| self.retrain()) {

@@ -7,14 +7,14 @@ use std::time::Duration;
 use tamis_tokenizer::Vocabulary;
 
 use super::Learner;
-use crate::config::scoring::Scoring;
 use crate::config::training::{Pairs, Pieces, TrainOptions};
 use crate::disk::lock::Lock;
 use crate::disk::model::Model;
 use crate::error::{Error, ErrorKind, Result};
 use crate::extract::counted::Counted;
+use crate::file::fitted::FittedScoring;
 use crate::score::filter::Filter;
-use crate::score::score::Scratch;
+use crate::score::scratch::Scratch;
 use crate::train::trainer::Trainer;
 use crate::update::messages::Messages;
 use crate::update::options::LearnOptions;
@@ -100,15 +100,10 @@ impl Learner {
 
     fn new(lock: Lock, options: LearnOptions) -> Result<Self> {
         let filter = Filter::open(&lock.path)?;
-        let got = match filter.store.header.scoring {
-            Scoring::Weighted(_) | Scoring::NaiveBayes(_) | Scoring::RobinsonFisher(_) => None,
-            Scoring::ExpectationMaximization(_) => Some("of expectation maximization"),
-            Scoring::Mixed(_) => Some("of columns other than text"),
-        };
-        if let Some(got) = got {
+        if let Some(got) = filter.store.header.scoring.options().fitted_at_once() {
             return Err(ErrorKind::IncrementalUnsupported { got }.into());
         }
-        let is_bayes = matches!(filter.store.header.scoring, Scoring::NaiveBayes(_));
+        let is_bayes = matches!(filter.store.header.scoring, FittedScoring::NaiveBayes { .. });
         Ok(Learner {
             must_compact: is_bayes,
             lock,
@@ -130,10 +125,10 @@ impl TrainOptions {
         let header = &shared.store.header;
         TrainOptions {
             recipe: header.recipe.clone(),
-            scoring: Some(header.scoring.clone()),
+            scoring: Some(header.scoring.options()),
             pairs: Pairs::Fixed,
             pieces: Pieces::Fixed,
-            names: header.names,
+            names: header.stored.names,
             ..TrainOptions::new(header.recipe.kind)
         }
     }

@@ -42,7 +42,7 @@ impl Learner {
             date: date.unwrap_or(NO_DATE),
             group: groups::group(group, counted.body_hash()),
             message: counted.message(),
-            name: if store.header.names { counted.name().into() } else { Box::default() },
+            name: if store.header.stored.names { counted.name().into() } else { Box::default() },
             coefficients: Vec::new(),
             held_out: None,
             learned: 0,

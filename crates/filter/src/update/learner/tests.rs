@@ -10,13 +10,14 @@ use tamis_tokenizer::{CountVector, TermId};
 
 use super::*;
 use crate::config::keep::Keep;
+use crate::config::scoring::Scoring;
 use crate::config::training::TrainOptions;
 use crate::error::Error;
 use crate::file::documents::NO_DATE;
 use crate::file::groups::group;
 use crate::kind::Kind;
+use crate::merge::models::{MergeOptions, merge};
 use crate::train::trainer::Trainer;
-use crate::update::merge::{MergeOptions, merge};
 
 const LABELS: [&str; 3] = ["eggs", "ham", "spam"];
 
@@ -77,7 +78,7 @@ fn counts(filter: &Filter) -> Vec<(String, Vec<tamis_model::Cell>)> {
 /// The file without the number of changes, which may differ.
 fn unchanging(bytes: Vec<u8>) -> Vec<u8> {
     let mut filter = Filter::from_bytes(bytes).unwrap();
-    (filter.store.header.changes, filter.store.header.unfitted) = (0, 0);
+    filter.store.header.changes = Default::default();
     rewrite::compact(&filter.store).unwrap().as_bytes().to_vec()
 }
 
@@ -486,7 +487,7 @@ proptest! {
             (0..filter.classes().len()).for_each(|class| drop(filter.strongest_terms(class as ClassId, 3)));
             // compaction lists the scores of all copies
             prop_assume!(records.iter().flatten().all(|entry| entry.document.multiplicity < 3));
-            let _ = (rewrite::compact(&filter.store), rewrite::refit(&filter.store));
+            let _ = (rewrite::compact(&filter.store), refit::refit(&filter.store));
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("model.tamis");
             std::fs::write(&path, &file).unwrap();

@@ -1,6 +1,7 @@
 //! Models of users, with a shared model behind them, and models that others change.
 
 use super::*;
+use crate::config::scoring::Scoring;
 use crate::score::live::LiveFilter;
 
 /// A shared model of mail that knows a word of each label.

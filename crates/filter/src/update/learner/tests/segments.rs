@@ -171,7 +171,7 @@ fn ask(file: Vec<u8>) {
     let _ = (filter.strongest_terms(0, 3), filter.export(true, std::io::sink()));
     // compaction lists the scores of all copies
     if filter.store.documents().all(|known| known.is_ok_and(|known| known.multiplicity < 9)) {
-        let _ = (rewrite::compact(&filter.store), rewrite::refit(&filter.store));
+        let _ = (rewrite::compact(&filter.store), refit::refit(&filter.store));
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.tamis");

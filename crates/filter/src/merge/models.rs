@@ -8,11 +8,13 @@ use crate::config::keep::Keep;
 use crate::config::labels::check_labels_of;
 use crate::disk::model::Model;
 use crate::error::Result;
+use crate::file::header::Stored;
+use crate::merge::refit::{can_refit, refit};
+use crate::merge::rewrite::merge_stores;
+use crate::merge::stores::keeps_weights;
 use crate::score::filter::Filter;
 use crate::store::compatible::check;
 use crate::store::store::Store;
-use crate::unite::stores::keeps_weights;
-use crate::update::rewrite::{self, can_refit};
 
 /// How models are merged.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -77,20 +79,20 @@ pub fn merge(models: &[&Filter], options: MergeOptions) -> Result<Model> {
         (!keeps_weights(store, classes.len()), Reverse(documents), store.contents())
     });
     check(&stores)?;
-    let keep = match stores.iter().all(|store| store.header.keep == Keep::Vectors) {
+    let keep = match stores.iter().all(|store| store.header.stored.keep == Keep::Vectors) {
         true => Keep::Vectors,
         false => Keep::Digests,
     };
-    let keep = (keep, stores.iter().all(|store| store.header.names));
-    let stripped = (Keep::Digests, false);
-    let strip = |store: &Store| rewrite::add_up(&[store], store.header.classes.clone(), stripped, true);
+    let stored = Stored { keep, names: stores.iter().all(|store| store.header.stored.names) };
+    let stripped = Stored { keep: Keep::Digests, names: false };
+    let strip = |store: &Store| merge_stores(&[store], store.header.classes.clone(), stripped, true);
     let refits = options.retrain || stores.len() > 1 && stores.iter().all(|store| can_refit(store));
     if !refits {
-        let keep = if options.strip { stripped } else { keep };
-        return rewrite::add_up(&stores, classes, keep, options.repeat);
+        let stored = if options.strip { stripped } else { stored };
+        return merge_stores(&stores, classes, stored, options.repeat);
     }
-    let sum = rewrite::add_up(&stores, classes, keep, options.repeat)?.into_filter()?.store;
-    let model = rewrite::refit(&sum)?;
+    let sum = merge_stores(&stores, classes, stored, options.repeat)?.into_filter()?.store;
+    let model = refit(&sum)?;
     if options.strip { strip(&model.into_filter()?.store) } else { Ok(model) }
 }
 

@@ -7,16 +7,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::extract::digest::digest_of_nothing;
 use crate::file::documents::Remembered;
 use crate::file::terms::limited;
+use crate::gather::source::TermSource;
 use crate::store::add::{add_bias, add_cells, add_totals, add_weights};
 use crate::store::store::Store;
-
-/// Where a term comes from.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct TermOrigin {
-    pub(crate) fingerprint: u64,
-    store: u16,
-    pub(crate) id: TermId,
-}
 
 /// Several stores as one, with new ids for the terms that have counts.
 pub(crate) struct Stores<'a> {
@@ -24,7 +17,7 @@ pub(crate) struct Stores<'a> {
     /// Whether the weights of each store keep their meaning under the merged scoring.
     pub(crate) keeps_weights: Vec<bool>,
     /// Sources of terms in the order of fingerprints, which is that of the new ids.
-    pub(crate) order: Vec<TermOrigin>,
+    pub(crate) order: Vec<TermSource>,
     /// Where the sources of each term begin in `order`, and the end of the last.
     pub(crate) starts: Vec<u32>,
     /// For each store, the new id of each of its ids.
@@ -45,7 +38,7 @@ impl<'a> Stores<'a> {
         for (at, store) in (0..).zip(stores) {
             for id in 0..store.n_terms() as TermId {
                 if store.has_counts(id)? {
-                    order.push(TermOrigin { fingerprint: store.fingerprint(id)?, store: at, id });
+                    order.push(TermSource { fingerprint: store.fingerprint(id)?, part: at, id });
                 }
             }
         }
@@ -55,7 +48,7 @@ impl<'a> Stores<'a> {
         let mut starts = Vec::with_capacity(order.len() + 1);
         let mut start = 0;
         for (new, equal) in (0..).zip(order.chunk_by(|a, b| a.fingerprint == b.fingerprint)) {
-            equal.iter().for_each(|source| ids[usize::from(source.store)][source.id as usize] = Some(new));
+            equal.iter().for_each(|source| ids[usize::from(source.part)][source.id as usize] = Some(new));
             starts.push(start);
             start = limited("terms", u64::from(start) + equal.len() as u64)?;
         }
@@ -82,13 +75,13 @@ impl<'a> Stores<'a> {
     pub(crate) fn sources(&self, id: TermId) -> impl ExactSizeIterator<Item = (usize, TermId)> {
         let bounds = self.starts.get(id as usize).zip(self.starts.get(id as usize + 1));
         let sources = bounds.map_or(&[][..], |(start, end)| &self.order[*start as usize..*end as usize]);
-        sources.iter().map(|source| (usize::from(source.store), source.id))
+        sources.iter().map(|source| (usize::from(source.part), source.id))
     }
 
     /// The fingerprint of a term, and its text.
     pub(crate) fn term(&self, id: TermId) -> Result<(u64, &'a str)> {
         let source = self.order[self.starts[id as usize] as usize];
-        Ok((source.fingerprint, self.stores[usize::from(source.store)].text(source.id)?))
+        Ok((source.fingerprint, self.stores[usize::from(source.part)].text(source.id)?))
     }
 
     pub(crate) fn class(&self, store: usize, class: ClassId) -> ClassId {

@@ -1,4 +1,4 @@
-//! Documents shared by several models that are merged.
+//! Documents that several merged models share.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
@@ -8,8 +8,8 @@ use tamis_tokenizer::TermId;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::names;
+use crate::merge::stores::{Held, Stores, for_each_group};
 use crate::store::add::{add_bias, add_weights, fits, too_large};
-use crate::unite::stores::{Held, Stores, for_each_group};
 
 /// What the sum of models counts too much: each document should count only as often as in the model with the most
 /// copies.
@@ -115,15 +115,15 @@ fn most_copies(group: &[Held]) -> usize {
     places.max_by_key(|at| (group[*at].1.multiplicity, Reverse(*at))).unwrap_or_default()
 }
 
-/// Combines what several models remember of a document. With `adds_up`, copies are summed; otherwise those of the model
+/// Combines what several models remember of a document. With `sums_copies`, copies are summed; otherwise those of the model
 /// with the most copies are taken. Also returns the store whose ids the terms have.
-pub(crate) fn unite(mut group: Vec<Held>, adds_up: bool) -> Result<Held> {
-    let (at, mut document) = group.swap_remove(if adds_up { 0 } else { most_copies(&group) });
+pub(crate) fn merge_copies(mut group: Vec<Held>, sums_copies: bool) -> Result<Held> {
+    let (at, mut document) = group.swap_remove(if sums_copies { 0 } else { most_copies(&group) });
     for (_, other) in group {
         let first = (document.group, document.date).min((other.group, other.date));
         (document.group, document.date) = first;
-        names::unite(&mut document.name, &other.name);
-        document.message = names::unite_messages(document.message, other.message);
+        names::keep_least(&mut document.name, &other.name);
+        document.message = names::least_message(document.message, other.message);
         let sureness = |[b, d]: [f64; 2]| (0.5 * b + d).abs();
         let least_sure = |a: [f64; 2], b: [f64; 2]| match sureness(a).total_cmp(&sureness(b)) {
             Ordering::Equal => [a[0].min(b[0]), a[1].min(b[1])],
@@ -140,7 +140,7 @@ pub(crate) fn unite(mut group: Vec<Held>, adds_up: bool) -> Result<Held> {
             (a, b) => a.or(b),
         };
         document.learned = document.learned.min(other.learned);
-        if !adds_up {
+        if !sums_copies {
             continue;
         }
         let copies = i64::from(document.multiplicity) + i64::from(other.multiplicity);

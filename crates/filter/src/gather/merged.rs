@@ -8,6 +8,7 @@ use crate::disk::spool::spill;
 use crate::error::{Error, Result};
 use crate::gather::learned::{LearnedDocument, UNLABELLED};
 use crate::gather::rows::TermRows;
+use crate::gather::source::TermSource;
 
 /// The counts of one thread, by its own term ids.
 pub(crate) struct Shard {
@@ -41,43 +42,36 @@ impl Shard {
     }
 }
 
-/// A term of a part.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct ShardTerm {
-    fingerprint: u64,
-    part: u16,
-    id: TermId,
-}
-
 /// The merged counts of all parts. Ids are in the order of fingerprints, so they depend neither on the order of
 /// documents nor on how threads shared them.
 ///
 /// Terms are sorted by fingerprint, and each stretch of sorted terms is summed separately, so that threads work in
 /// parallel.
-pub(crate) struct Union {
+pub(crate) struct MergedShards {
     /// Unlabelled documents have a class after the others.
     pub(crate) statistics: Statistics,
     /// One source of each term.
-    terms: Vec<ShardTerm>,
-    /// For each part, the ids in the union of the part's ids.
+    terms: Vec<TermSource>,
+    /// For each part, the merged ids of the part's ids.
     pub(crate) ids: Vec<Vec<TermId>>,
 }
 
 /// Terms in a stretch that is summed separately.
 const STRETCH: usize = 1 << 13;
 
-impl Union {
+impl MergedShards {
     /// Merges the parts. Terms without counts, left behind by refused documents, are dropped.
     pub(crate) fn new(parts: &[Shard]) -> Result<Self> {
         let mut sources: Vec<_> = (0..)
             .zip(parts)
             .flat_map(|(part, p)| {
-                p.vocabulary.fingerprints().map(move |(id, fingerprint)| ShardTerm { fingerprint, part, id })
+                p.vocabulary.fingerprints().map(move |(id, fingerprint)| TermSource { fingerprint, part, id })
             })
             .collect();
         sources.par_sort_unstable();
         let documents = documents(parts);
-        let shards = stretches(&sources).into_par_iter().map(|stretch| add_up(parts, &documents, stretch));
+        let shards =
+            stretches(&sources).into_par_iter().map(|stretch| sum_stretch(parts, &documents, stretch));
         let shards = shards.collect::<Result<Vec<_>>>()?;
         let mut ids: Vec<_> = parts.iter().map(|part| vec![0; part.vocabulary.len()]).collect();
         let (mut terms, mut statistics) = (Vec::with_capacity(sources.len()), Vec::new());
@@ -89,7 +83,7 @@ impl Union {
             }
         }
         let none = Statistics::with_documents(documents);
-        Ok(Union { statistics: Statistics::concatenated(none, statistics)?, terms, ids })
+        Ok(MergedShards { statistics: Statistics::concatenated(none, statistics)?, terms, ids })
     }
 
     pub(crate) fn n_terms(&self) -> usize {
@@ -97,10 +91,10 @@ impl Union {
     }
 
     /// For each term, its id in `other`, if it is there.
-    pub(crate) fn ids_in(&self, other: &Union) -> Vec<Option<TermId>> {
+    pub(crate) fn ids_in(&self, other: &MergedShards) -> Vec<Option<TermId>> {
         // both are in the order of fingerprints
         let mut others = (0..).zip(&other.terms).peekable();
-        let id = |term: &ShardTerm| {
+        let id = |term: &TermSource| {
             while others.next_if(|(_, it)| it.fingerprint < term.fingerprint).is_some() {}
             others.next_if(|(_, it)| it.fingerprint == term.fingerprint).map(|(id, _)| id)
         };
@@ -128,7 +122,7 @@ fn documents(parts: &[Shard]) -> Vec<u64> {
 }
 
 /// Splits sorted sources into stretches, never between equal terms.
-fn stretches(mut sources: &[ShardTerm]) -> Vec<&[ShardTerm]> {
+fn stretches(mut sources: &[TermSource]) -> Vec<&[TermSource]> {
     let mut stretches = Vec::new();
     while !sources.is_empty() {
         let last = sources[STRETCH.min(sources.len()) - 1].fingerprint;
@@ -140,11 +134,11 @@ fn stretches(mut sources: &[ShardTerm]) -> Vec<&[ShardTerm]> {
 }
 
 /// Sums the counts of a stretch of terms. Also returns the sources of each term with counts.
-fn add_up<'s>(
+fn sum_stretch<'s>(
     parts: &[Shard],
     documents: &[u64],
-    stretch: &'s [ShardTerm],
-) -> Result<(Statistics, Vec<&'s [ShardTerm]>)> {
+    stretch: &'s [TermSource],
+) -> Result<(Statistics, Vec<&'s [TermSource]>)> {
     let mut statistics = Statistics::with_documents(documents.iter().copied());
     let (mut kept, mut cells) = (Vec::new(), Vec::new());
     for equal in stretch.chunk_by(|a, b| a.fingerprint == b.fingerprint) {

@@ -1,0 +1,94 @@
+//! A scoring with what was fitted or derived for it.
+
+use tamis_model::{Counts, ExpectedNaiveBayes, Parameters, RobinsonFisher, Summary, WeightedOptions};
+
+use crate::config::scoring::{Chosen, ExpectationMaximization, Mixed, Scoring};
+use crate::file::table::Table;
+
+/// A scoring with all that it needs besides the counts of terms.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum FittedScoring {
+    Weighted {
+        options: WeightedOptions,
+        chosen: Chosen,
+        /// The bias of each column of the correction, fixed point. Missing ones are 0.
+        bias: Vec<i64>,
+    },
+    NaiveBayes {
+        parameters: Parameters,
+        summary: Summary,
+    },
+    ExpectationMaximization {
+        settings: ExpectationMaximization,
+        /// Its term weights are in the `terms` section.
+        model: ExpectedNaiveBayes,
+    },
+    Mixed {
+        settings: Mixed,
+        table: Table,
+    },
+    RobinsonFisher(RobinsonFisher),
+}
+
+impl FittedScoring {
+    /// Weighted scoring with default choices, except for what `options` fixes, and no correction.
+    pub(crate) fn unfitted(options: WeightedOptions, n_classes: usize) -> Self {
+        let chosen = Chosen::for_options(&options, n_classes);
+        FittedScoring::Weighted { options, chosen, bias: Vec::new() }
+    }
+
+    /// The options alone.
+    pub(crate) fn options(&self) -> Scoring {
+        match self {
+            FittedScoring::Weighted { options, .. } => Scoring::Weighted(*options),
+            FittedScoring::NaiveBayes { parameters, .. } => Scoring::NaiveBayes(parameters.clone()),
+            FittedScoring::ExpectationMaximization { settings, .. } => {
+                Scoring::ExpectationMaximization(settings.clone())
+            }
+            FittedScoring::Mixed { settings, .. } => Scoring::Mixed(settings.clone()),
+            FittedScoring::RobinsonFisher(parameters) => Scoring::RobinsonFisher(*parameters),
+        }
+    }
+
+    /// The choices of weighted scoring.
+    pub(crate) fn chosen(&self) -> Option<&Chosen> {
+        match self {
+            FittedScoring::Weighted { chosen, .. } => Some(chosen),
+            _ => None,
+        }
+    }
+
+    /// The bias of each column of the correction; empty without one.
+    pub(crate) fn bias(&self) -> &[i64] {
+        match self {
+            FittedScoring::Weighted { bias, .. } => bias,
+            _ => &[],
+        }
+    }
+
+    /// The statistics of a table's columns, for mixed naive Bayes.
+    pub(crate) fn table(&self) -> Option<&Table> {
+        match self {
+            FittedScoring::Mixed { table, .. } => Some(table),
+            _ => None,
+        }
+    }
+
+    /// Whether documents have coefficients: only with a correction.
+    pub(crate) fn has_coefficients(&self) -> bool {
+        matches!(self, FittedScoring::Weighted { options, .. } if options.correction)
+    }
+
+    /// Whether the weights of terms are expected counts, as floating-point numbers.
+    pub(crate) fn has_expected_counts(&self) -> bool {
+        matches!(self, FittedScoring::ExpectationMaximization { .. })
+    }
+
+    /// Derives again what depends on the counts of all terms.
+    pub(crate) fn summarize<C: Counts>(&mut self, counts: &C) -> Result<(), C::Error> {
+        if let FittedScoring::NaiveBayes { parameters, summary } = self {
+            *summary = parameters.summarize(counts)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,44 @@
+//! Derives the scorer of a model from its header.
+
+use tamis_model::ClassTotals;
+
+use crate::config::roles::positive_class;
+use crate::error::{Error, Result};
+use crate::file::fitted::FittedScoring;
+use crate::file::header::Header;
+use crate::score::expected::ExpectedScorer;
+use crate::score::mixed::MixedScorer;
+use crate::score::naive_bayes::naive_bayes;
+use crate::score::scorer::Scorer;
+use crate::score::weighted::WeightedScorer;
+
+/// Derives the scorer of a model. `totals`, `n_features` and `bias` include changes since the header was written, and
+/// those of a shared model.
+pub(crate) fn derive(
+    header: &Header,
+    totals: &[ClassTotals],
+    n_features: u64,
+    bias: &[i64],
+) -> Result<Box<dyn Scorer>> {
+    header.check()?;
+    let positive = positive_class(&header.classes);
+    Ok(match &header.scoring {
+        FittedScoring::Weighted { options, chosen, .. } => {
+            options.check()?;
+            Box::new(WeightedScorer::new(chosen.in_use(), bias, totals, n_features, positive)?)
+        }
+        FittedScoring::NaiveBayes { parameters, summary } => {
+            Box::new(naive_bayes(parameters, summary, header.classes.len())?)
+        }
+        FittedScoring::ExpectationMaximization { settings, model } => {
+            if model.n_classes() != header.classes.len() || !model.is_consistent() {
+                return Err(Error::inconsistent("header", header.classes.len(), model.n_classes()));
+            }
+            Box::new(ExpectedScorer::new(model.clone(), settings.transform, &header.totals))
+        }
+        FittedScoring::Mixed { settings, table } => {
+            Box::new(MixedScorer::new(settings, &header.recipe, table, &header.totals)?)
+        }
+        FittedScoring::RobinsonFisher(parameters) => Box::new(parameters.scorer(totals, positive)?),
+    })
+}

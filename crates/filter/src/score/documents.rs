@@ -1,0 +1,124 @@
+//! Scoring a document: extract, look up, sum, decide.
+
+use tamis_model::ClassId;
+
+use crate::error::{ErrorKind, Result};
+use crate::extract::document::Document;
+use crate::score::filter::Filter;
+use crate::score::scratch::Scratch;
+use crate::score::verdict::{Score, likeliest, verdict};
+
+impl Filter {
+    /// Scores a raw RFC 5322 message.
+    ///
+    /// # Errors
+    /// If the model is not for mail, or is damaged in a part that is read.
+    pub fn score_mail(&self, raw: &[u8], scratch: &mut Scratch) -> Result<Score> {
+        self.score(Document::Mail(raw), scratch)
+    }
+
+    /// Scores plain text.
+    ///
+    /// # Errors
+    /// If the model is not for text, or is damaged in a part that is read.
+    pub fn score_text(&self, text: &str, scratch: &mut Scratch) -> Result<Score> {
+        self.score(Document::Text(text), scratch)
+    }
+
+    /// Scores named fields of text (the field with the empty name is the body) or a row of a table.
+    ///
+    /// # Errors
+    /// If a cell does not suit its column, or the model is damaged in a part that is read.
+    pub fn score_fields(&self, fields: &[(&str, &str)], scratch: &mut Scratch) -> Result<Score> {
+        self.score(Document::Fields(fields), scratch)
+    }
+
+    /// Scores any document. If the model has a [spam label](Self::spam), a document whose text may have been left
+    /// unread in part (see [`LimitsHit::text`]) is spam or unsure, whatever the thresholds.
+    ///
+    /// # Errors
+    /// If the document is not of the model's kind, a cell does not suit its column, or the model is damaged in a part
+    /// that is read.
+    pub fn score(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Score> {
+        let score = self.score_what_is_read(document, scratch)?;
+        let is_open = scratch.limits_hit().text && self.spam().is_some() && score.label != self.spam();
+        Ok(Score { label: score.label.filter(|_| !is_open), ..score })
+    }
+
+    fn score_what_is_read(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Score> {
+        self.sum_weights(document, scratch)?;
+        let known_terms = self.scorer.read_sums(self.layers(), scratch)?;
+        if let Some(positive) = self.scorer.positive() {
+            return Ok(self.decide(positive, known_terms, &mut scratch.posterior));
+        }
+        let posterior = &mut scratch.posterior;
+        let score = likeliest(self.spam(), known_terms, posterior);
+        let least = self.least_probability.unwrap_or_default();
+        let is_sure = |class: &ClassId| posterior[usize::from(*class)] >= least;
+        Ok(Score { label: score.label.filter(is_sure), ..score })
+    }
+
+    /// Scores documents one after the other, and writes the posterior probability of every class to `probabilities`:
+    /// one row per document, in class order. To use several threads, give each a part of `documents` and of the buffer,
+    /// and a scratch of its own.
+    ///
+    /// ```
+    /// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
+    ///
+    /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+    /// trainer.add("fruit", Document::Text("apples and pears"))?;
+    /// trainer.add("metal", Document::Text("iron and tin"))?;
+    /// let filter = trainer.finish()?.into_filter()?;
+    ///
+    /// let mut probabilities = [0.0; 4];
+    /// let documents = ["a pear and apples", "tin"].map(Document::Text);
+    /// filter.score_batch(&documents, &mut Scratch::default(), &mut probabilities)?;
+    /// let [fruit, metal, ..] = probabilities;
+    /// assert!(fruit > metal && fruit + metal == 1.0);
+    /// # Ok::<(), tamis_filter::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Buffer`] if the length of `probabilities` is not documents times classes; [`ErrorKind::Document`]
+    /// if a document cannot be scored. The rows of the documents before it are written.
+    pub fn score_batch(
+        &self,
+        documents: &[Document<'_>],
+        scratch: &mut Scratch,
+        probabilities: &mut [f64],
+    ) -> Result<()> {
+        let n_classes = self.classes().len();
+        let (expected, got) = (documents.len() * n_classes, probabilities.len());
+        if expected != got {
+            return Err(ErrorKind::Buffer { expected, got }.into());
+        }
+        for (place, (document, row)) in documents.iter().zip(probabilities.chunks_mut(n_classes)).enumerate()
+        {
+            self.score(*document, scratch)
+                .map_err(|error| ErrorKind::Document { place, error: Box::new(error) })?;
+            row.copy_from_slice(scratch.probabilities());
+        }
+        Ok(())
+    }
+
+    /// Decides between two classes. `posterior` has the log-odds of `positive`, and gets the posterior of both.
+    fn decide(&self, positive: ClassId, known_terms: usize, posterior: &mut Vec<f64>) -> Score {
+        let log_odds = posterior.first().copied().unwrap_or(0.0);
+        let score = verdict(&self.decision(), positive, self.spam(), log_odds, known_terms);
+        posterior.clear();
+        posterior.resize(2, 1.0 - score.probability);
+        posterior[usize::from(score.scored_class)] = score.probability;
+        score
+    }
+
+    /// Counts the terms of a document and sums their weights.
+    fn sum_weights(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<()> {
+        let Scratch { counted, memo, .. } = scratch;
+        let shared = self.fallback().map(|shared| &shared.identity);
+        memo.prepare(&self.identity, shared, self.scorer.n_sums(), self.extractor.recipe().pieces);
+        let outcome = self.extractor.count(document, counted, &mut memo.terms);
+        // also if counting failed midway: new terms must belong to one document only
+        let summed = self.scorer.sum_weights(self.layers(), memo);
+        outcome.and(summed)
+    }
+}

@@ -1,0 +1,95 @@
+//! Naive Bayes by expectation maximization.
+
+use tamis_model::{ClassId, ClassTotals, Counts, ExpectedNaiveBayes, TermEntry, Transform, WeightedVector};
+use tamis_tokenizer::{CountRow, TermId};
+
+use crate::config::decision::Decision;
+use crate::error::Result;
+use crate::extract::counted::Counted;
+use crate::score::memo::Additive;
+use crate::score::scorer::{Contest, Reasons, Scorer, over_rivals};
+use crate::score::scratch::Scratch;
+use crate::store::layers::{DecodedTerm, Layers};
+use crate::store::store::Store;
+
+/// Naive Bayes fitted by expectation maximization to documents with and without labels.
+pub(crate) struct ExpectedScorer {
+    pub(crate) model: ExpectedNaiveBayes,
+    transform: Transform,
+    /// The number of documents, labelled and unlabelled.
+    documents: u64,
+}
+
+impl ExpectedScorer {
+    pub(crate) fn new(model: ExpectedNaiveBayes, transform: Transform, totals: &[ClassTotals]) -> Self {
+        let documents = totals.iter().fold(0u64, |sum, t| sum.saturating_add(t.documents));
+        ExpectedScorer { model, transform, documents }
+    }
+
+    /// Writes the contribution of a term of `weight` to the joint log-likelihood of each class to `out`; returns
+    /// whether the term is known.
+    fn term_weights(&self, store: &Store, id: TermId, weight: f64, out: &mut Vec<f64>) -> Result<bool> {
+        let lone = WeightedVector::from_pairs([(id, weight)]).unwrap_or_default();
+        let known = self.model.joint_log_likelihood(store, lone.row(), out)? > 0;
+        out.iter_mut().zip(self.model.intercept()).for_each(|(joint, intercept)| *joint -= intercept);
+        Ok(known)
+    }
+
+    pub(crate) fn weigh_row(
+        &self,
+        store: &Store,
+        row: CountRow<'_>,
+        weights: &mut WeightedVector,
+    ) -> Result<()> {
+        self.transform.apply(row, self.documents, |term| store.document_frequency(term), weights)
+    }
+}
+
+impl Additive for ExpectedScorer {
+    fn n_sums(&self) -> usize {
+        self.model.n_sums()
+    }
+
+    #[inline]
+    fn amount(&self, count: u32) -> f64 {
+        self.model.amount(&self.transform, count)
+    }
+
+    fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()> {
+        self.model.weigh_term(&self.transform, self.documents, term.known(), entry);
+        Ok(())
+    }
+}
+
+impl Scorer for ExpectedScorer {
+    fn read_sums(&self, _: Layers<'_>, scratch: &mut Scratch) -> Result<usize> {
+        Ok(self.model.joint_log_likelihood_of(&self.transform, &scratch.memo.sums, &mut scratch.posterior))
+    }
+
+    fn explain<'a>(
+        &self,
+        layers: Layers<'_>,
+        counted: &'a Counted,
+        contest: Contest,
+        _: &Decision,
+    ) -> Result<Reasons<'a>> {
+        let (row, mut weights) = (counted.whole(), WeightedVector::default());
+        self.weigh_row(layers.own(), row, &mut weights)?;
+        let (mut contributions, mut joint) = (Vec::new(), Vec::new());
+        for (id, weight) in weights.row().iter() {
+            if self.term_weights(layers.own(), id, weight, &mut joint)? {
+                contributions
+                    .push((id, joint[usize::from(contest.class)] - joint[usize::from(contest.against)]));
+            }
+        }
+        let intercept = self.model.intercept();
+        let intercept = intercept[usize::from(contest.class)] - intercept[usize::from(contest.against)];
+        Ok(Reasons { row, intercept, contributions, values: Vec::new() })
+    }
+
+    fn term_weight(&self, layers: Layers<'_>, id: TermId, class: ClassId) -> Result<Option<f64>> {
+        let mut weights = Vec::new();
+        let is_known = self.term_weights(layers.own(), id, 1.0, &mut weights)?;
+        Ok(is_known.then(|| over_rivals(&weights, class)))
+    }
+}

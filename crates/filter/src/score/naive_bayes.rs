@@ -1,0 +1,71 @@
+//! Textbook naive Bayes.
+
+use tamis_model::{ClassId, NaiveBayes, Parameters, Summary, TermEntry};
+use tamis_tokenizer::TermId;
+
+use crate::config::decision::Decision;
+use crate::error::{Error, Result};
+use crate::extract::counted::Counted;
+use crate::score::memo::Additive;
+use crate::score::scorer::{Contest, Reasons, Scorer, over_rivals};
+use crate::score::scratch::Scratch;
+use crate::store::layers::{DecodedTerm, Layers};
+
+/// Derives naive Bayes from the summary of a model with this number of classes.
+pub(crate) fn naive_bayes(
+    parameters: &Parameters,
+    summary: &Summary,
+    n_classes: usize,
+) -> Result<NaiveBayes> {
+    let bayes = NaiveBayes::new(parameters, summary)?;
+    match bayes.n_classes() == n_classes {
+        true => Ok(bayes),
+        false => Err(Error::inconsistent("header", n_classes, bayes.n_classes())),
+    }
+}
+
+impl Additive for NaiveBayes {
+    fn n_sums(&self) -> usize {
+        self.n_sums()
+    }
+
+    #[inline]
+    fn amount(&self, count: u32) -> f64 {
+        self.amount(count)
+    }
+
+    fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()> {
+        self.weigh_term(term.totals(), term.id(), term.known().cells, entry);
+        Ok(())
+    }
+}
+
+impl Scorer for NaiveBayes {
+    fn read_sums(&self, _: Layers<'_>, scratch: &mut Scratch) -> Result<usize> {
+        Ok(self.joint_log_likelihood_of(&scratch.memo.sums, &mut scratch.posterior))
+    }
+
+    fn explain<'a>(
+        &self,
+        layers: Layers<'_>,
+        counted: &'a Counted,
+        contest: Contest,
+        _: &Decision,
+    ) -> Result<Reasons<'a>> {
+        let row = counted.whole();
+        let (mut contributions, mut weights) = (Vec::new(), Vec::new());
+        for (id, count) in row.iter() {
+            if self.term_weights(layers.own(), id, count, &mut weights)? {
+                contributions.push((id, contest.margin(&weights)));
+            }
+        }
+        let intercept = contest.margin(self.intercept());
+        Ok(Reasons { row, intercept, contributions, values: Vec::new() })
+    }
+
+    fn term_weight(&self, layers: Layers<'_>, id: TermId, class: ClassId) -> Result<Option<f64>> {
+        let mut weights = Vec::new();
+        let is_known = self.term_weights(layers.own(), id, 1, &mut weights)?;
+        Ok(is_known.then(|| over_rivals(&weights, class)))
+    }
+}

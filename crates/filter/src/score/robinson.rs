@@ -1,0 +1,62 @@
+//! Robinson's probabilities, combined by Fisher's method.
+
+use tamis_model::{ClassId, KnownTerms, RobinsonScorer, TermEntry};
+use tamis_tokenizer::TermId;
+
+use crate::config::decision::Decision;
+use crate::error::Result;
+use crate::extract::counted::Counted;
+use crate::score::memo::Additive;
+use crate::score::scorer::{Contest, Reasons, Scorer};
+use crate::score::scratch::Scratch;
+use crate::store::layers::{DecodedTerm, Layers};
+
+impl Additive for RobinsonScorer {
+    fn n_sums(&self) -> usize {
+        self.n_sums()
+    }
+
+    #[inline]
+    fn amount(&self, count: u32) -> f64 {
+        self.amount(count)
+    }
+
+    fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()> {
+        self.weigh_term(term.known(), entry);
+        Ok(())
+    }
+}
+
+impl Scorer for RobinsonScorer {
+    fn positive(&self) -> Option<ClassId> {
+        Some(self.positive())
+    }
+
+    fn read_sums(&self, _: Layers<'_>, scratch: &mut Scratch) -> Result<usize> {
+        let (log_odds, known_terms) = self.log_odds(&scratch.memo.sums);
+        scratch.posterior.clear();
+        scratch.posterior.push(log_odds);
+        Ok(known_terms)
+    }
+
+    fn explain<'a>(
+        &self,
+        layers: Layers<'_>,
+        counted: &'a Counted,
+        contest: Contest,
+        decision: &Decision,
+    ) -> Result<Reasons<'a>> {
+        let (row, mut contributions) = (counted.whole(), Vec::new());
+        let intercept = self.contributions(&mut DecodedTerm::new(layers), row, &mut contributions)?;
+        let sign = contest.sign(self.positive());
+        contributions.iter_mut().for_each(|(_, contribution)| *contribution *= sign);
+        let intercept = sign * decision.log_odds(intercept);
+        Ok(Reasons { row, intercept, contributions, values: Vec::new() })
+    }
+
+    fn term_weight(&self, layers: Layers<'_>, id: TermId, class: ClassId) -> Result<Option<f64>> {
+        let sign = if class == self.positive() { 1.0 } else { -1.0 };
+        let weight = self.term_weight(DecodedTerm::new(layers).term(id)?);
+        Ok(weight.map(|weight| sign * weight))
+    }
+}
