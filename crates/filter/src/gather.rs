@@ -5,6 +5,7 @@ pub(crate) mod learned;
 pub(crate) mod merged;
 pub(crate) mod ordered;
 pub(crate) mod packed;
+pub(crate) mod row_blocks;
 pub(crate) mod rows;
 pub(crate) mod source;
 pub(crate) mod texts;

@@ -139,7 +139,7 @@ fn numbered(options: &TrainOptions, labelled: &[(&str, Option<&str>, Document<'_
         return Ok(named.zip(0..).map(group).collect());
     }
     let extractor = Extractor::new(options.recipe.clone())?;
-    let (mut counted, mut vocabulary) = (Counted::grouping(), Vocabulary::new());
+    let (mut counted, mut vocabulary) = (Counted::identifying(), Vocabulary::new());
     let group = |(name, (.., document)): (Option<&str>, &(&str, _, Document<'_>))| {
         extractor.count(*document, &mut counted, &mut vocabulary)?;
         Ok(groups::group(name, counted.body_hash()))

@@ -8,31 +8,14 @@ use crate::file::names::message;
 /// The results of extracting a document besides its terms, which the vocabulary counts. Also holds buffers.
 #[derive(Default)]
 pub(crate) struct Counted {
-    pub(super) scratch: tamis_tokenizer::Scratch,
-    pub(super) term: String,
-    /// Spans of the prefixed terms.
-    pub(super) spans: Vec<[usize; 2]>,
+    pub(super) buffers: Buffers,
     /// The error if the vocabulary was full.
     pub(super) full: Option<VocabularyFull>,
     /// The number of different words; their pieces come after them.
     pub(super) n_words: usize,
-    /// With windows: positions of the pieces of each word, and where the pieces of each word end.
-    pieces: Vec<u32>,
-    piece_ends: Vec<usize>,
-    /// With windows or columns: positions, among the document's terms, of the terms outside the body and in it.
-    pub(super) outside: Vec<u32>,
-    pub(super) body: Vec<u32>,
-    /// End of each stretch (half a window) in `body`.
-    pub(super) stretches: Vec<usize>,
-    /// End of each column's terms in `outside`.
-    pub(super) group_ends: Vec<usize>,
-    /// Whether to hash the body, and to read date and name.
-    pub(super) grouping: bool,
-    /// A hash of the terms of the body, in order.
-    pub(super) body_hash: u64,
-    /// Date and name; only set if the body is hashed (for documents that are learned).
-    pub(super) date: Option<i64>,
-    pub(super) name: String,
+    /// With windows or columns: where terms occur.
+    pub(super) places: Places,
+    pub(super) identity: Identity,
     pub(super) limits_hit: LimitsHit,
     /// Bytes of a text, or of all texts of a row, that may still be read.
     pub(super) bytes_left: usize,
@@ -40,46 +23,85 @@ pub(crate) struct Counted {
     pub(super) reals: Vec<Option<f64>>,
     /// The missing columns.
     pub(super) missing: Vec<usize>,
-    pub(super) pairs: Vec<(TermId, u32)>,
-    pub(super) whole: CountVector,
-    pub(super) windows: Vec<CountVector>,
-    pub(super) n_windows: usize,
-    pub(super) groups: Vec<CountVector>,
+    rows: Rows,
+}
+
+#[derive(Default)]
+pub(super) struct Buffers {
+    pub(super) scratch: tamis_tokenizer::Scratch,
+    pub(super) term: String,
+    /// Spans of the prefixed terms.
+    pub(super) spans: Vec<[usize; 2]>,
+    pairs: Vec<(TermId, u32)>,
+}
+
+/// Positions among the document's terms.
+#[derive(Default)]
+pub(super) struct Places {
+    /// Of the terms outside the body, and in it.
+    pub(super) outside: Vec<u32>,
+    pub(super) body: Vec<u32>,
+    /// End of each stretch (half a window) in `body`.
+    pub(super) stretches: Vec<usize>,
+    /// End of each column's terms in `outside`.
+    pub(super) group_ends: Vec<usize>,
+    /// Of the pieces of each word, and where the pieces of each word end.
+    pieces: Vec<u32>,
+    piece_ends: Vec<usize>,
+}
+
+/// What identifies a document.
+#[derive(Default)]
+pub(super) struct Identity {
+    /// Whether it is wanted: for documents that are learned.
+    pub(super) wanted: bool,
+    /// A hash of the terms of the body, in order.
+    pub(super) body_hash: u64,
+    pub(super) date: Option<i64>,
+    pub(super) name: String,
+}
+
+#[derive(Default)]
+struct Rows {
+    whole: CountVector,
+    windows: Vec<CountVector>,
+    n_windows: usize,
+    groups: Vec<CountVector>,
 }
 
 impl Counted {
     /// Buffers that also compute [`body_hash`](Self::body_hash), date and name.
-    pub(crate) fn grouping() -> Self {
-        Counted { grouping: true, ..Self::default() }
+    pub(crate) fn identifying() -> Self {
+        Counted { identity: Identity { wanted: true, ..Identity::default() }, ..Self::default() }
     }
 
     /// The whole document; call [`rows`](Self::rows) before.
     pub(crate) fn whole(&self) -> CountRow<'_> {
-        self.whole.row()
+        self.rows.whole.row()
     }
 
     /// The windows of the document: the terms outside the body, up to [`MOST_OUTSIDE`], with a window of the body.
     /// Empty if the body is a single window.
     pub(crate) fn windows(&self) -> impl Iterator<Item = CountRow<'_>> {
-        self.windows[..self.n_windows].iter().map(CountVector::row)
+        self.rows.windows[..self.rows.n_windows].iter().map(CountVector::row)
     }
 
     /// The terms of each categorical, flag or text column of a row.
     pub(crate) fn groups(&self) -> impl Iterator<Item = CountRow<'_>> {
-        self.groups[..self.group_ends.len()].iter().map(CountVector::row)
+        self.rows.groups[..self.places.group_ends.len()].iter().map(CountVector::row)
     }
 
     /// Whether the body is long enough for windows.
     pub(crate) fn has_windows(&self) -> bool {
-        self.stretches.len() > 2
+        self.places.stretches.len() > 2
     }
 
     /// A hash of the cuts between stretches, if there are windows: equal words can be cut at different places.
     pub(crate) fn cuts(&self, terms: &[TermCount]) -> u64 {
         let mut start = 0;
-        let stretches = self.stretches.iter().take_while(|_| self.has_windows());
+        let stretches = self.places.stretches.iter().take_while(|_| self.has_windows());
         stretches.fold(0, |hash, end| {
-            let within = &self.body[std::mem::replace(&mut start, *end)..*end];
+            let within = &self.places.body[std::mem::replace(&mut start, *end)..*end];
             let sum = |sum: u64, place: &u32| sum.wrapping_add(terms[*place as usize].fingerprint);
             chain(hash, within.iter().fold(0, sum))
         })
@@ -90,24 +112,24 @@ impl Counted {
         &terms[..self.n_words.min(terms.len())]
     }
 
-    /// A hash of the body: the words of a mail, all of a text or a row. Only with [`grouping`](Self::grouping).
+    /// A hash of the body: the words of a mail, all of a text or a row. Only with [`identifying`](Self::identifying).
     pub(crate) fn body_hash(&self) -> u64 {
-        self.body_hash
+        self.identity.body_hash
     }
 
-    /// The date of the document in seconds since 1970, if known. Only with [`grouping`](Self::grouping).
+    /// The date of the document in seconds since 1970, if known. Only with [`identifying`](Self::identifying).
     pub(crate) fn date(&self) -> Option<i64> {
-        self.date
+        self.identity.date
     }
 
-    /// The name of the document; may be empty. Only with [`grouping`](Self::grouping).
+    /// The name of the document; may be empty. Only with [`identifying`](Self::identifying).
     pub(crate) fn name(&self) -> &str {
-        &self.name
+        &self.identity.name
     }
 
-    /// A hash of what does not change of a mail in transit; see [`message`]. Only with [`grouping`](Self::grouping).
+    /// A hash of what does not change of a mail in transit; see [`message`]. Only with [`identifying`](Self::identifying).
     pub(crate) fn message(&self) -> u64 {
-        message(&self.name, self.body_hash)
+        message(&self.identity.name, self.identity.body_hash)
     }
 
     /// The limits that truncated the document.
@@ -128,10 +150,12 @@ impl Counted {
     /// Builds the rows of the whole document, its windows and its columns. `id` gives the id of a position in `terms`,
     /// the terms of the document; terms without an id are left out.
     pub(crate) fn rows(&mut self, terms: &[TermCount], id: impl Fn(usize) -> Option<TermId>) {
-        self.pairs.clear();
-        self.pairs.extend(terms.iter().enumerate().filter_map(|(at, term)| Some((id(at)?, term.count))));
-        self.whole.assign_pairs(&mut self.pairs);
-        let Counted { outside, body, stretches, pairs, groups, windows, pieces, piece_ends, .. } = self;
+        let Counted { places, rows: Rows { whole, windows, n_windows, groups }, buffers, .. } = self;
+        let Places { outside, body, stretches, group_ends, pieces, piece_ends } = places;
+        let pairs = &mut buffers.pairs;
+        pairs.clear();
+        pairs.extend(terms.iter().enumerate().filter_map(|(at, term)| Some((id(at)?, term.count))));
+        whole.assign_pairs(pairs);
         let pieces_of = |place: u32| {
             let place = place as usize;
             let start = place.checked_sub(1).map_or(0, |before| piece_ends.get(before).copied().unwrap_or(0));
@@ -146,11 +170,11 @@ impl Counted {
             rows[i].assign_pairs(pairs);
         };
         let mut start = 0;
-        for (i, end) in self.group_ends.iter().enumerate() {
+        for (i, end) in group_ends.iter().enumerate() {
             count(CountRow::default(), &outside[start..*end], groups, i);
             start = *end;
         }
-        self.n_windows = 0;
+        *n_windows = 0;
         if stretches.len() <= 2 {
             return;
         }
@@ -159,8 +183,8 @@ impl Counted {
         count(CountRow::default(), &outside[..outside.len().min(MOST_OUTSIDE)], &mut all_outside, 0);
         let mut start = 0;
         for pair in stretches.windows(2) {
-            count(all_outside[0].row(), &body[start..pair[1]], windows, self.n_windows);
-            self.n_windows += 1;
+            count(all_outside[0].row(), &body[start..pair[1]], windows, *n_windows);
+            *n_windows += 1;
             start = pair[0];
         }
     }
@@ -169,25 +193,21 @@ impl Counted {
     pub(super) fn place_pieces(&mut self, vocabulary: &Vocabulary) {
         for word in &vocabulary.document()[..self.n_words] {
             // fewer than 2^32
-            self.pieces.extend(vocabulary.piece_places(word.id).map(|place| place as u32));
-            self.piece_ends.push(self.pieces.len());
+            self.places.pieces.extend(vocabulary.piece_places(word.id).map(|place| place as u32));
+            self.places.piece_ends.push(self.places.pieces.len());
         }
     }
 
     pub(super) fn clear(&mut self) {
-        self.pieces.clear();
-        self.piece_ends.clear();
+        let Places { outside, body, stretches, group_ends, pieces, piece_ends } = &mut self.places;
+        [outside, body, pieces].into_iter().for_each(Vec::clear);
+        [stretches, group_ends, piece_ends].into_iter().for_each(Vec::clear);
         self.full = None;
-        self.body_hash = 0;
-        self.date = None;
-        self.name.clear();
+        (self.identity.body_hash, self.identity.date) = (0, None);
+        self.identity.name.clear();
         self.limits_hit = LimitsHit::default();
-        self.outside.clear();
-        self.body.clear();
-        self.stretches.clear();
-        self.n_windows = 0;
+        self.rows.n_windows = 0;
         self.reals.clear();
-        self.group_ends.clear();
         self.missing.clear();
     }
 
@@ -203,8 +223,9 @@ impl Counted {
 
     /// Ends a stretch of the body, unless empty.
     pub(super) fn end_stretch(&mut self) {
-        if self.body.len() > self.stretches.last().copied().unwrap_or(0) {
-            self.stretches.push(self.body.len());
+        let Places { body, stretches, .. } = &mut self.places;
+        if body.len() > stretches.last().copied().unwrap_or(0) {
+            stretches.push(body.len());
         }
     }
 }

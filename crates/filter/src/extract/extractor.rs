@@ -11,7 +11,7 @@ use crate::config::column::ColumnKind;
 use crate::config::columns::Columns;
 use crate::config::recipe::{RECIPE_VERSION, Recipe};
 use crate::error::{ErrorKind, Result};
-use crate::extract::counted::{Counted, chain};
+use crate::extract::counted::{Buffers, Counted, Places, chain};
 use crate::extract::document::Document;
 use crate::file::names::document_name;
 use crate::kind::Kind;
@@ -66,7 +66,7 @@ impl Extractor {
         vocabulary.begin_document();
         let recipe = &self.recipe;
         counted.bytes_left = recipe.limits.bytes;
-        counted.scratch.grow_by_at_most((document.n_bytes() / 2).max(LEAST_GROWTH));
+        counted.buffers.scratch.grow_by_at_most((document.n_bytes() / 2).max(LEAST_GROWTH));
         match (document, recipe.kind) {
             (Document::Mail(raw), Kind::Mail) => self.add_mail(raw, counted, vocabulary),
             (Document::Text(text), Kind::Text) => {
@@ -100,7 +100,7 @@ impl Extractor {
             (Document::Mail(_), expected) => return Err(ErrorKind::Kind { expected, got: Kind::Mail }.into()),
             (Document::Text(_), expected) => return Err(ErrorKind::Kind { expected, got: Kind::Text }.into()),
         }
-        counted.limits_hit.text |= counted.scratch.is_cut();
+        counted.limits_hit.text |= counted.buffers.scratch.is_cut();
         counted.n_words = vocabulary.document().len();
         if recipe.pieces {
             let outcome = vocabulary.count_pieces(|term| self.word_in(term));
@@ -157,9 +157,9 @@ impl Extractor {
     fn add_mail(&self, raw: &[u8], counted: &mut Counted, vocabulary: &mut Vocabulary) {
         let recipe = &self.recipe;
         let message = Message::parse_ignoring(raw, &recipe.limits, &recipe.ignored_headers);
-        if counted.grouping {
-            counted.date = message.date();
-            counted.name = message.header("message-id").map(document_name).unwrap_or_default();
+        if counted.identity.wanted {
+            counted.identity.date = message.date();
+            counted.identity.name = message.header("message-id").map(document_name).unwrap_or_default();
         }
         counted.limits_hit = message.limits_hit();
         let add = |piece: Piece<'_>| self.add_piece(piece, counted, vocabulary);
@@ -174,15 +174,18 @@ impl Extractor {
             Piece::Words { prefix, text } => self.add_words(prefix, text, counted, vocabulary),
             Piece::Terms(batch, scope) => {
                 // bogofilter's tokens of the body stand for its words
-                let in_group = self.recipe.bogofilter && counted.grouping && scope == Scope::Stretch;
+                let in_group = self.recipe.bogofilter && counted.identity.wanted && scope == Scope::Stretch;
                 let outcome = vocabulary.count_batch(batch, |occurrences| {
                     if in_group {
                         let chain = |hash, occurrence: &Occurrence| chain(hash, occurrence.fingerprint);
-                        counted.body_hash = occurrences.iter().fold(counted.body_hash, chain);
+                        counted.identity.body_hash =
+                            occurrences.iter().fold(counted.identity.body_hash, chain);
                     }
                     match scope {
-                        Scope::Message if self.has_parts => counted.outside.extend(places(occurrences)),
-                        Scope::Stretch if self.has_parts => counted.body.extend(places(occurrences)),
+                        Scope::Message if self.has_parts => {
+                            counted.places.outside.extend(places(occurrences))
+                        }
+                        Scope::Stretch if self.has_parts => counted.places.body.extend(places(occurrences)),
                         Scope::Message | Scope::Stretch | Scope::Body => (),
                     }
                 });
@@ -193,11 +196,12 @@ impl Extractor {
     }
 
     fn add_words(&self, prefix: &str, text: &str, counted: &mut Counted, vocabulary: &mut Vocabulary) {
-        let Counted { scratch, term: buffer, spans, outside, body, grouping, body_hash, full, .. } = counted;
+        let Counted { buffers, places: Places { outside, body, .. }, identity, full, .. } = counted;
+        let Buffers { scratch, term: buffer, spans, .. } = buffers;
         // a row has no body: equal rows form a group
-        let in_group = *grouping && (prefix.is_empty() || self.recipe.kind == Kind::Table);
+        let in_group = identity.wanted && (prefix.is_empty() || self.recipe.kind == Kind::Table);
         let part = if prefix.is_empty() { body } else { outside };
-        let mut hash = *body_hash;
+        let mut hash = identity.body_hash;
         let mut counted = |occurrences: &[Occurrence]| {
             if in_group {
                 hash = occurrences.iter().fold(hash, |hash, occurrence| chain(hash, occurrence.fingerprint));
@@ -216,7 +220,7 @@ impl Extractor {
             };
             outcome.err().into_iter().for_each(|error| *full = Some(error));
         });
-        *body_hash = hash;
+        identity.body_hash = hash;
     }
 
     fn add_row(
@@ -242,14 +246,14 @@ impl Extractor {
                     self.add_words(prefix, cell, counted, vocabulary);
                 }
                 (ColumnKind::Categorical | ColumnKind::Bernoulli, Some(cell)) => {
-                    column.write_term(prefix, cell, &mut counted.term)?;
-                    let fingerprint = fingerprint(&counted.term);
-                    counted.body_hash = chain(counted.body_hash, fingerprint);
-                    let place = vocabulary.count_fingerprinted(fingerprint, &counted.term)?;
-                    counted.outside.push(place as u32);
+                    column.write_term(prefix, cell, &mut counted.buffers.term)?;
+                    let fingerprint = fingerprint(&counted.buffers.term);
+                    counted.identity.body_hash = chain(counted.identity.body_hash, fingerprint);
+                    let place = vocabulary.count_fingerprinted(fingerprint, &counted.buffers.term)?;
+                    counted.places.outside.push(place as u32);
                 }
             }
-            counted.group_ends.push(counted.outside.len());
+            counted.places.group_ends.push(counted.places.outside.len());
         }
         Ok(())
     }

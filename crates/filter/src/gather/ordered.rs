@@ -1,19 +1,17 @@
 //! Learned documents with their terms, in canonical order.
 
 use std::io;
-use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
 use rayon::prelude::*;
 use tamis_model::{BLOCK, Block, ClassId, Documents, Label};
-use tamis_tokenizer::{CountRow, CountVector, TermId};
+use tamis_tokenizer::{CountVector, TermId};
 
-use crate::disk::spool::{Spool, spill};
+use crate::disk::spool::spill;
 use crate::error::Result;
 use crate::file::groups::copies_are_apart;
-use crate::file::varint::{put_varint, take_varint};
 use crate::gather::learned::{LearnedDocument, UNLABELLED};
-use crate::gather::packed::{Packed, pack};
+use crate::gather::row_blocks::{Encoded, RowBlock, RowBlocks, in_block, in_order, renumbered};
 use crate::gather::rows::{RowId, TermRows};
 use crate::kind::Kind;
 
@@ -23,7 +21,7 @@ use crate::kind::Kind;
 /// reads one block at a time. Whatever exceeds a bound is in a temporary file.
 pub(crate) struct Ordered {
     pub(crate) documents: Vec<LearnedDocument>,
-    shelves: Shelves,
+    row_blocks: RowBlocks,
     n_terms: usize,
     is_of_two: bool,
     copies_are_apart: bool,
@@ -58,18 +56,18 @@ impl Ordered {
         }
         let n_blocks = documents.len().div_ceil(BLOCK);
         let parts = rows.par_iter().zip(ids).zip(&mut places);
-        let shelves = parts.map(|((rows, ids), places)| {
+        let blocks = parts.map(|((rows, ids), places)| {
             places.par_sort_unstable();
-            shelve(rows, ids, places, n_blocks)
+            renumbered(rows, ids, places, n_blocks)
         });
-        let shelves = shelves.collect::<io::Result<Vec<_>>>();
-        let shelves = shelves.and_then(|shelves| in_order(&shelves, documents.len())).map_err(spill)?;
+        let blocks = blocks.collect::<io::Result<Vec<_>>>();
+        let row_blocks = blocks.and_then(|blocks| in_order(&blocks, documents.len())).map_err(spill)?;
         let has_windows = documents.iter().any(|document| !document.windows().is_empty());
         let windows = has_windows.then(|| Windows { rows, ids: ids.to_vec() });
         let is_of_two = n_classes == 2;
         Ok(Ordered {
             documents,
-            shelves,
+            row_blocks,
             n_terms,
             is_of_two,
             copies_are_apart: false,
@@ -84,16 +82,16 @@ impl Ordered {
         documents: impl Iterator<Item = Result<(LearnedDocument, CountVector)>>,
         n_terms: usize,
     ) -> Result<Self> {
-        let (mut shelves, mut all) = (Shelves::new(0), Vec::new());
+        let (mut row_blocks, mut all) = (RowBlocks::new(0), Vec::new());
         for document in documents {
             let (document, vector) = document?;
-            shelves.blocks.resize(all.len() / BLOCK + 1, Shelf::default());
-            shelves.push(all.len(), vector.row()).map_err(spill)?;
+            row_blocks.blocks.resize(all.len() / BLOCK + 1, RowBlock::default());
+            row_blocks.push(all.len(), vector.row()).map_err(spill)?;
             all.push(document);
         }
         Ok(Ordered {
             documents: all,
-            shelves,
+            row_blocks,
             n_terms,
             is_of_two: false,
             copies_are_apart: false,
@@ -119,7 +117,7 @@ impl Ordered {
         let n = in_block(block, self.documents.len());
         let mut encoded = self.spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_default();
         encoded.begin(n);
-        if let Err(error) = self.shelves.read(block, &mut encoded) {
+        if let Err(error) = self.row_blocks.read(block, &mut encoded) {
             // the first error is enough
             let _ = self.failed.set(error);
             encoded.begin(n);
@@ -128,172 +126,10 @@ impl Ordered {
     }
 
     /// Takes back a block's memory for reuse.
-    pub(crate) fn give_back(&self, encoded: Encoded) {
+    pub(crate) fn recycle(&self, encoded: Encoded) {
         if let Ok(mut spare) = self.spare.lock() {
             spare.push(encoded);
         }
-    }
-}
-
-/// Stores the rows of a part under new ids. Each row has its position in the order.
-fn shelve(rows: &TermRows, ids: &[TermId], places: &[(RowId, u32)], n_blocks: usize) -> io::Result<Shelves> {
-    let (mut shelves, mut reader, mut sorted) = (Shelves::new(n_blocks), rows.reader(), Vec::new());
-    let (mut own_ids, mut counts) = (Vec::new(), Vec::new());
-    for (row, place) in places {
-        sorted.clear();
-        // one number sorts faster than a pair
-        reader
-            .for_each(*row, |id, count| sorted.push(u64::from(ids[id as usize]) << 32 | u64::from(count)))?;
-        sorted.sort_unstable();
-        own_ids.clear();
-        own_ids.extend(sorted.iter().map(|both| (both >> 32) as TermId));
-        counts.clear();
-        counts.extend(sorted.iter().map(|both| *both as u32));
-        let row = CountRow::new(&own_ids, &counts).map_err(io::Error::other)?;
-        shelves.push(*place as usize, row)?;
-    }
-    Ok(shelves)
-}
-
-/// Number of documents in a block, if there are `documents` in all.
-fn in_block(block: usize, documents: usize) -> usize {
-    BLOCK.min(documents - block * BLOCK)
-}
-
-/// Puts the rows of all parts in the order of documents. Otherwise every pass over the documents would miss the cache
-/// at each row.
-fn in_order(parts: &[Shelves], documents: usize) -> io::Result<Shelves> {
-    let n_blocks = documents.div_ceil(BLOCK);
-    let (mut all, mut encoded) = (Shelves::new(n_blocks), Encoded::default());
-    for block in 0..n_blocks {
-        encoded.begin(in_block(block, documents));
-        parts.iter().try_for_each(|part| part.read(block, &mut encoded))?;
-        let n_pairs = parts.iter().map(|part| part.blocks[block].n_pairs).sum();
-        for at in 0..encoded.rows.len() {
-            all.held += all.blocks[block].put(at, encoded.terms(at));
-            all.write_if_much()?;
-        }
-        all.blocks[block].n_pairs = n_pairs;
-    }
-    Ok(all)
-}
-
-/// Rows by block.
-struct Shelves {
-    blocks: Vec<Shelf>,
-    spool: Spool,
-    /// Bytes of the rows not yet in the spool.
-    held: usize,
-    ids: Vec<u8>,
-    counts: Vec<u8>,
-}
-
-/// The rows of a block in any order. Each has the lower half of the document's number, the lengths of ids and counts in
-/// bytes, then both.
-#[derive(Clone, Default)]
-struct Shelf {
-    /// The pieces already in the spool.
-    written: Vec<Range<u64>>,
-    /// The rows not yet in the spool.
-    held: Vec<u8>,
-    n_pairs: usize,
-}
-
-impl Shelf {
-    /// Adds a document's terms, if it has any. Returns their size in bytes.
-    fn put(&mut self, place: usize, terms: Packed<'_>) -> usize {
-        if terms.ids.is_empty() {
-            return 0;
-        }
-        let before = self.held.len();
-        self.held.extend_from_slice(&(place as u16).to_le_bytes());
-        put_varint(terms.ids.len() as u64, &mut self.held);
-        put_varint(terms.counts.len() as u64, &mut self.held);
-        self.held.extend_from_slice(terms.ids);
-        self.held.extend_from_slice(terms.counts);
-        self.held.len() - before
-    }
-}
-
-/// Bytes held in memory before they are written, so that a block is written in large pieces.
-const HELD: usize = if cfg!(test) { 1 << 16 } else { 16 << 20 };
-
-impl Shelves {
-    fn new(n_blocks: usize) -> Self {
-        Shelves {
-            blocks: vec![Shelf::default(); n_blocks],
-            spool: Spool::default(),
-            held: 0,
-            ids: Vec::new(),
-            counts: Vec::new(),
-        }
-    }
-
-    fn push(&mut self, document: usize, row: CountRow<'_>) -> io::Result<()> {
-        self.ids.clear();
-        self.counts.clear();
-        pack(row, &mut self.ids, &mut self.counts);
-        let terms = Packed { ids: &self.ids, counts: &self.counts };
-        self.held += self.blocks[document / BLOCK].put(document % BLOCK, terms);
-        self.blocks[document / BLOCK].n_pairs += row.len();
-        self.write_if_much()
-    }
-
-    fn write_if_much(&mut self) -> io::Result<()> {
-        if self.held > HELD { self.write() } else { Ok(()) }
-    }
-
-    fn write(&mut self) -> io::Result<()> {
-        for shelf in self.blocks.iter_mut().filter(|shelf| !shelf.held.is_empty()) {
-            let start = self.spool.len();
-            self.spool.push(&shelf.held)?;
-            shelf.written.push(start..self.spool.len());
-            shelf.held.clear();
-        }
-        self.held = 0;
-        Ok(())
-    }
-
-    /// Appends the rows of a block to `to`.
-    fn read(&self, block: usize, to: &mut Encoded) -> io::Result<()> {
-        let (shelf, mut at) = (&self.blocks[block], to.bytes.len());
-        let written: u64 = shelf.written.iter().map(|range| range.end - range.start).sum();
-        to.bytes.reserve_exact(written as usize + shelf.held.len());
-        for Range { start, end } in &shelf.written {
-            self.spool.read(*start, (end - start) as usize, &mut to.bytes)?;
-        }
-        to.bytes.extend_from_slice(&shelf.held);
-        while let Some((place, mut rest)) = to.bytes[at..].split_first_chunk() {
-            let mut length = || take_varint(&mut rest).ok_or(io::ErrorKind::UnexpectedEof);
-            let (of_ids, of_counts) = (length()? as usize, length()? as usize);
-            let ids = to.bytes.len() - rest.len();
-            let counts = ids + of_ids;
-            at = counts + of_counts;
-            to.rows[usize::from(u16::from_le_bytes(*place))] = [ids, counts, at];
-        }
-        Ok(())
-    }
-}
-
-/// The terms of a block.
-#[derive(Default)]
-pub(crate) struct Encoded {
-    bytes: Vec<u8>,
-    /// For each document, where its ids begin, where its counts begin, and where they end.
-    rows: Vec<[usize; 3]>,
-}
-
-impl Encoded {
-    fn begin(&mut self, documents: usize) {
-        self.bytes.clear();
-        self.rows.clear();
-        self.rows.resize(documents, [0; 3]);
-    }
-
-    /// The terms of a document of the block.
-    pub(crate) fn terms(&self, document: usize) -> Packed<'_> {
-        let [ids, counts, end] = self.rows[document];
-        Packed { ids: &self.bytes[ids..counts], counts: &self.bytes[counts..end] }
     }
 }
 
@@ -312,17 +148,17 @@ impl Documents for Ordered {
     }
 
     fn n_pairs(&self) -> usize {
-        self.shelves.blocks.iter().map(|shelf| shelf.n_pairs).sum()
+        self.row_blocks.blocks.iter().map(|block| block.n_pairs).sum()
     }
 
     fn block(&self, block: usize, to: &mut Block) {
         let encoded = self.encoded(block);
-        to.begin(encoded.rows.len(), self.shelves.blocks[block].n_pairs);
+        to.begin(encoded.rows.len(), self.row_blocks.blocks[block].n_pairs);
         for at in 0..encoded.rows.len() {
             let terms = encoded.terms(at);
             to.put(at, terms.ids(), terms.counts());
         }
-        self.give_back(encoded);
+        self.recycle(encoded);
     }
 
     fn rows(&self, documents: &[usize]) -> Vec<CountVector> {
@@ -332,7 +168,7 @@ impl Documents for Ordered {
             let encoded = self.encoded(block);
             let row = |document: &usize| encoded.terms(document - block * BLOCK).vector();
             rows.extend(together.iter().map(row));
-            self.give_back(encoded);
+            self.recycle(encoded);
         }
         rows
     }
@@ -392,7 +228,7 @@ mod tests {
         }
         let ordered = Ordered::new(documents, rows.into(), &ids, 2, 4_000).unwrap();
         assert!(ordered.documents.is_sorted_by_key(|document| (document.digest, document.class)));
-        assert!(!ordered.shelves.blocks[0].written.is_empty());
+        assert!(!ordered.row_blocks.blocks[0].written.is_empty());
         let all: Vec<usize> = (0..n as usize).collect();
         let expected: Vec<_> = ordered
             .documents

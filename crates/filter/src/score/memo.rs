@@ -12,19 +12,13 @@ use crate::store::layers::{DecodedTerm, Extent, Layers, SharedTerms};
 /// full, further terms are dropped after their document; after many such drops it is cleared, since the kind of text
 /// may have changed.
 pub(crate) struct Memo {
-    /// The model that the cache belongs to, and the shared one behind it.
-    model: Option<Arc<()>>,
-    shared_model: Option<Arc<()>>,
+    models: Models,
     pub(crate) terms: Vocabulary,
     /// What the shared model knows of the terms. It stays when the model changes.
     shared: SharedTerms,
-    /// How often the model in front of the shared one has changed: so far, and when each term was looked up.
+    /// How often the model in front of the shared one has changed.
     round: u32,
-    rounds: Vec<u32>,
-    /// Term ids by number in `terms`; `None` for an unknown term.
-    ids: Vec<Option<TermId>>,
-    /// The entry of each term in the table.
-    places: Vec<u32>,
+    found: Found,
     table: TermTable,
     /// Sums over the terms of the current document.
     pub(crate) sums: DocumentSums,
@@ -34,6 +28,25 @@ pub(crate) struct Memo {
     /// Number of terms looked up but not kept.
     passed: usize,
     limits: Limits,
+}
+
+/// The models that a cache belongs to.
+#[derive(Default)]
+struct Models {
+    own: Option<Arc<()>>,
+    /// The one behind it.
+    shared: Option<Arc<()>>,
+}
+
+/// What was found of the terms, by their numbers.
+#[derive(Default)]
+struct Found {
+    /// The round in which each was looked up.
+    rounds: Vec<u32>,
+    /// Their ids; `None` for an unknown term.
+    ids: Vec<Option<TermId>>,
+    /// Their entries in the table.
+    places: Vec<u32>,
 }
 
 /// What is kept after the current document.
@@ -89,14 +102,11 @@ impl<S: Additive> SumWeights for S {
 impl Default for Memo {
     fn default() -> Self {
         Memo {
-            model: None,
-            shared_model: None,
+            models: Models::default(),
             shared: SharedTerms::default(),
             round: 0,
-            rounds: Vec::new(),
+            found: Found::default(),
             terms: Vocabulary::without_texts(),
-            ids: Vec::new(),
-            places: Vec::new(),
             table: TermTable::new(0),
             sums: DocumentSums::default(),
             new: Vec::new(),
@@ -121,26 +131,26 @@ impl Memo {
         has_pieces: bool,
     ) {
         let is = |known: &Option<Arc<()>>, it| known.as_ref().is_some_and(|known| Arc::ptr_eq(known, it));
-        let is_same = is(&self.model, model);
-        let has_shared = || self.model.is_some() && shared.is_some_and(|it| is(&self.shared_model, it));
+        let is_same = is(&self.models.own, model);
+        let has_shared = || self.models.own.is_some() && shared.is_some_and(|it| is(&self.models.shared, it));
         let is_full = self.passed > PASSED * self.limits.terms || self.round == u32::MAX;
         if is_full || !is_same && !has_shared() {
-            let (model, table) = (Some(model.clone()), TermTable::new(n_sums));
+            let models = Models { own: Some(model.clone()), shared: shared.cloned() };
+            let table = TermTable::new(n_sums);
             let kept = Kept { bytes: table.bytes(), ..Kept::default() };
-            let shared_model = shared.cloned();
             let terms = if has_pieces { Vocabulary::new() } else { Vocabulary::without_texts() };
-            *self = Memo { model, shared_model, terms, table, kept, limits: self.limits, ..Self::default() };
+            *self = Memo { models, terms, table, kept, limits: self.limits, ..Self::default() };
         } else if !is_same {
-            self.model = Some(model.clone());
+            self.models.own = Some(model.clone());
             self.round += 1;
             self.kept.bytes = TermTable::new(n_sums).bytes();
         }
         let Kept { terms, bytes, shared } = self.kept;
         self.terms.truncate(terms);
         self.shared.truncate(shared);
-        self.rounds.truncate(terms);
-        self.ids.truncate(terms);
-        self.places.truncate(terms);
+        self.found.rounds.truncate(terms);
+        self.found.ids.truncate(terms);
+        self.found.places.truncate(terms);
         self.table.truncate(bytes);
         self.sums.begin(n_sums);
     }
@@ -148,15 +158,15 @@ impl Memo {
     /// Looks up the new terms of the current document, and sums over all its terms. On an error the cache is cleared,
     /// so that only documents with the damaged term fail.
     pub(crate) fn sum_weights(&mut self, layers: Layers<'_>, scorer: &impl Additive) -> Result<()> {
-        if self.places.len() < self.terms.len() || self.round > 0 {
+        if self.found.places.len() < self.terms.len() || self.round > 0 {
             let outcome = self.look_up(layers, scorer);
             if outcome.is_err() {
-                self.model = None;
+                self.models.own = None;
             }
             outcome?;
         }
         // terms that add nothing are summed too: skipping them would be an unpredictable branch
-        let Memo { terms, places, table, sums, .. } = self;
+        let Memo { terms, found: Found { places, .. }, table, sums, .. } = self;
         let terms = terms.document().iter();
         table.add_up(terms.map(|term| (places[term.id as usize], scorer.amount(term.count))), sums);
         Ok(())
@@ -167,7 +177,7 @@ impl Memo {
         let Kept { terms: n_known, bytes, .. } = self.kept;
         let bytes = bytes + self.shared.bytes();
         let mut is_kept = n_known <= self.limits.terms && bytes <= self.limits.bytes;
-        let is_new = |n: usize| self.rounds.get(n).is_none_or(|round| *round != self.round);
+        let is_new = |n: usize| self.found.rounds.get(n).is_none_or(|round| *round != self.round);
         self.new.clear();
         self.new.extend(self.terms.document().iter().filter(|term| is_new(term.id as usize)));
         // in the order of the file, so that neighbours are read together
@@ -176,22 +186,22 @@ impl Memo {
             // the first document: nothing of the file is in the cache yet
             layers.touch(self.new.iter().map(|term| term.fingerprint));
         }
-        self.rounds.resize(self.terms.len(), self.round);
-        self.ids.resize(self.terms.len(), None);
-        self.places.resize(self.terms.len(), TermTable::NOTHING);
+        self.found.rounds.resize(self.terms.len(), self.round);
+        self.found.ids.resize(self.terms.len(), None);
+        self.found.places.resize(self.terms.len(), TermTable::NOTHING);
         let mut term = DecodedTerm::new(layers);
         for new in &self.new {
             let number = new.id as usize;
             let id = term.look_up_by(number, new.fingerprint, &mut self.shared)?;
-            (self.ids[number], self.rounds[number]) = (id, self.round);
-            self.places[number] = TermTable::NOTHING;
+            (self.found.ids[number], self.found.rounds[number]) = (id, self.round);
+            self.found.places[number] = TermTable::NOTHING;
             if id.is_none() {
                 continue;
             }
             scorer.weigh(&term, &mut self.entry)?;
             let place = Some(&self.entry).filter(|_| self.table.bytes() <= 2 * self.limits.bytes);
             match place.and_then(|entry| self.table.push(entry)) {
-                Some(place) => self.places[number] = place,
+                Some(place) => self.found.places[number] = place,
                 None => {
                     // no room in the table, and the document may be long: sum at once
                     self.sums.add(&self.entry, scorer.amount(new.count));
@@ -206,7 +216,7 @@ impl Memo {
             self.passed += self.new.len();
             // kept terms from another model were looked up in this model for this document only
             for term in self.new.iter().filter(|term| (term.id as usize) < n_known) {
-                self.rounds[term.id as usize] = u32::MAX;
+                self.found.rounds[term.id as usize] = u32::MAX;
             }
         }
         Ok(())
@@ -221,7 +231,7 @@ impl Memo {
     /// counts and no weight, but makes the document longer. `None` if no id is left.
     pub(crate) fn id(&self, place: usize, n_terms: usize) -> Option<TermId> {
         let unknown = || TermId::try_from(n_terms + place).ok();
-        self.ids[self.document()[place].id as usize].or_else(unknown)
+        self.found.ids[self.document()[place].id as usize].or_else(unknown)
     }
 }
 

@@ -19,7 +19,7 @@ impl Trainer {
     /// Number of documents that equal an earlier one with the same label. Documents without terms never equal one
     /// another. [`TrainOptions::repeat`](crate::TrainOptions::repeat) says whether duplicates count.
     pub fn n_equal(&self) -> u64 {
-        self.n_equal
+        self.tally.n_equal
     }
 
     /// Number of counted documents of a class.
@@ -30,7 +30,7 @@ impl Trainer {
 
     /// The [digest](crate::Filter::digest) of the document that was added last.
     pub fn last_digest(&self) -> Option<[u8; 16]> {
-        self.last_digest
+        self.current.digest
     }
 
     /// Equal documents with several labels, in the order of digests: some of the labels are probably wrong.

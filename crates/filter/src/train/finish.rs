@@ -71,16 +71,16 @@ impl Trainer {
                 let reals = learn_reals(&self.options.recipe, self.classes.len(), &documents.documents)?;
                 let text = |id: TermId| Ok(merged.term(&texts, id).1);
                 let groups = summarize_columns(&self.options.recipe, statistics, text)?;
-                Some(Table { reals, groups, missing: self.missing })
+                Some(Table { reals, groups, missing: self.tally.missing })
             }
             _ => None,
         };
-        let Trainer { options, classes, tried_pairs, tried_pieces, .. } = self;
+        let Trainer { options, classes, choices, .. } = self;
         let (asked, default) = (&options.decision, options.decision.default_for(&classes)?);
         let learned = Learned { classes: &classes, statistics, documents: &mut documents, taught, table };
         let mut fitted = fit(scoring, asked, default, learned)?;
         if let FittedScoring::Weighted { chosen, .. } = &mut fitted.scoring {
-            (chosen.pairs, chosen.pieces) = (tried_pairs, tried_pieces);
+            (chosen.pairs, chosen.pieces) = (choices.pairs, choices.pieces);
         }
         write_model(options, classes, InOrder { texts, merged, documents }, fitted)
     }

@@ -51,7 +51,7 @@ impl Trainer {
         enough: usize,
         predict_better: impl FnOnce(&WeightedOptions, &Trainer, &Trainer) -> Result<Option<Verdict>>,
     ) -> Result<Trainer> {
-        let Some(texts) = self.texts.take() else { return Ok(self) };
+        let Some(texts) = self.choices.texts.take() else { return Ok(self) };
         let Scoring::Weighted(weighted) = self.options.scoring() else { return Ok(self) };
         let n_different = |class| self.documents.iter().filter(|d| d.class == class).count();
         // unlabelled documents are set apart only when training ends
@@ -64,11 +64,11 @@ impl Trainer {
         let (sample, others) = self.split(&texts);
         let mut with = learn_again(&options, &self.classes, &texts, sample)?;
         let verdict = predict_better(&weighted, &with, &self)?;
-        self.tried_pairs = verdict.map(|verdict| verdict.tried);
+        self.choices.pairs = verdict.map(|verdict| verdict.tried);
         if !verdict.is_some_and(|verdict| verdict.has_pairs) {
             return Ok(self);
         }
-        (with.tried_pairs, with.tried_pieces) = (self.tried_pairs, self.tried_pieces);
+        (with.choices.pairs, with.choices.pieces) = (self.choices.pairs, self.choices.pieces);
         drop(self);
         with.merge(learn_again(&options, &with.classes, &texts, others)?)?;
         with.set_unlabelled_apart();

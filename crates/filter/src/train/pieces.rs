@@ -49,7 +49,7 @@ impl Trainer {
         if without.is_empty() || with.is_empty() {
             return Ok(());
         }
-        self.tried_pieces = Some(fitting::tried_terms(&with, &without));
+        self.choices.pieces = Some(fitting::tried_terms(&with, &without));
         if is_worse_by(CLEARLY, &without, &with) { self.expand() } else { Ok(()) }
     }
 

@@ -114,7 +114,7 @@ pub(crate) fn document_sections(
             }
             vectors.push(&of_chunk).map_err(spill)?;
         }
-        encoded.into_iter().for_each(|encoded| documents.give_back(encoded));
+        encoded.into_iter().for_each(|encoded| documents.recycle(encoded));
     }
     documents.check().map(|()| DocumentSections { documents: records, vectors })
 }

@@ -45,26 +45,45 @@ pub struct Trainer {
     known: LearnedIndex,
     /// The unlabelled documents, set apart and not counted while training ends.
     pub(crate) apart: Vec<LearnedDocument>,
-    /// Number of documents that equal an earlier one with the same label.
-    pub(crate) n_equal: u64,
     /// The digest of documents without terms, which never equal one another.
     pub(crate) nothing: [u8; 16],
-    pub(crate) last_digest: Option<[u8; 16]>,
-    pub(crate) missing: Vec<u64>,
-    /// Number of counted documents that a limit truncated.
+    /// Whether it includes counts of documents that are elsewhere.
+    pub(crate) counts_alone: bool,
+    pub(crate) tally: Tally,
+    pub(crate) current: Current,
+    pub(crate) choices: TermChoices,
+}
+
+/// What is counted of documents besides their terms.
+#[derive(Default)]
+pub(crate) struct Tally {
+    /// Documents that equal an earlier one with the same label.
+    pub(crate) n_equal: u64,
+    /// Counted documents that a limit truncated.
     n_truncated: u64,
+    /// Missing cells of each column.
+    pub(crate) missing: Vec<u64>,
+}
+
+/// The document that was last counted.
+pub(crate) struct Current {
     pub(crate) counted: Counted,
-    /// The terms of the document being learned, in the order of their first occurrence.
+    /// Its terms, in the order of their first occurrence.
     terms: Vec<(TermId, u32)>,
+    /// Its digest, if it was learned.
+    pub(crate) digest: Option<[u8; 16]>,
+}
+
+/// Which terms there are, as far as training decides it.
+#[derive(Default)]
+pub(crate) struct TermChoices {
     /// The texts of all documents, as long as it is open whether pairs of words are terms. They are counted again if
     /// so.
     pub(crate) texts: Option<Texts>,
-    /// Whether it includes counts of documents that are elsewhere.
-    pub(crate) counts_alone: bool,
     /// If pairs were tried, the mean log loss with and without them.
-    pub(crate) tried_pairs: Option<TriedTerms>,
+    pub(crate) pairs: Option<TriedTerms>,
     /// The same for pieces of words.
-    pub(crate) tried_pieces: Option<TriedTerms>,
+    pub(crate) pieces: Option<TriedTerms>,
 }
 
 impl Trainer {
@@ -86,17 +105,11 @@ impl Trainer {
             documents: Vec::new(),
             known: LearnedIndex::default(),
             apart: Vec::new(),
-            n_equal: 0,
             nothing,
-            last_digest: None,
-            missing,
-            n_truncated: 0,
-            counted: Counted::grouping(),
-            terms: Vec::new(),
-            texts,
             counts_alone: false,
-            tried_pairs: None,
-            tried_pieces: None,
+            tally: Tally { missing, ..Tally::default() },
+            current: Current { counted: Counted::identifying(), terms: Vec::new(), digest: None },
+            choices: TermChoices { texts, ..TermChoices::default() },
         })
     }
 
@@ -122,12 +135,12 @@ impl Trainer {
 
     /// For rows of a table, the number of missing cells in each column of the recipe.
     pub fn missing(&self) -> &[u64] {
-        &self.missing
+        &self.tally.missing
     }
 
     /// Number of counted documents that a limit of the recipe truncated.
     pub fn n_truncated(&self) -> u64 {
-        self.n_truncated
+        self.tally.n_truncated
     }
 
     /// Sets another scoring. The counts do not depend on it.
@@ -183,9 +196,9 @@ impl Trainer {
         group: Option<&str>,
         document: Document<'_>,
     ) -> Result<()> {
-        let n_texts = self.texts.as_ref().map_or(0, |texts| texts.places().len());
+        let n_texts = self.choices.texts.as_ref().map_or(0, |texts| texts.places().len());
         let outcome = self.learn_given(&Given { label, group, document });
-        outcome.inspect_err(|_| self.texts.iter_mut().for_each(|texts| texts.truncate(n_texts)))
+        outcome.inspect_err(|_| self.choices.texts.iter_mut().for_each(|texts| texts.truncate(n_texts)))
     }
 
     fn learn_given(&mut self, given: &Given<'_>) -> Result<()> {
@@ -198,7 +211,7 @@ impl Trainer {
         }
         let digest = self.digest();
         let part = &mut self.parts[0];
-        let counted = &self.counted;
+        let counted = &self.current.counted;
         let reals =
             (0..).zip(counted.reals()).filter_map(|(column, real)| Some((column, (*real)?))).collect();
         let more = More {
@@ -214,19 +227,19 @@ impl Trainer {
         let known = class.and_then(|class| self.known.find(&self.documents, &self.classes, &digest, class));
         let known = known.map(|place| &mut self.documents[place]);
         known.as_ref().map_or(Ok(0), |known| copies(known.multiplicity, 1))?;
-        self.texts.as_mut().map_or(Ok(()), |texts| texts.push(given))?;
+        self.choices.texts.as_mut().map_or(Ok(()), |texts| texts.push(given))?;
         let same = known.filter(|known| known.cuts() == document.cuts());
         if let Some(known) = same {
             if self.options.counts_once() && digest != self.nothing {
                 known.meet(&document);
-                self.n_equal += 1;
-                self.last_digest = Some(digest);
+                self.tally.n_equal += 1;
+                self.current.digest = Some(digest);
                 return Ok(());
             }
             document.share(known);
         } else if self.options.needs_terms() {
             let mut keep = |row: &mut dyn ExactSizeIterator<Item = (TermId, u32)>| part.rows.push(row);
-            document.terms = Some(keep(&mut self.terms.iter().copied()).map_err(spill)?);
+            document.terms = Some(keep(&mut self.current.terms.iter().copied()).map_err(spill)?);
             let windows = counted.windows().map(|window| keep(&mut window.iter()));
             document.set_windows(windows.collect::<std::io::Result<_>>().map_err(spill)?);
         }
@@ -235,18 +248,18 @@ impl Trainer {
             document.class = self.class_of(label)?;
         }
         let (statistics, class) = self.parts[0].statistics_of(document.class);
-        statistics.observe_terms(class, &self.terms, 1)?;
-        self.counted.missing().iter().for_each(|column| self.missing[*column] += 1);
-        self.n_truncated += u64::from(!self.counted.limits_hit().is_empty());
+        statistics.observe_terms(class, &self.current.terms, 1)?;
+        self.current.counted.missing().iter().for_each(|column| self.tally.missing[*column] += 1);
+        self.tally.n_truncated += u64::from(!self.current.counted.limits_hit().is_empty());
         self.remember(document)?;
-        self.last_digest = Some(digest);
+        self.current.digest = Some(digest);
         Ok(())
     }
 
     /// The digest of the last counted document.
     pub(crate) fn digest(&self) -> [u8; 16] {
-        let terms = self.counted.words(self.parts[0].vocabulary.document());
-        digest(self.options.recipe.version, terms, self.counted.reals())
+        let terms = self.current.counted.words(self.parts[0].vocabulary.document());
+        digest(self.options.recipe.version, terms, self.current.counted.reals())
     }
 
     /// Adds a counted document to those learned. If equal documents count once and one is already known, one of the two
@@ -259,12 +272,12 @@ impl Trainer {
         match self.documents.get_mut(place) {
             Some(known) if self.options.counts_once() && !is_nothing => {
                 known.put_first(&mut document);
-                self.n_equal += 1;
+                self.tally.n_equal += 1;
                 return merged::uncount(&mut self.parts, &document);
             }
             Some(known) => {
                 known.repeat(document)?;
-                self.n_equal += u64::from(!is_nothing);
+                self.tally.n_equal += u64::from(!is_nothing);
             }
             None => {
                 self.documents.push(document);
@@ -282,12 +295,12 @@ impl Trainer {
     /// Counts a document without learning it, and leaves its terms in `terms`.
     pub(crate) fn count(&mut self, document: Document<'_>) -> Result<()> {
         let vocabulary = &mut self.parts[0].vocabulary;
-        self.extractor.count(document, &mut self.counted, vocabulary)?;
+        self.extractor.count(document, &mut self.current.counted, vocabulary)?;
         let terms = vocabulary.document();
-        self.terms.clear();
-        self.terms.extend(terms.iter().map(|term| (term.id, term.count)));
-        if self.counted.has_windows() {
-            self.counted.rows(terms, |at| Some(terms[at].id));
+        self.current.terms.clear();
+        self.current.terms.extend(terms.iter().map(|term| (term.id, term.count)));
+        if self.current.counted.has_windows() {
+            self.current.counted.rows(terms, |at| Some(terms[at].id));
         }
         Ok(())
     }
@@ -299,7 +312,7 @@ impl Trainer {
         }
         let class = self.classes.insert(label)?;
         // pairs are only tried with two labels
-        self.texts = self.texts.take().filter(|_| self.classes.len() <= 2);
+        self.choices.texts = self.choices.texts.take().filter(|_| self.classes.len() <= 2);
         self.parts.iter_mut().for_each(|part| part.statistics.insert_class(class));
         let moved = |d: &&mut LearnedDocument| d.class >= class && d.class != UNLABELLED;
         self.documents.iter_mut().filter(moved).for_each(|d| d.class += 1);
@@ -335,13 +348,13 @@ impl Trainer {
             document.part += first as u16;
             self.remember(document)?;
         }
-        self.texts = self.texts.take().zip(other.texts).map(|(mut here, there)| {
+        self.choices.texts = self.choices.texts.take().zip(other.choices.texts).map(|(mut here, there)| {
             here.append(there);
             here
         });
-        self.n_equal += other.n_equal;
-        self.n_truncated += other.n_truncated;
-        self.missing.iter_mut().zip(other.missing).for_each(|(here, there)| *here += there);
+        self.tally.n_equal += other.tally.n_equal;
+        self.tally.n_truncated += other.tally.n_truncated;
+        self.tally.missing.iter_mut().zip(other.tally.missing).for_each(|(here, there)| *here += there);
         Ok(())
     }
 

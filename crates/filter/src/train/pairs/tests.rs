@@ -70,7 +70,7 @@ fn fixed(options: &TrainOptions, max: u8) -> TrainOptions {
 /// The model of the documents, learned by one trainer.
 fn model<'a>(options: &TrainOptions, documents: impl IntoIterator<Item = &'a Words>) -> Option<Model> {
     let mut trainer = Trainer::new(options.clone()).unwrap();
-    assert_eq!(trainer.texts.is_some(), options.pairs == Pairs::Auto);
+    assert_eq!(trainer.choices.texts.is_some(), options.pairs == Pairs::Auto);
     documents.into_iter().for_each(|document| document.teach(&mut trainer));
     trainer.finish().ok()
 }
@@ -83,12 +83,12 @@ proptest! {
         let mut whole = trainers.pop().unwrap();
         trainers.into_iter().for_each(|trainer| whole.merge(trainer).unwrap());
         let n_labels = whole.classes().len();
-        prop_assert_eq!(whole.texts.is_some(), n_labels <= 2);
+        prop_assert_eq!(whole.choices.texts.is_some(), n_labels <= 2);
         let verdict = Verdict { has_pairs: better, tried: TriedTerms { with: 0.1, without: 0.2 } };
         whole.settle_pieces().unwrap();
         let mut chosen = whole.settle_pairs(0, |_, _, _| Ok(Some(verdict))).unwrap();
         // except for the losses that decided, which the header keeps
-        chosen.tried_pairs = None;
+        chosen.choices.pairs = None;
         let expected = fixed(&options, if better && n_labels == 2 { 2 } else { 1 });
         prop_assert_eq!(&chosen.recipe().tokenizer, &expected.recipe.tokenizer);
         prop_assert_eq!(chosen.finish().ok(), model(&expected, documents.iter().rev()));
@@ -162,7 +162,7 @@ fn what_is_asked_for_is_not_chosen() {
     for ask in asked {
         let mut options = TrainOptions::new(Kind::Text);
         ask(&mut options);
-        assert!(Trainer::new(options).unwrap().texts.is_none());
+        assert!(Trainer::new(options).unwrap().choices.texts.is_none());
     }
     let later = two_labels(400, together).with_scoring(Scoring::NaiveBayes(Scoring::parameters()));
     assert_eq!(max(later), 1);
@@ -191,7 +191,7 @@ fn trainers_that_choose_first_choose_what_their_models_would() {
 
 #[test]
 fn of_a_document_that_is_refused_no_text_is_kept() {
-    let n_texts = |trainer: &Trainer| trainer.texts.as_ref().map(|texts| texts.places().len());
+    let n_texts = |trainer: &Trainer| trainer.choices.texts.as_ref().map(|texts| texts.places().len());
     let mut trainer = two_labels(4, together);
     assert!(trainer.add("a\u{7}b", Document::Text("x y")).is_err());
     assert!(trainer.add("eggs", Document::Mail(b"x y")).is_err());
@@ -223,7 +223,7 @@ fn a_sample_decides_for_many_documents() {
         format!("{} {filler}", together(label, random))
     };
     let trainer = two_labels(n, words);
-    let texts = trainer.texts.as_ref().unwrap();
+    let texts = trainer.choices.texts.as_ref().unwrap();
     let (sample, others) = trainer.split(texts);
     assert_eq!((sample.len(), sample.len() + others.len()), (COUNTED[0] as usize, n));
     let chosen = trainer.choose_terms().unwrap();

@@ -59,8 +59,8 @@ impl Trainer {
         if !documents.0.is_empty() || (counted != header.documents && !header.counts_alone) {
             return Err(broken());
         }
-        self.n_equal = self.n_equal.saturating_add(header.n_equal);
-        let missing = self.missing.iter_mut().zip(&header.missing);
+        self.tally.n_equal = self.tally.n_equal.saturating_add(header.n_equal);
+        let missing = self.tally.missing.iter_mut().zip(&header.missing);
         missing.for_each(|(here, there)| *here = here.saturating_add(*there));
         Ok(self)
     }
@@ -68,8 +68,8 @@ impl Trainer {
     /// Adds the texts of a partial, if it is still open whether pairs of words are terms.
     fn add_texts(&mut self, partial: &Partial) -> Result<()> {
         let header = &partial.header;
-        let Some(texts) = self.texts.as_mut().filter(|_| header.has_texts) else {
-            self.texts = None;
+        let Some(texts) = self.choices.texts.as_mut().filter(|_| header.has_texts) else {
+            self.choices.texts = None;
             return Ok(());
         };
         let before = texts.places().len();

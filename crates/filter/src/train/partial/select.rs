@@ -83,6 +83,6 @@ fn recount(trainer: &mut Trainer) -> Result<()> {
             document.terms = Some(counted.rows.push(terms.into_iter()).map_err(spill)?);
         }
     }
-    (trainer.parts, trainer.n_equal) = (vec![counted], 0);
+    (trainer.parts, trainer.tally.n_equal) = (vec![counted], 0);
     Ok(())
 }

@@ -27,7 +27,7 @@ impl Trainer {
     /// If a count overflows, or a temporary file cannot be used.
     pub fn into_partial(mut self) -> Result<Partial> {
         self.options.names = false;
-        let texts = self.texts.take();
+        let texts = self.choices.texts.take();
         let InOrder { texts: terms, merged, mut documents } = self.take_in_order()?;
         let (terms, of_documents) =
             rayon::join(|| terms_section(&merged, &terms), || documents_section(&mut documents));
@@ -39,8 +39,8 @@ impl Trainer {
             counts_alone: self.counts_alone,
             documents: merged.statistics.totals().iter().map(|totals| totals.documents).collect(),
             n_different: documents.len() as u64,
-            n_equal: self.n_equal,
-            missing: self.missing,
+            n_equal: self.tally.n_equal,
+            missing: self.tally.missing,
             n_terms: merged.n_terms() as u64,
             has_texts: texts.is_some(),
             lengths: sections.each_ref().map(Spool::len),
@@ -77,7 +77,7 @@ fn documents_section(documents: &mut Ordered) -> Result<Spool> {
             windows.iter().for_each(|window| put_vector(window.row(), &mut bytes));
             section.push(&bytes).map_err(spill)?;
         }
-        documents.give_back(encoded);
+        documents.recycle(encoded);
     }
     documents.check().map(|()| section)
 }

@@ -111,7 +111,7 @@ impl Learner {
             filter,
             pending: Vec::new(),
             changes: 0,
-            counted: Counted::grouping(),
+            counted: Counted::identifying(),
             vocabulary: Vocabulary::new(),
             scratch: Scratch::default(),
             messages: Messages::default(),
