@@ -26,7 +26,6 @@
 //! ```
 #![deny(unsafe_code)]
 #![cfg_attr(not(feature = "files"), allow(dead_code, unused_imports, reason = "what only files need"))]
-#![allow(clippy::module_inception, reason = "a room has the type in it that it is named for")]
 
 #[cfg(all(feature = "files", not(unix)))]
 compile_error!(

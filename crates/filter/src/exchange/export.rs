@@ -15,7 +15,7 @@ use crate::file::names::named;
 use crate::file::terms::Size;
 use crate::merge::rewrite;
 use crate::score::filter::Filter;
-use crate::store::store::Store;
+use crate::store::opened::Store;
 
 /// The version of the format that [`Filter::export`] writes.
 pub(crate) const EXPORT_VERSION: u32 = 1;

@@ -17,7 +17,7 @@ use crate::file::header::{self, Header};
 use crate::merge::refit;
 use crate::score::filter::Filter;
 use crate::store::add::add_bias;
-use crate::store::store::Store;
+use crate::store::opened::Store;
 
 /// What [`salvage`] recovered from a damaged model.
 #[derive(Debug)]

@@ -8,7 +8,7 @@
 //! header                             bincode, fixed-width integers
 //! sections                           each its content, then a CRC-32 a block of 256 bytes
 //! slots, segments, log               what was learned since the rest was written, see [`slots`](crate::file::slots),
-//!                                    [`segment`](crate::store::store) and [`log`](crate::file::log)
+//!                                    [`segment`](crate::store::opened) and [`log`](crate::file::log)
 //! ```
 //!
 //! All later checksums are seeded with the header's. The CRC of the sections makes the headers of different models

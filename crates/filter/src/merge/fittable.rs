@@ -7,7 +7,7 @@ use crate::config::scoring::Scoring;
 use crate::file::documents::Remembered;
 use crate::file::fitted::FittedScoring;
 use crate::file::header::Header;
-use crate::store::store::Store;
+use crate::store::opened::Store;
 
 /// The scoring that can be fitted: the default in place of another program's.
 pub(crate) fn fittable(scoring: &FittedScoring) -> Scoring {

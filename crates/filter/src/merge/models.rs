@@ -14,7 +14,7 @@ use crate::merge::rewrite::merge_stores;
 use crate::merge::stores::keeps_weights;
 use crate::score::filter::Filter;
 use crate::store::compatible::check;
-use crate::store::store::Store;
+use crate::store::opened::Store;
 
 /// How models are merged.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

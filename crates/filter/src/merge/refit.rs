@@ -13,7 +13,7 @@ use crate::gather::ordered::Ordered;
 use crate::merge::fittable::{fittable, is_fitted, keeps_terms};
 use crate::merge::rewrite::{compact, merge_stores};
 use crate::merge::stores::{Stores, keeps_weights};
-use crate::store::store::Store;
+use crate::store::opened::Store;
 use crate::train::fit::{Learned, fit};
 use crate::train::fitting;
 use crate::train::sections::{document_sections, seal, term_sections};

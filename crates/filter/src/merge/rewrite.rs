@@ -17,7 +17,7 @@ use crate::merge::documents::merge_copies;
 use crate::merge::fittable::{fittable, is_fitted};
 use crate::merge::stores::for_each_group;
 use crate::merge::terms::MergedTerms;
-use crate::store::store::Store;
+use crate::store::opened::Store;
 use crate::train::fitting::{self, Judged};
 use crate::train::sections::{DocumentSections, seal, term_sections};
 

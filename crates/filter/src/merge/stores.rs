@@ -9,7 +9,7 @@ use crate::file::documents::Remembered;
 use crate::file::terms::limited;
 use crate::gather::source::TermSource;
 use crate::store::add::{add_bias, add_cells, add_totals, add_weights};
-use crate::store::store::Store;
+use crate::store::opened::Store;
 
 /// Several stores as one, with new ids for the terms that have counts.
 pub(crate) struct Stores<'a> {

@@ -6,7 +6,7 @@ use tamis_tokenizer::TermId;
 use crate::error::{Error, Result};
 use crate::merge::documents::Surplus;
 use crate::merge::stores::Stores;
-use crate::store::store::Store;
+use crate::store::opened::Store;
 
 /// The terms with counts of several stores, without the surplus of shared documents.
 pub(crate) struct MergedTerms<'a> {

@@ -10,7 +10,7 @@ use crate::score::memo::Additive;
 use crate::score::scorer::{Contest, Reasons, Scorer, over_rivals};
 use crate::score::scratch::Scratch;
 use crate::store::layers::{DecodedTerm, Layers};
-use crate::store::store::Store;
+use crate::store::opened::Store;
 
 /// Naive Bayes fitted by expectation maximization to documents with and without labels.
 pub(crate) struct ExpectedScorer {

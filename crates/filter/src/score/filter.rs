@@ -21,7 +21,7 @@ use crate::score::scorer::Scorer;
 use crate::score::verdict::Score;
 use crate::store::information::Information;
 use crate::store::layers::{CombinedSums, Layers};
-use crate::store::store::Store;
+use crate::store::opened::Store;
 
 /// A trained model, open for scoring.
 ///

@@ -18,7 +18,7 @@ use crate::score::memo::Additive;
 use crate::score::scorer::{Contest, RealReason, Reasons, Scorer, over_rivals};
 use crate::score::scratch::Scratch;
 use crate::store::layers::{DecodedTerm, Layers};
-use crate::store::store::Store;
+use crate::store::opened::Store;
 
 /// Mixed naive Bayes, ready to run.
 pub(crate) struct MixedScorer {

@@ -10,8 +10,8 @@ use crate::error::Result;
 use crate::file::documents::{DocumentKey, DocumentRecord, Remembered, encode_coefficients, encode_vector};
 use crate::file::terms::{Runs, TermSections, TermsWriter, limited};
 use crate::file::{names, slots};
+use crate::store::opened::Store;
 use crate::store::segment::{self, Segment, SegmentHeader};
-use crate::store::store::Store;
 
 /// A segment is kept if it has at least this many times the terms of all later ones together.
 const RATIO: usize = 4;

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::store::Store;
+use crate::store::opened::Store;
 
 /// Checks that models can be merged.
 pub(crate) fn check(stores: &[&Store]) -> Result<()> {

@@ -7,8 +7,8 @@ use crate::disk::model::Model;
 use crate::disk::spool::{Spool, spill};
 use crate::error::{ErrorKind, Result};
 use crate::file::header;
+use crate::store::opened::Store;
 use crate::store::segment::Segment;
-use crate::store::store::Store;
 
 /// Bytes copied at a time.
 const AT_ONCE: usize = 1 << 20;

@@ -6,8 +6,8 @@ use crate::config::keep::Keep;
 use crate::error::Result;
 use crate::file::documents::{DocumentKey, DocumentRecord, Remembered, decode_coefficients, decode_vector};
 use crate::file::names;
+use crate::store::opened::Store;
 use crate::store::sections::Sections;
-use crate::store::store::Store;
 
 impl Store {
     pub(crate) fn n_documents(&self) -> usize {

@@ -8,7 +8,7 @@ use crate::config::recipe::Recipe;
 use crate::config::scoring::{Chosen, Scoring};
 use crate::file::fitted::FittedScoring;
 use crate::file::header::Header;
-use crate::store::store::Store;
+use crate::store::opened::Store;
 
 /// Information about a model.
 #[derive(Clone, Debug)]

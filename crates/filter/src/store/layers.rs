@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::file::log::Entry;
 use crate::file::terms::{Runs, limited};
 use crate::store::add::{add_bias, add_cells, add_totals, add_weights};
-use crate::store::store::Store;
+use crate::store::opened::Store;
 
 /// The statistics, other than those of terms, of a model and the shared model behind it, added.
 pub(crate) struct CombinedSums {

@@ -4,8 +4,8 @@ use tamis_tokenizer::TermId;
 
 use crate::error::{Error, Result};
 use crate::file::terms::{GROUP, Runs};
+use crate::store::opened::Store;
 use crate::store::segment::Segment;
-use crate::store::store::Store;
 
 impl Store {
     /// The id of the term with this fingerprint.

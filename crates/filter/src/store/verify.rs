@@ -9,9 +9,9 @@ use crate::error::{Error, Result};
 use crate::file::documents::DocumentRecord;
 use crate::file::fitted::FittedScoring;
 use crate::file::terms::{Runs, Size, take_run};
+use crate::store::opened::Store;
 use crate::store::sections::Sections;
 use crate::store::segment::Segment;
-use crate::store::store::Store;
 use crate::store::summarize::summarize_columns;
 
 impl Store {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::error::Result;
-use crate::store::store::Store;
+use crate::store::opened::Store;
 
 /// The digests of documents by message. The first lookup reads the file; the second one builds an index, which may
 /// contain documents that were forgotten.
