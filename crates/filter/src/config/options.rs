@@ -173,12 +173,12 @@ impl PriorOption {
             PriorOption::Rule(prior) => return Ok(prior.clone()),
             PriorOption::Shares(shares) => shares,
         };
-        let refuse = |message| Error::option("class_prior", message);
         if let Some(label) = shares.keys().find(|label| classes.index(label).is_none()) {
-            return Err(refuse(format!("expected labels of the documents, got {label:?}")));
+            return refused("class_prior", format!("expected labels of the documents, got {label:?}"));
         }
-        let share = |(_, label)| {
-            shares.get(label).copied().ok_or_else(|| refuse(format!("expected a share for {label:?}")))
+        let share = |(_, label)| match shares.get(label) {
+            Some(share) => Ok(*share),
+            None => refused("class_prior", format!("expected a share for {label:?}")),
         };
         classes.iter().map(share).collect::<Result<_>>().map(ClassPrior::Given)
     }
@@ -195,14 +195,11 @@ impl ScoringOptions {
     }
 
     fn with_prior(&self, recipe: &Recipe, prior: Option<ClassPrior>, n_documents: u64) -> Result<Scoring> {
-        match (Scoring::for_recipe(recipe), self.unlabelled, self.likelihood) {
+        let is_bayes = matches!(self.likelihood, Some(LikelihoodName::NaiveBayes(_)));
+        let by_em = self.unlabelled.filter(|asked| is_bayes || *asked != UnlabelledOptions::default());
+        match (Scoring::for_recipe(recipe), by_em, self.likelihood) {
             (Scoring::Mixed(mixed), ..) => self.mixed(mixed, recipe, prior),
-            (_, Some(asked), likelihood)
-                if asked != UnlabelledOptions::default()
-                    || matches!(likelihood, Some(LikelihoodName::NaiveBayes(_))) =>
-            {
-                self.expectation_maximization(asked, prior, n_documents)
-            }
+            (_, Some(asked), _) => self.expectation_maximization(asked, prior, n_documents),
             (.., Some(LikelihoodName::NaiveBayes(likelihood))) => self.naive_bayes(likelihood, prior),
             _ => self.weighted(),
         }
@@ -210,8 +207,8 @@ impl ScoringOptions {
 
     /// Refuses options that are given and do not suit the scoring.
     fn refuse(&self, is_refused: impl Fn(&str) -> bool, message: &str) -> Result<()> {
-        let weighted = &self.weighted;
-        let unlabelled = self.unlabelled.unwrap_or_default();
+        let CorrectionOptions { idf_power, correction, regularisation } = self.weighted;
+        let UnlabelledOptions { lambda, iterations } = self.unlabelled.unwrap_or_default();
         let options = [
             ("likelihood", self.likelihood.is_some()),
             ("alpha", self.alpha.is_some()),
@@ -222,14 +219,14 @@ impl ScoringOptions {
             ("max_df", self.max_df.is_some()),
             ("max_features", self.max_features.is_some()),
             ("select", self.select.is_some()),
-            ("idf_power", weighted.idf_power.is_some()),
-            ("correction", weighted.correction.is_some()),
-            ("regularisation", weighted.regularisation.is_some()),
-            ("lambda", unlabelled.lambda.is_some()),
-            ("iterations", unlabelled.iterations.is_some()),
+            ("idf_power", idf_power.is_some()),
+            ("correction", correction.is_some()),
+            ("regularisation", regularisation.is_some()),
+            ("lambda", lambda.is_some()),
+            ("iterations", iterations.is_some()),
         ];
-        let refused = options.iter().find(|(name, is_given)| *is_given && is_refused(name));
-        refused.map_or(Ok(()), |(name, _)| Err(Error::option(name, message)))
+        let given = options.iter().find(|(name, is_given)| *is_given && is_refused(name));
+        given.map_or(Ok(()), |(name, _)| refused(name, message))
     }
 
     /// The smoothing that `alpha` and `estimate` mean together.
@@ -237,15 +234,13 @@ impl ScoringOptions {
         let Some(alpha) = self.alpha else {
             return Ok((self.estimate == Some(Estimate::Ml)).then(Smoothing::maximum_likelihood));
         };
-        let smoothing = match self.estimate {
-            None | Some(Estimate::Mean) => Smoothing::try_from(alpha),
-            Some(Estimate::Map) => Smoothing::map(alpha),
+        match self.estimate {
+            None | Some(Estimate::Mean) => in_range("alpha", Smoothing::try_from(alpha).map(Some)),
+            Some(Estimate::Map) => in_range("alpha", Smoothing::map(alpha).map(Some)),
             Some(Estimate::Ml) => {
-                let message = "expected none with the estimate ml, which smooths nothing";
-                return Err(Error::option("alpha", message));
+                refused("alpha", "expected none with the estimate ml, which smooths nothing")
             }
-        };
-        in_range("alpha", smoothing).map(Some)
+        }
     }
 
     fn weighted(&self) -> Result<Scoring> {
@@ -263,7 +258,7 @@ impl ScoringOptions {
         options.correction = correction.unwrap_or(options.correction);
         if !options.correction && regularisation.is_some() {
             let message = "expected none without a correction, which leaves nothing to regularise";
-            return Err(Error::option("regularisation", message));
+            return refused("regularisation", message);
         }
         options.alpha = self.smoothing()?;
         options.seed = self.seed.unwrap_or(options.seed);
@@ -277,7 +272,7 @@ impl ScoringOptions {
         )?;
         if self.occurrences && likelihood == Likelihood::Bernoulli {
             let message = "expected a likelihood other than bernoulli, which counts presence only";
-            return Err(Error::option("occurrences", message));
+            return refused("occurrences", message);
         }
         let mut parameters = Parameters { likelihood, ..Scoring::parameters() };
         if self.occurrences {
@@ -320,16 +315,13 @@ impl ScoringOptions {
         )?;
         let mut settings = ExpectationMaximization::for_documents(n_documents);
         let options = &mut settings.options;
-        match self.likelihood {
-            None => (),
-            Some(LikelihoodName::NaiveBayes(
-                likelihood @ (Likelihood::Multinomial | Likelihood::Bernoulli),
-            )) => options.likelihood = likelihood,
+        options.likelihood = match self.likelihood {
+            None => options.likelihood,
+            Some(LikelihoodName::NaiveBayes(own @ (Likelihood::Multinomial | Likelihood::Bernoulli))) => own,
             Some(_) => {
-                let message = "expected multinomial or bernoulli for unlabelled documents";
-                return Err(Error::option("likelihood", message));
+                return refused("likelihood", "expected multinomial or bernoulli for unlabelled documents");
             }
-        }
+        };
         options.alpha = self.smoothing()?.unwrap_or(options.alpha);
         options.prior = prior.unwrap_or(std::mem::take(&mut options.prior));
         options.lambda = asked.lambda.unwrap_or(options.lambda);
@@ -337,6 +329,10 @@ impl ScoringOptions {
         options.seed = self.seed.unwrap_or(options.seed);
         Ok(Scoring::ExpectationMaximization(settings))
     }
+}
+
+fn refused<T>(option: &'static str, message: impl fmt::Display) -> Result<T> {
+    Err(Error::option(option, message))
 }
 
 /// Names the option in the error of a value out of its range.
@@ -371,20 +367,17 @@ const LEAST_WINDOW: u32 = 100;
 impl Recipe {
     /// Checks that the options suit the kind of documents.
     fn check(&self) -> Result<()> {
-        let kind = self.kind;
-        let refuse =
-            |option, expected| Err(Error::option(option, format!("expected {expected}, got {kind}")));
+        let (kind, is_mail) = (self.kind, self.kind == Kind::Mail);
         let has_words = matches!(self.tokenizer.terms, Ngrams::Words { .. }) && kind != Kind::Table;
+        let expect = |option, expected| refused(option, format!("expected {expected}, got {kind}"));
         match self.windows {
-            _ if kind != Kind::Mail && self.content_only => refuse("content_only", "mail"),
-            _ if kind != Kind::Mail && !self.ignored_headers.is_empty() => refuse("ignore_header", "mail"),
-            _ if kind != Kind::Text && self.raw => refuse("raw", "text"),
-            _ if self.pieces && !has_words => {
-                Err(Error::option("pieces", "expected text or mail with words as terms"))
-            }
-            Some(_) if kind == Kind::Table => refuse("windows", "mail or text of two labels"),
+            _ if !is_mail && self.content_only => expect("content_only", "mail"),
+            _ if !is_mail && !self.ignored_headers.is_empty() => expect("ignore_header", "mail"),
+            _ if kind != Kind::Text && self.raw => expect("raw", "text"),
+            _ if self.pieces && !has_words => refused("pieces", "expected text or mail with words as terms"),
+            Some(_) if kind == Kind::Table => expect("windows", "mail or text of two labels"),
             Some(got) if got < LEAST_WINDOW => {
-                Err(Error::option("windows", format!("expected {LEAST_WINDOW} bytes or more, got {got}")))
+                refused("windows", format!("expected {LEAST_WINDOW} bytes or more, got {got}"))
             }
             _ => Ok(()),
         }
@@ -405,7 +398,7 @@ impl TrainOptions {
     ) -> Result<()> {
         let terms = &mut self.recipe.tokenizer.terms;
         match (ngrams, characters) {
-            (Some(_), Some(_)) => return Err(Error::option("characters", "expected none beside ngrams")),
+            (Some(_), Some(_)) => return refused("characters", "expected none beside ngrams"),
             (Some(Span { min, max }), _) => (*terms, self.pairs) = (Ngrams::Words { min, max }, Pairs::Fixed),
             (_, Some(Span { min, max })) => *terms = Ngrams::Characters { min, max },
             _ => (),
@@ -426,7 +419,7 @@ impl TrainOptions {
         self.scoring = match asked.with_prior(&self.recipe, None, 0)? {
             Scoring::Mixed(_) if self.keep == Some(Keep::Vectors) => {
                 let message = "expected columns of text only, whose terms can be remembered";
-                return Err(Error::option("documents", message));
+                return refused("documents", message);
             }
             Scoring::NaiveBayes(_) => Some(Scoring::NaiveBayes(Scoring::parameters())),
             Scoring::ExpectationMaximization(_) => {
@@ -450,19 +443,16 @@ impl TrainOptions {
             ("prior", prior.is_some()),
             ("unsure", unsure.is_some()),
         ];
-        let is_of_two = matches!(self.scoring(), Scoring::Weighted(_)) && n_labels == 2;
-        match of_two.iter().find(|(_, is_given)| *is_given && !is_of_two) {
-            None => Ok(()),
-            Some(("windows", _)) => {
-                let message = "expected mail or text of two labels and weighted scoring";
-                Err(Error::option("windows", message))
+        let Some((option, _)) = of_two.iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
+        let message = match *option {
+            _ if n_labels == 2 && matches!(self.scoring(), Scoring::Weighted(_)) => return Ok(()),
+            "windows" => "expected mail or text of two labels and weighted scoring",
+            "unsure" => {
+                "expected two labels and weighted scoring; any model takes this option when it scores"
             }
-            Some(("unsure", _)) => Err(Error::option(
-                "unsure",
-                "expected two labels and weighted scoring; any model takes this option when it scores",
-            )),
-            Some((option, _)) => Err(Error::option(option, "expected two labels and weighted scoring")),
-        }
+            _ => "expected two labels and weighted scoring",
+        };
+        refused(option, message)
     }
 }
 
@@ -475,10 +465,10 @@ impl DecisionOptions {
         let DecisionOptions { max_fpr, cost, unsure, .. } = *self;
         if [max_fpr, cost, unsure].iter().flatten().count() > 1 {
             let option = if unsure.is_some() { "unsure" } else { "cost" };
-            return Err(Error::option(option, "expected one of max_fpr, cost and unsure"));
+            return refused(option, "expected one of max_fpr, cost and unsure");
         }
         if let Some(got) = max_fpr.filter(|share| !(*share > 0.0 && *share < 1.0)) {
-            return Err(Error::option("max_fpr", format!("expected a share between 0 and 1, got {got}")));
+            return refused("max_fpr", format!("expected a share between 0 and 1, got {got}"));
         }
         cost.map(|cost| Decision::PLAIN.with_cost(cost)).transpose()?;
         unsure.map(|unsure| Decision::PLAIN.with_unsure_below(unsure)).transpose()?;
@@ -511,7 +501,7 @@ impl LabelShare {
         if share > 0.0 && share < 1.0 {
             return Ok(LabelShare { label, share });
         }
-        Err(Error::option("prior", format!("expected a share between 0 and 1, got {share}")))
+        refused("prior", format!("expected a share between 0 and 1, got {share}"))
     }
 
     /// The share of the [positive class](positive_class).
@@ -523,7 +513,7 @@ impl LabelShare {
         match classes.index(label).filter(|_| classes.len() == 2) {
             Some(class) if class == positive_class(classes) => Ok(*share),
             Some(_) => Ok(1.0 - share),
-            None => Err(Error::option("prior", format!("expected one of two labels, got {label:?}"))),
+            None => refused("prior", format!("expected one of two labels, got {label:?}")),
         }
     }
 }

@@ -9,39 +9,19 @@ fn likelihood(name: &str) -> ScoringOptions {
     ScoringOptions { likelihood: Some(name.parse().unwrap()), ..Default::default() }
 }
 
-/// What is set on options that are otherwise the defaults, or those of a likelihood.
-fn given(name: &str) -> ScoringOptions {
-    let mut options = ScoringOptions::default();
-    match name {
-        "likelihood" => options = likelihood("multinomial"),
-        "alpha" => options.alpha = Some(2.0),
-        "estimate" => options.estimate = Some(Estimate::Map),
-        "class_prior" => options.class_prior = Some(PriorOption::Rule(ClassPrior::Uniform)),
-        "occurrences" => options.occurrences = true,
-        "min_df" => options.min_df = Some(2),
-        "max_df" => options.max_df = Some(0.5),
-        "max_features" => options.max_features = Some(9),
-        "select" => options.select = Some("chi2=9".parse().unwrap()),
-        "idf_power" => options.weighted.idf_power = Some(1.0),
-        "correction" => options.weighted.correction = Some(false),
-        _ => options.weighted.regularisation = Some(1.0),
-    }
-    options
-}
-
-const NAMES: [&str; 12] = [
-    "likelihood",
-    "alpha",
-    "estimate",
-    "class_prior",
-    "occurrences",
-    "min_df",
-    "max_df",
-    "max_features",
-    "select",
-    "idf_power",
-    "correction",
-    "regularisation",
+/// The options that only some scorings have, each with a value set.
+const GIVEN: [(&str, fn(&mut ScoringOptions)); 11] = [
+    ("alpha", |options| options.alpha = Some(2.0)),
+    ("estimate", |options| options.estimate = Some(Estimate::Map)),
+    ("class_prior", |options| options.class_prior = Some(PriorOption::Rule(ClassPrior::Uniform))),
+    ("occurrences", |options| options.occurrences = true),
+    ("min_df", |options| options.min_df = Some(2)),
+    ("max_df", |options| options.max_df = Some(0.5)),
+    ("max_features", |options| options.max_features = Some(9)),
+    ("select", |options| options.select = Some("chi2=9".parse().unwrap())),
+    ("idf_power", |options| options.weighted.idf_power = Some(1.0)),
+    ("correction", |options| options.weighted.correction = Some(false)),
+    ("regularisation", |options| options.weighted.regularisation = Some(1.0)),
 ];
 
 fn two() -> Classes {
@@ -63,33 +43,29 @@ fn every_scoring_has_its_own_options() {
     use ColumnKind::*;
     let text = Recipe::new(Kind::Text);
     let unlabelled = Some(UnlabelledOptions { lambda: Some(0.5), iterations: None });
-    for name in NAMES {
-        let own = ["idf_power", "correction", "regularisation"].contains(&name);
-        let both = ["likelihood", "alpha"].contains(&name);
-        let prior = name == "class_prior";
-        let with = |likelihood: &str, recipe: &Recipe, unlabelled| {
-            let likelihood =
-                Some(likelihood).filter(|name| !name.is_empty()).map(|name| name.parse().unwrap());
-            let options = given(name);
-            let likelihood = likelihood.or(options.likelihood);
-            ScoringOptions { likelihood, unlabelled, ..options }.scoring(recipe, &two(), 10)
-        };
-        let starts = |result: Result<Scoring>, is_allowed: bool| match result {
-            Ok(_) => assert!(is_allowed, "{name}"),
-            Err(error) => {
-                assert!(
-                    !is_allowed && error.to_string().starts_with(&format!("{name}: expected ")),
-                    "{error}"
-                )
+    for (name, set) in GIVEN {
+        let is_weighted = ["idf_power", "correction", "regularisation"].contains(&name);
+        let is_prior = name == "class_prior";
+        let check = |mut options: ScoringOptions, recipe: &Recipe, is_allowed: bool| {
+            set(&mut options);
+            match options.scoring(recipe, &two(), 10) {
+                Ok(_) => assert!(is_allowed, "{name}"),
+                Err(error) => {
+                    let named = error.to_string().starts_with(&format!("{name}: expected "));
+                    assert!(!is_allowed && named, "{name}: {error}");
+                }
             }
         };
-        starts(with("weighted", &text, None), own || both);
-        starts(with("", &columns(&[Text]), None), own || both);
-        starts(with("complement", &text, None), !own);
-        starts(with("", &columns(&[Bernoulli]), None), prior || ["alpha", "estimate"].contains(&name));
-        starts(with("", &columns(&[Gaussian]), None), prior);
-        starts(with("", &text, unlabelled), both || prior);
+        let plain = ScoringOptions::default();
+        check(likelihood("weighted"), &text, is_weighted || name == "alpha");
+        check(plain.clone(), &columns(&[Text]), is_weighted || name == "alpha");
+        check(likelihood("complement"), &text, !is_weighted);
+        check(plain.clone(), &columns(&[Bernoulli]), is_prior || ["alpha", "estimate"].contains(&name));
+        check(plain.clone(), &columns(&[Gaussian]), is_prior);
+        check(ScoringOptions { unlabelled, ..plain }, &text, is_prior || name == "alpha");
     }
+    let error = error(&likelihood("weighted"), &columns(&[Bernoulli]));
+    assert!(error.starts_with("likelihood: expected none for a table"), "{error}");
 }
 
 #[test]
