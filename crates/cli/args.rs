@@ -8,6 +8,5 @@ pub(crate) mod model;
 pub(crate) mod passed;
 pub(crate) mod recipe;
 pub(crate) mod scoring;
-pub(crate) mod training;
 pub(crate) mod values;
 pub(crate) mod volume;

@@ -2,13 +2,13 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tamis_filter::{Classes, DecisionOptions, Keep, Kind, Pairs, Pieces, Scoring, TrainOptions};
+use tamis_filter::{Classes, DecisionOptions, Keep, Kind, Pairs, Scoring, ScoringOptions, TrainOptions};
 
-use crate::error::TamisError;
+use crate::error::{TamisError, raised};
 use crate::options::decision::DecisionGiven;
 pub(crate) use crate::options::given::Given;
-use crate::options::recipe::recipe;
-use crate::options::scoring::ScoringGiven;
+use crate::options::recipe::set_recipe;
+use crate::options::scoring::scoring;
 
 mod decision;
 mod given;
@@ -18,7 +18,7 @@ mod scoring;
 /// The options of training.
 pub(crate) struct Options {
     train: TrainOptions,
-    scoring: ScoringGiven,
+    scoring: ScoringOptions,
     decision: DecisionGiven,
 }
 
@@ -30,17 +30,8 @@ impl Options {
     pub(crate) fn new(kind: Kind, given: &Bound<'_, PyDict>) -> PyResult<Self> {
         let given = Given(given.copy()?);
         let mut train = TrainOptions::new(kind);
-        let [has_ngrams, has_pieces] = recipe(&given, &mut train.recipe)?;
-        if has_ngrams {
-            train.pairs = Pairs::Fixed;
-        }
-        if has_pieces {
-            train.pieces = Pieces::Fixed;
-        }
-        let scoring = ScoringGiven::take(&given)?;
-        if scoring.asks_for_naive_bayes() {
-            train.scoring = Some(Scoring::NaiveBayes(Scoring::parameters()));
-        }
+        set_recipe(&given, &mut train)?;
+        let scoring = scoring(&given)?;
         let deduplicate = given.flag("deduplicate")?;
         if deduplicate && kind != Kind::Mail {
             let text =
@@ -54,6 +45,7 @@ impl Options {
             Some(false) => Some(Keep::Digests),
             None => train.keep,
         };
+        train.prepare(&scoring).map_err(raised)?;
         let decision = DecisionGiven::take(&given)?;
         given.expect_no_more()?;
         Ok(Options { train, scoring, decision })
@@ -78,18 +70,14 @@ impl Options {
     /// # Errors
     /// If options do not suit each other, or these labels.
     pub(crate) fn settle(&self, classes: &Classes) -> PyResult<(Scoring, DecisionOptions)> {
-        let scoring = self.scoring.scoring(classes)?;
-        let decision = self.decision.options(classes)?;
-        let is_of_two = matches!(scoring, Scoring::Weighted(_)) && classes.len() == 2;
-        let refused = |options: &str| {
-            TamisError::new_err(format!("{options}: expected two labels and weighted scoring"))
+        let settle = || {
+            let mut train = self.train.clone();
+            let scoring = self.scoring.scoring(&train.recipe, classes, 0)?;
+            train.decision = self.decision.options(classes)?;
+            train.scoring = Some(scoring.clone());
+            train.check_for(classes.len())?;
+            Ok((scoring, train.decision))
         };
-        if self.train.recipe.windows.is_some() && !is_of_two {
-            return Err(refused("windows"));
-        }
-        if decision != DecisionOptions::default() && !is_of_two {
-            return Err(refused("max_fpr, cost, prior and unsure"));
-        }
-        Ok((scoring, decision))
+        settle().map_err(raised)
     }
 }

@@ -267,7 +267,7 @@ def test_an_explanation_adds_up() -> None:
         ({"occurrences": True}, "occurrences: expected naive Bayes"),
         ({"likelihood": "bernoulli", "occurrences": True}, "occurrences: "),
         ({"likelihood": "multinomial", "correction": True}, "correction: expected weighted scoring"),
-        ({"likelihood": "multinomial", "class_prior": "odd"}, "class_prior: expected 'learned'"),
+        ({"likelihood": "multinomial", "class_prior": "odd"}, "class_prior: expected learned"),
         ({"likelihood": "multinomial", "class_prior": {"ham": 1}}, "class_prior: expected a share for \"spam\""),
         ({"likelihood": "multinomial", "class_prior": {"ham": 0.5, "x": 0.5}}, "class_prior: expected labels"),
         ({"likelihood": "multinomial", "select": "chi=3"}, "select: expected chi2=N or mi=N"),
@@ -280,7 +280,7 @@ def test_an_explanation_adds_up() -> None:
         ({"min_chars": 0}, "min_chars"),
         ({"windows": 5}, "windows: expected 100 bytes or more"),
         ({"deduplicate": True}, "deduplicate: expected mail"),
-        ({"content_only": True}, "content_only and ignore_header: expected mail"),
+        ({"content_only": True}, "content_only: expected mail"),
     ],
 )
 def test_wrong_options_are_errors(options: dict[str, Any], message: str) -> None:
@@ -351,7 +351,7 @@ def test_labels_that_a_model_cannot_have_are_errors(label: str) -> None:
 
 def test_windows_are_for_two_labels() -> None:
     assert TamisClassifier(windows=200).fit(*TWO).predict(TWO[0]).shape == (305,)
-    with pytest.raises(TamisError, match="windows: expected two labels"):
+    with pytest.raises(TamisError, match="windows: expected mail or text of two labels"):
         TamisClassifier(windows=200).fit(*MANY)
 
 

@@ -66,7 +66,10 @@ fn options_that_do_not_go_together_are_refused() {
         (&["--select", "chi2=0"], "chi2=N"),
         (&["--lambda", "1"], "--unlabelled"),
         (&["--unlabelled", &train, "--lambda", "-1"], "lambda"),
-        (&["--unlabelled", &train, "--lambda", "1", "--idf-power", "1"], "--unlabelled"),
+        (
+            &["--unlabelled", &train, "--lambda", "1", "--idf-power", "1"],
+            "--idf-power: expected none for unlabelled",
+        ),
         (&["--unlabelled", &train, "--windows"], "--windows"),
         (&["--windows=0"], "--windows"),
         (&["--windows"], "--windows: expected mail or text of two labels"),

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_filter::{Classes, Decision, DecisionOptions, Filter, Scoring, positive_class};
+use tamis_filter::{Classes, Decision, DecisionOptions, Filter, LabelShare, Scoring, positive_class};
 
 use crate::args::values::{Cost, probability};
 
@@ -12,7 +12,7 @@ use crate::args::values::{Cost, probability};
 pub(crate) struct DecisionArgs {
     /// Share of spam to expect, if it differs from that of the training documents, such as spam=0.1
     #[arg(long, value_name = "LABEL=SHARE")]
-    pub(crate) prior: Option<String>,
+    pub(crate) prior: Option<LabelShare>,
     /// Cost of one false positive, in missed spam messages: call spam only what is spam with a probability above
     /// N/(N+1) [default: fp=19 for a spam filter]
     #[arg(long, value_name = "fp=N")]
@@ -61,6 +61,7 @@ impl DecisionArgs {
         options.cost = self.cost.map(|cost| cost.0);
         options.prior = self.positive_share(classes)?;
         options.unsure = self.unsure;
+        options.check()?;
         Ok(options)
     }
 
@@ -97,14 +98,6 @@ impl DecisionArgs {
 
     /// The share of the positive class that --prior expects.
     fn positive_share(&self, classes: &Classes) -> Result<Option<f64>> {
-        let Some(argument) = &self.prior else { return Ok(None) };
-        let parsed =
-            argument.rsplit_once('=').and_then(|(label, share)| Some((label, share.parse::<f64>().ok()?)));
-        let Some((label, share)) = parsed.filter(|(_, share)| *share > 0.0 && *share < 1.0) else {
-            bail!("--prior: expected LABEL=SHARE with a share between 0 and 1, got {argument:?}");
-        };
-        let class = classes.index(label).filter(|_| classes.len() == 2);
-        let class = class.with_context(|| format!("--prior: expected one of two labels, got {label:?}"))?;
-        Ok(Some(if class == positive_class(classes) { share } else { 1.0 - share }))
+        Ok(self.prior.as_ref().map(|prior| prior.of_positive(classes)).transpose()?)
     }
 }

@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_filter::{Kind, Language, Recipe, Scoring, TokenizerOptions, WordRule, stop_words};
+use tamis_filter::{Kind, Language, Recipe, Span, TrainOptions, WordRule, stop_words};
 use tamis_mail::decode_text;
-use tamis_tokenizer::Ngrams;
 
-use crate::args::values::{Choice, Span, at_least};
-use crate::output::shown::shown_path;
+use crate::args::values::{Choice, at_least};
+use crate::output::shown::{note, shown_path};
 
 #[derive(Args, Clone, PartialEq, Default, Debug)]
 #[command(next_help_heading = "Terms")]
@@ -23,7 +22,7 @@ pub(crate) struct RecipeArgs {
     pub(crate) raw: bool,
     /// Also score each stretch of this many bytes of the body by itself (100 or more; 1500 if not given), and use the
     /// highest score, so that innocent text cannot hide a message (two labels, weighted scoring)
-    #[arg(long, value_name = "BYTES", num_args = 0..=1, default_missing_value = "1500", require_equals = true, value_parser = at_least::<u32>(100))]
+    #[arg(long, value_name = "BYTES", num_args = 0..=1, default_missing_value = "1500", require_equals = true)]
     pub(crate) windows: Option<u32>,
     /// Read at most this many bytes of a document [default: 64 MiB of a message, 16 MiB of a text or row]
     #[arg(long, value_name = "BYTES", value_parser = at_least::<usize>(1))]
@@ -65,35 +64,30 @@ pub(crate) struct RecipeArgs {
     pub(crate) max_chars: Option<u16>,
 }
 
-/// Builds the recipe from the arguments.
-pub(crate) fn recipe(args: &RecipeArgs, kind: Kind) -> Result<Recipe> {
-    let mut recipe = Recipe::new(kind);
-    if kind != Kind::Mail && (args.content_only || !args.ignore_header.is_empty()) {
-        bail!("--content-only and --ignore-header: expected mail, got {kind}");
+impl RecipeArgs {
+    /// The options of training for documents of this kind, as far as the arguments set them.
+    pub(crate) fn train_options(&self, kind: Kind) -> Result<TrainOptions> {
+        let mut options = TrainOptions::new(kind);
+        let recipe = &mut options.recipe;
+        recipe.raw = self.raw;
+        recipe.content_only = self.content_only;
+        recipe.windows = self.windows;
+        recipe.limits.bytes = self.most_bytes.unwrap_or(recipe.limits.bytes);
+        recipe.ignored_headers = self.ignore_header.clone();
+        let terms = &mut recipe.tokenizer;
+        terms.word_rule = self.words.unwrap_or(terms.word_rule);
+        terms.fold_case &= !self.keep_case;
+        terms.stemmer = self.stem;
+        terms.min_chars = self.min_chars.unwrap_or(terms.min_chars);
+        terms.max_chars = self.max_chars.unwrap_or(terms.max_chars);
+        if let Some(path) = &self.stop_words {
+            terms.stop_words = words_of(path)?;
+        }
+        let pieces = self.pieces.filter(|pieces| *pieces != Choice::Auto);
+        let pieces = pieces.map(|pieces| pieces == Choice::On);
+        options.set_terms(self.ngrams, self.characters, pieces)?;
+        Ok(options)
     }
-    if kind != Kind::Text && args.raw {
-        bail!("--raw: expected text, got {kind}");
-    }
-    if args.pieces == Some(Choice::On) && (kind == Kind::Table || args.characters.is_some()) {
-        bail!("--pieces on: expected text or mail with words as terms");
-    }
-    recipe.raw = args.raw;
-    recipe.pieces = args.pieces == Some(Choice::On);
-    recipe.content_only = args.content_only;
-    recipe.windows = args.windows;
-    recipe.limits.bytes = args.most_bytes.unwrap_or(recipe.limits.bytes);
-    recipe.ignored_headers = args.ignore_header.clone();
-    set_terms(&mut recipe.tokenizer, args)?;
-    Ok(recipe)
-}
-
-/// Refuses windows without weighted scoring of two labels.
-pub(crate) fn check_windows(recipe: &Recipe, scoring: &Scoring, n_labels: usize) -> Result<()> {
-    let heeds = recipe.kind != Kind::Table && matches!(scoring, Scoring::Weighted(_)) && n_labels == 2;
-    if recipe.windows.is_none() || heeds {
-        return Ok(());
-    }
-    bail!("--windows: expected mail or text of two labels and weighted scoring")
 }
 
 /// The stop words of a language, or the words in a file.
@@ -109,19 +103,15 @@ fn words_of(path: &Path) -> Result<Vec<String>> {
     Ok(decode_text(&words, None).split_whitespace().map(str::to_owned).collect())
 }
 
-fn set_terms(options: &mut TokenizerOptions, args: &RecipeArgs) -> Result<()> {
-    options.word_rule = args.words.unwrap_or(options.word_rule);
-    options.fold_case &= !args.keep_case;
-    options.stemmer = args.stem;
-    options.min_chars = args.min_chars.unwrap_or(options.min_chars);
-    options.max_chars = args.max_chars.unwrap_or(options.max_chars);
-    if let Some(path) = &args.stop_words {
-        options.stop_words = words_of(path)?;
-    }
-    options.terms = match (args.ngrams, args.characters) {
-        (Some(span), _) => Ngrams::Words { min: span.min, max: span.max },
-        (_, Some(span)) => Ngrams::Characters { min: span.min, max: span.max },
-        _ => options.terms,
+/// Prints a note if pairs or pieces of words became terms without being asked for.
+pub(crate) fn say_chosen_terms(asked: &TrainOptions, got: &Recipe) {
+    let has_pairs = got.tokenizer.terms != asked.recipe.tokenizer.terms;
+    let has_pieces = got.pieces && !asked.recipe.pieces;
+    let terms = match (has_pairs, has_pieces) {
+        (false, false) => return,
+        (true, false) => "words and pairs of words",
+        (false, true) => "words and pieces of words",
+        (true, true) => "words, pairs and pieces of words",
     };
-    Ok(())
+    note!("{terms} are terms, since they predict left-out documents better");
 }

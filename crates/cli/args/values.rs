@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use tamis_filter::{ColumnKind, Criterion, Likelihood, Select};
+use tamis_filter::ColumnKind;
 
 /// The order in which documents come.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -48,36 +48,6 @@ pub(crate) enum By {
     Move,
 }
 
-/// A value of `--likelihood`: weighted scoring, or a likelihood of naive Bayes by its name.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum LikelihoodName {
-    Weighted,
-    NaiveBayes(Likelihood),
-}
-
-impl FromStr for LikelihoodName {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        if name == "weighted" {
-            return Ok(LikelihoodName::Weighted);
-        }
-        let of_naive_bayes = name.parse().map(LikelihoodName::NaiveBayes);
-        of_naive_bayes.map_err(|_| {
-            let names = Likelihood::ALL.map(|likelihood| likelihood.to_string()).join(", ");
-            format!("expected one of weighted, {names}, got {name:?}")
-        })
-    }
-}
-
-/// A value of `--estimate`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Estimate {
-    Mean,
-    Map,
-    Ml,
-}
-
 /// The kind of a column, `NAME=KIND`; `None` to skip it.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct ColumnChoice {
@@ -95,26 +65,6 @@ impl FromStr for ColumnChoice {
         });
         parsed
             .ok_or_else(|| format!("expected NAME=gaussian, categorical, bernoulli, text or skip, got {s:?}"))
-    }
-}
-
-/// A selection of features, `chi2=N` or `mi=N`.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Selection(pub(crate) Select);
-
-impl FromStr for Selection {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        let parsed = s.split_once('=').and_then(|(name, n)| {
-            let by = match name {
-                "chi2" => Criterion::ChiSquare,
-                "mi" => Criterion::MutualInformation,
-                _ => return None,
-            };
-            Some(Selection(Select { by, n: n.parse().ok().filter(|n| *n > 0)? }))
-        });
-        parsed.ok_or_else(|| format!("expected chi2=N or mi=N with a positive number, got {s:?}"))
     }
 }
 
@@ -181,23 +131,4 @@ pub(crate) fn delimiter(s: &str) -> Result<u8, String> {
 pub(crate) fn probability(s: &str) -> Result<f64, String> {
     let number = s.parse().ok().filter(|p| (0.0..1.0).contains(p));
     number.ok_or_else(|| format!("expected a probability of at least 0 and below 1, got {s:?}"))
-}
-
-/// A range of lengths, `3` or `3-5`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Span {
-    pub(crate) min: u8,
-    pub(crate) max: u8,
-}
-
-impl FromStr for Span {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        let (min, max) = s.split_once('-').unwrap_or((s, s));
-        match (min.parse(), max.parse()) {
-            (Ok(min), Ok(max)) => Ok(Span { min, max }),
-            _ => Err(format!("expected a range such as 3-5, got {s:?}")),
-        }
-    }
 }

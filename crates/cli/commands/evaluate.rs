@@ -20,9 +20,8 @@ use crate::args::decision::VerdictArgs;
 use crate::args::documents::{TableArgs, UnlabelledArgs};
 use crate::args::input::{GroupArgs, InputArgs};
 use crate::args::model::{FallbackArg, ModelArg};
-use crate::args::recipe::{RecipeArgs, check_windows};
+use crate::args::recipe::RecipeArgs;
 use crate::args::scoring::ScoringArgs;
-use crate::args::training::train_options;
 use crate::args::values::{Order, at_least};
 use crate::input::columns::{self, Scorer};
 use crate::input::corpus::Corpus;
@@ -282,17 +281,16 @@ impl Held {
 /// Alternates learning and scoring.
 fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     let is_table = args.table.target.is_some();
-    if !is_table && !args.scoring.asks_for_expectation_maximization(&args.unlabelled) {
-        args.scoring.check()?;
-    }
     if args.online && (is_table || !args.unlabelled.unlabelled.is_empty()) {
         bail!("--online: expected no --target and no --unlabelled with it, which need all documents at once");
     }
     let sources = args.input.list.add_to(&args.sources)?;
     let corpus = Corpus::find_labelled(&sources, &args.input, args.table.target.as_deref())?;
     let corpus = corpus.grouped(&args.groups);
-    let mut options = train_options(&args.recipe, &args.scoring, corpus.kind)?;
+    let mut options = args.recipe.train_options(corpus.kind)?;
     columns::choose(&mut options.recipe, &corpus, &args.table, &args.recipe)?;
+    let asked = args.scoring.options(&args.unlabelled);
+    options.prepare(&asked)?;
     if args.order == Order::Date && corpus.kind != Kind::Mail {
         bail!("--order date: expected mail, got {}", corpus.kind);
     }
@@ -305,13 +303,13 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
         Corpus::find(&args.unlabelled.unlabelled, Wanted::Documents, &args.input, expected)?.without(&corpus);
     let (unlabelled, unread) = hold_all(&more, &options, Order::Given)?;
     let n = documents.len() + unlabelled.len();
-    let scoring = args.scoring.scoring_for(&options.recipe, &classes, &args.unlabelled, n as u64)?;
-    check_windows(&options.recipe, &scoring, classes.len())?;
+    let scoring = asked.scoring(&options.recipe, &classes, n as u64)?;
     if !args.decision.is_for_held_out() {
         bail!("--prior and --cost: expected a model, got --folds or --online");
     }
     let has_thresholds = classes.len() == 2 && matches!(scoring, Scoring::Weighted(_));
     options.scoring = Some(scoring);
+    options.check_for(classes.len())?;
     let spam = spam_of(args, &classes)?;
     let decision = thresholds(args, spam, &classes)?;
     let held_out =

@@ -7,7 +7,7 @@ use clap::Args;
 use tamis_filter::{Error, ErrorKind, Filter, Keep, MergeOptions, Partial, merge};
 
 use crate::args::model::{lock, refuse_to_replace_all_but_partials};
-use crate::args::training::say_chosen_terms;
+use crate::args::recipe::say_chosen_terms;
 use crate::input::same_file::different;
 use crate::model::opened::check_unchanged;
 use crate::output::expected::{report, report_counted};

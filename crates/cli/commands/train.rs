@@ -6,17 +6,15 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use clap::Args;
 use tamis_filter::{
-    Document, ErrorKind, ExpectationMaximization, Filter, Keep, LearnOptions, Lock, Pairs, Scoring,
-    TrainOptions, Trainer,
+    Document, ErrorKind, Filter, Keep, LearnOptions, Lock, Pairs, Scoring, TrainOptions, Trainer,
 };
 
 use crate::args::decision::DecisionArgs;
 use crate::args::documents::{TableArgs, UnlabelledArgs};
 use crate::args::input::{GroupArgs, InputArgs};
 use crate::args::model::{ModelArg, refuse_to_replace_all_but_partials, refuse_to_replace_taught};
-use crate::args::recipe::{RecipeArgs, check_windows};
+use crate::args::recipe::{RecipeArgs, say_chosen_terms};
 use crate::args::scoring::ScoringArgs;
-use crate::args::training::{say_chosen_terms, train_options};
 use crate::args::values::{Contradictions, share};
 use crate::input::columns;
 use crate::input::corpus::Corpus;
@@ -101,10 +99,6 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
         true => refuse_to_replace_all_but_partials(&path)?,
         false => refuse_to_replace_taught(&path, args.replace)?,
     }
-    let is_by_em = args.scoring.asks_for_expectation_maximization(&args.unlabelled);
-    if args.table.target.is_none() && !is_by_em {
-        args.scoring.check()?;
-    }
     let sources = args.input.list.add_to(&args.sources)?;
     let corpus = Corpus::find_labelled(&sources, &args.input, args.table.target.as_deref())?;
     let corpus = corpus.grouped(&args.groups);
@@ -128,16 +122,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
         return Ok(corpus.conclude(unreadable));
     }
     let scoring = scoring(args, &trainer)?;
-    check_windows(trainer.recipe(), &scoring, labels)?;
     let decision = args.decision.options(trainer.classes(), args.max_fpr)?;
-    let is_of_two = matches!(scoring, Scoring::Weighted(_)) && labels == 2;
-    if decision != Default::default() && !is_of_two {
-        bail!(
-            "--max-fpr, --cost, --prior and --unsure: expected two labels and weighted scoring; --unsure is an option \
-            of \
-             score, label and evaluate for any model"
-        );
-    }
     let trainer = trainer.with_scoring(scoring).with_decision(decision);
     let model = while_shown("fitting", || trainer.finish()).map_err(|error| match error.kind() {
         ErrorKind::TooFewNegatives(_) => anyhow::Error::new(error).context("--max-fpr"),
@@ -171,7 +156,7 @@ fn say_terms_left_out(options: &TrainOptions, filter: &Filter) {
 
 /// The options that are known before anything is learned.
 fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
-    let mut options = train_options(&args.recipe, &args.scoring, corpus.kind)?;
+    let mut options = args.recipe.train_options(corpus.kind)?;
     columns::choose(&mut options.recipe, corpus, &args.table, &args.recipe)?;
     options.repeat |= args.repeat || args.partial;
     // other shards may have more labels
@@ -185,10 +170,7 @@ fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
         (_, true) => Some(Keep::Digests),
         _ => options.keep,
     };
-    if args.scoring.asks_for_expectation_maximization(&args.unlabelled) && !args.partial {
-        // a placeholder: `scoring` sets the real one once all documents are counted
-        options.scoring = Some(Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(0)));
-    }
+    options.prepare(&args.scoring.options(&args.unlabelled))?;
     Ok(options)
 }
 
@@ -237,11 +219,9 @@ fn learn_all(
 
 /// The scoring that the arguments ask for, known once all documents are learned.
 fn scoring(args: &TrainArgs, trainer: &Trainer) -> Result<Scoring> {
-    if args.documents && matches!(Scoring::for_recipe(trainer.recipe()), Scoring::Mixed(_)) {
-        bail!("--documents: expected columns of text only, whose terms can be remembered");
-    }
     let documents = trainer.n_documents() + trainer.n_unlabelled();
-    args.scoring.scoring_for(trainer.recipe(), trainer.classes(), &args.unlabelled, documents)
+    let asked = args.scoring.options(&args.unlabelled);
+    Ok(asked.scoring(trainer.recipe(), trainer.classes(), documents)?)
 }
 
 /// Learns a corpus with one trainer per thread. Also returns the names of the documents and the number of unreadable

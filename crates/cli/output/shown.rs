@@ -147,8 +147,14 @@ pub(crate) fn json_line(line: String) -> String {
 /// An error and its causes, in one line.
 pub(crate) fn told(error: &anyhow::Error) -> String {
     let cause = |cause: &(dyn std::error::Error + 'static)| {
-        if let Some(ErrorKind::Io { path, source }) = cause.downcast_ref().map(Error::kind) {
-            return format!("{}: {}", shown_path(path), plain(source));
+        match cause.downcast_ref().map(Error::kind) {
+            Some(ErrorKind::Io { path, source }) => {
+                return format!("{}: {}", shown_path(path), plain(source));
+            }
+            Some(ErrorKind::Option { option, message }) => {
+                return format!("--{}: {message}", option.replace('_', "-"));
+            }
+            _ => (),
         }
         if cause.is::<TryReserveError>() {
             return "out of memory".to_owned();

@@ -5,6 +5,7 @@ pub(crate) mod columns;
 pub(crate) mod decision;
 pub(crate) mod keep;
 pub(crate) mod labels;
+pub(crate) mod options;
 pub(crate) mod recipe;
 pub(crate) mod roles;
 pub(crate) mod scoring;

@@ -137,11 +137,6 @@ pub enum ErrorKind {
         /// Labels seen.
         got: usize,
     },
-    /// The requested settings need exactly two labels.
-    NotTwoLabels {
-        /// Number of labels.
-        got: usize,
-    },
     /// Unlabelled documents were given to a scoring that needs labels, or a model that learned from unlabelled
     /// documents was to be fitted again.
     Unlabelled,
@@ -156,14 +151,12 @@ pub enum ErrorKind {
         /// How much there is.
         got: u64,
     },
-    /// A setting is out of range.
+    /// An option is out of range, or does not suit the documents or the other options.
     Option {
-        /// The setting.
+        /// The option, such as `idf_power`.
         option: &'static str,
-        /// What it must be.
-        expected: &'static str,
-        /// What it is.
-        got: f64,
+        /// What was expected, and what was given.
+        message: String,
     },
     /// Too few negatives to guarantee the maximum false-positive rate with 95 % confidence.
     TooFewNegatives(TooFewNegatives),
@@ -303,6 +296,10 @@ impl Error {
 
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Error + '_ {
         move |source| ErrorKind::Io { path: path.to_path_buf(), source }.into()
+    }
+
+    pub(crate) fn option(option: &'static str, message: impl fmt::Display) -> Error {
+        ErrorKind::Option { option, message: message.to_string() }.into()
     }
 
     pub(crate) fn inconsistent(

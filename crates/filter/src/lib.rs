@@ -70,6 +70,10 @@ mod exchange;
 pub use config::column::{Column, ColumnKind, is_missing, parse_flag};
 pub use config::decision::{Decision, DecisionOptions, Expected};
 pub use config::keep::Keep;
+pub use config::options::{
+    CorrectionOptions, Estimate, LabelShare, LikelihoodName, PriorOption, ScoringOptions, Span,
+    UnlabelledOptions,
+};
 pub use config::recipe::{RECIPE_VERSION, Recipe};
 pub use config::roles::{positive_class, spam_class};
 pub use config::scoring::{

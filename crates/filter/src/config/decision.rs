@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tamis_model::{ClassId, Classes};
 
 use crate::config::roles::{positive_class, spam_class};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 
 /// Requirements on decisions between two classes; see [`positive_class`](crate::positive_class).
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -85,8 +85,8 @@ impl Decision {
     /// The probability is not at least 0 and below 1.
     pub fn with_unsure_below(self, probability: f64) -> Result<Self> {
         if !(0.0..1.0).contains(&probability) {
-            let expected = "a probability of at least 0 and below 1";
-            return Err(ErrorKind::Option { option: "unsure", expected, got: probability }.into());
+            let message = format!("expected a probability of at least 0 and below 1, got {probability}");
+            return Err(Error::option("unsure", message));
         }
         let probability = probability.max(0.5);
         let upper = (probability / (1.0 - probability)).ln();
@@ -106,12 +106,8 @@ impl Decision {
     pub fn with_prior(self, positive: f64, training: f64) -> Result<Self> {
         let logit = |p: f64| (p / (1.0 - p)).ln();
         if !(positive > 0.0 && positive < 1.0) {
-            return Err(ErrorKind::Option {
-                option: "prior",
-                expected: "a share between 0 and 1",
-                got: positive,
-            }
-            .into());
+            let message = format!("expected a share between 0 and 1, got {positive}");
+            return Err(Error::option("prior", message));
         }
         let shift = if training > 0.0 && training < 1.0 {
             logit(positive) - logit(training)
@@ -128,7 +124,7 @@ impl Decision {
     /// The cost is not positive and finite.
     pub fn with_cost(self, cost: f64) -> Result<Self> {
         if !(cost > 0.0 && cost.is_finite()) {
-            return Err(ErrorKind::Option { option: "cost", expected: "a positive number", got: cost }.into());
+            return Err(Error::option("cost", format!("expected a positive number, got {cost}")));
         }
         self.with_threshold(cost.ln())
     }
@@ -139,8 +135,7 @@ impl Decision {
     /// The threshold is not finite.
     pub fn with_threshold(self, upper: f64) -> Result<Self> {
         if !upper.is_finite() {
-            let expected = "a finite number";
-            return Err(ErrorKind::Option { option: "threshold", expected, got: upper }.into());
+            return Err(Error::option("threshold", format!("expected a finite number, got {upper}")));
         }
         Ok(Decision { upper, lower: self.lower.min(upper), ..self })
     }

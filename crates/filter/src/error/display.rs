@@ -67,7 +67,6 @@ impl fmt::Display for ErrorKind {
             ErrorKind::TooFewLabels { expected, got } => {
                 write!(f, "expected documents of at least {expected} labels, got {got}")
             }
-            ErrorKind::NotTwoLabels { got } => write!(f, "expected two labels, got {got}"),
             ErrorKind::Unlabelled => {
                 write!(
                     f,
@@ -79,9 +78,7 @@ impl fmt::Display for ErrorKind {
             ErrorKind::TooLarge { what, limit, got } => {
                 write!(f, "too many {what}: expected at most {limit}, got {got}")
             }
-            ErrorKind::Option { option, expected, got } => {
-                write!(f, "{option}: expected {expected}, got {got}")
-            }
+            ErrorKind::Option { option, message } => write!(f, "{option}: {message}"),
             ErrorKind::TooFewNegatives(e) => e.fmt(f),
             ErrorKind::Locked { path, waited } => {
                 let seconds = waited.as_secs_f64();

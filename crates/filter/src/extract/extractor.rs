@@ -10,7 +10,7 @@ use tamis_tokenizer::{
 use crate::config::column::ColumnKind;
 use crate::config::columns::Columns;
 use crate::config::recipe::{RECIPE_VERSION, Recipe};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::extract::counted::{Buffers, Counted, Places, chain};
 use crate::extract::document::Document;
 use crate::file::names::document_name;
@@ -38,8 +38,7 @@ impl Extractor {
             return Err(ErrorKind::RecipeVersion { expected: RECIPE_VERSION, got: recipe.version }.into());
         }
         if recipe.windows == Some(0) {
-            let expected = "at least 1 byte";
-            return Err(ErrorKind::Option { option: "windows", expected, got: 0.0 }.into());
+            return Err(Error::option("windows", "expected at least 1 byte, got 0"));
         }
         let tokenizer = Tokenizer::new(recipe.tokenizer)?;
         recipe.tokenizer = tokenizer.options().clone();

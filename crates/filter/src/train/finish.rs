@@ -3,7 +3,6 @@
 use tamis_model::{Classes, Counts, Documents, GaussianStatistics, Statistics};
 use tamis_tokenizer::{TermId, TermTexts};
 
-use crate::config::decision::DecisionOptions;
 use crate::config::labels::check_labels;
 use crate::config::recipe::Recipe;
 use crate::config::scoring::Scoring;
@@ -57,6 +56,7 @@ impl Trainer {
             return Err(ErrorKind::TooFewLabels { expected: 2, got: self.classes.len() }.into());
         }
         check_labels(&self.classes)?;
+        self.options.check_for(self.classes.len())?;
         if self.counts_alone && self.options.needs_terms() {
             return Err(ErrorKind::CountsAlone.into());
         }
@@ -126,13 +126,8 @@ pub(crate) fn settle_scoring(
     if has_unlabelled && !matches!(scoring, Scoring::ExpectationMaximization(_)) {
         return Err(ErrorKind::Unlabelled.into());
     }
-    let only_for_two = options.decision != DecisionOptions::default() || options.recipe.windows.is_some();
-    match (&scoring, n_classes) {
-        (Scoring::Weighted(_), 2) => Ok(scoring),
-        _ if !only_for_two => Ok(scoring),
-        (_, 2) => Err(ErrorKind::NotWeighted.into()),
-        (_, got) => Err(ErrorKind::NotTwoLabels { got }.into()),
-    }
+    options.check_for(n_classes)?;
+    Ok(scoring)
 }
 
 /// Computes the moments of the columns of real values, over documents in canonical order.
@@ -172,11 +167,10 @@ mod tests {
         for ask in asked {
             let bayes = Some(Scoring::NaiveBayes(Scoring::parameters()));
             assert!(finish(&None, &["a", "b"], ask).is_ok());
-            assert!(matches!(finish(&bayes, &["a", "b"], ask).err().unwrap().kind(), ErrorKind::NotWeighted));
-            assert!(matches!(
-                finish(&None, &["a", "b", "c"], ask).err().unwrap().kind(),
-                ErrorKind::NotTwoLabels { got: 3 }
-            ));
+            for (scoring, labels) in [(&bayes, &["a", "b"][..]), (&None, &["a", "b", "c"])] {
+                let error = finish(scoring, labels, ask).err().unwrap();
+                assert!(matches!(error.kind(), ErrorKind::Option { option: "windows" | "cost", .. }));
+            }
         }
         assert!(finish(&None, &["a", "b", "c"], |_| ()).is_ok());
     }

@@ -1,5 +1,7 @@
 //! Feature selection: document-frequency limits, chi-square and mutual information.
 
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use crate::bayes::error::ParametersError;
@@ -70,6 +72,24 @@ pub struct Select {
     pub by: Criterion,
     /// Number of terms to keep, at least 1; ties go to lower ids.
     pub n: usize,
+}
+
+/// Parses `chi2=N` or `mi=N`.
+impl FromStr for Select {
+    type Err = ParametersError;
+
+    fn from_str(text: &str) -> Result<Self, ParametersError> {
+        let parsed = text.split_once('=').and_then(|(name, n)| {
+            let by = match name {
+                "chi2" => Criterion::ChiSquare,
+                "mi" => Criterion::MutualInformation,
+                _ => return None,
+            };
+            Some(Select { by, n: n.parse().ok().filter(|n| *n > 0)? })
+        });
+        let expected = "chi2=N or mi=N with a positive number";
+        parsed.ok_or_else(|| ParametersError::Name { expected, got: text.to_owned() })
+    }
 }
 
 /// A measure of the association of a term with the classes.
