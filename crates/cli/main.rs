@@ -12,8 +12,6 @@ mod args;
 
 mod input;
 
-mod model;
-
 mod bogofilter;
 
 mod commands;
@@ -24,23 +22,22 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, FromArgMatches, Parser};
+use tamis_program::{
+    ERROR, arm, asks_for_passthrough, is_closed_pipe, keep_lost_pages, passes_input_through, say, told,
+};
 
-use crate::args::passed::{asks_for_passthrough, passes_input_through};
 use crate::args::volume::VolumeArgs;
 use crate::commands::{Cli, Command, passthrough};
-use crate::model::rescue;
-use crate::output::shown::{say, told};
-use crate::output::status::{ERROR, is_closed_pipe};
 use crate::output::usage::text;
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    rescue::keep_lost_pages();
+    keep_lost_pages();
     if let Some(arguments) = bogofilter::run::asked(&arguments) {
         return ExitCode::from(bogofilter::run::run(arguments));
     }
     if passes_input_through(bytes(&arguments)) {
-        rescue::arm(libc::STDIN_FILENO);
+        arm(libc::STDIN_FILENO);
     }
     let (command, volume) = match parse(&arguments) {
         Ok(parsed) => parsed,

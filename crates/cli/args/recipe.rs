@@ -6,10 +6,10 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_filter::{Kind, Language, Recipe, Scoring, TokenizerOptions, WordRule, stop_words};
 use tamis_mail::decode_text;
+use tamis_program::shown_path;
 use tamis_tokenizer::Ngrams;
 
 use crate::args::values::{Choice, Span, at_least};
-use crate::output::shown::shown_path;
 
 #[derive(Args, Clone, PartialEq, Default, Debug)]
 #[command(next_help_heading = "Terms")]

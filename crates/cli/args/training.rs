@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 use tamis_filter::{Kind, Pairs, Pieces, Recipe, Scoring, TrainOptions};
+use tamis_program::note;
 
 use crate::args::recipe::{RecipeArgs, recipe};
 use crate::args::scoring::ScoringArgs;
 use crate::args::values::Choice;
-use crate::output::shown::note;
 
 /// The training options that are known before the labels.
 pub(crate) fn train_options(

@@ -6,11 +6,11 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use tamis_program::{plain, say, shown, shown_path};
 
 use crate::bogofilter::arguments::Given;
 use crate::bogofilter::keys::{Key, by_key};
 use crate::bogofilter::settings::Settings;
-use crate::output::shown::{plain, say, shown, shown_path};
 
 /// What the command line asks the program to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

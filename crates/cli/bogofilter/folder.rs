@@ -10,12 +10,9 @@ use tamis_filter::{
     Document, ErrorKind, Filter, Keep, Kind, LearnOptions, Learner, Lock, RobinsonFisher, TrainOptions,
     import_bogofilter,
 };
+use tamis_program::{counted, grouped, make_private, named, open_model, say, shown_path, today};
 
-use crate::args::model::{make_private, open_model};
 use crate::bogofilter::settings::{Registration, Settings};
-use crate::output::dates::today;
-use crate::output::numbers::{counted, grouped};
-use crate::output::shown::{named, say, shown_path};
 
 /// A folder that holds a model.
 #[derive(Clone, Debug)]

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
 use tamis_mail::Message;
+use tamis_program::now;
 
 use crate::bogofilter::numbers::{Notation, formatted, leading_number};
 use crate::bogofilter::outcome::Outcome;
 use crate::bogofilter::settings::Settings;
-use crate::output::dates::now;
 
 /// The facts about a message that a line can contain.
 #[derive(Clone, Copy, Debug)]

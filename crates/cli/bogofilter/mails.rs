@@ -9,11 +9,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use tamis_filter::Kind;
 use tamis_mail::{maildir, mbox};
+use tamis_program::{Stream, say, shown_path, told};
 
 use crate::bogofilter::config::unreadable;
 use crate::bogofilter::settings::{Bulk, Settings};
-use crate::input::reading::Stream;
-use crate::output::shown::{say, shown_path, told};
 
 /// Which messages to visit, and how much to read of each.
 #[derive(Clone, Copy)]

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use tamis_program::shown_path;
+
 use crate::bogofilter::numbers::Notation;
 use crate::bogofilter::settings::Settings;
-use crate::output::shown::shown_path;
 
 /// The release of bogofilter that is imitated.
 const BOGOFILTER: &str = "1.2.5";

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use tamis_filter::{Document, Explanation, Filter, Scratch};
+use tamis_program::shown;
 
 use crate::bogofilter::numbers::Notation;
 use crate::bogofilter::outcome::Outcome;
 use crate::bogofilter::settings::Settings;
-use crate::output::shown::shown;
 
 /// A word of a message, with its counts.
 struct Word {

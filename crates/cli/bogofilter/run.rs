@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use tamis_filter::{Document, Filter, Learner, Limits, Scratch};
 use tamis_mail::passthrough::Head;
+use tamis_program::{ERROR, Held, Model, commit, is_closed_pipe, shown_path, standard_output, told};
 
 use crate::bogofilter::arguments::{Given, cut};
 use crate::bogofilter::config::{Order, read};
@@ -23,11 +24,6 @@ use crate::bogofilter::outcome::Outcome;
 use crate::bogofilter::query::{self, HELP};
 use crate::bogofilter::report;
 use crate::bogofilter::settings::{Bulk, Registration, Settings};
-use crate::model::held::{Held, standard_output};
-use crate::model::learning::commit;
-use crate::model::opened::Model;
-use crate::output::shown::{shown_path, told};
-use crate::output::status::{ERROR, is_closed_pipe};
 
 /// The arguments of bogofilter, if it was called: by the program's name or by the first argument.
 pub(crate) fn asked(arguments: &[OsString]) -> Option<&[OsString]> {

@@ -4,9 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
+use tamis_program::say;
 
 use crate::bogofilter::keys::Key;
-use crate::output::shown::say;
 
 /// Where the messages are, and whether there is one or many.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

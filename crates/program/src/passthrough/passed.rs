@@ -5,13 +5,13 @@ const WITH_VALUE: [&[u8]; 8] =
     [b"-m", b"--model", b"--fallback", b"--log", b"--prior", b"--cost", b"--unsure", b"--spam-label"];
 
 /// Whether the arguments, beginning with the program's name, ask to pass a message through.
-pub(crate) fn asks_for_passthrough<'a>(mut arguments: impl Iterator<Item = &'a [u8]> + Clone) -> bool {
+pub fn asks_for_passthrough<'a>(mut arguments: impl Iterator<Item = &'a [u8]> + Clone) -> bool {
     let is_passthrough = |a: &[u8]| a.starts_with(b"--pass") || is_short_with_p(a);
     arguments.clone().any(|a| a == b"score") && arguments.any(is_passthrough)
 }
 
 /// Whether that message is certainly on standard input, because no argument could name a file.
-pub(crate) fn passes_input_through<'a>(arguments: impl Iterator<Item = &'a [u8]> + Clone) -> bool {
+pub fn passes_input_through<'a>(arguments: impl Iterator<Item = &'a [u8]> + Clone) -> bool {
     let mut is_value = false;
     let mut rest = arguments.clone().skip(2);
     asks_for_passthrough(arguments)

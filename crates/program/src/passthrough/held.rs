@@ -11,12 +11,12 @@ use tamis_filter::Limits;
 use tamis_mail::passthrough::has_whole_header;
 
 use crate::input::decoded::{decoded, holds_mail, is_encoded};
-use crate::model::rescue;
 use crate::output::shown::shown_path;
+use crate::passthrough::rescue;
 
 /// A message that is passed on. No more of it is in memory than scoring reads. If the system stops the program, the
 /// message is still written to standard output.
-pub(crate) struct Held {
+pub struct Held {
     raw: Vec<u8>,
     source: File,
     name: String,
@@ -26,7 +26,7 @@ pub(crate) struct Held {
 
 impl Held {
     /// Opens the message in a file, or on standard input without a path or for `-`.
-    pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
+    pub fn open(path: Option<&Path>) -> Result<Self> {
         match path.filter(|path| path.as_os_str() != "-") {
             Some(path) => {
                 let name = shown_path(path);
@@ -46,12 +46,12 @@ impl Held {
     }
 
     /// The part of the message in memory.
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         &self.raw
     }
 
     /// The part in memory as mail: decoded, within `limits`, if it is packed or in UTF-16 and the result is mail.
-    pub(crate) fn mail(&self, limits: &Limits) -> Result<Cow<'_, [u8]>> {
+    pub fn mail(&self, limits: &Limits) -> Result<Cow<'_, [u8]>> {
         if !is_encoded(&self.raw) || !holds_mail(&self.raw) {
             return Ok(Cow::Borrowed(&self.raw));
         }
@@ -64,7 +64,7 @@ impl Held {
 
     /// Reads the header block and as much as scoring reads within these limits, plus one byte to detect that there is
     /// more.
-    pub(crate) fn read_for(&mut self, limits: &Limits) -> Result<()> {
+    pub fn read_for(&mut self, limits: &Limits) -> Result<()> {
         let mut most = limits.bytes.saturating_add(1);
         loop {
             self.read_to(most).with_context(|| self.name.clone())?;
@@ -90,7 +90,7 @@ impl Held {
 
     /// Writes `head`, then the part of the message in memory from offset `rest` on, then copies what was not read; to
     /// standard output or a file. Returns the last byte written, if any.
-    pub(crate) fn write(&mut self, to: Option<&File>, head: &[u8], rest: usize) -> Result<Option<u8>> {
+    pub fn write(&mut self, to: Option<&File>, head: &[u8], rest: usize) -> Result<Option<u8>> {
         let output = || if to.is_some() { "the output file" } else { "standard output" };
         let mut out = match to {
             Some(file) => file.try_clone().with_context(output)?,
@@ -110,7 +110,7 @@ impl Held {
 }
 
 /// Standard output, unbuffered.
-pub(crate) fn standard_output() -> Result<File> {
+pub fn standard_output() -> Result<File> {
     Ok(io::stdout().as_fd().try_clone_to_owned().context("standard output")?.into())
 }
 

@@ -1,25 +1,28 @@
-//! An open model, whose file may change meanwhile.
+//! Opens a user's model, whose file may change meanwhile.
 
-use std::fmt;
+use std::path::Path;
+use std::{fmt, io};
 
 use anyhow::Result;
-use tamis_filter::{Error, Filter, LiveFilter};
+use tamis_filter::{Error, ErrorKind, Filter, LiveFilter};
 
-use crate::model::rescue;
+use crate::output::shown::named;
+use crate::passthrough::rescue;
 
 /// A model that is opened on first use, and again if its file changed in place.
-pub(crate) struct Model<Open> {
+pub struct Model<Open> {
     open: Open,
     filter: Option<LiveFilter>,
 }
 
 impl<Open: Fn() -> Result<Filter>> Model<Open> {
-    pub(crate) fn new(open: Open) -> Self {
+    /// A model that `open` opens.
+    pub fn new(open: Open) -> Self {
         Model { open, filter: None }
     }
 
     /// The result of `work` on a model that did not change meanwhile.
-    pub(crate) fn ask<T>(&mut self, mut work: impl FnMut(&Filter) -> Result<T>) -> Result<T> {
+    pub fn ask<T>(&mut self, mut work: impl FnMut(&Filter) -> Result<T>) -> Result<T> {
         self.opened()?.ask(|filter, _| {
             let answer = work(filter)?;
             check_pages().map(|()| answer)
@@ -27,7 +30,7 @@ impl<Open: Fn() -> Result<Filter>> Model<Open> {
     }
 
     /// The open model, unchecked. Use [`ask`](Self::ask) for results that are printed.
-    pub(crate) fn opened(&mut self) -> Result<&LiveFilter> {
+    pub fn opened(&mut self) -> Result<&LiveFilter> {
         match &mut self.filter {
             Some(filter) => Ok(filter),
             none => {
@@ -40,7 +43,7 @@ impl<Open: Fn() -> Result<Filter>> Model<Open> {
 }
 
 /// Checks that a model's file did not change in place since it was opened.
-pub(crate) fn check_unchanged(filter: &Filter) -> Result<()> {
+pub fn check_unchanged(filter: &Filter) -> Result<()> {
     filter.check_unchanged()?;
     check_pages()
 }
@@ -63,5 +66,30 @@ impl fmt::Display for LostPage {
         f.write_str(
             "a part of the model could not be read: its file was truncated while in use, or the disk fails",
         )
+    }
+}
+
+/// Creates a folder that only its owner may enter. Missing parent folders follow the user's umask.
+pub fn make_private(folder: &Path) -> io::Result<()> {
+    if let Some(above) = folder.parent() {
+        std::fs::create_dir_all(above)?;
+    }
+    let mut builder = std::fs::DirBuilder::new();
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(folder) {
+        // another process was faster, or there is no folder to create
+        Err(_) if folder.is_dir() || folder.as_os_str().is_empty() => Ok(()),
+        made => made,
+    }
+}
+
+/// Opens a model. Returns `None` if there is no file.
+pub fn open_model(path: &Path) -> Result<Option<Filter>> {
+    match Filter::open(path) {
+        Ok(filter) => Ok(Some(filter)),
+        Err(error) => match error.kind() {
+            ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => Ok(None),
+            _ => Err(named(path)(error)),
+        },
     }
 }

@@ -11,30 +11,33 @@ use tamis_filter::{Error, ErrorKind};
 use crate::output::volume::Volume;
 
 /// Prints an error or a warning to standard error. A closed standard error is not a failure.
+#[macro_export]
 macro_rules! say {
-    ($($argument:tt)*) => { $crate::output::shown::say_line(format_args!($($argument)*)) };
+    ($($argument:tt)*) => { $crate::say_line(format_args!($($argument)*)) };
 }
 
 /// As [`say`], but prints nothing with --quiet.
+#[macro_export]
 macro_rules! note {
-    ($($argument:tt)*) => { $crate::output::shown::say_at($crate::output::volume::Volume::Usual, format_args!($($argument)*)) };
+    ($($argument:tt)*) => { $crate::say_at($crate::Volume::Usual, format_args!($($argument)*)) };
 }
 
 /// As [`say`], but prints only with --verbose.
+#[macro_export]
 macro_rules! detail {
-    ($($argument:tt)*) => { $crate::output::shown::say_at($crate::output::volume::Volume::Verbose, format_args!($($argument)*)) };
+    ($($argument:tt)*) => { $crate::say_at($crate::Volume::Verbose, format_args!($($argument)*)) };
 }
 pub(crate) use {note, say};
 
 /// Writes a line to standard error if the program prints lines of this volume.
-pub(crate) fn say_at(volume: Volume, line: fmt::Arguments<'_>) {
+pub fn say_at(volume: Volume, line: fmt::Arguments<'_>) {
     if volume.is_on() {
         say_line(line);
     }
 }
 
 /// Writes a line to standard error, without control characters.
-pub(crate) fn say_line(line: fmt::Arguments<'_>) {
+pub fn say_line(line: fmt::Arguments<'_>) {
     let mut line = clean(&line.to_string()).into_owned();
     line.push('\n');
     let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
@@ -48,12 +51,12 @@ fn is_obeyed(c: char) -> bool {
 
 /// A name or text to show within a line. If a terminal would obey parts of it, it is quoted as GNU `ls` does,
 /// `'a'$'\n''b'`, which a shell can read back.
-pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+pub fn shown(text: &str) -> Cow<'_, str> {
     if text.contains(is_obeyed) { quoted(text.as_bytes()).into() } else { text.into() }
 }
 
 /// As [`shown`], for a path. Bytes that are not UTF-8 are quoted too.
-pub(crate) fn shown_path(path: &(impl AsRef<Path> + ?Sized)) -> String {
+pub fn shown_path(path: &(impl AsRef<Path> + ?Sized)) -> String {
     let path = path.as_ref();
     match path.to_str() {
         Some(text) => shown(text).into_owned(),
@@ -102,7 +105,7 @@ fn escape(out: &mut String, bytes: &[u8]) {
 }
 
 /// A text as one word without white space, for lines that are split at spaces; `-` if it is empty.
-pub(crate) fn one_word(text: &str) -> String {
+pub fn one_word(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
         match is_obeyed(c) || c.is_whitespace() {
@@ -114,7 +117,7 @@ pub(crate) fn one_word(text: &str) -> String {
 }
 
 /// Escapes a whole line on output, in case something was not quoted earlier.
-pub(crate) fn clean(line: &str) -> Cow<'_, str> {
+pub fn clean(line: &str) -> Cow<'_, str> {
     if !line.contains(is_obeyed) {
         return line.into();
     }
@@ -130,7 +133,7 @@ pub(crate) fn clean(line: &str) -> Cow<'_, str> {
 }
 
 /// A line of JSON with control characters escaped. They can occur only within strings.
-pub(crate) fn json_line(line: String) -> String {
+pub fn json_line(line: String) -> String {
     if !line.contains(is_obeyed) {
         return line;
     }
@@ -145,7 +148,7 @@ pub(crate) fn json_line(line: String) -> String {
 }
 
 /// An error and its causes, in one line.
-pub(crate) fn told(error: &anyhow::Error) -> String {
+pub fn told(error: &anyhow::Error) -> String {
     let cause = |cause: &(dyn std::error::Error + 'static)| {
         if let Some(ErrorKind::Io { path, source }) = cause.downcast_ref().map(Error::kind) {
             return format!("{}: {}", shown_path(path), plain(source));
@@ -163,7 +166,7 @@ pub(crate) fn told(error: &anyhow::Error) -> String {
 }
 
 /// An error of the operating system, in plain words.
-pub(crate) fn plain(error: &io::Error) -> String {
+pub fn plain(error: &io::Error) -> String {
     let words = match error.kind() {
         io::ErrorKind::NotFound => "no such file or folder",
         io::ErrorKind::PermissionDenied => "permission denied",
@@ -190,7 +193,7 @@ pub(crate) fn plain(error: &io::Error) -> String {
 }
 
 /// Adds the file's name to an error of the library, unless the error names it already.
-pub(crate) fn named(path: &Path) -> impl FnOnce(Error) -> anyhow::Error + '_ {
+pub fn named(path: &Path) -> impl FnOnce(Error) -> anyhow::Error + '_ {
     move |error| match error.path() {
         Some(_) => error.into(),
         None => anyhow::Error::new(error).context(shown_path(path)),

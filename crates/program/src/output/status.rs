@@ -5,10 +5,10 @@ use std::io;
 use tamis_filter::{Error, ErrorKind};
 
 /// The exit status of every error, including usage errors.
-pub(crate) const ERROR: u8 = 3;
+pub const ERROR: u8 = 3;
 
 /// Whether an error only means that the reader closed the pipe.
-pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
+pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
             || matches!(cause.downcast_ref().map(Error::kind), Some(ErrorKind::Io { source, .. }) if source.kind() == io::ErrorKind::BrokenPipe)

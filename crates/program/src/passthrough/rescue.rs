@@ -1,6 +1,6 @@
 //! Copies a message that is being passed on, even if the system stops the program.
 //!
-//! The only unsafe code of the program: signal handlers, and code that runs before `main`, cannot do without it.
+//! The only unsafe code of the programs: signal handlers, and code that runs before `main`, cannot do without it.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -8,8 +8,8 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 
-use crate::args::passed::{file_passed_through, may_pass_input_through};
 use crate::output::status::ERROR;
+use crate::passthrough::passed::{file_passed_through, may_pass_input_through};
 
 /// Whether a page of a mapped model was lost.
 static LOST: AtomicBool = AtomicBool::new(false);
@@ -86,7 +86,7 @@ static STACK: Stack = Stack([const { AtomicU8::new(0) }; 1 << 16]);
 
 /// Lets the program survive when the file of a mapped model is truncated. Lost pages read as zeros, and [`lost_a_page`]
 /// reports them.
-pub(crate) fn keep_lost_pages() {
+pub fn keep_lost_pages() {
     handle(libc::SIGBUS, on_lost_page);
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn lost_a_page() -> bool {
 
 /// Arms the rescue: from now on, if the system stops the program (out of memory, for example), the message from
 /// `source` is copied unchanged.
-pub(crate) fn arm(source: i32) {
+pub fn arm(source: i32) {
     if SOURCE.swap(source, Ordering::AcqRel) != NONE {
         return;
     }
@@ -109,7 +109,7 @@ pub(crate) fn arm(source: i32) {
 }
 
 /// From now on, exceeding a limit of file sizes is a write error and does not stop the program.
-pub(crate) fn survive_file_limits() {
+pub fn survive_file_limits() {
     // SAFETY: sets no handler
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }

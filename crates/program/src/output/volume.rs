@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// How much is printed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub(crate) enum Volume {
+pub enum Volume {
     /// Errors, and what could not be read.
     Quiet,
     /// Also what sources were taken for, what was chosen, and progress.
@@ -20,19 +20,19 @@ static VOLUME: AtomicU8 = AtomicU8::new(Volume::Usual as u8);
 
 impl Volume {
     /// Sets the volume for the whole program.
-    pub(crate) fn set(self) {
+    pub fn set(self) {
         VOLUME.store(self as u8, Ordering::Relaxed);
     }
 
     /// Whether the program prints at this volume.
-    pub(crate) fn is_on(self) -> bool {
+    pub fn is_on(self) -> bool {
         VOLUME.load(Ordering::Relaxed) >= self as u8
     }
 }
 
 /// Where a command reports what it has done: standard output, or nowhere with --quiet. Results that were asked for go
 /// to standard output in any case.
-pub(crate) fn done() -> Box<dyn Write> {
+pub fn done() -> Box<dyn Write> {
     match Volume::Usual.is_on() {
         true => Box::new(io::stdout().lock()),
         false => Box::new(io::sink()),

@@ -19,7 +19,7 @@ const LOOKED_AT: u64 = (64 << 10) + 1;
 const ZSTD_WINDOW: u64 = 128 << 20;
 
 /// Whether data with this beginning is packed or in UTF-16.
-pub(crate) fn is_encoded(start: &[u8]) -> bool {
+pub fn is_encoded(start: &[u8]) -> bool {
     Packing::of(start).is_some() || utf16(start).is_some()
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn holds_mail(start: &[u8]) -> bool {
 }
 
 /// Decodes a reader's data: unpacks it, once, and converts it to UTF-8.
-pub(crate) fn decoded(mut reader: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+pub fn decoded(mut reader: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
     let mut start = beginning(&mut reader)?;
     if let Some(packing) = Packing::of(&start) {
         let packed = BufReader::new(Cursor::new(start).chain(reader));

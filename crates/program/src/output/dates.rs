@@ -6,7 +6,7 @@ use std::time::SystemTime;
 ///
 /// Years are taken to begin in March, so that a leap day is the last of its year (Howard Hinnant, "chrono-compatible
 /// low-level date algorithms", `civil_from_days`).
-pub(crate) fn day(seconds: i64) -> String {
+pub fn day(seconds: i64) -> String {
     let days = seconds.div_euclid(86_400) + 719_468;
     let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
@@ -19,17 +19,17 @@ pub(crate) fn day(seconds: i64) -> String {
 }
 
 /// The end of the current day (UTC), in seconds since 1970, so that everything learned on one day has the same date.
-pub(crate) fn today() -> i64 {
+pub fn today() -> i64 {
     let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let seconds = i64::try_from(since_1970.as_secs()).unwrap_or(0);
     (seconds.div_euclid(DAY) + 1) * DAY - 1
 }
 
 /// Seconds per day.
-pub(crate) const DAY: i64 = 86_400;
+pub const DAY: i64 = 86_400;
 
 /// The current time (UTC), as `2003-02-11T08:15:00Z`.
-pub(crate) fn now() -> String {
+pub fn now() -> String {
     let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let seconds = i64::try_from(since_1970.as_secs()).unwrap_or(0);
     let of_day = seconds.rem_euclid(86_400);
