@@ -12,12 +12,11 @@ mod args;
 
 mod input;
 
-mod bogofilter;
-
 mod commands;
 
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -33,8 +32,8 @@ use crate::output::usage::text;
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     keep_lost_pages();
-    if let Some(arguments) = bogofilter::run::asked(&arguments) {
-        return ExitCode::from(bogofilter::run::run(arguments));
+    if let Some(arguments) = of_bogofilter(&arguments) {
+        return ExitCode::from(tamis_bogofilter::run(arguments));
     }
     if passes_input_through(bytes(&arguments)) {
         arm(libc::STDIN_FILENO);
@@ -52,6 +51,15 @@ fn main() -> ExitCode {
             ExitCode::from(ERROR)
         }
         Err(_) => ExitCode::from(ERROR),
+    }
+}
+
+/// The arguments of bogofilter, if it was called: by the program's name or by the first argument.
+fn of_bogofilter(arguments: &[OsString]) -> Option<&[OsString]> {
+    match arguments {
+        [program, rest @ ..] if Path::new(program).file_name()? == "bogofilter" => Some(rest),
+        [_, first, rest @ ..] if first == "bogofilter" => Some(rest),
+        _ => None,
     }
 }
 

@@ -4,11 +4,11 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use crate::bogofilter::keys::{Key, by_letter, by_name};
+use crate::options::keys::{Key, by_letter, by_name};
 
 /// An option as given.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Given {
+pub(crate) enum Given {
     /// An option and its value, `None` if it takes none.
     Option { key: Key, value: Option<OsString> },
     /// An argument that contains an unknown option.
@@ -18,7 +18,7 @@ pub(super) enum Given {
 }
 
 /// Splits the arguments into options and other arguments.
-pub(super) fn cut(arguments: &[OsString]) -> (Vec<Given>, Vec<OsString>) {
+pub(crate) fn cut(arguments: &[OsString]) -> (Vec<Given>, Vec<OsString>) {
     let (mut given, mut others) = (Vec::new(), Vec::new());
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {

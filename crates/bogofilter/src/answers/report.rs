@@ -6,9 +6,9 @@ use anyhow::Result;
 use tamis_filter::{Document, Explanation, Filter, Scratch};
 use tamis_program::shown;
 
-use crate::bogofilter::numbers::Notation;
-use crate::bogofilter::outcome::Outcome;
-use crate::bogofilter::settings::Settings;
+use crate::answers::numbers::Notation;
+use crate::answers::outcome::Outcome;
+use crate::options::settings::Settings;
 
 /// A word of a message, with its counts.
 struct Word {
@@ -43,7 +43,7 @@ fn table(settings: &Settings, outcome: Outcome) -> Option<Table> {
 }
 
 /// The lines of the table that is asked for, if any.
-pub(super) fn lines(
+pub(crate) fn lines(
     settings: &Settings,
     filter: &Filter,
     mail: &[u8],

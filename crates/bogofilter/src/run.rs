@@ -13,30 +13,21 @@ use tamis_filter::{Document, Filter, Learner, Limits, Scratch};
 use tamis_mail::passthrough::Head;
 use tamis_program::{ERROR, Held, Model, commit, is_closed_pipe, shown_path, standard_output, told};
 
-use crate::bogofilter::arguments::{Given, cut};
-use crate::bogofilter::config::{Order, read};
-use crate::bogofilter::folder::Folder;
-use crate::bogofilter::header::{Marks, head, line_end};
-use crate::bogofilter::keys::Key;
-use crate::bogofilter::layout::{Facts, line};
-use crate::bogofilter::mails::{Mails, check_input, complain};
-use crate::bogofilter::outcome::Outcome;
-use crate::bogofilter::query::{self, HELP};
-use crate::bogofilter::report;
-use crate::bogofilter::settings::{Bulk, Registration, Settings};
-
-/// The arguments of bogofilter, if it was called: by the program's name or by the first argument.
-pub(crate) fn asked(arguments: &[OsString]) -> Option<&[OsString]> {
-    let called = Path::new(arguments.first()?).file_name()?;
-    if called == "bogofilter" {
-        return Some(&arguments[1..]);
-    }
-    arguments.get(1).filter(|name| *name == "bogofilter").map(|_| &arguments[2..])
-}
+use crate::answers::header::{Marks, head, line_end};
+use crate::answers::layout::{Facts, line};
+use crate::answers::outcome::Outcome;
+use crate::answers::query::{self, HELP};
+use crate::answers::report;
+use crate::folder::Folder;
+use crate::mails::{Mails, check_input, complain};
+use crate::options::arguments::{Given, cut};
+use crate::options::config::{Order, read};
+use crate::options::keys::Key;
+use crate::options::settings::{Bulk, Registration, Settings};
 
 /// Runs what the arguments ask for and returns the exit status. A message to be passed on is written even if something
 /// fails.
-pub(crate) fn run(arguments: &[OsString]) -> u8 {
+pub fn run(arguments: &[OsString]) -> u8 {
     let (given, others) = cut(arguments);
     let mut settings = Settings::default();
     let order = match read(&given, &others, &mut settings).and_then(|order| {

@@ -4,20 +4,20 @@ use tamis_mail::passthrough::Head;
 
 /// The marks to write into a message.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Marks<'a> {
+pub(crate) struct Marks<'a> {
     /// The name of the field. Fields of the message that begin with it are removed.
-    pub(super) name: &'a str,
+    pub(crate) name: &'a str,
     /// The beginning of the field before which the line goes. If empty, the line goes to the end of the block.
-    pub(super) place: &'a str,
+    pub(crate) place: &'a str,
     /// The line, and the lines of statistics that follow it.
-    pub(super) lines: &'a [String],
+    pub(crate) lines: &'a [String],
     /// A tag for the subject; empty for none.
-    pub(super) subject_tag: &'a str,
+    pub(crate) subject_tag: &'a str,
 }
 
 /// The beginning of a message with the marks, and where its unchanged rest begins. An empty line follows the header
 /// block, whether the message had one or not. `raw` must contain the whole header block.
-pub(super) fn head(raw: &[u8], marks: &Marks<'_>) -> Head {
+pub(crate) fn head(raw: &[u8], marks: &Marks<'_>) -> Head {
     let mut block = Block::new(raw, marks);
     let mut at = 0;
     loop {
@@ -42,7 +42,7 @@ pub(super) fn head(raw: &[u8], marks: &Marks<'_>) -> Head {
 }
 
 /// The line ending of a message, taken from its first line.
-pub(super) fn line_end(raw: &[u8]) -> &'static [u8] {
+pub(crate) fn line_end(raw: &[u8]) -> &'static [u8] {
     if first_line(raw).ends_with(b"\r\n") { b"\r\n" } else { b"\n" }
 }
 

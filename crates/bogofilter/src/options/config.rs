@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use tamis_program::{plain, say, shown, shown_path};
 
-use crate::bogofilter::arguments::Given;
-use crate::bogofilter::keys::{Key, by_key};
-use crate::bogofilter::settings::Settings;
+use crate::options::arguments::Given;
+use crate::options::keys::{Key, by_key};
+use crate::options::settings::Settings;
 
 /// What the command line asks the program to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Order {
+pub(crate) enum Order {
     Work,
     Help,
     Version,
@@ -30,7 +30,7 @@ const MOST_BYTES: u64 = 1 << 20;
 ///
 /// # Errors
 /// If an option lacks its value, a value or combination is invalid, or a file of `-c` cannot be read.
-pub(super) fn read(given: &[Given], others: &[OsString], settings: &mut Settings) -> Result<Order> {
+pub(crate) fn read(given: &[Given], others: &[OsString], settings: &mut Settings) -> Result<Order> {
     let mut reads_usual_files = true;
     for option in given {
         match option {
@@ -115,7 +115,7 @@ fn at_home(path: &Path) -> PathBuf {
 }
 
 /// Says in words why a file cannot be opened.
-pub(super) fn unreadable(path: &Path, error: &io::Error) -> String {
+pub(crate) fn unreadable(path: &Path, error: &io::Error) -> String {
     format!("{}: {}", shown_path(path), plain(error))
 }
 

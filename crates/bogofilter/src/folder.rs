@@ -12,12 +12,12 @@ use tamis_filter::{
 };
 use tamis_program::{counted, grouped, make_private, named, open_model, say, shown_path, today};
 
-use crate::bogofilter::settings::{Registration, Settings};
+use crate::options::settings::{Registration, Settings};
 
 /// A folder that holds a model.
 #[derive(Clone, Debug)]
-pub(super) struct Folder {
-    pub(super) path: PathBuf,
+pub(crate) struct Folder {
+    pub(crate) path: PathBuf,
     /// How an imported word list is scored.
     parameters: RobinsonFisher,
 }
@@ -34,7 +34,7 @@ impl Folder {
     ///
     /// # Errors
     /// If no folder is named and HOME is not set.
-    pub(super) fn of(settings: &Settings) -> Result<Self> {
+    pub(crate) fn of(settings: &Settings) -> Result<Self> {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let path = settings.directory.clone().or_else(|| set("BOGOFILTER_DIR"));
         let path = path.or_else(|| set("HOME").map(|home| home.join(".bogofilter")));
@@ -43,12 +43,12 @@ impl Folder {
         Ok(Folder { path, parameters: RobinsonFisher { robs, robx, min_dev } })
     }
 
-    pub(super) fn model(&self) -> PathBuf {
+    pub(crate) fn model(&self) -> PathBuf {
         self.path.join(MODEL)
     }
 
     /// Creates the folder if it does not exist. Only its owner may enter it.
-    pub(super) fn make(&self) -> Result<()> {
+    pub(crate) fn make(&self) -> Result<()> {
         make_private(&self.path).with_context(|| shown_path(&self.path))?;
         if !self.path.is_dir() {
             bail!("{}: expected a folder, got a file", shown_path(&self.path));
@@ -57,7 +57,7 @@ impl Folder {
     }
 
     /// Opens the model for scoring. Imports the word list if there is no model yet.
-    pub(super) fn open(&self) -> Result<Filter> {
+    pub(crate) fn open(&self) -> Result<Filter> {
         self.import_once()?;
         let filter = open_model(&self.model())?.with_context(|| {
             format!(
@@ -70,7 +70,7 @@ impl Folder {
     }
 
     /// Creates a model if there is none, for messages that are learned under their own verdicts.
-    pub(super) fn prepare_to_update(&self) -> Result<()> {
+    pub(crate) fn prepare_to_update(&self) -> Result<()> {
         self.import_once()?;
         if !self.model().exists() {
             drop(self.create()?);
@@ -83,7 +83,7 @@ impl Folder {
     }
 
     /// Opens the model for learning. Creates it if there is none.
-    pub(super) fn learner(&self) -> Result<Learner> {
+    pub(crate) fn learner(&self) -> Result<Learner> {
         self.import_once()?;
         let learner = self.create()?;
         labels(learner.filter())?;
@@ -119,7 +119,7 @@ impl Folder {
     }
 
     /// Learns a message, or takes it back. Taking back a message that was never learned does nothing.
-    pub(super) fn register(learner: &mut Learner, what: Registration, mail: &[u8]) -> Result<()> {
+    pub(crate) fn register(learner: &mut Learner, what: Registration, mail: &[u8]) -> Result<()> {
         let [ham, spam] = labels(learner.filter())?;
         let document = Document::Mail(mail);
         if what.spam || what.ham {
@@ -138,7 +138,7 @@ impl Folder {
 ///
 /// # Errors
 /// If the model is not a spam filter for mail.
-pub(super) fn labels(filter: &Filter) -> Result<[String; 2]> {
+pub(crate) fn labels(filter: &Filter) -> Result<[String; 2]> {
     let spam = filter.spam().filter(|_| filter.classes().len() == 2);
     let spam = spam.filter(|_| filter.information().recipe.kind == Kind::Mail);
     let spam = spam.context("expected a model of mail with two labels, one of them spam")?;

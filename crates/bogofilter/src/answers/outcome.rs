@@ -2,7 +2,7 @@
 
 /// The class of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     Spam,
     Ham,
     Unsure,
@@ -10,7 +10,7 @@ pub(super) enum Outcome {
 
 impl Outcome {
     /// Spam from the upper cutoff on; ham up to the lower one, or below the upper if the lower is 0; otherwise unsure.
-    pub(super) fn of(spamicity: f64, [spam_cutoff, ham_cutoff]: [f64; 2]) -> Self {
+    pub(crate) fn of(spamicity: f64, [spam_cutoff, ham_cutoff]: [f64; 2]) -> Self {
         if spamicity >= spam_cutoff {
             Outcome::Spam
         } else if ham_cutoff <= f64::EPSILON || spamicity <= ham_cutoff {
@@ -21,7 +21,7 @@ impl Outcome {
     }
 
     /// Its position in a list of three, which is also the exit status.
-    pub(super) fn status(self) -> u8 {
+    pub(crate) fn status(self) -> u8 {
         match self {
             Outcome::Spam => 0,
             Outcome::Ham => 1,

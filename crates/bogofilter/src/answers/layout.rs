@@ -6,23 +6,23 @@ use anyhow::{Result, bail};
 use tamis_mail::Message;
 use tamis_program::now;
 
-use crate::bogofilter::numbers::{Notation, formatted, leading_number};
-use crate::bogofilter::outcome::Outcome;
-use crate::bogofilter::settings::Settings;
+use crate::answers::numbers::{Notation, formatted, leading_number};
+use crate::answers::outcome::Outcome;
+use crate::options::settings::Settings;
 
 /// The facts about a message that a line can contain.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Facts<'a> {
-    pub(super) outcome: Outcome,
-    pub(super) spamicity: f64,
+pub(crate) struct Facts<'a> {
+    pub(crate) outcome: Outcome,
+    pub(crate) spamicity: f64,
     /// The message, or the part of it that is in memory.
-    pub(super) message: &'a [u8],
+    pub(crate) message: &'a [u8],
     /// Number of words registered.
-    pub(super) words: u64,
+    pub(crate) words: u64,
     /// Number of messages registered.
-    pub(super) messages: u64,
+    pub(crate) messages: u64,
     /// What was done with the messages, as letters of options.
-    pub(super) run: &'a str,
+    pub(crate) run: &'a str,
 }
 
 /// Maximum characters of a line.
@@ -32,7 +32,7 @@ const MOST: usize = 900;
 ///
 /// # Errors
 /// If the format contains an unknown conversion.
-pub(super) fn line(format: &str, settings: &Settings, facts: &Facts<'_>) -> Result<String> {
+pub(crate) fn line(format: &str, settings: &Settings, facts: &Facts<'_>) -> Result<String> {
     let mut out = String::new();
     let mut rest = format;
     while let Some(at) = rest.find('%') {

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use tamis_program::say;
 
-use crate::bogofilter::keys::Key;
+use crate::options::keys::Key;
 
 /// Where the messages are, and whether there is one or many.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) enum Bulk {
+pub(crate) enum Bulk {
     /// Standard input or a file.
     #[default]
     None,
@@ -22,15 +22,15 @@ pub(super) enum Bulk {
 
 /// What to register or take back.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct Registration {
-    pub(super) spam: bool,
-    pub(super) ham: bool,
-    pub(super) unspam: bool,
-    pub(super) unham: bool,
+pub(crate) struct Registration {
+    pub(crate) spam: bool,
+    pub(crate) ham: bool,
+    pub(crate) unspam: bool,
+    pub(crate) unham: bool,
 }
 
 impl Registration {
-    pub(super) fn any(self) -> bool {
+    pub(crate) fn any(self) -> bool {
         self.spam || self.ham || self.unspam || self.unham
     }
 
@@ -43,54 +43,54 @@ impl Registration {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Settings {
-    pub(super) bulk: Bulk,
-    pub(super) mbox: bool,
-    pub(super) input: Option<PathBuf>,
-    pub(super) output: Option<PathBuf>,
-    pub(super) directory: Option<PathBuf>,
-    pub(super) registration: Registration,
-    pub(super) update: bool,
-    pub(super) passthrough: bool,
-    pub(super) exit_zero: bool,
-    pub(super) verbose: u8,
-    pub(super) quiet: bool,
-    pub(super) unsure_stats: bool,
-    pub(super) dataframe: bool,
-    pub(super) debug_database: bool,
-    pub(super) debug_to_output: bool,
-    pub(super) query: u8,
-    pub(super) log_tag: String,
-    pub(super) user_config_file: PathBuf,
+pub(crate) struct Settings {
+    pub(crate) bulk: Bulk,
+    pub(crate) mbox: bool,
+    pub(crate) input: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
+    pub(crate) directory: Option<PathBuf>,
+    pub(crate) registration: Registration,
+    pub(crate) update: bool,
+    pub(crate) passthrough: bool,
+    pub(crate) exit_zero: bool,
+    pub(crate) verbose: u8,
+    pub(crate) quiet: bool,
+    pub(crate) unsure_stats: bool,
+    pub(crate) dataframe: bool,
+    pub(crate) debug_database: bool,
+    pub(crate) debug_to_output: bool,
+    pub(crate) query: u8,
+    pub(crate) log_tag: String,
+    pub(crate) user_config_file: PathBuf,
     /// A message is spam at or above the first cutoff, and ham up to the second.
-    pub(super) cutoffs: [f64; 2],
+    pub(crate) cutoffs: [f64; 2],
     /// The spamicity of a message without known words.
-    pub(super) robx: f64,
-    pub(super) robs: f64,
-    pub(super) min_dev: f64,
+    pub(crate) robx: f64,
+    pub(crate) robs: f64,
+    pub(crate) min_dev: f64,
     /// For ham and spam.
-    pub(super) esf: [f64; 2],
-    pub(super) thresh_update: f64,
-    pub(super) header_name: String,
-    pub(super) header_place: String,
-    pub(super) spam_subject_tag: String,
-    pub(super) unsure_subject_tag: String,
-    pub(super) header_format: String,
-    pub(super) terse_format: String,
-    pub(super) log_header_format: String,
-    pub(super) log_update_format: String,
+    pub(crate) esf: [f64; 2],
+    pub(crate) thresh_update: f64,
+    pub(crate) header_name: String,
+    pub(crate) header_place: String,
+    pub(crate) spam_subject_tag: String,
+    pub(crate) unsure_subject_tag: String,
+    pub(crate) header_format: String,
+    pub(crate) terse_format: String,
+    pub(crate) log_header_format: String,
+    pub(crate) log_update_format: String,
     /// For spam, ham and unsure.
-    pub(super) tags: [String; 3],
-    pub(super) formats: [String; 3],
-    pub(super) terse: bool,
+    pub(crate) tags: [String; 3],
+    pub(crate) formats: [String; 3],
+    pub(crate) terse: bool,
     /// How many times -T was given.
-    pub(super) fixed_terse: u8,
-    pub(super) stats_in_header: bool,
-    pub(super) unicode: bool,
-    pub(super) block_on_subnets: bool,
-    pub(super) replace_nonascii: bool,
-    pub(super) timestamp: bool,
-    pub(super) charset_default: String,
+    pub(crate) fixed_terse: u8,
+    pub(crate) stats_in_header: bool,
+    pub(crate) unicode: bool,
+    pub(crate) block_on_subnets: bool,
+    pub(crate) replace_nonascii: bool,
+    pub(crate) timestamp: bool,
+    pub(crate) charset_default: String,
 }
 
 impl Default for Settings {
@@ -149,7 +149,7 @@ impl Settings {
     ///
     /// # Errors
     /// If a value or combination is invalid.
-    pub(super) fn set(&mut self, key: Key, value: Option<&OsStr>) -> Result<()> {
+    pub(crate) fn set(&mut self, key: Key, value: Option<&OsStr>) -> Result<()> {
         let text = value.map(OsStr::to_string_lossy).unwrap_or_default();
         let yes = || if value.is_none() { Ok(true) } else { boolean(&text) };
         match key {
@@ -232,7 +232,7 @@ impl Settings {
     ///
     /// # Errors
     /// If options exclude one another, or there are too many arguments.
-    pub(super) fn settle(&mut self, others: &[OsString]) -> Result<()> {
+    pub(crate) fn settle(&mut self, others: &[OsString]) -> Result<()> {
         if let Some(output) = self.output.as_ref().filter(|_| !self.passthrough) {
             say!("bogofilter: -O {}: of no effect without -p", output.display());
         }

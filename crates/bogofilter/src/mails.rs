@@ -11,25 +11,25 @@ use tamis_filter::Kind;
 use tamis_mail::{maildir, mbox};
 use tamis_program::{Stream, say, shown_path, told};
 
-use crate::bogofilter::config::unreadable;
-use crate::bogofilter::settings::{Bulk, Settings};
+use crate::options::config::unreadable;
+use crate::options::settings::{Bulk, Settings};
 
 /// Which messages to visit, and how much to read of each.
 #[derive(Clone, Copy)]
-pub(super) struct Mails<'a> {
-    pub(super) settings: &'a Settings,
+pub(crate) struct Mails<'a> {
+    pub(crate) settings: &'a Settings,
     /// The arguments that are not options.
-    pub(super) others: &'a [OsString],
+    pub(crate) others: &'a [OsString],
     /// Maximum bytes to read of a message; `None` if it is passed on.
-    pub(super) most: Option<usize>,
+    pub(crate) most: Option<usize>,
 }
 
 /// What to do with each message, given its file's name, if that is to be printed, and its bytes.
-pub(super) type Work<'w> = dyn FnMut(Option<&Path>, &[u8]) -> Result<()> + 'w;
+pub(crate) type Work<'w> = dyn FnMut(Option<&Path>, &[u8]) -> Result<()> + 'w;
 
 impl Mails<'_> {
     /// Visits the messages one by one. In bulk mode, stops at the first missing file without an error.
-    pub(super) fn for_each(&self, work: &mut Work<'_>) -> Result<()> {
+    pub(crate) fn for_each(&self, work: &mut Work<'_>) -> Result<()> {
         match self.settings.bulk {
             Bulk::None => match &self.settings.input {
                 Some(path) if path.is_dir() => self.folder(path, work),
@@ -144,7 +144,7 @@ fn joined(folder: &Path, name: impl AsRef<OsStr>) -> PathBuf {
 ///
 /// # Errors
 /// If it does not.
-pub(super) fn check_input(settings: &Settings) -> Result<()> {
+pub(crate) fn check_input(settings: &Settings) -> Result<()> {
     match settings.input.as_ref().map(|path| (path, fs::metadata(path))) {
         Some((path, Err(error))) => bail!("-I {}", unreadable(path, &error)),
         _ => Ok(()),
@@ -152,6 +152,6 @@ pub(super) fn check_input(settings: &Settings) -> Result<()> {
 }
 
 /// Prints an error about a message, without stopping.
-pub(super) fn complain(error: &anyhow::Error) {
+pub(crate) fn complain(error: &anyhow::Error) {
     say!("bogofilter: {}", told(error));
 }

@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use tamis_program::shown_path;
 
-use crate::bogofilter::numbers::Notation;
-use crate::bogofilter::settings::Settings;
+use crate::answers::numbers::Notation;
+use crate::options::settings::Settings;
 
 /// The release of bogofilter that is imitated.
 const BOGOFILTER: &str = "1.2.5";
 
 /// The output of `-h`.
-pub(super) const HELP: &str = "\
+pub(crate) const HELP: &str = "\
 Usage: bogofilter [OPTION...] < MESSAGE
 
 Does what bogofilter does, with a model of tamis: DIR/model.tamis.
@@ -35,7 +35,7 @@ Exit status: 0 spam, 1 ham, 2 unsure, 3 any error.
 ";
 
 /// The output of `-V`. Scripts look for the kind of database in the second line.
-pub(super) fn version() -> String {
+pub(crate) fn version() -> String {
     let own = env!("CARGO_PKG_VERSION");
     format!(
         "bogofilter version {BOGOFILTER}, as tamis {own} does it\n    Database: a tamis model, in the place of SQLite\n"
@@ -43,7 +43,7 @@ pub(super) fn version() -> String {
 }
 
 /// The output of `-Q`.
-pub(super) fn settings(settings: &Settings) -> String {
+pub(crate) fn settings(settings: &Settings) -> String {
     let Settings { robx, robs, min_dev, cutoffs: [spam_cutoff, ham_cutoff], esf: [ns_esf, sp_esf], .. } =
         *settings;
     let mut out = format!("# bogofilter version {BOGOFILTER}\n\n");

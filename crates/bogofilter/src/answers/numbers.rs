@@ -2,7 +2,7 @@
 
 /// The notation of a number, by its letter in a format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Notation {
+pub(crate) enum Notation {
     /// `%f`
     Fixed,
     /// `%e`
@@ -12,7 +12,7 @@ pub(super) enum Notation {
 }
 
 impl Notation {
-    pub(super) fn of(letter: u8) -> Option<Self> {
+    pub(crate) fn of(letter: u8) -> Option<Self> {
         match letter.to_ascii_lowercase() {
             b'f' => Some(Notation::Fixed),
             b'e' => Some(Notation::Scientific),
@@ -22,7 +22,7 @@ impl Notation {
     }
 
     /// Writes the number with `precision` decimals, or for `%g` that many digits.
-    pub(super) fn write(self, value: f64, precision: usize) -> String {
+    pub(crate) fn write(self, value: f64, precision: usize) -> String {
         match self {
             Notation::Fixed => format!("{value:.precision$}"),
             Notation::Scientific => scientific(value, precision),
@@ -67,7 +67,7 @@ const MOST_DECIMALS: usize = 40;
 
 /// Formats a number with a C format such as `%0.6f` or `%6.2e`. All other text is copied, including conversions that
 /// are not for numbers.
-pub(super) fn formatted(format: &str, value: f64) -> String {
+pub(crate) fn formatted(format: &str, value: f64) -> String {
     let mut out = String::new();
     let mut rest = format;
     while let Some(at) = rest.find('%') {
@@ -110,7 +110,7 @@ fn conversion(format: &str, value: f64) -> Option<(String, &str)> {
 }
 
 /// The number at the start of a text, 0 if there is none, and the rest.
-pub(super) fn leading_number(text: &str) -> (usize, &str) {
+pub(crate) fn leading_number(text: &str) -> (usize, &str) {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
     (text[..text.len() - rest.len()].parse().unwrap_or(0), rest)
 }

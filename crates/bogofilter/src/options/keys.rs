@@ -2,7 +2,7 @@
 
 /// What an option sets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Key {
+pub(crate) enum Key {
     BlockOnSubnets,
     BulkArguments,
     BulkInput,
@@ -65,10 +65,10 @@ pub(super) enum Key {
 }
 
 /// An option: what it sets, and whether it takes a value.
-pub(super) type Known = (Key, bool);
+pub(crate) type Known = (Key, bool);
 
 /// Looks up an option by its letter.
-pub(super) fn by_letter(letter: u8) -> Option<Known> {
+pub(crate) fn by_letter(letter: u8) -> Option<Known> {
     use Key::*;
     Some(match letter {
         b'b' => (BulkInput, false),
@@ -183,7 +183,7 @@ const NAMES: [(&str, Known); 66] = {
 };
 
 /// Looks up the option meant by `--name`: the exact name, or the only name that begins with it.
-pub(super) fn by_name(name: &str) -> Option<Known> {
+pub(crate) fn by_name(name: &str) -> Option<Known> {
     let exact = || NAMES.iter().find(|(known, _)| *known == name);
     let mut begun = NAMES.iter().filter(|(known, _)| known.starts_with(name));
     match (exact(), begun.next(), begun.next()) {
@@ -193,7 +193,7 @@ pub(super) fn by_name(name: &str) -> Option<Known> {
 }
 
 /// Looks up a key of a configuration file. Case does not matter, and `_` means `-`.
-pub(super) fn by_key(key: &str) -> Option<Key> {
+pub(crate) fn by_key(key: &str) -> Option<Key> {
     if key.eq_ignore_ascii_case("wordlist") {
         return Some(Key::Unheeded);
     }
