@@ -39,8 +39,7 @@ impl Folder {
         let path = settings.directory.clone().or_else(|| set("BOGOFILTER_DIR"));
         let path = path.or_else(|| set("HOME").map(|home| home.join(".bogofilter")));
         let path = path.context("no folder: expected -d, BOGOFILTER_DIR or HOME to name one")?;
-        let Settings { robs, robx, min_dev, .. } = *settings;
-        Ok(Folder { path, parameters: RobinsonFisher { robs, robx, min_dev } })
+        Ok(Folder { path, parameters: settings.classification.robinson })
     }
 
     pub(crate) fn model(&self) -> PathBuf {
@@ -103,11 +102,63 @@ impl Folder {
         }
         let lock = Lock::wait(&model, LearnOptions::default().lock_timeout).map_err(named(&model))?;
         // another process may have been faster
-        if !is_there(&model) && !import(&list, self.parameters, &lock, &model)? {
+        if !is_there(&model) && !self.import(&list, &lock)? {
             drop(lock);
             self.create()?;
         }
         Ok(())
+    }
+
+    /// Makes the model from the word list. Returns whether the list has words.
+    fn import(&self, list: &Path, lock: &Lock) -> Result<bool> {
+        let mut failed = Vec::new();
+        for program in readers(list) {
+            match self.import_by(program, list, lock) {
+                Err(error) => failed.push(format!("{program}: {error:#}")),
+                imported => return imported,
+            }
+        }
+        let [model, list] = [self.model(), list.to_owned()].map(|path| shown_path(&path));
+        Err(anyhow!(
+            "{list}: bogofilter's word list is here, but not yet a model made of it; where bogoutil is installed: \
+             bogoutil -d {list} | tamis import -m {model} --from bogofilter ({})",
+            failed.join("; ")
+        ))
+    }
+
+    fn import_by(&self, program: &str, list: &Path, lock: &Lock) -> Result<bool> {
+        let mut command = Command::new(program);
+        command.arg("-d").arg(list).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => anyhow!("not installed"),
+            _ => error.into(),
+        })?;
+        let output = child.stdout.take().context("no output")?;
+        let mut watched = Watched { input: output, at_line_start: true, has_words: false };
+        let imported = import_bogofilter(BufReader::new(&mut watched), self.parameters);
+        // if the import ended early, the program must not wait for a reader
+        let has_words = watched.has_words;
+        drop(watched);
+        let status = child.wait()?;
+        match imported {
+            _ if !status.success() && !has_words => bail!("it cannot read the list"),
+            // an empty list, as bogofilter first creates it
+            _ if !has_words => Ok(false),
+            Ok((imported, counts)) => {
+                lock.save(&imported)?;
+                say!(
+                    "bogofilter: made {} of bogofilter's word list {}, which stays as it is: imported {}; {} of \
+                     MIME parts are lost. It answers as bogofilter does until 100 messages of each kind are registered \
+                     anew. What was registered until now cannot be taken back",
+                    shown_path(&self.model()),
+                    shown_path(list),
+                    counted(counts.taken, "token"),
+                    grouped(counts.lost)
+                );
+                Ok(true)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Creates a model that has learned nothing, if there is none.
@@ -160,65 +211,6 @@ fn readers(list: &Path) -> Vec<&'static str> {
         && &start == b"SQLite format 3";
     let own = if is_sqlite { "bogoutil-sqlite" } else { "bogoutil-bdb" };
     vec!["bogoutil", own]
-}
-
-/// Makes the model from the word list. Returns whether the list has words.
-fn import(list: &Path, parameters: RobinsonFisher, lock: &Lock, model: &Path) -> Result<bool> {
-    let mut failed = Vec::new();
-    for program in readers(list) {
-        match import_by(program, (list, parameters), lock, model) {
-            Err(error) => failed.push(format!("{program}: {error:#}")),
-            imported => return imported,
-        }
-    }
-    Err(anyhow!(
-        "{}: bogofilter's word list is here, but not yet a model made of it; where bogoutil is installed: \
-         bogoutil -d {} | tamis import -m {} --from bogofilter ({})",
-        shown_path(list),
-        shown_path(list),
-        shown_path(model),
-        failed.join("; ")
-    ))
-}
-
-fn import_by(
-    program: &str,
-    (list, parameters): (&Path, RobinsonFisher),
-    lock: &Lock,
-    model: &Path,
-) -> Result<bool> {
-    let mut command = Command::new(program);
-    command.arg("-d").arg(list).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => anyhow!("not installed"),
-        _ => error.into(),
-    })?;
-    let output = child.stdout.take().context("no output")?;
-    let mut watched = Watched { input: output, at_line_start: true, has_words: false };
-    let imported = import_bogofilter(BufReader::new(&mut watched), parameters);
-    // if the import ended early, the program must not wait for a reader
-    let has_words = watched.has_words;
-    drop(watched);
-    let status = child.wait()?;
-    match imported {
-        _ if !status.success() && !has_words => bail!("it cannot read the list"),
-        // an empty list, as bogofilter first creates it
-        _ if !has_words => Ok(false),
-        Ok((imported, counts)) => {
-            lock.save(&imported)?;
-            say!(
-                "bogofilter: made {} of bogofilter's word list {}, which stays as it is: imported {}; {} of \
-                 MIME parts are lost. It answers as bogofilter does until 100 messages of each kind are registered \
-                 anew. What was registered until now cannot be taken back",
-                shown_path(model),
-                shown_path(list),
-                counted(counts.taken, "token"),
-                grouped(counts.lost)
-            );
-            Ok(true)
-        }
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// Watches whether a word list has words: lines that do not begin with a dot.

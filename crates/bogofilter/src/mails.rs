@@ -6,18 +6,17 @@ use std::io::{self, BufRead};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use tamis_filter::Kind;
 use tamis_mail::{maildir, mbox};
 use tamis_program::{Stream, say, shown_path, told};
 
-use crate::options::config::unreadable;
-use crate::options::settings::{Bulk, Settings};
+use crate::options::settings::{Bulk, Source};
 
 /// Which messages to visit, and how much to read of each.
 #[derive(Clone, Copy)]
 pub(crate) struct Mails<'a> {
-    pub(crate) settings: &'a Settings,
+    pub(crate) source: &'a Source,
     /// The arguments that are not options.
     pub(crate) others: &'a [OsString],
     /// Maximum bytes to read of a message; `None` if it is passed on.
@@ -30,65 +29,53 @@ pub(crate) type Work<'w> = dyn FnMut(Option<&Path>, &[u8]) -> Result<()> + 'w;
 impl Mails<'_> {
     /// Visits the messages one by one. In bulk mode, stops at the first missing file without an error.
     pub(crate) fn for_each(&self, work: &mut Work<'_>) -> Result<()> {
-        match self.settings.bulk {
-            Bulk::None => match &self.settings.input {
-                Some(path) if path.is_dir() => self.folder(path, work),
-                Some(path) => self.file(path, None, work),
-                None => self.file(Path::new("-"), None, work),
-            },
-            Bulk::Input => {
-                for line in io::stdin().lock().split(b'\n') {
-                    let line = line.context("standard input")?;
-                    if !self.named(Path::new(OsStr::from_bytes(&line)), work)? {
-                        break;
-                    }
-                }
-                Ok(())
+        match (self.source.bulk, self.source.file.as_deref()) {
+            (Bulk::None, Some(path)) if path.is_dir() => self.folder(path, work),
+            (Bulk::None, path) => {
+                let path = path.unwrap_or(Path::new("-"));
+                let named =
+                    || if path.as_os_str() == "-" { "standard input".to_owned() } else { shown_path(path) };
+                self.stream(Stream::of(path).with_context(named)?, path, None, work)
             }
-            Bulk::Arguments => {
-                for path in self.others {
-                    if !self.named(Path::new(path), work)? {
-                        break;
-                    }
-                }
-                Ok(())
+            (Bulk::Input, _) => {
+                let lines = io::stdin().lock().split(b'\n');
+                self.named(lines.map(|line| line.map(OsString::from_vec)), work)
             }
+            (Bulk::Arguments, _) => self.named(self.others.iter().cloned().map(Ok), work),
         }
     }
 
-    /// Visits the file or folder that a name in bulk mode stands for. Returns whether it exists.
-    fn named(&self, path: &Path, work: &mut Work<'_>) -> Result<bool> {
-        match fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => self.folder(path, work)?,
-            Ok(_) => return self.readable(path, work),
-            Err(error) => {
-                say!("bogofilter: {}", unreadable(path, &error));
-                return Ok(false);
+    /// Visits the files and folders with these names.
+    fn named(&self, names: impl Iterator<Item = io::Result<OsString>>, work: &mut Work<'_>) -> Result<()> {
+        for name in names {
+            let path = PathBuf::from(name.context("standard input")?);
+            match fs::metadata(&path) {
+                Ok(metadata) if metadata.is_dir() => self.folder(&path, work)?,
+                Ok(_) if self.file(&path, work)? => (),
+                Ok(_) => break,
+                Err(error) => {
+                    complain_of(&path, error);
+                    break;
+                }
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Visits a file. Returns whether it could be read.
-    fn readable(&self, path: &Path, work: &mut Work<'_>) -> Result<bool> {
+    fn file(&self, path: &Path, work: &mut Work<'_>) -> Result<bool> {
         match Stream::of(path) {
             Ok(stream) => self.stream(stream, path, Some(path), work).map(|()| true),
             Err(error) => {
-                say!("bogofilter: {}", unreadable(path, &error));
+                complain_of(path, error);
                 Ok(false)
             }
         }
     }
 
-    fn file(&self, path: &Path, name: Option<&Path>, work: &mut Work<'_>) -> Result<()> {
-        let whole = || if path.as_os_str() == "-" { "standard input".to_owned() } else { shown_path(path) };
-        let stream = Stream::of(path).with_context(whole)?;
-        self.stream(stream, path, name, work)
-    }
-
     fn stream(&self, stream: Stream, path: &Path, name: Option<&Path>, work: &mut Work<'_>) -> Result<()> {
         let context = || shown_path(path);
-        if !self.settings.mbox {
+        if !self.source.mbox {
             let most = self.most.map_or(u64::MAX, |most| most as u64);
             return work(name, &stream.into_document(Kind::Mail, most).with_context(context)?);
         }
@@ -113,7 +100,7 @@ impl Mails<'_> {
             files = listed(path, |name| name.first().is_some_and(u8::is_ascii_digit))?;
         }
         for file in files {
-            self.readable(&file, work)?;
+            self.file(&file, work)?;
         }
         Ok(())
     }
@@ -140,18 +127,11 @@ fn joined(folder: &Path, name: impl AsRef<OsStr>) -> PathBuf {
     OsString::from_vec([folder, b"/", name.as_ref().as_bytes()].concat()).into()
 }
 
-/// Checks that the file of `-I` exists.
-///
-/// # Errors
-/// If it does not.
-pub(crate) fn check_input(settings: &Settings) -> Result<()> {
-    match settings.input.as_ref().map(|path| (path, fs::metadata(path))) {
-        Some((path, Err(error))) => bail!("-I {}", unreadable(path, &error)),
-        _ => Ok(()),
-    }
-}
-
 /// Prints an error about a message, without stopping.
 pub(crate) fn complain(error: &anyhow::Error) {
     say!("bogofilter: {}", told(error));
+}
+
+fn complain_of(path: &Path, error: io::Error) {
+    complain(&anyhow::Error::new(error).context(shown_path(path)));
 }

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use tamis_filter::{Document, Filter, Learner, Limits, Scratch};
@@ -15,44 +15,30 @@ use tamis_program::{ERROR, Held, Model, commit, is_closed_pipe, shown_path, stan
 
 use crate::answers::header::{Marks, head, line_end};
 use crate::answers::layout::{Facts, line};
-use crate::answers::outcome::Outcome;
+use crate::answers::outcome::{Outcome, Verdict};
 use crate::answers::query::{self, HELP};
 use crate::answers::report;
 use crate::folder::Folder;
-use crate::mails::{Mails, check_input, complain};
+use crate::mails::{Mails, complain};
 use crate::options::arguments::{Given, cut};
 use crate::options::config::{Order, read};
 use crate::options::keys::Key;
-use crate::options::settings::{Bulk, Registration, Settings};
+use crate::options::settings::{Bulk, Classification, Forms, Printed, Registration, Settings};
 
-/// Runs what the arguments ask for and returns the exit status. A message to be passed on is written even if something
-/// fails.
+/// Runs what the arguments (without the program's name) ask for and returns the exit status. A message to be passed on
+/// is written even if something fails.
 pub fn run(arguments: &[OsString]) -> u8 {
     let (given, others) = cut(arguments);
-    let mut settings = Settings::default();
-    let order = match read(&given, &others, &mut settings).and_then(|order| {
-        check_input(&settings)?;
-        Ok(order)
-    }) {
-        Ok(order) => order,
-        Err(error) => {
-            complain(&error);
-            if asks_for(&given, Key::Passthrough) {
-                copy_unchanged(value_of(&given, Key::InputFile).as_deref(), None);
-            }
-            return ERROR;
-        }
-    };
-    match order {
-        Order::Help => print(HELP),
-        Order::Version => print(&query::version()),
-        Order::Work if settings.query > 0 => print(&described(&settings)),
-        Order::Work => {
+    match read(&given, &others) {
+        Ok(Order::Help) => print(HELP),
+        Ok(Order::Version) => print(&query::version()),
+        Ok(Order::Work(settings)) if settings.task.query > 0 => print(&described(&settings)),
+        Ok(Order::Work(settings)) => {
             let mut session = Session::new(&settings, &others);
             match catch_unwind(AssertUnwindSafe(|| session.work())) {
                 Ok(Ok(status)) => status,
                 // a message that nobody took has not been passed on
-                Ok(Err(error)) if is_closed_pipe(&error) && !settings.passthrough => 0,
+                Ok(Err(error)) if is_closed_pipe(&error) && !settings.task.passthrough => 0,
                 Ok(Err(error)) => {
                     complain(&error);
                     ERROR
@@ -60,16 +46,22 @@ pub fn run(arguments: &[OsString]) -> u8 {
                 Err(_) => ERROR,
             }
         }
+        Err(error) => {
+            complain(&error);
+            if last(&given, Key::Passthrough).is_some() {
+                let input = last(&given, Key::InputFile).and_then(Option::as_deref).map(Path::new);
+                // copy whatever can be read
+                let _ = Held::open(input).and_then(|mut message| message.write(None, &[], 0));
+            }
+            ERROR
+        }
     }
 }
 
-fn asks_for(given: &[Given], wanted: Key) -> bool {
-    given.iter().any(|option| matches!(option, Given::Option { key, .. } if *key == wanted))
-}
-
-fn value_of(given: &[Given], wanted: Key) -> Option<PathBuf> {
+/// The value of an option where it was given last.
+fn last(given: &[Given], wanted: Key) -> Option<&Option<OsString>> {
     given.iter().rev().find_map(|option| match option {
-        Given::Option { key, value } if *key == wanted => value.as_ref().map(PathBuf::from),
+        Given::Option { key, value } if *key == wanted => Some(value),
         _ => None,
     })
 }
@@ -83,18 +75,12 @@ fn print(text: &str) -> u8 {
 
 fn described(settings: &Settings) -> String {
     let mut text = query::settings(settings);
-    if let Ok(folder) = Folder::of(settings).as_ref().map(|folder| shown_path(&folder.path))
-        && settings.query > 1
+    if settings.task.query > 1
+        && let Ok(folder) = Folder::of(settings)
     {
-        text += &format!("{:<17} = {folder}\n", "bogofilter-dir");
+        text += &format!("{:<17} = {}\n", "bogofilter-dir", shown_path(&folder.path));
     }
     text
-}
-
-/// Copies a message unchanged.
-fn copy_unchanged(input: Option<&Path>, output: Option<&File>) {
-    // copy whatever can be read
-    let _ = Held::open(input).and_then(|mut message| message.write(output, &[], 0));
 }
 
 /// One call of the program.
@@ -109,10 +95,9 @@ struct Session<'a> {
     messages: u64,
 }
 
-/// The verdict on a message.
+/// The verdict on a message, and what to print about it.
 struct Judged {
-    outcome: Outcome,
-    spamicity: f64,
+    verdict: Verdict,
     /// The line with the verdict, and any tables.
     lines: Vec<String>,
 }
@@ -124,30 +109,30 @@ impl<'a> Session<'a> {
     }
 
     fn work(&mut self) -> Result<u8> {
-        let is_one = self.settings.bulk == Bulk::None && !self.settings.mbox;
-        let is_folder = self.settings.input.as_ref().is_some_and(|path| path.is_dir());
-        if self.settings.passthrough && is_one && !is_folder {
+        let is_one = self.settings.source.bulk == Bulk::None && !self.settings.source.mbox;
+        let is_folder = self.settings.source.file.as_ref().is_some_and(|path| path.is_dir());
+        if self.settings.task.passthrough && is_one && !is_folder {
             return self.pass_one_on();
         }
         let folder = self.folder();
-        if self.settings.passthrough {
+        if self.settings.task.passthrough {
             self.pass_on(folder)?;
-        } else if self.settings.registration.any() {
+        } else if self.settings.task.registration.any() {
             self.register(&folder?)?;
         } else {
             self.score(&folder?)?;
         }
-        Ok(if self.settings.exit_zero && self.status != ERROR { 0 } else { self.status })
+        Ok(if self.settings.task.exit_zero && self.status != ERROR { 0 } else { self.status })
     }
 
     /// The folder of the model, created if it does not exist.
     fn folder(&self) -> Result<Folder> {
         let folder = Folder::of(self.settings)?;
-        if self.settings.debug_database && self.settings.verbose > 1 {
+        if self.settings.printed.debug_database && self.settings.printed.verbose > 1 {
             self.debug(&format!("open {}", shown_path(&folder.model())))?;
         }
         folder.make()?;
-        if self.settings.update {
+        if self.settings.task.update {
             folder.prepare_to_update()?;
         }
         Ok(folder)
@@ -155,7 +140,7 @@ impl<'a> Session<'a> {
 
     /// Writes a line of debug output: to standard error, or with -D to standard output.
     fn debug(&self, line: &str) -> Result<()> {
-        if self.settings.debug_to_output {
+        if self.settings.printed.debug_to_output {
             writeln!(std::io::stdout(), "{line}").context("standard output")
         } else {
             writeln!(std::io::stderr(), "{line}").context("standard error")
@@ -166,15 +151,15 @@ impl<'a> Session<'a> {
     fn score(&mut self, folder: &Folder) -> Result<()> {
         let mut model = Model::new(|| folder.open());
         let most = model.opened()?.filter().information().recipe.limits.bytes.saturating_add(1);
-        let mails = Mails { settings: self.settings, others: self.others, most: Some(most) };
+        let mails = Mails { source: &self.settings.source, others: self.others, most: Some(most) };
         let mut out = standard_output()?;
         mails.for_each(&mut |name, mail| {
             let judged = model.ask(|filter| self.judge(filter, mail))?;
-            self.update(folder, mail, &judged)?;
-            self.status = judged.outcome.status();
-            let has_line = self.settings.verbose > 0 || self.settings.terse || self.settings.dataframe;
-            if has_line {
-                let named = name.filter(|_| self.settings.verbose > 0 && !self.settings.quiet);
+            self.update(folder, mail, judged.verdict)?;
+            self.status = judged.verdict.outcome.status();
+            let Printed { verbose, quiet, terse, dataframe, .. } = self.settings.printed;
+            if verbose > 0 || terse || dataframe {
+                let named = name.filter(|_| verbose > 0 && !quiet);
                 out.write_all(&written(named, &judged.lines, &out)).context("standard output")?;
             }
             Ok(())
@@ -183,8 +168,8 @@ impl<'a> Session<'a> {
 
     /// Registers all messages. Writes the model once.
     fn register(&mut self, folder: &Folder) -> Result<()> {
-        let what = self.settings.registration;
-        let mails = Mails { settings: self.settings, others: self.others, most: Some(most_bytes()) };
+        let what = self.settings.task.registration;
+        let mails = Mails { source: &self.settings.source, others: self.others, most: Some(most_bytes()) };
         // lock the model from the first message on, not while waiting for it
         let mut learner: Option<Learner> = None;
         mails.for_each(&mut |_, mail| {
@@ -216,7 +201,7 @@ impl<'a> Session<'a> {
     }
 
     fn count_words(&mut self, filter: &Filter, mail: &[u8]) -> Result<()> {
-        if self.settings.verbose > 0 {
+        if self.settings.printed.verbose > 0 {
             let explanation = filter.explain(Document::Mail(mail), &mut self.scratch)?;
             self.words.extend(explanation.terms.into_iter().map(|term| term.term));
         }
@@ -224,7 +209,7 @@ impl<'a> Session<'a> {
     }
 
     fn say_registered(&self) -> Result<()> {
-        if self.settings.verbose == 0 {
+        if self.settings.printed.verbose == 0 {
             return Ok(());
         }
         let counted = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
@@ -233,17 +218,16 @@ impl<'a> Session<'a> {
     }
 
     /// Registers a message under its verdict, if that is asked for and the verdict is not unsure.
-    fn update(&mut self, folder: &Folder, mail: &[u8], judged: &Judged) -> Result<()> {
-        let least = self.settings.thresh_update;
-        let (spam, ham) = match judged.outcome {
-            Outcome::Spam => (judged.spamicity <= 1.0 - least, false),
-            Outcome::Ham => (false, judged.spamicity >= least),
-            Outcome::Unsure => (false, false),
+    fn update(&mut self, folder: &Folder, mail: &[u8], verdict: Verdict) -> Result<()> {
+        let (Verdict { outcome, spamicity }, least) = (verdict, self.settings.classification.thresh_update);
+        let what = Registration {
+            spam: outcome == Outcome::Spam && spamicity <= 1.0 - least,
+            ham: outcome == Outcome::Ham && spamicity >= least,
+            ..Registration::default()
         };
-        if !self.settings.update || !spam && !ham {
+        if !self.settings.task.update || !what.any() {
             return Ok(());
         }
-        let what = Registration { spam, ham, ..Default::default() };
         let mut learner = folder.learner()?;
         self.words.clear();
         self.register_one(&mut learner, what, mail)?;
@@ -254,28 +238,28 @@ impl<'a> Session<'a> {
     /// Returns the verdict on a message, and what to print about it.
     fn judge(&mut self, filter: &Filter, mail: &[u8]) -> Result<Judged> {
         let settings = self.settings;
+        let Classification { cutoffs, robinson, .. } = settings.classification;
         let score = filter.score_mail(mail, &mut self.scratch)?;
         let is_unknown = score.known_terms == 0 || has_no_words(mail);
-        let spamicity = if is_unknown { settings.robx } else { score.probability };
-        let outcome = match Outcome::of(spamicity, settings.cutoffs) {
+        let mut verdict = Verdict::of(if is_unknown { robinson.robx } else { score.probability }, cutoffs);
+        if verdict.outcome == Outcome::Ham && self.scratch.limits_hit().text {
             // the part that was not read may be spam
-            Outcome::Ham if self.scratch.limits_hit().text => Outcome::Unsure,
-            outcome => outcome,
-        };
+            verdict.outcome = Outcome::Unsure;
+        }
         let mut lines = Vec::new();
-        if settings.passthrough || settings.verbose > 0 || settings.terse {
-            let facts =
-                Facts { outcome, spamicity, message: mail, words: 0, messages: self.messages, run: "" };
-            let format = if settings.terse { &settings.terse_format } else { &settings.header_format };
+        let Printed { verbose, terse, .. } = settings.printed;
+        if settings.task.passthrough || verbose > 0 || terse {
+            let facts = Facts { verdict, message: mail, words: 0, messages: self.messages, run: "" };
+            let format = if terse { &settings.forms.terse_format } else { &settings.forms.header_format };
             lines.push(line(format, settings, &facts)?);
         }
-        lines.extend(report::lines(settings, filter, mail, (outcome, spamicity))?);
-        Ok(Judged { outcome, spamicity, lines })
+        lines.extend(report::lines(settings, filter, mail, verdict)?);
+        Ok(Judged { verdict, lines })
     }
 
     /// Judges a message to be passed on, and registers it if asked to.
     fn judge_and_learn(&mut self, folder: &Folder, mail: &[u8]) -> Result<Judged> {
-        let what = self.settings.registration;
+        let what = self.settings.task.registration;
         if what.any() {
             let mut learner = folder.learner()?;
             self.register_one(&mut learner, what, mail)?;
@@ -283,28 +267,29 @@ impl<'a> Session<'a> {
             self.say_registered()?;
         }
         let judged = Model::new(|| folder.open()).ask(|filter| self.judge(filter, mail))?;
-        self.update(folder, mail, &judged)?;
+        self.update(folder, mail, judged.verdict)?;
         Ok(judged)
     }
 
     fn marked(&self, mail: &[u8], judged: &Judged) -> Head {
-        let tag = match judged.outcome {
-            Outcome::Spam => &self.settings.spam_subject_tag,
-            Outcome::Unsure => &self.settings.unsure_subject_tag,
+        let Forms { header_name, header_place, spam_subject_tag, unsure_subject_tag, .. } =
+            &self.settings.forms;
+        let subject_tag = match judged.verdict.outcome {
+            Outcome::Spam => spam_subject_tag,
+            Outcome::Unsure => unsure_subject_tag,
             Outcome::Ham => "",
         };
-        let Settings { header_name, header_place, .. } = self.settings;
-        head(mail, &Marks { name: header_name, place: header_place, lines: &judged.lines, subject_tag: tag })
+        head(mail, &Marks { name: header_name, place: header_place, lines: &judged.lines, subject_tag })
     }
 
     /// Writes one message with its verdict, or unchanged if anything fails. The rest of a large message is copied.
     fn pass_one_on(&mut self) -> Result<u8> {
-        let mut message = Held::open(self.settings.input.as_deref())?;
+        let mut message = Held::open(self.settings.source.file.as_deref())?;
         let marked = unless_it_panics(|| {
             message.read_for(&Limits::default())?;
             let folder = self.folder()?;
             let judged = self.judge_and_learn(&folder, &message.mail(&Limits::default())?)?;
-            Ok((self.marked(message.bytes(), &judged), judged.outcome))
+            Ok((self.marked(message.bytes(), &judged), judged.verdict.outcome))
         });
         let (output, is_lost) = self.output();
         let end = line_end(message.bytes());
@@ -315,7 +300,7 @@ impl<'a> Session<'a> {
                     let mut out = output.map_or_else(standard_output, Ok)?;
                     out.write_all(end).context("the message")?;
                 }
-                let status = if self.settings.exit_zero { 0 } else { outcome.status() };
+                let status = if self.settings.task.exit_zero { 0 } else { outcome.status() };
                 Ok(if is_lost { ERROR } else { status })
             }
             Err(error) => {
@@ -328,7 +313,7 @@ impl<'a> Session<'a> {
 
     /// The file to pass messages on to, `None` for standard output; and whether opening it failed.
     fn output(&self) -> (Option<File>, bool) {
-        let Some(path) = &self.settings.output else { return (None, false) };
+        let Some(path) = &self.settings.task.output else { return (None, false) };
         match File::create(path).with_context(|| shown_path(path)) {
             Ok(file) => (Some(file), false),
             Err(error) => {
@@ -350,11 +335,11 @@ impl<'a> Session<'a> {
     fn pass_each(&mut self, judge: impl Fn(&mut Self, &[u8]) -> Result<Judged>) -> Result<()> {
         let (output, mut has_failed) = self.output();
         let mut out = output.map_or_else(standard_output, Ok)?;
-        let mails = Mails { settings: self.settings, others: self.others, most: None };
+        let mails = Mails { source: &self.settings.source, others: self.others, most: None };
         let finished = mails.for_each(&mut |_, mail| {
             let marked = unless_it_panics(|| {
                 let judged = judge(self, mail)?;
-                Ok((self.marked(mail, &judged), judged.outcome))
+                Ok((self.marked(mail, &judged), judged.verdict.outcome))
             });
             match marked {
                 Ok((Head { bytes, rest }, outcome)) => {
@@ -418,6 +403,7 @@ fn written(name: Option<&Path>, lines: &[String], out: &File) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::settings::{Source, Task};
 
     #[test]
     fn a_panic_on_one_message_of_an_mbox_costs_no_other() {
@@ -427,17 +413,14 @@ mod tests {
             .map(|word| format!("From a@example.org Mon Jan  1 00:00:00 2024\nSubject: {word}\n\n{word}\n\n"))
             .concat();
         std::fs::write(&input, &mbox).unwrap();
-        let settings = Settings {
-            passthrough: true,
-            mbox: true,
-            input: Some(input),
-            output: Some(output.clone()),
-            ..Settings::default()
-        };
+        let source = Source { mbox: true, file: Some(input), ..Source::default() };
+        let task = Task { passthrough: true, output: Some(output.clone()), ..Task::default() };
+        let settings = Settings { source, task, ..Settings::default() };
         let mut session = Session::new(&settings, &[]);
         let judge = |_: &mut Session<'_>, mail: &[u8]| {
             assert!(!mail.ends_with(b"boom\n\n") && !mail.ends_with(b"boom\n"));
-            Ok(Judged { outcome: Outcome::Spam, spamicity: 1.0, lines: vec!["X-Bogosity: Spam".to_owned()] })
+            let verdict = Verdict { outcome: Outcome::Spam, spamicity: 1.0 };
+            Ok(Judged { verdict, lines: vec!["X-Bogosity: Spam".to_owned()] })
         };
         session.pass_each(judge).unwrap();
         assert_eq!(session.status, ERROR);

@@ -7,14 +7,13 @@ use tamis_mail::Message;
 use tamis_program::now;
 
 use crate::answers::numbers::{Notation, formatted, leading_number};
-use crate::answers::outcome::Outcome;
-use crate::options::settings::Settings;
+use crate::answers::outcome::{Outcome, Verdict};
+use crate::options::settings::{Forms, Settings};
 
 /// The facts about a message that a line can contain.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts<'a> {
-    pub(crate) outcome: Outcome,
-    pub(crate) spamicity: f64,
+    pub(crate) verdict: Verdict,
     /// The message, or the part of it that is in memory.
     pub(crate) message: &'a [u8],
     /// Number of words registered.
@@ -56,17 +55,18 @@ fn add<'f>(out: &mut String, format: &'f str, settings: &Settings, facts: &Facts
         None => (None, after_flags),
     };
     let Some(letter) = behind.chars().next() else { return Ok("") };
-    let Facts { outcome, spamicity, .. } = *facts;
+    let Verdict { outcome, spamicity } = facts.verdict;
+    let formats = &settings.forms.formats;
     let place = usize::from(outcome.status());
     let delta = 1.0 - spamicity;
     let of_spam = outcome == Outcome::Spam;
     match letter {
-        'p' => out.push_str(&formatted(&settings.formats[place], spamicity)),
-        'd' => out.push_str(&formatted(&settings.formats[place], if of_spam { delta } else { spamicity })),
+        'p' => out.push_str(&formatted(&formats[place], spamicity)),
+        'd' => out.push_str(&formatted(&formats[place], if of_spam { delta } else { spamicity })),
         'e' | 'f' | 'g' | 'o' => {
             let near = is_delta && of_spam && delta <= 0.001;
             let value = if letter == 'o' {
-                settings.cutoffs[0]
+                settings.classification.cutoffs[0]
             } else if near {
                 delta
             } else {
@@ -79,7 +79,7 @@ fn add<'f>(out: &mut String, format: &'f str, settings: &Settings, facts: &Facts
         'r' => out.push_str(facts.run),
         'D' => out.push_str(&now()),
         '%' => out.push('%'),
-        _ => match text(letter, settings, facts) {
+        _ => match text(letter, &settings.forms, facts) {
             Some(text) => out.extend(text.chars().take(precision.unwrap_or(usize::MAX))),
             None => bail!("expected a format of bogofilter's, got %{letter} in it"),
         },
@@ -98,13 +98,13 @@ fn number(letter: char, value: f64, precision: Option<usize>) -> String {
 }
 
 /// The value of a conversion to text, which a precision shortens.
-fn text(letter: char, settings: &Settings, facts: &Facts<'_>) -> Option<String> {
+fn text(letter: char, forms: &Forms, facts: &Facts<'_>) -> Option<String> {
     let field = |name: &str| first_field(facts.message, name);
     let known = |text: Option<String>| text.unwrap_or_else(|| "UNKNOWN".to_owned());
     Some(match letter {
-        'c' => settings.tags[usize::from(facts.outcome.status())].clone(),
-        'h' => settings.header_name.clone(),
-        'l' => settings.log_tag.clone(),
+        'c' => forms.tags[usize::from(facts.verdict.outcome.status())].clone(),
+        'h' => forms.header_name.clone(),
+        'l' => forms.log_tag.clone(),
         'v' => env!("CARGO_PKG_VERSION").to_owned(),
         'u' => std::env::var("LOGNAME").or_else(|_| std::env::var("USER")).unwrap_or_default(),
         'I' => known(field("message-id")),
@@ -142,9 +142,10 @@ mod tests {
         /// Formats come from a file, and messages from anyone.
         #[test]
         fn any_format_gives_a_line_or_an_error(format in "([%#.0-9a-zA-Z,-]|\\PC){0,30}", spamicity in 0.0..=1.0, message: Vec<u8>) {
-            let settings = Settings { formats: [0; 3].map(|_| format.clone()), ..Settings::default() };
-            let outcome = Outcome::of(spamicity, settings.cutoffs);
-            let facts = Facts { outcome, spamicity, message: &message, words: 0, messages: 0, run: "" };
+            let forms = Forms { formats: [0; 3].map(|_| format.clone()), ..Forms::default() };
+            let settings = Settings { forms, ..Settings::default() };
+            let verdict = Verdict::of(spamicity, settings.classification.cutoffs);
+            let facts = Facts { verdict, message: &message, words: 0, messages: 0, run: "" };
             for format in [&*format, "%p %d"] {
                 if let Ok(line) = line(format, &settings, &facts) {
                     prop_assert!(line.chars().count() <= MOST && !line.contains(char::is_control));
@@ -157,9 +158,10 @@ mod tests {
         b"Received: from a ([192.0.2.7]) by b with ESMTP id 4AF2;\n\tMon\nMessage-ID: <1@x.org>\n\nHi\n";
 
     fn check(format: &str, spamicity: f64, expected: &str) {
-        let settings = Settings { log_tag: "tag".to_owned(), ..Settings::default() };
-        let outcome = Outcome::of(spamicity, settings.cutoffs);
-        let facts = Facts { outcome, spamicity, message: MAIL, words: 7, messages: 2, run: "s" };
+        let forms = Forms { log_tag: "tag".to_owned(), ..Forms::default() };
+        let settings = Settings { forms, ..Settings::default() };
+        let verdict = Verdict::of(spamicity, settings.classification.cutoffs);
+        let facts = Facts { verdict, message: MAIL, words: 7, messages: 2, run: "s" };
         assert_eq!(line(format, &settings, &facts).unwrap(), expected, "{format}");
     }
 
@@ -180,8 +182,8 @@ mod tests {
 
     #[test]
     fn an_unknown_conversion_is_an_error_and_no_line_ends_early() {
-        let facts =
-            Facts { outcome: Outcome::Ham, spamicity: 0.0, message: b"", words: 0, messages: 0, run: "" };
+        let verdict = Verdict { outcome: Outcome::Ham, spamicity: 0.0 };
+        let facts = Facts { verdict, message: b"", words: 0, messages: 0, run: "" };
         assert!(line("%z", &Settings::default(), &facts).is_err());
         assert_eq!(line("a\nb%I", &Settings::default(), &facts).unwrap(), "a bUNKNOWN");
     }

@@ -30,6 +30,20 @@ impl Outcome {
     }
 }
 
+/// The verdict on a message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Verdict {
+    pub(crate) outcome: Outcome,
+    pub(crate) spamicity: f64,
+}
+
+impl Verdict {
+    /// The verdict by these cutoffs.
+    pub(crate) fn of(spamicity: f64, cutoffs: [f64; 2]) -> Self {
+        Verdict { outcome: Outcome::of(spamicity, cutoffs), spamicity }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use tamis_filter::RobinsonFisher;
 use tamis_program::shown_path;
 
 use crate::answers::numbers::Notation;
@@ -44,8 +45,9 @@ pub(crate) fn version() -> String {
 
 /// The output of `-Q`.
 pub(crate) fn settings(settings: &Settings) -> String {
-    let Settings { robx, robs, min_dev, cutoffs: [spam_cutoff, ham_cutoff], esf: [ns_esf, sp_esf], .. } =
-        *settings;
+    let RobinsonFisher { robx, robs, min_dev } = settings.classification.robinson;
+    let [spam_cutoff, ham_cutoff] = settings.classification.cutoffs;
+    let [ns_esf, sp_esf] = settings.unheeded.esf;
     let mut out = format!("# bogofilter version {BOGOFILTER}\n\n");
     for (name, value) in [
         ("robx", robx),
@@ -62,7 +64,7 @@ pub(crate) fn settings(settings: &Settings) -> String {
     for (is_extended, name, value) in values(settings) {
         if name.is_empty() {
             out.push('\n');
-        } else if !is_extended || settings.query > 1 {
+        } else if !is_extended || settings.task.query > 1 {
             let _ = writeln!(out, "{name:<17} = {value}");
         }
     }
@@ -72,31 +74,32 @@ pub(crate) fn settings(settings: &Settings) -> String {
 /// The settings that are not numbers, in the order of printing, with empty lines between. The first element says
 /// whether a setting is printed only with `-QQ`.
 fn values(settings: &Settings) -> Vec<(bool, &'static str, String)> {
+    let Settings { classification, printed, forms, unheeded, .. } = settings;
     let yes = |value: bool| if value { "Yes" } else { "No" }.to_owned();
     let or_none = |text: &str| if text.is_empty() { "''" } else { text }.to_owned();
-    let states = if settings.cutoffs[1] <= f64::EPSILON { 2 } else { 3 };
+    let states = if classification.cutoffs[1] <= f64::EPSILON { 2 } else { 3 };
     vec![
         (false, "", String::new()),
-        (false, "block-on-subnets", yes(settings.block_on_subnets)),
-        (false, "encoding", if settings.unicode { "utf-8" } else { "raw" }.to_owned()),
-        (false, "charset-default", settings.charset_default.clone()),
-        (false, "replace-nonascii-characters", yes(settings.replace_nonascii)),
-        (false, "stats-in-header", yes(settings.stats_in_header)),
-        (true, "report-unsure", yes(settings.unsure_stats)),
-        (false, "thresh-update", format!("{:.6}", settings.thresh_update)),
-        (false, "timestamp", yes(settings.timestamp)),
+        (false, "block-on-subnets", yes(unheeded.block_on_subnets)),
+        (false, "encoding", if unheeded.unicode { "utf-8" } else { "raw" }.to_owned()),
+        (false, "charset-default", unheeded.charset_default.clone()),
+        (false, "replace-nonascii-characters", yes(unheeded.replace_nonascii)),
+        (false, "stats-in-header", yes(forms.stats_in_header)),
+        (true, "report-unsure", yes(printed.unsure_stats)),
+        (false, "thresh-update", format!("{:.6}", classification.thresh_update)),
+        (false, "timestamp", yes(unheeded.timestamp)),
         (false, "", String::new()),
-        (false, "spam-header-name", settings.header_name.clone()),
-        (false, "spam-header-place", or_none(&settings.header_place)),
-        (false, "spam-subject-tag", or_none(&settings.spam_subject_tag)),
-        (false, "unsure-subject-tag", or_none(&settings.unsure_subject_tag)),
-        (true, "syslog-tag", or_none(&settings.log_tag)),
-        (false, "header-format", settings.header_format.clone()),
-        (false, "terse-format", settings.terse_format.clone()),
-        (false, "log-header-format", settings.log_header_format.clone()),
-        (false, "log-update-format", settings.log_update_format.clone()),
-        (false, "spamicity-tags", settings.tags[..states].join(", ")),
-        (false, "spamicity-formats", settings.formats[..states].join(", ")),
-        (true, "user-config-file", shown_path(&settings.user_config_file)),
+        (false, "spam-header-name", forms.header_name.clone()),
+        (false, "spam-header-place", or_none(&forms.header_place)),
+        (false, "spam-subject-tag", or_none(&forms.spam_subject_tag)),
+        (false, "unsure-subject-tag", or_none(&forms.unsure_subject_tag)),
+        (true, "syslog-tag", or_none(&forms.log_tag)),
+        (false, "header-format", forms.header_format.clone()),
+        (false, "terse-format", forms.terse_format.clone()),
+        (false, "log-header-format", unheeded.log_header_format.clone()),
+        (false, "log-update-format", unheeded.log_update_format.clone()),
+        (false, "spamicity-tags", forms.tags[..states].join(", ")),
+        (false, "spamicity-formats", forms.formats[..states].join(", ")),
+        (true, "user-config-file", shown_path(settings.user_config_file())),
     ]
 }

@@ -6,16 +6,15 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use tamis_program::{plain, say, shown, shown_path};
+use tamis_program::{say, shown, shown_path};
 
 use crate::options::arguments::Given;
 use crate::options::keys::{Key, by_key};
 use crate::options::settings::Settings;
 
 /// What the command line asks the program to do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
-    Work,
+    Work(Box<Settings>),
     Help,
     Version,
 }
@@ -26,36 +25,39 @@ const SYSTEM: &str = "/etc/bogofilter.cf";
 /// Maximum bytes read of a configuration file.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Applies the options to `settings`. The command line takes precedence over files, whichever comes first.
+/// Reads the options. The command line takes precedence over files, whichever comes first.
 ///
 /// # Errors
-/// If an option lacks its value, a value or combination is invalid, or a file of `-c` cannot be read.
-pub(crate) fn read(given: &[Given], others: &[OsString], settings: &mut Settings) -> Result<Order> {
+/// If an option lacks its value, a value or combination is invalid, or a file of `-c` or `-I` cannot be read.
+pub(crate) fn read(given: &[Given], others: &[OsString]) -> Result<Order> {
+    let mut settings = Settings::default();
     let mut reads_usual_files = true;
     for option in given {
-        match option {
+        let (key, value) = match option {
             Given::Unknown(argument) => {
                 say!("bogofilter: {}: an unknown option, passed over", shown_path(argument));
+                continue;
             }
             Given::WithoutValue(argument) => bail!("{}: expected a value", shown_path(argument)),
-            Given::Option { key: Key::Help, .. } => return Ok(Order::Help),
-            Given::Option { key: Key::Version, .. } => return Ok(Order::Version),
-            Given::Option { key: Key::NoConfigFile, .. } => reads_usual_files = false,
-            Given::Option { key: Key::ConfigFile, value: Some(path) } => {
+            Given::Option { key, value } => (*key, value.as_deref()),
+        };
+        match key {
+            Key::Help => return Ok(Order::Help),
+            Key::Version => return Ok(Order::Version),
+            Key::NoConfigFile => reads_usual_files = false,
+            Key::ConfigFile => {
                 reads_usual_files = false;
-                read_file(Path::new(path), settings)?;
+                read_file(Path::new(value.unwrap_or_default()), &mut settings)?;
             }
-            Given::Option { key: Key::Verbose, .. } => settings.verbose = settings.verbose.saturating_add(1),
-            Given::Option { key: key @ Key::UserConfigFile, value } => {
-                settings.set(*key, value.as_deref())?
-            }
-            Given::Option { .. } => (),
+            Key::Verbose => settings.printed.verbose = settings.printed.verbose.saturating_add(1),
+            Key::UserConfigFile => settings.set(key, value)?,
+            _ => (),
         }
     }
     if reads_usual_files {
-        read_if_there(Path::new(SYSTEM), settings)?;
-        let own = settings.user_config_file.clone();
-        read_if_there(&own, settings)?;
+        read_if_there(Path::new(SYSTEM), &mut settings)?;
+        let own = settings.user_config_file().to_owned();
+        read_if_there(&own, &mut settings)?;
     }
     for option in given {
         if let Given::Option { key, value } = option {
@@ -63,7 +65,7 @@ pub(crate) fn read(given: &[Given], others: &[OsString], settings: &mut Settings
         }
     }
     settings.settle(others)?;
-    Ok(Order::Work)
+    Ok(Order::Work(Box::new(settings)))
 }
 
 fn read_if_there(path: &Path, settings: &mut Settings) -> Result<()> {
@@ -112,11 +114,6 @@ fn at_home(path: &Path) -> PathBuf {
         (Ok(rest), Some(home)) => Path::new(&home).join(rest),
         _ => path.to_owned(),
     }
-}
-
-/// Says in words why a file cannot be opened.
-pub(crate) fn unreadable(path: &Path, error: &io::Error) -> String {
-    format!("{}: {}", shown_path(path), plain(error))
 }
 
 #[cfg(test)]

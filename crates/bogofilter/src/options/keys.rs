@@ -28,7 +28,6 @@ pub(crate) enum Key {
     Mbox,
     MinDev,
     NoConfigFile,
-    NoHeaderTags,
     OutputFile,
     Passthrough,
     Query,
@@ -67,127 +66,101 @@ pub(crate) enum Key {
 /// An option: what it sets, and whether it takes a value.
 pub(crate) type Known = (Key, bool);
 
-/// Looks up an option by its letter.
-pub(crate) fn by_letter(letter: u8) -> Option<Known> {
-    use Key::*;
-    Some(match letter {
-        b'b' => (BulkInput, false),
-        b'B' => (BulkArguments, false),
-        b'c' => (ConfigFile, true),
-        b'C' => (NoConfigFile, false),
-        b'd' => (Directory, true),
-        b'D' => (DebugToOutput, false),
-        b'e' => (ExitZero, false),
-        b'h' => (Help, false),
-        b'H' => (NoHeaderTags, false),
-        b'I' => (InputFile, true),
-        b'k' | b'X' => (Unheeded, true),
-        b'l' => (Unheeded, false),
-        b'L' => (LogTag, true),
-        b'm' => (RobinsonParameters, true),
-        b'M' => (Mbox, false),
-        b'n' => (RegisterHam, false),
-        b'N' => (UnregisterHam, false),
-        b'o' => (Cutoffs, true),
-        b'O' => (OutputFile, true),
-        b'p' => (Passthrough, false),
-        b'P' => (Invalid, false),
-        b'q' => (Quiet, false),
-        b'Q' => (Query, false),
-        b'R' => (DataFrame, false),
-        b's' => (RegisterSpam, false),
-        b'S' => (UnregisterSpam, false),
-        b't' => (Terse, false),
-        b'T' => (FixedTerse, false),
-        b'u' => (Update, false),
-        b'U' => (ReportUnsure, false),
-        b'v' => (Verbose, false),
-        b'V' => (Version, false),
-        b'x' => (DebugFlags, true),
-        b'y' => (Date, true),
-        _ => return None,
-    })
-}
-
-/// The options by name.
-const NAMES: [(&str, Known); 66] = {
+/// The options, each with its letter and its name. An option may have only one of them.
+const OPTIONS: [(&str, &str, Known); 72] = {
     use Key::*;
     [
-        ("config-file", (ConfigFile, true)),
-        ("no-config-file", (NoConfigFile, false)),
-        ("help", (Help, false)),
-        ("input-file", (InputFile, true)),
-        ("output-file", (OutputFile, true)),
-        ("min-token-len", (Unheeded, true)),
-        ("max-token-len", (Unheeded, true)),
-        ("max-multi-token-len", (Unheeded, true)),
-        ("multi-token-count", (Unheeded, true)),
-        ("unicode", (Unicode, true)),
-        ("version", (Version, false)),
-        ("verbosity", (Verbose, false)),
-        ("ham-true", (ExitZero, false)),
-        ("token-count", (Unheeded, true)),
-        ("token-count-min", (Unheeded, true)),
-        ("token-count-max", (Unheeded, true)),
-        ("block-on-subnets", (BlockOnSubnets, true)),
-        ("charset-default", (CharsetDefault, true)),
-        ("user-config-file", (UserConfigFile, true)),
-        ("replace-nonascii-characters", (ReplaceNonAscii, true)),
-        ("db-transaction", (Unheeded, true)),
-        ("timestamp-date", (Date, true)),
-        ("db-log-autoremove", (Unheeded, true)),
-        ("db-txn-durable", (Unheeded, true)),
-        ("classify-files", (BulkArguments, false)),
-        ("syslog-tag", (LogTag, true)),
-        ("classify-mbox", (Mbox, false)),
-        ("unregister-nonspam", (UnregisterHam, false)),
-        ("dataframe", (DataFrame, false)),
-        ("unregister-spam", (UnregisterSpam, false)),
-        ("fixed-terse-format", (FixedTerse, false)),
-        ("report-unsure", (ReportUnsure, false)),
-        ("classify-stdin", (BulkInput, false)),
-        ("bogofilter-dir", (Directory, true)),
-        ("nonspam-exits-zero", (ExitZero, false)),
-        ("use-syslog", (Unheeded, false)),
-        ("register-ham", (RegisterHam, false)),
-        ("passthrough", (Passthrough, false)),
-        ("register-spam", (RegisterSpam, false)),
-        ("update-as-scored", (Update, false)),
-        ("debug-flags", (DebugFlags, true)),
-        ("debug-to-stdout", (DebugToOutput, false)),
-        ("no-header-tags", (NoHeaderTags, false)),
-        ("query", (Query, false)),
-        ("db-cachesize", (Unheeded, true)),
-        ("ns-esf", (HamEsf, true)),
-        ("sp-esf", (SpamEsf, true)),
-        ("ham-cutoff", (HamCutoff, true)),
-        ("header-format", (HeaderFormat, true)),
-        ("log-header-format", (LogHeaderFormat, true)),
-        ("log-update-format", (LogUpdateFormat, true)),
-        ("min-dev", (MinDev, true)),
-        ("robs", (Robs, true)),
-        ("robx", (Robx, true)),
-        ("spam-cutoff", (SpamCutoff, true)),
-        ("spam-header-name", (SpamHeaderName, true)),
-        ("spam-header-place", (SpamHeaderPlace, true)),
-        ("spam-subject-tag", (SpamSubjectTag, true)),
-        ("spamicity-formats", (SpamicityFormats, true)),
-        ("spamicity-tags", (SpamicityTags, true)),
-        ("stats-in-header", (StatsInHeader, true)),
-        ("terse", (Terse, true)),
-        ("terse-format", (TerseFormat, true)),
-        ("thresh-update", (ThreshUpdate, true)),
-        ("timestamp", (Timestamp, true)),
-        ("unsure-subject-tag", (UnsureSubjectTag, true)),
+        ("c", "config-file", (ConfigFile, true)),
+        ("C", "no-config-file", (NoConfigFile, false)),
+        ("h", "help", (Help, false)),
+        ("I", "input-file", (InputFile, true)),
+        ("O", "output-file", (OutputFile, true)),
+        ("", "min-token-len", (Unheeded, true)),
+        ("", "max-token-len", (Unheeded, true)),
+        ("", "max-multi-token-len", (Unheeded, true)),
+        ("", "multi-token-count", (Unheeded, true)),
+        ("", "unicode", (Unicode, true)),
+        ("V", "version", (Version, false)),
+        ("v", "verbosity", (Verbose, false)),
+        ("e", "ham-true", (ExitZero, false)),
+        ("", "token-count", (Unheeded, true)),
+        ("", "token-count-min", (Unheeded, true)),
+        ("", "token-count-max", (Unheeded, true)),
+        ("", "block-on-subnets", (BlockOnSubnets, true)),
+        ("", "charset-default", (CharsetDefault, true)),
+        ("", "user-config-file", (UserConfigFile, true)),
+        ("", "replace-nonascii-characters", (ReplaceNonAscii, true)),
+        ("", "db-transaction", (Unheeded, true)),
+        ("y", "timestamp-date", (Date, true)),
+        ("", "db-log-autoremove", (Unheeded, true)),
+        ("", "db-txn-durable", (Unheeded, true)),
+        ("B", "classify-files", (BulkArguments, false)),
+        ("L", "syslog-tag", (LogTag, true)),
+        ("M", "classify-mbox", (Mbox, false)),
+        ("N", "unregister-nonspam", (UnregisterHam, false)),
+        ("R", "dataframe", (DataFrame, false)),
+        ("S", "unregister-spam", (UnregisterSpam, false)),
+        ("T", "fixed-terse-format", (FixedTerse, false)),
+        ("U", "report-unsure", (ReportUnsure, false)),
+        ("b", "classify-stdin", (BulkInput, false)),
+        ("d", "bogofilter-dir", (Directory, true)),
+        ("", "nonspam-exits-zero", (ExitZero, false)),
+        ("l", "use-syslog", (Unheeded, false)),
+        ("n", "register-ham", (RegisterHam, false)),
+        ("p", "passthrough", (Passthrough, false)),
+        ("s", "register-spam", (RegisterSpam, false)),
+        ("u", "update-as-scored", (Update, false)),
+        ("x", "debug-flags", (DebugFlags, true)),
+        ("D", "debug-to-stdout", (DebugToOutput, false)),
+        ("H", "no-header-tags", (Unheeded, false)),
+        ("Q", "query", (Query, false)),
+        ("k", "db-cachesize", (Unheeded, true)),
+        ("", "ns-esf", (HamEsf, true)),
+        ("", "sp-esf", (SpamEsf, true)),
+        ("", "ham-cutoff", (HamCutoff, true)),
+        ("", "header-format", (HeaderFormat, true)),
+        ("", "log-header-format", (LogHeaderFormat, true)),
+        ("", "log-update-format", (LogUpdateFormat, true)),
+        ("", "min-dev", (MinDev, true)),
+        ("", "robs", (Robs, true)),
+        ("", "robx", (Robx, true)),
+        ("", "spam-cutoff", (SpamCutoff, true)),
+        ("", "spam-header-name", (SpamHeaderName, true)),
+        ("", "spam-header-place", (SpamHeaderPlace, true)),
+        ("", "spam-subject-tag", (SpamSubjectTag, true)),
+        ("", "spamicity-formats", (SpamicityFormats, true)),
+        ("", "spamicity-tags", (SpamicityTags, true)),
+        ("", "stats-in-header", (StatsInHeader, true)),
+        ("", "terse", (Terse, true)),
+        ("", "terse-format", (TerseFormat, true)),
+        ("", "thresh-update", (ThreshUpdate, true)),
+        ("", "timestamp", (Timestamp, true)),
+        ("", "unsure-subject-tag", (UnsureSubjectTag, true)),
+        ("X", "", (Unheeded, true)),
+        ("m", "", (RobinsonParameters, true)),
+        ("o", "", (Cutoffs, true)),
+        ("P", "", (Invalid, false)),
+        ("q", "", (Quiet, false)),
+        ("t", "", (Terse, false)),
     ]
 };
 
+/// The options that have a name.
+fn named() -> impl Iterator<Item = (&'static str, Known)> {
+    OPTIONS.iter().filter(|(_, name, _)| !name.is_empty()).map(|(_, name, known)| (*name, *known))
+}
+
+/// Looks up an option by its letter.
+pub(crate) fn by_letter(letter: u8) -> Option<Known> {
+    OPTIONS.iter().find(|(known, ..)| known.as_bytes() == [letter]).map(|(.., known)| *known)
+}
+
 /// Looks up the option meant by `--name`: the exact name, or the only name that begins with it.
 pub(crate) fn by_name(name: &str) -> Option<Known> {
-    let exact = || NAMES.iter().find(|(known, _)| *known == name);
-    let mut begun = NAMES.iter().filter(|(known, _)| known.starts_with(name));
-    match (exact(), begun.next(), begun.next()) {
-        (Some((_, known)), ..) | (None, Some((_, known)), None) => Some(*known),
+    let mut begun = named().filter(|(known, _)| known.starts_with(name));
+    let exact = named().find(|(known, _)| *known == name);
+    match (exact, begun.next(), begun.next()) {
+        (Some((_, known)), ..) | (None, Some((_, known)), None) => Some(known),
         _ => None,
     }
 }
@@ -198,7 +171,7 @@ pub(crate) fn by_key(key: &str) -> Option<Key> {
         return Some(Key::Unheeded);
     }
     let key = key.to_ascii_lowercase().replace('_', "-");
-    NAMES.iter().find(|(name, _)| *name == key).map(|(_, (key, _))| *key)
+    named().find(|(name, _)| *name == key).map(|(_, (key, _))| key)
 }
 
 #[cfg(test)]
