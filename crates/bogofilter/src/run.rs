@@ -169,7 +169,9 @@ impl<'a> Session<'a> {
     /// Registers all messages. Writes the model once.
     fn register(&mut self, folder: &Folder) -> Result<()> {
         let what = self.settings.task.registration;
-        let mails = Mails { source: &self.settings.source, others: self.others, most: Some(most_bytes()) };
+        // one byte more than is read of a message, to detect that there is more
+        let most = Some(Limits::default().bytes.saturating_add(1));
+        let mails = Mails { source: &self.settings.source, others: self.others, most };
         // lock the model from the first message on, not while waiting for it
         let mut learner: Option<Learner> = None;
         mails.for_each(&mut |_, mail| {
@@ -180,6 +182,14 @@ impl<'a> Session<'a> {
             self.register_one(learner, what, mail)
         })?;
         let mut learner = learner.map_or_else(|| folder.learner(), Ok)?;
+        commit(&mut learner)?;
+        self.say_registered()
+    }
+
+    /// Registers one message. Writes the model.
+    fn register_alone(&mut self, folder: &Folder, what: Registration, mail: &[u8]) -> Result<()> {
+        let mut learner = folder.learner()?;
+        self.register_one(&mut learner, what, mail)?;
         commit(&mut learner)?;
         self.say_registered()
     }
@@ -212,9 +222,9 @@ impl<'a> Session<'a> {
         if self.settings.printed.verbose == 0 {
             return Ok(());
         }
-        let counted = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-        let (words, messages) = (self.words.len() as u64, self.messages);
-        self.debug(&format!("# {}, {}", counted(words, "word"), counted(messages, "message")))
+        let (words, messages) = (self.words.len(), self.messages);
+        let [s_words, s_messages] = [words == 1, messages == 1].map(|is_one| if is_one { "" } else { "s" });
+        self.debug(&format!("# {words} word{s_words}, {messages} message{s_messages}"))
     }
 
     /// Registers a message under its verdict, if that is asked for and the verdict is not unsure.
@@ -228,11 +238,8 @@ impl<'a> Session<'a> {
         if !self.settings.task.update || !what.any() {
             return Ok(());
         }
-        let mut learner = folder.learner()?;
         self.words.clear();
-        self.register_one(&mut learner, what, mail)?;
-        commit(&mut learner)?;
-        self.say_registered()
+        self.register_alone(folder, what, mail)
     }
 
     /// Returns the verdict on a message, and what to print about it.
@@ -261,10 +268,7 @@ impl<'a> Session<'a> {
     fn judge_and_learn(&mut self, folder: &Folder, mail: &[u8]) -> Result<Judged> {
         let what = self.settings.task.registration;
         if what.any() {
-            let mut learner = folder.learner()?;
-            self.register_one(&mut learner, what, mail)?;
-            commit(&mut learner)?;
-            self.say_registered()?;
+            self.register_alone(folder, what, mail)?;
         }
         let judged = Model::new(|| folder.open()).ask(|filter| self.judge(filter, mail))?;
         self.update(folder, mail, judged.verdict)?;
@@ -376,11 +380,6 @@ fn unless_it_panics<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 /// Whether a message is nothing but white space.
 fn has_no_words(mail: &[u8]) -> bool {
     mail.iter().all(u8::is_ascii_whitespace)
-}
-
-/// The maximum that is read of a message, plus one byte to detect that there is more.
-fn most_bytes() -> usize {
-    Limits::default().bytes.saturating_add(1)
 }
 
 /// The output lines after the file's name. Programs get the name as it is; a terminal gets it escaped.
