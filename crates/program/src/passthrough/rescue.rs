@@ -84,8 +84,8 @@ fn arm_early() {
 struct Stack([AtomicU8; 1 << 16]);
 static STACK: Stack = Stack([const { AtomicU8::new(0) }; 1 << 16]);
 
-/// Lets the program survive when the file of a mapped model is truncated. Lost pages read as zeros, and [`lost_a_page`]
-/// reports them.
+/// Lets the program survive when the file of a mapped model is truncated. Lost pages read as zeros;
+/// [`Model::ask`](crate::Model::ask) and [`check_unchanged`](crate::check_unchanged) then give an error.
 pub fn keep_lost_pages() {
     handle(libc::SIGBUS, on_lost_page);
 }
