@@ -5,7 +5,6 @@ pub(crate) mod documents;
 pub(crate) mod input;
 pub(crate) mod log;
 pub(crate) mod model;
-pub(crate) mod passed;
 pub(crate) mod recipe;
 pub(crate) mod scoring;
 pub(crate) mod values;

@@ -31,7 +31,6 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use crate::args::input::InputArgs;
 use crate::args::model::ModelArg;
 use crate::args::volume::VolumeArgs;
-use crate::bogofilter;
 use crate::commands::compare::CompareArgs;
 use crate::commands::complete::CompleteArgs;
 use crate::commands::evaluate::EvaluateArgs;
@@ -159,7 +158,7 @@ pub(crate) fn run(command: Command) -> Result<u8> {
         Command::Evaluate(args) => on_threads(&args.input, || evaluate::run(&args)),
         Command::Compare(args) => on_threads(&args.input, || compare::run(&args)),
         Command::Stats(args) => stats::run(&args),
-        Command::Bogofilter(args) => Ok(bogofilter::run::run(&args.arguments)),
+        Command::Bogofilter(args) => Ok(tamis_bogofilter::run(&args.arguments)),
         Command::Complete(args) => complete::run(&args, Cli::command()),
         Command::Generate(args) => generate::run(&args, Cli::command()),
     }

@@ -2,7 +2,6 @@
 
 pub(crate) mod columns;
 pub(crate) mod corpus;
-pub(crate) mod decoded;
 pub(crate) mod duplicates;
 pub(crate) mod find;
 pub(crate) mod items;

@@ -12,35 +12,31 @@ mod args;
 
 mod input;
 
-mod model;
-
-mod bogofilter;
-
 mod commands;
 
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, FromArgMatches, Parser};
+use tamis_program::{
+    ERROR, arm, asks_for_passthrough, is_closed_pipe, keep_lost_pages, passes_input_through, say, told,
+};
 
-use crate::args::passed::{asks_for_passthrough, passes_input_through};
 use crate::args::volume::VolumeArgs;
 use crate::commands::{Cli, Command, passthrough};
-use crate::model::rescue;
-use crate::output::shown::{say, told};
-use crate::output::status::{ERROR, is_closed_pipe};
 use crate::output::usage::text;
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    rescue::keep_lost_pages();
-    if let Some(arguments) = bogofilter::run::asked(&arguments) {
-        return ExitCode::from(bogofilter::run::run(arguments));
+    keep_lost_pages();
+    if let Some(arguments) = of_bogofilter(&arguments) {
+        return ExitCode::from(tamis_bogofilter::run(arguments));
     }
     if passes_input_through(bytes(&arguments)) {
-        rescue::arm(libc::STDIN_FILENO);
+        arm(libc::STDIN_FILENO);
     }
     let (command, volume) = match parse(&arguments) {
         Ok(parsed) => parsed,
@@ -55,6 +51,15 @@ fn main() -> ExitCode {
             ExitCode::from(ERROR)
         }
         Err(_) => ExitCode::from(ERROR),
+    }
+}
+
+/// The arguments of bogofilter, if it was called: by the program's name or by the first argument.
+fn of_bogofilter(arguments: &[OsString]) -> Option<&[OsString]> {
+    match arguments {
+        [program, rest @ ..] if Path::new(program).file_name()? == "bogofilter" => Some(rest),
+        [_, first, rest @ ..] if first == "bogofilter" => Some(rest),
+        _ => None,
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::code::theory_page::{text_and_code, words};
 use crate::support::root;
 
-const CRATES: [&str; 6] = ["tokenizer", "model", "mail", "filter", "report", "cli"];
+const CRATES: [&str; 8] = ["tokenizer", "model", "mail", "filter", "report", "program", "bogofilter", "cli"];
 
 /// Where a path may lead: from the root, from a crate, from its sources.
 fn places(path: &str) -> Vec<PathBuf> {

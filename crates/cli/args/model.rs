@@ -1,16 +1,12 @@
 //! Arguments for the model of a command, and for changing it.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_filter::{ErrorKind, Filter, LearnOptions, LiveFilter, Lock, Partial};
-
-use crate::output::dates::today;
-use crate::output::numbers::counted;
-use crate::output::shown::{named, shown_path};
+use tamis_program::{counted, make_private, open_model, shown_path, today};
 
 #[derive(Args)]
 pub(crate) struct ModelArg {
@@ -128,30 +124,6 @@ fn set(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// Creates a folder that only its owner may enter. Missing parent folders follow the user's umask.
-pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
-    if let Some(above) = folder.parent() {
-        std::fs::create_dir_all(above)?;
-    }
-    let mut builder = std::fs::DirBuilder::new();
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    match builder.create(folder) {
-        // another process was faster, or there is no folder to create
-        Err(_) if folder.is_dir() || folder.as_os_str().is_empty() => Ok(()),
-        made => made,
-    }
-}
-
-/// Opens a model. Returns `None` if there is no file.
-pub(crate) fn open_model(path: &Path) -> Result<Option<Filter>> {
-    match Filter::open(path) {
-        Ok(filter) => Ok(Some(filter)),
-        Err(error) => match error.kind() {
-            ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => Ok(None),
-            _ => Err(named(path)(error)),
-        },
-    }
-}
 /// Refuses to replace a file that is not a model, or a model that has learned since training, so that a typing error
 /// costs neither.
 pub(crate) fn refuse_to_replace_taught(path: &Path, replace: bool) -> Result<()> {

@@ -6,9 +6,9 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_filter::{Kind, Language, Recipe, Span, TrainOptions, WordRule, stop_words};
 use tamis_mail::decode_text;
+use tamis_program::{note, shown_path};
 
 use crate::args::values::{Choice, at_least};
-use crate::output::shown::{note, shown_path};
 
 #[derive(Args, Clone, PartialEq, Default, Debug)]
 #[command(next_help_heading = "Terms")]

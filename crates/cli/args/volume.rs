@@ -1,8 +1,7 @@
 //! How much the program prints.
 
 use clap::Args;
-
-use crate::output::volume::Volume;
+use tamis_program::Volume;
 
 #[derive(Args, Clone, Copy)]
 pub(crate) struct VolumeArgs {

@@ -10,14 +10,13 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, FromArgMatches};
 use tamis_filter::{ClassId, Classes, Document, Kind, Limits, spam_class};
+use tamis_program::{counted, grouped, json_line, say, shown_path};
 
 use crate::args::input::InputArgs;
 use crate::commands::evaluate::{EvaluateArgs, Evaluated, evaluated};
 use crate::input::corpus::Corpus;
 use crate::input::place::Wanted;
 use crate::output::comparison::{Comparison, Outcome, Side};
-use crate::output::numbers::{counted, grouped};
-use crate::output::shown::{json_line, say, shown_path};
 
 #[derive(Args)]
 #[command(after_help = "\

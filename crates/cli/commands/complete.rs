@@ -10,9 +10,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Arg, Args, Command};
+use tamis_program::clean;
 
 use crate::args::model::{FallbackArg, ModelArg};
-use crate::output::shown::clean;
 
 /// Prints a line for each word that may stand there, with a tab and what it means. A line `:files` or `:folders`, a tab
 /// and the beginning of a path leaves it to the shell to complete that path.

@@ -14,6 +14,7 @@ use tamis_filter::{
     Score, Scoring, TrainOptions, Trainer, cross_validate, may_judge, positive_class, spam_class,
 };
 use tamis_mail::Message;
+use tamis_program::{check_unchanged, grouped, json_line, shown_path};
 use tamis_report::{EvaluationReport, Mislabel, Page};
 
 use crate::args::decision::VerdictArgs;
@@ -30,14 +31,11 @@ use crate::input::items::Item;
 use crate::input::loaded::Loaded;
 use crate::input::pass::Given;
 use crate::input::place::Wanted;
-use crate::model::opened::check_unchanged;
 use crate::output::canvas::Canvas;
-use crate::output::numbers::grouped;
 use crate::output::page;
 use crate::output::path_text::{file_name, to_text};
 use crate::output::progress::while_shown;
 use crate::output::report::Report;
-use crate::output::shown::{json_line, shown_path};
 
 #[derive(Args)]
 #[command(after_help = "\

@@ -6,13 +6,10 @@ use std::io::Write;
 use anyhow::{Result, anyhow};
 use clap::Args;
 use tamis_filter::{ErrorKind, Known, Learner};
+use tamis_program::{DAY, counted, done, grouped, named, shown, shown_path, today};
 
 use crate::args::model::{ChangeArgs, ModelArg};
-use crate::output::dates::{DAY, today};
 use crate::output::expected::report_change;
-use crate::output::numbers::{counted, grouped};
-use crate::output::shown::{named, shown, shown_path};
-use crate::output::volume::done;
 
 #[derive(Args)]
 #[command(after_help = "\

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::json;
 use tamis_filter::{Document, Explanation, Filter, Kind, Scratch, TermContribution};
+use tamis_program::{Stream, check_unchanged, counted, grouped, json_line, shown, shown_path};
 use tamis_report::explanation_page;
 
 use crate::args::decision::VerdictArgs;
@@ -18,13 +19,9 @@ use crate::input::find::find_tables;
 use crate::input::items::{part, whole_rows};
 use crate::input::loaded::Loaded;
 use crate::input::place::Source;
-use crate::input::reading::Stream;
-use crate::model::opened::check_unchanged;
 use crate::output::canvas::{Canvas, signed_bar};
-use crate::output::numbers::{counted, grouped};
 use crate::output::page;
 use crate::output::path_text::{file_name, to_text};
-use crate::output::shown::{json_line, shown, shown_path};
 use crate::output::verdict::{say_limits, verdict_line};
 
 #[derive(Args)]

@@ -5,12 +5,10 @@ use std::io::{BufWriter, Write};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_filter::{Error, ErrorKind, Filter, TermRow};
+use tamis_program::{check_unchanged, counted, note};
 
 use crate::args::model::ModelArg;
 use crate::args::values::Format;
-use crate::model::opened::check_unchanged;
-use crate::output::numbers::counted;
-use crate::output::shown::note;
 
 #[derive(Args)]
 #[command(after_help = "\

@@ -7,15 +7,12 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use clap::Args;
 use tamis_filter::{ErrorKind, Filter, Known, Learner, document_name};
+use tamis_program::{ERROR, commit, counted, named, say, shown, shown_path};
 
 use crate::args::input::InputArgs;
 use crate::args::model::{ChangeArgs, ModelArg};
 use crate::commands::learn::{ProgressArgs, corpus, for_each, labels};
 use crate::input::place::Wanted;
-use crate::model::learning::commit;
-use crate::output::numbers::counted;
-use crate::output::shown::{named, say, shown, shown_path};
-use crate::output::status::ERROR;
 
 #[derive(Args)]
 #[command(after_help = "\

@@ -6,11 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use clap::{Args, Command, Subcommand};
+use tamis_program::{day, shown_path};
 
 use crate::commands::recipe::{self, RecipeArgs};
-use crate::output::dates::day;
 use crate::output::manual::{command_page, format_page};
-use crate::output::shown::shown_path;
 
 /// The completion scripts, by the file name that each shell looks for.
 const COMPLETIONS: [(&str, &str); 3] = [

@@ -10,11 +10,10 @@ use tamis_filter::{
     Counting, Error, ErrorKind, Filter, Imported, RobinsonFisher, Scoring, import, import_bogofilter,
     import_scikit_learn,
 };
+use tamis_program::{counted, grouped, note, shown_path};
 
 use crate::args::model::{ModelArg, lock, refuse_to_replace};
 use crate::output::expected::report;
-use crate::output::numbers::{counted, grouped};
-use crate::output::shown::{note, shown_path};
 
 #[derive(Args)]
 #[command(after_help = "\

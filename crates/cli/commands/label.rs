@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::{Map, Value, json};
 use tamis_filter::{Classes, Filter};
+use tamis_program::{check_unchanged, counted, json_line, note, say, shown, shown_path};
 
 use crate::args::decision::VerdictArgs;
 use crate::args::input::InputArgs;
@@ -18,10 +19,7 @@ use crate::input::columns::{self, Scorer};
 use crate::input::corpus::Corpus;
 use crate::input::items::{Content, Item};
 use crate::input::place::Wanted;
-use crate::model::opened::check_unchanged;
 use crate::output::fixed::write_fixed;
-use crate::output::numbers::counted;
-use crate::output::shown::{json_line, note, say, shown, shown_path};
 use crate::output::verdict::Verdict;
 use crate::output::verdict::say_truncated;
 

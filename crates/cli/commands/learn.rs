@@ -10,21 +10,19 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use tamis_filter::{Classes, Document, ErrorKind, Filter, Keep, Kind, Learned, Learner, Score, TrainOptions};
 use tamis_mail::looks_like_mail;
+use tamis_program::{
+    ERROR, commit, counted, done, grouped, named, note, open_model, say, shown, shown_path,
+    survive_file_limits,
+};
 
 use crate::args::input::{GroupArgs, InputArgs};
 use crate::args::log::LogArg;
-use crate::args::model::{ChangeArgs, FallbackArg, ModelArg, open_model};
+use crate::args::model::{ChangeArgs, FallbackArg, ModelArg};
 use crate::input::corpus::Corpus;
 use crate::input::items::Item;
 use crate::input::pass::Given;
 use crate::input::place::Wanted;
-use crate::model::learning::commit;
-use crate::model::rescue;
 use crate::output::log::message_id;
-use crate::output::numbers::{counted, grouped};
-use crate::output::shown::{named, note, say, shown, shown_path};
-use crate::output::status::ERROR;
-use crate::output::volume::done;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -140,7 +138,7 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
     let path = args.model.path()?;
     let log = args.log.begin(&args.model);
     if log.is_some() {
-        rescue::survive_file_limits();
+        survive_file_limits();
     }
     check_label(args, &path)?;
     let shared = args.fallback.shared(&args.model)?.map(Arc::new);

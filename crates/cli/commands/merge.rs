@@ -5,14 +5,12 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use tamis_filter::{Error, ErrorKind, Filter, Keep, MergeOptions, Partial, merge};
+use tamis_program::{check_unchanged, counted, named, note};
 
 use crate::args::model::{lock, refuse_to_replace_all_but_partials};
 use crate::args::recipe::say_chosen_terms;
 use crate::input::same_file::different;
-use crate::model::opened::check_unchanged;
 use crate::output::expected::{report, report_counted};
-use crate::output::numbers::counted;
-use crate::output::shown::{named, note};
 
 #[derive(Args)]
 #[command(after_help = "\

@@ -7,12 +7,9 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use tamis_filter::{ClassId, Filter, Kind, Limits, Scratch};
 use tamis_mail::passthrough::{Head, SpamStatus, Verdict, head};
+use tamis_program::{ERROR, Held, Model, say, shown, told};
 
-use crate::model::held::Held;
-use crate::model::opened::Model;
 use crate::output::log::{Log, message_id};
-use crate::output::shown::{say, shown, told};
-use crate::output::status::ERROR;
 
 /// A message with its verdict.
 struct Annotated {

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf, absolute};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
+use tamis_program::shown;
 
 use crate::args::log::LogArg;
 use crate::args::model::{FallbackArg, ModelArg};
-use crate::output::shown::shown;
 
 /// A mail program with a recipe.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -5,12 +5,10 @@ use std::io::Write;
 use anyhow::{Result, anyhow};
 use clap::Args;
 use tamis_filter::{ErrorKind, Learner, Scoring};
+use tamis_program::{counted, done, named, shown_path};
 
 use crate::args::model::{ChangeArgs, ModelArg};
 use crate::output::expected::expectation;
-use crate::output::numbers::counted;
-use crate::output::shown::{named, shown_path};
-use crate::output::volume::done;
 
 /// Fits again what learning one by one leaves as it was.
 #[derive(Args)]

@@ -6,11 +6,9 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow};
 use clap::Args;
 use tamis_filter::{ErrorKind, Salvaged, salvage};
+use tamis_program::{counted, done, named, shown_path};
 
 use crate::args::model::{ModelArg, lock, refuse_to_replace};
-use crate::output::numbers::counted;
-use crate::output::shown::{named, shown_path};
-use crate::output::volume::done;
 
 #[derive(Args)]
 #[command(after_help = "\

@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_filter::{Filter, Kind, Score, Scratch};
+use tamis_program::{Contents, ERROR, Model, Stream, json_line, say, shown_path, survive_file_limits, told};
 
 use crate::args::decision::VerdictArgs;
 use crate::args::input::ListArgs;
@@ -15,12 +16,8 @@ use crate::args::model::{FallbackArg, ModelArg};
 use crate::commands::passthrough;
 use crate::input::items::part;
 use crate::input::loaded::Loaded;
-use crate::input::reading::{Contents, Stream, foreign};
-use crate::model::opened::Model;
-use crate::model::rescue;
+use crate::input::reading::foreign;
 use crate::output::log::{Log, message_id};
-use crate::output::shown::{json_line, say, shown_path, told};
-use crate::output::status::ERROR;
 use crate::output::verdict::{Verdict, say_limits, verdict_line};
 
 #[derive(Args)]
@@ -85,7 +82,7 @@ impl ScoreArgs {
 
 pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
     let log = args.log.begin(&args.model);
-    rescue::survive_file_limits();
+    survive_file_limits();
     if args.passthrough {
         return Ok(passthrough::run(&args.files, args.keep_headers, log, || args.open()));
     }

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
+use tamis_program::{Stream, grouped, json_line, note, shown, shown_path};
 
-use crate::input::reading::{Stream, open};
+use crate::input::reading::open;
 use crate::output::canvas::{Canvas, bar};
 use crate::output::log::{Entry, What, read};
-use crate::output::numbers::grouped;
-use crate::output::shown::{json_line, note, shown, shown_path};
 
 /// Counts verdicts and corrections by day (UTC).
 #[derive(Args)]

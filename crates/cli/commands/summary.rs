@@ -5,10 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use tamis_filter::{Filter, Information};
-
-use crate::output::numbers::grouped;
-use crate::output::shown::{named, say, shown, shown_path, told};
-use crate::output::status::ERROR;
+use tamis_program::{ERROR, grouped, named, say, shown, shown_path, told};
 
 /// Prints a row for each model. Models that cannot be opened are reported, and make the exit status an error.
 pub(crate) fn print(models: &[PathBuf]) -> Result<u8> {

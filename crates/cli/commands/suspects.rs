@@ -8,16 +8,14 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::json;
 use tamis_filter::{Filter, Keep, Suspect};
+use tamis_program::{counted, day, shown, shown_path};
 use tamis_report::Mislabel;
 
 use crate::args::input::InputArgs;
 use crate::args::model::ModelArg;
 use crate::input::corpus::Corpus;
 use crate::input::place::Wanted;
-use crate::output::dates::day;
-use crate::output::numbers::counted;
 use crate::output::path_text::to_text;
-use crate::output::shown::{shown, shown_path};
 
 type Files = HashMap<[u8; 16], OsString>;
 

@@ -8,6 +8,7 @@ use clap::Args;
 use tamis_filter::{
     Document, ErrorKind, Filter, Keep, LearnOptions, Lock, Pairs, Scoring, TrainOptions, Trainer,
 };
+use tamis_program::{counted, note};
 
 use crate::args::decision::DecisionArgs;
 use crate::args::documents::{TableArgs, UnlabelledArgs};
@@ -22,9 +23,7 @@ use crate::input::duplicates::{Names, check_contradictions, say_equal};
 use crate::input::pass::Given;
 use crate::input::place::Wanted;
 use crate::output::expected::{report, report_counted};
-use crate::output::numbers::counted;
 use crate::output::progress::while_shown;
-use crate::output::shown::note;
 use crate::output::verdict::say_truncated;
 
 #[derive(Args)]

@@ -6,14 +6,13 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use tamis_filter::{Column, ColumnKind, Document, Filter, Recipe, Score, Scratch, is_missing, parse_flag};
+use tamis_program::{grouped, note, shown};
 
 use crate::args::documents::TableArgs;
 use crate::args::recipe::RecipeArgs;
 use crate::args::values::ColumnChoice;
 use crate::formats::records::listed;
 use crate::input::corpus::Corpus;
-use crate::output::numbers::grouped;
-use crate::output::shown::{note, shown};
 
 /// Number of rows used to guess the kinds of columns.
 const ROWS: usize = 100_000;

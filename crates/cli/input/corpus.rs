@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use anyhow::{Result, bail};
 use tamis_filter::{Kind, Recipe};
+use tamis_program::{ERROR, counted, note, say, shown_path, told};
 
 use crate::args::input::{GroupArgs, InputArgs};
 use crate::formats::holds::Holds;
@@ -15,9 +16,6 @@ use crate::input::find::{Found, find, find_tables, recognise};
 use crate::input::items::whole_rows;
 use crate::input::place::{Place, Source, Wanted};
 use crate::input::same_file::leave_out;
-use crate::output::numbers::counted;
-use crate::output::shown::{note, say, shown_path, told};
-use crate::output::status::ERROR;
 
 /// All documents of a command.
 pub(crate) struct Corpus<'a> {

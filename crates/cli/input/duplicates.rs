@@ -6,12 +6,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use anyhow::{Result, bail};
 use tamis_filter::{ClassId, Contradiction, Kind, Trainer};
+use tamis_program::{counted, grouped, note, shown, shown_path};
 
 use crate::args::values::Contradictions;
 use crate::input::corpus::Corpus;
 use crate::input::items::Item;
-use crate::output::numbers::{counted, grouped};
-use crate::output::shown::{note, shown, shown_path};
 use crate::output::verdict::noun;
 
 /// Prints how many documents equal others, and whether they count.

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use tamis_filter::Kind;
 use tamis_mail::{looks_like_mail, maildir};
+use tamis_program::{Stream, read_start, shown_path};
 
 use crate::formats::holds::{Holds, extension, extension_is};
 use crate::input::listing::{LeftOut, Listing};
 use crate::input::place::{Place, Source, Wanted};
-use crate::input::reading::{Stream, foreign, foreign_or_binary, read_start};
-use crate::output::shown::shown_path;
+use crate::input::reading::{foreign, foreign_or_binary};
 
 /// The documents of one source.
 pub(crate) struct Found {

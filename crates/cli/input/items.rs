@@ -7,12 +7,12 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use tamis_filter::{Kind, is_missing};
 use tamis_mail::mbox;
+use tamis_program::{note, plain, shown, shown_path, told};
 
 use crate::formats::holds::{Holds, Shape};
 use crate::formats::records::{Cells, Names, records};
 use crate::formats::table::{Columns, Position, Record, Row};
 use crate::input::place::Place;
-use crate::output::shown::{note, plain, shown, shown_path, told};
 
 /// A document that was found: its place, and its bytes or where to read them.
 pub(crate) struct Item<'p> {

@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use tamis_mail::maildir;
+use tamis_program::{counted, grouped, plain, shown_path};
 use walkdir::{DirEntry, WalkDir};
 
 use crate::formats::holds::Holds;
 use crate::input::place::Place;
-use crate::output::numbers::{counted, grouped};
 use crate::output::path_text::to_text;
-use crate::output::shown::{plain, shown_path};
 
 /// The inode of a listed file, without asking the system again.
 pub(crate) fn inode(entry: &DirEntry) -> Option<u64> {

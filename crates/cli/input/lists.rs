@@ -4,11 +4,10 @@ use std::ffi::OsString;
 
 use anyhow::{Context, Result, bail};
 use tamis_filter::Kind;
+use tamis_program::{Stream, shown_path};
 
 use crate::args::input::ListArgs;
-use crate::input::reading::Stream;
 use crate::output::path_text::{from_text, path_of};
-use crate::output::shown::shown_path;
 
 impl ListArgs {
     /// The paths given, followed by those in the list.

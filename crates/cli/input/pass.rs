@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use tamis_filter::{Document, Error, ErrorKind, Kind, Limits};
 use tamis_mail::looks_like_mail;
 use tamis_model::ClassesError;
+use tamis_program::{Volume, counted, grouped, plain, read_document, say, shown_path};
 
 use crate::formats::holds::Holds;
 use crate::formats::table::{Columns, TextRow};
@@ -18,11 +19,8 @@ use crate::input::items::{Content, Item, Layout, cell_of, items};
 use crate::input::loaded::Loaded;
 use crate::input::place::Place;
 use crate::input::place::Wanted;
-use crate::input::reading::{foreign, foreign_or_binary, read_document};
-use crate::output::numbers::{counted, grouped};
+use crate::input::reading::{foreign, foreign_or_binary};
 use crate::output::progress::Progress;
-use crate::output::shown::{plain, say, shown_path};
-use crate::output::volume::Volume;
 
 /// The reason that there is no result for a document.
 enum Skipped {
@@ -260,8 +258,8 @@ impl Corpus<'_> {
                 buffer.shrink_to(MOST_KEPT);
                 // room for most documents, so that reading a document takes two calls
                 buffer.reserve(LEAST_KEPT);
-                let how = (self.kind, item.named());
-                read_document(&item.place.path, how, self.most_of_one(limits), buffer)
+                let most = self.most_of_one(limits);
+                read_document(&item.place.path, self.kind, item.named(), most, buffer)
                     .map_err(|e| plain(&e))?;
                 if let Some(what) = foreign_or_binary(buffer).filter(|_| !item.named()) {
                     return Err(Skipped::Foreign(what));

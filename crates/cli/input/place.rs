@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
+use tamis_program::{Stream, read_start, shown_path};
 
 use crate::formats::array::Elements;
 use crate::formats::holds::Holds;
-use crate::input::reading::{Stream, open, read_start};
-use crate::output::shown::shown_path;
+use crate::input::reading::open;
 
 /// The documents that a command wants from its sources.
 #[derive(Clone, Copy, PartialEq, Eq)]

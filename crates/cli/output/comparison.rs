@@ -8,9 +8,7 @@ use anyhow::Result;
 use serde_json::json;
 use tamis_model::Interval;
 use tamis_model::metrics::{bootstrap_interval, mcnemar_exact, one_minus_roc_auc_percent};
-
-use crate::output::numbers::{counted, grouped};
-use crate::output::shown::shown;
+use tamis_program::{counted, grouped, shown};
 
 /// Number of samples for an interval, and the seed they are drawn with.
 const ROUNDS: usize = 1_000;

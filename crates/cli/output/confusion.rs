@@ -8,9 +8,7 @@ use std::io::Write;
 use anyhow::Result;
 use tamis_filter::{ClassId, Classes};
 use tamis_model::metrics::ConfusionMatrix;
-
-use crate::output::numbers::grouped;
-use crate::output::shown::shown;
+use tamis_program::{grouped, shown};
 
 /// The columns of a terminal.
 const WIDTH: usize = 80;

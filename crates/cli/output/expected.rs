@@ -6,10 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 use tamis_filter::{Classes, Expected, Filter, Kind, Partial, Scoring, Unlabelled, positive_class};
 use tamis_model::{Interval, clopper_pearson};
-
-use crate::output::numbers::{counted, grouped};
-use crate::output::shown::{shown, shown_path};
-use crate::output::volume::done;
+use tamis_program::{counted, done, grouped, shown, shown_path};
 
 pub(crate) fn report(path: &Path, filter: &Filter) -> Result<()> {
     let information = filter.information();

@@ -9,10 +9,9 @@ use tamis_filter::{
     Ngrams, Parameters, Recipe, RobinsonFisher, Scoring, Teacher, TokenizerOptions, TriedParts,
     TriedSmoothing, TriedTau, TriedTerms, Unlabelled, WeightedOptions, positive_class,
 };
+use tamis_program::{counted, grouped, shown};
 
 use crate::output::canvas::{Canvas, bar};
-use crate::output::numbers::{counted, grouped};
-use crate::output::shown::shown;
 
 pub(crate) fn print_facts(out: &mut impl Write, canvas: Option<Canvas>, filter: &Filter) -> Result<()> {
     let information = filter.information();

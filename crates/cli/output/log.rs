@@ -11,9 +11,7 @@ use std::time::Instant;
 
 use tamis_filter::{Limits, document_name};
 use tamis_mail::Message;
-
-use crate::output::dates;
-use crate::output::shown::{one_word, plain, shown_path};
+use tamis_program::{now, one_word, plain, say, shown_path};
 
 /// Names the system's log in place of a file, and the path of its socket.
 const SYSLOG: &str = "syslog";
@@ -68,8 +66,7 @@ impl Log {
 
     /// `tamis[7]: time=2026-03-02T10:00:00Z id=1@example.org verdict=ham log-odds=-2.20 model=/home/a/model.tamis ms=3`
     fn line(&self, id: &str, what: &str) -> String {
-        let mut line =
-            format!("tamis[{}]: time={} id={} {what}", std::process::id(), dates::now(), one_word(id));
+        let mut line = format!("tamis[{}]: time={} id={} {what}", std::process::id(), now(), one_word(id));
         // writing to a String cannot fail
         let _ = write!(line, " model={} ms={}", one_word(&self.model), self.begun.elapsed().as_millis());
         line
@@ -163,7 +160,7 @@ mod tests {
         let line = log.line("1 verdict=ham@example.org\u{1b}", "verdict=spam log-odds=+7.00");
         assert!(line.contains(" id=1\\040verdict=ham@example.org\\033 verdict=spam "), "{line}");
         assert!(line.contains(" model=/a\\040b/model.tamis ms="), "{line}");
-        let today = dates::now();
+        let today = now();
         let day = today.split_once('T').unwrap().0;
         let expected = Some(Entry { day, what: What::Verdict("spam") });
         assert_eq!(read(&line), expected);

@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use tamis_program::shown_path;
 use tamis_report::Page;
-
-use crate::output::shown::shown_path;
 
 /// Writes a page to a file.
 pub(crate) fn write(path: &Path, page: &Page) -> Result<()> {

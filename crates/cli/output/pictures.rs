@@ -5,10 +5,10 @@ use std::io::Write;
 use anyhow::Result;
 use tamis_filter::ReliabilityBin;
 use tamis_model::metrics::caught_at_fpr;
+use tamis_program::grouped;
 
 use crate::output::canvas::{Canvas, bar, curve};
 use crate::output::confusion::cut;
-use crate::output::numbers::grouped;
 
 /// Rows of a curve.
 const ROWS: usize = 8;

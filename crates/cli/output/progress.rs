@@ -5,9 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-
-use crate::output::numbers::{counted, grouped};
-use crate::output::volume::Volume;
+use tamis_program::{Volume, counted, detail, grouped};
 
 /// Bytes read from files that hold many documents. The number of documents in them is unknown until they are read.
 static BYTES: AtomicU64 = AtomicU64::new(0);

@@ -8,12 +8,11 @@ use tamis_filter::{
     ClassId, Classes, Evaluation, Figure, HeldOutScore, Interval, LearningStep, LogOddsBin, OperatingPoint,
     ReliabilityBin,
 };
+use tamis_program::{counted, grouped, shown};
 
 use crate::output::canvas::{Canvas, bar};
 use crate::output::confusion::{self, cut};
-use crate::output::numbers::{counted, grouped};
 use crate::output::pictures::{print_curve, print_reliability};
-use crate::output::shown::shown;
 
 /// Maximum characters of a label in the table of labels, which then fits 80 columns.
 const LABEL: usize = 40;

@@ -6,10 +6,9 @@ use std::path::Path;
 use anyhow::Result;
 use serde::Serialize;
 use tamis_filter::{Filter, Kind, Score, Scratch};
+use tamis_program::{counted, say, shown, shown_path};
 
-use crate::output::numbers::counted;
 use crate::output::path_text::to_text;
-use crate::output::shown::{shown, shown_path};
 
 /// A document's score, with the keys that every JSON output of the program uses.
 #[derive(Serialize)]

@@ -1,0 +1,8 @@
+//! What bogofilter answers: verdicts, lines, header fields, tables, and about itself.
+
+pub(crate) mod header;
+pub(crate) mod layout;
+pub(crate) mod numbers;
+pub(crate) mod outcome;
+pub(crate) mod query;
+pub(crate) mod report;

@@ -1,0 +1,190 @@
+//! Formats lines as bogofilter's format strings say: `%h: %c, spamicity=%p`.
+
+use std::fmt::Write as _;
+
+use anyhow::{Result, bail};
+use tamis_mail::Message;
+use tamis_program::now;
+
+use crate::answers::numbers::{Notation, formatted, leading_number};
+use crate::answers::outcome::{Outcome, Verdict};
+use crate::options::settings::{Forms, Settings};
+
+/// The facts about a message that a line can contain.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts<'a> {
+    pub(crate) verdict: Verdict,
+    /// The message, or the part of it that is in memory.
+    pub(crate) message: &'a [u8],
+    /// Number of words registered.
+    pub(crate) words: u64,
+    /// Number of messages registered.
+    pub(crate) messages: u64,
+    /// What was done with the messages, as letters of options.
+    pub(crate) run: &'a str,
+}
+
+/// Maximum characters of a line.
+const MOST: usize = 900;
+
+/// Formats a line.
+///
+/// # Errors
+/// If the format contains an unknown conversion.
+pub(crate) fn line(format: &str, settings: &Settings, facts: &Facts<'_>) -> Result<String> {
+    let mut out = String::new();
+    let mut rest = format;
+    while let Some(at) = rest.find('%') {
+        out.push_str(&rest[..at]);
+        rest = add(&mut out, &rest[at + 1..], settings, facts)?;
+    }
+    out.push_str(rest);
+    // the line goes into a header, so control characters become spaces
+    Ok(out.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST).collect())
+}
+
+/// Appends the value of a conversion. Returns the rest of the format.
+fn add<'f>(out: &mut String, format: &'f str, settings: &Settings, facts: &Facts<'_>) -> Result<&'f str> {
+    let after_flags = format.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '#');
+    let is_delta = format[..format.len() - after_flags.len()].contains('#');
+    let (precision, behind) = match after_flags.strip_prefix('.') {
+        Some(rest) => {
+            let (number, behind) = leading_number(rest);
+            (Some(number), behind)
+        }
+        None => (None, after_flags),
+    };
+    let Some(letter) = behind.chars().next() else { return Ok("") };
+    let Verdict { outcome, spamicity } = facts.verdict;
+    let formats = &settings.forms.formats;
+    let place = usize::from(outcome.status());
+    let delta = 1.0 - spamicity;
+    let of_spam = outcome == Outcome::Spam;
+    match letter {
+        'p' => out.push_str(&formatted(&formats[place], spamicity)),
+        'd' => out.push_str(&formatted(&formats[place], if of_spam { delta } else { spamicity })),
+        'e' | 'f' | 'g' | 'o' => {
+            let near = is_delta && of_spam && delta <= 0.001;
+            let value = if letter == 'o' {
+                settings.classification.cutoffs[0]
+            } else if near {
+                delta
+            } else {
+                spamicity
+            };
+            out.push_str(&number(letter, value, precision));
+        }
+        'w' => drop(write!(out, "{}", facts.words)),
+        'm' => drop(write!(out, "{}", facts.messages)),
+        'r' => out.push_str(facts.run),
+        'D' => out.push_str(&now()),
+        '%' => out.push('%'),
+        _ => match text(letter, &settings.forms, facts) {
+            Some(text) => out.extend(text.chars().take(precision.unwrap_or(usize::MAX))),
+            None => bail!("expected a format of bogofilter's, got %{letter} in it"),
+        },
+    }
+    Ok(&behind[letter.len_utf8()..])
+}
+
+fn number(letter: char, value: f64, precision: Option<usize>) -> String {
+    let notation = match letter {
+        'f' => Notation::Fixed,
+        'g' => Notation::Shortest,
+        _ => Notation::Scientific,
+    };
+    let usual = if notation == Notation::Scientific { 2 } else { 6 };
+    notation.write(value, precision.unwrap_or(usual).min(40))
+}
+
+/// The value of a conversion to text, which a precision shortens.
+fn text(letter: char, forms: &Forms, facts: &Facts<'_>) -> Option<String> {
+    let field = |name: &str| first_field(facts.message, name);
+    let known = |text: Option<String>| text.unwrap_or_else(|| "UNKNOWN".to_owned());
+    Some(match letter {
+        'c' => forms.tags[usize::from(facts.verdict.outcome.status())].clone(),
+        'h' => forms.header_name.clone(),
+        'l' => forms.log_tag.clone(),
+        'v' => env!("CARGO_PKG_VERSION").to_owned(),
+        'u' => std::env::var("LOGNAME").or_else(|_| std::env::var("USER")).unwrap_or_default(),
+        'I' => known(field("message-id")),
+        'A' => known(field("received").and_then(|received| address(&received))),
+        'Q' => known(field("received").and_then(|received| queue_id(&received))),
+        _ => return None,
+    })
+}
+
+/// The value of the first field with this name.
+fn first_field(message: &[u8], name: &str) -> Option<String> {
+    Message::parse(message, &Default::default()).header(name).map(|value| value.trim().to_owned())
+}
+
+/// The first address in a Received field.
+fn address(received: &str) -> Option<String> {
+    let mut words = received.split(|c: char| !(c.is_ascii_hexdigit() || c == '.' || c == ':'));
+    words.find(|word| word.parse::<std::net::IpAddr>().is_ok()).map(str::to_owned)
+}
+
+/// The word after `id` in a Received field.
+fn queue_id(received: &str) -> Option<String> {
+    let mut words = received.split_whitespace();
+    words.find(|word| *word == "id")?;
+    words.next().map(|id| id.trim_end_matches(';').to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Formats come from a file, and messages from anyone.
+        #[test]
+        fn any_format_gives_a_line_or_an_error(format in "([%#.0-9a-zA-Z,-]|\\PC){0,30}", spamicity in 0.0..=1.0, message: Vec<u8>) {
+            let forms = Forms { formats: [0; 3].map(|_| format.clone()), ..Forms::default() };
+            let settings = Settings { forms, ..Settings::default() };
+            let verdict = Verdict::of(spamicity, settings.classification.cutoffs);
+            let facts = Facts { verdict, message: &message, words: 0, messages: 0, run: "" };
+            for format in [&*format, "%p %d"] {
+                if let Ok(line) = line(format, &settings, &facts) {
+                    prop_assert!(line.chars().count() <= MOST && !line.contains(char::is_control));
+                }
+            }
+        }
+    }
+
+    const MAIL: &[u8] =
+        b"Received: from a ([192.0.2.7]) by b with ESMTP id 4AF2;\n\tMon\nMessage-ID: <1@x.org>\n\nHi\n";
+
+    fn check(format: &str, spamicity: f64, expected: &str) {
+        let forms = Forms { log_tag: "tag".to_owned(), ..Forms::default() };
+        let settings = Settings { forms, ..Settings::default() };
+        let verdict = Verdict::of(spamicity, settings.classification.cutoffs);
+        let facts = Facts { verdict, message: MAIL, words: 7, messages: 2, run: "s" };
+        assert_eq!(line(format, &settings, &facts).unwrap(), expected, "{format}");
+    }
+
+    #[test]
+    fn formats_say_what_bogofilter_s_say() {
+        let version = env!("CARGO_PKG_VERSION");
+        let usual = format!("X-Bogosity: Ham, tests=bogofilter, spamicity=0.000007, version={version}");
+        check("%h: %c, tests=bogofilter, spamicity=%p, version=%v", 7.340_91e-6, &usual);
+        check("%1.1c %f", 7.340_91e-6, "H 0.000007");
+        check("%1.1c %-8.6g", 7.340_914e-6, "H 7.34091e-06");
+        check("%0.16f", 0.25, "0.2500000000000000");
+        check("%c %d", 0.9999, "Spam 0.000100");
+        check("%c %#f %e", 0.9999, "Spam 0.000100 1.00e+00");
+        check("%c %#f", 0.5, "Unsure 0.500000");
+        check("cutoff=%o %l %r %w %m 100%%", 0.5, "cutoff=9.90e-01 tag s 7 2 100%");
+        check("%A %I %Q", 0.5, "192.0.2.7 <1@x.org> 4AF2");
+    }
+
+    #[test]
+    fn an_unknown_conversion_is_an_error_and_no_line_ends_early() {
+        let verdict = Verdict { outcome: Outcome::Ham, spamicity: 0.0 };
+        let facts = Facts { verdict, message: b"", words: 0, messages: 0, run: "" };
+        assert!(line("%z", &Settings::default(), &facts).is_err());
+        assert_eq!(line("a\nb%I", &Settings::default(), &facts).unwrap(), "a bUNKNOWN");
+    }
+}

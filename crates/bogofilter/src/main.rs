@@ -1,0 +1,10 @@
+//! tamis under bogofilter's name alone.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    tamis_program::keep_lost_pages();
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    ExitCode::from(tamis_bogofilter::run(&arguments))
+}

@@ -1,0 +1,6 @@
+//! bogofilter's options: names, command line, configuration files, settings.
+
+pub(crate) mod arguments;
+pub(crate) mod config;
+pub(crate) mod keys;
+pub(crate) mod settings;

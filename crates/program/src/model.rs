@@ -1,0 +1,4 @@
+//! A user's model, whose file may change meanwhile.
+
+pub(crate) mod learning;
+pub(crate) mod opened;

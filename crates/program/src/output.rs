@@ -1,0 +1,6 @@
+//! What is written for people.
+
+pub(crate) mod dates;
+pub(crate) mod shown;
+pub(crate) mod status;
+pub(crate) mod volume;

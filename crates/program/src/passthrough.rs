@@ -1,0 +1,5 @@
+//! A message that is passed on whatever fails.
+
+pub(crate) mod held;
+pub(crate) mod passed;
+pub(crate) mod rescue;
