@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::counts::counts::ClassId;
+use crate::counts::ClassId;
 
 /// Why parameters cannot make a model.
 #[derive(Clone, Debug, PartialEq)]

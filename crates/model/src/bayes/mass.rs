@@ -2,7 +2,7 @@
 
 use tamis_tokenizer::TermId;
 
-use crate::counts::counts::Cell;
+use crate::counts::Cell;
 
 /// The counts of one term over all classes.
 #[derive(Clone, Copy, Default, Debug)]

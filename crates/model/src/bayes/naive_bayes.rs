@@ -9,9 +9,8 @@ use crate::bayes::parameters::Parameters;
 use crate::bayes::rule::{Class, Rule, Weight};
 use crate::bayes::selection::Selection;
 use crate::bayes::summary::Summary;
-use crate::counts::counts::{Cell, ClassId, ClassTotals, Counts, read_cells};
-use crate::counts::sums::{DocumentSums, Scalars, TermEntry};
-use crate::numbers::logs::{argmax, log_normalize, softmax};
+use crate::counts::{Cell, ClassId, ClassTotals, Counts, DocumentSums, Scalars, TermEntry, read_cells};
+use crate::numbers::{argmax, log_normalize, softmax};
 
 /// A naive Bayes model: a few numbers per class. The weight of a term is computed from its counts when a document
 /// contains it.

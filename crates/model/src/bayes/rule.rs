@@ -7,9 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::bayes::likelihood::Likelihood;
 use crate::bayes::mass::Mass;
 use crate::bayes::parameters::Parameters;
-use crate::counts::counts::{Cell, ClassId, ClassTotals};
-use crate::counts::sums::{Scalars, TermEntry};
-use crate::numbers::logs::log_smoothed;
+use crate::counts::{Cell, ClassId, ClassTotals, Scalars, TermEntry};
+use crate::numbers::log_smoothed;
 
 /// Turns the counts of a term, integer or expected, into a probability; for the complement likelihoods, into a weight.
 #[derive(Clone, Copy, Debug, PartialEq)]

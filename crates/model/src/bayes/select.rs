@@ -6,7 +6,7 @@ use tamis_tokenizer::TermId;
 use crate::bayes::features::Criterion;
 use crate::bayes::likelihood::Counting;
 use crate::bayes::mass::{Cut, Mass, keeps};
-use crate::counts::counts::{Cell, ClassTotals};
+use crate::counts::{Cell, ClassTotals};
 
 /// The chi-square statistic of a term's counts against independence of the class: the sum over classes of
 /// `(observed - expected)^2 / expected`. Expected counts are in proportion to the documents of the classes.

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use tamis_tokenizer::TermId;
 
-use crate::counts::counts::{Cell, ClassId};
-use crate::counts::statistics::error::StatisticsError;
+use crate::counts::cell::{Cell, ClassId};
+use crate::counts::error::StatisticsError;
 
 /// The cells of all terms in one arena: a block per term, sorted by class.
 ///

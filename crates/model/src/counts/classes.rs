@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::counts::counts::ClassId;
+use crate::counts::cell::ClassId;
 
 /// The labels of a model's classes.
 ///

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::counts::statistics::error::StatisticsError;
+use crate::counts::error::StatisticsError;
 
 /// Why a row of a table could not be learned or forgotten. The statistics are then unchanged.
 #[derive(Clone, Debug, PartialEq)]

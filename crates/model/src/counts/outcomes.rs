@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use tamis_tokenizer::{CountVector, TermId};
 
-use crate::counts::counts::{Cell, ClassId, Counts};
+use crate::counts::cell::{Cell, ClassId, Counts};
+use crate::counts::error::StatisticsError;
 use crate::counts::observation::ObservationError;
 use crate::counts::statistics::Statistics;
-use crate::counts::statistics::error::StatisticsError;
 
 /// A feature and one of its outcomes (a category or a term). `None` counts the documents that have the feature.
 pub(crate) type Outcome = (usize, Option<u32>);

@@ -1,17 +1,15 @@
 //! Sufficient statistics of naive Bayes: integer counts, learned, forgotten and merged exactly.
 
-pub(crate) mod error;
-
 use std::convert::Infallible;
 
 #[cfg(feature = "fit")]
 use rayon::prelude::*;
 use tamis_tokenizer::{CountMatrix, CountRow, TermId};
 
+use crate::counts::cell::{Cell, ClassId, ClassTotals, Counts, term_ids};
 use crate::counts::cells::{Cells, ClassCell};
 use crate::counts::classes::Classes;
-use crate::counts::counts::{Cell, ClassId, ClassTotals, Counts, term_ids};
-use crate::counts::statistics::error::StatisticsError;
+use crate::counts::error::StatisticsError;
 
 /// Sufficient statistics: documents and occurrences per class, and per term and class. They are all that a model has
 /// learned.

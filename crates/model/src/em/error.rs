@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::bayes::error::ParametersError;
+use crate::bayes::ParametersError;
 use crate::em::expected_error::ExpectedError;
 
 /// Why expectation maximization failed.

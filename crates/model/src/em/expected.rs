@@ -4,13 +4,10 @@ use std::convert::Infallible;
 
 use tamis_tokenizer::TermId;
 
-use crate::bayes::likelihood::Counting;
-use crate::counts::cells::{Cells, ClassCell};
-use crate::counts::classes::Classes;
-use crate::counts::counts::ClassId;
-use crate::counts::counts::ClassWeights;
-use crate::counts::rows::{MAX_WEIGHT, WeightedRow};
-use crate::counts::statistics::error::StatisticsError;
+use crate::bayes::Counting;
+use crate::counts::{
+    Cells, ClassCell, ClassId, ClassWeights, Classes, MAX_WEIGHT, StatisticsError, WeightedRow,
+};
 use crate::em::expected_error::ExpectedError;
 
 /// Posterior probabilities below this are set to 0.

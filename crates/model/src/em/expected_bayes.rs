@@ -3,17 +3,12 @@
 use serde::{Deserialize, Serialize};
 use tamis_tokenizer::TermId;
 
-use crate::bayes::error::ParametersError;
-use crate::bayes::likelihood::Likelihood;
-use crate::bayes::prior::ClassPrior;
-use crate::bayes::rule::{Class, Rule};
-use crate::bayes::smoothing::Smoothing;
-use crate::counts::counts::{ClassId, ClassWeights, KnownTerm};
-use crate::counts::rows::WeightedRow;
-use crate::counts::sums::{DocumentSums, TermEntry};
-use crate::counts::transform::{Transform, log_documents};
+use crate::bayes::{Class, ClassPrior, Likelihood, ParametersError, Rule, Smoothing};
+use crate::counts::{
+    ClassId, ClassWeights, DocumentSums, KnownTerm, TermEntry, Transform, WeightedRow, log_documents,
+};
 use crate::em::expected::{ExpectedStatistics, term_ids};
-use crate::numbers::logs::{argmax, softmax};
+use crate::numbers::{argmax, softmax};
 
 /// Naive Bayes over expected (real-valued) counts: the counterpart of [`NaiveBayes`](crate::NaiveBayes), equal to it if
 /// all weights are whole counts. It holds a few numbers per class; the weights of a term are computed from its counts

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::bayes::likelihood::Counting;
-use crate::counts::statistics::error::StatisticsError;
+use crate::bayes::Counting;
+use crate::counts::StatisticsError;
 
 /// Why expected statistics refused a change.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,9 +4,8 @@ use std::array;
 
 use rayon::prelude::*;
 
-use crate::left_out::documents::{BLOCK, Block, BlockReader, DocumentTerms};
-use crate::numbers::logs::sigmoid;
-use crate::numbers::random::SplitMix64;
+use crate::documents::{BLOCK, Block, BlockReader, DocumentTerms};
+use crate::numbers::{SplitMix64, sigmoid};
 
 /// Options of dual coordinate ascent.
 #[derive(Clone, Copy, Debug)]

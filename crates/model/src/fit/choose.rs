@@ -3,14 +3,11 @@
 
 use std::collections::HashSet;
 
-use crate::counts::counts::Counts;
-use crate::fit::fit::{Fit, Fitted};
+use crate::counts::Counts;
 use crate::fit::tried::HeldOutScores;
-use crate::left_out::held_out::HeldOut;
-use crate::left_out::smoothing_choice::{SmoothingChoice, priors};
-use crate::left_out::stacking::StackingInput;
-use crate::linear::choices::Choices;
-use crate::linear::tried::{TriedParts, TriedTau};
+use crate::fit::{Fit, Fitted};
+use crate::linear::{Choices, TriedParts, TriedTau};
+use crate::selection::{HeldOut, SmoothingChoice, StackingInput, priors};
 
 /// The shares tau of the counts that a fit of two classes chooses from.
 pub const TAUS: [f64; 2] = [0.5, 1.0];

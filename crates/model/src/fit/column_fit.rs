@@ -1,13 +1,12 @@
 //! Fits columns of the correction to documents, and sums the fitted coefficients.
 
-use crate::bayes::error::FitError;
-use crate::counts::counts::ClassId;
-use crate::counts::statistics::error::StatisticsError;
+use crate::bayes::FitError;
+use crate::counts::{ClassId, StatisticsError};
+use crate::documents::{Block, BlockReader};
 use crate::fit::ascent::{DualAscent, DualWeights, TrainingRows};
 use crate::fit::competitors::Competitors;
-use crate::fit::fit::{Fit, Fold, copies_left};
-use crate::left_out::documents::{Block, BlockReader};
-use crate::linear::coefficients::{Coefficient, Coefficients, Correction, GroupCoefficients};
+use crate::fit::{Fit, Fold, copies_left};
+use crate::linear::{Coefficient, Coefficients, Correction, GroupCoefficients};
 
 /// Maximum passes over all documents, and then without each fold, starting from that fit.
 pub(super) const PASSES: usize = 8;

@@ -4,15 +4,12 @@ use std::ops::RangeInclusive;
 
 use rayon::prelude::*;
 
-use crate::counts::counts::{ClassId, ClassTotals, Counts};
-use crate::counts::statistics::Statistics;
-use crate::left_out::documents::{BlockReader, DocumentTerms};
-use crate::left_out::leave_one_out::LeaveOneOut;
-use crate::left_out::leave_one_out::points::Points;
-use crate::left_out::smoothing_choice::priors;
-use crate::linear::choices::Choices;
-use crate::linear::columns::Columns;
-use crate::numbers::logs::softmax_and_sum;
+use crate::counts::{ClassId, ClassTotals, Counts, Statistics};
+use crate::documents::{BlockReader, DocumentTerms};
+use crate::left_out::{LeaveOneOut, Points};
+use crate::linear::{Choices, Columns};
+use crate::numbers::softmax_and_sum;
+use crate::selection::priors;
 
 /// The columns that learn from each document: all whose classes have documents or, with many classes, only the
 /// document's own and those of its highest-scoring rivals.

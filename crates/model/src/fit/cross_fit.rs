@@ -3,22 +3,19 @@
 use rayon::prelude::*;
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
-use crate::bayes::error::FitError;
-use crate::counts::statistics::error::StatisticsError;
+use crate::bayes::FitError;
+use crate::counts::StatisticsError;
+use crate::documents::{Block, BlockReader, TermScales, hold_back_rows};
 use crate::fit::choose::TAUS;
 use crate::fit::column_fit::{
     COLUMNS_TOGETHER, ColumnFit, FEW_HELD_OUT, FitColumn, GroupFit, PASSES, PASSES_OF_FOLD, PASSES_WITH,
     PASSES_WITHOUT, Passes,
 };
 use crate::fit::competitors::Competitors;
-use crate::fit::fit::{Fit, Fitted, Fold};
 use crate::fit::tried::HeldOutScores;
-use crate::left_out::documents::{Block, BlockReader, TermScales};
-use crate::left_out::folds::hold_back_rows;
-use crate::left_out::held_out::HeldOut;
-use crate::left_out::smoothing_choice::SmoothingChoice;
-use crate::linear::choices::Choices;
-use crate::linear::coefficients::Coefficients;
+use crate::fit::{Fit, Fitted, Fold};
+use crate::linear::{Choices, Coefficients};
+use crate::selection::{HeldOut, SmoothingChoice};
 
 impl Fit<'_> {
     /// Fits everything: the correction, and by cross-validation the stacking weights of counts and correction. The same

@@ -2,15 +2,12 @@
 
 use tamis_tokenizer::CountRow;
 
-use crate::counts::counts::{ClassId, ClassTotals, KnownTerm, KnownTerms};
-use crate::counts::sums::{DocumentSums, TermEntry};
-use crate::counts::term_frequency::log_tf_units;
-use crate::counts::transform::{idf, log_documents};
+use crate::counts::{
+    ClassId, ClassTotals, DocumentSums, KnownTerm, KnownTerms, TermEntry, idf, log_documents, log_tf_units,
+};
 use crate::fit::ascent::DualAscent;
 use crate::fit::competitors::{keep_rivals, offsets};
-use crate::linear::choices::WeightedOptions;
-use crate::linear::coefficients::Coefficient;
-use crate::linear::weighted::{Readings, WeightedLogOdds, vector_length};
+use crate::linear::{Coefficient, Readings, WeightedLogOdds, WeightedOptions, vector_length};
 
 impl WeightedLogOdds {
     /// Online learning: returns the coefficients of one more document of the class `own`, in increasing order of

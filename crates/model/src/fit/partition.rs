@@ -3,18 +3,15 @@
 use rayon::prelude::*;
 use tamis_tokenizer::TermId;
 
-use crate::bayes::error::{FitError, ParametersError};
-use crate::counts::counts::ClassId;
-use crate::counts::statistics::Statistics;
-use crate::counts::statistics::error::StatisticsError;
+use crate::bayes::{FitError, ParametersError};
+use crate::counts::{ClassId, Statistics, StatisticsError};
+use crate::documents::{BlockReader, MAX_COPIES, TermScales};
+use crate::fit::Fit;
 use crate::fit::ascent::{DualAscent, DualWeights, spread};
 use crate::fit::column_fit::{COLUMNS_TOGETHER, ColumnFit, FitColumn, PASSES, Passes};
 use crate::fit::competitors::Competitors;
-use crate::fit::fit::Fit;
-use crate::left_out::documents::{BlockReader, MAX_COPIES, TermScales};
-use crate::linear::choices::Choices;
-use crate::linear::coefficients::{COEFFICIENT_ONE, Coefficients, Correction, GroupCoefficients};
-use crate::numbers::random::scramble;
+use crate::linear::{COEFFICIENT_ONE, Choices, Coefficients, Correction, GroupCoefficients};
+use crate::numbers::scramble;
 
 /// The usual number of rounds of a fit by partitions.
 pub const ROUNDS: usize = 10;

@@ -1,21 +1,16 @@
 //! Choices of a fit by partitions, made by a sample of documents that its correction has not learned from.
 
-use crate::bayes::error::FitError;
-use crate::counts::counts::ClassId;
-use crate::counts::statistics::error::StatisticsError;
+use crate::bayes::FitError;
+use crate::counts::{ClassId, StatisticsError};
+use crate::documents::{Block, BlockReader, TermScales, hold_back_rows};
 use crate::fit::choose::TAUS;
 use crate::fit::column_fit::COLUMNS_TOGETHER;
-use crate::fit::fit::{Fit, Fitted, Fold};
 use crate::fit::partition::weights_of;
 use crate::fit::tried::HeldOutScores;
-use crate::left_out::documents::{Block, BlockReader, TermScales};
-use crate::left_out::folds::hold_back_rows;
-use crate::left_out::held_out::HeldOut;
-use crate::left_out::smoothing_choice::SmoothingChoice;
-use crate::linear::choices::Choices;
-use crate::linear::coefficients::Correction;
-use crate::linear::columns::Columns;
-use crate::numbers::random::scramble;
+use crate::fit::{Fit, Fitted, Fold};
+use crate::linear::{Choices, Columns, Correction};
+use crate::numbers::scramble;
+use crate::selection::{HeldOut, SmoothingChoice};
 
 impl Fit<'_> {
     /// Makes the choices of a fit by [partitions](crate::Partition): the stacking weights of counts and correction and,

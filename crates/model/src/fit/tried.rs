@@ -1,6 +1,6 @@
 //! Held-out scores of a fit.
 
-use crate::left_out::held_out::HeldOut;
+use crate::selection::HeldOut;
 
 /// The held-out scores of a document.
 pub(super) struct HeldOutScores {

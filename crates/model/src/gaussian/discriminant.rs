@@ -4,13 +4,11 @@ use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bayes::error::ParametersError;
-use crate::bayes::prior::ClassPrior;
-use crate::counts::counts::ClassId;
-use crate::counts::observation::ObservationError;
+use crate::bayes::{ClassPrior, ParametersError};
+use crate::counts::{ClassId, ObservationError};
 use crate::gaussian::cholesky::{Cholesky, dot};
 use crate::gaussian::scatter::{ScatterStatistics, check};
-use crate::numbers::logs::{argmax, log_normalize, softmax};
+use crate::numbers::{argmax, log_normalize, softmax};
 
 /// How a covariance matrix is regularized before it is inverted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

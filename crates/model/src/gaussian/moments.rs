@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::counts::observation::ObservationError;
-use crate::numbers::twofold::Twofold;
+use crate::counts::ObservationError;
+use crate::numbers::Twofold;
 
 /// Weight, mean and variance of real values: the sufficient statistics of a normal distribution.
 ///
@@ -188,7 +188,7 @@ impl TryFrom<[Twofold; 3]> for Moments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numbers::random::SplitMix64;
+    use crate::numbers::SplitMix64;
 
     fn moments(values: &[f64]) -> Moments {
         let mut moments = Moments::default();

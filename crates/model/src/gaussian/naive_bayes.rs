@@ -4,12 +4,11 @@ use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bayes::error::ParametersError;
-use crate::bayes::prior::ClassPrior;
-use crate::counts::counts::ClassId;
+use crate::bayes::{ClassPrior, ParametersError};
+use crate::counts::ClassId;
 use crate::gaussian::moments::Moments;
 use crate::gaussian::statistics::GaussianStatistics;
-use crate::numbers::logs::{argmax, log_normalize, softmax};
+use crate::numbers::{argmax, log_normalize, softmax};
 
 /// Parameters of [`GaussianNaiveBayes`]: the prior and the smoothing of variances.
 ///

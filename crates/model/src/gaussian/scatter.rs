@@ -2,12 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::counts::classes::Classes;
-use crate::counts::counts::ClassId;
-use crate::counts::observation::ObservationError;
-use crate::counts::statistics::error::StatisticsError;
+use crate::counts::{ClassId, Classes, ObservationError, StatisticsError};
 use crate::gaussian::moments::checked;
-use crate::numbers::twofold::Twofold;
+use crate::numbers::Twofold;
 
 /// Sufficient statistics of real vectors: the number of documents and the mean of each class, and the pooled
 /// within-class scatter matrix.
@@ -230,7 +227,7 @@ pub(crate) fn check(x: &[f64], expected: usize) -> Result<(), ObservationError> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numbers::random::SplitMix64;
+    use crate::numbers::SplitMix64;
 
     type Row = (ClassId, [f64; 3]);
 

@@ -2,12 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::counts::classes::Classes;
-use crate::counts::counts::ClassId;
-use crate::counts::observation::ObservationError;
-use crate::counts::statistics::error::StatisticsError;
+use crate::counts::{ClassId, Classes, ObservationError, StatisticsError};
 use crate::gaussian::moments::{Moments, checked, weight_of};
-use crate::numbers::twofold::Twofold;
+use crate::numbers::Twofold;
 
 /// Sufficient statistics of real features: the weight of each class, and the [`Moments`] of each feature in it.
 ///

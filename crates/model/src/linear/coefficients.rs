@@ -5,11 +5,10 @@ use std::ops::RangeInclusive;
 
 use tamis_tokenizer::{CountRow, TermId};
 
-use crate::counts::cells::{Cells, ClassCell};
-use crate::counts::counts::{Cell, ClassId, ClassWeights, KnownTerm, KnownTerms};
-use crate::counts::statistics::Statistics;
-use crate::counts::statistics::error::StatisticsError;
-use crate::counts::term_frequency::{TF_UNIT, tf_units};
+use crate::counts::{
+    Cell, Cells, ClassCell, ClassId, ClassWeights, KnownTerm, KnownTerms, Statistics, StatisticsError,
+    TF_UNIT, tf_units,
+};
 
 /// The number that stands for 1 in a [`Coefficient`]: 2^12.
 pub(crate) const COEFFICIENT_ONE: i64 = 1 << 12;

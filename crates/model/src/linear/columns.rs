@@ -1,7 +1,7 @@
 //! The one-vs-rest columns of a model's classes.
 
-use crate::bayes::error::ParametersError;
-use crate::counts::counts::ClassId;
+use crate::bayes::ParametersError;
+use crate::counts::ClassId;
 
 /// The one-vs-rest columns of scores: one per class, or a single one (that of the positive class) for two classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

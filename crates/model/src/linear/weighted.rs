@@ -2,15 +2,15 @@
 
 use tamis_tokenizer::{CountRow, TermId};
 
-use crate::bayes::error::ParametersError;
-use crate::counts::counts::{ClassId, ClassTotals, KnownTerm, KnownTerms};
-use crate::counts::sums::{DocumentSums, Scalars, TermEntry};
-use crate::counts::term_frequency::log_tf_units;
-use crate::counts::transform::{idf, log_documents};
+use crate::bayes::ParametersError;
+use crate::counts::{
+    ClassId, ClassTotals, DocumentSums, KnownTerm, KnownTerms, Scalars, TermEntry, idf, log_documents,
+    log_tf_units,
+};
 use crate::linear::choices::Choices;
 use crate::linear::coefficients::COEFFICIENT_ONE;
 use crate::linear::columns::Columns;
-use crate::numbers::logs::log_smoothed;
+use crate::numbers::log_smoothed;
 
 /// The score of mail and text: log-odds of the counts, weighted by idf and normalised for length, plus a correction
 /// learned on top of them. Weighting happens only when scoring, so training is counting.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::counts::counts::ClassId;
+use crate::counts::ClassId;
 
 /// Costs of decisions: row `i`, column `j` is the cost of deciding for class `j` when the truth is class `i`.
 ///
@@ -209,7 +209,7 @@ mod tests {
             let costs = CostMatrix::new(vec![vec![tn, tn + fp], vec![tp + false_neg, tp]]).unwrap();
             let threshold = costs.log_odds_threshold().unwrap();
             prop_assume!((threshold - log_odds).abs() > 1e-9);
-            let p = crate::numbers::logs::sigmoid(log_odds);
+            let p = crate::numbers::sigmoid(log_odds);
             let decision = costs.least_expected_loss(&[1.0 - p, p]);
             prop_assert_eq!(decision == 1, log_odds > threshold);
         }

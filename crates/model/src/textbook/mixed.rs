@@ -4,13 +4,10 @@ use std::mem;
 
 use tamis_tokenizer::{CountRow, TermId};
 
-use crate::bayes::error::ParametersError;
-use crate::bayes::naive_bayes::NaiveBayes;
-use crate::bayes::prior::ClassPrior;
-use crate::counts::counts::{Cell, ClassId, ClassTotals, Counts, read_cells};
-use crate::counts::sums::{DocumentSums, TermEntry};
-use crate::gaussian::naive_bayes::GaussianFeature;
-use crate::numbers::logs::{argmax, log_normalize, softmax};
+use crate::bayes::{ClassPrior, NaiveBayes, ParametersError};
+use crate::counts::{Cell, ClassId, ClassTotals, Counts, DocumentSums, TermEntry, read_cells};
+use crate::gaussian::GaussianFeature;
+use crate::numbers::{argmax, log_normalize, softmax};
 
 /// The likelihood of one feature of a mixed model.
 ///

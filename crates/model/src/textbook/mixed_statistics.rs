@@ -3,17 +3,10 @@
 use serde::{Deserialize, Serialize};
 use tamis_tokenizer::{CountRow, CountVector};
 
-use crate::bayes::error::ParametersError;
-use crate::bayes::naive_bayes::NaiveBayes;
-use crate::bayes::parameters::Parameters;
-use crate::bayes::prior::ClassPrior;
-use crate::counts::counts::{ClassId, Counts};
-use crate::counts::observation::ObservationError;
-use crate::counts::outcomes::{Outcome, Outcomes};
-use crate::counts::statistics::Statistics;
-use crate::gaussian::naive_bayes::GaussianParameters;
-use crate::gaussian::statistics::GaussianStatistics;
-use crate::numbers::logs::softmax;
+use crate::bayes::{ClassPrior, NaiveBayes, Parameters, ParametersError};
+use crate::counts::{ClassId, Counts, ObservationError, Outcome, Outcomes, Statistics};
+use crate::gaussian::{GaussianParameters, GaussianStatistics};
+use crate::numbers::softmax;
 use crate::textbook::categorical::fit_category;
 use crate::textbook::mixed::{ColumnLikelihood, MixedNaiveBayes};
 

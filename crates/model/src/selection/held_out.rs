@@ -1,7 +1,7 @@
 //! Held-out scores, and refitting stacking weights to them.
 
-use crate::left_out::stacking::StackingInput;
-use crate::linear::choices::Choices;
+use crate::linear::Choices;
+use crate::selection::stacking::StackingInput;
 
 /// The scores of a document by a model that has seen neither it nor any of its group.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,15 +3,11 @@
 use rayon::prelude::*;
 use tamis_tokenizer::TermId;
 
-use crate::bayes::smoothing::Smoothing;
-use crate::counts::counts::{Cell, ClassId, Counts, term_ids};
-use crate::counts::statistics::Statistics;
-use crate::counts::term_frequency::TF_UNIT;
-use crate::counts::transform::{idf, log_documents};
-use crate::left_out::documents::DocumentTerms;
-use crate::left_out::leave_one_out::points::MOST_POWERS;
-use crate::linear::columns::Columns;
-use crate::linear::weighted::{LOGS, Logs, norm, powered};
+use crate::bayes::Smoothing;
+use crate::counts::{Cell, ClassId, Counts, Statistics, TF_UNIT, idf, log_documents, term_ids};
+use crate::documents::DocumentTerms;
+use crate::left_out::points::MOST_POWERS;
+use crate::linear::{Columns, LOGS, Logs, norm, powered};
 
 /// The weights of all terms with one smoothing.
 pub(super) struct OneVsRestTerms {

@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use crate::numbers::logs::{softmax_and_sum, softplus, softplus_and_sigmoid};
+use crate::numbers::{softmax_and_sum, softplus, softplus_and_sigmoid};
 
 /// Input of stacking: one score per document, column and model ("part").
 ///
@@ -389,7 +389,7 @@ impl Derivatives {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numbers::logs::sigmoid;
+    use crate::numbers::sigmoid;
 
     /// Two classes: 3 in 4 of the higher scores are positive, 1 in 4 of the lower.
     fn two(n: usize) -> StackingInput {

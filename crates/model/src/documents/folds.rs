@@ -3,10 +3,9 @@
 use rayon::prelude::*;
 use tamis_tokenizer::CountVector;
 
-use crate::counts::counts::ClassId;
-use crate::counts::statistics::Statistics;
-use crate::left_out::documents::Documents;
-use crate::numbers::random::scramble;
+use crate::counts::{ClassId, Statistics};
+use crate::documents::labelled::Documents;
+use crate::numbers::scramble;
 
 /// Documents by group. Groups are sorted by class, then by their hashes.
 pub(crate) struct Groups {
@@ -165,7 +164,7 @@ pub(crate) fn hold_back_rows<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::left_out::documents::Labelled;
+    use crate::documents::labelled::Labelled;
     use tamis_tokenizer::CountRow;
 
     fn documents(groups: &[(u64, ClassId)]) -> Vec<Labelled<'static>> {

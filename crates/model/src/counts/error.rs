@@ -4,7 +4,7 @@ use std::fmt;
 
 use tamis_tokenizer::TermId;
 
-use crate::counts::counts::{Cell, ClassId};
+use crate::counts::cell::{Cell, ClassId};
 
 /// Why statistics refused a change. They are unchanged then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
