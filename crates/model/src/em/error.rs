@@ -1,7 +1,5 @@
 //! Why expectation maximization failed.
 
-use std::fmt;
-
 use crate::bayes::ParametersError;
 use crate::em::expected_error::ExpectedError;
 
@@ -41,19 +39,11 @@ impl From<ExpectedError> for EmError {
     }
 }
 
-impl fmt::Display for EmError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            EmError::Lambda { expected, got } => {
-                write!(f, "lambda: expected a number from 0 to {expected:e}, got {got}")
-            }
-            EmError::Tolerance { expected, got } => {
-                write!(f, "tolerance: expected a number not below {expected}, got {got}")
-            }
-            EmError::Parameters(error) => error.fmt(f),
-            EmError::Statistics(error) => error.fmt(f),
-        }
+tamis_tokenizer::error_messages! {
+    EmError {
+        Lambda { expected, got } => "lambda: expected a number from 0 to {expected:e}, got {got}";
+        Tolerance { expected, got } => "tolerance: expected a number not below {expected}, got {got}";
+        Parameters(error) => "{error}";
+        Statistics(error) => "{error}";
     }
 }
-
-impl std::error::Error for EmError {}

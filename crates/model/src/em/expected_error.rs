@@ -1,7 +1,5 @@
 //! Why expected statistics refused a change.
 
-use std::fmt;
-
 use crate::bayes::Counting;
 use crate::counts::StatisticsError;
 
@@ -47,24 +45,14 @@ impl From<StatisticsError> for ExpectedError {
     }
 }
 
-impl fmt::Display for ExpectedError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ExpectedError::Statistics(error) => error.fmt(f),
-            ExpectedError::Weight { expected, got } => {
-                write!(f, "weight of a document: expected a number from 0 to {expected:e}, got {got}")
-            }
-            ExpectedError::PosteriorLength { expected, got } => {
-                write!(f, "posterior: expected {expected} probabilities, got {got}")
-            }
-            ExpectedError::PosteriorSum { expected, got } => {
-                write!(f, "posterior: expected probabilities with a sum of {expected}, got {got}")
-            }
-            ExpectedError::Counting { expected, got } => {
-                write!(f, "expected statistics of {expected}, got those of {got}")
-            }
-        }
+tamis_tokenizer::error_messages! {
+    ExpectedError {
+        Statistics(error) => "{error}";
+        Weight { expected, got } =>
+            "weight of a document: expected a number from 0 to {expected:e}, got {got}";
+        PosteriorLength { expected, got } => "posterior: expected {expected} probabilities, got {got}";
+        PosteriorSum { expected, got } =>
+            "posterior: expected probabilities with a sum of {expected}, got {got}";
+        Counting { expected, got } => "expected statistics of {expected}, got those of {got}";
     }
 }
-
-impl std::error::Error for ExpectedError {}

@@ -1,7 +1,5 @@
 //! Bayes decisions: the class of least expected loss.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::counts::ClassId;
@@ -144,23 +142,15 @@ pub enum CostError {
     },
 }
 
-impl fmt::Display for CostError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CostError::NoClasses { expected, got } => {
-                write!(f, "costs: expected at least {expected} class, got {got}")
-            }
-            CostError::RowLength { class, expected, got } => {
-                write!(f, "costs of class {class}: expected {expected}, one a class, got {got}")
-            }
-            CostError::Cost { class, expected, got } => {
-                write!(f, "cost of class {class}: expected a finite number of at least {expected}, got {got}")
-            }
-        }
+tamis_tokenizer::error_messages! {
+    CostError {
+        NoClasses { expected, got } => "costs: expected at least {expected} class, got {got}";
+        RowLength { class, expected, got } =>
+            "costs of class {class}: expected {expected}, one a class, got {got}";
+        Cost { class, expected, got } =>
+            "cost of class {class}: expected a finite number of at least {expected}, got {got}";
     }
 }
-
-impl std::error::Error for CostError {}
 
 #[cfg(test)]
 mod tests {
