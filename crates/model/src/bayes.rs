@@ -5,7 +5,6 @@ mod error;
 mod features;
 mod likelihood;
 mod linear_form;
-mod mass;
 mod naive_bayes;
 mod parameters;
 mod prior;

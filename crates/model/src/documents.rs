@@ -7,7 +7,7 @@ mod reader;
 
 pub use block::{BLOCK, Block};
 pub(crate) use block::{DocumentTerms, TermScales};
-pub use folds::deal;
-pub(crate) use folds::{Groups, hold_back_rows};
+pub use folds::assign_folds;
+pub(crate) use folds::{Groups, forget_fold};
 pub use labelled::{Documents, InMemory, Label, Labelled};
 pub(crate) use reader::{BlockReader, MAX_COPIES};

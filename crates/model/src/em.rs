@@ -3,7 +3,6 @@
 pub(crate) mod error;
 pub(crate) mod expected;
 pub(crate) mod expected_bayes;
-pub(crate) mod expected_error;
 #[cfg(feature = "fit")]
 pub(crate) mod run;
 

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use tamis_tokenizer::{CountVector, TermId};
 
 use crate::counts::{ClassId, Counts, Statistics, idf, log_documents};
-use crate::documents::{BlockReader, Documents, Groups, Label, hold_back_rows};
+use crate::documents::{BlockReader, Documents, Groups, Label, forget_fold};
 use crate::fit::competitors::{Competitors, LeftOutBayes};
 use crate::fit::tried::HeldOutScores;
 use crate::linear::{
@@ -130,7 +130,7 @@ impl Fit<'_> {
                 correction: Vec::new(),
                 windows: Vec::new(),
             };
-            HeldOutScores { held, said: vec![vec![0.0; self.columns.len()]] }
+            HeldOutScores { held, decisions: vec![vec![0.0; self.columns.len()]] }
         };
         let is_scored = |HeldOutScores { held, .. }: &HeldOutScores| {
             self.counts.totals()[usize::from(self.documents.label(held.document).class)].documents > 1
@@ -142,13 +142,13 @@ impl Fit<'_> {
     fn left_out_by_groups(&self, choices: &Choices) -> Vec<HeldOutScores> {
         let source = BlockReader::unread(self.documents);
         let score = |fold: &Fold| {
-            let counts = hold_back_rows(self.counts, self.documents, fold.rows());
+            let counts = forget_fold(self.counts, self.documents, fold.rows());
             self.score_held_out(choices, fold, &counts)
         };
         let scored = self.folds(&source).par_iter().map(score).flatten().collect::<Vec<_>>();
         let none = vec![0.0; self.columns.len()];
         let mut read: Vec<_> =
-            scored.into_iter().map(|held| HeldOutScores { held, said: vec![none.clone()] }).collect();
+            scored.into_iter().map(|held| HeldOutScores { held, decisions: vec![none.clone()] }).collect();
         read.sort_by_key(|read| read.held.document);
         read
     }
@@ -175,8 +175,8 @@ impl Fit<'_> {
         let folds = match (is_one, apart) {
             (true, true) => vec![all().map(part).collect()],
             (true, false) => vec![whole(all().collect())],
-            (false, true) => sample.groups.deal_copies(self.documents, n_folds),
-            (false, false) => sample.groups.deal(n_folds).into_iter().map(whole).collect(),
+            (false, true) => sample.groups.folds_of_copies(self.documents, n_folds),
+            (false, false) => sample.groups.folds(n_folds).into_iter().map(whole).collect(),
         };
         let weight = |(i, held): &(usize, u32)| match sample.weights.binary_search_by_key(i, |(i, _)| *i) {
             // the held-out copies of a single fold stand for all copies
@@ -213,7 +213,8 @@ impl Fit<'_> {
         choices: &Choices,
         source: &BlockReader<'_>,
         competitors: &Competitors,
-        (counts, held): (&Statistics, Option<&Fold>),
+        counts: &Statistics,
+        held: Option<&Fold>,
     ) -> Vec<f32> {
         let left_out = LeftOutBayes::new(self.columns, choices, counts);
         let width = competitors.width();
@@ -225,8 +226,7 @@ impl Fit<'_> {
                 if copies_left(held, document, &label) == 0 {
                     return;
                 }
-                let competing = (self.columns, competitors.of(document));
-                left_out.offsets(label.class, terms, competing, out);
+                left_out.offsets(label.class, terms, competitors.of(document), out);
             };
             let end = first + block.len();
             let out = odds[first * width..end * width].par_chunks_mut(width);
@@ -258,10 +258,8 @@ impl Fit<'_> {
             let Ok(()) = scorer.read(&mut terms, fold.rows[at].row(), &mut readings);
             scorer.bayes(&readings, &mut bayes);
             let has_documents = |class: ClassId| totals[usize::from(class)].documents > 0;
-            let is_scored = match self.columns.is_one() {
-                true => has_documents(0) && has_documents(1),
-                false => has_documents(label.class),
-            };
+            let is_scored = has_documents(label.class)
+                && (!self.columns.is_one() || has_documents(0) && has_documents(1));
             HeldOut {
                 document: *document,
                 weight: if is_scored { fold.weights[at] } else { 0.0 },

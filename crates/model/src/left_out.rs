@@ -101,7 +101,7 @@ impl<'a> LeaveOneOut<'a> {
         own: ClassId,
         out: &mut [Vec<f64>],
     ) {
-        let sums = ratios.add_up(row, self.columns.of(own).is_some());
+        let sums = ratios.sum_terms(row, self.columns.of(own).is_some());
         let powers = self.points.powers.len();
         for (at, (alpha, out)) in self.points.alphas.iter().zip(out.chunks_mut(powers)).enumerate() {
             let log_totals = self.log_totals(*alpha, own, row.len() as u64, sums.unique_terms);

@@ -100,11 +100,10 @@ pub use counts::{
     WeightedMatrix, WeightedRow, WeightedVector, WeightsError,
 };
 #[cfg(feature = "fit")]
-pub use documents::{BLOCK, Block, Documents, InMemory, Label, Labelled, deal};
-pub use em::error::EmError;
+pub use documents::{BLOCK, Block, Documents, InMemory, Label, Labelled, assign_folds};
+pub use em::error::{EmError, ExpectedError};
 pub use em::expected::ExpectedStatistics;
 pub use em::expected_bayes::ExpectedNaiveBayes;
-pub use em::expected_error::ExpectedError;
 pub use em::{Em, EmOptions, Stopped};
 #[cfg(feature = "fit")]
 #[doc(hidden)]

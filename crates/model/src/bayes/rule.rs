@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::bayes::likelihood::Likelihood;
-use crate::bayes::mass::Mass;
 use crate::bayes::parameters::Parameters;
+use crate::bayes::select::Mass;
 use crate::counts::{Cell, ClassId, ClassTotals, Scalars, TermEntry};
 use crate::numbers::log_smoothed;
 
@@ -58,10 +58,8 @@ impl From<Weight> for f64 {
 
 impl Weight {
     fn of(log_prob: f64) -> Weight {
-        match log_prob == f64::NEG_INFINITY {
-            true => Weight { finite: 0.0, zeros: 1.0 },
-            false => Weight { finite: log_prob, zeros: 0.0 },
-        }
+        let zeros = f64::from(u8::from(log_prob == f64::NEG_INFINITY));
+        Weight { finite: if zeros > 0.0 { 0.0 } else { log_prob }, zeros }
     }
 
     pub(crate) fn plus(self, other: Weight) -> Weight {

@@ -8,9 +8,9 @@ use tamis_tokenizer::TermId;
 use crate::bayes::complement::Complement;
 use crate::bayes::error::ParametersError;
 use crate::bayes::likelihood::Likelihood;
-use crate::bayes::mass::Mass;
 use crate::bayes::parameters::Parameters;
 use crate::bayes::rule::Rule;
+use crate::bayes::select::Mass;
 use crate::bayes::selection::Selection;
 use crate::counts::{Cell, ClassTotals, Counts, read_cells, term_ids};
 

@@ -109,6 +109,13 @@ pub enum StatisticsError {
     },
 }
 
+impl StatisticsError {
+    /// Checks the number of classes.
+    pub(crate) fn check_classes(expected: usize, got: usize) -> Result<(), StatisticsError> {
+        if expected == got { Ok(()) } else { Err(StatisticsError::Classes { expected, got }) }
+    }
+}
+
 tamis_tokenizer::error_messages! {
     StatisticsError {
         UnknownClass { expected, got } => "unknown class: expected an id below {expected}, got {got}";

@@ -69,19 +69,16 @@ impl ObservationError {
         }
         self
     }
-}
 
-impl ObservationError {
-    /// Checks that two statistics have the same numbers of classes and features; each pair is (here, other).
-    pub(crate) fn check_shape(
-        classes: (usize, usize),
-        features: (usize, usize),
-    ) -> Result<(), ObservationError> {
-        match (classes, features) {
-            ((expected, got), _) if expected != got => Err(StatisticsError::Classes { expected, got }.into()),
-            (_, (expected, got)) if expected != got => Err(ObservationError::Features { expected, got }),
-            _ => Ok(()),
-        }
+    /// Checks the number of features.
+    pub(crate) fn check_features(expected: usize, got: usize) -> Result<(), ObservationError> {
+        if expected == got { Ok(()) } else { Err(ObservationError::Features { expected, got }) }
+    }
+
+    /// Checks that two statistics have the same numbers of classes and features.
+    pub(crate) fn check_shape(expected: [usize; 2], got: [usize; 2]) -> Result<(), ObservationError> {
+        StatisticsError::check_classes(expected[0], got[0])?;
+        ObservationError::check_features(expected[1], got[1])
     }
 }
 

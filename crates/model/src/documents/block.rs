@@ -50,7 +50,7 @@ impl Block {
 
     /// Sets the terms of a document, in increasing order; `counts` lists the counts other than 1 with their positions.
     #[inline]
-    pub fn put(
+    pub fn set_row(
         &mut self,
         document: usize,
         ids: impl Iterator<Item = TermId>,
@@ -79,7 +79,7 @@ impl Block {
     pub(super) fn assign<'a>(&mut self, rows: impl ExactSizeIterator<Item = CountRow<'a>> + Clone) {
         self.begin(rows.len(), rows.clone().map(|row| row.len()).sum());
         rows.enumerate().for_each(|(at, row)| {
-            self.put(at, row.ids().iter().copied(), row.counts().iter().copied().enumerate());
+            self.set_row(at, row.ids().iter().copied(), row.counts().iter().copied().enumerate());
         });
     }
 
@@ -101,19 +101,19 @@ impl Block {
     }
 
     /// Turns the documents into vectors, and keeps the terms' counts.
-    pub(crate) fn weigh(&mut self, terms: &TermScales) {
+    pub(crate) fn vectorize(&mut self, terms: &TermScales) {
         self.values.clone_from(&self.factors);
-        self.make_vectors(terms);
+        self.scale_vectors(terms);
     }
 
     /// As [`weigh`](Self::weigh), but discards the terms' counts to save memory.
-    pub(super) fn weigh_alone(&mut self, terms: &TermScales) {
+    pub(super) fn vectorize_in_place(&mut self, terms: &TermScales) {
         std::mem::swap(&mut self.values, &mut self.factors);
-        self.make_vectors(terms);
+        self.scale_vectors(terms);
     }
 
     /// Turns counts into the values of vectors.
-    fn make_vectors(&mut self, TermScales { idf, roots }: &TermScales) {
+    fn scale_vectors(&mut self, TermScales { idf, roots }: &TermScales) {
         let idf = |id: &TermId| idf.get(*id as usize).copied().unwrap_or(0.0);
         std::iter::zip(&self.ids, &mut self.values).for_each(|(id, value)| *value *= idf(id));
         self.scales.clear();

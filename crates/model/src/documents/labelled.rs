@@ -146,20 +146,25 @@ impl Documents for Vec<Labelled<'_>> {
     }
 
     fn n_terms(&self) -> usize {
-        InMemory { documents: self, windows: &[], copies_are_apart: false }.n_terms()
+        in_memory(self).n_terms()
     }
 
     fn n_pairs(&self) -> usize {
-        InMemory { documents: self, windows: &[], copies_are_apart: false }.n_pairs()
+        in_memory(self).n_pairs()
     }
 
     fn block(&self, block: usize, to: &mut Block) {
-        InMemory { documents: self, windows: &[], copies_are_apart: false }.block(block, to);
+        in_memory(self).block(block, to);
     }
 
     fn rows(&self, documents: &[usize]) -> Vec<CountVector> {
-        InMemory { documents: self, windows: &[], copies_are_apart: false }.rows(documents)
+        in_memory(self).rows(documents)
     }
+}
+
+/// Documents without windows, of which no copy is held out alone.
+fn in_memory<'a>(documents: &'a [Labelled<'a>]) -> InMemory<'a> {
+    InMemory { documents, windows: &[], copies_are_apart: false }
 }
 
 fn owned(row: CountRow<'_>) -> CountVector {

@@ -76,8 +76,8 @@ impl<'a> BlockReader<'a> {
     }
 
     /// Adds the documents as vectors, scaled by `terms`.
-    pub(crate) fn weighed(mut self, terms: TermScales) -> Self {
-        self.kept.par_iter_mut().for_each(|block| block.weigh(&terms));
+    pub(crate) fn with_vectors(mut self, terms: TermScales) -> Self {
+        self.kept.par_iter_mut().for_each(|block| block.vectorize(&terms));
         BlockReader { terms, ..self }
     }
 
@@ -90,7 +90,7 @@ impl<'a> BlockReader<'a> {
         let mut read = self.spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_default();
         self.documents.block(block, &mut read);
         if as_vectors {
-            read.weigh_alone(&self.terms);
+            read.vectorize_in_place(&self.terms);
         }
         read
     }

@@ -85,10 +85,10 @@ impl ExpectedNaiveBayes {
             rule.class_of(total, n_features)
         };
         let classes = statistics.class_weights().iter().zip(statistics.totals()).map(class).collect();
-        let intercept = match likelihood.is_complement() {
-            true => vec![0.0; class_log_prior.len()],
-            false => class_log_prior.clone(),
-        };
+        let mut intercept = class_log_prior.clone();
+        if likelihood.is_complement() {
+            intercept.fill(0.0);
+        }
         let mut model =
             ExpectedNaiveBayes { likelihood, alpha, n_features, classes, class_log_prior, intercept };
         match likelihood {
@@ -271,9 +271,7 @@ impl ExpectedNaiveBayes {
         row: WeightedRow<'_>,
         out: &mut Vec<f64>,
     ) -> Result<usize, W::Error> {
-        let known = self.joint_log_likelihood(weights, row, out)?;
-        softmax(out);
-        Ok(known)
+        self.joint_log_likelihood(weights, row, out).inspect(|_| softmax(out))
     }
 
     /// The most probable class; ties go to the lowest id.
@@ -282,8 +280,7 @@ impl ExpectedNaiveBayes {
     /// Reading the weights fails.
     pub fn predict<W: ClassWeights>(&self, weights: &W, row: WeightedRow<'_>) -> Result<ClassId, W::Error> {
         let mut joint = Vec::new();
-        self.joint_log_likelihood(weights, row, &mut joint)?;
-        Ok(argmax(&joint))
+        self.joint_log_likelihood(weights, row, &mut joint).map(|_| argmax(&joint))
     }
 
     /// The log-density, up to a constant, of the prior for which the `p(t|c)` are the posterior mode: Dirichlet with

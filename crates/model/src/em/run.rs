@@ -4,10 +4,9 @@ use rayon::prelude::*;
 
 use crate::bayes::{ClassPrior, Counting, Likelihood, ParametersError};
 use crate::counts::{ClassId, MAX_WEIGHT, WeightedRow};
-use crate::em::error::EmError;
+use crate::em::error::{EmError, ExpectedError};
 use crate::em::expected::{ExpectedStatistics, probable};
 use crate::em::expected_bayes::ExpectedNaiveBayes;
-use crate::em::expected_error::ExpectedError;
 use crate::em::{Em, EmOptions, Stopped};
 use crate::numbers::{SplitMix64, log_sum_exp, softmax};
 
@@ -69,10 +68,8 @@ impl EmOptions {
             return Err(EmError::Lambda { expected: MAX_WEIGHT, got: self.lambda });
         }
         // written so that NaN fails
-        match self.tolerance >= 0.0 {
-            true => Ok(()),
-            false => Err(EmError::Tolerance { expected: 0.0, got: self.tolerance }),
-        }
+        let error = EmError::Tolerance { expected: 0.0, got: self.tolerance };
+        (self.tolerance >= 0.0).then_some(()).ok_or(error)
     }
 }
 

@@ -31,7 +31,7 @@ impl Fit<'_> {
         let taus = if is_one && self.options.correction { &TAUS[..] } else { &own };
         let mut best: Option<(TriedParts, usize, Choices, Vec<HeldOut>)> = None;
         for (lane, tau) in taus.iter().copied().enumerate() {
-            let of_lane = |said: &[f64]| if is_one { vec![said[lane]] } else { said.to_vec() };
+            let of_lane = |decisions: &[f64]| if is_one { vec![decisions[lane]] } else { decisions.to_vec() };
             let held_out: Vec<_> = read.iter().map(|read| read.with(of_lane)).collect();
             let (choices, tried) =
                 self.with_stacking(Choices { tau, ..fitted.choices }, &fitted.prior, &held_out);

@@ -86,13 +86,13 @@ impl OneVsRestTerms {
         log_totals: impl FnOnce(u64) -> Vec<f64>,
     ) {
         match powers {
-            [_] => self.add_up::<1>(row, own, powers, out, log_totals),
+            [_] => self.sum_terms::<1>(row, own, powers, out, log_totals),
             // one lane more than there are powers: four numbers are added faster than three
-            _ => self.add_up::<{ MOST_POWERS + 1 }>(row, own, powers, out, log_totals),
+            _ => self.sum_terms::<{ MOST_POWERS + 1 }>(row, own, powers, out, log_totals),
         }
     }
 
-    fn add_up<const P: usize>(
+    fn sum_terms<const P: usize>(
         &self,
         row: DocumentTerms<'_>,
         own: ClassId,

@@ -92,7 +92,7 @@ impl<const P: usize, const A: usize> TwoClassTerms<P, A> {
     }
 
     /// Sums over the terms of a document.
-    pub(super) fn add_up(&self, row: DocumentTerms<'_>, is_positive: bool) -> TermSums<P, A> {
+    pub(super) fn sum_terms(&self, row: DocumentTerms<'_>, is_positive: bool) -> TermSums<P, A> {
         let mut sums = TermSums { weights: [[0.0; 2]; P], ratios: [[0.0; A]; P], unique_terms: 0 };
         for (id, factor) in row.iter() {
             let place = self.entry(id);

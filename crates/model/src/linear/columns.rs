@@ -42,10 +42,7 @@ impl Columns {
     /// The column of a class; `None` for the negative class of two.
     #[inline]
     pub fn of(&self, class: ClassId) -> Option<usize> {
-        match self.is_one() {
-            true => (class == self.positive).then_some(0),
-            false => Some(usize::from(class)),
-        }
+        if self.is_one() { (class == self.positive).then_some(0) } else { Some(usize::from(class)) }
     }
 
     /// The class of each column.

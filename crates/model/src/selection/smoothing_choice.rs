@@ -170,7 +170,7 @@ impl<'a> SampleTerms<'a> {
         SampleTerms {
             labels: sample
                 .iter()
-                .map(|(i, sampling_weight)| (documents.label(*i), sampling_weight * source.weight(*i)))
+                .map(|(i, sampling)| (documents.label(*i), sampling * source.weight(*i)))
                 .collect(),
             source,
             numbers,

@@ -87,10 +87,7 @@ impl CategoricalStatistics {
     }
 
     fn pairs(&self, values: &[Option<u32>]) -> Result<Vec<(Outcome, u32)>, ObservationError> {
-        let (expected, got) = (self.n_features(), values.len());
-        if expected != got {
-            return Err(ObservationError::Features { expected, got });
-        }
+        ObservationError::check_features(self.n_features(), values.len())?;
         let present = values.iter().enumerate().filter(|(_, value)| value.is_some());
         Ok(present.map(|(feature, &value)| ((feature, value), 1)).collect())
     }

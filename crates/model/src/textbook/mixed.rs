@@ -115,7 +115,7 @@ impl MixedNaiveBayes {
             let Some(row) = row else { continue };
             for (term, count) in row.iter() {
                 read_cells(counts, term, &mut cells)?;
-                self.weigh_term(part, (counts.totals(), term), &cells, &mut entry);
+                self.weigh_term(part, counts.totals(), term, &cells, &mut entry);
                 sums.add(&entry, self.amount(part, count));
             }
             if row.is_empty() {
@@ -160,7 +160,8 @@ impl MixedNaiveBayes {
     pub fn weigh_term(
         &self,
         part: usize,
-        (totals, term): (&[ClassTotals], TermId),
+        totals: &[ClassTotals],
+        term: TermId,
         cells: &[Cell],
         out: &mut TermEntry,
     ) {
@@ -228,9 +229,7 @@ impl MixedNaiveBayes {
         rows: &[Option<CountRow<'_>>],
         out: &mut Vec<f64>,
     ) -> Result<usize, C::Error> {
-        let known = self.joint_log_likelihood(counts, reals, rows, out)?;
-        log_normalize(out);
-        Ok(known)
+        self.joint_log_likelihood(counts, reals, rows, out).inspect(|_| log_normalize(out))
     }
 
     /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to posterior probabilities that
@@ -245,9 +244,7 @@ impl MixedNaiveBayes {
         rows: &[Option<CountRow<'_>>],
         out: &mut Vec<f64>,
     ) -> Result<usize, C::Error> {
-        let known = self.joint_log_likelihood(counts, reals, rows, out)?;
-        softmax(out);
-        Ok(known)
+        self.joint_log_likelihood(counts, reals, rows, out).inspect(|_| softmax(out))
     }
 
     /// The most probable class; ties go to the lowest id.
@@ -261,7 +258,6 @@ impl MixedNaiveBayes {
         rows: &[Option<CountRow<'_>>],
     ) -> Result<ClassId, C::Error> {
         let mut joint = Vec::new();
-        self.joint_log_likelihood(counts, reals, rows, &mut joint)?;
-        Ok(argmax(&joint))
+        self.joint_log_likelihood(counts, reals, rows, &mut joint).map(|_| argmax(&joint))
     }
 }

@@ -207,9 +207,7 @@ impl MixedStatistics {
         values: &[Value<'_>],
         out: &mut Vec<f64>,
     ) -> Result<usize, ObservationError> {
-        let known = self.joint_log_likelihood(model, values, out)?;
-        softmax(out);
-        Ok(known)
+        self.joint_log_likelihood(model, values, out).inspect(|_| softmax(out))
     }
 
     fn fit_text(&self, parameters: &Parameters, feature: usize) -> Result<NaiveBayes, ParametersError> {
@@ -242,10 +240,7 @@ impl MixedStatistics {
     }
 
     fn parts(&self, values: &[Value<'_>]) -> Result<Parts, ObservationError> {
-        let (expected, got) = (self.features.len(), values.len());
-        if expected != got {
-            return Err(ObservationError::Features { expected, got });
-        }
+        ObservationError::check_features(self.features.len(), values.len())?;
         let (mut reals, mut outcomes) = (Vec::new(), Vec::new());
         for (i, (&feature, &value)) in self.features.iter().zip(values).enumerate() {
             match (feature, value) {

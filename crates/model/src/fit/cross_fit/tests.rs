@@ -108,7 +108,7 @@ impl Set {
         let log_documents = log_documents(self.counts.totals().iter().map(|totals| totals.documents).sum());
         let idf = |term: TermId| idf(self.counts.document_frequency(term).max(1), log_documents) as f32;
         let idf = crate::counts::term_ids(&self.counts).map(idf).collect();
-        BlockReader::new(documents).weighed(TermScales { idf, ..TermScales::default() })
+        BlockReader::new(documents).with_vectors(TermScales { idf, ..TermScales::default() })
     }
 
     /// The documents as training rows of all columns, with tau times the golden offsets.
