@@ -142,6 +142,9 @@ fn describe(item: &Item, name: &str, all: &[(String, Item)]) -> String {
             }
             None => (),
         }
+        if head.ends_with("error_messages!") && of.lines[1].trim() == format!("{name} {{") {
+            traits.extend(["fmt::Display".to_owned(), "std::error::Error".to_owned()]);
+        }
     }
     if !traits.is_empty() {
         lines.push(format!("    impl {}", traits.into_iter().collect::<Vec<_>>().join(", ")));

@@ -7,7 +7,7 @@ pub mod standard;
 pub use reader::HtmlText;
 
 use memchr::memchr;
-use reader::{MOST_LINKS, Reader, close_comments};
+use reader::{HtmlReader, MOST_LINKS, close_comments};
 use std::borrow::Cow;
 
 /// The text of an HTML document, including hidden text.
@@ -51,7 +51,7 @@ fn read(html: &str, most_links: usize) -> HtmlText {
     if memchr(b'\r', html.as_bytes()).is_some() {
         html = Cow::Owned(html.replace("\r\n", "\n").replace('\r', "\n"));
     }
-    Reader::read(&html, most_links)
+    HtmlReader::read(&html, most_links)
 }
 
 /// Whether a text looks like HTML: an `<html` tag near its start.

@@ -24,7 +24,6 @@
 //! assert!(message.limits_hit().is_empty());
 //! ```
 #![forbid(unsafe_code)]
-#![allow(clippy::module_inception, reason = "a room has the type in it that it is named for")]
 
 // The rooms, the lowest first: none uses one that comes after it (tests/code/rooms.rs).
 mod html;
@@ -47,8 +46,8 @@ pub use message::charset::decode_text;
 pub use message::detect::looks_like_mail;
 pub use message::ignored;
 pub use message::limits::{Limits, LimitsHit};
-pub use message::message::{Header, Message};
 pub use message::part::Part;
+pub use message::{Header, Message};
 pub use terms::{Piece, Scope, for_each_bogofilter_token};
 
 /// The README's example.

@@ -27,8 +27,8 @@ mod structure;
 mod subject;
 mod urls;
 
+use crate::message::Message;
 use crate::message::detect::are_of_mail;
-use crate::message::message::Message;
 use crate::message::part::Part;
 pub use bogofilter::for_each_bogofilter_token;
 use emitter::Emitter;

@@ -1,17 +1,29 @@
 //! Naive Bayes: from counts and parameters to log-probabilities.
 
-pub(crate) mod complement;
-pub(crate) mod error;
-pub(crate) mod features;
-pub(crate) mod likelihood;
-pub(crate) mod linear_form;
-pub(crate) mod mass;
-pub(crate) mod naive_bayes;
-pub(crate) mod parameters;
-pub(crate) mod prior;
-pub(crate) mod robinson;
-pub(crate) mod rule;
-pub(crate) mod select;
-pub(crate) mod selection;
-pub(crate) mod smoothing;
-pub(crate) mod summary;
+mod complement;
+mod error;
+mod features;
+mod likelihood;
+mod linear_form;
+mod naive_bayes;
+mod parameters;
+mod prior;
+mod robinson;
+mod rule;
+mod select;
+mod selection;
+mod smoothing;
+mod summary;
+
+pub use error::{FitError, ParametersError};
+pub use features::{Criterion, FeatureLimits, Select};
+pub use likelihood::{Counting, Likelihood};
+pub use linear_form::LinearForm;
+pub use naive_bayes::NaiveBayes;
+pub use parameters::Parameters;
+pub use prior::ClassPrior;
+pub use robinson::{RobinsonFisher, RobinsonScorer};
+pub(crate) use rule::{Class, Rule};
+pub use select::{chi_square, mutual_information};
+pub use smoothing::Smoothing;
+pub use summary::Summary;

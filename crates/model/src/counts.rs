@@ -1,13 +1,30 @@
 //! Sufficient statistics: integer counts of documents and occurrences per class and term, and what scoring reads from
 //! them.
 
-pub(crate) mod cells;
-pub(crate) mod classes;
-pub(crate) mod counts;
-pub(crate) mod observation;
-pub(crate) mod outcomes;
-pub(crate) mod rows;
-pub(crate) mod statistics;
-pub(crate) mod sums;
-pub(crate) mod term_frequency;
-pub(crate) mod transform;
+mod cell;
+mod cells;
+mod classes;
+mod error;
+mod observation;
+mod outcomes;
+mod rows;
+mod statistics;
+mod sums;
+mod term_frequency;
+mod transform;
+
+pub use cell::{Cell, ClassId, ClassTotals, ClassWeights, Counts, KnownTerm, KnownTerms};
+pub(crate) use cell::{read_cells, term_ids};
+pub(crate) use cells::{Cells, ClassCell};
+pub use classes::{Classes, ClassesError};
+pub use error::StatisticsError;
+pub use observation::ObservationError;
+pub(crate) use outcomes::{Outcome, Outcomes};
+pub(crate) use rows::MAX_WEIGHT;
+pub use rows::{WeightedMatrix, WeightedRow, WeightedVector, WeightsError};
+pub use statistics::Statistics;
+pub(crate) use sums::Scalars;
+pub use sums::{DocumentSums, TermEntry, TermTable};
+pub(crate) use term_frequency::{TF_UNIT, log_tf_units, tf_units};
+pub use transform::Transform;
+pub(crate) use transform::{idf, log_documents};

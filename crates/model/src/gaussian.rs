@@ -1,8 +1,14 @@
 //! Models of real values: Gaussian naive Bayes and linear discriminant analysis.
 
-pub(crate) mod cholesky;
-pub(crate) mod discriminant;
-pub(crate) mod moments;
-pub(crate) mod naive_bayes;
-pub(crate) mod scatter;
-pub(crate) mod statistics;
+mod cholesky;
+mod discriminant;
+mod moments;
+mod naive_bayes;
+mod scatter;
+mod statistics;
+
+pub use discriminant::{DiscriminantParameters, Hyperplane, LinearDiscriminant, Regularization};
+pub use moments::Moments;
+pub use naive_bayes::{GaussianFeature, GaussianNaiveBayes, GaussianParameters};
+pub use scatter::ScatterStatistics;
+pub use statistics::GaussianStatistics;

@@ -1,8 +1,179 @@
-//! Validation on left-out documents: leave-one-out, cross-validation folds, stacking, and the choice of smoothing.
+//! Exact leave-one-out scores of the counts: those of a model that has not learned the document.
 
-pub(crate) mod documents;
-pub(crate) mod folds;
-pub(crate) mod held_out;
-pub(crate) mod leave_one_out;
-pub(crate) mod smoothing_choice;
-pub(crate) mod stacking;
+mod one_vs_rest;
+mod points;
+mod two_classes;
+
+pub(crate) use points::{MOST_ALPHAS, MOST_POWERS, Points};
+
+use crate::bayes::Smoothing;
+use crate::counts::{ClassId, ClassTotals, Counts, Statistics};
+use crate::documents::DocumentTerms;
+use crate::left_out::one_vs_rest::OneVsRestTerms;
+use crate::left_out::two_classes::TwoClassTerms;
+use crate::linear::{Columns, norm};
+use crate::numbers::log_smoothed;
+
+/// Leave-one-out scores: exactly those of a model trained without (one copy of) the document. The parts that depend on
+/// the term alone are computed once for all documents.
+pub(crate) struct LeaveOneOut<'a> {
+    columns: Columns,
+    points: Points,
+    totals: &'a [ClassTotals],
+    all_df: u64,
+    n_features: u64,
+    /// The distinct df of the columns' classes, and each column's index among them: many small classes share a value.
+    dfs: Vec<u64>,
+    places: Vec<u16>,
+    terms: TermWeights,
+}
+
+/// The weights of all terms.
+enum TermWeights {
+    /// Two classes, one grid point.
+    TwoClass(TwoClassTerms<1, 1>),
+    /// Two classes, several grid points.
+    TwoClassGrid(TwoClassTerms<MOST_POWERS, MOST_ALPHAS>),
+    /// One-vs-rest, one table per smoothing.
+    OneVsRest(Vec<OneVsRestTerms>),
+}
+
+impl<'a> LeaveOneOut<'a> {
+    /// Computes the weights of all terms, in parallel in the current rayon pool.
+    pub(crate) fn new(points: Points, counts: &'a Statistics, columns: Columns) -> Self {
+        let totals = counts.totals();
+        let terms = match points.len() {
+            1 if columns.is_one() => TermWeights::TwoClass(TwoClassTerms::new(&points, counts, columns)),
+            _ if columns.is_one() => TermWeights::TwoClassGrid(TwoClassTerms::new(&points, counts, columns)),
+            _ => {
+                let cells = |alpha: &Smoothing| OneVsRestTerms::new(*alpha, counts, columns);
+                TermWeights::OneVsRest(points.alphas.iter().map(cells).collect())
+            }
+        };
+        let all_df = totals.iter().map(|totals| totals.df).fold(0, u64::saturating_add);
+        let of_columns = || columns.classes().map(|class| totals[usize::from(class)].df);
+        let mut dfs: Vec<u64> = of_columns().collect();
+        dfs.sort_unstable();
+        dfs.dedup();
+        // no more than classes, which are numbered by u16
+        let places = of_columns().map(|df| dfs.partition_point(|other| *other < df) as u16).collect();
+        let n_features = counts.n_features() as u64;
+        LeaveOneOut { columns, points, totals, all_df, n_features, dfs, places, terms }
+    }
+
+    /// The totals of the classes, with all documents.
+    pub(crate) fn totals(&self) -> &[ClassTotals] {
+        self.totals
+    }
+
+    /// Counts the document's terms that also occur in other documents.
+    pub(crate) fn known_terms(&self, row: DocumentTerms<'_>) -> usize {
+        match &self.terms {
+            TermWeights::TwoClass(ratios) => ratios.known_terms(row),
+            TermWeights::TwoClassGrid(ratios) => ratios.known_terms(row),
+            TermWeights::OneVsRest(all) => all.first().map_or(0, |cells| cells.known_terms(row)),
+        }
+    }
+
+    /// Writes to `out`, for each grid point, the scores of a document of the class `own`, one per column.
+    pub(crate) fn scores(&self, row: DocumentTerms<'_>, own: ClassId, out: &mut [Vec<f64>]) {
+        match &self.terms {
+            TermWeights::TwoClass(ratios) => self.scores_of_two(ratios, row, own, out),
+            TermWeights::TwoClassGrid(ratios) => self.scores_of_two(ratios, row, own, out),
+            TermWeights::OneVsRest(all) => {
+                let powers = &self.points.powers;
+                for ((cells, alpha), out) in
+                    all.iter().zip(&self.points.alphas).zip(out.chunks_mut(powers.len()))
+                {
+                    let log_totals =
+                        |unique_terms| self.log_totals(*alpha, own, row.len() as u64, unique_terms);
+                    cells.scores(row, own, powers, out, log_totals);
+                }
+            }
+        }
+    }
+
+    /// As [`scores`](Self::scores), for two classes in one column: looks up a term once for all grid points.
+    fn scores_of_two<const P: usize, const A: usize>(
+        &self,
+        ratios: &TwoClassTerms<P, A>,
+        row: DocumentTerms<'_>,
+        own: ClassId,
+        out: &mut [Vec<f64>],
+    ) {
+        let sums = ratios.sum_terms(row, self.columns.of(own).is_some());
+        let powers = self.points.powers.len();
+        for (at, (alpha, out)) in self.points.alphas.iter().zip(out.chunks_mut(powers)).enumerate() {
+            let log_totals = self.log_totals(*alpha, own, row.len() as u64, sums.unique_terms);
+            let log_totals = log_totals.first().copied().unwrap_or(0.0);
+            for ((out, [weight, square]), ratios) in out.iter_mut().zip(sums.weights).zip(&sums.ratios) {
+                out.clear();
+                out.push((ratios[at] + weight * log_totals) / norm(square));
+            }
+        }
+    }
+
+    /// ln(R + aV) - ln(N + aV), one per column, without a document of the class `own` that has `n_terms` terms,
+    /// `unique_terms` of them in no other document.
+    fn log_totals(&self, alpha: Smoothing, own: ClassId, n_terms: u64, unique_terms: u64) -> Vec<f64> {
+        // without features nothing is scored, so any number will do
+        let n_features = self.n_features.saturating_sub(unique_terms).max(1) as f64;
+        let all = self.all_df.saturating_sub(n_terms);
+        let log = |df: u64| log_smoothed(df as f64, alpha.alpha(), n_features);
+        let of = |df: u64| log(all.saturating_sub(df)) - log(df);
+        let by_df: Vec<f64> = self.dfs.iter().map(|df| of(*df)).collect();
+        let of_column = |(class, place): (ClassId, &u16)| match own == class {
+            true => of(self.dfs[usize::from(*place)].saturating_sub(n_terms)),
+            false => by_df[usize::from(*place)],
+        };
+        self.columns.classes().zip(&self.places).map(of_column).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tamis_tokenizer::CountVector;
+
+    use super::*;
+    use crate::documents::Block;
+    use crate::linear::{Choices, CorrectedStatistics, Readings, WeightedLogOdds};
+
+    proptest! {
+        #[test]
+        fn scores_are_those_of_a_model_without_the_document(
+            n_classes in 2usize..6,
+            rows in proptest::collection::vec((0u16..4, proptest::collection::btree_map(0u32..9, 1u32..99, 0..8)), 1..30),
+            positive in 0u16..2,
+            is_one: bool,
+        ) {
+            let rows: Vec<_> = rows.into_iter().map(|(c, r)| (c % n_classes as u16, CountVector::from_pairs(r).unwrap())).collect();
+            let mut statistics = Statistics::new(n_classes);
+            rows.iter().for_each(|(class, row)| statistics.observe(*class, row.row()).unwrap());
+            let smoothings = [0.1, 2.0].map(|alpha| Smoothing::try_from(alpha).unwrap());
+            let points = match is_one {
+                true => Points::one(smoothings[0], 1.7),
+                false => Points { alphas: smoothings.to_vec(), powers: vec![0.0, 0.5, 1.7] },
+            };
+            let columns = Columns::new(n_classes, positive).unwrap();
+            let left_out = LeaveOneOut::new(points.clone(), &statistics, columns);
+            let block = Block::of(rows.iter().map(|(_, row)| row.row()));
+            for (at, (class, row)) in rows.iter().enumerate() {
+                let mut scores = vec![Vec::new(); points.len()];
+                left_out.scores(block.terms(at), *class, &mut scores);
+                let mut others = statistics.clone();
+                others.forget(*class, row.row()).unwrap();
+                for ((alpha, idf_power), scores) in points.iter().zip(scores) {
+                    let choices = Choices { alpha, idf_power, ..Choices::for_classes(n_classes) };
+                    let n_features = others.n_features() as u64;
+                    let scorer = WeightedLogOdds::new(&choices, &[], others.totals(), n_features, positive).unwrap();
+                    let mut expected = Readings::default();
+                    let Ok(()) = scorer.read(&mut CorrectedStatistics::new(&others, None), row.row(), &mut expected);
+                    for (score, expected) in scores.iter().zip(&expected.counts) {
+                        prop_assert!((score - expected).abs() < 1e-9 * (1.0 + expected.abs()), "{score} {expected}");
+                    }
+                }
+            }
+        }
+    }
+}

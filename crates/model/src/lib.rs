@@ -18,7 +18,7 @@
 //! weights and length normalisation. A [`Correction`], fitted by logistic regression, can be added to it. [`Fit`]
 //! chooses all numbers on left-out documents: smoothing and idf by exact leave-one-out, the stacking weights of counts
 //! and correction by cross-validation, which also calibrates the scores. [`threshold_for_fpr`] finds a threshold that
-//! keeps a given false-positive rate.
+//! keeps a given false-positive rate, and [`metrics`] evaluate predictions.
 //!
 //! Real values are learned separately from counts: [`GaussianNaiveBayes`] from [`Moments`], [`LinearDiscriminant`] from
 //! [`ScatterStatistics`]. [`CategoricalNaiveBayes`] counts categories, and [`MixedNaiveBayes`] combines table columns
@@ -59,7 +59,6 @@
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(feature = "fit"), allow(dead_code, unused_imports, reason = "what only a fit needs"))]
-#![allow(clippy::module_inception, reason = "a room has the type in it that it is named for")]
 
 // The rooms, the lowest first: none uses one that comes after it (tests/code/rooms.rs).
 mod counts;
@@ -73,7 +72,13 @@ mod em;
 mod linear;
 
 #[cfg(feature = "fit")]
+mod documents;
+
+#[cfg(feature = "fit")]
 mod left_out;
+
+#[cfg(feature = "fit")]
+mod selection;
 
 #[cfg(feature = "fit")]
 mod fit;
@@ -82,72 +87,55 @@ mod gaussian;
 
 mod textbook;
 
-mod validation;
+pub mod metrics;
 
-pub use bayes::error::{FitError, ParametersError};
-pub use bayes::features::{Criterion, FeatureLimits, Select};
-pub use bayes::likelihood::{Counting, Likelihood};
-pub use bayes::linear_form::LinearForm;
-pub use bayes::naive_bayes::NaiveBayes;
-pub use bayes::parameters::Parameters;
-pub use bayes::prior::ClassPrior;
-pub use bayes::robinson::{RobinsonFisher, RobinsonScorer};
-pub use bayes::select::{chi_square, mutual_information};
-pub use bayes::smoothing::Smoothing;
-pub use bayes::summary::Summary;
-pub use counts::classes::{Classes, ClassesError};
-pub use counts::counts::{Cell, ClassId, ClassTotals, ClassWeights, Counts, KnownTerm, KnownTerms};
-pub use counts::observation::ObservationError;
-pub use counts::rows::{WeightedMatrix, WeightedRow, WeightedVector, WeightsError};
-pub use counts::statistics::Statistics;
-pub use counts::statistics::error::StatisticsError;
-pub use counts::sums::{DocumentSums, TermEntry, TermTable};
-pub use counts::transform::Transform;
-pub use em::em::{Em, EmOptions, Stopped};
-pub use em::error::EmError;
+pub use bayes::{
+    ClassPrior, Counting, Criterion, FeatureLimits, FitError, Likelihood, LinearForm, NaiveBayes, Parameters,
+    ParametersError, RobinsonFisher, RobinsonScorer, Select, Smoothing, Summary, chi_square,
+    mutual_information,
+};
+pub use counts::{
+    Cell, ClassId, ClassTotals, ClassWeights, Classes, ClassesError, Counts, DocumentSums, KnownTerm,
+    KnownTerms, ObservationError, Statistics, StatisticsError, TermEntry, TermTable, Transform,
+    WeightedMatrix, WeightedRow, WeightedVector, WeightsError,
+};
+#[cfg(feature = "fit")]
+pub use documents::{BLOCK, Block, Documents, InMemory, Label, Labelled, assign_folds};
+pub use em::error::{EmError, ExpectedError};
 pub use em::expected::ExpectedStatistics;
 pub use em::expected_bayes::ExpectedNaiveBayes;
-pub use em::expected_error::ExpectedError;
+pub use em::{Em, EmOptions, Stopped};
 #[cfg(feature = "fit")]
 #[doc(hidden)]
 pub use fit::choose::LEAST_BELIEF;
 #[cfg(feature = "fit")]
 pub use fit::choose::TAUS;
 #[cfg(feature = "fit")]
-pub use fit::fit::{Fit, Fitted};
-#[cfg(feature = "fit")]
 pub use fit::partition::{Change, Partition, ROUNDS};
 #[cfg(feature = "fit")]
 pub use fit::sample::is_sampled;
-pub use gaussian::discriminant::{DiscriminantParameters, Hyperplane, LinearDiscriminant, Regularization};
-pub use gaussian::moments::Moments;
-pub use gaussian::naive_bayes::{GaussianFeature, GaussianNaiveBayes, GaussianParameters};
-pub use gaussian::scatter::ScatterStatistics;
-pub use gaussian::statistics::GaussianStatistics;
 #[cfg(feature = "fit")]
-pub use left_out::documents::{BLOCK, Block, Documents, InMemory, Label, Labelled};
+pub use fit::{Fit, Fitted};
+pub use gaussian::{
+    DiscriminantParameters, GaussianFeature, GaussianNaiveBayes, GaussianParameters, GaussianStatistics,
+    Hyperplane, LinearDiscriminant, Moments, Regularization, ScatterStatistics,
+};
+pub use linear::{
+    Choices, ClassWeight, Coefficient, Coefficients, Columns, CorrectedStatistics, Correction, Readings,
+    TriedParts, TriedSmoothing, TriedTau, WeightedLogOdds, WeightedOptions,
+};
+pub use metrics::binomial::{
+    Interval, TooFewNegatives, clopper_pearson, clopper_pearson_upper, threshold_for_fpr, wilson,
+};
+pub use numbers::{log_normalize, log_sum_exp, softmax};
 #[cfg(feature = "fit")]
-pub use left_out::folds::deal;
-#[cfg(feature = "fit")]
-pub use left_out::held_out::HeldOut;
-#[cfg(feature = "fit")]
-pub use left_out::smoothing_choice::{SmoothingChoice, WeightedLoss, is_worse, is_worse_by};
-pub use linear::choices::{Choices, WeightedOptions};
-pub use linear::coefficients::{ClassWeight, Coefficient, Coefficients, CorrectedStatistics, Correction};
-pub use linear::columns::Columns;
-pub use linear::tried::{TriedParts, TriedSmoothing, TriedTau};
-pub use linear::weighted::{Readings, WeightedLogOdds};
-pub use numbers::logs::{log_normalize, log_sum_exp, softmax};
+pub use selection::{HeldOut, SmoothingChoice, WeightedLoss, is_worse, is_worse_by};
 pub use textbook::categorical::{CategoricalNaiveBayes, CategoricalStatistics};
 pub use textbook::decision::{CostError, CostMatrix};
 pub use textbook::estimate::{Beta, Dirichlet, EstimateError};
 pub use textbook::mixed::{ColumnLikelihood, MixedNaiveBayes};
 pub use textbook::mixed_statistics::{Feature, MixedParameters, MixedStatistics, Value};
 pub use textbook::sample::{Generator, SampleError};
-pub use validation::binomial::{
-    Interval, TooFewNegatives, clopper_pearson, clopper_pearson_upper, threshold_for_fpr, wilson,
-};
-pub use validation::metrics;
 
 /// The README's example.
 #[cfg(doctest)]

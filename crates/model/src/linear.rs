@@ -1,7 +1,15 @@
 //! The score of mail and text: weighted log-odds plus a correction, one column per class (one-vs-rest).
 
-pub(crate) mod choices;
-pub(crate) mod coefficients;
-pub(crate) mod columns;
-pub(crate) mod tried;
-pub(crate) mod weighted;
+mod choices;
+mod coefficients;
+mod columns;
+mod tried;
+mod weighted;
+
+pub use choices::{Choices, WeightedOptions};
+pub(crate) use coefficients::{COEFFICIENT_ONE, GroupCoefficients};
+pub use coefficients::{ClassWeight, Coefficient, Coefficients, CorrectedStatistics, Correction};
+pub use columns::Columns;
+pub use tried::{TriedParts, TriedSmoothing, TriedTau};
+pub(crate) use weighted::{LOGS, Logs, log_share, norm, powered, vector_length};
+pub use weighted::{Readings, WeightedLogOdds};

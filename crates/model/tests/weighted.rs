@@ -224,9 +224,9 @@ proptest! {
         prop_assume!(statistics.totals().iter().all(|totals| totals.documents > 1) && !last.row.row().is_empty());
         let scorer = scorer(&fitted.choices, &statistics, fitted.correction.bias());
         let options = WeightedOptions::default();
-        let what = (last.row.row(), last.class, 1);
+        let what = Labelled { row: last.row.row(), class: last.class, multiplicity: 1, group: 0 };
         let mut terms = CorrectedStatistics::new(&statistics, Some(&fitted.correction));
-        let Ok(taught) = scorer.correct_one(&mut terms, statistics.totals(), &options, what);
+        let Ok(taught) = scorer.online_step(&mut terms, statistics.totals(), &options, &what);
         let is_own = |column: ClassId| if n_classes == 2 { last.class == 1 } else { column == last.class };
         for coefficient in taught {
             let c = coefficient.units as f64 / f64::from(1 << 12);

@@ -3,6 +3,22 @@
 use std::error::Error;
 use std::fmt;
 
+/// Implements `Display` and `Error` for an enum: a message for each variant, which may name the variant's fields.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! error_messages {
+    ($error:ident { $($variant:pat => $message:literal $(, $value:expr)*;)+ }) => {
+        impl ::std::fmt::Display for $error {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                use $error::*;
+                match self { $($variant => ::std::write!(f, $message $(, $value)*),)+ }
+            }
+        }
+
+        impl ::std::error::Error for $error {}
+    };
+}
+
 /// An unknown name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseNameError {
@@ -47,29 +63,15 @@ pub enum OptionsError {
     },
 }
 
-impl fmt::Display for OptionsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            OptionsError::NgramRange { min, max } => {
-                write!(
-                    f,
-                    "sequences (n-grams): expected lengths from 1 to 8, the smaller one first, got {min}-{max}"
-                )
-            }
-            OptionsError::MaxChars { got } => {
-                write!(f, "longest word (max_chars): expected 1 to 256 characters, got {got}")
-            }
-            OptionsError::MinChars { got, max_chars } => {
-                write!(
-                    f,
-                    "shortest word (min_chars): expected 1 to {max_chars} characters (max_chars), got {got}"
-                )
-            }
-        }
+error_messages! {
+    OptionsError {
+        NgramRange { min, max } =>
+            "sequences (n-grams): expected lengths from 1 to 8, the smaller one first, got {min}-{max}";
+        MaxChars { got } => "longest word (max_chars): expected 1 to 256 characters, got {got}";
+        MinChars { got, max_chars } =>
+            "shortest word (min_chars): expected 1 to {max_chars} characters (max_chars), got {got}";
     }
 }
-
-impl Error for OptionsError {}
 
 /// No term id is left: the vocabulary holds 2^32 - 1 terms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,26 +121,15 @@ pub enum CountError {
     },
 }
 
-impl fmt::Display for CountError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CountError::Lengths { ids, counts } => {
-                write!(f, "expected one count for each of {ids} term ids, got {counts} counts")
-            }
-            CountError::Order { previous, got } => {
-                write!(f, "expected a term id above {previous}, got {got}: ids must be strictly increasing")
-            }
-            CountError::Zero { id } => write!(f, "expected a count of at least 1, got 0 for term id {id}"),
-            CountError::Overflow { id } => {
-                write!(f, "expected a count of at most {}, got more for term id {id}", u32::MAX)
-            }
-            CountError::RowBounds { index } => write!(
-                f,
-                "row boundaries (indptr): expected 0, then no value below the one before, then the number of \
-                 term ids; got something else at index {index}"
-            ),
-        }
+error_messages! {
+    CountError {
+        Lengths { ids, counts } => "expected one count for each of {ids} term ids, got {counts} counts";
+        Order { previous, got } =>
+            "expected a term id above {previous}, got {got}: ids must be strictly increasing";
+        Zero { id } => "expected a count of at least 1, got 0 for term id {id}";
+        Overflow { id } => "expected a count of at most {}, got more for term id {id}", u32::MAX;
+        RowBounds { index } =>
+            "row boundaries (indptr): expected 0, then no value below the one before, then the number of \
+             term ids; got something else at index {index}";
     }
 }
-
-impl Error for CountError {}

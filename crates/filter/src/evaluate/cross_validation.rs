@@ -1,7 +1,7 @@
 //! K-fold cross-validation: a model is trained for each fold.
 
 use rayon::prelude::*;
-use tamis_model::{ClassId, Classes, Labelled, deal};
+use tamis_model::{ClassId, Classes, Labelled, assign_folds};
 use tamis_tokenizer::{CountRow, Vocabulary};
 
 use crate::config::training::TrainOptions;
@@ -100,7 +100,7 @@ pub fn cross_validate(
         group: seeded(group, seed),
     };
     let documents: Vec<_> = labelled.iter().zip(groups).map(with_group).collect();
-    let dealt = deal(&documents, folds);
+    let dealt = assign_folds(&documents, folds);
     let of_fold = |fold: &Vec<usize>| -> Result<Vec<HeldOutScore>> {
         let mut trainer = Trainer::new(options.clone())?;
         let others = (0..labelled.len()).filter(|at| fold.binary_search(at).is_err());

@@ -156,7 +156,7 @@ impl Documents for Ordered {
         to.begin(encoded.rows.len(), self.row_blocks.blocks[block].n_pairs);
         for at in 0..encoded.rows.len() {
             let terms = encoded.terms(at);
-            to.put(at, terms.ids(), terms.counts());
+            to.set_row(at, terms.ids(), terms.counts());
         }
         self.recycle(encoded);
     }

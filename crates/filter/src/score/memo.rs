@@ -168,7 +168,7 @@ impl Memo {
         // terms that add nothing are summed too: skipping them would be an unpredictable branch
         let Memo { terms, found: Found { places, .. }, table, sums, .. } = self;
         let terms = terms.document().iter();
-        table.add_up(terms.map(|term| (places[term.id as usize], scorer.amount(term.count))), sums);
+        table.accumulate(terms.map(|term| (places[term.id as usize], scorer.amount(term.count))), sums);
         Ok(())
     }
 

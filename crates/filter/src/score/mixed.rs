@@ -82,7 +82,7 @@ impl Additive for MixedScorer {
     fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()> {
         // every term of a model belongs to a column
         let part = self.columns.of_term(term.text()?).unwrap_or(usize::MAX);
-        self.model.weigh_term(part, (term.totals(), term.id()), term.known().cells, entry);
+        self.model.weigh_term(part, term.totals(), term.id(), term.known().cells, entry);
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use tamis_model::{
     Choices, ClassId, Classes, Columns, CorrectedStatistics, Correction, Counts, Documents, HeldOut,
     LEAST_BELIEF, Labelled, Readings, SmoothingChoice, Statistics, WeightedLogOdds, WeightedLoss,
-    WeightedOptions, WeightedVector, deal, is_worse, log_sum_exp,
+    WeightedOptions, WeightedVector, assign_folds, is_worse, log_sum_exp,
 };
 use tamis_tokenizer::CountRow;
 
@@ -57,7 +57,7 @@ impl SelfTraining<'_> {
             }
             return Ok(taught);
         }
-        let folds = deal(&self.labelled, FOLDS);
+        let folds = assign_folds(&self.labelled, FOLDS);
         let alone = self.cross_fit(&folds, None)?;
         let losses = alone.losses(1.0);
         let tried = |teacher, loss| TriedTeacher { teacher, loss };

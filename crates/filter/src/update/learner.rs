@@ -8,7 +8,7 @@ mod seen;
 use std::any::Any;
 use std::sync::Arc;
 
-use tamis_model::{ClassId, Coefficient, Counts, Readings};
+use tamis_model::{ClassId, Coefficient, Counts, Labelled, Readings};
 use tamis_tokenizer::Vocabulary;
 
 use crate::config::labels::unknown_label;
@@ -390,8 +390,9 @@ impl Learner {
             return Ok((Vec::new(), held_out));
         }
         let mut term = DecodedTerm::new(layers);
-        let taught = (row, document.class, document.multiplicity);
-        Ok((scorer.log_odds.correct_one(&mut term, layers.totals(), options, taught)?, held_out))
+        let Remembered { class, multiplicity, group, .. } = *document;
+        let taught = Labelled { row, class, multiplicity, group };
+        Ok((scorer.log_odds.online_step(&mut term, layers.totals(), options, &taught)?, held_out))
     }
 
     /// The log-odds by counts and by correction of the part of the document that scores highest; `None` if no term is

@@ -15,7 +15,7 @@ pub struct HtmlText {
 }
 
 /// The state of reading a document with `\n` line ends and closed comments.
-pub(super) struct Reader<'h> {
+pub(super) struct HtmlReader<'h> {
     html: &'h str,
     bytes: &'h [u8],
     most_links: usize,
@@ -30,11 +30,11 @@ struct Value<'h> {
     end: usize,
 }
 
-impl<'h> Reader<'h> {
+impl<'h> HtmlReader<'h> {
     /// Text and links of a document, at most `most_links` links.
     pub(super) fn read(html: &'h str, most_links: usize) -> HtmlText {
         let found = HtmlText { text: String::with_capacity(html.len()), links: Vec::new() };
-        let mut reader = Reader { html, bytes: html.as_bytes(), most_links, found };
+        let mut reader = HtmlReader { html, bytes: html.as_bytes(), most_links, found };
         let mut position = Some(0);
         while let Some(start) = position {
             let end = reader.text(start);

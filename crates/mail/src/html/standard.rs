@@ -6,7 +6,7 @@ use html5gum::{Span, State, Tokenizer};
 /// The expected result of [`read_html`](crate::read_html).
 pub fn read_html(html: &str) -> HtmlText {
     let html = close_comments(html);
-    let mut reader = Reader::default();
+    let mut reader = EventReader::default();
     let emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| reader.event(&event));
     let mut tokenizer = Tokenizer::new_with_emitter(&*html, emitter);
     while let Some(Ok(state)) = tokenizer.next() {
@@ -17,7 +17,7 @@ pub fn read_html(html: &str) -> HtmlText {
 }
 
 #[derive(Default)]
-struct Reader {
+struct EventReader {
     found: HtmlText,
     /// Tokenizer state for skipping the contents of the element that begins.
     raw_text: Option<State>,
@@ -34,7 +34,7 @@ enum Attribute {
     Other,
 }
 
-impl Reader {
+impl EventReader {
     /// Handles one event; returns the tokenizer's next state if it must change.
     fn event(&mut self, event: &CallbackEvent<'_>) -> Option<State> {
         match event {

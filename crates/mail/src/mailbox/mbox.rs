@@ -109,7 +109,7 @@ impl<R: BufRead> Reader<R> {
             self.skip_line()?;
         }
         self.number += 1;
-        let mut message = Message {
+        let mut message = EntryBuilder {
             entry: Entry { number: self.number, bytes: Vec::new(), truncated: false },
             most: self.max_message_bytes,
             blank: None,
@@ -140,14 +140,14 @@ impl<R: BufRead> Iterator for Reader<R> {
 }
 
 /// A message being read.
-struct Message {
+struct EntryBuilder {
     entry: Entry,
     most: usize,
     /// An empty line that is not added yet, because the last one of a message belongs to the mailbox.
     blank: Option<&'static [u8]>,
 }
 
-impl Message {
+impl EntryBuilder {
     fn add(&mut self, line: &[u8], at_line_start: bool, is_raw: bool) {
         if let Some(blank) = self.blank.take() {
             self.push(blank);

@@ -29,7 +29,7 @@ pub(crate) fn read_parts(
     hit: LimitsHit,
     see: &mut dyn FnMut(&Field<'_>),
 ) -> (Vec<Part>, LimitsHit) {
-    let mut reader = Reader {
+    let mut reader = PartReader {
         limits,
         hit,
         parts: Vec::new(),
@@ -53,7 +53,7 @@ struct Depth {
 }
 
 /// Reads parts. Each kind of part has a budget of its own, so that one kind cannot crowd out another.
-struct Reader<'l> {
+struct PartReader<'l> {
     limits: &'l Limits,
     hit: LimitsHit,
     parts: Vec<Part>,
@@ -77,7 +77,7 @@ fn take(left: &mut usize, n: usize) -> bool {
     less.is_some()
 }
 
-impl Reader<'_> {
+impl PartReader<'_> {
     /// Reads one part, header and body, and the parts within it. Invariant: every call that goes deeper
     /// uses up a multipart level or a nested message, so recursion is bounded by `DEEPEST` + the limit.
     fn entity(&mut self, raw: &[u8], default_type: &str, depth: Depth, see: &mut dyn FnMut(&Field<'_>)) {

@@ -1,7 +1,7 @@
 //! Terms of senders and recipients.
 use super::emitter::Emitter;
 use super::scan::{addresses, cut, normalized, suffixes, words};
-use crate::message::message::Message;
+use crate::message::Message;
 
 const FIELDS: [&str; 6] = ["from", "reply-to", "to", "cc", "sender", "return-path"];
 /// Maximum number of addresses read per field, and per message.

@@ -5,7 +5,7 @@
 //! the header begin with `subj:`, `from:`, `to:`, `rtrn:`, `rcvd:` or, for all other fields, `head:`. In HTML, the text
 //! and the attributes of links, images and fonts count.
 use super::emitter::{Emitter, Piece, Scope};
-use crate::message::message::{Header, Message};
+use crate::message::{Header, Message};
 
 /// The shortest and the longest token, in bytes.
 const SHORTEST: usize = 3;

@@ -2,7 +2,7 @@
 use super::emitter::Emitter;
 use super::hosts::Map;
 use super::scan::{cut, networks, suffixes};
-use crate::message::message::Message;
+use crate::message::Message;
 
 /// Maximum number of Received fields read, and of hosts and addresses in each.
 const MOST_HOPS: usize = 64;

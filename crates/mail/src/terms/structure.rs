@@ -1,7 +1,7 @@
 //! Terms of the structure: MIME parts, and the names and order of header fields.
 use super::emitter::Emitter;
 use super::scan::cut;
-use crate::message::message::Message;
+use crate::message::Message;
 use crate::message::parameters::Parameters;
 use crate::message::part::Part;
 use memchr::memchr2_iter;

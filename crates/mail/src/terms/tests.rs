@@ -2,8 +2,8 @@
 
 use tamis_testing::check_linear;
 
+use crate::message::Message;
 use crate::message::limits::Limits;
-use crate::message::message::Message;
 use crate::passthrough::{Verdict, annotate};
 
 /// Messages that would take quadratic time if a search started again at every place: a text that comes once, and a text

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bayes::mass::Mass;
 use crate::bayes::rule::Rule;
-use crate::counts::counts::{Cell, ClassTotals};
+use crate::bayes::select::Mass;
+use crate::counts::{Cell, ClassTotals};
 
 /// Count of a term in all classes -> its count in one class -> number of features with both counts.
 type Histogram = BTreeMap<u64, BTreeMap<u64, u64>>;
@@ -87,7 +87,7 @@ impl Complement {
 #[cfg(test)]
 mod tests {
     use crate::bayes::naive_bayes::NaiveBayes;
-    use crate::counts::statistics::Statistics;
+    use crate::counts::Statistics;
     use tamis_tokenizer::CountVector;
 
     use crate::bayes::likelihood::Likelihood;

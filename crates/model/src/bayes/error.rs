@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::counts::counts::ClassId;
+use crate::counts::ClassId;
 
 /// Why parameters cannot make a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,51 +121,36 @@ pub enum ParametersError {
     },
 }
 
-impl fmt::Display for ParametersError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use ParametersError::*;
-        match self {
-            Smoothing { got } => write!(f, "smoothing: expected a finite number greater than 0, got {got}"),
-            Concentration { expected, got } => {
-                write!(f, "concentration: expected a finite number of at least {expected}, got {got}")
-            }
-            Name { expected, got } => write!(f, "expected {expected}, got {got:?}"),
-            NotGenerative { expected, got } => {
-                write!(f, "likelihood: expected {expected}, which give probabilities of documents, got {got}")
-            }
-            NoClasses => write!(f, "expected at least one class, got none"),
-            EmptyClass { class, expected, got } => write!(
-                f,
-                "a learned prior: expected at least {expected} document of class {class}, got {got}; \
-                 choose a smoothed or uniform prior"
-            ),
-            PriorLength { expected, got } => write!(f, "prior: expected {expected} probabilities, got {got}"),
-            PriorValue { got } => write!(f, "prior: expected probabilities greater than 0, got {got}"),
-            PriorSum { expected, got } => write!(f, "prior: expected a sum of {expected}, got {got}"),
-            MaxDf { got } => write!(
-                f,
-                "largest document frequency (max_df): expected a share above 0 and at most 1, got {got}"
-            ),
-            MaxFeatures { expected, got } => write!(f, "expected at least {expected} features, got {got}"),
-            TwoClasses { expected, got, positive } => {
-                write!(f, "expected {expected} classes and a positive one of them, got {got} and {positive}")
-            }
-            Weighted { expected, got } => write!(f, "expected {expected}, got {got}"),
-            OutOfRange { name, expected, got } => write!(f, "{name}: expected {expected}, got {got}"),
-            Singular { class, feature, expected, got } => {
-                write!(f, "feature {feature}")?;
-                class.map_or(Ok(()), |class| write!(f, " in class {class}"))?;
-                write!(
-                    f,
-                    ": expected a finite variance of its own above {expected}, got {got}; add smoothing"
-                )
-            }
-            Summary { expected, got } => write!(f, "inconsistent summary: expected {expected}, got {got}"),
-        }
+tamis_tokenizer::error_messages! {
+    ParametersError {
+        Smoothing { got } => "smoothing: expected a finite number greater than 0, got {got}";
+        Concentration { expected, got } =>
+            "concentration: expected a finite number of at least {expected}, got {got}";
+        Name { expected, got } => "expected {expected}, got {got:?}";
+        NotGenerative { expected, got } =>
+            "likelihood: expected {expected}, which give probabilities of documents, got {got}";
+        NoClasses => "expected at least one class, got none";
+        EmptyClass { class, expected, got } =>
+            "a learned prior: expected at least {expected} document of class {class}, got {got}; choose a \
+             smoothed or uniform prior";
+        PriorLength { expected, got } => "prior: expected {expected} probabilities, got {got}";
+        PriorValue { got } => "prior: expected probabilities greater than 0, got {got}";
+        PriorSum { expected, got } => "prior: expected a sum of {expected}, got {got}";
+        MaxDf { got } =>
+            "largest document frequency (max_df): expected a share above 0 and at most 1, got {got}";
+        MaxFeatures { expected, got } => "expected at least {expected} features, got {got}";
+        TwoClasses { expected, got, positive } =>
+            "expected {expected} classes and a positive one of them, got {got} and {positive}";
+        Weighted { expected, got } => "expected {expected}, got {got}";
+        OutOfRange { name, expected, got } => "{name}: expected {expected}, got {got}";
+        Singular { class: None, feature, expected, got } =>
+            "feature {feature}: expected a finite variance of its own above {expected}, got {got}; add smoothing";
+        Singular { class: Some(class), feature, expected, got } =>
+            "feature {feature} in class {class}: expected a finite variance of its own above {expected}, got {got}; \
+             add smoothing";
+        Summary { expected, got } => "inconsistent summary: expected {expected}, got {got}";
     }
 }
-
-impl std::error::Error for ParametersError {}
 
 /// Why [`Parameters::fit`](crate::Parameters::fit) failed.
 #[derive(Clone, Debug, PartialEq)]

@@ -54,13 +54,8 @@ impl Likelihood {
 
     /// Refuses the complement likelihoods, whose scores cannot be multiplied with probabilities.
     pub(crate) fn check_generative(self) -> Result<(), ParametersError> {
-        match self.is_complement() {
-            true => Err(ParametersError::NotGenerative {
-                expected: "bernoulli or multinomial",
-                got: self.to_string(),
-            }),
-            false => Ok(()),
-        }
+        let (expected, got) = ("bernoulli or multinomial", self.to_string());
+        (!self.is_complement()).then_some(()).ok_or(ParametersError::NotGenerative { expected, got })
     }
 }
 

@@ -9,9 +9,8 @@ use crate::bayes::parameters::Parameters;
 use crate::bayes::rule::{Class, Rule, Weight};
 use crate::bayes::selection::Selection;
 use crate::bayes::summary::Summary;
-use crate::counts::counts::{Cell, ClassId, ClassTotals, Counts, read_cells};
-use crate::counts::sums::{DocumentSums, Scalars, TermEntry};
-use crate::numbers::logs::{argmax, log_normalize, softmax};
+use crate::counts::{Cell, ClassId, ClassTotals, Counts, DocumentSums, Scalars, TermEntry, read_cells};
+use crate::numbers::{argmax, log_normalize, softmax};
 
 /// A naive Bayes model: a few numbers per class. The weight of a term is computed from its counts when a document
 /// contains it.
@@ -69,10 +68,8 @@ impl NaiveBayes {
             }
         }
         let class_log_prior = parameters.prior.log_prior(summary.totals())?;
-        let prior = |log_prior: &f64| match parameters.likelihood.is_complement() {
-            true => Weight::default(),
-            false => Weight { finite: *log_prior, zeros: 0.0 },
-        };
+        let has_prior = !parameters.likelihood.is_complement();
+        let prior = |log: &f64| Weight { finite: if has_prior { *log } else { 0.0 }, zeros: 0.0 };
         let mut weights: Vec<Weight> = class_log_prior.iter().map(prior).collect();
         for ((sum, class), histogram) in weights.iter_mut().zip(&classes).zip(summary.histograms()) {
             *sum = sum.plus(rule.log_absence(class, histogram, n_features));
@@ -152,11 +149,11 @@ impl NaiveBayes {
         row: CountRow<'_>,
         out: &mut Vec<f64>,
     ) -> Result<usize, C::Error> {
-        Ok(self.joint_log_likelihood_of(&self.add_up(counts, row.iter())?, out))
+        Ok(self.joint_log_likelihood_of(&self.sum_terms(counts, row.iter())?, out))
     }
 
     /// Adds up the weights of a document's terms.
-    fn add_up<C: Counts>(
+    fn sum_terms<C: Counts>(
         &self,
         counts: &C,
         terms: impl Iterator<Item = (TermId, u32)>,
@@ -223,7 +220,7 @@ impl NaiveBayes {
         row: CountRow<'_>,
         out: &mut [f64],
     ) -> Result<(), C::Error> {
-        let (mut sums, mut joint) = (self.add_up(counts, row.iter())?, Vec::new());
+        let (mut sums, mut joint) = (self.sum_terms(counts, row.iter())?, Vec::new());
         if sums.scalars.known == 0 {
             sums.scalars.weight = 1.0;
         }
@@ -245,9 +242,7 @@ impl NaiveBayes {
         row: CountRow<'_>,
         out: &mut Vec<f64>,
     ) -> Result<usize, C::Error> {
-        let known = self.joint_log_likelihood(counts, row, out)?;
-        log_normalize(out);
-        Ok(known)
+        self.joint_log_likelihood(counts, row, out).inspect(|_| log_normalize(out))
     }
 
     /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to posterior probabilities that
@@ -261,9 +256,7 @@ impl NaiveBayes {
         row: CountRow<'_>,
         out: &mut Vec<f64>,
     ) -> Result<usize, C::Error> {
-        let known = self.joint_log_likelihood(counts, row, out)?;
-        softmax(out);
-        Ok(known)
+        self.joint_log_likelihood(counts, row, out).inspect(|_| softmax(out))
     }
 
     /// The most probable class; ties go to the lowest id.
@@ -272,8 +265,7 @@ impl NaiveBayes {
     /// Reading the counts fails.
     pub fn predict<C: Counts>(&self, counts: &C, row: CountRow<'_>) -> Result<ClassId, C::Error> {
         let mut joint = Vec::new();
-        self.joint_log_likelihood(counts, row, &mut joint)?;
-        Ok(argmax(&joint))
+        self.joint_log_likelihood(counts, row, &mut joint).map(|_| argmax(&joint))
     }
 
     /// Writes to `out` what a term that occurs `count` times contributes to the joint log-likelihood of each class,
@@ -290,7 +282,7 @@ impl NaiveBayes {
         count: u32,
         out: &mut Vec<f64>,
     ) -> Result<bool, C::Error> {
-        let sums = self.add_up(counts, Some((term, count)).filter(|_| count > 0).into_iter())?;
+        let sums = self.sum_terms(counts, Some((term, count)).filter(|_| count > 0).into_iter())?;
         *out = sums.columns;
         self.add_absence(&sums.scalars, out);
         Ok(sums.scalars.known > 0)

@@ -49,7 +49,7 @@ impl Parameters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counts::counts::ClassTotals;
+    use crate::counts::ClassTotals;
 
     fn documents(counts: &[u64]) -> Vec<ClassTotals> {
         counts.iter().map(|&documents| ClassTotals { documents, ..ClassTotals::default() }).collect()

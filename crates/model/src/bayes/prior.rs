@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::bayes::error::ParametersError;
-use crate::counts::counts::ClassTotals;
+use crate::counts::ClassTotals;
 
 /// The prior probability of each class.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

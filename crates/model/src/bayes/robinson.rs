@@ -4,10 +4,8 @@ use serde::{Deserialize, Serialize};
 use tamis_tokenizer::{CountRow, TermId};
 
 use crate::bayes::error::ParametersError;
-use crate::counts::counts::{ClassId, ClassTotals, KnownTerm, KnownTerms};
-use crate::counts::sums::{DocumentSums, TermEntry};
-use crate::numbers::gamma::ln_gamma;
-use crate::numbers::logs::log_sum_exp;
+use crate::counts::{ClassId, ClassTotals, DocumentSums, KnownTerm, KnownTerms, TermEntry};
+use crate::numbers::{ln_gamma, log_sum_exp};
 
 /// The parameters of Robinson's term probabilities, for two classes. By default those of bogofilter.
 ///
@@ -247,7 +245,7 @@ fn log_tails(m: f64, n: f64) -> [f64; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counts::counts::Cell;
+    use crate::counts::Cell;
     use proptest::prelude::*;
 
     fn scorer(documents: [u64; 2]) -> RobinsonScorer {

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::bayes::likelihood::Likelihood;
-use crate::bayes::mass::Mass;
 use crate::bayes::parameters::Parameters;
-use crate::counts::counts::{Cell, ClassId, ClassTotals};
-use crate::counts::sums::{Scalars, TermEntry};
-use crate::numbers::logs::log_smoothed;
+use crate::bayes::select::Mass;
+use crate::counts::{Cell, ClassId, ClassTotals, Scalars, TermEntry};
+use crate::numbers::log_smoothed;
 
 /// Turns the counts of a term, integer or expected, into a probability; for the complement likelihoods, into a weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,10 +58,8 @@ impl From<Weight> for f64 {
 
 impl Weight {
     fn of(log_prob: f64) -> Weight {
-        match log_prob == f64::NEG_INFINITY {
-            true => Weight { finite: 0.0, zeros: 1.0 },
-            false => Weight { finite: log_prob, zeros: 0.0 },
-        }
+        let zeros = f64::from(u8::from(log_prob == f64::NEG_INFINITY));
+        Weight { finite: if zeros > 0.0 { 0.0 } else { log_prob }, zeros }
     }
 
     pub(crate) fn plus(self, other: Weight) -> Weight {

@@ -5,8 +5,7 @@ use tamis_tokenizer::TermId;
 
 use crate::bayes::features::Criterion;
 use crate::bayes::likelihood::Counting;
-use crate::bayes::mass::{Cut, Mass, keeps};
-use crate::counts::counts::{Cell, ClassTotals};
+use crate::counts::{Cell, ClassTotals};
 
 /// The chi-square statistic of a term's counts against independence of the class: the sum over classes of
 /// `(observed - expected)^2 / expected`. Expected counts are in proportion to the documents of the classes.
@@ -140,4 +139,30 @@ impl BestTerms {
     pub(crate) fn contains(&self, totals: &[ClassTotals], term: TermId, mass: Mass, cells: &[Cell]) -> bool {
         keeps(self.cut, self.scorer.rank(totals, mass, cells), term)
     }
+}
+
+/// The counts of one term over all classes.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Mass {
+    pub(crate) df: u64,
+    pub(crate) tf: u64,
+}
+
+impl Mass {
+    pub(crate) fn of(cells: &[Cell]) -> Mass {
+        let mut mass = Mass::default();
+        for cell in cells {
+            mass.df += u64::from(cell.df);
+            mass.tf += u64::from(cell.tf);
+        }
+        mass
+    }
+}
+
+/// The last term that is kept: its rank (higher is better) and its id (lower wins a tie).
+pub(crate) type Cut = (u64, TermId);
+
+/// Whether a term of this rank is kept by the cut.
+pub(crate) fn keeps(cut: Cut, rank: u64, term: TermId) -> bool {
+    rank > cut.0 || (rank == cut.0 && term <= cut.1)
 }

@@ -6,10 +6,9 @@ use std::collections::BinaryHeap;
 use serde::{Deserialize, Serialize};
 use tamis_tokenizer::TermId;
 
-use crate::bayes::mass::{Cut, Mass, keeps};
 use crate::bayes::parameters::Parameters;
-use crate::bayes::select::{BestTerms, Scorer};
-use crate::counts::counts::{Cell, ClassTotals, Counts, read_cells};
+use crate::bayes::select::{BestTerms, Cut, Mass, Scorer, keeps};
+use crate::counts::{Cell, ClassTotals, Counts, read_cells};
 
 /// Decides from a term's own counts whether it is a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

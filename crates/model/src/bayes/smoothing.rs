@@ -54,10 +54,9 @@ impl Smoothing {
     /// # Errors
     /// A concentration that is below 1, where the posterior may have no mode, or not finite.
     pub fn map(concentration: f64) -> Result<Smoothing, ParametersError> {
-        match concentration.is_finite() && concentration >= 1.0 {
-            true => Ok(Smoothing(concentration - 1.0)),
-            false => Err(ParametersError::Concentration { expected: 1.0, got: concentration }),
-        }
+        let is_valid = concentration.is_finite() && concentration >= 1.0;
+        let error = ParametersError::Concentration { expected: 1.0, got: concentration };
+        is_valid.then_some(Smoothing(concentration - 1.0)).ok_or(error)
     }
 
     /// The number of occurrences added to every feature.
@@ -76,10 +75,8 @@ impl TryFrom<f64> for Smoothing {
     type Error = ParametersError;
 
     fn try_from(alpha: f64) -> Result<Self, ParametersError> {
-        match alpha.is_finite() && alpha > 0.0 {
-            true => Ok(Smoothing(alpha)),
-            false => Err(ParametersError::Smoothing { got: alpha }),
-        }
+        let is_valid = alpha.is_finite() && alpha > 0.0;
+        is_valid.then_some(Smoothing(alpha)).ok_or(ParametersError::Smoothing { got: alpha })
     }
 }
 
@@ -87,10 +84,7 @@ impl TryFrom<Stored> for Smoothing {
     type Error = ParametersError;
 
     fn try_from(Stored(alpha): Stored) -> Result<Self, ParametersError> {
-        match alpha {
-            0.0 => Ok(Smoothing::maximum_likelihood()),
-            _ => Smoothing::try_from(alpha),
-        }
+        if alpha == 0.0 { Ok(Smoothing::maximum_likelihood()) } else { Smoothing::try_from(alpha) }
     }
 }
 

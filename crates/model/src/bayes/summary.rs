@@ -8,11 +8,11 @@ use tamis_tokenizer::TermId;
 use crate::bayes::complement::Complement;
 use crate::bayes::error::ParametersError;
 use crate::bayes::likelihood::Likelihood;
-use crate::bayes::mass::Mass;
 use crate::bayes::parameters::Parameters;
 use crate::bayes::rule::Rule;
+use crate::bayes::select::Mass;
 use crate::bayes::selection::Selection;
-use crate::counts::counts::{Cell, ClassTotals, Counts, read_cells, term_ids};
+use crate::counts::{Cell, ClassTotals, Counts, read_cells, term_ids};
 
 /// The statistics over all terms that a model needs: a few integers per class, and the rule that selects features.
 ///
@@ -180,13 +180,11 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use crate::bayes::naive_bayes::NaiveBayes;
-    use crate::counts::statistics::Statistics;
+    use crate::counts::Statistics;
     use tamis_tokenizer::CountVector;
 
     use super::*;
-    use crate::bayes::features::Criterion;
-    use crate::bayes::features::FeatureLimits;
-    use crate::bayes::features::Select;
+    use crate::bayes::features::{Criterion, FeatureLimits, Select};
     use crate::bayes::likelihood::Counting;
 
     fn statistics() -> Statistics {

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use tamis_tokenizer::TermId;
 
-use crate::counts::counts::{Cell, ClassId};
-use crate::counts::statistics::error::StatisticsError;
+use crate::counts::cell::{Cell, ClassId};
+use crate::counts::error::StatisticsError;
 
 /// The cells of all terms in one arena: a block per term, sorted by class.
 ///
@@ -16,7 +16,7 @@ use crate::counts::statistics::error::StatisticsError;
 /// Invariants: classes strictly increase within a block; `1 <= df <= tf` in each cell; blocks do not overlap.
 #[derive(Clone, Debug)]
 pub(crate) struct Cells<T = Cell> {
-    blocks: Vec<Block>,
+    blocks: Vec<Slab>,
     arena: Vec<T>,
     /// Starts of the unused blocks, indexed by the binary logarithm of their size.
     free: [Vec<u32>; 17],
@@ -25,13 +25,13 @@ pub(crate) struct Cells<T = Cell> {
 /// The cells of a term: the first `len` of the `1 << log_size` places from `start` on. A block with `len` 0 has no
 /// places.
 #[derive(Clone, Copy, Debug, Default)]
-struct Block {
+struct Slab {
     start: u32,
     len: u16,
     log_size: u8,
 }
 
-impl Block {
+impl Slab {
     fn cells(self) -> Range<usize> {
         let start = self.start as usize;
         start..start + usize::from(self.len)
@@ -162,14 +162,14 @@ impl<T: ClassCell> Cells<T> {
 
     /// Prefetches what adding `terms` to `class` will read, so that the cache misses overlap.
     #[inline]
-    pub(crate) fn touch(&self, class: ClassId, terms: impl Iterator<Item = TermId>) {
+    pub(crate) fn prefetch(&self, class: ClassId, terms: impl Iterator<Item = TermId>) {
         let is_there =
             |term| self.arena.get(self.block(term).guess(class)).is_some_and(|cell| cell.class() == class);
         black_box(terms.fold(0, |n, term| n + usize::from(is_there(term))));
     }
 
     #[inline(never)]
-    fn search_and_add(&mut self, term: TermId, block: Block, cell: T) -> Result<(), StatisticsError> {
+    fn search_and_add(&mut self, term: TermId, block: Slab, cell: T) -> Result<(), StatisticsError> {
         let cells = &mut self.arena[block.cells()];
         match cells.binary_search_by_key(&cell.class(), T::class) {
             Ok(at) => {
@@ -181,11 +181,11 @@ impl<T: ClassCell> Cells<T> {
     }
 
     /// Sets the cells of a term that has none; `cells` are in increasing class order.
-    pub(crate) fn put(&mut self, term: TermId, cells: &[T]) -> Result<(), StatisticsError> {
+    pub(crate) fn set(&mut self, term: TermId, cells: &[T]) -> Result<(), StatisticsError> {
         // at most Classes::MAX cells, which is u16::MAX
         let Ok(len @ 1..) = u16::try_from(cells.len()) else { return Ok(()) };
         let block = self.allocate(cells.len().next_power_of_two().ilog2() as u8, cells[0])?;
-        let block = Block { len, ..block };
+        let block = Slab { len, ..block };
         self.arena[block.cells()].copy_from_slice(cells);
         self.grow(term as usize + 1);
         self.blocks[term as usize] = block;
@@ -210,17 +210,17 @@ impl<T: ClassCell> Cells<T> {
     /// Makes room for `n_terms` terms.
     pub(crate) fn grow(&mut self, n_terms: usize) {
         if self.blocks.len() < n_terms {
-            self.blocks.resize(n_terms, Block::default());
+            self.blocks.resize(n_terms, Slab::default());
         }
     }
 
     #[inline(always)]
-    fn block(&self, term: TermId) -> Block {
+    fn block(&self, term: TermId) -> Slab {
         self.blocks.get(term as usize).copied().unwrap_or_default()
     }
 
     /// Inserts a cell before the one at `at` in the term's block.
-    fn insert(&mut self, term: TermId, old: Block, at: usize, cell: T) -> Result<(), StatisticsError> {
+    fn insert(&mut self, term: TermId, old: Slab, at: usize, cell: T) -> Result<(), StatisticsError> {
         let (len, mut block) = (usize::from(old.len), old);
         if old.len == 0 {
             block = self.allocate(0, cell)?;
@@ -240,9 +240,9 @@ impl<T: ClassCell> Cells<T> {
     }
 
     /// Returns an unused block of length 0; `any` fills new places.
-    fn allocate(&mut self, log_size: u8, any: T) -> Result<Block, StatisticsError> {
+    fn allocate(&mut self, log_size: u8, any: T) -> Result<Slab, StatisticsError> {
         if let Some(start) = self.free[usize::from(log_size)].pop() {
-            return Ok(Block { start, len: 0, log_size });
+            return Ok(Slab { start, len: 0, log_size });
         }
         let end = self.arena.len() + (1 << log_size);
         // places have u32 numbers
@@ -250,7 +250,7 @@ impl<T: ClassCell> Cells<T> {
         let start =
             start.map_err(|_| StatisticsError::Full { expected: u64::from(u32::MAX), got: end as u64 })?;
         self.arena.resize(end, any);
-        Ok(Block { start, len: 0, log_size })
+        Ok(Slab { start, len: 0, log_size })
     }
 
     #[cfg(test)]

@@ -1,10 +1,8 @@
 //! The sorted labels of a model's classes.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
-use crate::counts::counts::ClassId;
+use crate::counts::cell::ClassId;
 
 /// The labels of a model's classes.
 ///
@@ -164,27 +162,15 @@ pub enum ClassesError {
     },
 }
 
-impl fmt::Display for ClassesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ClassesError::Empty => write!(f, "expected a label of at least one character, got an empty one"),
-            ClassesError::ControlCharacter { got } => {
-                write!(f, "expected a label without control characters, got {got:?}")
-            }
-            ClassesError::Duplicate { got } => {
-                write!(f, "expected a new label, got {got:?}, which is there already")
-            }
-            ClassesError::Unsorted { expected, got } => {
-                write!(f, "labels are not sorted: expected one after {expected:?}, got {got:?}")
-            }
-            ClassesError::TooMany { expected, got } => {
-                write!(f, "too many classes: expected at most {expected}, got {got}")
-            }
-        }
+tamis_tokenizer::error_messages! {
+    ClassesError {
+        Empty => "expected a label of at least one character, got an empty one";
+        ControlCharacter { got } => "expected a label without control characters, got {got:?}";
+        Duplicate { got } => "expected a new label, got {got:?}, which is there already";
+        Unsorted { expected, got } => "labels are not sorted: expected one after {expected:?}, got {got:?}";
+        TooMany { expected, got } => "too many classes: expected at most {expected}, got {got}";
     }
 }
-
-impl std::error::Error for ClassesError {}
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,6 @@
 //! Why a row of a table was refused.
 
-use std::fmt;
-
-use crate::counts::statistics::error::StatisticsError;
+use crate::counts::error::StatisticsError;
 
 /// Why a row of a table could not be learned or forgotten. The statistics are then unchanged.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,19 +69,16 @@ impl ObservationError {
         }
         self
     }
-}
 
-impl ObservationError {
-    /// Checks that two statistics have the same numbers of classes and features; each pair is (here, other).
-    pub(crate) fn check_shape(
-        classes: (usize, usize),
-        features: (usize, usize),
-    ) -> Result<(), ObservationError> {
-        match (classes, features) {
-            ((expected, got), _) if expected != got => Err(StatisticsError::Classes { expected, got }.into()),
-            (_, (expected, got)) if expected != got => Err(ObservationError::Features { expected, got }),
-            _ => Ok(()),
-        }
+    /// Checks the number of features.
+    pub(crate) fn check_features(expected: usize, got: usize) -> Result<(), ObservationError> {
+        if expected == got { Ok(()) } else { Err(ObservationError::Features { expected, got }) }
+    }
+
+    /// Checks that two statistics have the same numbers of classes and features.
+    pub(crate) fn check_shape(expected: [usize; 2], got: [usize; 2]) -> Result<(), ObservationError> {
+        StatisticsError::check_classes(expected[0], got[0])?;
+        ObservationError::check_features(expected[1], got[1])
     }
 }
 
@@ -93,30 +88,18 @@ impl From<StatisticsError> for ObservationError {
     }
 }
 
-impl fmt::Display for ObservationError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use ObservationError::*;
-        match self {
-            Value { feature, expected, got } => {
-                write!(f, "feature {feature}: expected {expected}, got {got}")
-            }
-            Weight { got } => write!(f, "expected a finite weight of at least 0, got {got}"),
-            NotLearned { feature, expected, got } => write!(
-                f,
-                "not learned: expected values of feature {feature} with a weight of {expected} to forget, \
-                 got a weight of {got} of other values"
-            ),
-            Unseen { feature, got } => {
-                write!(f, "not learned: expected an outcome of feature {feature} that was seen, got {got}")
-            }
-            Features { expected, got } => write!(f, "expected {expected} features, got {got}"),
-            Kind { feature, expected, got } => {
-                write!(f, "feature {feature}: expected a {expected}, got a {got}")
-            }
-            Schema => write!(f, "expected features of the same kinds, got others"),
-            Counts(error) => error.fmt(f),
-        }
+tamis_tokenizer::error_messages! {
+    ObservationError {
+        Value { feature, expected, got } => "feature {feature}: expected {expected}, got {got}";
+        Weight { got } => "expected a finite weight of at least 0, got {got}";
+        NotLearned { feature, expected, got } =>
+            "not learned: expected values of feature {feature} with a weight of {expected} to forget, got \
+             a weight of {got} of other values";
+        Unseen { feature, got } =>
+            "not learned: expected an outcome of feature {feature} that was seen, got {got}";
+        Features { expected, got } => "expected {expected} features, got {got}";
+        Kind { feature, expected, got } => "feature {feature}: expected a {expected}, got a {got}";
+        Schema => "expected features of the same kinds, got others";
+        Counts(error) => "{error}";
     }
 }
-
-impl std::error::Error for ObservationError {}

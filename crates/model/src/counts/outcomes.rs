@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use tamis_tokenizer::{CountVector, TermId};
 
-use crate::counts::counts::{Cell, ClassId, Counts};
+use crate::counts::cell::{Cell, ClassId, Counts};
+use crate::counts::error::StatisticsError;
 use crate::counts::observation::ObservationError;
 use crate::counts::statistics::Statistics;
-use crate::counts::statistics::error::StatisticsError;
 
 /// A feature and one of its outcomes (a category or a term). `None` counts the documents that have the feature.
 pub(crate) type Outcome = (usize, Option<u32>);
@@ -59,7 +59,7 @@ impl Outcomes {
     ) -> Result<(), ObservationError> {
         let mut pairs = Vec::with_capacity(outcomes.len());
         for &(outcome, count) in outcomes {
-            pairs.push((self.deal(outcome)?, count));
+            pairs.push((self.intern(outcome)?, count));
         }
         Ok(self.counts.observe(class, vector(pairs).row())?)
     }
@@ -82,13 +82,13 @@ impl Outcomes {
     pub(crate) fn merge(&mut self, other: &Outcomes) -> Result<(), ObservationError> {
         let mut map = vec![0; other.ids.len()];
         for (&outcome, &term) in &other.ids {
-            map[term as usize] = self.deal(outcome)?;
+            map[term as usize] = self.intern(outcome)?;
         }
         Ok(self.counts.merge_mapped(&other.counts, &map)?)
     }
 
     /// The term of an outcome; a new outcome gets the next id.
-    fn deal(&mut self, outcome: Outcome) -> Result<TermId, StatisticsError> {
+    fn intern(&mut self, outcome: Outcome) -> Result<TermId, StatisticsError> {
         let got = self.ids.len() as u64;
         let next = TermId::try_from(got);
         let next = next.map_err(|_| StatisticsError::Full { expected: TermId::MAX.into(), got })?;

@@ -1,7 +1,5 @@
 //! Term weights of documents as vectors and matrices: real-valued counterparts of the tokenizer's count rows.
 
-use std::fmt;
-
 use tamis_tokenizer::{CountRow, TermId};
 
 /// The largest weight of a term or document, so that sums stay finite.
@@ -229,23 +227,14 @@ pub enum WeightsError {
     },
 }
 
-impl fmt::Display for WeightsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            WeightsError::Lengths { expected, got } => {
-                write!(f, "expected as many weights as ids, {expected}, got {got}")
-            }
-            WeightsError::Order { expected, got } => {
-                write!(f, "term ids: expected one above {expected}, got {got}")
-            }
-            WeightsError::Weight { id, expected, got } => {
-                write!(f, "term {id}: expected a weight above 0 and at most {expected:e}, got {got}")
-            }
-        }
+tamis_tokenizer::error_messages! {
+    WeightsError {
+        Lengths { expected, got } => "expected as many weights as ids, {expected}, got {got}";
+        Order { expected, got } => "term ids: expected one above {expected}, got {got}";
+        Weight { id, expected, got } =>
+            "term {id}: expected a weight above 0 and at most {expected:e}, got {got}";
     }
 }
-
-impl std::error::Error for WeightsError {}
 
 /// Written so that NaN fails.
 fn in_range(weight: f64) -> bool {

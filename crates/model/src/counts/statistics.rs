@@ -1,17 +1,15 @@
 //! Sufficient statistics of naive Bayes: integer counts, learned, forgotten and merged exactly.
 
-pub(crate) mod error;
-
 use std::convert::Infallible;
 
 #[cfg(feature = "fit")]
 use rayon::prelude::*;
 use tamis_tokenizer::{CountMatrix, CountRow, TermId};
 
+use crate::counts::cell::{Cell, ClassId, ClassTotals, Counts, term_ids};
 use crate::counts::cells::{Cells, ClassCell};
 use crate::counts::classes::Classes;
-use crate::counts::counts::{Cell, ClassId, ClassTotals, Counts, term_ids};
-use crate::counts::statistics::error::StatisticsError;
+use crate::counts::error::StatisticsError;
 
 /// Sufficient statistics: documents and occurrences per class, and per term and class. They are all that a model has
 /// learned.
@@ -115,7 +113,7 @@ impl Statistics {
             }
         }
         self.cells.grow(term as usize + 1);
-        self.cells.put(term, cells)?;
+        self.cells.set(term, cells)?;
         cells.iter().for_each(|cell| self.add_totals(*cell));
         Ok(term)
     }
@@ -130,10 +128,7 @@ impl Statistics {
         others: impl IntoIterator<Item = Statistics>,
     ) -> Result<Statistics, StatisticsError> {
         for other in others {
-            let (expected, got) = (self.totals.len(), other.totals.len());
-            if expected != got {
-                return Err(StatisticsError::Classes { expected, got });
-            }
+            StatisticsError::check_classes(self.totals.len(), other.totals.len())?;
             self.cells.append(other.cells)?;
             for (here, there) in self.totals.iter_mut().zip(&other.totals) {
                 *here = ClassTotals { df: here.df + there.df, tf: here.tf + there.tf, ..*here };
@@ -213,7 +208,7 @@ impl Statistics {
         terms: &[(TermId, u32)],
         times: u32,
     ) -> Result<(), StatisticsError> {
-        self.cells.touch(class, terms.iter().map(|(term, _)| *term));
+        self.cells.prefetch(class, terms.iter().map(|(term, _)| *term));
         self.observe_all(class, || terms.iter().copied().filter(|(_, count)| *count > 0), times)
     }
 
@@ -228,17 +223,30 @@ impl Statistics {
             return Ok(());
         }
         let documents = add_documents(class, totals.documents, u64::from(times))?;
-        let cell = |term, count| document_cell(term, class, count, times);
-        let learn = |cells: &mut Cells, (term, count)| cells.add(term, cell(term, count)?);
-        let unlearn = |cells: &mut Cells, (term, count)| cells.subtract(term, cell(term, count)?);
-        all_or_nothing(&mut self.cells, &terms, learn, unlearn)?;
-        let (df, tf) = terms().fold((0, 0), |(df, tf), (_, count)| (df + 1, tf + u64::from(count)));
-        // these sums fit: fewer than 2^32 cells, each below 2^32
-        self.totals[usize::from(class)] = ClassTotals {
-            documents,
-            df: totals.df + df * u64::from(times),
-            tf: totals.tf + tf * u64::from(times),
+        self.change(class, documents, terms, times, true)
+    }
+
+    /// Learns or forgets the terms of a document `times` times; the class has `documents` documents afterwards.
+    fn change<I: Iterator<Item = (TermId, u32)>>(
+        &mut self,
+        class: ClassId,
+        documents: u64,
+        terms: impl Fn() -> I,
+        times: u32,
+        learns: bool,
+    ) -> Result<(), StatisticsError> {
+        let step = |cells: &mut Cells, (term, count), adds| match document_cell(term, class, count, times)? {
+            cell if adds => cells.add(term, cell),
+            cell => cells.subtract(term, cell),
         };
+        let undo = |cells: &mut Cells, term| step(cells, term, !learns);
+        all_or_nothing(&mut self.cells, &terms, |cells, term| step(cells, term, learns), undo)?;
+        let (df, tf) = terms().fold((0, 0), |(df, tf), (_, count)| (df + 1, tf + u64::from(count)));
+        // when learning, these sums fit: fewer than 2^32 cells, each below 2^32; when forgetting, every cell had enough
+        let changed = |total, change| if learns { total + change } else { total - change };
+        let totals = &mut self.totals[usize::from(class)];
+        let (df, tf) = (changed(totals.df, df * u64::from(times)), changed(totals.tf, tf * u64::from(times)));
+        *totals = ClassTotals { documents, df, tf };
         Ok(())
     }
 
@@ -273,17 +281,7 @@ impl Statistics {
         if documents == 0 && df.is_some_and(|df| df > 0) {
             return Err(StatisticsError::Remainder { class, expected: 0, got: df.unwrap_or(0) });
         }
-        let cell = |term, count| document_cell(term, class, count, times);
-        let unlearn = |cells: &mut Cells, (term, count)| cells.subtract(term, cell(term, count)?);
-        let learn = |cells: &mut Cells, (term, count)| cells.add(term, cell(term, count)?);
-        all_or_nothing(&mut self.cells, || row.iter(), unlearn, learn)?;
-        // every cell had enough, so the sums over cells have enough, too
-        self.totals[usize::from(class)] = ClassTotals {
-            documents,
-            df: totals.df - row.len() as u64 * u64::from(times),
-            tf: totals.tf - row.total() * u64::from(times),
-        };
-        Ok(())
+        self.change(class, documents, || row.iter(), times, false)
     }
 
     /// Adds other statistics over the same terms and classes.
@@ -312,10 +310,7 @@ impl Statistics {
         other: &Statistics,
         map: impl Fn(TermId) -> TermId,
     ) -> Result<(), StatisticsError> {
-        let (expected, got) = (self.totals.len(), other.totals.len());
-        if expected != got {
-            return Err(StatisticsError::Classes { expected, got });
-        }
+        StatisticsError::check_classes(self.totals.len(), other.totals.len())?;
         let pairs = (0..=ClassId::MAX).zip(self.totals.iter().zip(&other.totals));
         let documents = pairs.map(|(class, (a, b))| add_documents(class, a.documents, b.documents));
         let documents = documents.collect::<Result<Vec<_>, _>>()?;
@@ -340,7 +335,7 @@ impl Statistics {
             let first = seen.get_mut(old as usize).is_some_and(|seen| !std::mem::replace(seen, true));
             let cells = if first { self.cells.get(old) } else { &[] };
             // there is room: each cell is put at most once, in a block no larger than before
-            if result.cells.put(new, cells).is_ok() {
+            if result.cells.set(new, cells).is_ok() {
                 cells.iter().for_each(|&cell| result.add_totals(cell));
             }
         }

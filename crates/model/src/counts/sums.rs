@@ -209,7 +209,7 @@ impl TermTable {
     /// Adds the entries at these places to `sums`, each times its amount. Places beyond the table are skipped; all
     /// others must come from [`push`](Self::push).
     #[inline]
-    pub fn add_up(&self, terms: impl Iterator<Item = (u32, f64)>, sums: &mut DocumentSums) {
+    pub fn accumulate(&self, terms: impl Iterator<Item = (u32, f64)>, sums: &mut DocumentSums) {
         match self.n_sums {
             1 => self.add_few::<1>(terms, sums),
             2 => self.add_few::<2>(terms, sums),
@@ -315,7 +315,7 @@ mod tests {
                 expected.add(entry, *amount);
                 terms.push((place.unwrap(), *amount));
             }
-            table.add_up(terms.into_iter(), &mut sums);
+            table.accumulate(terms.into_iter(), &mut sums);
             prop_assert_eq!(sums.scalars, expected.scalars);
             for (got, expected) in sums.columns.iter().zip(&expected.columns) {
                 prop_assert!((got - expected).abs() <= 1e-12, "{got} {expected}");

@@ -1,9 +1,7 @@
-//! Why expectation maximization failed.
+//! Why expectation maximization failed, or expected statistics refused a change.
 
-use std::fmt;
-
-use crate::bayes::error::ParametersError;
-use crate::em::expected_error::ExpectedError;
+use crate::bayes::{Counting, ParametersError};
+use crate::counts::StatisticsError;
 
 /// Why expectation maximization failed.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,19 +39,65 @@ impl From<ExpectedError> for EmError {
     }
 }
 
-impl fmt::Display for EmError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            EmError::Lambda { expected, got } => {
-                write!(f, "lambda: expected a number from 0 to {expected:e}, got {got}")
-            }
-            EmError::Tolerance { expected, got } => {
-                write!(f, "tolerance: expected a number not below {expected}, got {got}")
-            }
-            EmError::Parameters(error) => error.fmt(f),
-            EmError::Statistics(error) => error.fmt(f),
-        }
+tamis_tokenizer::error_messages! {
+    EmError {
+        Lambda { expected, got } => "lambda: expected a number from 0 to {expected:e}, got {got}";
+        Tolerance { expected, got } => "tolerance: expected a number not below {expected}, got {got}";
+        Parameters(error) => "{error}";
+        Statistics(error) => "{error}";
     }
 }
 
-impl std::error::Error for EmError {}
+/// Why expected statistics refused a change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ExpectedError {
+    /// An error that integer statistics have, too: an unknown class, a different number of classes, too many cells.
+    Statistics(StatisticsError),
+    /// A weight of a document that is out of its range.
+    Weight {
+        /// The largest weight.
+        expected: f64,
+        /// The weight.
+        got: f64,
+    },
+    /// Not one probability per class.
+    PosteriorLength {
+        /// The number of classes.
+        expected: usize,
+        /// The number of probabilities.
+        got: usize,
+    },
+    /// Class probabilities that are negative, NaN, or do not sum to 1.
+    PosteriorSum {
+        /// 1.
+        expected: f64,
+        /// The sum, or the value that is not a probability.
+        got: f64,
+    },
+    /// Merging statistics with another [`Counting`].
+    Counting {
+        /// What the statistics count.
+        expected: Counting,
+        /// What the other statistics count.
+        got: Counting,
+    },
+}
+
+impl From<StatisticsError> for ExpectedError {
+    fn from(error: StatisticsError) -> Self {
+        ExpectedError::Statistics(error)
+    }
+}
+
+tamis_tokenizer::error_messages! {
+    ExpectedError {
+        Statistics(error) => "{error}";
+        Weight { expected, got } =>
+            "weight of a document: expected a number from 0 to {expected:e}, got {got}";
+        PosteriorLength { expected, got } => "posterior: expected {expected} probabilities, got {got}";
+        PosteriorSum { expected, got } =>
+            "posterior: expected probabilities with a sum of {expected}, got {got}";
+        Counting { expected, got } => "expected statistics of {expected}, got those of {got}";
+    }
+}

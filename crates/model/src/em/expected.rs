@@ -4,14 +4,11 @@ use std::convert::Infallible;
 
 use tamis_tokenizer::TermId;
 
-use crate::bayes::likelihood::Counting;
-use crate::counts::cells::{Cells, ClassCell};
-use crate::counts::classes::Classes;
-use crate::counts::counts::ClassId;
-use crate::counts::counts::ClassWeights;
-use crate::counts::rows::{MAX_WEIGHT, WeightedRow};
-use crate::counts::statistics::error::StatisticsError;
-use crate::em::expected_error::ExpectedError;
+use crate::bayes::Counting;
+use crate::counts::{
+    Cells, ClassCell, ClassId, ClassWeights, Classes, MAX_WEIGHT, StatisticsError, WeightedRow,
+};
+use crate::em::error::ExpectedError;
 
 /// Posterior probabilities below this are set to 0.
 const NEGLIGIBLE: f64 = 1e-10;
@@ -145,10 +142,7 @@ impl ExpectedStatistics {
     /// A different number of classes or another [`Counting`]: nothing changes then. More than `u32::MAX` cells: the
     /// other statistics stay partly added.
     pub fn merge(&mut self, other: &ExpectedStatistics) -> Result<(), ExpectedError> {
-        let (expected, got) = (self.class_weights.len(), other.class_weights.len());
-        if expected != got {
-            return Err(StatisticsError::Classes { expected, got }.into());
-        }
+        StatisticsError::check_classes(self.n_classes(), other.n_classes())?;
         if self.counting != other.counting {
             return Err(ExpectedError::Counting { expected: self.counting, got: other.counting });
         }

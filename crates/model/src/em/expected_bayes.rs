@@ -3,17 +3,12 @@
 use serde::{Deserialize, Serialize};
 use tamis_tokenizer::TermId;
 
-use crate::bayes::error::ParametersError;
-use crate::bayes::likelihood::Likelihood;
-use crate::bayes::prior::ClassPrior;
-use crate::bayes::rule::{Class, Rule};
-use crate::bayes::smoothing::Smoothing;
-use crate::counts::counts::{ClassId, ClassWeights, KnownTerm};
-use crate::counts::rows::WeightedRow;
-use crate::counts::sums::{DocumentSums, TermEntry};
-use crate::counts::transform::{Transform, log_documents};
+use crate::bayes::{Class, ClassPrior, Likelihood, ParametersError, Rule, Smoothing};
+use crate::counts::{
+    ClassId, ClassWeights, DocumentSums, KnownTerm, TermEntry, Transform, WeightedRow, log_documents,
+};
 use crate::em::expected::{ExpectedStatistics, term_ids};
-use crate::numbers::logs::{argmax, softmax};
+use crate::numbers::{argmax, softmax};
 
 /// Naive Bayes over expected (real-valued) counts: the counterpart of [`NaiveBayes`](crate::NaiveBayes), equal to it if
 /// all weights are whole counts. It holds a few numbers per class; the weights of a term are computed from its counts
@@ -90,10 +85,10 @@ impl ExpectedNaiveBayes {
             rule.class_of(total, n_features)
         };
         let classes = statistics.class_weights().iter().zip(statistics.totals()).map(class).collect();
-        let intercept = match likelihood.is_complement() {
-            true => vec![0.0; class_log_prior.len()],
-            false => class_log_prior.clone(),
-        };
+        let mut intercept = class_log_prior.clone();
+        if likelihood.is_complement() {
+            intercept.fill(0.0);
+        }
         let mut model =
             ExpectedNaiveBayes { likelihood, alpha, n_features, classes, class_log_prior, intercept };
         match likelihood {
@@ -276,9 +271,7 @@ impl ExpectedNaiveBayes {
         row: WeightedRow<'_>,
         out: &mut Vec<f64>,
     ) -> Result<usize, W::Error> {
-        let known = self.joint_log_likelihood(weights, row, out)?;
-        softmax(out);
-        Ok(known)
+        self.joint_log_likelihood(weights, row, out).inspect(|_| softmax(out))
     }
 
     /// The most probable class; ties go to the lowest id.
@@ -287,8 +280,7 @@ impl ExpectedNaiveBayes {
     /// Reading the weights fails.
     pub fn predict<W: ClassWeights>(&self, weights: &W, row: WeightedRow<'_>) -> Result<ClassId, W::Error> {
         let mut joint = Vec::new();
-        self.joint_log_likelihood(weights, row, &mut joint)?;
-        Ok(argmax(&joint))
+        self.joint_log_likelihood(weights, row, &mut joint).map(|_| argmax(&joint))
     }
 
     /// The log-density, up to a constant, of the prior for which the `p(t|c)` are the posterior mode: Dirichlet with

@@ -2,18 +2,13 @@
 
 use rayon::prelude::*;
 
-use crate::bayes::error::ParametersError;
-use crate::bayes::likelihood::{Counting, Likelihood};
-use crate::bayes::prior::ClassPrior;
-use crate::counts::counts::ClassId;
-use crate::counts::rows::{MAX_WEIGHT, WeightedRow};
-use crate::em::em::{Em, EmOptions, Stopped};
-use crate::em::error::EmError;
+use crate::bayes::{ClassPrior, Counting, Likelihood, ParametersError};
+use crate::counts::{ClassId, MAX_WEIGHT, WeightedRow};
+use crate::em::error::{EmError, ExpectedError};
 use crate::em::expected::{ExpectedStatistics, probable};
 use crate::em::expected_bayes::ExpectedNaiveBayes;
-use crate::em::expected_error::ExpectedError;
-use crate::numbers::logs::{log_sum_exp, softmax};
-use crate::numbers::random::SplitMix64;
+use crate::em::{Em, EmOptions, Stopped};
+use crate::numbers::{SplitMix64, log_sum_exp, softmax};
 
 /// Number of shards in which unlabelled documents are counted; fixed, so that sums do not depend on the number of
 /// threads.
@@ -73,10 +68,8 @@ impl EmOptions {
             return Err(EmError::Lambda { expected: MAX_WEIGHT, got: self.lambda });
         }
         // written so that NaN fails
-        match self.tolerance >= 0.0 {
-            true => Ok(()),
-            false => Err(EmError::Tolerance { expected: 0.0, got: self.tolerance }),
-        }
+        let error = EmError::Tolerance { expected: 0.0, got: self.tolerance };
+        (self.tolerance >= 0.0).then_some(()).ok_or(error)
     }
 }
 

@@ -4,9 +4,8 @@ use std::array;
 
 use rayon::prelude::*;
 
-use crate::left_out::documents::{BLOCK, Block, BlockReader, DocumentTerms};
-use crate::numbers::logs::sigmoid;
-use crate::numbers::random::SplitMix64;
+use crate::documents::{BLOCK, Block, BlockReader, DocumentTerms};
+use crate::numbers::{SplitMix64, sigmoid};
 
 /// Options of dual coordinate ascent.
 #[derive(Clone, Copy, Debug)]
@@ -70,12 +69,12 @@ impl<const N: usize> DualWeights<N> {
     }
 
     /// The log-odds of each document by the first `n_columns` columns.
-    pub(crate) fn said(&self, documents: &Block, n_columns: usize) -> Vec<Vec<f64>> {
-        let said = |at: usize| {
+    pub(crate) fn decision_values(&self, documents: &Block, n_columns: usize) -> Vec<Vec<f64>> {
+        let decide = |at: usize| {
             let sums = self.dot(documents.vector(at));
             (0..n_columns).map(|lane| f64::from(sums[lane]) + self.bias[lane]).collect()
         };
-        (0..documents.len()).into_par_iter().map(said).collect()
+        (0..documents.len()).into_par_iter().map(decide).collect()
     }
 
     /// Adds `steps` times a document to the weights, and `n` times the steps to the biases.

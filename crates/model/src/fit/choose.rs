@@ -3,14 +3,11 @@
 
 use std::collections::HashSet;
 
-use crate::counts::counts::Counts;
-use crate::fit::fit::{Fit, Fitted};
+use crate::counts::Counts;
 use crate::fit::tried::HeldOutScores;
-use crate::left_out::held_out::HeldOut;
-use crate::left_out::smoothing_choice::{SmoothingChoice, priors};
-use crate::left_out::stacking::StackingInput;
-use crate::linear::choices::Choices;
-use crate::linear::tried::{TriedParts, TriedTau};
+use crate::fit::{Fit, Fitted};
+use crate::linear::{Choices, TriedParts, TriedTau};
+use crate::selection::{HeldOut, SmoothingChoice, StackingInput, priors};
 
 /// The shares tau of the counts that a fit of two classes chooses from.
 pub const TAUS: [f64; 2] = [0.5, 1.0];
@@ -34,7 +31,7 @@ impl Fit<'_> {
         let taus = if is_one && self.options.correction { &TAUS[..] } else { &own };
         let mut best: Option<(TriedParts, usize, Choices, Vec<HeldOut>)> = None;
         for (lane, tau) in taus.iter().copied().enumerate() {
-            let of_lane = |said: &[f64]| if is_one { vec![said[lane]] } else { said.to_vec() };
+            let of_lane = |decisions: &[f64]| if is_one { vec![decisions[lane]] } else { decisions.to_vec() };
             let held_out: Vec<_> = read.iter().map(|read| read.with(of_lane)).collect();
             let (choices, tried) =
                 self.with_stacking(Choices { tau, ..fitted.choices }, &fitted.prior, &held_out);

@@ -1,13 +1,12 @@
 //! Fits columns of the correction to documents, and sums the fitted coefficients.
 
-use crate::bayes::error::FitError;
-use crate::counts::counts::ClassId;
-use crate::counts::statistics::error::StatisticsError;
+use crate::bayes::FitError;
+use crate::counts::{ClassId, StatisticsError};
+use crate::documents::{Block, BlockReader};
 use crate::fit::ascent::{DualAscent, DualWeights, TrainingRows};
 use crate::fit::competitors::Competitors;
-use crate::fit::fit::{Fit, Fold, copies_left};
-use crate::left_out::documents::{Block, BlockReader};
-use crate::linear::coefficients::{Coefficient, Coefficients, Correction, GroupCoefficients};
+use crate::fit::{Fit, Fold, copies_left};
+use crate::linear::{Coefficient, Coefficients, Correction, GroupCoefficients};
 
 /// Maximum passes over all documents, and then without each fold, starting from that fit.
 pub(super) const PASSES: usize = 8;
@@ -42,7 +41,7 @@ pub(super) struct Passes<'a> {
 pub(super) struct GroupFit {
     pub(super) coefficients: GroupCoefficients,
     /// For each held-out row, the log-odds d of every column.
-    pub(super) said: Vec<Vec<f64>>,
+    pub(super) decisions: Vec<Vec<f64>>,
 }
 
 /// Fits columns to documents.
@@ -93,16 +92,16 @@ impl ColumnFit<'_> {
         if let Some(start) = start {
             fitted.values = start.of_all(self.fit.documents.len());
         }
-        let (mut weights, mut said) = (None, None);
+        let (mut weights, mut decisions) = (None, None);
         for passes in passes {
             let most = if self.fit.options.correction { passes.most } else { 0 };
             let ascent = DualAscent { passes: most, ..self.ascent() };
             let after: DualWeights<N> =
-                self.ascend(&ascent, (passes, group), &mut fitted.values, weights.take());
-            said.get_or_insert_with(|| after.said(rows, group.len()));
+                self.ascend(&ascent, passes, group, &mut fitted.values, weights.take());
+            decisions.get_or_insert_with(|| after.decision_values(rows, group.len()));
             weights = Some(after);
         }
-        GroupFit { coefficients: fitted.packed(), said: said.unwrap_or_default() }
+        GroupFit { coefficients: fitted.packed(), decisions: decisions.unwrap_or_default() }
     }
 
     /// The initial coefficients of a group of columns: all 0.
@@ -125,7 +124,8 @@ impl ColumnFit<'_> {
     pub(super) fn ascend<const N: usize>(
         &self,
         ascent: &DualAscent,
-        (passes, group): (&Passes<'_>, &[FitColumn]),
+        passes: &Passes<'_>,
+        group: &[FitColumn],
         values: &mut [f32],
         weights: Option<DualWeights<N>>,
     ) -> DualWeights<N> {

@@ -4,15 +4,12 @@ use std::ops::RangeInclusive;
 
 use rayon::prelude::*;
 
-use crate::counts::counts::{ClassId, ClassTotals, Counts};
-use crate::counts::statistics::Statistics;
-use crate::left_out::documents::{BlockReader, DocumentTerms};
-use crate::left_out::leave_one_out::LeaveOneOut;
-use crate::left_out::leave_one_out::points::Points;
-use crate::left_out::smoothing_choice::priors;
-use crate::linear::choices::Choices;
-use crate::linear::columns::Columns;
-use crate::numbers::logs::softmax_and_sum;
+use crate::counts::{ClassId, ClassTotals, Counts, Statistics};
+use crate::documents::{BlockReader, DocumentTerms};
+use crate::left_out::{LeaveOneOut, Points};
+use crate::linear::{Choices, Columns};
+use crate::numbers::softmax_and_sum;
+use crate::selection::priors;
 
 /// The columns that learn from each document: all whose classes have documents or, with many classes, only the
 /// document's own and those of its highest-scoring rivals.
@@ -59,7 +56,7 @@ impl Competitors {
                 let mut ranked: Vec<_> = (0..=ClassId::MAX).zip(scores.iter().copied()).collect();
                 keep_rivals(&mut ranked, class);
                 *list = std::array::from_fn(|at| ranked[at].0);
-                bayes.write_offsets(class, &mut scores, (columns, list.iter().copied()), odds);
+                bayes.write_offsets(class, &mut scores, list.iter().copied(), odds);
             };
             let of_block = first..first + block.len();
             let odds = odds.par_chunks_mut(RIVALS + 1).skip(first).take(block.len());
@@ -114,6 +111,7 @@ pub(crate) fn keep_rivals(ranked: &mut Vec<(ClassId, f64)>, own: ClassId) {
 /// Leave-one-out log-odds B of the counts.
 pub(crate) struct LeftOutBayes<'a> {
     scores: LeaveOneOut<'a>,
+    columns: Columns,
     choices: &'a Choices,
     prior: Vec<f64>,
 }
@@ -121,7 +119,7 @@ pub(crate) struct LeftOutBayes<'a> {
 impl<'a> LeftOutBayes<'a> {
     pub(crate) fn new(columns: Columns, choices: &'a Choices, counts: &'a Statistics) -> Self {
         let scores = LeaveOneOut::new(Points::one(choices.alpha, choices.idf_power), counts, columns);
-        LeftOutBayes { scores, choices, prior: priors(counts.totals(), columns) }
+        LeftOutBayes { scores, columns, choices, prior: priors(counts.totals(), columns) }
     }
 
     /// Writes a document's offsets to `out`, one per column given.
@@ -129,7 +127,7 @@ impl<'a> LeftOutBayes<'a> {
         &self,
         class: ClassId,
         terms: DocumentTerms<'_>,
-        columns: (Columns, impl Iterator<Item = ClassId>),
+        columns: impl Iterator<Item = ClassId>,
         out: &mut [f32],
     ) {
         let mut b = Vec::new();
@@ -141,13 +139,13 @@ impl<'a> LeftOutBayes<'a> {
         &self,
         class: ClassId,
         b: &mut [f64],
-        (columns, competing): (Columns, impl Iterator<Item = ClassId>),
+        columns: impl Iterator<Item = ClassId>,
         out: &mut [f32],
     ) {
         let totals = self.scores.totals();
-        shares(b, totals, columns);
-        for (out, column) in out.iter_mut().zip(competing) {
-            *out = offset(b, column, (totals, columns), Some(class)) as f32;
+        shares(b, totals, self.columns);
+        for (out, column) in out.iter_mut().zip(columns) {
+            *out = offset(b, column, totals, self.columns, Some(class)) as f32;
         }
     }
 
@@ -169,7 +167,7 @@ impl<'a> LeftOutBayes<'a> {
 pub(crate) fn offsets(b: &mut [f64], totals: &[ClassTotals], columns: Columns, own: Option<ClassId>) {
     shares(b, totals, columns);
     for column in (0..=ClassId::MAX).take(b.len()) {
-        b[usize::from(column)] = offset(b, column, (totals, columns), own);
+        b[usize::from(column)] = offset(b, column, totals, columns, own);
     }
 }
 
@@ -188,7 +186,8 @@ fn shares(b: &mut [f64], totals: &[ClassTotals], columns: Columns) {
 fn offset(
     shares: &[f64],
     column: ClassId,
-    (totals, columns): (&[ClassTotals], Columns),
+    totals: &[ClassTotals],
+    columns: Columns,
     own: Option<ClassId>,
 ) -> f64 {
     let is_only = |class: ClassId| totals.get(usize::from(class)).is_none_or(|totals| totals.documents <= 1);

@@ -3,22 +3,19 @@
 use rayon::prelude::*;
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
-use crate::bayes::error::FitError;
-use crate::counts::statistics::error::StatisticsError;
+use crate::bayes::FitError;
+use crate::counts::StatisticsError;
+use crate::documents::{Block, BlockReader, TermScales, forget_fold};
 use crate::fit::choose::TAUS;
 use crate::fit::column_fit::{
     COLUMNS_TOGETHER, ColumnFit, FEW_HELD_OUT, FitColumn, GroupFit, PASSES, PASSES_OF_FOLD, PASSES_WITH,
     PASSES_WITHOUT, Passes,
 };
 use crate::fit::competitors::Competitors;
-use crate::fit::fit::{Fit, Fitted, Fold};
 use crate::fit::tried::HeldOutScores;
-use crate::left_out::documents::{Block, BlockReader, TermScales};
-use crate::left_out::folds::hold_back_rows;
-use crate::left_out::held_out::HeldOut;
-use crate::left_out::smoothing_choice::SmoothingChoice;
-use crate::linear::choices::Choices;
-use crate::linear::coefficients::Coefficients;
+use crate::fit::{Fit, Fitted, Fold};
+use crate::linear::{Choices, Coefficients};
+use crate::selection::{HeldOut, SmoothingChoice};
 
 impl Fit<'_> {
     /// Fits everything: the correction, and by cross-validation the stacking weights of counts and correction. The same
@@ -59,9 +56,10 @@ impl Fit<'_> {
             return Ok(self.choose(none, &read).0);
         }
         let idf = self.idf(self.counts);
-        let source = BlockReader::new(self.documents).weighed(TermScales { idf, ..TermScales::default() });
+        let source =
+            BlockReader::new(self.documents).with_vectors(TermScales { idf, ..TermScales::default() });
         let (competitors, odds) = Competitors::new(self.columns, self.counts, &source, &choices);
-        let odds = odds.unwrap_or_else(|| self.odds(&choices, &source, &competitors, (self.counts, None)));
+        let odds = odds.unwrap_or_else(|| self.odds(&choices, &source, &competitors, self.counts, None));
         let folds = self.folds(&source);
         let columns = ColumnFit { fit: self, source: &source, competitors: &competitors };
         let to_fit = self.fit_columns(&choices);
@@ -169,7 +167,7 @@ impl<'a> CrossFit<'a> {
 
     fn hold_out(&self, fold: &'a Fold) -> HeldFold<'a> {
         let ColumnFit { fit, source, competitors } = self.columns;
-        let counts = hold_back_rows(fit.counts, fit.documents, fold.rows());
+        let counts = forget_fold(fit.counts, fit.documents, fold.rows());
         let read = fit.score_held_out(&self.choices, fold, &counts);
         let is_known = |id: &TermId| counts.document_frequency(*id) > 0;
         let windows = |document: &usize| {
@@ -185,8 +183,8 @@ impl<'a> CrossFit<'a> {
         let mut rows = Block::of(all.into_iter());
         let ids = (0..=TermId::MAX).zip(source.idf());
         let idf = ids.map(|(id, idf)| if is_known(&id) { *idf } else { 0.0 }).collect();
-        rows.weigh(&TermScales { idf, ..TermScales::default() });
-        let odds = || fit.odds(&self.choices, source, competitors, (&counts, Some(fold)));
+        rows.vectorize(&TermScales { idf, ..TermScales::default() });
+        let odds = || fit.odds(&self.choices, source, competitors, &counts, Some(fold));
         let odds = self.joins_later().is_none().then(odds);
         HeldFold { fold, read, rows, lengths, odds }
     }
@@ -199,8 +197,8 @@ impl HeldFold<'_> {
         let scores = |(held, n): (&HeldOut, &usize)| {
             let own = first..first + n;
             first = own.end;
-            let of_row = |row: usize| fitted.iter().flat_map(|fit| &fit.said[row]).copied().collect();
-            HeldOutScores { held: held.clone(), said: own.map(of_row).collect() }
+            let of_row = |row: usize| fitted.iter().flat_map(|fit| &fit.decisions[row]).copied().collect();
+            HeldOutScores { held: held.clone(), decisions: own.map(of_row).collect() }
         };
         self.read.iter().zip(&self.lengths).map(scores).collect()
     }

@@ -1,45 +1,40 @@
 //! Online learning: one step of the fit for one more document.
 
-use tamis_tokenizer::CountRow;
-
-use crate::counts::counts::{ClassId, ClassTotals, KnownTerm, KnownTerms};
-use crate::counts::sums::{DocumentSums, TermEntry};
-use crate::counts::term_frequency::log_tf_units;
-use crate::counts::transform::{idf, log_documents};
+use crate::counts::{
+    ClassId, ClassTotals, DocumentSums, KnownTerm, KnownTerms, TermEntry, idf, log_documents, log_tf_units,
+};
+use crate::documents::Labelled;
 use crate::fit::ascent::DualAscent;
 use crate::fit::competitors::{keep_rivals, offsets};
-use crate::linear::choices::WeightedOptions;
-use crate::linear::coefficients::Coefficient;
-use crate::linear::weighted::{Readings, WeightedLogOdds, vector_length};
+use crate::linear::{Coefficient, Readings, WeightedLogOdds, WeightedOptions, vector_length};
 
 impl WeightedLogOdds {
-    /// Online learning: returns the coefficients of one more document of the class `own`, in increasing order of
+    /// Online learning: returns the coefficients of one more document , `document`, in increasing order of
     /// columns. Takes one step of dual coordinate ascent as in [`Fit::fit`](crate::Fit::fit), but on the error of the
     /// final log-odds, so that a mistake is corrected without being overcorrected. `terms` and `totals` must not
     /// include the document. Returns nothing for a document without terms, or while no other class has documents; for
-    /// two classes, also while `own` has none.
+    /// two classes, also while its own class has none.
     ///
     /// Leaves the bias alone: changing it for one document would move the scores of all others.
     ///
     /// # Errors
     /// Reading a term fails.
-    pub fn correct_one<T: KnownTerms>(
+    pub fn online_step<T: KnownTerms>(
         &self,
         terms: &mut T,
         totals: &[ClassTotals],
         options: &WeightedOptions,
-        (row, own, copies): (CountRow<'_>, ClassId, u32),
+        document: &Labelled<'_>,
     ) -> Result<Vec<Coefficient>, T::Error> {
+        let Labelled { row, class: own, multiplicity, .. } = *document;
         let columns = self.columns();
         let has_documents = |class: ClassId| totals[usize::from(class)].documents > 0;
-        let others = (0..=ClassId::MAX).zip(totals).filter(|(class, _)| *class != own);
-        if row.is_empty() || !others.into_iter().any(|(_, totals)| totals.documents > 0) {
+        let has_others =
+            (0..=ClassId::MAX).take(totals.len()).any(|class| class != own && has_documents(class));
+        if row.is_empty() || !has_others || columns.is_one() && !has_documents(own) {
             return Ok(Vec::new());
         }
-        if columns.is_one() && !has_documents(own) {
-            return Ok(Vec::new());
-        }
-        let copies = u64::from(copies);
+        let copies = u64::from(multiplicity);
         let log_documents = log_documents(self.documents().saturating_add(copies));
         let (mut square, mut sums) = (0.0, vec![0.0; columns.len()]);
         let (mut entry, mut of_counts) = (TermEntry::default(), DocumentSums::default());
@@ -74,12 +69,9 @@ impl WeightedLogOdds {
         };
         let choices = self.choices();
         let d = |column: usize| sums[column] / length + self.bias(column);
-        let mut z: Vec<f64> = b
-            .iter()
-            .zip(self.prior())
-            .enumerate()
-            .map(|(column, (b, p))| choices.stacked([*b, d(column), *p]))
-            .collect();
+        let of_columns = b.iter().zip(self.prior()).enumerate();
+        let z = of_columns.map(|(column, (b, p))| choices.stacked([*b, d(column), *p]));
+        let mut z: Vec<f64> = z.collect();
         let mut ranked: Vec<_> = (0..=ClassId::MAX).zip(z.iter().copied()).collect();
         if !columns.is_one() {
             keep_rivals(&mut ranked, own);

@@ -3,18 +3,15 @@
 use rayon::prelude::*;
 use tamis_tokenizer::TermId;
 
-use crate::bayes::error::{FitError, ParametersError};
-use crate::counts::counts::ClassId;
-use crate::counts::statistics::Statistics;
-use crate::counts::statistics::error::StatisticsError;
+use crate::bayes::{FitError, ParametersError};
+use crate::counts::{ClassId, Statistics, StatisticsError};
+use crate::documents::{BlockReader, MAX_COPIES, TermScales};
+use crate::fit::Fit;
 use crate::fit::ascent::{DualAscent, DualWeights, spread};
 use crate::fit::column_fit::{COLUMNS_TOGETHER, ColumnFit, FitColumn, PASSES, Passes};
 use crate::fit::competitors::Competitors;
-use crate::fit::fit::Fit;
-use crate::left_out::documents::{BlockReader, MAX_COPIES, TermScales};
-use crate::linear::choices::Choices;
-use crate::linear::coefficients::{COEFFICIENT_ONE, Coefficients, Correction, GroupCoefficients};
-use crate::numbers::random::scramble;
+use crate::linear::{COEFFICIENT_ONE, Choices, Coefficients, Correction, GroupCoefficients};
+use crate::numbers::scramble;
 
 /// The usual number of rounds of a fit by partitions.
 pub const ROUNDS: usize = 10;
@@ -127,9 +124,9 @@ impl<'a> Partition<'a> {
         let root = |term| spread(n_partitions, fit.counts.document_frequency(term)).sqrt().max(1.0);
         let roots: Vec<f32> = (0..=TermId::MAX).take(idf.len()).map(root).collect();
         let factors = std::iter::zip(&idf, &roots).map(|(idf, root)| idf / root).collect();
-        let source = BlockReader::new(fit.documents).weighed(TermScales { idf, roots });
+        let source = BlockReader::new(fit.documents).with_vectors(TermScales { idf, roots });
         let (competitors, _) = Competitors::new(fit.columns, fit.counts, &source, choices);
-        let odds = fit.odds(choices, &source, &competitors, (counts, None));
+        let odds = fit.odds(choices, &source, &competitors, counts, None);
         let columns = fit.fit_columns(choices);
         let column_fit = ColumnFit { fit: &fit, source: &source, competitors: &competitors };
         let unfitted = |(at, group): (usize, &[FitColumn])| {
@@ -197,12 +194,13 @@ impl<'a> Partition<'a> {
         *round += 1;
         let before = coefficients.groups.clone();
         let groups = columns.par_chunks(COLUMNS_TOGETHER).zip(&mut coefficients.groups).enumerate();
+        let ascent = GroupAscent { column_fit, ascent, correction, factors, passes };
         groups.with_max_len(1).for_each(|(at, (group, fitted))| {
-            let how = (&ascent, (correction, &factors[..]), at * COLUMNS_TOGETHER);
+            let first = at * COLUMNS_TOGETHER;
             match fitted.columns.len() {
-                2 => ascend::<2>(column_fit, how, (&passes, group), fitted),
-                4 => ascend::<4>(column_fit, how, (&passes, group), fitted),
-                _ => ascend::<COLUMNS_TOGETHER>(column_fit, how, (&passes, group), fitted),
+                2 => ascent.fit::<2>(group, first, &mut fitted.values),
+                4 => ascent.fit::<4>(group, first, &mut fitted.values),
+                _ => ascent.fit::<COLUMNS_TOGETHER>(group, first, &mut fitted.values),
             }
         });
         let correction = column_fit.sum(|at, own| own.extend(coefficients.change(&before, at)))?;
@@ -225,15 +223,21 @@ impl<'a> Partition<'a> {
     }
 }
 
-/// Fits a group of columns, starting at column `first`, from the weights of a correction.
-fn ascend<const N: usize>(
-    fit: ColumnFit<'_>,
-    (ascent, (correction, factors), first): (&DualAscent, (&Correction, &[f32]), usize),
-    to_fit: (&Passes<'_>, &[FitColumn]),
-    fitted: &mut GroupCoefficients,
-) {
-    let weights = weights_of::<N>(correction, factors, first, to_fit.1.len());
-    fit.ascend(ascent, to_fit, &mut fitted.values, Some(weights));
+/// The ascent of a round, from the weights of a correction.
+struct GroupAscent<'a> {
+    column_fit: ColumnFit<'a>,
+    ascent: DualAscent,
+    correction: &'a Correction,
+    factors: &'a [f32],
+    passes: Passes<'a>,
+}
+
+impl GroupAscent<'_> {
+    /// Fits a group of columns, of which `first` is the number of the first.
+    fn fit<const N: usize>(&self, group: &[FitColumn], first: usize, values: &mut [f32]) {
+        let weights = weights_of::<N>(self.correction, self.factors, first, group.len());
+        self.column_fit.ascend(&self.ascent, &self.passes, group, values, Some(weights));
+    }
 }
 
 /// The weights of `n` columns of a correction, starting at `first`, each times the factor of its term.

@@ -1,21 +1,16 @@
 //! Choices of a fit by partitions, made by a sample of documents that its correction has not learned from.
 
-use crate::bayes::error::FitError;
-use crate::counts::counts::ClassId;
-use crate::counts::statistics::error::StatisticsError;
+use crate::bayes::FitError;
+use crate::counts::{ClassId, StatisticsError};
+use crate::documents::{Block, BlockReader, TermScales, forget_fold};
 use crate::fit::choose::TAUS;
 use crate::fit::column_fit::COLUMNS_TOGETHER;
-use crate::fit::fit::{Fit, Fitted, Fold};
 use crate::fit::partition::weights_of;
 use crate::fit::tried::HeldOutScores;
-use crate::left_out::documents::{Block, BlockReader, TermScales};
-use crate::left_out::folds::hold_back_rows;
-use crate::left_out::held_out::HeldOut;
-use crate::left_out::smoothing_choice::SmoothingChoice;
-use crate::linear::choices::Choices;
-use crate::linear::coefficients::Correction;
-use crate::linear::columns::Columns;
-use crate::numbers::random::scramble;
+use crate::fit::{Fit, Fitted, Fold};
+use crate::linear::{Choices, Columns, Correction};
+use crate::numbers::scramble;
+use crate::selection::{HeldOut, SmoothingChoice};
 
 impl Fit<'_> {
     /// Makes the choices of a fit by [partitions](crate::Partition): the stacking weights of counts and correction and,
@@ -42,7 +37,7 @@ impl Fit<'_> {
             rows: self.documents.rows(&documents),
             documents,
         };
-        let counts = hold_back_rows(self.counts, self.documents, fold.rows());
+        let counts = forget_fold(self.counts, self.documents, fold.rows());
         let read = self.with_correction(self.score_held_out(&choices, &fold, &counts), &fold, correction);
         let (fitted, _) = self.choose(Fitted::unfitted(choices, smoothing), &read);
         let correction = fitted.choices.correction(self.columns, correction).map_err(FitError::Counts)?;
@@ -58,16 +53,16 @@ impl Fit<'_> {
     ) -> Vec<HeldOutScores> {
         let idf = self.idf(self.counts);
         let mut block = Block::of(fold.rows.iter().map(|row| row.row()));
-        block.weigh(&TermScales { idf: idf.clone(), ..TermScales::default() });
+        block.vectorize(&TermScales { idf: idf.clone(), ..TermScales::default() });
         let n_columns = if self.columns.is_one() { TAUS.len() } else { self.columns.len() };
         let of_group = |first: usize| {
             let n = COLUMNS_TOGETHER.min(n_columns - first);
-            weights_of::<COLUMNS_TOGETHER>(correction, &idf, first, n).said(&block, n)
+            weights_of::<COLUMNS_TOGETHER>(correction, &idf, first, n).decision_values(&block, n)
         };
         let groups: Vec<_> = (0..n_columns).step_by(COLUMNS_TOGETHER).map(of_group).collect();
         let scores = |(at, held)| HeldOutScores {
             held,
-            said: vec![groups.iter().flat_map(|group| &group[at]).copied().collect()],
+            decisions: vec![groups.iter().flat_map(|group| &group[at]).copied().collect()],
         };
         held_out.into_iter().enumerate().map(scores).collect()
     }

@@ -1,22 +1,22 @@
 //! Held-out scores of a fit.
 
-use crate::left_out::held_out::HeldOut;
+use crate::selection::HeldOut;
 
 /// The held-out scores of a document.
 pub(super) struct HeldOutScores {
     /// The scores of the counts.
     pub(super) held: HeldOut,
     /// d of every fitted column: first of the document, then of each window with a known term.
-    pub(super) said: Vec<Vec<f64>>,
+    pub(super) decisions: Vec<Vec<f64>>,
 }
 
 impl HeldOutScores {
     /// The held-out scores, with d taken from the fitted columns that `group` selects.
     pub(super) fn with(&self, group: impl Fn(&[f64]) -> Vec<f64>) -> HeldOut {
-        let mut said = self.said.iter().map(|said| group(said));
-        let mut held = HeldOut { correction: said.next().unwrap_or_default(), ..self.held.clone() };
-        for (both, said) in held.windows.iter_mut().zip(said) {
-            both[1] = said.first().copied().unwrap_or(0.0);
+        let mut decisions = self.decisions.iter().map(|decisions| group(decisions));
+        let mut held = HeldOut { correction: decisions.next().unwrap_or_default(), ..self.held.clone() };
+        for (both, decisions) in held.windows.iter_mut().zip(decisions) {
+            both[1] = decisions.first().copied().unwrap_or(0.0);
         }
         held
     }
@@ -29,7 +29,7 @@ impl HeldOutScores {
             to.iter_mut().zip(from).for_each(|(to, from)| *to += share * (from - *to));
         };
         mean(&mut self.held.bayes, &other.held.bayes);
-        self.said.iter_mut().zip(&other.said).for_each(|(to, from)| mean(to, from));
+        self.decisions.iter_mut().zip(&other.decisions).for_each(|(to, from)| mean(to, from));
         self.held.known_terms = self.held.known_terms.max(other.held.known_terms);
         self.held.weight = all;
         true

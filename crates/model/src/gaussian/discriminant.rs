@@ -4,13 +4,11 @@ use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bayes::error::ParametersError;
-use crate::bayes::prior::ClassPrior;
-use crate::counts::counts::ClassId;
-use crate::counts::observation::ObservationError;
+use crate::bayes::{ClassPrior, ParametersError};
+use crate::counts::{ClassId, ObservationError};
 use crate::gaussian::cholesky::{Cholesky, dot};
 use crate::gaussian::scatter::{ScatterStatistics, check};
-use crate::numbers::logs::{argmax, log_normalize, softmax};
+use crate::numbers::{argmax, log_normalize, softmax};
 
 /// How a covariance matrix is regularized before it is inverted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -31,10 +29,7 @@ impl Regularization {
             Regularization::Ridge(r) => ("ridge", "a finite number of at least 0", r, 0.0..=f64::MAX),
             Regularization::Shrinkage(s) => ("shrinkage", "a number in [0, 1]", s, 0.0..=1.0),
         };
-        match good.contains(&got) {
-            true => Ok(()),
-            false => Err(ParametersError::OutOfRange { name, expected, got }),
-        }
+        good.contains(&got).then_some(()).ok_or(ParametersError::OutOfRange { name, expected, got })
     }
 
     /// Regularizes a covariance matrix, given by its lower triangle.
@@ -159,9 +154,7 @@ impl LinearDiscriminant {
     /// # Errors
     /// As [`joint_log_likelihood`](Self::joint_log_likelihood).
     pub fn predict_log_proba(&self, x: &[f64], out: &mut Vec<f64>) -> Result<(), ObservationError> {
-        self.joint_log_likelihood(x, out)?;
-        log_normalize(out);
-        Ok(())
+        self.joint_log_likelihood(x, out).inspect(|()| log_normalize(out))
     }
 
     /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to posterior probabilities that
@@ -170,9 +163,7 @@ impl LinearDiscriminant {
     /// # Errors
     /// As [`joint_log_likelihood`](Self::joint_log_likelihood).
     pub fn predict_proba(&self, x: &[f64], out: &mut Vec<f64>) -> Result<(), ObservationError> {
-        self.joint_log_likelihood(x, out)?;
-        softmax(out);
-        Ok(())
+        self.joint_log_likelihood(x, out).inspect(|()| softmax(out))
     }
 
     /// The most probable class; ties go to the lowest id.
@@ -181,8 +172,7 @@ impl LinearDiscriminant {
     /// As [`joint_log_likelihood`](Self::joint_log_likelihood).
     pub fn predict(&self, x: &[f64]) -> Result<ClassId, ObservationError> {
         let mut joint = Vec::new();
-        self.joint_log_likelihood(x, &mut joint)?;
-        Ok(argmax(&joint))
+        self.joint_log_likelihood(x, &mut joint).map(|()| argmax(&joint))
     }
 
     /// The hyperplane on which two classes are equally probable; `None` if either is unknown.

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::counts::observation::ObservationError;
-use crate::numbers::twofold::Twofold;
+use crate::counts::ObservationError;
+use crate::numbers::Twofold;
 
 /// Weight, mean and variance of real values: the sufficient statistics of a normal distribution.
 ///
@@ -73,7 +73,7 @@ impl Moments {
     /// # Errors
     /// As [`observe`](Self::observe); a weight that is negative or not finite. Nothing changes then.
     pub fn observe_weighted(&mut self, value: f64, weight: f64) -> Result<(), ObservationError> {
-        *self = self.and(&Moments::of(value, weight)?)?;
+        *self = self.combine(&Moments::of(value, weight)?)?;
         Ok(())
     }
 
@@ -93,7 +93,7 @@ impl Moments {
     /// As [`forget`](Self::forget); a weight that is negative or not finite.
     pub fn forget_weighted(&mut self, value: f64, weight: f64) -> Result<(), ObservationError> {
         let gone = Moments::of(value, weight)?;
-        *self = self.and(&Moments { n: -gone.n, ..gone })?;
+        *self = self.combine(&Moments { n: -gone.n, ..gone })?;
         Ok(())
     }
 
@@ -102,7 +102,7 @@ impl Moments {
     /// # Errors
     /// Weights so large that a sum overflows. Nothing changes then.
     pub fn merge(&mut self, other: &Moments) -> Result<(), ObservationError> {
-        *self = self.and(other)?;
+        *self = self.combine(other)?;
         Ok(())
     }
 
@@ -118,7 +118,7 @@ impl Moments {
     }
 
     /// Merges moments; `other` may have a negative weight.
-    fn and(&self, other: &Moments) -> Result<Moments, ObservationError> {
+    fn combine(&self, other: &Moments) -> Result<Moments, ObservationError> {
         let not_learned = || ObservationError::NotLearned { feature: 0, expected: -other.n(), got: self.n() };
         let n = self.n + other.n;
         if n.round() < 0.0 {
@@ -140,27 +140,21 @@ impl Moments {
                 m2 = Twofold::default();
             }
         }
-        match [n, mean, m2].into_iter().all(Twofold::is_finite) {
-            true => Ok(Moments { n, mean, m2 }),
-            false => Err(ObservationError::Value { feature: 0, expected: RANGE, got: other.mean() }),
-        }
+        let error = ObservationError::Value { feature: 0, expected: RANGE, got: other.mean() };
+        [n, mean, m2].into_iter().all(Twofold::is_finite).then_some(Moments { n, mean, m2 }).ok_or(error)
     }
 }
 
 /// Returns the value if it is in range.
 pub(crate) fn checked(value: f64) -> Result<f64, ObservationError> {
-    match value.abs() <= GREATEST {
-        true => Ok(value),
-        false => Err(ObservationError::Value { feature: 0, expected: RANGE, got: value }),
-    }
+    let error = ObservationError::Value { feature: 0, expected: RANGE, got: value };
+    (value.abs() <= GREATEST).then_some(value).ok_or(error)
 }
 
 /// Returns the weight if it is in range.
 pub(crate) fn weight_of(weight: f64) -> Result<Twofold, ObservationError> {
-    match weight.is_finite() && weight >= 0.0 {
-        true => Ok(weight.into()),
-        false => Err(ObservationError::Weight { got: weight }),
-    }
+    let is_weight = weight.is_finite() && weight >= 0.0;
+    is_weight.then(|| weight.into()).ok_or(ObservationError::Weight { got: weight })
 }
 
 impl From<Moments> for [Twofold; 3] {
@@ -173,22 +167,19 @@ impl TryFrom<[Twofold; 3]> for Moments {
     type Error = String;
 
     fn try_from([n, mean, m2]: [Twofold; 3]) -> Result<Self, String> {
-        match n.round() >= 0.0 && m2.round() >= 0.0 && mean.round().abs() <= GREATEST {
-            true => Ok(Moments { n, mean, m2 }),
-            false => Err(format!(
-                "moments: expected weight and spread of at least 0, a mean of at most 1e150, got {}, {}, {}",
-                n.round(),
-                m2.round(),
-                mean.round()
-            )),
-        }
+        let (moments, [weight, spread, center]) =
+            (Moments { n, mean, m2 }, [n, m2, mean].map(Twofold::round));
+        let is_valid = weight >= 0.0 && spread >= 0.0 && center.abs() <= GREATEST;
+        let expected = "weight and spread of at least 0, a mean of at most 1e150";
+        let error = || format!("moments: expected {expected}, got {weight}, {spread}, {center}");
+        is_valid.then_some(moments).ok_or_else(error)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numbers::random::SplitMix64;
+    use crate::numbers::SplitMix64;
 
     fn moments(values: &[f64]) -> Moments {
         let mut moments = Moments::default();

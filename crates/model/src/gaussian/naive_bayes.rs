@@ -4,12 +4,11 @@ use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bayes::error::ParametersError;
-use crate::bayes::prior::ClassPrior;
-use crate::counts::counts::ClassId;
+use crate::bayes::{ClassPrior, ParametersError};
+use crate::counts::ClassId;
 use crate::gaussian::moments::Moments;
 use crate::gaussian::statistics::GaussianStatistics;
-use crate::numbers::logs::{argmax, log_normalize, softmax};
+use crate::numbers::{argmax, log_normalize, softmax};
 
 /// Parameters of [`GaussianNaiveBayes`]: the prior and the smoothing of variances.
 ///
@@ -55,7 +54,8 @@ impl GaussianParameters {
             let (name, expected) = ("var_smoothing", "a finite number of at least 0");
             return Err(ParametersError::OutOfRange { name, expected, got });
         }
-        let pooled: Vec<Moments> = statistics.features().map(pooled).collect::<Result<_, _>>()?;
+        let pooled = statistics.features().map(|(feature, classes)| pooled(feature, classes));
+        let pooled = pooled.collect::<Result<Vec<_>, _>>()?;
         let epsilon = got * pooled.iter().map(Moments::variance).fold(0.0, f64::max);
         let features = statistics.features().zip(&pooled).enumerate();
         features
@@ -65,7 +65,7 @@ impl GaussianParameters {
 }
 
 /// The moments of a feature over all classes.
-fn pooled((feature, classes): (usize, &[Moments])) -> Result<Moments, ParametersError> {
+fn pooled(feature: usize, classes: &[Moments]) -> Result<Moments, ParametersError> {
     let mut all = Moments::default();
     let merged = classes.iter().try_for_each(|class| all.merge(class));
     let singular = |_| ParametersError::Singular { class: None, feature, expected: 0.0, got: f64::INFINITY };

@@ -2,12 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::counts::classes::Classes;
-use crate::counts::counts::ClassId;
-use crate::counts::observation::ObservationError;
-use crate::counts::statistics::error::StatisticsError;
+use crate::counts::{ClassId, Classes, ObservationError, StatisticsError};
 use crate::gaussian::moments::checked;
-use crate::numbers::twofold::Twofold;
+use crate::numbers::Twofold;
 
 /// Sufficient statistics of real vectors: the number of documents and the mean of each class, and the pooled
 /// within-class scatter matrix.
@@ -26,31 +23,31 @@ use crate::numbers::twofold::Twofold;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Unchecked")]
+#[serde(try_from = "UncheckedScatter")]
 pub struct ScatterStatistics {
-    classes: Vec<Class>,
+    classes: Vec<ClassMean>,
     /// The lower triangle: row `i` has `i + 1` sums of products of differences from the mean of the class.
     scatter: Vec<Vec<Twofold>>,
 }
 
 /// The number of documents of a class and their mean, which is 0 without documents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Class {
+struct ClassMean {
     n: u64,
     mean: Vec<Twofold>,
 }
 
 /// [`ScatterStatistics`] as read, before they are checked.
 #[derive(Deserialize)]
-struct Unchecked {
-    classes: Vec<Class>,
+struct UncheckedScatter {
+    classes: Vec<ClassMean>,
     scatter: Vec<Vec<Twofold>>,
 }
 
 impl ScatterStatistics {
     /// Empty statistics of `n_classes` classes (at most [`Classes::MAX`]) and `n_features` features.
     pub fn new(n_classes: usize, n_features: usize) -> Self {
-        let class = Class { n: 0, mean: vec![Twofold::default(); n_features] };
+        let class = ClassMean { n: 0, mean: vec![Twofold::default(); n_features] };
         let scatter = (1..=n_features).map(|n| vec![Twofold::default(); n]).collect();
         ScatterStatistics { classes: vec![class; n_classes.min(Classes::MAX)], scatter }
     }
@@ -107,7 +104,7 @@ impl ScatterStatistics {
             got @ 0 => Err(StatisticsError::NoDocuments { class, expected: 1, got }.into()),
             1 => {
                 // nothing to subtract: forgetting the class's earlier vectors removed its scatter
-                *here = Class { n: 0, mean: vec![Twofold::default(); x.len()] };
+                *here = ClassMean { n: 0, mean: vec![Twofold::default(); x.len()] };
                 if self.n() == 0.0 {
                     self.scatter.iter_mut().for_each(|row| row.fill(Twofold::default()));
                 }
@@ -136,8 +133,7 @@ impl ScatterStatistics {
     /// # Errors
     /// A different number of classes or features; overflow. Nothing changes then.
     pub fn merge(&mut self, other: &ScatterStatistics) -> Result<(), ObservationError> {
-        let classes = (self.classes.len(), other.classes.len());
-        ObservationError::check_shape(classes, (self.n_features(), other.n_features()))?;
+        ObservationError::check_shape(self.shape(), other.shape())?;
         let mut merged = self.clone();
         for (row, other) in merged.scatter.iter_mut().zip(&other.scatter) {
             row.iter_mut().zip(other).for_each(|(a, b)| *a = *a + *b);
@@ -172,13 +168,18 @@ impl ScatterStatistics {
 
     /// The mean of each class minus `center`; 0 for a class without documents.
     pub(crate) fn deviations(&self, center: &[f64]) -> Vec<Vec<f64>> {
-        let deviation = |class: &Class| {
+        let deviation = |class: &ClassMean| {
             let pairs = class.mean.iter().zip(center);
             pairs
                 .map(|(&mean, &center)| if class.n == 0 { 0.0 } else { (mean - center.into()).round() })
                 .collect()
         };
         self.classes.iter().map(deviation).collect()
+    }
+
+    /// The numbers of classes and features.
+    fn shape(&self) -> [usize; 2] {
+        [self.classes.len(), self.n_features()]
     }
 
     fn n(&self) -> f64 {
@@ -202,10 +203,10 @@ fn add_products(scatter: &mut [Vec<Twofold>], delta: &[Twofold], factor: Twofold
     }
 }
 
-impl TryFrom<Unchecked> for ScatterStatistics {
+impl TryFrom<UncheckedScatter> for ScatterStatistics {
     type Error = String;
 
-    fn try_from(Unchecked { classes, scatter }: Unchecked) -> Result<Self, String> {
+    fn try_from(UncheckedScatter { classes, scatter }: UncheckedScatter) -> Result<Self, String> {
         let expected = scatter.len();
         if let Some(class) = classes.iter().find(|class| class.mean.len() != expected) {
             return Err(format!("expected means of {expected} features, got {}", class.mean.len()));
@@ -221,16 +222,14 @@ impl TryFrom<Unchecked> for ScatterStatistics {
 
 /// Checks that a vector has `expected` values, all in range.
 pub(crate) fn check(x: &[f64], expected: usize) -> Result<(), ObservationError> {
-    if x.len() != expected {
-        return Err(ObservationError::Features { expected, got: x.len() });
-    }
+    ObservationError::check_features(expected, x.len())?;
     x.iter().enumerate().try_for_each(|(i, &value)| checked(value).map(drop).map_err(|error| error.at(i)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numbers::random::SplitMix64;
+    use crate::numbers::SplitMix64;
 
     type Row = (ClassId, [f64; 3]);
 

@@ -2,12 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::counts::classes::Classes;
-use crate::counts::counts::ClassId;
-use crate::counts::observation::ObservationError;
-use crate::counts::statistics::error::StatisticsError;
+use crate::counts::{ClassId, Classes, ObservationError, StatisticsError};
 use crate::gaussian::moments::{Moments, checked, weight_of};
-use crate::numbers::twofold::Twofold;
+use crate::numbers::Twofold;
 
 /// Sufficient statistics of real features: the weight of each class, and the [`Moments`] of each feature in it.
 ///
@@ -29,7 +26,7 @@ use crate::numbers::twofold::Twofold;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Unchecked")]
+#[serde(try_from = "UncheckedStatistics")]
 pub struct GaussianStatistics {
     /// The weight of each class.
     documents: Vec<Twofold>,
@@ -39,7 +36,7 @@ pub struct GaussianStatistics {
 
 /// [`GaussianStatistics`] as read, before they are checked.
 #[derive(Deserialize)]
-struct Unchecked {
+struct UncheckedStatistics {
     documents: Vec<Twofold>,
     features: Vec<Vec<Moments>>,
 }
@@ -118,8 +115,7 @@ impl GaussianStatistics {
     /// # Errors
     /// A different number of classes or features; overflow. Nothing changes then.
     pub fn merge(&mut self, other: &GaussianStatistics) -> Result<(), ObservationError> {
-        let classes = (self.documents.len(), other.documents.len());
-        ObservationError::check_shape(classes, (self.n_features(), other.n_features()))?;
+        ObservationError::check_shape(self.shape(), other.shape())?;
         let mut merged = self.clone();
         merged.documents.iter_mut().zip(&other.documents).for_each(|(a, b)| *a = *a + *b);
         for (i, (here, there)) in merged.features.iter_mut().zip(&other.features).enumerate() {
@@ -146,11 +142,13 @@ impl GaussianStatistics {
     }
 
     /// Checks class and values, and returns the weight of the class.
+    /// The numbers of classes and features.
+    fn shape(&self) -> [usize; 2] {
+        [self.documents.len(), self.n_features()]
+    }
+
     fn check(&self, class: ClassId, values: &[Option<f64>]) -> Result<Twofold, ObservationError> {
-        let (expected, got) = (self.n_features(), values.len());
-        if expected != got {
-            return Err(ObservationError::Features { expected, got });
-        }
+        ObservationError::check_features(self.n_features(), values.len())?;
         for (i, value) in values.iter().enumerate() {
             value.map(checked).transpose().map_err(|error| error.at(i))?;
         }
@@ -189,10 +187,10 @@ impl GaussianStatistics {
     }
 }
 
-impl TryFrom<Unchecked> for GaussianStatistics {
+impl TryFrom<UncheckedStatistics> for GaussianStatistics {
     type Error = String;
 
-    fn try_from(Unchecked { documents, features }: Unchecked) -> Result<Self, String> {
+    fn try_from(UncheckedStatistics { documents, features }: UncheckedStatistics) -> Result<Self, String> {
         let expected = documents.len();
         if let Some(class) = documents.iter().find(|n| n.round() < 0.0) {
             return Err(format!("expected a weight of at least 0 of each class, got {}", class.round()));

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bayes::error::ParametersError;
-use crate::bayes::smoothing::Smoothing;
+use crate::bayes::{ParametersError, Smoothing};
 
 /// How a [`WeightedLogOdds`](crate::WeightedLogOdds) is fitted. Options that are not set are chosen by left-out
 /// documents.

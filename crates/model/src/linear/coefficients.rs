@@ -5,11 +5,10 @@ use std::ops::RangeInclusive;
 
 use tamis_tokenizer::{CountRow, TermId};
 
-use crate::counts::cells::{Cells, ClassCell};
-use crate::counts::counts::{Cell, ClassId, ClassWeights, KnownTerm, KnownTerms};
-use crate::counts::statistics::Statistics;
-use crate::counts::statistics::error::StatisticsError;
-use crate::counts::term_frequency::{TF_UNIT, tf_units};
+use crate::counts::{
+    Cell, Cells, ClassCell, ClassId, ClassWeights, KnownTerm, KnownTerms, Statistics, StatisticsError,
+    TF_UNIT, tf_units,
+};
 
 /// The number that stands for 1 in a [`Coefficient`]: 2^12.
 pub(crate) const COEFFICIENT_ONE: i64 = 1 << 12;
@@ -108,11 +107,8 @@ impl Coefficients {
     pub fn of(&self, document: usize) -> impl Iterator<Item = Coefficient> + '_ {
         let scale = f64::from(self.scales.get(document).copied().unwrap_or(0.0));
         let of_group = move |group: &'_ GroupCoefficients| {
-            std::iter::zip(&group.columns, group.of(document))
-                .filter_map(move |(column, c)| {
-                    Some((*column)?).filter(|_| *c != 0.0).map(|column| (column, f64::from(*c)))
-                })
-                .collect::<Vec<_>>()
+            let values = std::iter::zip(&group.columns, group.of(document)).filter(|(_, c)| **c != 0.0);
+            values.filter_map(|(column, c)| Some(((*column)?, f64::from(*c)))).collect::<Vec<_>>()
         };
         let all = self.groups.iter().flat_map(of_group);
         all.filter_map(move |(column, c)| Coefficient::new(column, c, scale))
@@ -366,7 +362,8 @@ mod tests {
         proptest::collection::vec(document, 1..12)
     }
 
-    fn add(correction: &mut Correction, (row, coefficients): &Document, sign: i64) {
+    fn add(correction: &mut Correction, document: &Document, sign: i64) {
+        let (row, coefficients) = document;
         let row = CountVector::from_pairs(row.iter().copied()).unwrap();
         let signed = |&(class, bias, units): &(u16, i64, i64)| Coefficient {
             class,

@@ -1,7 +1,7 @@
 //! The one-vs-rest columns of a model's classes.
 
-use crate::bayes::error::ParametersError;
-use crate::counts::counts::ClassId;
+use crate::bayes::ParametersError;
+use crate::counts::ClassId;
 
 /// The one-vs-rest columns of scores: one per class, or a single one (that of the positive class) for two classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,10 +42,7 @@ impl Columns {
     /// The column of a class; `None` for the negative class of two.
     #[inline]
     pub fn of(&self, class: ClassId) -> Option<usize> {
-        match self.is_one() {
-            true => (class == self.positive).then_some(0),
-            false => Some(usize::from(class)),
-        }
+        if self.is_one() { (class == self.positive).then_some(0) } else { Some(usize::from(class)) }
     }
 
     /// The class of each column.

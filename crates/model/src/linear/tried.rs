@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bayes::smoothing::Smoothing;
+use crate::bayes::Smoothing;
 
 /// A smoothing and power of idf that were tried, and their loss on left-out documents.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,15 +2,15 @@
 
 use tamis_tokenizer::{CountRow, TermId};
 
-use crate::bayes::error::ParametersError;
-use crate::counts::counts::{ClassId, ClassTotals, KnownTerm, KnownTerms};
-use crate::counts::sums::{DocumentSums, Scalars, TermEntry};
-use crate::counts::term_frequency::log_tf_units;
-use crate::counts::transform::{idf, log_documents};
+use crate::bayes::ParametersError;
+use crate::counts::{
+    ClassId, ClassTotals, DocumentSums, KnownTerm, KnownTerms, Scalars, TermEntry, idf, log_documents,
+    log_tf_units,
+};
 use crate::linear::choices::Choices;
 use crate::linear::coefficients::COEFFICIENT_ONE;
 use crate::linear::columns::Columns;
-use crate::numbers::logs::log_smoothed;
+use crate::numbers::log_smoothed;
 
 /// The score of mail and text: log-odds of the counts, weighted by idf and normalised for length, plus a correction
 /// learned on top of them. Weighting happens only when scoring, so training is counting.
@@ -257,14 +257,9 @@ impl WeightedLogOdds {
 
     /// Writes the counts' log-odds B to `out`, one per column, in nats.
     pub fn bayes(&self, readings: &Readings, out: &mut Vec<f64>) {
+        let [k0, k1] = self.choices.bayes;
         out.clear();
-        out.extend(
-            readings
-                .counts
-                .iter()
-                .zip(&self.prior)
-                .map(|(s, p)| self.choices.bayes[0] * s + self.choices.bayes[1] * p),
-        );
+        out.extend(readings.counts.iter().zip(&self.prior).map(|(s, p)| k0 * s + k1 * p));
     }
 
     /// For two classes, the log-odds of the positive one by counts and by correction, B and d, in nats.
@@ -303,10 +298,8 @@ impl WeightedLogOdds {
         let learned = z.iter().zip(&self.is_learned).filter(|(_, is_learned)| **is_learned);
         let least = learned.map(|(z, _)| *z).fold(f64::INFINITY, f64::min);
         let least = if least.is_finite() { least - UNLIKELY } else { 0.0 };
-        z.iter_mut()
-            .zip(&self.is_learned)
-            .filter(|(_, is_learned)| !**is_learned)
-            .for_each(|(z, _)| *z = least);
+        let others = z.iter_mut().zip(&self.is_learned).filter(|(_, is_learned)| !**is_learned);
+        others.for_each(|(z, _)| *z = least);
     }
 
     /// The number of sums that [`DocumentSums`] must hold: for each column, one for the counts and one for the

@@ -1,6 +1,6 @@
 //! Logarithms without overflow: log-sum-exp, softmax, sigmoid.
 
-use crate::counts::counts::ClassId;
+use crate::counts::ClassId;
 
 /// log(sum(exp(x))) without overflow, in nats.
 ///

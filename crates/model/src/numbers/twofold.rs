@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// Source: Dekker, "A Floating-Point Technique for Extending the Available Precision" (1971); the sum is
 /// Knuth's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "(f64, f64)", into = "(f64, f64)")]
+#[serde(try_from = "[f64; 2]", into = "[f64; 2]")]
 pub(crate) struct Twofold {
     high: f64,
     low: f64,
@@ -97,21 +97,20 @@ impl Div for Twofold {
     }
 }
 
-impl From<Twofold> for (f64, f64) {
+impl From<Twofold> for [f64; 2] {
     fn from(number: Twofold) -> Self {
-        (number.high, number.low)
+        [number.high, number.low]
     }
 }
 
-impl TryFrom<(f64, f64)> for Twofold {
+impl TryFrom<[f64; 2]> for Twofold {
     type Error = String;
 
-    fn try_from((high, low): (f64, f64)) -> Result<Self, String> {
+    fn try_from([high, low]: [f64; 2]) -> Result<Self, String> {
         let number = Twofold { high, low };
-        match number.is_finite() && high + low == high {
-            true => Ok(number),
-            false => Err(format!("a sum: expected a finite number and its rounding, got {high} and {low}")),
-        }
+        let is_rounded = number.is_finite() && high + low == high;
+        let error = || format!("a sum: expected a finite number and its rounding, got {high} and {low}");
+        is_rounded.then_some(number).ok_or_else(error)
     }
 }
 
@@ -137,7 +136,7 @@ mod tests {
         for bad in ["[1.0, 1.0]", "[1e999, 0.0]"] {
             assert!(serde_json::from_str::<Twofold>(bad).is_err(), "{bad}");
         }
-        assert!(Twofold::try_from((f64::NAN, 0.0)).is_err());
+        assert!(Twofold::try_from([f64::NAN, 0.0]).is_err());
         let third = Twofold::from(1.0) / 3.0.into();
         let json = serde_json::to_string(&third).unwrap();
         // serde_json may be off by the last bit

@@ -1,15 +1,8 @@
 //! Categorical naive Bayes.
 
-use crate::bayes::error::ParametersError;
-use crate::bayes::likelihood::Likelihood;
-use crate::bayes::naive_bayes::NaiveBayes;
-use crate::bayes::parameters::Parameters;
-use crate::bayes::prior::ClassPrior;
-use crate::bayes::smoothing::Smoothing;
-use crate::counts::counts::{ClassId, Counts};
-use crate::counts::observation::ObservationError;
-use crate::counts::outcomes::{Outcome, Outcomes};
-use crate::numbers::logs::{argmax, log_normalize, softmax};
+use crate::bayes::{ClassPrior, Likelihood, NaiveBayes, Parameters, ParametersError, Smoothing};
+use crate::counts::{ClassId, Counts, ObservationError, Outcome, Outcomes};
+use crate::numbers::{argmax, log_normalize, softmax};
 
 /// Sufficient statistics of categorical features: how many documents of each class have each category.
 ///
@@ -94,10 +87,7 @@ impl CategoricalStatistics {
     }
 
     fn pairs(&self, values: &[Option<u32>]) -> Result<Vec<(Outcome, u32)>, ObservationError> {
-        let (expected, got) = (self.n_features(), values.len());
-        if expected != got {
-            return Err(ObservationError::Features { expected, got });
-        }
+        ObservationError::check_features(self.n_features(), values.len())?;
         let present = values.iter().enumerate().filter(|(_, value)| value.is_some());
         Ok(present.map(|(feature, &value)| ((feature, value), 1)).collect())
     }
@@ -260,7 +250,7 @@ impl CategoricalNaiveBayes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counts::statistics::error::StatisticsError;
+    use crate::counts::StatisticsError;
 
     const ROWS: [(ClassId, [Option<u32>; 2]); 4] =
         [(0, [Some(0), Some(5)]), (1, [Some(1), None]), (1, [None, Some(5)]), (0, [Some(0), Some(2)])];

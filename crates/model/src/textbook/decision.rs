@@ -1,10 +1,8 @@
 //! Bayes decisions: the class of least expected loss.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
-use crate::counts::counts::ClassId;
+use crate::counts::ClassId;
 
 /// Costs of decisions: row `i`, column `j` is the cost of deciding for class `j` when the truth is class `i`.
 ///
@@ -144,23 +142,15 @@ pub enum CostError {
     },
 }
 
-impl fmt::Display for CostError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CostError::NoClasses { expected, got } => {
-                write!(f, "costs: expected at least {expected} class, got {got}")
-            }
-            CostError::RowLength { class, expected, got } => {
-                write!(f, "costs of class {class}: expected {expected}, one a class, got {got}")
-            }
-            CostError::Cost { class, expected, got } => {
-                write!(f, "cost of class {class}: expected a finite number of at least {expected}, got {got}")
-            }
-        }
+tamis_tokenizer::error_messages! {
+    CostError {
+        NoClasses { expected, got } => "costs: expected at least {expected} class, got {got}";
+        RowLength { class, expected, got } =>
+            "costs of class {class}: expected {expected}, one a class, got {got}";
+        Cost { class, expected, got } =>
+            "cost of class {class}: expected a finite number of at least {expected}, got {got}";
     }
 }
-
-impl std::error::Error for CostError {}
 
 #[cfg(test)]
 mod tests {
@@ -209,7 +199,7 @@ mod tests {
             let costs = CostMatrix::new(vec![vec![tn, tn + fp], vec![tp + false_neg, tp]]).unwrap();
             let threshold = costs.log_odds_threshold().unwrap();
             prop_assume!((threshold - log_odds).abs() > 1e-9);
-            let p = crate::numbers::logs::sigmoid(log_odds);
+            let p = crate::numbers::sigmoid(log_odds);
             let decision = costs.least_expected_loss(&[1.0 - p, p]);
             prop_assert_eq!(decision == 1, log_odds > threshold);
         }

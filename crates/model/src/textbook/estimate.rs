@@ -1,8 +1,6 @@
 //! Estimates of a distribution from counts: maximum likelihood, MAP and posterior mean under [`Beta`] and [`Dirichlet`]
 //! priors.
 
-use std::fmt;
-
 /// A Dirichlet prior of a categorical distribution, such as the faces of a die.
 ///
 /// Its parameters are pseudo-counts, one per outcome. From observed counts `n_k` (`n` in all) follow three estimates of
@@ -210,23 +208,14 @@ pub enum EstimateError {
     },
 }
 
-impl fmt::Display for EstimateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use EstimateError::*;
-        match self {
-            Parameter { expected, got } => write!(f, "parameter of a prior: expected {expected}, got {got}"),
-            Outcomes { expected, got } => write!(f, "expected {expected} outcomes, got {got}"),
-            NoTrials { expected, got } => {
-                write!(
-                    f,
-                    "no estimate: expected at least {expected} trial or a prior that is not flat, got {got}"
-                )
-            }
-        }
+tamis_tokenizer::error_messages! {
+    EstimateError {
+        Parameter { expected, got } => "parameter of a prior: expected {expected}, got {got}";
+        Outcomes { expected, got } => "expected {expected} outcomes, got {got}";
+        NoTrials { expected, got } =>
+            "no estimate: expected at least {expected} trial or a prior that is not flat, got {got}";
     }
 }
-
-impl std::error::Error for EstimateError {}
 
 #[cfg(test)]
 mod tests {

@@ -4,13 +4,10 @@ use std::mem;
 
 use tamis_tokenizer::{CountRow, TermId};
 
-use crate::bayes::error::ParametersError;
-use crate::bayes::naive_bayes::NaiveBayes;
-use crate::bayes::prior::ClassPrior;
-use crate::counts::counts::{Cell, ClassId, ClassTotals, Counts, read_cells};
-use crate::counts::sums::{DocumentSums, TermEntry};
-use crate::gaussian::naive_bayes::GaussianFeature;
-use crate::numbers::logs::{argmax, log_normalize, softmax};
+use crate::bayes::{ClassPrior, NaiveBayes, ParametersError};
+use crate::counts::{Cell, ClassId, ClassTotals, Counts, DocumentSums, TermEntry, read_cells};
+use crate::gaussian::GaussianFeature;
+use crate::numbers::{argmax, log_normalize, softmax};
 
 /// The likelihood of one feature of a mixed model.
 ///
@@ -118,7 +115,7 @@ impl MixedNaiveBayes {
             let Some(row) = row else { continue };
             for (term, count) in row.iter() {
                 read_cells(counts, term, &mut cells)?;
-                self.weigh_term(part, (counts.totals(), term), &cells, &mut entry);
+                self.weigh_term(part, counts.totals(), term, &cells, &mut entry);
                 sums.add(&entry, self.amount(part, count));
             }
             if row.is_empty() {
@@ -163,7 +160,8 @@ impl MixedNaiveBayes {
     pub fn weigh_term(
         &self,
         part: usize,
-        (totals, term): (&[ClassTotals], TermId),
+        totals: &[ClassTotals],
+        term: TermId,
         cells: &[Cell],
         out: &mut TermEntry,
     ) {
@@ -231,9 +229,7 @@ impl MixedNaiveBayes {
         rows: &[Option<CountRow<'_>>],
         out: &mut Vec<f64>,
     ) -> Result<usize, C::Error> {
-        let known = self.joint_log_likelihood(counts, reals, rows, out)?;
-        log_normalize(out);
-        Ok(known)
+        self.joint_log_likelihood(counts, reals, rows, out).inspect(|_| log_normalize(out))
     }
 
     /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to posterior probabilities that
@@ -248,9 +244,7 @@ impl MixedNaiveBayes {
         rows: &[Option<CountRow<'_>>],
         out: &mut Vec<f64>,
     ) -> Result<usize, C::Error> {
-        let known = self.joint_log_likelihood(counts, reals, rows, out)?;
-        softmax(out);
-        Ok(known)
+        self.joint_log_likelihood(counts, reals, rows, out).inspect(|_| softmax(out))
     }
 
     /// The most probable class; ties go to the lowest id.
@@ -264,7 +258,6 @@ impl MixedNaiveBayes {
         rows: &[Option<CountRow<'_>>],
     ) -> Result<ClassId, C::Error> {
         let mut joint = Vec::new();
-        self.joint_log_likelihood(counts, reals, rows, &mut joint)?;
-        Ok(argmax(&joint))
+        self.joint_log_likelihood(counts, reals, rows, &mut joint).map(|_| argmax(&joint))
     }
 }

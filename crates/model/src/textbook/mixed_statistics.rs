@@ -3,17 +3,10 @@
 use serde::{Deserialize, Serialize};
 use tamis_tokenizer::{CountRow, CountVector};
 
-use crate::bayes::error::ParametersError;
-use crate::bayes::naive_bayes::NaiveBayes;
-use crate::bayes::parameters::Parameters;
-use crate::bayes::prior::ClassPrior;
-use crate::counts::counts::{ClassId, Counts};
-use crate::counts::observation::ObservationError;
-use crate::counts::outcomes::{Outcome, Outcomes};
-use crate::counts::statistics::Statistics;
-use crate::gaussian::naive_bayes::GaussianParameters;
-use crate::gaussian::statistics::GaussianStatistics;
-use crate::numbers::logs::softmax;
+use crate::bayes::{ClassPrior, NaiveBayes, Parameters, ParametersError};
+use crate::counts::{ClassId, Counts, ObservationError, Outcome, Outcomes, Statistics};
+use crate::gaussian::{GaussianParameters, GaussianStatistics};
+use crate::numbers::softmax;
 use crate::textbook::categorical::fit_category;
 use crate::textbook::mixed::{ColumnLikelihood, MixedNaiveBayes};
 
@@ -214,9 +207,7 @@ impl MixedStatistics {
         values: &[Value<'_>],
         out: &mut Vec<f64>,
     ) -> Result<usize, ObservationError> {
-        let known = self.joint_log_likelihood(model, values, out)?;
-        softmax(out);
-        Ok(known)
+        self.joint_log_likelihood(model, values, out).inspect(|_| softmax(out))
     }
 
     fn fit_text(&self, parameters: &Parameters, feature: usize) -> Result<NaiveBayes, ParametersError> {
@@ -249,10 +240,7 @@ impl MixedStatistics {
     }
 
     fn parts(&self, values: &[Value<'_>]) -> Result<Parts, ObservationError> {
-        let (expected, got) = (self.features.len(), values.len());
-        if expected != got {
-            return Err(ObservationError::Features { expected, got });
-        }
+        ObservationError::check_features(self.features.len(), values.len())?;
         let (mut reals, mut outcomes) = (Vec::new(), Vec::new());
         for (i, (&feature, &value)) in self.features.iter().zip(values).enumerate() {
             match (feature, value) {

@@ -6,10 +6,9 @@ use std::fmt;
 
 use tamis_tokenizer::{CountVector, TermId};
 
-use crate::bayes::likelihood::Likelihood;
-use crate::bayes::naive_bayes::NaiveBayes;
-use crate::counts::counts::{ClassId, Counts, term_ids};
-use crate::numbers::random::SplitMix64;
+use crate::bayes::{Likelihood, NaiveBayes};
+use crate::counts::{ClassId, Counts, term_ids};
+use crate::numbers::SplitMix64;
 
 /// Samples documents of one class from its likelihood.
 ///

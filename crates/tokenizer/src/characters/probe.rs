@@ -11,18 +11,18 @@ use crate::rules::{fold_char, is_invisible, is_sign, is_unspaced, look_alike};
 
 /// End of the characters in the table; only private and invisible ones lie beyond.
 const CHARACTERS: u32 = 0x4_0000;
-/// Number of blocks of one- and two-byte characters, which are found without [`Table::blocks`].
+/// Number of blocks of one- and two-byte characters, which are found without [`CharacterTable::blocks`].
 const SHORT: usize = 0x800 / 64;
 
 /// Entries in blocks of 64 characters, which share all UTF-8 bytes but the last.
-pub(crate) struct Table {
+pub(crate) struct CharacterTable {
     /// The index in `entries` for each block of 64 characters.
     pub(crate) blocks: Vec<u16>,
     pub(crate) entries: Vec<[Entry; 64]>,
 }
 
-pub(crate) fn table() -> Table {
-    let mut table = Table { blocks: Vec::new(), entries: Vec::new() };
+pub(crate) fn table() -> CharacterTable {
+    let mut table = CharacterTable { blocks: Vec::new(), entries: Vec::new() };
     let mut known = HashMap::new();
     for block in 0..CHARACTERS / 64 {
         let entries: [Entry; 64] =

@@ -6,7 +6,7 @@ use crate::words::unspaced::{BigramRuns, Segment};
 
 /// Buffers reused from text to text.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Buffers {
+pub(crate) struct ExactBuffers {
     pub(crate) normalizer: Normalizer,
     lower: String,
 }
@@ -15,12 +15,12 @@ pub(crate) struct Buffers {
 pub(crate) fn for_each_piece(
     options: &TokenizerOptions,
     text: &str,
-    buffers: &mut Buffers,
+    buffers: &mut ExactBuffers,
     mut emit: impl FnMut(Segment<'_>),
 ) {
     #[cfg(test)]
     tamis_testing::step(text.len());
-    let Buffers { normalizer, lower } = buffers;
+    let ExactBuffers { normalizer, lower } = buffers;
     let text = if options.normalize { normalizer.normalize(text) } else { text };
     let text = if options.fold_case {
         // lower-casing ASCII moves no word boundary

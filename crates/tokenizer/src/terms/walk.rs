@@ -24,6 +24,8 @@ pub(crate) struct Unusual {
     non_ascii: bool,
     /// The last cut.
     cut: usize,
+    /// Where the run ends.
+    run_end: usize,
 }
 
 /// Signals that the walk cannot go on.
@@ -121,11 +123,10 @@ impl<'a> Walk<'a> {
         options: &'a TokenizerOptions,
         text: &'a str,
         after: &Unusual,
-        end: usize,
         folded: &'a mut [u8],
         spans: &'a mut Vec<[usize; 2]>,
     ) -> Result<(), Unusual> {
-        let (at, kept) = (after.end, spans.len());
+        let (at, end, kept) = (after.end, after.run_end, spans.len());
         let mail = MailRun { start: at, spans: kept, non_ascii: after.non_ascii, changed: false };
         let bytes = text.as_bytes();
         Walk { options, text, bytes, folded, spans, at, end, cut: after.cut, kept, mail }.walk()
@@ -470,24 +471,18 @@ impl<'a> Walk<'a> {
             let sign = self.at;
             self.at += length;
             if self.is_cut(entry) && self.look().0.class().begins() {
-                let non_ascii = entry.is(Entry::NON_ASCII);
-                return Unusual {
-                    start: start(self.text, self.cut, self.at, self.options.normalize),
-                    end: self.at,
-                    non_ascii,
-                    cut: sign,
-                };
+                return self.unusual_until(self.at, entry.is(Entry::NON_ASCII), sign);
             }
         }
         // nothing after the run attaches to it, except one quotation mark after a Hebrew letter
         let attached = !self.is_mail() && self.bytes.get(self.end) == Some(&b'\'');
         let end = self.end + usize::from(attached);
-        Unusual {
-            start: start(self.text, self.cut, end, self.options.normalize),
-            end,
-            non_ascii: false,
-            cut: end,
-        }
+        self.unusual_until(end, false, end)
+    }
+
+    fn unusual_until(&self, end: usize, non_ascii: bool, cut: usize) -> Unusual {
+        let start = start(self.text, self.cut, end, self.options.normalize);
+        Unusual { start, end, non_ascii, cut, run_end: self.end }
     }
 }
 

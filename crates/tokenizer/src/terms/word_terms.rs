@@ -22,7 +22,7 @@ pub(crate) struct Buffers {
     bytes: Vec<u8>,
     /// Spans of the pending terms, then of the pending words.
     spans: Vec<[usize; 2]>,
-    pub(crate) exact: exact::Buffers,
+    pub(crate) exact: exact::ExactBuffers,
     folded: String,
     stems: StemCache,
 }
@@ -99,7 +99,7 @@ impl<F: FnMut(Batch<'_>)> Words<'_, F> {
         while let Err(unusual) = walked {
             self.exactly(unusual.start..unusual.end);
             let Buffers { bytes, spans, .. } = &mut *self.buffers;
-            walked = Walk::resume(self.options, self.text, &unusual, run.end, bytes, spans);
+            walked = Walk::resume(self.options, self.text, &unusual, bytes, spans);
         }
         if self.buffers.spans.len() >= Batch::MOST {
             self.flush();

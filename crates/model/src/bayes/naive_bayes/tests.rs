@@ -6,7 +6,7 @@ use crate::bayes::features::{Criterion, FeatureLimits, Select};
 use crate::bayes::likelihood::Likelihood;
 use crate::bayes::prior::ClassPrior;
 use crate::bayes::smoothing::Smoothing;
-use crate::counts::statistics::Statistics;
+use crate::counts::Statistics;
 
 fn row(pairs: &[(TermId, u32)]) -> CountVector {
     CountVector::from_pairs(pairs.iter().copied()).unwrap()

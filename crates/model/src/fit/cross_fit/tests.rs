@@ -5,19 +5,15 @@ use tamis_testing::check_near;
 use tamis_tokenizer::{CountVector, TermId};
 
 use super::*;
-use crate::bayes::smoothing::Smoothing;
-use crate::counts::counts::{ClassId, Counts};
-use crate::counts::statistics::Statistics;
-use crate::counts::transform::{idf, log_documents};
+use crate::bayes::Smoothing;
+use crate::counts::{ClassId, Counts, Statistics, idf, log_documents};
+use crate::documents::{Block, Documents, Labelled};
 use crate::fit::ascent::{DualAscent, TrainingRows};
 use crate::fit::column_fit::{COLUMNS_TOGETHER, PASSES, TOLERANCE};
-use crate::left_out::documents::{Block, Documents, Labelled};
-use crate::left_out::leave_one_out::LeaveOneOut;
-use crate::left_out::leave_one_out::points::Points;
-use crate::left_out::smoothing_choice::{Grid, SampleTerms};
-use crate::left_out::stacking::StackingInput;
-use crate::linear::choices::WeightedOptions;
-use crate::linear::columns::Columns;
+use crate::left_out::{LeaveOneOut, Points};
+use crate::linear::{Columns, WeightedOptions};
+use crate::selection::smoothing_choice::Grid;
+use crate::selection::{SampleTerms, StackingInput};
 
 /// Class, copies, and pairs of term and count.
 type Document = (ClassId, u32, Vec<(TermId, u32)>);
@@ -111,8 +107,8 @@ impl Set {
     fn source<'a>(&self, documents: &'a dyn Documents) -> BlockReader<'a> {
         let log_documents = log_documents(self.counts.totals().iter().map(|totals| totals.documents).sum());
         let idf = |term: TermId| idf(self.counts.document_frequency(term).max(1), log_documents) as f32;
-        let idf = crate::counts::counts::term_ids(&self.counts).map(idf).collect();
-        BlockReader::new(documents).weighed(TermScales { idf, ..TermScales::default() })
+        let idf = crate::counts::term_ids(&self.counts).map(idf).collect();
+        BlockReader::new(documents).with_vectors(TermScales { idf, ..TermScales::default() })
     }
 
     /// The documents as training rows of all columns, with tau times the golden offsets.
@@ -160,7 +156,7 @@ fn objective<const N: usize>(
                 + features(document).map(|(t, x)| x * w[t]).sum::<f64>();
             let margin = if rows.is_positive[document][lane] { z } else { -z };
             let weight = source.weight(document);
-            sum += c * weight * crate::numbers::logs::softplus(-margin);
+            sum += c * weight * crate::numbers::softplus(-margin);
         }
     }
     sum
@@ -317,7 +313,7 @@ impl Documents for Unkept<'_> {
 #[test]
 fn documents_that_are_read_again_give_the_same_fit() {
     for (n_classes, n) in [(2, crate::BLOCK + 500), (3, 3_000), (40, 2_000)] {
-        let mut random = crate::numbers::random::SplitMix64::new(n_classes as u64);
+        let mut random = crate::numbers::SplitMix64::new(n_classes as u64);
         let mut document = |i: usize| {
             let class = random.below(n_classes);
             let terms =

@@ -2,15 +2,12 @@ use tamis_testing::check_near;
 use tamis_tokenizer::{CountVector, TermId};
 
 use super::*;
-use crate::counts::statistics::Statistics;
-use crate::counts::term_frequency::TF_UNIT;
+use crate::counts::{Statistics, TF_UNIT};
+use crate::documents::Labelled;
 use crate::fit::choose::TAUS;
-use crate::left_out::documents::Labelled;
-use crate::left_out::smoothing_choice::SmoothingChoice;
-use crate::linear::choices::WeightedOptions;
-use crate::linear::columns::Columns;
-use crate::numbers::logs::softplus;
-use crate::numbers::random::SplitMix64;
+use crate::linear::{Columns, WeightedOptions};
+use crate::numbers::{SplitMix64, softplus};
+use crate::selection::SmoothingChoice;
 
 /// Generated documents of some classes, and their counts.
 struct Set {

@@ -1,6 +1,6 @@
 //! Metrics of rankings: ROC AUC, detection at a false-positive rate, LAM.
 
-use crate::numbers::logs::sigmoid;
+use crate::numbers::sigmoid;
 
 /// The area under the ROC curve (AUC): the probability that a positive document scores higher than a negative one;
 /// equal scores count half (the Mann-Whitney statistic). `true` marks positives.

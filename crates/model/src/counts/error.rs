@@ -1,10 +1,8 @@
 //! Why statistics refused a change.
 
-use std::fmt;
-
 use tamis_tokenizer::TermId;
 
-use crate::counts::counts::{Cell, ClassId};
+use crate::counts::cell::{Cell, ClassId};
 
 /// Why statistics refused a change. They are unchanged then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,53 +109,34 @@ pub enum StatisticsError {
     },
 }
 
-impl fmt::Display for StatisticsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use StatisticsError::*;
-        match self {
-            UnknownClass { expected, got } => {
-                write!(f, "unknown class: expected an id below {expected}, got {got}")
-            }
-            Classes { expected, got } => {
-                write!(f, "the statistics differ: expected {expected} classes, got {got}")
-            }
-            Labels { expected, got } => write!(f, "expected {expected} labels, one a document, got {got}"),
-            Coefficients { expected } => {
-                write!(f, "the correction overflows: expected sums of at most {expected}")
-            }
-            Map { expected, got } => write!(f, "the map is too short: expected {expected} terms, got {got}"),
-            Overflow { term, class, expected, got } => {
-                write!(
-                    f,
-                    "term {term} of class {class} overflows: expected at most {expected} occurrences, got {got}"
-                )
-            }
-            Underflow { term, class, expected, got } => write!(
-                f,
-                "not learned: expected {expected} occurrences of term {term} to forget in class {class}, \
-                 got {got} that do not belong to such a document"
-            ),
-            NoDocuments { class, expected, got } => {
-                write!(f, "not learned: expected {expected} documents to forget in class {class}, got {got}")
-            }
-            Remainder { class, expected, got } => write!(
-                f,
-                "not learned: expected the last document of class {class} to leave {expected} terms, got {got}"
-            ),
-            Impossible { term, expected, got } => write!(
-                f,
-                "impossible counts of term {term} in class {}: expected 1 <= df <= tf and df <= {expected}, \
-                 got df {}, tf {}",
-                got.class, got.df, got.tf
-            ),
-            TooManyDocuments { class, expected, got } => {
-                write!(f, "class {class} overflows: expected at most {expected} documents, got {got} more")
-            }
-            Full { expected, got } => {
-                write!(f, "too many counts: expected at most {expected} cells, got {got}")
-            }
-        }
+impl StatisticsError {
+    /// Checks the number of classes.
+    pub(crate) fn check_classes(expected: usize, got: usize) -> Result<(), StatisticsError> {
+        if expected == got { Ok(()) } else { Err(StatisticsError::Classes { expected, got }) }
     }
 }
 
-impl std::error::Error for StatisticsError {}
+tamis_tokenizer::error_messages! {
+    StatisticsError {
+        UnknownClass { expected, got } => "unknown class: expected an id below {expected}, got {got}";
+        Classes { expected, got } => "the statistics differ: expected {expected} classes, got {got}";
+        Labels { expected, got } => "expected {expected} labels, one a document, got {got}";
+        Coefficients { expected } => "the correction overflows: expected sums of at most {expected}";
+        Map { expected, got } => "the map is too short: expected {expected} terms, got {got}";
+        Overflow { term, class, expected, got } =>
+            "term {term} of class {class} overflows: expected at most {expected} occurrences, got {got}";
+        Underflow { term, class, expected, got } =>
+            "not learned: expected {expected} occurrences of term {term} to forget in class {class}, got \
+             {got} that do not belong to such a document";
+        NoDocuments { class, expected, got } =>
+            "not learned: expected {expected} documents to forget in class {class}, got {got}";
+        Remainder { class, expected, got } =>
+            "not learned: expected the last document of class {class} to leave {expected} terms, got {got}";
+        Impossible { term, expected, got } =>
+            "impossible counts of term {term} in class {}: expected 1 <= df <= tf and df <= {expected}, \
+             got df {}, tf {}", got.class, got.df, got.tf;
+        TooManyDocuments { class, expected, got } =>
+            "class {class} overflows: expected at most {expected} documents, got {got} more";
+        Full { expected, got } => "too many counts: expected at most {expected} cells, got {got}";
+    }
+}

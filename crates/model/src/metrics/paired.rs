@@ -2,7 +2,7 @@
 
 use std::f64::consts::LN_2;
 
-use crate::numbers::gamma::ln_gamma;
+use crate::numbers::ln_gamma;
 
 /// The p-value of McNemar's exact test, two-sided: the probability that two equally good classifiers differ at least
 /// this much on the documents that only one of them gets right.

@@ -3,18 +3,12 @@
 use rayon::prelude::*;
 use tamis_tokenizer::CountVector;
 
-use crate::bayes::smoothing::Smoothing;
-use crate::counts::counts::{ClassTotals, Counts};
-use crate::counts::statistics::Statistics;
-use crate::left_out::documents::{Block, BlockReader, DocumentTerms, Documents, Label};
-use crate::left_out::folds::Groups;
-use crate::left_out::leave_one_out::LeaveOneOut;
-use crate::left_out::leave_one_out::points::{MOST_ALPHAS, MOST_POWERS, Points};
-use crate::left_out::stacking::StackingInput;
-use crate::linear::choices::{Choices, WeightedOptions};
-use crate::linear::columns::Columns;
-use crate::linear::tried::TriedSmoothing;
-use crate::linear::weighted::log_share;
+use crate::bayes::Smoothing;
+use crate::counts::{ClassTotals, Counts, Statistics};
+use crate::documents::{Block, BlockReader, DocumentTerms, Documents, Groups, Label};
+use crate::left_out::{LeaveOneOut, MOST_ALPHAS, MOST_POWERS, Points};
+use crate::linear::{Choices, Columns, TriedSmoothing, WeightedOptions, log_share};
+use crate::selection::stacking::StackingInput;
 
 /// Smoothing and idf power of a [`WeightedLogOdds`](crate::WeightedLogOdds), chosen by leave-one-out.
 #[derive(Clone, Debug, PartialEq)]
@@ -176,7 +170,7 @@ impl<'a> SampleTerms<'a> {
         SampleTerms {
             labels: sample
                 .iter()
-                .map(|(i, sampling_weight)| (documents.label(*i), sampling_weight * source.weight(*i)))
+                .map(|(i, sampling)| (documents.label(*i), sampling * source.weight(*i)))
                 .collect(),
             source,
             numbers,

@@ -3,14 +3,10 @@
 use rayon::prelude::*;
 use tamis_tokenizer::TermId;
 
-use crate::counts::counts::{Counts, term_ids};
-use crate::counts::statistics::Statistics;
-use crate::counts::term_frequency::TF_UNIT;
-use crate::counts::transform::{idf, log_documents};
-use crate::left_out::documents::DocumentTerms;
-use crate::left_out::leave_one_out::points::Points;
-use crate::linear::columns::Columns;
-use crate::linear::weighted::{LOGS, Logs, powered};
+use crate::counts::{Counts, Statistics, TF_UNIT, idf, log_documents, term_ids};
+use crate::documents::DocumentTerms;
+use crate::left_out::points::Points;
+use crate::linear::{Columns, LOGS, Logs, powered};
 
 /// The weights of all terms at up to `P` powers of idf and `A` smoothings.
 pub(super) struct TwoClassTerms<const P: usize, const A: usize> {
@@ -96,7 +92,7 @@ impl<const P: usize, const A: usize> TwoClassTerms<P, A> {
     }
 
     /// Sums over the terms of a document.
-    pub(super) fn add_up(&self, row: DocumentTerms<'_>, is_positive: bool) -> TermSums<P, A> {
+    pub(super) fn sum_terms(&self, row: DocumentTerms<'_>, is_positive: bool) -> TermSums<P, A> {
         let mut sums = TermSums { weights: [[0.0; 2]; P], ratios: [[0.0; A]; P], unique_terms: 0 };
         for (id, factor) in row.iter() {
             let place = self.entry(id);

@@ -1,6 +1,6 @@
 //! Metrics of probabilities: log loss, Brier score, calibration error.
 
-use crate::numbers::logs::{sigmoid, softplus};
+use crate::numbers::{sigmoid, softplus};
 
 /// The mean logarithmic loss in nats, from log-odds of the positive class: 0 is perfect, ln 2 is a coin toss. Computed
 /// from log-odds it needs no clipping; an infinitely sure error costs infinity.

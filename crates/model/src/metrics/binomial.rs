@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::numbers::gamma::ln_gamma;
+use crate::numbers::ln_gamma;
 
 /// A confidence interval, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
-use crate::numbers::random::{SplitMix64, scramble};
-use crate::validation::binomial::Interval;
+use crate::metrics::binomial::Interval;
+use crate::numbers::{SplitMix64, scramble};
 
 /// A 95 % confidence interval of a figure over `n` documents by the percentile bootstrap (Efron): the 2.5th and 97.5th
 /// percentile of the figure on `rounds` samples of `n` documents, drawn with replacement. 1,000 rounds suffice.

@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use crate::numbers::logs::{softmax_and_sum, softplus, softplus_and_sigmoid};
+use crate::numbers::{softmax_and_sum, softplus, softplus_and_sigmoid};
 
 /// Input of stacking: one score per document, column and model ("part").
 ///
@@ -99,11 +99,7 @@ impl StackingInput {
             }
             if n_positive > 0 && !free[..n_positive].contains(&true) {
                 let share = PRIOR_DOCUMENTS / (self.weight() + PRIOR_DOCUMENTS);
-                weights
-                    .iter_mut()
-                    .zip(default)
-                    .take(n_positive)
-                    .for_each(|(w, default)| *w = share * default);
+                weights[..n_positive].iter_mut().zip(default).for_each(|(w, default)| *w = share * default);
             }
             return weights;
         }
@@ -144,13 +140,8 @@ impl StackingInput {
                 |length: f64| at.iter().zip(&step).map(|(w, s)| w - length * s).collect::<Vec<_>>();
             let steps = (0..30).map(|halvings| shortened(0.5_f64.powi(halvings)));
             // a NaN loss is not less
-            let Some((next, there)) = steps
-                .map(|w| (problem.derivatives(&w), w))
-                .find(|(s, _)| s.loss < here.loss)
-                .map(|(s, w)| (w, s))
-            else {
-                break;
-            };
+            let mut tried = steps.map(|w| (problem.derivatives(&w), w));
+            let Some((there, next)) = tried.find(|(s, _)| s.loss < here.loss) else { break };
             let gain = here.loss - there.loss;
             (at, here) = (next, there);
             if gain < least_gain(here.loss) {
@@ -188,7 +179,7 @@ impl StackingInput {
     pub(crate) fn losses(&self, weights: &[f64]) -> Vec<f64> {
         let mut z = Vec::new();
         let loss = |(values, target): (&[f64], &Target)| {
-            self.add_up(values, weights, &mut z);
+            self.combine(values, weights, &mut z);
             match (&mut z[..], target.column) {
                 ([z], column) => softplus(if column.is_some() { -*z } else { *z }),
                 (z, column) => {
@@ -206,7 +197,7 @@ impl StackingInput {
         numbers.iter().zip(&self.targets).map(|(n, target)| n * target.weight).sum::<f64>() / all
     }
 
-    fn add_up(&self, values: &[f64], weights: &[f64], z: &mut Vec<f64>) {
+    fn combine(&self, values: &[f64], weights: &[f64], z: &mut Vec<f64>) {
         z.clear();
         let sum =
             |column: &[f64]| column.iter().zip(weights).map(|(value, weight)| value * weight).sum::<f64>();
@@ -286,19 +277,15 @@ impl Problem<'_> {
         let weights = self.weights(at);
         let of_document =
             |values: &[f64], target: &Target, z: &mut Vec<f64>, derivatives: &mut Derivatives| {
-                self.parts.add_up(values, &weights, z);
+                self.parts.combine(values, &weights, z);
                 if let [z] = z[..] {
                     let target_probability =
                         if target.column.is_some() { self.targets.positive } else { self.targets.negative };
                     let (softplus, p) = softplus_and_sigmoid(z);
                     derivatives.loss += target.weight * (softplus - target_probability * z);
                     let values = values.first_chunk().unwrap_or(&[0.0; N]);
-                    derivatives.add(
-                        values,
-                        target.weight * (p - target_probability),
-                        target.weight * p * (1.0 - p),
-                    );
-                    return;
+                    let error = target.weight * (p - target_probability);
+                    return derivatives.add(values, error, target.weight * p * (1.0 - p));
                 }
                 let uniform = self.targets.uniform;
                 let mean = z.iter().sum::<f64>() / z.len() as f64;
@@ -389,7 +376,7 @@ impl Derivatives {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numbers::logs::sigmoid;
+    use crate::numbers::sigmoid;
 
     /// Two classes: 3 in 4 of the higher scores are positive, 1 in 4 of the lower.
     fn two(n: usize) -> StackingInput {

@@ -1,6 +1,6 @@
 //! The grid of smoothings and idf powers to score with.
 
-use crate::bayes::smoothing::Smoothing;
+use crate::bayes::Smoothing;
 
 /// A grid: every smoothing with every power of idf.
 #[derive(Clone, Debug)]

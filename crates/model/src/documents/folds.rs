@@ -3,10 +3,9 @@
 use rayon::prelude::*;
 use tamis_tokenizer::CountVector;
 
-use crate::counts::counts::ClassId;
-use crate::counts::statistics::Statistics;
-use crate::left_out::documents::Documents;
-use crate::numbers::random::scramble;
+use crate::counts::{ClassId, Statistics};
+use crate::documents::labelled::Documents;
+use crate::numbers::scramble;
 
 /// Documents by group. Groups are sorted by class, then by their hashes.
 pub(crate) struct Groups {
@@ -51,8 +50,8 @@ impl Groups {
 
     /// Deals the groups into `folds` folds (at least 2, at most one per group). Returns the documents of each fold,
     /// increasing.
-    pub(crate) fn deal(&self, folds: usize) -> Vec<Vec<usize>> {
-        let n_folds = folds.max(2).min(self.groups.len());
+    pub(crate) fn folds(&self, n_folds: usize) -> Vec<Vec<usize>> {
+        let n_folds = n_folds.max(2).min(self.groups.len());
         let mut dealt = vec![Vec::new(); n_folds];
         for (rank, group) in self.groups.iter().enumerate() {
             dealt[rank % n_folds].extend(self.members(group));
@@ -66,7 +65,7 @@ impl Groups {
     ///
     /// A text listed once under each of several labels goes into one fold as a whole, so that holding out one of its
     /// labels does not favour the others.
-    pub(crate) fn deal_copies(&self, documents: &dyn Documents, folds: usize) -> Vec<Vec<(usize, u32)>> {
+    pub(crate) fn folds_of_copies(&self, documents: &dyn Documents, folds: usize) -> Vec<Vec<(usize, u32)>> {
         let n_folds = folds.max(2);
         let mut dealt = vec![Vec::new(); n_folds];
         for (rank, group) in self.groups.iter().enumerate() {
@@ -134,22 +133,22 @@ pub(crate) struct Sample {
 /// group stays together. Returns the documents of each fold, increasing; no fold is empty.
 ///
 /// ```
-/// use tamis_model::{Labelled, deal};
+/// use tamis_model::{Labelled, assign_folds};
 /// use tamis_tokenizer::CountRow;
 ///
 /// let document = |(i, class): (u64, u16)| Labelled { row: CountRow::default(), class, multiplicity: 1, group: i / 2 };
 /// let documents: Vec<_> = (0..8).zip([0, 0, 0, 0, 1, 1, 1, 1]).map(document).collect();
-/// let folds = deal(&documents, 2);
+/// let folds = assign_folds(&documents, 2);
 /// assert_eq!(folds.concat().len(), 8);
 /// assert!(folds.iter().all(|fold| fold.len() == 4 && fold.contains(&0) == fold.contains(&1)));
 /// ```
 #[doc(hidden)]
-pub fn deal(documents: &dyn Documents, folds: usize) -> Vec<Vec<usize>> {
-    Groups::new(documents).deal(folds)
+pub fn assign_folds(documents: &dyn Documents, folds: usize) -> Vec<Vec<usize>> {
+    Groups::new(documents).folds(folds)
 }
 
 /// Returns the counts without the copies of documents in `fold`.
-pub(crate) fn hold_back_rows<'a>(
+pub(crate) fn forget_fold<'a>(
     counts: &Statistics,
     documents: &dyn Documents,
     fold: impl Iterator<Item = ((usize, u32), &'a CountVector)>,
@@ -165,7 +164,7 @@ pub(crate) fn hold_back_rows<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::left_out::documents::Labelled;
+    use crate::documents::labelled::Labelled;
     use tamis_tokenizer::CountRow;
 
     fn documents(groups: &[(u64, ClassId)]) -> Vec<Labelled<'static>> {
@@ -178,7 +177,7 @@ mod tests {
         let groups = [(1, 0), (1, 0), (2, 0), (3, 0), (4, 1), (5, 1), (6, 1), (6, 1)];
         let documents = documents(&groups);
         for folds in [0, 1, 2, 3, 6, usize::MAX] {
-            let dealt = Groups::new(&documents).deal(folds);
+            let dealt = Groups::new(&documents).folds(folds);
             assert_eq!(dealt.len(), folds.clamp(2, 6));
             let mut all = dealt.concat();
             all.sort_unstable();
@@ -187,7 +186,7 @@ mod tests {
             assert_eq!((fold_of(0), fold_of(6)), (fold_of(1), fold_of(7)));
             assert!(dealt.iter().all(|fold| fold.is_sorted() && !fold.is_empty()));
         }
-        assert_eq!(Groups::new(&Vec::<Labelled<'_>>::new()).deal(10), Vec::<Vec<usize>>::new());
+        assert_eq!(Groups::new(&Vec::<Labelled<'_>>::new()).folds(10), Vec::<Vec<usize>>::new());
     }
 
     #[test]
@@ -195,7 +194,7 @@ mod tests {
         let mut documents = documents(&[(1, 0), (1, 1), (2, 0), (3, 0), (3, 1)]);
         documents[2].multiplicity = 3;
         documents[3].multiplicity = 2;
-        let dealt = Groups::new(&documents).deal_copies(&documents, 3);
+        let dealt = Groups::new(&documents).folds_of_copies(&documents, 3);
         let folds_of = |document: usize| {
             dealt.iter().filter(|fold| fold.iter().any(|(i, _)| *i == document)).collect::<Vec<_>>()
         };
@@ -232,6 +231,6 @@ mod tests {
         assert!(
             all.weights.iter().map(|(i, _)| *i).eq(0..1_000) && all.weights.iter().all(|(_, w)| *w == 1.0)
         );
-        assert_eq!(sample.groups.deal(5).concat().len(), sample.weights.len());
+        assert_eq!(sample.groups.folds(5).concat().len(), sample.weights.len());
     }
 }

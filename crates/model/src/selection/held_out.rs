@@ -1,7 +1,7 @@
 //! Held-out scores, and refitting stacking weights to them.
 
-use crate::left_out::stacking::StackingInput;
-use crate::linear::choices::Choices;
+use crate::linear::Choices;
+use crate::selection::stacking::StackingInput;
 
 /// The scores of a document by a model that has seen neither it nor any of its group.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,12 +50,9 @@ impl Choices {
             return self;
         }
         let mut parts = StackingInput::new(1, if of_windows { 2 } else { 3 });
-        for ([b, d], is_positive, weight) in scored {
-            let column = is_positive.then_some(0);
-            match of_windows {
-                true => parts.push([self.stacked_of_two([*b, *d]), 1.0], column, *weight),
-                false => parts.push([*b, *d, 1.0], column, *weight),
-            }
+        for (both, is_positive, weight) in scored {
+            let stacked = if of_windows { &[self.stacked_of_two(*both)][..] } else { both };
+            parts.push(stacked.iter().copied().chain([1.0]), is_positive.then_some(0), *weight);
         }
         let default = Choices::for_classes(2);
         if of_windows { self.with_line(&parts) } else { self.with_stack(&parts, &default.stack) }

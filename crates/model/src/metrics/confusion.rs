@@ -1,21 +1,8 @@
-//! Metrics of predictions: confusion matrix, ROC and ranking, calibration of probabilities, bootstrap confidence
-//! intervals, a paired test.
-
-#[cfg(feature = "fit")]
-mod bootstrap;
-mod paired;
-mod probabilities;
-mod ranking;
+//! The confusion matrix.
 
 use std::collections::BTreeMap;
 
-use crate::counts::counts::ClassId;
-
-#[cfg(feature = "fit")]
-pub use bootstrap::bootstrap_interval;
-pub use paired::mcnemar_exact;
-pub use probabilities::{brier, expected_calibration_error, log_loss};
-pub use ranking::{RocPoint, caught_at_fpr, lam_percent, one_minus_roc_auc_percent, roc_auc, roc_curve};
+use crate::counts::ClassId;
 
 /// A confusion matrix: documents by true and predicted class, undecided ones included.
 ///

@@ -3,15 +3,11 @@
 use rayon::prelude::*;
 use tamis_tokenizer::TermId;
 
-use crate::bayes::smoothing::Smoothing;
-use crate::counts::counts::{Cell, ClassId, Counts, term_ids};
-use crate::counts::statistics::Statistics;
-use crate::counts::term_frequency::TF_UNIT;
-use crate::counts::transform::{idf, log_documents};
-use crate::left_out::documents::DocumentTerms;
-use crate::left_out::leave_one_out::points::MOST_POWERS;
-use crate::linear::columns::Columns;
-use crate::linear::weighted::{LOGS, Logs, norm, powered};
+use crate::bayes::Smoothing;
+use crate::counts::{Cell, ClassId, Counts, Statistics, TF_UNIT, idf, log_documents, term_ids};
+use crate::documents::DocumentTerms;
+use crate::left_out::points::MOST_POWERS;
+use crate::linear::{Columns, LOGS, Logs, norm, powered};
 
 /// The weights of all terms with one smoothing.
 pub(super) struct OneVsRestTerms {
@@ -90,13 +86,13 @@ impl OneVsRestTerms {
         log_totals: impl FnOnce(u64) -> Vec<f64>,
     ) {
         match powers {
-            [_] => self.add_up::<1>(row, own, powers, out, log_totals),
+            [_] => self.sum_terms::<1>(row, own, powers, out, log_totals),
             // one lane more than there are powers: four numbers are added faster than three
-            _ => self.add_up::<{ MOST_POWERS + 1 }>(row, own, powers, out, log_totals),
+            _ => self.sum_terms::<{ MOST_POWERS + 1 }>(row, own, powers, out, log_totals),
         }
     }
 
-    fn add_up<const P: usize>(
+    fn sum_terms<const P: usize>(
         &self,
         row: DocumentTerms<'_>,
         own: ClassId,

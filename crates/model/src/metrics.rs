@@ -1,0 +1,17 @@
+//! Metrics of predictions: confusion matrix, ROC and ranking, calibration of probabilities, confidence intervals and
+//! thresholds, bootstrap confidence intervals, a paired test.
+
+pub(crate) mod binomial;
+#[cfg(feature = "fit")]
+mod bootstrap;
+mod confusion;
+mod paired;
+mod probabilities;
+mod ranking;
+
+#[cfg(feature = "fit")]
+pub use bootstrap::bootstrap_interval;
+pub use confusion::ConfusionMatrix;
+pub use paired::mcnemar_exact;
+pub use probabilities::{brier, expected_calibration_error, log_loss};
+pub use ranking::{RocPoint, caught_at_fpr, lam_percent, one_minus_roc_auc_percent, roc_auc, roc_curve};
