@@ -73,7 +73,7 @@ fn run<I: Index, V: Copy + Into<f64> + Sync>(
 ) -> PyResult<()> {
     py.detach(|| match threshold {
         None => kernel.run(&rows, Some),
-        Some(threshold) => kernel.run(&rows, |value| (value > threshold).then_some(1.0)),
+        Some(threshold) => kernel.run(&rows, move |value| (value > threshold).then_some(1.0)),
     })
 }
 
