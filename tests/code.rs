@@ -3,4 +3,3 @@
 mod api;
 mod named_places;
 pub mod rooms;
-pub mod theory_page;

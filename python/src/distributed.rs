@@ -1,19 +1,19 @@
-//! Fitting documents where they are: what partitions and their lead do.
+//! Distributed fits: what partitions and their lead do.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
-use tamis_filter::{DistributedTrainer, Partial, PartitionRound, Result as TamisResult};
+use tamis_filter::{DistributedTrainer, Partial, PartitionRound};
 
 use crate::arguments::threads;
 use crate::counter::Counter;
-use crate::error::{TamisError, raised};
+use crate::error::{Result, TamisError};
 use crate::filter::Filter;
-use crate::work::run;
+use crate::work::{Slot, run};
 
-/// The counts alone of a partial, without its documents: what a lead merges.
+/// The counts of a partial without its documents, for the lead to merge.
 ///
 /// Parameters
 /// ----------
@@ -23,119 +23,122 @@ use crate::work::run;
 /// Raises
 /// ------
 /// TamisError
-///     If equal documents count once, or it is open whether pairs of words are terms: set ``ngrams``.
+///     Equal documents count once, or it is undecided whether pairs of words are terms: set ``ngrams``.
 #[pyfunction]
-fn counts_of<'py>(py: Python<'py>, partial: PyBackedBytes) -> PyResult<Bound<'py, PyBytes>> {
+pub(crate) fn counts_of<'py>(py: Python<'py>, partial: PyBackedBytes) -> Result<Bound<'py, PyBytes>> {
     part_of(py, partial, Partial::without_documents)
 }
 
-/// The documents of a partial that are in a sample of this share of all, with their counts. The same documents are in it
-/// however all are partitioned.
+/// A sample of a partial's documents, with their counts. The same documents are in the sample however all documents are
+/// partitioned.
 ///
 /// Parameters
 /// ----------
 /// partial : bytes
 ///     What ``Counter.partial`` returned.
 /// share : float
-///     From 0 to 1: ``DistributedFit.sample_share`` tells it.
+///     The share of documents in the sample, from 0 to 1, by ``DistributedFit.sample_share``.
 #[pyfunction]
-fn sample_of<'py>(py: Python<'py>, partial: PyBackedBytes, share: f64) -> PyResult<Bound<'py, PyBytes>> {
+pub(crate) fn sample_of<'py>(
+    py: Python<'py>,
+    partial: PyBackedBytes,
+    share: f64,
+) -> Result<Bound<'py, PyBytes>> {
     part_of(py, partial, move |partial| partial.sample(share))
 }
 
 fn part_of<'py>(
     py: Python<'py>,
     partial: PyBackedBytes,
-    part: impl FnOnce(&Partial) -> TamisResult<Partial> + Send + 'static,
-) -> PyResult<Bound<'py, PyBytes>> {
+    part: impl FnOnce(&Partial) -> tamis_filter::Result<Partial> + Send + 'static,
+) -> Result<Bound<'py, PyBytes>> {
     // executors have one thread a task
-    let part = run(py, 1, None, move |_| part(&Partial::from_bytes(partial)?))?.map_err(raised)?;
+    let part = run(py, 1, None, move |_| part(&Partial::from_bytes(partial)?))?;
     Ok(PyBytes::new(py, part.as_bytes()))
 }
 
-/// What every partition of a distributed fit needs to know; its memory grows with the terms, not with the documents.
+/// What every partition of a distributed fit needs. Its memory grows with the terms, not with the documents.
 ///
 /// Parameters
 /// ----------
 /// plan : bytes
 ///     What ``DistributedFit.plan`` returned.
 #[pyclass(module = "tamis", frozen)]
-struct FitPlan {
+pub(crate) struct FitPlan {
     plan: Arc<tamis_filter::FitPlan>,
 }
 
 #[pymethods]
 impl FitPlan {
     #[new]
-    fn new(py: Python<'_>, plan: PyBackedBytes) -> PyResult<Self> {
-        let plan = run(py, 1, None, move |_| tamis_filter::FitPlan::from_bytes(&plan))?.map_err(raised)?;
+    fn new(py: Python<'_>, plan: PyBackedBytes) -> Result<Self> {
+        let plan = run(py, 1, None, move |_| tamis_filter::FitPlan::from_bytes(&plan))?;
         Ok(FitPlan { plan: Arc::new(plan) })
     }
 
-    /// A round of a partition: where it stands then, and how the correction changes. The same arguments give the same
-    /// bytes.
+    /// Runs one round of a partition. The same arguments give the same bytes.
     ///
     /// Parameters
     /// ----------
     /// partial : bytes
     ///     The documents, as ``Counter.partial`` returned them.
     /// state : bytes or None
-    ///     Where the partition stood after the round before; None in the first.
+    ///     The state after the previous round; None in the first round.
     /// correction : bytes
     ///     What ``DistributedFit.correction`` returned.
     ///
     /// Returns
     /// -------
     /// tuple of bytes
-    ///     The state and the change.
+    ///     The state after the round, and the change of the correction.
     #[pyo3(signature = (partial, state, correction))]
-    fn round<'py>(
+    fn round(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         partial: PyBackedBytes,
         state: Option<PyBackedBytes>,
         correction: PyBackedBytes,
-    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+    ) -> Result<(Vec<u8>, Vec<u8>)> {
         let plan = self.plan.clone();
         let round = move |_: &_| plan.round(&Partial::from_bytes(partial)?, state.as_deref(), &correction);
-        let PartitionRound { state, change } = run(py, 1, None, round)?.map_err(raised)?;
-        Ok((PyBytes::new(py, &state), PyBytes::new(py, &change)))
+        let PartitionRound { state, change } = run(py, 1, None, round)?;
+        Ok((state, change))
     }
 
-    /// The sum of the changes of several partitions in one round.
+    /// Adds up the changes of several partitions in one round.
     ///
     /// Parameters
     /// ----------
     /// changes : list of bytes
     ///     What ``round`` or ``merge`` returned.
-    fn merge<'py>(&self, py: Python<'py>, changes: Vec<PyBackedBytes>) -> PyResult<Bound<'py, PyBytes>> {
+    fn merge(&self, py: Python<'_>, changes: Vec<PyBackedBytes>) -> Result<Vec<u8>> {
         let plan = self.plan.clone();
         let merge = move |_: &_| plan.merge(changes.iter().map(|change| &change[..]));
-        Ok(PyBytes::new(py, &run(py, 1, None, merge)?.map_err(raised)?))
+        run(py, 1, None, merge)
     }
 }
 
 /// The lead of a distributed fit: documents stay in their partitions, and only changed weights travel.
 ///
-/// For more documents than one machine can hold. Every partition is counted by a ``Counter``; the lead needs the counts of
-/// all (``counts_of``) and a sample (``sample_of``). Then there are at most 10 rounds: the correction goes to all
-/// partitions, each makes a change of it, and the changes come back. ``tamis.spark`` does all this.
+/// For more documents than one machine can hold. A ``Counter`` counts each partition; the lead needs the counts of all
+/// (``counts_of``) and a sample (``sample_of``). At most 10 rounds follow: every partition gets the correction and sends
+/// back a change of it. ``tamis.spark`` does all this.
 ///
 /// Parameters
 /// ----------
 /// counts : Counter
-///     The counts of all partitions, merged; this ends it.
+///     The merged counts of all partitions. Used up by this fit.
 /// sample : Counter
-///     The samples of all partitions, merged; this ends it.
+///     The merged samples of all partitions. Used up by this fit.
 /// n_partitions : int
-///     How many there are.
+///     Number of partitions.
 ///
 /// Attributes
 /// ----------
 /// n_rounds : int
 ///     Rounds fitted so far.
 /// is_done : bool
-///     Whether the last one was.
+///     Whether the last round is fitted.
 ///
 /// Examples
 /// --------
@@ -163,98 +166,71 @@ impl FitPlan {
 /// >>> fit.finish().score("apples and pears").label
 /// 'fruit'
 #[pyclass(module = "tamis", frozen)]
-struct DistributedFit {
-    /// None once it was used up.
-    lead: Mutex<Option<DistributedTrainer>>,
-}
-
-impl DistributedFit {
-    fn lead(&self) -> MutexGuard<'_, Option<DistributedTrainer>> {
-        self.lead.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn with<T: Send>(
-        &self,
-        py: Python<'_>,
-        ask: impl FnOnce(&mut DistributedTrainer) -> TamisResult<T> + Send,
-    ) -> PyResult<T> {
-        py.detach(|| ask(self.lead().as_mut().ok_or_else(used_up)?).map_err(raised))
-    }
-}
-
-fn used_up() -> PyErr {
-    TamisError::new_err("this fit was used up by finish; make another")
+pub(crate) struct DistributedFit {
+    lead: Slot<DistributedTrainer>,
 }
 
 #[pymethods]
 impl DistributedFit {
     #[new]
-    fn new(py: Python<'_>, counts: &Counter, sample: &Counter, n_partitions: u32) -> PyResult<Self> {
-        let counts = counts.settled(None)?;
-        let sample = sample.settled(Some(&counts))?;
+    fn new(py: Python<'_>, counts: &Counter, sample: &Counter, n_partitions: u32) -> Result<Self> {
+        let counts = counts.settled(py, None)?;
+        let sample = sample.settled(py, Some(&counts))?;
         let lead = run(py, 1, None, move |_| DistributedTrainer::new(counts, sample, n_partitions))?;
-        Ok(DistributedFit { lead: Mutex::new(Some(lead.map_err(raised)?)) })
+        Ok(DistributedFit { lead: Slot::new(lead, "this fit was used up by finish; make another") })
     }
 
-    /// The share of so many documents that is in the sample: that of 20,000.
+    /// The share of ``n_documents`` that makes a sample of 20,000.
     #[staticmethod]
     fn sample_share(n_documents: u64) -> f64 {
         DistributedTrainer::sample_share(n_documents)
     }
 
-    /// What every partition needs, for ``FitPlan``.
-    fn plan<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let plan = self.with(py, |lead| Ok(lead.plan().to_vec()))?;
-        Ok(PyBytes::new(py, &plan))
+    /// The bytes that every partition passes to ``FitPlan``.
+    fn plan(&self, py: Python<'_>) -> Result<Vec<u8>> {
+        self.lead.with(py, |lead| Ok(lead.plan().to_vec()))
     }
 
-    /// The correction so far, which every partition needs for the next round.
-    fn correction<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let correction = self.with(py, |lead| lead.correction())?;
-        Ok(PyBytes::new(py, &correction))
+    /// The current correction, which every partition needs for the next round.
+    fn correction(&self, py: Python<'_>) -> Result<Vec<u8>> {
+        self.lead.with(py, |lead| Ok(lead.correction()?))
     }
 
-    /// Adds the change of a partition, or the sum of several. The round ends with the last.
+    /// Adds the change of one partition, or the sum of several. The round ends when all have been added.
     ///
     /// Parameters
     /// ----------
     /// change : bytes
     ///     What ``FitPlan.round`` or ``FitPlan.merge`` returned.
-    fn add(&self, py: Python<'_>, change: PyBackedBytes) -> PyResult<()> {
-        self.with(py, |lead| lead.add(&change))
+    fn add(&self, py: Python<'_>, change: PyBackedBytes) -> Result<()> {
+        self.lead.with(py, |lead| Ok(lead.add(&change)?))
     }
 
     #[getter]
-    fn n_rounds(&self, py: Python<'_>) -> PyResult<u64> {
-        self.with(py, |lead| Ok(lead.n_rounds()))
+    fn n_rounds(&self, py: Python<'_>) -> Result<u64> {
+        self.lead.with(py, |lead| Ok(lead.n_rounds()))
     }
 
     #[getter]
-    fn is_done(&self, py: Python<'_>) -> PyResult<bool> {
-        self.with(py, |lead| Ok(lead.is_done()))
+    fn is_done(&self, py: Python<'_>) -> Result<bool> {
+        self.lead.with(py, |lead| Ok(lead.is_done()))
     }
 
-    /// The model; this ends the fit.
+    /// Returns the model and ends the fit.
     ///
     /// Parameters
     /// ----------
     /// n_jobs : int, optional
-    ///     Threads: by default 1, -1 for one a core. The model does not depend on it.
+    ///     Threads: by default 1, -1 for one per core. The model does not depend on it.
     #[pyo3(signature = (*, n_jobs = None))]
-    fn finish(&self, py: Python<'_>, n_jobs: Option<i64>) -> PyResult<Filter> {
+    fn finish(&self, py: Python<'_>, n_jobs: Option<i64>) -> Result<Filter> {
         let threads = threads(n_jobs)?;
         if !self.is_done(py)? {
-            return Err(TamisError::new_err("expected all rounds to be fitted before finish, got fewer"));
+            return Err(
+                TamisError::new_err("expected all rounds to be fitted before finish, got fewer").into()
+            );
         }
-        let lead = self.lead().take().ok_or_else(used_up)?;
-        Filter::of_model(run(py, threads, None, move |_| lead.finish())?.map_err(raised)?)
+        let lead = self.lead.take(py)?;
+        Filter::of_model(run(py, threads, None, move |_| lead.finish())?)
     }
-}
-
-/// Adds the classes and functions to the module.
-pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<DistributedFit>()?;
-    module.add_class::<FitPlan>()?;
-    module.add_function(wrap_pyfunction!(counts_of, module)?)?;
-    module.add_function(wrap_pyfunction!(sample_of, module)?)
 }

@@ -1,8 +1,9 @@
 //! Errors of the library as Python's exceptions.
 
 use pyo3::create_exception;
-use pyo3::exceptions::{PyOSError, PyTimeoutError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyTimeoutError, PyValueError};
 use pyo3::prelude::*;
+use rayon::ThreadPoolBuildError;
 use tamis_filter::{Error, ErrorKind};
 
 create_exception!(
@@ -13,27 +14,46 @@ create_exception!(
      OSError, such as FileNotFoundError."
 );
 
-/// Adds the exceptions to the module.
-pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("TamisError", module.py().get_type::<TamisError>())
+/// An exception, also from errors of the library.
+pub(crate) struct Failure(PyErr);
+
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+impl From<PyErr> for Failure {
+    fn from(exception: PyErr) -> Self {
+        Failure(exception)
+    }
 }
 
-/// The exception for an error of the library, with its text.
-pub(crate) fn raised(error: Error) -> PyErr {
-    let text = error.to_string();
-    match error.into_kind() {
-        // Python picks the subclass by the number
-        ErrorKind::Io { path, source } => match source.raw_os_error() {
-            Some(number) => {
-                let reason = source.to_string();
-                let reason = reason.split(" (os error").next().unwrap_or(&reason).to_owned();
-                PyOSError::new_err((number, reason, path))
-            }
-            None => PyOSError::new_err(text),
-        },
-        ErrorKind::NotAFile { .. } | ErrorKind::Changed { .. } => PyOSError::new_err(text),
-        ErrorKind::Locked { .. } => PyTimeoutError::new_err(text),
-        _ => TamisError::new_err(text),
+impl From<ThreadPoolBuildError> for Failure {
+    fn from(error: ThreadPoolBuildError) -> Self {
+        Failure(PyRuntimeError::new_err(error.to_string()))
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let text = error.to_string();
+        Failure(match error.into_kind() {
+            // Python picks the subclass by the number
+            ErrorKind::Io { path, source } => match source.raw_os_error() {
+                Some(number) => {
+                    let reason = source.to_string();
+                    let reason = reason.split(" (os error").next().unwrap_or(&reason).to_owned();
+                    PyOSError::new_err((number, reason, path))
+                }
+                None => PyOSError::new_err(text),
+            },
+            ErrorKind::NotAFile { .. } | ErrorKind::Changed { .. } => PyOSError::new_err(text),
+            ErrorKind::Locked { .. } => PyTimeoutError::new_err(text),
+            _ => TamisError::new_err(text),
+        })
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        failure.0
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{IntoPyDict, PyDict, PyTuple};
 use tamis_filter::{Document, ExplainedWord, Filter, Scratch, TermContribution};
 use tamis_report::{Page, explanation_page};
 
@@ -28,7 +28,7 @@ use crate::score::Score;
 /// terms : tuple of Term
 ///     The known terms, by decreasing absolute contribution.
 /// unknown : int
-///     Occurrences of terms that the model does not know; they add nothing.
+///     Number of occurrences of unknown terms; they add nothing.
 ///
 /// Examples
 /// --------
@@ -42,6 +42,7 @@ pub(crate) struct Explanation {
     labels: Arc<Labels>,
     explanation: tamis_filter::Explanation,
     words: Vec<ExplainedWord>,
+    #[pyo3(get)]
     score: Score,
 }
 
@@ -65,11 +66,6 @@ impl Explanation {
 
 #[pymethods]
 impl Explanation {
-    #[getter]
-    fn score(&self) -> Score {
-        self.score.clone()
-    }
-
     #[getter]
     fn label(&self) -> &str {
         self.labels.name(Some(self.explanation.class))
@@ -105,7 +101,7 @@ impl Explanation {
     fn __str__(&self) -> String {
         let tamis_filter::Explanation { terms, intercept, .. } = &self.explanation;
         let mut lines = vec![format!("log-odds of {} against {}, in nats:", self.label(), self.against())];
-        let (shown, rest) = terms.split_at(terms.len().min(MOST_SHOWN));
+        let (shown, rest) = terms.split_at(terms.len().min(MAX_SHOWN));
         lines.extend(shown.iter().map(|term| format!("{:>+9.3}  {:?}", term.contribution, term.term)));
         let rest_adds: f64 = rest.iter().map(|term| term.contribution).sum();
         if !rest.is_empty() {
@@ -115,20 +111,20 @@ impl Explanation {
         lines.join("\n")
     }
 
-    /// What each term adds as a report with pictures, as ``tamis explain --html`` writes it.
+    /// Makes a report with pictures of what each term adds, as ``tamis explain --html`` does.
     ///
     /// Parameters
     /// ----------
     /// terms : int, default 20
-    ///     Terms to show, 0 for all.
+    ///     Number of terms to show, 0 for all.
     /// title : str, default "a document"
-    #[pyo3(signature = (*, terms=MOST_DRAWN, title="a document"))]
+    #[pyo3(signature = (*, terms=MAX_DRAWN, title="a document"))]
     fn report(&self, terms: usize, title: &str) -> PyResult<Report> {
         self.page(title, terms).map(Report::new)
     }
 
     fn _repr_html_(&self) -> PyResult<String> {
-        Ok(self.page("a document", MOST_DRAWN)?.to_fragment())
+        Ok(self.page("a document", MAX_DRAWN)?.to_fragment())
     }
 }
 
@@ -138,11 +134,11 @@ impl Explanation {
     }
 }
 
-/// Terms that a report and a notebook show.
-const MOST_DRAWN: usize = 20;
+/// How many terms a report and a notebook show.
+const MAX_DRAWN: usize = 20;
 
-/// Terms that an explanation shows as text.
-const MOST_SHOWN: usize = 5;
+/// How many terms an explanation shows as text.
+const MAX_SHOWN: usize = 5;
 
 /// What a term adds to a score.
 ///
@@ -153,7 +149,7 @@ const MOST_SHOWN: usize = 5;
 /// count : int
 ///     Its occurrences in the document.
 /// documents : dict of str to int
-///     Of each label, the documents learned that have it.
+///     Number of learned documents with the term, by label.
 /// contribution : float
 ///     What it adds to the log-odds, in nats.
 #[pyclass(frozen, module = "tamis")]
@@ -182,11 +178,7 @@ impl Term {
 
     #[getter]
     fn documents<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        for (label, documents) in self.labels.names().iter().zip(&self.term.document_frequencies) {
-            dict.set_item(label, documents)?;
-        }
-        Ok(dict)
+        self.labels.names().iter().zip(&self.term.document_frequencies).into_py_dict(py)
     }
 
     #[getter]
@@ -198,10 +190,4 @@ impl Term {
         let TermContribution { term, count, contribution, .. } = &self.term;
         format!("Term({term:?}, count={count}, contribution={contribution:+.3})")
     }
-}
-
-/// Adds the classes of this file to the module.
-pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Explanation>()?;
-    module.add_class::<Term>()
 }

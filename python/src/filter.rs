@@ -6,24 +6,23 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
-use tamis_filter::{MergeOptions, spam_class};
+use tamis_filter::{HeldOutScore, MergeOptions, spam_class};
 
-use crate::arguments::{prepare, threads};
-use crate::error::{TamisError, raised};
+use crate::arguments::{How, threads};
+use crate::error::{Result, TamisError};
 use crate::evaluation;
 use crate::explanation::{Explanation, Term};
 use crate::filter::information::information;
 use crate::filter::state::{State, Verdicts};
-use crate::input::decoding::Decoding;
-use crate::input::documents::Labels;
-use crate::message::Message;
-use crate::model::{Model, Scored};
+use crate::input::documents::{Documents, Labels};
+use crate::model::{Answer, Batch, Model};
+use crate::progress::Progress;
 use crate::report::Report;
 use crate::score::{Score, Scores};
 use crate::table::Table;
+use crate::training::{Examples, Training};
 use crate::work::{Watch, run};
 
-pub(crate) mod batch;
 mod information;
 mod state;
 
@@ -44,7 +43,7 @@ mod state;
 pub(crate) struct Filter(Arc<State>);
 
 impl Filter {
-    fn new(filter: tamis_filter::Filter, file: Option<PathBuf>, verdicts: Verdicts) -> PyResult<Self> {
+    fn new(filter: tamis_filter::Filter, file: Option<PathBuf>, verdicts: Verdicts) -> Result<Self> {
         State::new(filter, file, verdicts).map(|state| Filter(Arc::new(state)))
     }
 
@@ -52,36 +51,72 @@ impl Filter {
         self.0.model()
     }
 
-    /// A filter that was trained just now.
-    pub(crate) fn of_model(model: tamis_filter::Model) -> PyResult<Self> {
-        Filter::new(model.into_filter().map_err(raised)?, None, Verdicts::default())
+    /// A filter without a file.
+    pub(crate) fn of_model(model: tamis_filter::Model) -> Result<Self> {
+        Filter::new(model.into_filter()?, None, Verdicts::default())
+    }
+
+    fn document(&self, message: &Bound<'_, PyAny>) -> PyResult<Documents> {
+        Documents::one(self.model().kind(), message)
+    }
+
+    fn ask<T: Send>(&self, message: &Bound<'_, PyAny>, answer: Answer<T>) -> Result<T> {
+        let document = self.document(message)?;
+        message.py().detach(|| {
+            self.0.ask(|model, scratch| {
+                Ok(answer(model.labels.clone(), &model.filter, document.get(0)?, scratch)?)
+            })
+        })
+    }
+
+    /// Scores labelled documents in parallel.
+    fn outcomes(
+        &self,
+        documents: &Bound<'_, PyAny>,
+        labels: &Bound<'_, PyAny>,
+        how: How,
+    ) -> Result<(Arc<Model>, Vec<HeldOutScore>)> {
+        let labels = Labels::new(labels)?;
+        let (model, batch) = self.batch(documents, how)?;
+        let outcomes = evaluation::outcomes(&model, &batch, &labels)?;
+        Ok((model, outcomes))
+    }
+
+    /// Scores documents in parallel.
+    pub(crate) fn batch(&self, messages: &Bound<'_, PyAny>, how: How) -> Result<(Arc<Model>, Batch)> {
+        let (py, state) = (messages.py(), self.0.clone());
+        let documents = Documents::new(self.model().kind(), messages, how.decoding)?;
+        let progress = Progress::new(py, how.progress, documents.len(), "documents")?;
+        let job = move |watch: &Watch| {
+            state.ask(|model, _| Ok((model.clone(), model.score_all(&documents, watch)?)))
+        };
+        run(py, how.threads, progress.callback()?.as_ref(), job)
     }
 }
 
 #[pymethods]
 impl Filter {
-    /// Opens a model file, of the program or of Python; what is learned in the file later does not matter, see
+    /// Opens a model file, written by the program or by Python. What others learn in the file later has no effect before
     /// ``reload``.
     ///
     /// Parameters
     /// ----------
     /// path : str or os.PathLike
     /// unsure : float, optional
-    ///     Leave unsure what no label has this probability of (at least 0 and below 1); by default as the
-    ///     model was trained.
+    ///     Answer "unsure" below this probability (at least 0 and below 1); by default as the model was trained.
     /// spam_label : str, optional
-    ///     The label that counts as spam; by default the first of spam, junk, unwanted and phish that is one.
+    ///     The label that counts as spam; by default the first of spam, junk, unwanted and phish that is a label.
     /// mapped : bool, default False
     ///     Map the file instead of reading it, so that processes share its memory; it stays mapped after ``learn`` and
-    ///     ``reload``. A file that is written in place is opened again. Whoever cuts a mapped file short in place ends the
-    ///     process; files that are replaced by renaming are safe.
+    ///     ``reload``. A file that is written in place is opened again. Truncating a mapped file in place ends the process;
+    ///     replacing it by renaming is safe.
     ///
     /// Raises
     /// ------
     /// OSError
-    ///     If the file cannot be read.
+    ///     The file cannot be read.
     /// TamisError
-    ///     If it is no model, is damaged, or was made by another version.
+    ///     It is not a model, is damaged, or was made by another version.
     #[classmethod]
     #[pyo3(signature = (path, *, unsure=None, spam_label=None, mapped=false))]
     fn open(
@@ -91,16 +126,16 @@ impl Filter {
         unsure: Option<f64>,
         spam_label: Option<String>,
         mapped: bool,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let open = || match mapped {
             true => tamis_filter::Filter::open(&path),
             false => tamis_filter::Filter::read(&path),
         };
-        let filter = py.detach(open).map_err(raised)?;
+        let filter = py.detach(open)?;
         Filter::new(filter, Some(path), Verdicts { unsure, spam_label })
     }
 
-    /// A filter of the bytes of a model file.
+    /// Makes a filter from the bytes of a model file.
     ///
     /// Parameters
     /// ----------
@@ -115,8 +150,8 @@ impl Filter {
         data: PyBackedBytes,
         unsure: Option<f64>,
         spam_label: Option<String>,
-    ) -> PyResult<Self> {
-        let filter = py.detach(|| tamis_filter::Filter::from_bytes(data)).map_err(raised)?;
+    ) -> Result<Self> {
+        let filter = py.detach(|| tamis_filter::Filter::from_bytes(data))?;
         Filter::new(filter, None, Verdicts { unsure, spam_label })
     }
 
@@ -133,7 +168,7 @@ impl Filter {
     ///     wherever documents are held out, so that probabilities hold for documents of new groups.
     /// kind : {"mail", "text"}, default "mail"
     /// n_jobs : int, optional
-    ///     Threads: by default 1, -1 for one a core. The model does not depend on it.
+    ///     Threads: by default 1, -1 for one per core. The model does not depend on it.
     /// progress : bool, default False
     ///     Show a bar by tqdm.
     /// **options
@@ -144,33 +179,33 @@ impl Filter {
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn train(
         _class: &Bound<'_, PyType>,
-        documents: &Bound<'_, PyAny>,
-        labels: &Bound<'_, PyAny>,
-        groups: Option<&Bound<'_, PyAny>>,
+        documents: Bound<'_, PyAny>,
+        labels: Bound<'_, PyAny>,
+        groups: Option<Bound<'_, PyAny>>,
         kind: &str,
         n_jobs: Option<i64>,
         progress: bool,
         options: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Self> {
-        let training = prepare(documents, labels, groups, kind, threads(n_jobs)?, options)?;
-        Filter::of_model(training.model(documents.py(), progress)?)
+    ) -> Result<Self> {
+        let (how, examples) = (How::new(n_jobs, progress)?, Examples { documents, labels, groups });
+        Filter::of_model(Training::new(&examples, kind, options, how)?.model(examples.documents.py())?)
     }
 
-    /// Adds models up, as ``tamis merge`` does: counts, corrections, remembered documents.
+    /// Merges models, as ``tamis merge`` does: counts, corrections, remembered documents.
     ///
     /// Parameters
     /// ----------
     /// filters : list of Filter
     ///     In any order.
     /// retrain : bool, default False
-    ///     Insist on fitting everything anew to the documents of all; done anyway where all remember their
-    ///     terms.
+    ///     Raise an error unless the merged model can be fitted again to all documents. It is fitted again anyway if
+    ///     all models remember their documents' terms.
     /// strip : bool, default False
     ///     Leave the terms and names of documents out of the result.
     /// repeat : bool, default False
-    ///     Count a document that several models know as often as all of them together do.
+    ///     Count all copies of a document that several models know.
     /// n_jobs : int, optional
-    ///     Threads: by default 1, -1 for one a core.
+    ///     Threads: by default 1, -1 for one per core.
     #[classmethod]
     #[pyo3(signature = (filters, *, retrain=false, strip=false, repeat=false, n_jobs=None))]
     fn merge(
@@ -181,7 +216,7 @@ impl Filter {
         strip: bool,
         repeat: bool,
         n_jobs: Option<i64>,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let models: Vec<_> = filters.iter().map(|filter| filter.model()).collect();
         let mut options = MergeOptions::default();
         (options.retrain, options.strip, options.repeat) = (retrain, strip, repeat);
@@ -189,31 +224,22 @@ impl Filter {
             let filters: Vec<_> = models.iter().map(|model| &*model.filter).collect();
             tamis_filter::merge(&filters, options)
         };
-        Filter::of_model(run(py, threads(n_jobs)?, None, job)?.map_err(raised)?)
+        Filter::of_model(run(py, threads(n_jobs)?, None, job)?)
     }
 
     /// Scores one message (bytes) or, in a model of text, one text (str).
-    fn score(&self, message: &Bound<'_, PyAny>) -> PyResult<Score> {
-        let document = Message::new(self.model().kind(), message)?;
-        let score = message.py().detach(|| {
-            self.0.ask(|model| {
-                model.ask(|filter, scratch| {
-                    let (scored, probabilities) = Scored::new(filter, document.document()?, scratch)?;
-                    Ok(Score::new(model.labels.clone(), scored, probabilities))
-                })
-            })
-        });
-        Ok(score?)
+    fn score(&self, message: &Bound<'_, PyAny>) -> Result<Score> {
+        self.ask(message, Score::of)
     }
 
-    /// Scores many messages or texts, on several threads and without Python's lock.
+    /// Scores many messages or texts, on several threads and without the GIL.
     ///
     /// Parameters
     /// ----------
     /// messages : list, numpy array, pandas or polars Series, Arrow array
     ///     Of bytes for mail, of str for text.
     /// n_jobs : int, optional
-    ///     Threads: by default 1, -1 for one a core. The scores do not depend on it.
+    ///     Threads: by default 1, -1 for one per core. The scores do not depend on it.
     /// progress : bool, default False
     ///     Show a bar by tqdm.
     ///
@@ -221,13 +247,8 @@ impl Filter {
     /// -------
     /// Scores
     #[pyo3(signature = (messages, *, n_jobs=None, progress=false))]
-    fn score_many(
-        &self,
-        messages: &Bound<'_, PyAny>,
-        n_jobs: Option<i64>,
-        progress: bool,
-    ) -> PyResult<Scores> {
-        let (model, batch) = self.batch(messages, Decoding::default(), threads(n_jobs)?, progress)?;
+    fn score_many(&self, messages: &Bound<'_, PyAny>, n_jobs: Option<i64>, progress: bool) -> Result<Scores> {
+        let (model, batch) = self.batch(messages, How::new(n_jobs, progress)?)?;
         Ok(Scores::new(model.labels.clone(), batch))
     }
 
@@ -251,25 +272,17 @@ impl Filter {
         n_jobs: Option<i64>,
         progress: bool,
         probabilities: bool,
-    ) -> PyResult<Table> {
-        let (model, batch) = self.batch(messages, Decoding::default(), threads(n_jobs)?, progress)?;
-        Table::of_scores(&model.labels, &batch, probabilities)
+    ) -> Result<Table> {
+        let (model, batch) = self.batch(messages, How::new(n_jobs, progress)?)?;
+        Ok(Table::of_scores(&model.labels, &batch, probabilities)?)
     }
 
     /// Explains the score of a message or text: what each of its terms adds.
-    fn explain(&self, message: &Bound<'_, PyAny>) -> PyResult<Explanation> {
-        let document = Message::new(self.model().kind(), message)?;
-        let explanation = message.py().detach(|| {
-            self.0.ask(|model| {
-                model.ask(|filter, scratch| {
-                    Ok(Explanation::new(model.labels.clone(), filter, document.document()?, scratch)?)
-                })
-            })
-        });
-        Ok(explanation?)
+    fn explain(&self, message: &Bound<'_, PyAny>) -> Result<Explanation> {
+        self.ask(message, Explanation::new)
     }
 
-    /// Measures how good the scores of labelled documents are, which the model must not have learned.
+    /// Measures how good the scores of labelled documents are. The model must not have learned them.
     ///
     /// Parameters
     /// ----------
@@ -281,7 +294,7 @@ impl Filter {
     /// Returns
     /// -------
     /// dict
-    ///     What ``tamis evaluate --json`` prints: ``accuracy`` (what is unsure counts as wrong),
+    ///     What ``tamis evaluate --json`` prints: ``accuracy`` (unsure counts as wrong),
     ///     ``macro_f1``, ``log_loss`` in nats, ``classes`` with precision, recall and verdicts; of a spam
     ///     filter also ``false_positive_rate``, ``false_negative_rate``, ``one_minus_roc_auc_percent`` and
     ///     others, with 95 % intervals (``..._interval``).
@@ -292,15 +305,14 @@ impl Filter {
         labels: &Bound<'py, PyAny>,
         n_jobs: Option<i64>,
         progress: bool,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let (labels, threads) = (Labels::new(labels)?, threads(n_jobs)?);
-        let (model, batch) = self.batch(documents, Decoding::default(), threads, progress)?;
-        let (filter, outcomes) = (&model.filter, evaluation::outcomes(&model, &batch, &labels)?);
-        evaluation::figures(documents.py(), filter.classes(), filter.spam(), outcomes, threads)
+    ) -> Result<Bound<'py, PyDict>> {
+        let (model, outcomes) = self.outcomes(documents, labels, How::new(n_jobs, progress)?)?;
+        let (classes, spam) = (model.filter.classes(), model.filter.spam());
+        evaluation::figures(documents.py(), classes, spam, outcomes, threads(n_jobs)?)
     }
 
-    /// A report with pictures: of what the model is made of or, given labelled documents that it has not learned, of
-    /// how good it is, as ``evaluate`` measures it.
+    /// Makes a report with pictures: of the model or, given labelled documents that it has not learned, of how good it
+    /// is, as measured by ``evaluate``.
     ///
     /// Parameters
     /// ----------
@@ -322,27 +334,32 @@ impl Filter {
         title: Option<&str>,
         n_jobs: Option<i64>,
         progress: bool,
-    ) -> PyResult<Report> {
-        let (documents, labels) = match (documents, labels) {
-            (Some(documents), Some(labels)) => (documents, Labels::new(labels)?),
-            (None, None) => return Report::of_model(title.unwrap_or("of tamis"), &self.model().filter),
-            _ => return Err(TamisError::new_err("expected documents with labels, or neither")),
-        };
-        let threads = threads(n_jobs)?;
-        let (model, batch) = self.batch(documents, Decoding::default(), threads, progress)?;
-        let outcomes = evaluation::outcomes(&model, &batch, &labels)?;
-        Report::of_outcomes(py, title.unwrap_or("a model of tamis"), model, outcomes, threads)
+    ) -> Result<Report> {
+        match (documents, labels) {
+            (None, None) => Report::of_model(title.unwrap_or("of tamis"), &self.model().filter),
+            (Some(documents), Some(labels)) => {
+                let (model, outcomes) = self.outcomes(documents, labels, How::new(n_jobs, progress)?)?;
+                Report::of_outcomes(
+                    py,
+                    title.unwrap_or("a model of tamis"),
+                    model,
+                    outcomes,
+                    threads(n_jobs)?,
+                )
+            }
+            _ => Err(TamisError::new_err("expected documents with labels, or neither").into()),
+        }
     }
 
-    /// Measures how good models of these documents are: each document is scored by a model that learned
-    /// neither it nor another of its group or, without groups, with the same body.
+    /// Measures how good models of these documents are. Each document is scored by a model that has learned neither it
+    /// nor another document of its group; without groups, nor another with the same body.
     ///
     /// Parameters
     /// ----------
     /// documents, labels, groups, kind, n_jobs, progress, **options
     ///     As in ``train``.
     /// folds : int, default 10
-    ///     Parts, of which each is scored by a model of the others.
+    ///     Number of parts. Each part is scored by a model of the others.
     ///
     /// Returns
     /// -------
@@ -353,26 +370,26 @@ impl Filter {
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn cross_validate<'py>(
         _class: &Bound<'py, PyType>,
-        documents: &Bound<'py, PyAny>,
-        labels: &Bound<'py, PyAny>,
-        groups: Option<&Bound<'py, PyAny>>,
+        documents: Bound<'py, PyAny>,
+        labels: Bound<'py, PyAny>,
+        groups: Option<Bound<'py, PyAny>>,
         folds: usize,
         kind: &str,
         n_jobs: Option<i64>,
         progress: bool,
         options: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyDict>> {
+    ) -> Result<Bound<'py, PyDict>> {
         let py = documents.py();
         if folds < 2 {
-            return Err(TamisError::new_err(format!("folds: expected at least 2, got {folds}")));
+            return Err(TamisError::new_err(format!("folds: expected at least 2, got {folds}")).into());
         }
-        let threads = threads(n_jobs)?;
-        let training = prepare(documents, labels, groups, kind, threads, options)?;
-        let (classes, outcomes) = training.cross_validate(py, folds, progress)?;
-        evaluation::figures(py, &classes, spam_class(&classes), outcomes, threads)
+        let (how, examples) = (How::new(n_jobs, progress)?, Examples { documents, labels, groups });
+        let training = Training::new(&examples, kind, options, how)?;
+        let (classes, outcomes) = training.cross_validate(py, folds)?;
+        evaluation::figures(py, &classes, spam_class(&classes), outcomes, threads(n_jobs)?)
     }
 
-    /// The terms that speak most for a label against its strongest rival, each as a document of its own.
+    /// The terms that speak most for a label against its strongest rival, each scored as a document of its own.
     ///
     /// Parameters
     /// ----------
@@ -383,17 +400,16 @@ impl Filter {
     /// -------
     /// tuple of Term
     #[pyo3(signature = (label, n=20))]
-    fn strongest_terms<'py>(&self, py: Python<'py>, label: &str, n: usize) -> PyResult<Bound<'py, PyTuple>> {
+    fn strongest_terms<'py>(&self, py: Python<'py>, label: &str, n: usize) -> Result<Bound<'py, PyTuple>> {
         let model = self.model();
         let class = model.labels.class(label).map_err(TamisError::new_err)?;
-        let terms = py.detach(|| model.filter.strongest_terms(class, n)).map_err(raised)?;
-        PyTuple::new(py, terms.into_iter().map(|term| Term::new(model.labels.clone(), term)))
+        let terms = py.detach(|| model.filter.strongest_terms(class, n))?;
+        Ok(PyTuple::new(py, terms.into_iter().map(|term| Term::new(model.labels.clone(), term)))?)
     }
 
-    /// Learns a message in the file that the filter was opened from or saved to; the next ``score`` knows it.
+    /// Learns a message in the file that the filter was opened from or saved to. The next ``score`` uses it.
     ///
-    /// What was learned is on the disk when this returns, as with ``tamis learn``. For many messages a
-    /// ``Learner`` is quicker.
+    /// The message is on disk when this returns, as with ``tamis learn``. For many messages a ``Learner`` is faster.
     ///
     /// Parameters
     /// ----------
@@ -411,14 +427,14 @@ impl Filter {
     /// Raises
     /// ------
     /// TimeoutError
-    ///     If others were changing the file for all that time.
+    ///     Others were changing the file all that time.
     #[pyo3(signature = (message, label, *, lock_timeout=60.0))]
-    fn learn(&self, message: &Bound<'_, PyAny>, label: &str, lock_timeout: f64) -> PyResult<&'static str> {
-        let document = Message::new(self.model().kind(), message)?;
-        self.0.change(message.py(), lock_timeout, |open| Ok(open.learn(label, document.document()?)?))
+    fn learn(&self, message: &Bound<'_, PyAny>, label: &str, lock_timeout: f64) -> Result<&'static str> {
+        let document = self.document(message)?;
+        self.0.change(message.py(), lock_timeout, |open| Ok(open.learn(label, document.get(0)?)?))
     }
 
-    /// Forgets a message: takes away exactly what learning it added.
+    /// Forgets a message: removes exactly what learning it added.
     ///
     /// Parameters
     /// ----------
@@ -431,42 +447,38 @@ impl Filter {
     /// Returns
     /// -------
     /// str or None
-    ///     The Message-ID, where that is remembered.
+    ///     The Message-ID, if the model remembers it.
     #[pyo3(signature = (message, label=None, *, lock_timeout=60.0))]
     fn forget(
         &self,
         message: &Bound<'_, PyAny>,
         label: Option<&str>,
         lock_timeout: f64,
-    ) -> PyResult<Option<String>> {
-        let document = Message::new(self.model().kind(), message)?;
-        self.0.change(message.py(), lock_timeout, |open| {
-            Ok(open.learner.forget(label, document.document()?)?)
-        })
+    ) -> Result<Option<String>> {
+        let document = self.document(message)?;
+        self.0.change(message.py(), lock_timeout, |open| Ok(open.learner.forget(label, document.get(0)?)?))
     }
 
-    /// Takes the model that is in the file now: others may have learned.
-    fn reload(&self, py: Python<'_>) -> PyResult<()> {
+    /// Loads the model that is in the file now: others may have learned in it.
+    fn reload(&self, py: Python<'_>) -> Result<()> {
         self.0.reload(py)
     }
 
-    /// Writes the model to a file, in one step; a filter without a file learns in this one from then on.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    /// Writes the model to a file in one step. A filter without a file learns in this one from then on.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> Result<()> {
         let model = self.model();
         py.detach(|| {
             model.filter.to_model()?.save(&path)?;
             self.0.adopt(&path)
         })
-        .map_err(raised)
     }
 
     /// The bytes of the model file, as ``save`` writes them.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let model = self.model().filter.to_model().map_err(raised)?;
-        Ok(PyBytes::new(py, model.as_bytes()))
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, self.model().filter.to_model()?.as_bytes()))
     }
 
-    /// The file that the filter learns in, if it has one.
+    /// The file that the filter learns in, if any.
     #[getter]
     fn path(&self) -> Option<PathBuf> {
         self.0.file()
@@ -478,22 +490,22 @@ impl Filter {
         self.model().labels.names().to_vec()
     }
 
-    /// Whether there are two labels of which one is spam; probabilities and log-odds are of spam then.
+    /// Whether there are two labels and one of them is spam. If so, probabilities and log-odds are of spam.
     #[getter]
     fn is_spam_filter(&self) -> bool {
         self.model().filter.is_spam_filter()
     }
 
-    /// What the model says of itself: ``kind`` of documents, ``documents`` learned of each label,
-    /// ``remembered`` different ones, ``keep`` (what is remembered of them), ``terms``, ``features`` (terms
-    /// in scoring), ``changes`` (documents learned or forgotten one by one), ``unfitted`` (those since the
-    /// last fit), ``bytes``, ``log_bytes``, ``segments``.
+    /// Figures of the model: ``kind`` of documents, ``documents`` learned by label, ``remembered`` different documents,
+    /// ``keep`` (what is remembered of them), ``terms``, ``features`` (terms used in scoring), ``changes`` (documents
+    /// learned or forgotten one by one), ``unfitted`` (changes since the last fit), ``bytes``, ``log_bytes``,
+    /// ``segments``.
     #[getter]
     fn information<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         information(py, &self.model())
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Result<Bound<'py, PyTuple>> {
         let (py, filter) = (slf.py(), slf.get());
         let options = PyDict::new(py);
         options.set_item("unsure", filter.0.verdicts.unsure)?;
@@ -501,7 +513,7 @@ impl Filter {
         let from_bytes = slf.get_type().getattr("from_bytes")?;
         let make = py.import("functools")?.getattr("partial")?.call((from_bytes,), Some(&options))?;
         let arguments = PyTuple::new(py, [filter.to_bytes(py)?])?;
-        PyTuple::new(py, [make, arguments.into_any()])
+        Ok(PyTuple::new(py, [make, arguments.into_any()])?)
     }
 
     fn __repr__(&self) -> String {
@@ -512,12 +524,7 @@ impl Filter {
         format!("Filter({kind}, labels={labels:?}, documents={documents}, terms={})", information.n_terms)
     }
 
-    fn _repr_html_(&self) -> PyResult<String> {
+    fn _repr_html_(&self) -> Result<String> {
         Ok(Report::of_model("of tamis", &self.model().filter)?.to_fragment())
     }
-}
-
-/// Adds the class of this file to the module.
-pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Filter>()
 }

@@ -1,7 +1,5 @@
 //! The compiled half of the Python package `tamis`.
 
-use pyo3::prelude::*;
-
 mod arguments;
 mod classifier;
 mod counter;
@@ -12,7 +10,6 @@ mod explanation;
 mod filter;
 mod input;
 mod learner;
-mod message;
 mod model;
 mod naive_bayes;
 mod options;
@@ -23,18 +20,27 @@ mod table;
 mod training;
 mod work;
 
-#[pymodule(gil_used = false)]
-fn _tamis(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    classifier::add_to(module)?;
-    counter::add_to(module)?;
-    distributed::add_to(module)?;
-    error::add_to(module)?;
-    explanation::add_to(module)?;
-    filter::add_to(module)?;
-    learner::add_to(module)?;
-    naive_bayes::add_to(module)?;
-    report::add_to(module)?;
-    score::add_to(module)?;
-    table::add_to(module)
+#[pyo3::pymodule(gil_used = false)]
+mod _tamis {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::{
+        classifier::{count, count_documents, fit, label_table, scores, train},
+        counter::Counter,
+        distributed::{DistributedFit, FitPlan, counts_of, sample_of},
+        error::TamisError,
+        explanation::{Explanation, Term},
+        filter::Filter,
+        learner::Learner,
+        naive_bayes::{csr_count, csr_product},
+        report::Report,
+        score::{Score, Scores},
+        table::Table,
+    };
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
 }

@@ -1,15 +1,12 @@
-//! A model in use from Python: shared by all threads, with scratches that threads take turns with.
+//! A model in use from Python, shared by all threads.
 
-use std::str::Utf8Error;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use rayon::ThreadPoolBuildError;
 use rayon::prelude::*;
-use tamis_filter::{ClassId, Classes, Document, Error, Filter, Kind, Scratch};
+use tamis_filter::{ClassId, Classes, Document, Filter, Kind, Scratch};
 
-use crate::error::{TamisError, raised, wrong_row};
+use crate::error::{Result, TamisError};
 use crate::input::documents::Documents;
 use crate::work::Watch;
 
@@ -34,7 +31,7 @@ impl Labels {
         &self.names
     }
 
-    /// The same for the library.
+    /// The labels for the library.
     ///
     /// # Errors
     /// There are too many, or one is empty: pickled scores may have any.
@@ -46,7 +43,7 @@ impl Labels {
     ///
     /// # Errors
     /// The model does not know it.
-    pub(crate) fn class(&self, label: &str) -> Result<ClassId, String> {
+    pub(crate) fn class(&self, label: &str) -> std::result::Result<ClassId, String> {
         let class = self.names.iter().position(|name| name == label).and_then(|n| ClassId::try_from(n).ok());
         class.ok_or_else(|| {
             format!("expected a label that the model knows ({}), got {label:?}", self.names.join(", "))
@@ -59,11 +56,14 @@ impl Labels {
     }
 }
 
-/// What scoring says of one document.
+/// What the model says of a document that it scores with a scratch: its score, or an explanation.
+pub(crate) type Answer<T> = fn(Arc<Labels>, &Filter, Document<'_>, &mut Scratch) -> tamis_filter::Result<T>;
+
+/// The score of one document.
 #[derive(Clone)]
 pub(crate) struct Scored {
     pub(crate) score: tamis_filter::Score,
-    /// Whether only a part of the message was read.
+    /// Whether a limit truncated the message.
     pub(crate) truncated: bool,
 }
 
@@ -80,11 +80,11 @@ impl Scored {
     }
 }
 
-/// What scoring says of many documents.
+/// The scores of many documents.
 #[derive(Default)]
 pub(crate) struct Batch {
     pub(crate) scores: Vec<Scored>,
-    /// Of each document the probability of every label.
+    /// The probability of every label for each document.
     pub(crate) probabilities: Vec<f64>,
 }
 
@@ -99,11 +99,11 @@ impl Batch {
 pub(crate) struct Model {
     pub(crate) filter: Arc<Filter>,
     pub(crate) labels: Arc<Labels>,
-    /// As many as there were threads at a time.
+    /// One for each thread that ever scored at the same time.
     scratches: Mutex<Vec<Scratch>>,
 }
 
-/// Documents that a thread scores before another may have its turn.
+/// Documents that a thread scores with one scratch.
 const BLOCK: usize = 64;
 
 impl Model {
@@ -115,39 +115,27 @@ impl Model {
         self.filter.information().recipe.kind
     }
 
-    /// What `work` makes of the model with a scratch that is free.
-    pub(crate) fn ask<T>(
-        &self,
-        work: impl FnOnce(&Filter, &mut Scratch) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        let free = || self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut scratch = free().pop().unwrap_or_default();
-        let answer = work(&self.filter, &mut scratch);
-        free().push(scratch);
-        answer
-    }
-
-    /// Scores documents on the threads of the pool at hand.
+    /// Scores documents on the threads of the current pool.
     ///
     /// # Errors
-    /// That of the first document that has one.
-    pub(crate) fn score_all(&self, documents: &Documents, watch: &Watch) -> Result<Batch, Failure> {
-        let of_block = |start: usize| {
+    /// The error of the first document that has one.
+    pub(crate) fn score_all(&self, documents: &Documents, watch: &Watch) -> Result<Batch> {
+        let free = || self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_block = |start: usize| -> Result<Batch> {
             let mut batch = Batch::default();
             let block = start..documents.len().min(start + BLOCK);
             if watch.is_stopped() {
                 return Ok(batch);
             }
             watch.add_done(block.len());
-            self.ask(|filter, scratch| {
-                for row in block {
-                    let document = documents.get(row).map_err(|error| Failure::Document(row, error))?;
-                    let (scored, probabilities) = Scored::new(filter, document, scratch)?;
-                    batch.scores.push(scored);
-                    batch.probabilities.extend_from_slice(probabilities);
-                }
-                Ok(batch)
-            })
+            let mut scratch = free().pop().unwrap_or_default();
+            for row in block {
+                let (scored, probabilities) = Scored::new(&self.filter, documents.get(row)?, &mut scratch)?;
+                batch.scores.push(scored);
+                batch.probabilities.extend_from_slice(probabilities);
+            }
+            free().push(scratch);
+            Ok(batch)
         };
         let blocks: Vec<_> = (0..documents.len()).into_par_iter().step_by(BLOCK).map(of_block).collect();
         let mut all = Batch::default();
@@ -155,37 +143,5 @@ impl Model {
             all.append(block?);
         }
         Ok(all)
-    }
-}
-
-/// Why documents were not scored.
-pub(crate) enum Failure {
-    /// A row is not what it was.
-    Document(usize, Utf8Error),
-    /// The model did not answer.
-    Model(Error),
-    /// The system gave no threads.
-    Threads(ThreadPoolBuildError),
-}
-
-impl From<ThreadPoolBuildError> for Failure {
-    fn from(error: ThreadPoolBuildError) -> Self {
-        Failure::Threads(error)
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Failure::Model(error)
-    }
-}
-
-impl From<Failure> for PyErr {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Document(row, error) => wrong_row(row, error),
-            Failure::Model(error) => raised(error),
-            Failure::Threads(error) => PyRuntimeError::new_err(error.to_string()),
-        }
     }
 }

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tamis_filter::{Classes, DecisionOptions, Keep, Kind, Pairs, Scoring, ScoringOptions, TrainOptions};
 
-use crate::error::{TamisError, raised};
+use crate::error::{Failure, TamisError};
 use crate::options::decision::DecisionGiven;
 pub(crate) use crate::options::given::Given;
 use crate::options::recipe::set_recipe;
@@ -45,7 +45,7 @@ impl Options {
             Some(false) => Some(Keep::Digests),
             None => train.keep,
         };
-        train.prepare(&scoring).map_err(raised)?;
+        train.prepare(&scoring).map_err(Failure::from)?;
         let decision = DecisionGiven::take(&given)?;
         given.expect_no_more()?;
         Ok(Options { train, scoring, decision })
@@ -78,6 +78,6 @@ impl Options {
             train.check_for(classes.len())?;
             Ok((scoring, train.decision))
         };
-        settle().map_err(raised)
+        settle().map_err(|error| Failure::from(error).into())
     }
 }

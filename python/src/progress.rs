@@ -1,4 +1,4 @@
-//! A bar that shows how far work is.
+//! A progress bar.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
@@ -20,7 +20,7 @@ impl<'py> Progress<'py> {
         Ok(Progress(Some(bar)))
     }
 
-    /// What is called with the number of all that is done.
+    /// A function to call with the number of documents done.
     pub(crate) fn callback(&self) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some(bar) = &self.0 else { return Ok(None) };
         let (py, bar) = (bar.py(), bar.clone().unbind());
@@ -35,7 +35,7 @@ impl<'py> Progress<'py> {
 
 impl Drop for Progress<'_> {
     fn drop(&mut self) {
-        // also after an error, which is the one to tell
+        // also after an error; that error is the one to raise
         let _ = self.0.as_ref().map(|bar| bar.call_method0("close"));
     }
 }

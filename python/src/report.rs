@@ -7,11 +7,11 @@ use pyo3::prelude::*;
 use tamis_filter::{Evaluation, Filter, HeldOutScore};
 use tamis_report::{EvaluationReport, Mislabel, Page, model_page};
 
-use crate::error::raised;
+use crate::error::{Failure, Result};
 use crate::model::Model;
 use crate::work::run;
 
-/// A report with pictures: HTML without scripts, which a notebook shows and ``save`` writes to a file.
+/// A report with pictures: HTML without scripts. A notebook shows it, and ``save`` writes it to a file.
 ///
 /// Attributes
 /// ----------
@@ -28,14 +28,13 @@ use crate::work::run;
 #[pyclass(frozen, module = "tamis")]
 pub(crate) struct Report(Page);
 
-/// What the page of a model shows: so many labels with so many of their strongest terms, if that is done at once, since
-/// the model is read through for each.
-const LABELS: usize = 10;
-const TERMS: usize = 5;
-const MOST_READ: usize = 2_000_000;
+/// Limits of the model page. Listing a label's strongest terms scans the whole model, so large models show none.
+const MAX_LABELS: usize = 10;
+const MAX_TERMS: usize = 5;
+const MAX_SCANNED: usize = 2_000_000;
 
-/// Documents that are named as contradicting their label.
-const MOST_MISLABELS: usize = 20;
+/// How many documents that contradict their label are listed.
+const MAX_MISLABELS: usize = 20;
 
 impl Report {
     pub(crate) fn new(page: Page) -> Self {
@@ -45,27 +44,27 @@ impl Report {
     /// The page of a model.
     ///
     /// # Errors
-    /// If the model is damaged.
-    pub(crate) fn of_model(title: &str, filter: &Filter) -> PyResult<Self> {
-        let read = filter.information().n_terms * filter.classes().len().min(LABELS);
-        let labels = if read <= MOST_READ { LABELS } else { 0 };
-        model_page(title, filter, [labels, TERMS], &[]).map(Report).map_err(raised)
+    /// The model is damaged.
+    pub(crate) fn of_model(title: &str, filter: &Filter) -> Result<Self> {
+        let scanned = filter.information().n_terms * filter.classes().len().min(MAX_LABELS);
+        let labels = if scanned <= MAX_SCANNED { MAX_LABELS } else { 0 };
+        Ok(Report(model_page(title, filter, [labels, MAX_TERMS], &[])?))
     }
 
-    /// The page of an evaluation, whose documents are called by their places.
+    /// The page of an evaluation. Documents are named by their index.
     pub(crate) fn of_outcomes(
         py: Python<'_>,
         title: &str,
         model: Arc<Model>,
         outcomes: Vec<HeldOutScore>,
         threads: usize,
-    ) -> PyResult<Self> {
+    ) -> Result<Self> {
         let title = title.to_owned();
         let page = run(py, threads, None, move |_| {
             let (filter, classes) = (&model.filter, model.filter.classes());
             let evaluation = Evaluation::new(classes, filter.spam(), &outcomes);
-            let name = |place: usize| format!("documents[{place}]");
-            EvaluationReport {
+            let name = |index: usize| format!("documents[{index}]");
+            let report = EvaluationReport {
                 title: &title,
                 classes,
                 spam: filter.spam(),
@@ -73,9 +72,9 @@ impl Report {
                 evaluation: &evaluation,
                 decision: (classes.len() == 2).then(|| filter.decision()),
                 learning: &[],
-                mislabels: &Mislabel::of_outcomes(classes, &outcomes, MOST_MISLABELS, name),
-            }
-            .page()
+                mislabels: &Mislabel::of_outcomes(classes, &outcomes, MAX_MISLABELS, name),
+            };
+            Ok::<_, Failure>(report.page())
         })?;
         Ok(Report(page))
     }
@@ -100,9 +99,4 @@ impl Report {
     fn _repr_html_(&self) -> String {
         self.to_fragment()
     }
-}
-
-/// Adds the class of this file to the module.
-pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Report>()
 }

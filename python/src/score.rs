@@ -5,32 +5,32 @@ use std::sync::Arc;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, ToPyArray};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use tamis_filter::ClassId;
+use pyo3::types::{IntoPyDict, PyDict};
+use tamis_filter::{ClassId, Document, Filter, Scratch};
 use tamis_report::score_page;
 
 use crate::model::{Batch, Labels, Scored};
 
-/// What a model says of one document.
+/// The score of one document.
 ///
 /// Attributes
 /// ----------
 /// label : str
 ///     The verdict: a label of the model, or ``"unsure"``.
 /// probability : float
-///     In a spam filter the probability of spam, else that of the likeliest label; between 0 and 1.
+///     The probability of spam in a spam filter, else of the likeliest label; between 0 and 1.
 /// log_odds : float
-///     The same as log-odds, in nats.
+///     The same probability as log-odds, in nats.
 /// probabilities : dict of str to float
 ///     The probability of every label.
 /// is_spam : bool
-///     Whether the verdict is spam; what is unsure is not.
+///     Whether the verdict is spam; False if it is unsure.
 /// is_unsure : bool
 ///     Whether there is no verdict.
 /// known_terms : int
-///     Different terms of the document that the model knows.
+///     Number of different terms of the document that the model knows.
 /// truncated : bool
-///     Whether only a part of the message was read, because of a limit.
+///     Whether a limit truncated the message.
 ///
 /// Examples
 /// --------
@@ -45,18 +45,34 @@ use crate::model::{Batch, Labels, Scored};
 pub(crate) struct Score {
     labels: Arc<Labels>,
     verdict: Option<ClassId>,
+    #[pyo3(get)]
     probability: f64,
+    #[pyo3(get)]
     log_odds: f64,
     probabilities: Vec<f64>,
+    #[pyo3(get)]
     known_terms: usize,
+    #[pyo3(get)]
     truncated: bool,
 }
 
-/// What a score is pickled as: labels, the class of spam, the verdict, probability, log-odds, the probability
-/// of every label, known terms, whether it is of a part.
+/// A pickled score: labels, the class of spam, the verdict, probability, log-odds, the probability of every label, known
+/// terms, whether truncated.
 type State = (Vec<String>, Option<ClassId>, Option<ClassId>, f64, f64, Vec<f64>, usize, bool);
 
 impl Score {
+    /// # Errors
+    /// As [`Filter::score`].
+    pub(crate) fn of(
+        labels: Arc<Labels>,
+        filter: &Filter,
+        document: Document<'_>,
+        scratch: &mut Scratch,
+    ) -> tamis_filter::Result<Self> {
+        let (scored, probabilities) = Scored::new(filter, document, scratch)?;
+        Ok(Score::new(labels, scored, probabilities))
+    }
+
     pub(crate) fn new(labels: Arc<Labels>, scored: Scored, probabilities: &[f64]) -> Self {
         let Scored { score, truncated } = scored;
         let tamis_filter::Score { label: verdict, probability, log_odds, known_terms, .. } = score;
@@ -73,22 +89,8 @@ impl Score {
     }
 
     #[getter]
-    fn probability(&self) -> f64 {
-        self.probability
-    }
-
-    #[getter]
-    fn log_odds(&self) -> f64 {
-        self.log_odds
-    }
-
-    #[getter]
     fn probabilities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        for (label, probability) in self.labels.names().iter().zip(&self.probabilities) {
-            dict.set_item(label, probability)?;
-        }
-        Ok(dict)
+        self.labels.names().iter().zip(&self.probabilities).into_py_dict(py)
     }
 
     #[getter]
@@ -101,21 +103,11 @@ impl Score {
         self.verdict.is_none()
     }
 
-    #[getter]
-    fn known_terms(&self) -> usize {
-        self.known_terms
-    }
-
-    #[getter]
-    fn truncated(&self) -> bool {
-        self.truncated
-    }
-
     fn __eq__(&self, other: PyRef<'_, Score>) -> bool {
         *self == *other
     }
 
-    /// The score that was pickled so.
+    /// The score of a pickled state.
     #[staticmethod]
     fn _restore(state: State) -> Self {
         let (names, spam, verdict, probability, log_odds, probabilities, known_terms, truncated) = state;
@@ -148,16 +140,16 @@ impl Score {
     }
 }
 
-/// What a model says of many documents: a sequence of scores, and their columns.
+/// The scores of many documents: a sequence of scores, and their columns.
 ///
 /// Attributes
 /// ----------
 /// labels : list of str
-///     The verdict on each document, as in ``Score.label``.
+///     The verdict for each document, as in ``Score.label``.
 /// probability, log_odds : numpy.ndarray of float64, shape (n_documents,)
 ///     As in ``Score``; log-odds in nats.
 /// probabilities : numpy.ndarray of float64, shape (n_documents, n_labels)
-///     Of each document the probability of every label, in the order of ``Filter.labels``.
+///     The probability of every label for each document, in the order of ``Filter.labels``.
 ///
 /// Examples
 /// --------
@@ -215,14 +207,13 @@ impl Scores {
 
     fn __getitem__(&self, at: isize) -> PyResult<Score> {
         let n = self.batch.scores.len();
-        let from_end = |at: isize| n.checked_add_signed(at);
-        let place = if at < 0 { from_end(at) } else { usize::try_from(at).ok() };
-        let place = place.filter(|place| *place < n);
-        let place = place
+        let index = if at < 0 { n.checked_add_signed(at) } else { usize::try_from(at).ok() };
+        let index = index
+            .filter(|index| *index < n)
             .ok_or_else(|| PyIndexError::new_err(format!("expected an index of {n} scores, got {at}")))?;
         let k = self.labels.names().len();
-        let probabilities = &self.batch.probabilities[place * k..][..k];
-        Ok(Score::new(self.labels.clone(), self.batch.scores[place].clone(), probabilities))
+        let probabilities = &self.batch.probabilities[index * k..][..k];
+        Ok(Score::new(self.labels.clone(), self.batch.scores[index].clone(), probabilities))
     }
 
     fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -234,10 +225,4 @@ impl Scores {
     fn __repr__(&self) -> String {
         format!("Scores({} documents)", self.batch.scores.len())
     }
-}
-
-/// Adds the classes of this file to the module.
-pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Score>()?;
-    module.add_class::<Scores>()
 }

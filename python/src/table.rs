@@ -12,7 +12,7 @@ use pyo3_arrow::ffi::{ArrayIterator, to_array_pycapsules, to_schema_pycapsule, t
 use crate::error::TamisError;
 use crate::model::{Batch, Labels};
 
-/// A table of scores, which pyarrow, polars, pandas and others take without a copy by Arrow's PyCapsule
+/// A table of scores. pyarrow, polars, pandas and others read it without a copy by Arrow's PyCapsule
 /// interface: ``pyarrow.table(scores)``, ``polars.DataFrame(scores)``,
 /// ``pandas.DataFrame.from_arrow(scores)``.
 ///
@@ -52,7 +52,7 @@ impl Table {
     /// The likeliest label of each document, its probability, and that of every label.
     pub(crate) fn of_probabilities(labels: &[String], probabilities: &[f64]) -> PyResult<Self> {
         let likeliest = |row: &[f64]| {
-            // of equals the first
+            // the first of equally likely ones
             (1..row.len()).fold(0, |best, class| if row[class] > row[best] { class } else { best })
         };
         let rows = || probabilities.chunks_exact(labels.len().max(1)).map(|row| (row, likeliest(row)));
@@ -73,7 +73,7 @@ impl Table {
         batch.map(Table).map_err(|error| TamisError::new_err(error.to_string()))
     }
 
-    /// What the table is as an array of rows.
+    /// The type of the table as an array of rows.
     fn field(&self) -> Arc<Field> {
         Arc::new(Field::new("", DataType::Struct(self.0.schema_ref().fields().clone()), false))
     }
@@ -133,9 +133,4 @@ impl Table {
     fn __repr__(&self) -> String {
         format!("Table({} rows: {})", self.0.num_rows(), self.column_names().join(", "))
     }
-}
-
-/// Adds the class of this file to the module.
-pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Table>()
 }

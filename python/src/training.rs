@@ -1,17 +1,19 @@
-//! Training: documents and labels to the bytes of a model.
+//! Training: documents and labels to a model.
 
 use std::ops::Range;
-use std::str::Utf8Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyDict;
 use tamis_filter::{
-    Classes, Document, Error, HeldOutScore, Model, Pairs, Partial, TrainOptions, Trainer, cross_validate,
+    Classes, Document, HeldOutScore, Kind, Model, Pairs, Partial, TrainOptions, Trainer, cross_validate,
 };
 
-use crate::error::{TamisError, raised, wrong_row};
+use crate::arguments::{How, kind_named};
+use crate::error::{Result, TamisError, wrong_row};
+use crate::input::decoding::Decoding;
 use crate::input::documents::{Documents, Labels};
 use crate::options::Options;
 use crate::progress::Progress;
@@ -20,7 +22,18 @@ use crate::work::{Watch, run};
 /// Documents that a thread counts before it looks for more.
 const BLOCK: usize = 64;
 
-/// Documents with what is given of each: its label, and perhaps its group.
+/// Labelled documents as Python gives them, perhaps in groups; also a tuple of these.
+#[derive(FromPyObject)]
+pub(crate) struct Examples<'py> {
+    #[pyo3(item(0))]
+    pub(crate) documents: Bound<'py, PyAny>,
+    #[pyo3(item(1))]
+    pub(crate) labels: Bound<'py, PyAny>,
+    #[pyo3(item(2))]
+    pub(crate) groups: Option<Bound<'py, PyAny>>,
+}
+
+/// Documents, the label of each, and its group if there are groups.
 pub(crate) struct Labelled {
     documents: Documents,
     labels: Labels,
@@ -29,8 +42,11 @@ pub(crate) struct Labelled {
 
 impl Labelled {
     /// # Errors
-    /// If there are not as many labels, or groups, as documents.
-    pub(crate) fn new(documents: Documents, labels: Labels, groups: Option<Labels>) -> PyResult<Self> {
+    /// A value cannot be read; the number of labels, or of groups, is not that of documents.
+    pub(crate) fn new(kind: Kind, examples: &Examples<'_>, decoding: Decoding) -> PyResult<Self> {
+        let documents = Documents::new(kind, &examples.documents, decoding)?;
+        let labels = Labels::new(&examples.labels)?;
+        let groups = examples.groups.as_ref().map(Labels::new).transpose()?;
         let expected = documents.len();
         for (what, given) in [("labels", Some(&labels)), ("groups", groups.as_ref())] {
             if let Some(got) = given.map(Labels::len).filter(|got| *got != expected) {
@@ -46,43 +62,54 @@ impl Labelled {
     }
 
     /// Label, group and document of a row.
-    fn row(&self, row: usize) -> Result<(&str, Option<&str>, Document<'_>), Utf8Error> {
+    fn row(&self, row: usize) -> Result<(&str, Option<&str>, Document<'_>)> {
         let group = self.groups.as_ref().map(|groups| groups.get(row)).transpose()?;
         Ok((self.labels.get(row)?, group, self.documents.get(row)?))
     }
 }
 
-/// Labelled documents, and how they are learned.
+/// Labelled documents, and how a model learns them.
 pub(crate) struct Training {
     labelled: Arc<Labelled>,
     options: Options,
     threads: usize,
+    progress: bool,
 }
 
 impl Training {
-    pub(crate) fn new(labelled: Labelled, options: Options, threads: usize) -> Self {
-        Training { labelled: labelled.into(), options, threads }
+    /// # Errors
+    /// A value cannot be read, or an option is wrong.
+    pub(crate) fn new(
+        examples: &Examples<'_>,
+        kind: &str,
+        options: Option<&Bound<'_, PyDict>>,
+        how: How,
+    ) -> PyResult<Self> {
+        let How { threads, progress, decoding } = how;
+        let kind = kind_named(kind)?;
+        let options = Options::new(kind, options.unwrap_or(&PyDict::new(examples.documents.py())))?;
+        let labelled = Arc::new(Labelled::new(kind, examples, decoding)?);
+        Ok(Training { labelled, options, threads, progress })
     }
 
     /// The model of all documents.
     ///
     /// # Errors
-    /// If a document or label cannot be learned, the options do not suit the labels, or Python stops it.
-    pub(crate) fn model(&self, py: Python<'_>, progress: bool) -> PyResult<Model> {
-        let trainer = self.count(py, progress)?;
-        finish(py, trainer, &self.options, self.threads)
+    /// A document or label cannot be learned, the options do not suit the labels, or a signal stops it.
+    pub(crate) fn model(&self, py: Python<'_>) -> Result<Model> {
+        finish(py, self.count(py)?, &self.options, self.threads)
     }
 
     /// What was counted of all documents, unfitted.
     ///
     /// # Errors
-    /// If a document or label cannot be learned, or Python stops it.
-    pub(crate) fn partial(&self, py: Python<'_>, progress: bool) -> PyResult<Partial> {
-        let trainer = self.count_by(py, self.options.train().clone(), progress)?;
-        run(py, self.threads, None, move |_| trainer.into_partial())?.map_err(raised)
+    /// A document or label cannot be learned, or a signal stops it.
+    pub(crate) fn partial(&self, py: Python<'_>) -> Result<Partial> {
+        let trainer = self.count_by(py, self.options.train().clone())?;
+        run(py, self.threads, None, move |_| trainer.into_partial())
     }
 
-    /// The labels, and the score of each document by a model of the documents of other folds.
+    /// The labels, and the score of each document by a model of the other folds.
     ///
     /// # Errors
     /// As [`model`](Self::model).
@@ -90,53 +117,51 @@ impl Training {
         &self,
         py: Python<'_>,
         folds: usize,
-        progress: bool,
-    ) -> PyResult<(Classes, Vec<HeldOutScore>)> {
-        let trainer = self.count(py, progress)?;
+    ) -> Result<(Classes, Vec<HeldOutScore>)> {
+        let trainer = self.count(py)?;
         let scoring = Some(self.options.settle(trainer.classes())?.0);
         let mut options = self.options.for_labels(trainer.classes().len());
         options.scoring = scoring;
         let labelled = self.labelled.clone();
-        let job = move |_: &Watch| validate(&labelled, &options, folds);
-        run(py, self.threads, None, job)?.map_err(PyErr::from)
+        run(py, self.threads, None, move |_| validate(&labelled, &options, folds))
     }
 
     /// A trainer that has learned all documents.
-    fn count(&self, py: Python<'_>, progress: bool) -> PyResult<Trainer> {
-        self.count_by(py, self.options.for_labels(self.labelled.labels.n_different(3)), progress)
+    fn count(&self, py: Python<'_>) -> Result<Trainer> {
+        self.count_by(py, self.options.for_labels(self.labelled.labels.n_different(3)))
     }
 
-    fn count_by(&self, py: Python<'_>, options: TrainOptions, progress: bool) -> PyResult<Trainer> {
+    fn count_by(&self, py: Python<'_>, options: TrainOptions) -> Result<Trainer> {
         let labelled = self.labelled.clone();
+        let progress = Progress::new(py, self.progress, self.labelled.len(), "documents")?;
         let job = move |watch: &Watch| count(&labelled, &options, watch);
-        let progress = Progress::new(py, progress, self.labelled.len(), "documents")?;
-        run(py, self.threads, progress.callback()?.as_ref(), job)?.map_err(PyErr::from)
+        run(py, self.threads, progress.callback()?.as_ref(), job)
     }
 }
 
 /// The model of what a trainer has learned.
 ///
 /// # Errors
-/// If the options do not suit the labels, or Python stops it.
-pub(crate) fn finish(py: Python<'_>, trainer: Trainer, options: &Options, threads: usize) -> PyResult<Model> {
+/// The options do not suit the labels, or a signal stops it.
+pub(crate) fn finish(py: Python<'_>, trainer: Trainer, options: &Options, threads: usize) -> Result<Model> {
     let (scoring, decision) = options.settle(trainer.classes())?;
     let trainer = trainer.with_scoring(scoring).with_decision(decision);
-    run(py, threads, None, move |_| trainer.finish())?.map_err(raised)
+    run(py, threads, None, move |_| trainer.finish())
 }
 
-/// What partials counted together, and the model of it if there are two labels or more.
+/// Merges partials, and fits a model if there are two labels or more.
 ///
 /// # Errors
-/// If bytes are no partial, the options are not those of the partials or do not suit the labels, or Python stops it.
+/// Bytes are not a partial, the options differ from those of the partials or do not suit the labels, or a signal stops it.
 pub(crate) fn fit(
     py: Python<'_>,
     partials: Vec<PyBackedBytes>,
     options: &Options,
     threads: usize,
-) -> PyResult<(Partial, Option<Model>)> {
-    let asked = options.train().clone();
-    let merge = move |_: &Watch| {
-        let mut trainer = Trainer::new(asked)?;
+) -> Result<(Partial, Option<Model>)> {
+    let train = options.train().clone();
+    let merge = move |_: &Watch| -> Result<_> {
+        let mut trainer = Trainer::new(train)?;
         for partial in partials {
             trainer = trainer.merge_partial(&Partial::from_bytes(partial)?)?;
         }
@@ -144,15 +169,15 @@ pub(crate) fn fit(
         let trainer = (partial.classes().len() > 1).then(|| partial.to_trainer()).transpose()?;
         Ok((partial, trainer))
     };
-    let (partial, trainer) = run(py, threads, None, merge)?.map_err(raised)?;
+    let (partial, trainer) = run(py, threads, None, merge)?;
     let model = trainer.map(|trainer| finish(py, trainer, options, threads)).transpose()?;
     Ok((partial, model))
 }
 
-/// Counts documents with a trainer a thread.
-fn count(labelled: &Labelled, options: &TrainOptions, watch: &Watch) -> Result<Trainer, Failure> {
+/// Counts documents with one trainer per thread.
+fn count(labelled: &Labelled, options: &TrainOptions, watch: &Watch) -> Result<Trainer> {
     let next = AtomicUsize::new(0);
-    let count_blocks = || -> Result<Trainer, Failure> {
+    let count_blocks = || -> Result<Trainer> {
         let mut trainer = Trainer::new(options.clone())?;
         loop {
             let first = next.fetch_add(BLOCK, Ordering::Relaxed);
@@ -172,12 +197,12 @@ fn count(labelled: &Labelled, options: &TrainOptions, watch: &Watch) -> Result<T
     Ok(all)
 }
 
-/// The labels, and the score of each document that counts by a model of other folds.
+/// The labels, and the score of each document that counts by a model of the other folds.
 fn validate(
     labelled: &Labelled,
     options: &TrainOptions,
     folds: usize,
-) -> Result<(Classes, Vec<HeldOutScore>), Failure> {
+) -> Result<(Classes, Vec<HeldOutScore>)> {
     let mut of_words = options.clone();
     of_words.pairs = Pairs::Fixed;
     let mut trainer = Trainer::new(of_words)?;
@@ -186,41 +211,17 @@ fn validate(
         let before = trainer.n_documents();
         learn(&mut trainer, labelled, row..row + 1)?;
         if trainer.n_documents() > before {
-            given.push(labelled.row(row).map_err(|error| Failure::Changed(row, error))?);
+            given.push(labelled.row(row)?);
         }
     }
     Ok(cross_validate(options, &given, &[], folds, 0)?)
 }
 
 /// Learns the documents of some rows, in order.
-pub(crate) fn learn(trainer: &mut Trainer, labelled: &Labelled, rows: Range<usize>) -> Result<(), Failure> {
+pub(crate) fn learn(trainer: &mut Trainer, labelled: &Labelled, rows: Range<usize>) -> Result<()> {
     for row in rows {
-        let (label, group, document) = labelled.row(row).map_err(|error| Failure::Changed(row, error))?;
-        trainer.add_in_group(label, group, document).map_err(|error| Failure::Row(row, error))?;
+        let (label, group, document) = labelled.row(row)?;
+        trainer.add_in_group(label, group, document).map_err(|error| wrong_row(row, error))?;
     }
     Ok(())
-}
-
-/// Why documents were not counted.
-pub(crate) enum Failure {
-    Library(Error),
-    Row(usize, Error),
-    /// A row is text no longer: others can write to its buffer.
-    Changed(usize, Utf8Error),
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Failure::Library(error)
-    }
-}
-
-impl From<Failure> for PyErr {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Library(error) => raised(error),
-            Failure::Row(row, error) => wrong_row(row, error),
-            Failure::Changed(row, error) => wrong_row(row, error),
-        }
-    }
 }

@@ -1,18 +1,20 @@
 //! Work on threads of its own, while Python's other threads run and Ctrl-C is heard.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use rayon::{ThreadPoolBuildError, ThreadPoolBuilder};
+use rayon::ThreadPoolBuilder;
 
-/// How often Python is asked for signals, and told of progress.
+use crate::error::{Failure, Result, TamisError};
+
+/// How often Python handles signals and shows progress.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// What those who work and those who wait tell each other.
+/// What a job and the thread that waits for it tell each other.
 #[derive(Default)]
 pub(crate) struct Watch {
     is_stopped: AtomicBool,
@@ -20,7 +22,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Whether nobody waits any more.
+    /// Whether nobody waits for the job any more.
     pub(crate) fn is_stopped(&self) -> bool {
         self.is_stopped.load(Ordering::Relaxed)
     }
@@ -31,26 +33,25 @@ impl Watch {
     }
 }
 
-/// What comes of a job that runs on so many threads, without the GIL. `progress` is called from this thread with the number
-/// of documents done so far.
+/// Runs a job on `threads` threads, without the GIL. Calls `progress` from this thread with the number of documents done
+/// so far.
 ///
 /// # Errors
-/// What a signal's handler raises, such as KeyboardInterrupt, or `progress`. The job may still run for a while then; it
-/// should end when it sees that it [is stopped](Watch::is_stopped).
-pub(crate) fn run<T: Send + 'static>(
+/// Those of the job; what a signal's handler raises, such as KeyboardInterrupt, or `progress`. Then the job may still run
+/// for a while; it should end when it sees that it [is stopped](Watch::is_stopped).
+pub(crate) fn run<T: Send + 'static, E: Into<Failure> + Send + 'static>(
     py: Python<'_>,
     threads: usize,
     progress: Option<&Bound<'_, PyAny>>,
-    job: impl FnOnce(&Watch) -> T + Send + 'static,
-) -> PyResult<T> {
+    job: impl FnOnce(&Watch) -> std::result::Result<T, E> + Send + 'static,
+) -> Result<T> {
     // a panic is a defect; it ends the job, and not the process
-    let pool = ThreadPoolBuilder::new().num_threads(threads).panic_handler(|_| ()).build();
-    let pool = pool.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    let pool = ThreadPoolBuilder::new().num_threads(threads).panic_handler(|_| ()).build()?;
     let watch = Arc::new(Watch::default());
     let (sender, mut receiver) = mpsc::channel();
     let watched = watch.clone();
     pool.spawn(move || _ = sender.send(job(&watched)));
-    let mut told = 0;
+    let mut shown = 0;
     loop {
         let waited;
         (waited, receiver) = py.detach(move || (receiver.recv_timeout(INTERVAL), receiver));
@@ -59,28 +60,68 @@ pub(crate) fn run<T: Send + 'static>(
             _ => Ok(()),
         };
         let done = watch.done.load(Ordering::Relaxed);
-        let outcome = outcome.and_then(|()| match progress.filter(|_| done > told) {
-            Some(progress) => progress.call1((done,)).map(|_| told = done),
+        let outcome = outcome.and_then(|()| match progress.filter(|_| done > shown) {
+            Some(progress) => progress.call1((done,)).map(|_| shown = done),
             None => Ok(()),
         });
         if let Err(error) = outcome {
             watch.is_stopped.store(true, Ordering::Relaxed);
-            return Err(error);
+            return Err(error.into());
         }
         match waited {
-            Ok(result) => return Ok(result),
+            Ok(result) => return result.map_err(Into::into),
             Err(RecvTimeoutError::Timeout) => (),
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(PyRuntimeError::new_err("tamis failed: its work ended without a result"));
+                return Err(PyRuntimeError::new_err("tamis failed: its work ended without a result").into());
             }
         }
     }
 }
 
-/// What comes of work whose parallel parts run on threads of its own: a process that was forked has no others.
+/// Runs the parallel parts of `work` on threads of its own: a forked process has no others.
 ///
 /// # Errors
-/// If the system gives no threads.
-pub(crate) fn on_own_threads<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, ThreadPoolBuildError> {
-    Ok(ThreadPoolBuilder::new().build()?.install(work))
+/// Those of `work`; the system gives no threads.
+pub(crate) fn on_own_threads<T: Send>(work: impl FnOnce() -> tamis_filter::Result<T> + Send) -> Result<T> {
+    Ok(ThreadPoolBuilder::new().build()?.install(work)?)
+}
+
+/// A value that is used up at some time. Using it afterwards is an error with the text `used_up`.
+pub(crate) struct Slot<T> {
+    value: Mutex<Option<T>>,
+    used_up: &'static str,
+}
+
+impl<T: Send> Slot<T> {
+    pub(crate) fn new(value: T, used_up: &'static str) -> Self {
+        Slot { value: Mutex::new(Some(value)), used_up }
+    }
+
+    /// Works with the value, one thread at a time and without the GIL.
+    pub(crate) fn with<R: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut T) -> Result<R> + Send,
+    ) -> Result<R> {
+        py.detach(|| work(self.lock().as_mut().ok_or_else(|| TamisError::new_err(self.used_up))?))
+    }
+
+    /// Replaces the value. It is used up if the work fails.
+    pub(crate) fn replace(&self, py: Python<'_>, work: impl FnOnce(T) -> Result<T> + Send) -> Result<()> {
+        py.detach(|| {
+            let mut value = self.lock();
+            *value = Some(work(value.take().ok_or_else(|| TamisError::new_err(self.used_up))?)?);
+            Ok(())
+        })
+    }
+
+    /// Uses the value up.
+    pub(crate) fn take(&self, py: Python<'_>) -> Result<T> {
+        let value = py.detach(|| self.lock().take());
+        Ok(value.ok_or_else(|| TamisError::new_err(self.used_up))?)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<T>> {
+        self.value.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

@@ -36,15 +36,15 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # scikit-learn is slow to import, and not always there
+    # scikit-learn is slow to import and may be missing
     if name == "TamisClassifier":
         try:
             from tamis.classifier import TamisClassifier
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] not in ("sklearn", "scipy"):
                 raise
-            told = "TamisClassifier needs scikit-learn: pip install 'tamis[sklearn]'"
-            raise ModuleNotFoundError(told, name=error.name) from None
+            message = "TamisClassifier needs scikit-learn: pip install 'tamis[sklearn]'"
+            raise ModuleNotFoundError(message, name=error.name) from None
 
         return TamisClassifier
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Labels as scikit-learn has them, and as a model has them: text."""
+"""Labels of scikit-learn, and their text in a model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def encode(y: Any) -> tuple[Any, np.ndarray]:
     Parameters
     ----------
     y : array-like, shape (n_documents,)
-        Labels: text, numbers or truth values.
+        Labels: text, numbers or booleans.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def encode(y: Any) -> tuple[Any, np.ndarray]:
     if np.ma.is_masked(y):
         raise TamisError("expected a label for every document, got a masked array")
     is_listed = isinstance(y, (list, tuple))
-    # numpy would make text of a NaN or a number that is among text
+    # numpy would turn a NaN or a number among text into text
     has_text = is_listed and any(isinstance(label, str) for label in y)
     try:
         values = column_or_1d(np.array(y, dtype=object) if has_text else y, warn=True)
@@ -47,7 +47,7 @@ def encode(y: Any) -> tuple[Any, np.ndarray]:
         if text and any(isinstance(label, bytes) for label in different):
             raise TamisError("expected labels of text, got bytes among them")
         if text or not different:
-            # a label that is no text is an error that names its row, when they are read
+            # reading them raises an error for a label that is not text, with its row
             classes = np.array(text, dtype=None if is_listed else values.dtype)
             return (y if _is_of_arrow(y) else values), classes
     try:
@@ -60,7 +60,7 @@ def encode(y: Any) -> tuple[Any, np.ndarray]:
 
 
 def names(classes: np.ndarray) -> list[str]:
-    """What labels are called in a model."""
+    """The text of labels in a model."""
     return [str(label) for label in classes.tolist()]
 
 

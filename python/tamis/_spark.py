@@ -1,6 +1,6 @@
-"""What `tamis.spark` has the executors do, and how bytes travel to them and back.
+"""What the executors do for `tamis.spark`, and how bytes travel to them and back.
 
-The functions named in `on_executors` take rows as Spark has them and return such.
+The functions named in `on_executors` take and return rows of Spark.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from tamis.distributed import FitPlan, counts_of, sample_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# bytes in a row: Spark's rows are small
+# bytes in one row
 PIECE = 16 << 20
-# what one task merges
+# partials that one task merges
 FAN_IN = 8
-# bytes in pieces: of what kind, and of which partition
+# rows of bytes in pieces: their kind and their partition
 ROWS = "kind string, part int, piece int, bytes binary"
 
 
 def on_executors(function: str, *arguments: Any) -> Any:
-    """What calls a function of this module on the executors.
+    """A function that calls the named function of this module on the executors.
 
-    It refers to nothing of this module: the version is checked before anything of another one is looked for.
+    It uses nothing else of this module, so that it can check the version first.
     """
     version = tamis.__version__
 
-    def call(data):  # type: ignore[no-untyped-def]  # Spark looks at annotations, and finds no pyarrow here
+    def call(data):  # type: ignore[no-untyped-def]  # Spark reads annotations, and pyarrow is not imported here
         import tamis
 
         if tamis.__version__ != version:
@@ -55,7 +55,7 @@ def on_executors(function: str, *arguments: Any) -> Any:
 def count(
     batches: Iterable[pa.RecordBatch], kind: str, options: dict[str, Any], names: list[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Counts a partition, whose columns have these names."""
+    """Counts a partition with the columns `names`."""
     from pyspark import TaskContext
 
     counter = Counter(kind=kind, **options)
@@ -67,7 +67,7 @@ def count(
 
 
 def _without_nulls(batches: Iterable[pa.RecordBatch], names: list[str]) -> Iterator[pa.RecordBatch]:
-    """The same batches; a null in one of the last columns, which have these names, is an error that says where."""
+    """The same batches. A null in the last columns, which are called `names`, raises an error that says where."""
     from pyspark import TaskContext
 
     first = 0
@@ -104,7 +104,7 @@ def sample(batches: Iterable[pa.RecordBatch], share: float) -> Iterator[pa.Recor
 
 
 def fit_round(batches: Iterable[pa.RecordBatch], plan: str, correction: str) -> Iterator[pa.RecordBatch]:
-    """A round of a partition: what it counted, its state after the round, and its change."""
+    """Runs a round of a partition. Yields its counts, its state after the round, and its change."""
     own: dict[int, dict[str, bytes]] = {}
     for kind, part, data in _whole_batches(batches):
         own.setdefault(part, {})[kind] = data
@@ -128,7 +128,7 @@ def merge_changes(table: pa.Table, plan: str) -> pa.Table:
 def score_rows(
     batches: Iterable[pa.RecordBatch], model: str, names: list[str], document: str
 ) -> Iterator[pa.RecordBatch]:
-    """Scores a partition, of which the last column are the documents, by the name of their column."""
+    """Scores a partition, whose last column holds the documents and is called `document`."""
     import pyarrow as pa
 
     filter = _opened(model)
@@ -139,7 +139,7 @@ def score_rows(
 
 
 def pieces(kind: str, part: int, data: bytes) -> Iterator[pa.RecordBatch]:
-    """Bytes in rows."""
+    """Bytes as rows."""
     import pyarrow as pa
 
     types = [("kind", pa.string()), ("part", pa.int32()), ("piece", pa.int32()), ("bytes", pa.binary())]
@@ -149,7 +149,7 @@ def pieces(kind: str, part: int, data: bytes) -> Iterator[pa.RecordBatch]:
 
 
 def whole(table: pa.Table) -> Iterator[tuple[str, int, bytes]]:
-    """Bytes put together again, in order of parts, one at a time."""
+    """Joins pieces to bytes again, in order of parts, one part at a time."""
     names = list(zip(*(table.column(name).to_pylist() for name in ("part", "kind", "piece"))))
     order = sorted(range(table.num_rows), key=names.__getitem__)
     for (part, kind), rows in itertools.groupby(order, key=lambda row: names[row][:2]):
@@ -157,7 +157,7 @@ def whole(table: pa.Table) -> Iterator[tuple[str, int, bytes]]:
 
 
 def _whole_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, int, bytes]]:
-    """The same of the batches of a partition."""
+    """As `whole`, for the batches of a partition."""
     import pyarrow as pa
 
     batches = list(batches)
@@ -181,14 +181,14 @@ def send(spark: Any, data: bytes) -> str:
 
 @functools.cache
 def _folder() -> str:
-    """A folder for the files of this process: Spark wants a file that it knows at the same path."""
+    """A folder for the files of this process: Spark expects a known file at the same path."""
     folder = tempfile.mkdtemp(prefix="tamis-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
 def _path(name: str) -> str:
-    """Where a file is that was sent."""
+    """The path of a file that was sent."""
     from pyspark import SparkFiles
 
     return SparkFiles.get(name)

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import Any, Literal, final
+from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +11,17 @@ from typing_extensions import Self
 
 __version__: str
 
+_Documents: TypeAlias = Iterable[str | bytes] | Any
+_Labels: TypeAlias = Iterable[str] | Any
+_Kind: TypeAlias = Literal["mail", "text"]
+_Path: TypeAlias = str | os.PathLike[str]
+
 class TamisError(ValueError):
     """A document, a label, an option or a model is not what it should be."""
 
 @final
 class Score:
-    """What a model says of one document."""
+    """The score of one document."""
 
     @property
     def label(self) -> str: ...
@@ -38,7 +43,7 @@ class Score:
 
 @final
 class Scores:
-    """What a model says of many documents: a sequence of scores, and their columns."""
+    """The scores of many documents: a sequence of scores, and their columns."""
 
     @property
     def labels(self) -> list[str]: ...
@@ -54,7 +59,7 @@ class Scores:
 
 @final
 class Table:
-    """A table of scores, which others take without a copy by Arrow's PyCapsule interface."""
+    """A table of scores. Other libraries read it without a copy by Arrow's PyCapsule interface."""
 
     @property
     def column_names(self) -> list[str]: ...
@@ -78,11 +83,11 @@ class Term:
 
 @final
 class Report:
-    """A report with pictures: HTML without scripts, which a notebook shows and ``save`` writes to a file."""
+    """A report with pictures: HTML without scripts. A notebook shows it, and ``save`` writes it to a file."""
 
     @property
     def html(self) -> str: ...
-    def save(self, path: str | os.PathLike[str]) -> None: ...
+    def save(self, path: _Path) -> None: ...
     def _repr_html_(self) -> str: ...
 
 @final
@@ -106,15 +111,15 @@ class Explanation:
 
 @final
 class Counter:
-    """Counts labelled documents, batch by batch, and merges what others counted."""
+    """Counts labelled documents, batch by batch, and merges the counts of others."""
 
-    def __init__(self, *, kind: Literal["mail", "text"] = "text", **options: Any) -> None: ...
+    def __init__(self, *, kind: _Kind = "text", **options: Any) -> None: ...
     def add(
         self,
-        documents: Iterable[str | bytes] | Any,
-        labels: Iterable[str] | Any,
+        documents: _Documents,
+        labels: _Labels,
         *,
-        groups: Iterable[str] | Any | None = None,
+        groups: _Labels | None = None,
         encoding: str = "utf-8",
         decode_error: Literal["strict", "ignore", "replace"] = "strict",
     ) -> None: ...
@@ -143,41 +148,36 @@ class DistributedFit:
     def is_done(self) -> bool: ...
 
 class FitPlan:
-    """What every partition of a distributed fit needs to know."""
+    """What every partition of a distributed fit needs."""
 
     def __init__(self, plan: bytes) -> None: ...
     def round(self, partial: bytes, state: bytes | None, correction: bytes) -> tuple[bytes, bytes]: ...
     def merge(self, changes: list[bytes]) -> bytes: ...
 
 def counts_of(partial: bytes) -> bytes:
-    """The counts alone of a partial, without its documents."""
+    """The counts of a partial without its documents."""
 
 def sample_of(partial: bytes, share: float) -> bytes:
-    """The documents of a partial that are in a sample of this share of all."""
+    """A sample of a partial's documents."""
 
 class Filter:
     """A trained model in use: scores and explains messages or texts, and learns from corrections."""
 
     @classmethod
     def open(
-        cls,
-        path: str | os.PathLike[str],
-        *,
-        unsure: float | None = None,
-        spam_label: str | None = None,
-        mapped: bool = False,
+        cls, path: _Path, *, unsure: float | None = None, spam_label: str | None = None, mapped: bool = False
     ) -> Self: ...
     @classmethod
     def from_bytes(cls, data: bytes, *, unsure: float | None = None, spam_label: str | None = None) -> Self: ...
     @classmethod
     def train(
         cls,
-        documents: Iterable[str | bytes] | Any,
-        labels: Iterable[str] | Any,
+        documents: _Documents,
+        labels: _Labels,
         /,
         *,
-        groups: Iterable[str] | Any | None = None,
-        kind: Literal["mail", "text"] = "mail",
+        groups: _Labels | None = None,
+        kind: _Kind = "mail",
         n_jobs: int | None = None,
         progress: bool = False,
         **options: Any,
@@ -195,13 +195,13 @@ class Filter:
     @classmethod
     def cross_validate(
         cls,
-        documents: Iterable[str | bytes] | Any,
-        labels: Iterable[str] | Any,
+        documents: _Documents,
+        labels: _Labels,
         /,
         *,
-        groups: Iterable[str] | Any | None = None,
+        groups: _Labels | None = None,
         folds: int = 10,
-        kind: Literal["mail", "text"] = "mail",
+        kind: _Kind = "mail",
         n_jobs: int | None = None,
         progress: bool = False,
         **options: Any,
@@ -216,24 +216,14 @@ class Filter:
     def path(self) -> os.PathLike[str] | None: ...
     def score(self, message: str | bytes) -> Score: ...
     def score_many(
-        self, messages: Iterable[str | bytes] | Any, *, n_jobs: int | None = None, progress: bool = False
+        self, messages: _Documents, *, n_jobs: int | None = None, progress: bool = False
     ) -> Scores: ...
     def score_table(
-        self,
-        messages: Iterable[str | bytes] | Any,
-        *,
-        n_jobs: int | None = None,
-        progress: bool = False,
-        probabilities: bool = False,
+        self, messages: _Documents, *, n_jobs: int | None = None, progress: bool = False, probabilities: bool = False
     ) -> Table: ...
     def explain(self, message: str | bytes) -> Explanation: ...
     def evaluate(
-        self,
-        documents: Iterable[str | bytes] | Any,
-        labels: Iterable[str] | Any,
-        *,
-        n_jobs: int | None = None,
-        progress: bool = False,
+        self, documents: _Documents, labels: _Labels, *, n_jobs: int | None = None, progress: bool = False
     ) -> dict[str, Any]: ...
     def strongest_terms(self, label: str, n: int = 20) -> tuple[Term, ...]: ...
     def learn(
@@ -243,7 +233,7 @@ class Filter:
         self, message: str | bytes, label: str | None = None, *, lock_timeout: float = 60.0
     ) -> str | None: ...
     def reload(self) -> None: ...
-    def save(self, path: str | os.PathLike[str]) -> None: ...
+    def save(self, path: _Path) -> None: ...
     def to_bytes(self) -> bytes: ...
     def _repr_html_(self) -> str: ...
 
@@ -253,24 +243,22 @@ class Learner:
 
     def report(
         self,
-        documents: Iterable[str | bytes] | Any | None = None,
-        labels: Iterable[str] | Any | None = None,
+        documents: _Documents | None = None,
+        labels: _Labels | None = None,
         *,
         title: str | None = None,
         n_jobs: int | None = None,
         progress: bool = False,
     ) -> Report: ...
     @classmethod
-    def open(
-        cls, path: str | os.PathLike[str], *, lock_timeout: float = 60.0, retrain: bool = True
-    ) -> Self: ...
+    def open(cls, path: _Path, *, lock_timeout: float = 60.0, retrain: bool = True) -> Self: ...
     @classmethod
     def create(
         cls,
-        path: str | os.PathLike[str],
+        path: _Path,
         labels: Sequence[str] | None = None,
         *,
-        kind: Literal["mail", "text"] = "mail",
+        kind: _Kind = "mail",
         lock_timeout: float = 60.0,
         retrain: bool = True,
     ) -> Self: ...
@@ -291,13 +279,12 @@ class Learner:
         self, kind: type[BaseException] | None, _error: BaseException | None, _traceback: TracebackType | None
     ) -> None: ...
 
-# What TamisClassifier is made of. `how` is n_jobs, progress, encoding and decode_error.
+# What TamisClassifier is made of. Examples are documents, labels and groups; `how` is n_jobs, progress, encoding and
+# decode_error.
 
-def train(
-    documents: Any, labels: Any, groups: Any, options: dict[str, Any], *, kind: str, **how: Any
-) -> Filter: ...
+def train(examples: tuple[Any, Any, Any], options: dict[str, Any], *, kind: str, **how: Any) -> Filter: ...
 def count(
-    documents: Any, labels: Any, groups: Any, options: dict[str, Any], *, kind: str, **how: Any
+    examples: tuple[Any, Any, Any], options: dict[str, Any], *, kind: str, **how: Any
 ) -> tuple[bytes, int]: ...
 def fit(
     partials: Sequence[bytes], options: dict[str, Any], *, kind: str, n_jobs: int | None
@@ -309,12 +296,8 @@ def count_documents(documents: Any, *, kind: str, encoding: str, decode_error: s
 def label_table(labels: list[str], probabilities: NDArray[np.float64]) -> Table: ...
 
 # tamis.naive_bayes: rows are (indptr, indices, data, n_features) of a CSR matrix.
-_Csr = tuple[
-    NDArray[np.int32] | NDArray[np.int64],
-    NDArray[np.int32] | NDArray[np.int64],
-    NDArray[np.float64] | NDArray[np.float32],
-    int,
-]
+_Indices: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
+_Csr: TypeAlias = tuple[_Indices, _Indices, NDArray[np.float64] | NDArray[np.float32], int]
 
 def csr_count(
     rows: _Csr,
@@ -324,8 +307,5 @@ def csr_count(
     threshold: float | None = None,
 ) -> None: ...
 def csr_product(
-    rows: _Csr,
-    weights: NDArray[np.float64],
-    out: NDArray[np.float64],
-    threshold: float | None = None,
+    rows: _Csr, weights: NDArray[np.float64], out: NDArray[np.float64], threshold: float | None = None
 ) -> None: ...

@@ -1,4 +1,4 @@
-"""Classification of text as an estimator of scikit-learn."""
+"""Text classification as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -16,33 +16,32 @@ from tamis._labels import encode, names
 
 __all__ = ["TamisClassifier"]
 
-# how many times more documents there are when partial_fit fits to them again
+# partial_fit fits again when the documents have grown to this multiple
 _GROWTH = 1.25
-# not of training
+# parameters that are not options of training
 _HOW = ("kind", "encoding", "decode_error", "n_jobs", "progress")
 
 
 class TamisClassifier(ClassifierMixin, BaseEstimator):
     """Classify texts (or mail): text in, labels and calibrated probabilities out.
 
-    Counts the terms of every text and learns by default one-vs-rest log-odds, corrected by logistic
-    regression and calibrated on held-out texts; the smoothing and the weight of rare terms are chosen by
-    what predicts left-out texts best, so that nothing needs tuning. With ``likelihood`` it is textbook naive
-    Bayes. The options are named as those of the program ``tamis train`` and have its defaults; None means
-    the default. Equal documents and options give the program's model, byte for byte, with any number of
-    threads.
+    Counts the terms of every text. By default it learns one-vs-rest log-odds, corrected by logistic regression
+    and calibrated on held-out texts. It chooses the smoothing and the weight of rare terms that predict left-out
+    texts best, so nothing needs tuning. With ``likelihood`` it is textbook naive Bayes. The options have the names
+    and defaults of the program ``tamis train``; None means the default. The same documents and options give the
+    program's model, byte for byte, with any number of threads.
 
     Documents are a list, a numpy array, a pandas or polars Series, or an Arrow array or chunked array of str
-    or bytes. They count as given, also equal ones.
+    or bytes. Every document counts, also one that equals another.
 
     Parameters
     ----------
     likelihood : str, default "weighted"
         "weighted", or naive Bayes: "multinomial", "bernoulli", "complement", "complement-normalized".
     alpha : float, optional
-        Smoothing, added to every count; by default chosen, for naive Bayes 0.1.
+        Smoothing, added to every count; chosen by default, for naive Bayes 0.1.
     idf_power : float, optional
-        Weighted: how much more rare terms weigh, 0 to 4; by default chosen.
+        Weighted: how much more rare terms weigh, 0 to 4; chosen by default.
     correction : bool, optional
         Weighted: whether to fit the correction; by default True.
     regularisation : float, optional
@@ -54,34 +53,34 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
     class_prior : {"learned", "smoothed", "uniform"} or dict of label to float, optional
         Naive Bayes: the class priors; by default "learned".
     min_df : int, optional
-        Naive Bayes: use only terms that occur in at least so many documents.
+        Naive Bayes: use only terms that occur in at least this many documents.
     max_df : float, optional
         Naive Bayes: use only terms that occur in at most this share of the documents.
     max_features : int, optional
-        Naive Bayes: use only so many terms, the most frequent ones.
+        Naive Bayes: use only this many terms, the most frequent ones.
     select : str, optional
-        Naive Bayes: "chi2=N" or "mi=N", use only the N terms that tell the labels apart best.
+        Naive Bayes: "chi2=N" or "mi=N" use only the N terms that tell the labels apart best.
     words : {"unicode", "mail"}, optional
         How text is cut into words; by default "unicode", for mail "mail".
     keep_case : bool, default False
-        Keep upper and lower case apart.
+        Distinguish upper and lower case.
     stop_words : str or list of str, optional
-        Words to leave out: the most frequent ones of a language, such as "english" or "en", or a list.
+        Words to leave out: a list, or the most frequent words of a language, such as "english" or "en".
     stem : str, optional
         Reduce words to stems of this language, such as "english".
     ngrams : int or (int, int), optional
-        Sequences of so many words as terms; by default single words, and with two labels also pairs if that
+        Use sequences of this many words as terms; by default single words, and with two labels also pairs if that
         predicts left-out texts better.
     pieces : bool, optional
-        Whether pieces of words are terms too, so that forms of a word share some; by default, for texts, if that
+        Use pieces of words as terms too, so that forms of a word share some; by default, for texts, if that
         predicts left-out texts better.
     characters : int or (int, int), optional
-        Sequences of so many characters as terms instead.
+        Use sequences of this many characters as terms instead.
     min_chars, max_chars : int, optional
-        Leave out words with fewer characters (by default 1); of longer ones note only that they are long (by
-        default 64, for mail 24).
+        Leave out shorter words (by default 1); of longer words note only that they are long (by default 64, for
+        mail 24).
     kind : {"text", "mail"}, default "text"
-        What documents are. Mail is raw messages as bytes.
+        The kind of documents. Mail is raw messages as bytes.
     raw : bool, default False
         Read texts that are HTML or XML as they are, tags included, instead of as their text.
     content_only : bool, default False
@@ -89,32 +88,32 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
     ignore_header : list of str, optional
         Header fields of mail to ignore.
     windows : int, optional
-        With two labels: score every stretch of so many bytes by itself too, and go by the highest score.
+        With two labels: also score every stretch of this many bytes by itself, and take the highest score.
     deduplicate : bool, default False
-        Equal mail of one label counts once, as by default in the program.
+        Count equal mail of one label once, as the program does by default.
     documents : bool, optional
-        Whether the model remembers the terms of documents, so that it can be fitted again; by default of mail, and of
+        Remember the terms of documents in the model, so that it can be fitted again; by default for mail, and for
         text while they take no more than 64 MB.
     encoding : str, default "utf-8"
         The encoding of texts that are bytes.
     decode_error : {"strict", "ignore", "replace"}, default "strict"
-        What becomes of bytes that are not in the encoding: an error that names the row, nothing, or a
-        replacement character.
+        How to handle bytes that are not valid in the encoding: raise an error that names the row, leave them out,
+        or use a replacement character.
     n_jobs : int, optional
-        Threads: by default 1, -1 for one a core. The model does not depend on it.
+        Threads: by default 1, -1 for one per core. The model does not depend on it.
     progress : bool, default False
         Show a progress bar; needs tqdm.
 
     Attributes
     ----------
     classes_ : numpy.ndarray, shape (n_classes,)
-        The labels, sorted. A model file has them as text.
+        The labels, sorted. In a model file they are text.
     filter_ : Filter or None
-        The model; None if all documents had one label, which then is the answer.
+        The model; None if all documents had the same label, which is then always predicted.
     n_documents_ : int
         Documents counted, by ``fit`` or by all calls of ``partial_fit``.
     n_fitted_ : int
-        Those of them that the model was fitted to.
+        Documents that the model was fitted to.
 
     Examples
     --------
@@ -168,18 +167,18 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         vars(self).update(given)
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> TamisClassifier:
-        """Learn from labelled documents, and forget all before.
+        """Learn from labelled documents, and forget earlier ones.
 
         Parameters
         ----------
         X : array-like of str or bytes, shape (n_documents,)
             Documents.
         y : array-like, shape (n_documents,)
-            Their labels: text, whole numbers or truth values.
+            Their labels: text, whole numbers or booleans.
         groups : array-like, shape (n_documents,), optional
-            The group of each: an author, a thread, a customer, by text or number. Documents of a group are
-            held out together wherever documents are held out, so that probabilities hold for documents of
-            new groups, as a score by ``GroupKFold`` does.
+            The group of each document, as text or number: its author, thread or customer. Documents of a group
+            are always held out together, so that probabilities hold for documents of new groups, as a score by
+            ``GroupKFold`` does.
 
         Returns
         -------
@@ -189,15 +188,14 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         Raises
         ------
         TamisError
-            A row is missing or cannot be decoded, lengths differ, or options do not suit each other.
+            A row is missing or cannot be decoded, lengths differ, or options contradict each other.
         """
         labels, classes = encode(y)
-        given = (X, labels, None if groups is None else encode(groups)[0], self._options())
         if len(classes) == 1:
-            _, self.n_documents_ = _tamis.count(*given, kind=self.kind, **self._how())
+            _, self.n_documents_ = self._learn(_tamis.count, X, labels, groups)
             self.filter_ = None
         else:
-            self.filter_ = _tamis.train(*given, kind=self.kind, **self._how())
+            self.filter_ = self._learn(_tamis.train, X, labels, groups)
             self.n_documents_ = n_learned(self.filter_)
         self.classes_, self._labels, self.n_fitted_ = classes, sorted(names(classes)), self.n_documents_
         for learned in ("_partials", "_expected"):
@@ -205,10 +203,10 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, groups: Any = None) -> TamisClassifier:
-        """Learn from more labelled documents, which count as given.
+        """Learn from more labelled documents.
 
-        The counts are exact; the model is fitted to them again once the documents have grown by a quarter,
-        never in ``predict``, and whenever ``refit`` is called. Then it is that of ``fit`` on all documents. See
+        The counts are exact. The model is fitted to them again when the documents have grown by a quarter or when
+        ``refit`` is called, never in ``predict``. Then it is the model of ``fit`` on all documents. See
         ``n_documents_`` and ``n_fitted_``.
 
         Parameters
@@ -219,7 +217,7 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
             Their labels.
         classes : array-like, optional
             All labels that may come, in this call or later. They are in ``classes_`` and have probability 0 until
-            they come; once they were given, any other label is an error.
+            they come. Once ``classes`` was given, any other label is an error.
         groups : array-like, shape (n_documents,), optional
             The group of each document, as in ``fit``. The same name is the same group in every call.
 
@@ -236,7 +234,7 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         Warns
         -----
         UserWarning
-            After ``fit`` or ``load`` there are no counts to add to: learning begins anew.
+            After ``fit`` or ``load`` there are no counts to add to: learning starts afresh.
 
         Examples
         --------
@@ -249,7 +247,7 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         """
         if hasattr(self, "filter_") and not hasattr(self, "_partials"):
             warnings.warn(
-                "partial_fit begins anew: fit and load keep no counts to add to; teach by partial_fit alone",
+                "partial_fit starts afresh: fit and load keep no counts to add to; use partial_fit alone",
                 stacklevel=2,
             )
             for learned in ("classes_", "n_documents_", "n_fitted_"):
@@ -263,20 +261,19 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
                 listed = ", ".join(names(expected))
                 raise _tamis.TamisError(f"expected labels that are in classes ({listed}), got {others[0]!r}")
             self._expected = expected
-        given = (X, labels, None if groups is None else encode(groups)[0], self._options())
-        partial, n = _tamis.count(*given, kind=self.kind, **self._how())
+        partial, n = self._learn(_tamis.count, X, labels, groups)
         self.classes_ = _union(known, seen)
         self._partials = [*getattr(self, "_partials", []), partial]
         self.n_documents_ = getattr(self, "n_documents_", 0) + n
         return self.refit() if self.n_documents_ >= _GROWTH * getattr(self, "n_fitted_", 0) else self
 
     def refit(self) -> TamisClassifier:
-        """Fit now to all documents of ``partial_fit``, however few of them are new.
+        """Fit now to all documents of ``partial_fit``, even if few of them are new.
 
         Returns
         -------
         TamisClassifier
-            This one. Its model is that of ``fit`` on all documents, and ``n_fitted_`` is ``n_documents_``.
+            This one. Its model is that of ``fit`` on all documents, and ``n_fitted_`` equals ``n_documents_``.
 
         Raises
         ------
@@ -308,7 +305,7 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         numpy.ndarray, shape (n_documents,)
-            Of the type of ``classes_``.
+            Labels, of the type of ``classes_``.
         """
         probabilities = self.predict_proba(X)
         return self.classes_[probabilities.argmax(axis=1)]
@@ -324,7 +321,7 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         numpy.ndarray of float64, shape (n_documents, n_classes)
-            Columns in the order of ``classes_``; rows add up to 1.
+            Columns are in the order of ``classes_``; rows add up to 1.
         """
         return self._score(X)[0]
 
@@ -339,20 +336,20 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         numpy.ndarray of float64, shape (n_documents,) or (n_documents, n_classes)
-            Of two labels the log-odds of the second, ``classes_[1]``.
+            With two labels, the log-odds of the second, ``classes_[1]``.
         """
         probabilities, log_odds = self._score(X)
         if probabilities.shape[1] == 2:
             return np.copysign(log_odds, probabilities[:, 1] - probabilities[:, 0])
         rows, best = np.arange(len(probabilities)), probabilities.argmax(axis=1)
-        # the likeliest label's are exact also where its probability is nearly 1
+        # those of the likeliest label are exact even if its probability is nearly 1
         others = np.clip(probabilities, np.finfo(float).tiny, 0.5)
         odds = np.log(others) - np.log1p(-others)
         odds[rows, best] = log_odds
         return odds
 
     def explain(self, text: Any) -> _tamis.Explanation:
-        """Why a document gets its label: what each of its terms adds to the log-odds.
+        """Explain the label of a document: what each of its terms adds to the log-odds.
 
         Parameters
         ----------
@@ -362,7 +359,7 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         Explanation
-            Labels are text in it, as in the model file. A notebook shows it as bars.
+            Its labels are text, as in the model file. A notebook shows it as bars.
         """
         model = self._model()
         if isinstance(text, bytes) and self.kind == "text":
@@ -370,9 +367,9 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         return model.explain(text)
 
     def score_table(self, X: Any) -> _tamis.Table:
-        """Labels and probabilities as a table that any library takes by Arrow's PyCapsule interface.
+        """Labels and probabilities as a table that other libraries read by Arrow's PyCapsule interface.
 
-        ``pyarrow.table(t)``, ``polars.DataFrame(t)`` and ``pandas.DataFrame.from_arrow(t)`` take it without a
+        ``pyarrow.table(t)``, ``polars.DataFrame(t)`` and ``pandas.DataFrame.from_arrow(t)`` read it without a
         copy.
 
         Parameters
@@ -392,22 +389,22 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that the program ``tamis`` reads too. Labels are stored as text.
 
-        A file that is there is replaced in one step. Pickle the classifier instead to keep its options, labels
-        of other types, and what ``partial_fit`` counted.
+        An existing file is replaced in one step. To keep the options, labels of other types, and the counts of
+        ``partial_fit``, pickle the classifier instead.
         """
         self._model().save(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **how: Any) -> TamisClassifier:
-        """Open a model file, of this class or of the program ``tamis``.
+        """Open a model file, written by this class or by the program ``tamis``.
 
         Parameters
         ----------
         path : str or path
             A model of texts or mail.
         **how
-            ``encoding``, ``decode_error``, ``n_jobs`` and ``progress``, as of the constructor. What the model
-            was trained with is in the file; the other options are those of another ``fit``.
+            ``encoding``, ``decode_error``, ``n_jobs`` and ``progress``, as in the constructor. The options of
+            training are in the file; other parameters are for another ``fit``.
 
         Returns
         -------
@@ -424,8 +421,12 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         classifier.n_documents_ = classifier.n_fitted_ = n_learned(classifier.filter_)
         return classifier
 
+    def _learn(self, learn: Any, X: Any, labels: Any, groups: Any) -> Any:
+        examples = X, labels, None if groups is None else encode(groups)[0]
+        return learn(examples, self._options(), kind=self.kind, **self._how())
+
     def _options(self) -> dict[str, Any]:
-        """The options of training that are given, for the library."""
+        """The options of training, for the library."""
         options = {name: value for name, value in self.get_params(deep=False).items() if name not in _HOW}
         if isinstance(options["class_prior"], Mapping):
             options["class_prior"] = {str(label): share for label, share in options["class_prior"].items()}
@@ -434,7 +435,7 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         return options
 
     def _how(self) -> dict[str, Any]:
-        """How documents are read and gone through."""
+        """How documents are read, and with how many threads."""
         return {
             "n_jobs": self.n_jobs,
             "progress": bool(self.progress),
@@ -474,7 +475,7 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         return bundle
 
     def _model_html(self) -> str:
-        """What a notebook shows of the model, below scikit-learn's diagram."""
+        """What a notebook shows of the model below scikit-learn's diagram."""
         model = getattr(self, "filter_", None)
         return "" if model is None else model._repr_html_()
 
@@ -488,7 +489,7 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _union(*labels: Any) -> Any:
-    """All of these labels, sorted; None if there are none."""
+    """All of these labels, sorted; None if nothing is given."""
     given = [np.asarray(some) for some in labels if some is not None]
     return np.unique(np.concatenate([some for some in given if len(some) > 0] or given)) if given else None
 

@@ -1,6 +1,6 @@
-"""Fitting documents where they are, for more of them than one machine can hold.
+"""Distributed fits, for more documents than one machine can hold.
 
-``tamis.spark.train`` does so on Spark; this is what another engine needs. See `DistributedFit`.
+``tamis.spark.train`` uses this on Spark; other engines can do the same. See `DistributedFit`.
 """
 
 from tamis._tamis import DistributedFit, FitPlan, counts_of, sample_of

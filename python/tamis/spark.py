@@ -1,6 +1,6 @@
-"""Training and scoring on Apache Spark: shards are counted where they lie, the driver fits, or the executors by rounds.
+"""Training and scoring on Apache Spark: executors count their partitions, and the driver or the executors fit.
 
-Fitted by the driver, the model has the bytes of training on one machine: executors send counts, which add up.
+A model fitted by the driver has the bytes of training on one machine.
 """
 
 from __future__ import annotations
@@ -37,43 +37,43 @@ def train(
 ) -> Filter:
     """Train a model on the documents of a DataFrame.
 
-    Every partition is counted by itself, on one thread; the counts are merged in a tree, eight at a time, and
-    the driver fits the model. With fewer documents than ``sample``, or with ``ngrams`` and ``pieces``, it has the
-    bytes of training on one machine with the same options. With more, whether pairs and pieces of words are terms is
-    chosen by ``sample`` of them first, and the bytes are those of one machine with both set to that choice.
+    Each partition is counted on one thread. The counts are merged in a tree, eight at a time, and the driver fits
+    the model. With at most ``sample`` documents, or with ``ngrams`` and ``pieces``, it has the bytes of training on
+    one machine with the same options. With more, ``sample`` documents first decide whether pairs and pieces of
+    words are terms, and the bytes are those of one machine with both set to that choice.
 
-    Of more than the driver holds, the executors fit: documents stay in their partitions, and only weights travel,
-    in 10 rounds at most. Scores are nearly those of one machine; equal partitions give equal bytes, and the model
-    remembers no documents.
+    If the driver cannot hold the counts, the executors fit in at most 10 rounds: documents stay in their
+    partitions, and only weights travel. Scores are nearly those of one machine. Equal partitions give equal bytes.
+    The model remembers no documents.
 
-    Documents count as given, also equal ones. Tasks that are repeated or speculative count once.
+    Every document counts, also one that equals another. Repeated and speculative tasks count once.
 
     Parameters
     ----------
     df : pyspark.sql.DataFrame
         Labelled documents, in any order and partitioning.
     label_col : str
-        The column of labels: text, or what Spark casts to text.
+        The column of labels: text, or a type that Spark casts to text.
     text_col : str
         The column of texts.
     mail_col : str
         Instead, the column of raw messages: binary or text.
     group_col : str, optional
-        The column of groups, such as authors: documents of a group are held out together. Text, or what Spark casts to
-        text.
+        The column of groups, such as authors: documents of a group are held out together. Text, or a type that Spark
+        casts to text.
     fit : {"auto", "driver", "distributed"}, default "auto"
-        Who fits: by default the driver, of up to ``driver_bytes`` of counts, else the executors. What was chosen is
-        told on standard error. The executors fit weighted scoring without windows.
+        Who fits: by default the driver up to ``driver_bytes`` of counts, else the executors. A line on standard error
+        says which. The executors fit weighted scoring without windows.
     driver_bytes : int, default 2**30
-        What "auto" leaves to the driver: bytes of all partitions' counts, some 150 to 350 a short text.
+        The limit of "auto": bytes of all partitions' counts, 150 to 350 for a short text.
     sample : int, default 20,000
-        Documents by which the driver chooses whether pairs of words are terms.
+        Number of documents by which the driver chooses whether pairs and pieces of words are terms.
     n_jobs : int, optional
-        Threads of the driver for the fit: by default 1, -1 for one a core.
+        Threads of the driver for the fit: by default 1, -1 for one per core.
     **options
         Those of ``tamis train``: ``likelihood``, ``alpha``, ``ngrams`` and so on; ``deduplicate=True`` counts
-        equal mail of a label once (with ``fit="distributed"`` what is equal to the byte; "auto" leaves it to the
-        driver).
+        equal mail of a label once (with ``fit="distributed"`` only mail that is equal byte for byte; with "auto"
+        the driver fits).
 
     Returns
     -------
@@ -83,9 +83,9 @@ def train(
     Raises
     ------
     TamisError
-        A row is missing or cannot be read, or options do not suit each other.
+        A row is missing or cannot be read, or options contradict each other.
     RuntimeError
-        The executors have no tamis, another version of it, or no pyarrow.
+        The executors have no tamis, a different version, or no pyarrow.
     """
     if fit not in ("auto", "driver", "distributed"):
         raise tamis.TamisError(f"fit: expected auto, driver or distributed, got {fit!r}")
@@ -94,7 +94,7 @@ def train(
     if group_col is not None:
         columns.append(_column(group_col).cast("string").alias("group"))
     rows = df.select(columns)
-    # wrong options are told here, not by the executors
+    # wrong options raise an error here, not on the executors
     Counter(kind=kind, **options)
     if fit == "distributed" and options.pop("deduplicate", False):
         rows = _deduplicated(rows, group_col is not None)
@@ -125,7 +125,7 @@ def score(
 ) -> DataFrame:
     """Score the documents of a DataFrame.
 
-    The model is sent once to every worker, and mapped there by all its processes.
+    Each worker gets the model once, and all its processes map it.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def score(
     name = send(df.sparkSession, _bytes_of(model))
     types = [("prediction", T.StringType()), ("probability", T.DoubleType()), ("log_odds", T.DoubleType())]
     schema = T.StructType([*df.schema.fields, *(T.StructField(name, type) for name, type in types)])
-    # no column of anyone has this name
+    # a name that no column has
     with_document = df.withColumn(f"document of {name.removesuffix('.tamis')}", document)
     return with_document.mapInArrow(on_executors("score_rows", name, schema.names, mail_col or text_col), schema)
 
@@ -179,7 +179,7 @@ def _deduplicated(rows: DataFrame, has_groups: bool) -> DataFrame:
 def _column(name: str) -> Column:
     from pyspark.sql import functions as F
 
-    # a name with dots is a name, not a path
+    # quoted, so that dots are part of the name
     return F.col("`" + name.replace("`", "``") + "`")
 
 
@@ -190,16 +190,16 @@ def _on_disk() -> Any:
 
 
 def _with_terms(rows: DataFrame, kind: str, options: dict[str, Any], sample: int, always: bool) -> dict[str, Any]:
-    """The options, with what a sample of many rows chooses for all: to count pairs and pieces of words or not.
+    """The options and, if there are many rows, the choice of a sample whether to count pairs and pieces of words.
 
-    Of few rows the executors count both ways, and the choice is that of all, unless it is always to be made first.
+    With few rows the executors count both ways and all rows choose, unless `always` is set.
     """
     from pyspark.sql import functions as F
 
     if kind != "text" or {"ngrams", "pieces"} <= options.keys() or "characters" in options:
         return options
     order = F.xxhash64("document")
-    # a null is told by the executors, with its partition
+    # the executors raise the error for a null, with its partition
     table = rows.na.drop().orderBy(order, "document", "label").limit(sample + 1).toArrow()
     if table.num_rows <= sample and not always:
         return options
@@ -210,11 +210,11 @@ def _with_terms(rows: DataFrame, kind: str, options: dict[str, Any], sample: int
 
 
 class _Size(NamedTuple):
-    """How much partitions counted."""
+    """The size of the partitions' counts."""
 
-    # those that have documents
+    # partitions with documents
     n_partitions: int
-    # more than the largest number of one
+    # one more than the largest number of a partition
     n_parts: int
     n_bytes: int
 
@@ -228,7 +228,7 @@ class _Size(NamedTuple):
 
 
 def _chosen(n_bytes: int, driver_bytes: int, refusal: tamis.TamisError | None) -> str:
-    """Who fits."""
+    """Choose who fits, and print it."""
     counts, most = (f"{size / 1e6:,.1f} MB" for size in (n_bytes, driver_bytes))
     if n_bytes <= driver_bytes:
         fit, told = "driver", f"{counts} of counts, at most driver_bytes ({most}): the driver fits"
@@ -241,7 +241,7 @@ def _chosen(n_bytes: int, driver_bytes: int, refusal: tamis.TamisError | None) -
 
 
 def _refusal(kind: str, options: dict[str, Any]) -> tamis.TamisError | None:
-    """Why executors cannot fit, if they cannot."""
+    """Why the executors cannot fit; None if they can."""
     if options.get("likelihood") not in (None, "weighted"):
         return tamis.TamisError("expected weighted scoring, which alone is fitted by executors, got naive Bayes")
     try:
@@ -252,7 +252,7 @@ def _refusal(kind: str, options: dict[str, Any]) -> tamis.TamisError | None:
 
 
 def _counted(partials: DataFrame, n_parts: int, kind: str, options: dict[str, Any]) -> Counter:
-    """What partials counted together."""
+    """The merged counts of partials."""
     counter = Counter(kind=kind, **options)
     for _, _, partial in whole(_merged(partials, n_parts, "merge", kind, options).toArrow()):
         counter.merge(partial)
@@ -262,10 +262,10 @@ def _counted(partials: DataFrame, n_parts: int, kind: str, options: dict[str, An
 def _fit_by_rounds(
     partials: DataFrame, size: _Size, kind: str, options: dict[str, Any], n_jobs: int | None
 ) -> Filter:
-    """The model of documents that stay in their partitions.
+    """Fit without moving documents from their partitions.
 
-    Each round is a job over what the one before left in its partitions. What an executor loses comes again by the same
-    jobs, so nothing depends on which task did what, or how often.
+    Each round is a job over the rows that the previous one left in its partitions. If an executor loses rows, Spark
+    computes them again by the same jobs, so nothing depends on which task did what, or how often.
     """
     spark = partials.sparkSession
 
@@ -297,8 +297,8 @@ def _fit_by_rounds(
 
 @contextmanager
 def _without_adaptive_plans(spark: Any) -> Iterator[None]:
-    """For jobs that read what others left, many times: Spark describes an adaptive plan twice, as it was and as it is, and
-    within it what it reads, so that a description would grow to 2^20 of the first after 10 rounds."""
+    """For chains of jobs that read each other's rows. Spark describes an adaptive plan twice, before and after, with the
+    plans that it reads in both, so that after 10 rounds the description would be 2^20 times as long."""
     name = "spark.sql.adaptive.enabled"
     before = spark.conf.get(name)
     spark.conf.set(name, "false")
@@ -309,7 +309,7 @@ def _without_adaptive_plans(spark: Any) -> Iterator[None]:
 
 
 def _merged(rows: DataFrame, n_parts: int, merge: str, *arguments: Any) -> DataFrame:
-    """The rows of parts below this number, merged in a tree until few are left."""
+    """The rows of parts below `n_parts`, merged in a tree until few are left."""
     from pyspark.sql import functions as F
 
     while n_parts > FAN_IN:
@@ -326,7 +326,7 @@ def _bytes_of(model: Filter | str | os.PathLike[str]) -> bytes:
         return file.read()
 
 
-# what workers say, and what is to be done
+# errors of workers, and what to do about them
 _CAUSES = {
     "Cannot run program": "the executors have no Python at PYSPARK_PYTHON: set it to one that is there on every worker",
     "pyspark.daemon's stdout": "Python does not start on the executors: set PYSPARK_PYTHON to the driver's version",
@@ -339,7 +339,7 @@ _CAUSES = {
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Tells the cause of what executors raise in place of Spark's own report, which its log has."""
+    """Replaces Spark's long report of an error, which its log has, by the cause."""
     try:
         yield
     except Exception as error:

@@ -448,7 +448,7 @@ def test_partial_fit_knows_labels_that_come_later() -> None:
 
 def test_partial_fit_after_fit_says_that_it_begins_anew() -> None:
     classifier = TamisClassifier().fit(*MANY)
-    with pytest.warns(UserWarning, match="begins anew"):
+    with pytest.warns(UserWarning, match="starts afresh"):
         classifier.partial_fit(*TWO)
     assert classifier.classes_.tolist() == ["ham", "spam"]
     assert classifier.filter_.to_bytes() == model(TWO)

@@ -112,9 +112,9 @@ def test_labels_out_of_range_are_errors(code: int) -> None:
 
 
 def test_lengths_and_shapes_must_fit() -> None:
-    with pytest.raises(ValueError, match="expected 2 labels, one a row, got 1"):
+    with pytest.raises(ValueError, match="expected 2 labels, one per row, got 1"):
         count(matrix(), np.array([0]))
-    with pytest.raises(ValueError, match="expected 2 weights, one a row, got 3"):
+    with pytest.raises(ValueError, match="expected 2 weights, one per row, got 3"):
         count(matrix(), weights=np.ones(3))
     with pytest.raises(ValueError, match="row 0: expected a class below 0, got 1"):
         count(matrix(), shape=(0, 3))

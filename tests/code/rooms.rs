@@ -215,7 +215,7 @@ fn table() -> Vec<(String, Vec<String>)> {
 #[test]
 fn every_room_uses_only_rooms_below_it_and_no_files_use_one_another_in_a_circle() {
     let table = table();
-    assert_eq!(table.len(), 10);
+    assert!(table.len() >= 10);
     let mut wrong = Vec::new();
     for (folder, rooms) in table {
         let mut modules = Modules::new();

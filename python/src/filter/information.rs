@@ -1,24 +1,21 @@
-//! What a model says of itself.
+//! Figures of a model.
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{IntoPyDict, PyDict};
 use tamis_filter::Keep;
 
 use crate::model::Model;
 
 pub(super) fn information<'py>(py: Python<'py>, model: &Model) -> PyResult<Bound<'py, PyDict>> {
     let information = model.filter.information();
-    let documents = PyDict::new(py);
-    for (label, totals) in model.labels.names().iter().zip(information.totals) {
-        documents.set_item(label, totals.documents)?;
-    }
+    let documents = information.totals.iter().map(|totals| totals.documents);
     let keep = match information.keep {
         Keep::Vectors => "terms",
         Keep::Digests => "digests",
     };
     let dict = PyDict::new(py);
     dict.set_item("kind", information.recipe.kind.to_string())?;
-    dict.set_item("documents", documents)?;
+    dict.set_item("documents", model.labels.names().iter().zip(documents).into_py_dict(py)?)?;
     dict.set_item("remembered", information.documents)?;
     dict.set_item("keep", keep)?;
     dict.set_item("terms", information.n_terms)?;

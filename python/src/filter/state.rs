@@ -5,25 +5,25 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use tamis_filter::{Filter, Learner, LiveFilter};
+use tamis_filter::{Filter, Learner, LiveFilter, Scratch};
 
-use crate::error::{TamisError, raised};
+use crate::error::{Result, TamisError};
 use crate::learner::{self, Open};
-use crate::model::{Failure, Model};
+use crate::model::Model;
 
 /// A model, its file, and how it decides.
 pub(super) struct State {
     live: RwLock<Arc<LiveFilter>>,
-    /// What was made of its filter when it was last asked.
+    /// Made from the live filter when it was last used.
     model: Mutex<Arc<Model>>,
-    /// Where it learns.
+    /// The file to learn in.
     file: RwLock<Option<PathBuf>>,
-    /// Held by who changes the file.
+    /// Locked while the file is being changed.
     changing: Mutex<()>,
     pub(super) verdicts: Verdicts,
 }
 
-/// How an open model decides, if not by what is in its file.
+/// Decisions that differ from those in the model's file.
 #[derive(Clone, Default)]
 pub(super) struct Verdicts {
     pub(super) unsure: Option<f64>,
@@ -44,9 +44,9 @@ impl Verdicts {
 
 impl State {
     /// # Errors
-    /// If the model has no label that is to be spam, or the probability is none.
-    pub(super) fn new(filter: Filter, file: Option<PathBuf>, verdicts: Verdicts) -> PyResult<Self> {
-        let live = verdicts.live(filter).map_err(raised)?;
+    /// The model does not have the spam label, or `unsure` is not a probability.
+    pub(super) fn new(filter: Filter, file: Option<PathBuf>, verdicts: Verdicts) -> Result<Self> {
+        let live = verdicts.live(filter)?;
         let model = Mutex::new(Model::new(live.filter()));
         let (live, file) = (RwLock::new(live), RwLock::new(file));
         Ok(State { live, model, file, changing: Mutex::default(), verdicts })
@@ -69,25 +69,22 @@ impl State {
         model.clone()
     }
 
-    /// The answer of one whole model, whoever writes to its file meanwhile.
-    pub(super) fn ask<T>(
-        &self,
-        mut work: impl FnMut(&Arc<Model>) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        self.live().ask(|filter, _| work(&self.model_of(filter)))
+    /// The answer of one whole model, even if its file is changed meanwhile.
+    pub(super) fn ask<T>(&self, mut work: impl FnMut(&Arc<Model>, &mut Scratch) -> Result<T>) -> Result<T> {
+        self.live().ask(|filter, scratch| work(&self.model_of(filter), scratch))
     }
 
     pub(super) fn file(&self) -> Option<PathBuf> {
         self.file.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn own_file(&self) -> PyResult<PathBuf> {
+    fn own_file(&self) -> Result<PathBuf> {
         let none = "expected a filter with a file to learn in, got one without: save(path) gives it one";
-        self.file().ok_or_else(|| TamisError::new_err(none))
+        Ok(self.file().ok_or_else(|| TamisError::new_err(none))?)
     }
 
-    /// Keeps to a file, if there is none yet.
-    pub(super) fn adopt(&self, path: &Path) -> tamis_filter::Result<()> {
+    /// Learns in this file from now on, unless there is a file already.
+    pub(super) fn adopt(&self, path: &Path) -> Result<()> {
         let mut file = self.file.write().unwrap_or_else(PoisonError::into_inner);
         if file.is_none() {
             let live = self.verdicts.live(Filter::read(path)?)?;
@@ -97,35 +94,35 @@ impl State {
         Ok(())
     }
 
-    /// Takes the model that is in the file now.
+    /// Opens the model that is in the file now.
     ///
     /// # Errors
-    /// If there is no file, or no model in it.
-    pub(super) fn reload(&self, py: Python<'_>) -> PyResult<()> {
+    /// There is no file, or no model in it.
+    pub(super) fn reload(&self, py: Python<'_>) -> Result<()> {
         self.own_file()?;
-        py.detach(|| self.live().reload()).map(|_| ()).map_err(raised)
+        py.detach(|| self.live().reload())?;
+        Ok(())
     }
 
-    /// Changes the file, alone, and takes what it then says.
+    /// Changes the file under its lock, and reloads it.
     ///
     /// # Errors
-    /// If there is no file, others are changing it for too long, or the work fails; nothing is changed then.
+    /// There is no file, others hold its lock for too long, or the work fails. Then nothing is changed.
     pub(super) fn change<T: Send>(
         &self,
         py: Python<'_>,
         lock_timeout: f64,
-        work: impl Fn(&mut Open) -> Result<T, Failure> + Sync,
-    ) -> PyResult<T> {
+        work: impl Fn(&mut Open) -> Result<T> + Sync,
+    ) -> Result<T> {
         let path = self.own_file()?;
         let _alone = self.changing.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let mut open = learner::open(py, lock_timeout, true, |options| Learner::open(&path, options))?;
-        let changed = py.detach(|| {
+        py.detach(|| {
             let outcome = work(&mut open)?;
             open.commit()?;
             drop(open);
             self.live().reload()?;
             Ok(outcome)
-        });
-        changed.map_err(|failure: Failure| failure.into())
+        })
     }
 }

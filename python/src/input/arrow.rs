@@ -1,18 +1,16 @@
 //! Text and bytes of Arrow's arrays, whatever their layout.
 
-use std::str::Utf8Error;
-use std::sync::Arc;
-
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, LargeBinaryArray};
+use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, LargeBinaryArray, make_array};
 use arrow_schema::{ArrowError, DataType};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use pyo3_arrow::input::AnyArray;
 
 use crate::error::{TamisError, wrong_row};
-use crate::input::decoding::{Cell, Reading, copied};
+use crate::input::decoding::{Cell, Reading};
 
-/// Rows that come together.
+/// Consecutive rows of a column.
 pub(crate) enum Chunk {
     Python(Vec<Cell>),
     Arrow(Bytes),
@@ -27,7 +25,7 @@ impl Chunk {
     }
 }
 
-/// An array of bytes, borrowed from whoever made it. Text is bytes here too: nobody promises that it is UTF-8.
+/// An array of bytes, borrowed from its library. Text is bytes too, since it may not be valid UTF-8.
 pub(crate) enum Bytes {
     Small(BinaryArray),
     Large(LargeBinaryArray),
@@ -47,10 +45,6 @@ impl Bytes {
         }
     }
 
-    pub(crate) fn text(&self, row: usize) -> Result<&str, Utf8Error> {
-        std::str::from_utf8(self.get(row))
-    }
-
     fn array(&self) -> &dyn Array {
         match self {
             Bytes::Small(array) => array,
@@ -59,7 +53,7 @@ impl Bytes {
         }
     }
 
-    /// The bytes of an array of text or bytes; `None` if it is of something else.
+    /// The bytes of an array of text or bytes; `None` for other types.
     fn new(array: &ArrayRef) -> Result<Option<Self>, ArrowError> {
         let bytes = match array.data_type() {
             DataType::Utf8 => Bytes::Small(array.as_string::<i32>().clone().into()),
@@ -79,18 +73,13 @@ impl Bytes {
         let Some(dictionary) = array.as_any_dictionary_opt() else { return Ok(None) };
         let Some(values) = Bytes::new(dictionary.values())? else { return Ok(None) };
         check(array)?;
-        let values: ArrayRef = match values {
-            Bytes::Small(array) => Arc::new(array),
-            Bytes::Large(array) => Arc::new(array),
-            Bytes::View(array) => Arc::new(array),
-        };
-        let dictionary = dictionary.with_values(values);
-        // what is repeated may be more than 32 bits count
+        let dictionary = dictionary.with_values(make_array(values.array().to_data()));
+        // repeated values may need offsets of 64 bits
         Bytes::new(&arrow_cast::cast(&dictionary, &DataType::LargeBinary)?)
     }
 }
 
-/// Makes sure that offsets and keys are within the buffers, which are another library's.
+/// Checks that offsets and keys are within the buffers, which come from another library.
 fn check(array: &dyn Array) -> Result<(), ArrowError> {
     let data = array.to_data();
     data.validate()?;
@@ -100,7 +89,7 @@ fn check(array: &dyn Array) -> Result<(), ArrowError> {
 /// The chunks of an array or a stream of arrays.
 ///
 /// # Errors
-/// If a row is null or cannot be decoded, or the array is of something else than text or bytes.
+/// A row is null or cannot be decoded, or the array holds neither text nor bytes.
 pub(crate) fn chunks(values: &Bound<'_, PyAny>, reading: &Reading) -> PyResult<Vec<Chunk>> {
     let (arrays, field) = values.extract::<AnyArray>()?.into_chunked_array()?.into_inner();
     let refused = |error: ArrowError| TamisError::new_err(error.to_string());
@@ -122,7 +111,7 @@ pub(crate) fn chunks(values: &Bound<'_, PyAny>, reading: &Reading) -> PyResult<V
     Ok(chunks)
 }
 
-/// A chunk that begins at a row: as it is, or decoded by Python.
+/// The chunk that begins at row `first`: as it is, or decoded by Python.
 fn read(py: Python<'_>, bytes: Bytes, first: usize, reading: &Reading) -> PyResult<Chunk> {
     let array = bytes.array();
     if let Some(row) = (0..array.len()).filter(|_| array.null_count() > 0).find(|row| array.is_null(*row)) {
@@ -133,6 +122,7 @@ fn read(py: Python<'_>, bytes: Bytes, first: usize, reading: &Reading) -> PyResu
     if is_text {
         return Ok(Chunk::Arrow(bytes));
     }
-    let cells = (0..bytes.len()).map(|row| decoding.decode(first + row, &copied(py, bytes.get(row))));
+    let cells =
+        (0..bytes.len()).map(|row| decoding.decode(first + row, PyBytes::new(py, bytes.get(row)).as_any()));
     Ok(Chunk::Python(cells.collect::<PyResult<Vec<Cell>>>()?))
 }

@@ -1,14 +1,12 @@
 //! A column of text or bytes.
 
-use std::str::Utf8Error;
-
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PySet, PySlice, PyString};
 
-use crate::error::TamisError;
+use crate::error::{Result, TamisError, wrong_row};
 use crate::input::arrow::{self, Chunk};
-use crate::input::decoding::Reading;
+use crate::input::decoding::{Cell, Reading};
 
 /// Text or bytes by row, borrowed from Python's objects or from Arrow's buffers.
 pub(crate) struct Column {
@@ -18,11 +16,11 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// Takes the values of a list, a numpy array, a Series, an Arrow array or any other iterable, or of the only column of a
-    /// table or an array.
+    /// The values of a list, a numpy array, a Series, an Arrow array or any other iterable, or of the only column of a table
+    /// or an array.
     ///
     /// # Errors
-    /// If there are several columns, or a value is missing, of another type or cannot be decoded; the error names the row.
+    /// There are several columns; or a value is missing, of another type or cannot be decoded: the error names the row.
     pub(crate) fn new(values: &Bound<'_, PyAny>, reading: &Reading) -> PyResult<Self> {
         let values = only_column(values)?;
         let chunks = match is_of_arrow(&values)? {
@@ -57,12 +55,13 @@ impl Column {
     /// The text of a row below [`len`](Self::len).
     ///
     /// # Errors
-    /// If it is no longer UTF-8: buffers that others share can change.
-    pub(crate) fn text(&self, row: usize) -> Result<&str, Utf8Error> {
-        match self.find(row) {
+    /// It is no longer UTF-8: shared buffers can change. The error names the row.
+    pub(crate) fn text(&self, row: usize) -> Result<&str> {
+        Ok(match self.find(row) {
             (Chunk::Python(cells), row) => cells[row].text(),
-            (Chunk::Arrow(bytes), row) => bytes.text(row),
+            (Chunk::Arrow(bytes), row) => std::str::from_utf8(bytes.get(row)),
         }
+        .map_err(|error| wrong_row(row, error))?)
     }
 
     /// The chunk that has a row, and where.
@@ -72,7 +71,13 @@ impl Column {
     }
 }
 
-/// The only column of what has rows and columns; anything else as it is.
+impl From<Cell> for Column {
+    fn from(cell: Cell) -> Self {
+        Column { chunks: vec![Chunk::Python(vec![cell])], ends: vec![1] }
+    }
+}
+
+/// The only column of a table or a two-dimensional array; other values as they are.
 fn only_column<'py>(values: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let shape = values.getattr_opt("shape")?.and_then(|shape| shape.extract::<(usize, usize)>().ok());
     let Some((_, n_columns)) = shape else { return Ok(values.clone()) };
@@ -89,7 +94,7 @@ fn only_column<'py>(values: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     }
 }
 
-/// Whether values are best taken by Arrow's interface. Objects of Python are not: they would be copied.
+/// Whether to take values by Arrow's interface. It would copy Python's objects.
 fn is_of_arrow(values: &Bound<'_, PyAny>) -> PyResult<bool> {
     if let Some(dtype) = values.getattr_opt("dtype")?
         && let Some(has_object) = dtype.getattr_opt("hasobject")?
@@ -107,11 +112,7 @@ fn iterate(values: &Bound<'_, PyAny>, reading: &Reading) -> PyResult<Vec<Chunk>>
     let is_unordered = values.is_instance_of::<PyDict>()
         || values.is_instance_of::<PySet>()
         || values.is_instance_of::<PyFrozenSet>();
-    let rows = match is_one || is_unordered {
-        true => None,
-        false => values.try_iter().ok(),
-    };
-    let Some(rows) = rows else {
+    let Some(rows) = values.try_iter().ok().filter(|_| !is_one && !is_unordered) else {
         let (expected, got) = (reading.expected(), values.get_type().fully_qualified_name()?);
         let shapes = "a list, numpy array, Series or Arrow array";
         return Err(TamisError::new_err(format!("expected {shapes} of {expected}, got one {got}")));

@@ -6,6 +6,7 @@ use pyo3::exceptions::PyUnicodeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyFloat, PyString};
+use tamis_filter::Kind;
 
 use crate::error::{TamisError, wrong_row};
 
@@ -19,12 +20,11 @@ pub(crate) enum Cell {
 pub(crate) enum Reading {
     /// Text; bytes are decoded.
     Text(Decoding),
-    /// Mail: bytes as they are; of text its UTF-8, in which lone surrogates stand for the bytes they were.
+    /// Mail: bytes as they are, and text as UTF-8, whose lone surrogates become the bytes they stand for.
     Mail,
 }
 
-/// How bytes become text: Python's name of an encoding, and what becomes of what is not in it (`strict`, `ignore` or
-/// `replace`).
+/// How bytes become text: Python's name of an encoding, and how errors are handled (`strict`, `ignore` or `replace`).
 pub(crate) struct Decoding {
     pub(crate) encoding: String,
     pub(crate) errors: String,
@@ -38,7 +38,7 @@ impl Default for Decoding {
 
 impl Decoding {
     /// # Errors
-    /// If there is no such encoding, or no such way with errors.
+    /// Python knows no such encoding, or no such handling of errors.
     pub(crate) fn new(py: Python<'_>, encoding: &str, errors: &str) -> PyResult<Self> {
         if !["strict", "ignore", "replace"].contains(&errors) {
             let expected = "decode_error: expected 'strict', 'ignore' or 'replace'";
@@ -62,35 +62,29 @@ impl Decoding {
         let text = codecs.call_method1("decode", (bytes, &self.encoding, &self.errors));
         let text = text.map_err(|error| named(bytes.py(), row, error))?;
         match text.cast::<PyString>() {
-            Ok(text) => self.encode(row, text),
+            Ok(text) => encode(row, text, &self.errors),
             Err(_) => Err(wrong_row(row, format!("expected text from {}, got other", self.encoding))),
-        }
-    }
-
-    /// The text in UTF-8; lone surrogates, which it cannot hold, are errors of decoding.
-    fn encode(&self, row: usize, text: &Bound<'_, PyString>) -> PyResult<Cell> {
-        let strict = PyBackedStr::try_from(text.clone());
-        match strict {
-            Ok(text) => Ok(Cell::Text(text)),
-            Err(error) if self.errors == "strict" => Err(named(text.py(), row, error)),
-            Err(_) => {
-                let bytes = text.call_method1("encode", ("utf-8", &self.errors))?;
-                Ok(Cell::Bytes(bytes.cast_into::<PyBytes>()?.into()))
-            }
         }
     }
 }
 
 impl Reading {
+    pub(crate) fn new(kind: Kind, decoding: Decoding) -> Self {
+        match kind {
+            Kind::Mail => Reading::Mail,
+            Kind::Text | Kind::Table => Reading::Text(decoding),
+        }
+    }
+
     /// The bytes of a value.
     ///
     /// # Errors
-    /// If it is missing, no text and no bytes, or cannot be decoded.
+    /// It is missing, neither text nor bytes, or cannot be decoded.
     pub(crate) fn read(&self, row: usize, value: &Bound<'_, PyAny>) -> PyResult<Cell> {
         if let Ok(text) = value.cast::<PyString>() {
             return match self {
-                Reading::Text(decoding) => decoding.encode(row, text),
-                Reading::Mail => mail(row, text),
+                Reading::Text(decoding) => encode(row, text, &decoding.errors),
+                Reading::Mail => encode(row, text, "surrogateescape"),
             };
         }
         if let Ok(bytes) = value.extract::<PyBackedBytes>() {
@@ -99,16 +93,8 @@ impl Reading {
                 _ => Ok(Cell::Bytes(bytes)),
             };
         }
-        Err(self.refuse(row, value)?)
-    }
-
-    fn refuse(&self, row: usize, value: &Bound<'_, PyAny>) -> PyResult<PyErr> {
-        let expected = self.expected();
-        if is_missing(value)? {
-            return Ok(wrong_row(row, format!("expected {expected}, got {}", value.repr()?)));
-        }
-        let name = value.get_type().fully_qualified_name()?;
-        Ok(wrong_row(row, format!("expected {expected}, got {name}")))
+        let got = if is_missing(value)? { value.repr()? } else { value.get_type().fully_qualified_name()? };
+        Err(wrong_row(row, format!("expected {}, got {got}", self.expected())))
     }
 
     /// What values should be.
@@ -120,12 +106,12 @@ impl Reading {
     }
 }
 
-/// The bytes of a mail that is given as text.
-fn mail(row: usize, text: &Bound<'_, PyString>) -> PyResult<Cell> {
+/// The text in UTF-8. Lone surrogates, which UTF-8 cannot hold, are handled as Python's `errors` says.
+fn encode(row: usize, text: &Bound<'_, PyString>, errors: &str) -> PyResult<Cell> {
     if let Ok(text) = PyBackedStr::try_from(text.clone()) {
         return Ok(Cell::Text(text));
     }
-    let bytes = text.call_method1("encode", ("utf-8", "surrogateescape"));
+    let bytes = text.call_method1("encode", ("utf-8", errors));
     let bytes = bytes.map_err(|error| named(text.py(), row, error))?;
     Ok(Cell::Bytes(bytes.cast_into::<PyBytes>()?.into()))
 }
@@ -142,7 +128,7 @@ fn is_missing(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(["NAType", "NaTType"].contains(&&*name.to_cow()?))
 }
 
-/// An error of Python's codecs with the row; other errors as they are.
+/// Adds the row to an error of Python's codecs; leaves other errors as they are.
 fn named(py: Python<'_>, row: usize, error: PyErr) -> PyErr {
     match error.is_instance_of::<PyUnicodeError>(py) {
         true => wrong_row(row, error.value(py)),
@@ -164,9 +150,4 @@ impl Cell {
             Cell::Bytes(bytes) => std::str::from_utf8(bytes),
         }
     }
-}
-
-/// Bytes of a foreign buffer as Python's.
-pub(crate) fn copied<'py>(py: Python<'py>, bytes: &[u8]) -> Bound<'py, PyAny> {
-    PyBytes::new(py, bytes).into_any()
 }

@@ -1,10 +1,9 @@
 //! Documents and their labels.
 
-use std::str::Utf8Error;
-
 use pyo3::prelude::*;
 use tamis_filter::{Document, Kind};
 
+use crate::error::Result;
 use crate::input::column::Column;
 use crate::input::decoding::{Decoding, Reading};
 
@@ -18,11 +17,16 @@ impl Documents {
     /// # Errors
     /// As [`Column::new`].
     pub(crate) fn new(kind: Kind, documents: &Bound<'_, PyAny>, decoding: Decoding) -> PyResult<Self> {
-        let reading = match kind {
-            Kind::Mail => Reading::Mail,
-            Kind::Text | Kind::Table => Reading::Text(decoding),
-        };
-        Ok(Documents { kind, column: Column::new(documents, &reading)? })
+        Ok(Documents { kind, column: Column::new(documents, &Reading::new(kind, decoding))? })
+    }
+
+    /// A single message or text, as row 0.
+    ///
+    /// # Errors
+    /// As [`Reading::read`].
+    pub(crate) fn one(kind: Kind, document: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let cell = Reading::new(kind, Decoding::default()).read(0, document)?;
+        Ok(Documents { kind, column: cell.into() })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -33,7 +37,7 @@ impl Documents {
     ///
     /// # Errors
     /// As [`Column::text`].
-    pub(crate) fn get(&self, row: usize) -> Result<Document<'_>, Utf8Error> {
+    pub(crate) fn get(&self, row: usize) -> Result<Document<'_>> {
         match self.kind {
             Kind::Mail => Ok(Document::Mail(self.column.bytes(row))),
             Kind::Text | Kind::Table => self.column.text(row).map(Document::Text),
@@ -55,25 +59,25 @@ impl Labels {
         self.0.len()
     }
 
-    /// How many labels are different, up to `most`; what cannot be read is none.
-    pub(crate) fn n_different(&self, most: usize) -> usize {
+    /// The number of different labels, at most `max`. Labels that cannot be read do not count.
+    pub(crate) fn n_different(&self, max: usize) -> usize {
         let mut different: Vec<&str> = Vec::new();
         for label in (0..self.len()).filter_map(|row| self.get(row).ok()) {
             if !different.contains(&label) {
                 different.push(label);
             }
-            if different.len() == most {
+            if different.len() == max {
                 break;
             }
         }
         different.len()
     }
 
-    /// The label of a row below [`len`](Self::len), or the name of its group.
+    /// The label, or the group's name, of a row below [`len`](Self::len).
     ///
     /// # Errors
     /// As [`Column::text`].
-    pub(crate) fn get(&self, row: usize) -> Result<&str, Utf8Error> {
+    pub(crate) fn get(&self, row: usize) -> Result<&str> {
         self.0.text(row)
     }
 }

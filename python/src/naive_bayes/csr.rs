@@ -1,37 +1,32 @@
-//! Rows of a CSR matrix whose arrays anybody may have made.
+//! Rows of a CSR matrix, whose arrays may hold anything.
 
-use super::failure::{Failure, Result};
+use pyo3::exceptions::{PyMemoryError, PyValueError};
+use pyo3::prelude::*;
 
 /// An integer of an index array.
-pub(super) trait Index: Copy + Sync {
-    /// As a place in memory; none has `usize::MAX`, which stands for a negative one.
-    fn place(self) -> usize;
-}
-
-impl Index for i32 {
+pub(super) trait Index: Copy + Sync + TryInto<usize> {
+    /// As an index in memory; `usize::MAX` stands for negative numbers.
     #[inline]
     fn place(self) -> usize {
-        usize::try_from(self).unwrap_or(usize::MAX)
+        self.try_into().unwrap_or(usize::MAX)
     }
 }
 
-impl Index for i64 {
-    #[inline]
-    fn place(self) -> usize {
-        usize::try_from(self).unwrap_or(usize::MAX)
-    }
-}
+impl Index for i32 {}
+impl Index for i64 {}
 
-/// Where rows end, from scipy's `indptr`: it begins with 0 and never falls.
-pub(super) fn ends<I: Index>(indptr: &[I]) -> Result<Vec<usize>> {
+/// Where rows end, from scipy's `indptr`: it begins with 0 and never decreases.
+pub(super) fn ends<I: Index>(indptr: &[I]) -> PyResult<Vec<usize>> {
     let mut ends = Vec::new();
-    ends.try_reserve_exact(indptr.len()).map_err(|_| Failure::Memory(indptr.len()))?;
+    let n = indptr.len();
+    ends.try_reserve_exact(n)
+        .map_err(|_| PyMemoryError::new_err(format!("expected memory for {n} float64, got none")))?;
     let mut last = 0;
     for (row, end) in indptr.iter().map(|i| i.place()).enumerate() {
         if end < last || end == usize::MAX || (row == 0 && end != 0) {
             let expected = if row == 0 { "0".to_owned() } else { format!("at least {last}") };
             let got = if end == usize::MAX { "a negative number".to_owned() } else { end.to_string() };
-            return Err(Failure::Input(format!("indptr[{row}]: expected {expected}, got {got}")));
+            return Err(PyValueError::new_err(format!("indptr[{row}]: expected {expected}, got {got}")));
         }
         ends.push(end);
         last = end;
@@ -39,8 +34,15 @@ pub(super) fn ends<I: Index>(indptr: &[I]) -> Result<Vec<usize>> {
     Ok(ends)
 }
 
-/// Rows of entries: the features of row `i` are `indices[ends[i]..ends[i + 1]]`, their values lie at the same
-/// places.
+/// The features of a row, and their values.
+#[derive(Clone, Copy)]
+pub(super) struct Entries<'a, I, V> {
+    pub(super) indices: &'a [I],
+    pub(super) values: &'a [V],
+}
+
+/// Rows of entries: the features of row `i` are `indices[ends[i]..ends[i + 1]]`, their values `values` at the same
+/// indices.
 pub(super) struct Rows<'a, I, V> {
     ends: &'a [usize],
     indices: &'a [I],
@@ -49,19 +51,19 @@ pub(super) struct Rows<'a, I, V> {
 }
 
 impl<'a, I: Index, V: Copy + Into<f64>> Rows<'a, I, V> {
-    /// Fails if a row would lie outside the arrays. Features are looked at where they are used.
+    /// Fails if a row would lie outside the arrays. The features are not checked here.
     pub(super) fn new(
         ends: &'a [usize],
         indices: &'a [I],
         values: &'a [V],
         n_features: usize,
-    ) -> Result<Self> {
+    ) -> PyResult<Self> {
         let Some(&n_entries) = ends.last() else {
-            return Err(Failure::Input("expected an indptr of at least one number, got none".to_owned()));
+            return Err(PyValueError::new_err("expected an indptr of at least one number, got none"));
         };
         for (name, len) in [("indices", indices.len()), ("data", values.len())] {
             if len < n_entries {
-                return Err(Failure::Input(format!(
+                return Err(PyValueError::new_err(format!(
                     "expected {n_entries} {name}, as indptr says, got {len}"
                 )));
             }
@@ -80,14 +82,17 @@ impl<'a, I: Index, V: Copy + Into<f64>> Rows<'a, I, V> {
         self.n_features
     }
 
-    /// The features and values of each row.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&'a [I], &'a [V])> {
-        self.ends.windows(2).map(|ends| (&self.indices[ends[0]..ends[1]], &self.values[ends[0]..ends[1]]))
+    /// The entries of each row.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Entries<'a, I, V>> {
+        self.ends.windows(2).map(|ends| {
+            let (first, end) = (ends[0], ends[1]);
+            Entries { indices: &self.indices[first..end], values: &self.values[first..end] }
+        })
     }
 
-    /// The error for a feature that is not there.
-    pub(super) fn no_feature(&self, row: usize, feature: usize) -> Failure {
+    /// The error for a feature out of range.
+    pub(super) fn no_feature(&self, row: usize, feature: usize) -> PyErr {
         let got = if feature == usize::MAX { "a negative one".to_owned() } else { feature.to_string() };
-        Failure::Input(format!("row {row}: expected a column below {}, got {got}", self.n_features))
+        PyValueError::new_err(format!("row {row}: expected a column below {}, got {got}", self.n_features))
     }
 }

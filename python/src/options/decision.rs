@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pyo3::prelude::*;
 use tamis_filter::{Classes, DecisionOptions, LabelShare};
 
-use crate::error::raised;
+use crate::error::Failure;
 use crate::options::given::{Given, wrong};
 
 /// What is asked of decisions, as far as it is given.
@@ -29,8 +29,8 @@ impl DecisionGiven {
         options.max_fpr = given.take("max_fpr")?;
         options.cost = given.take("cost")?;
         options.unsure = given.take("unsure")?;
-        options.check().map_err(raised)?;
-        Ok(DecisionGiven { options, prior: prior.transpose().map_err(raised)? })
+        options.check().map_err(Failure::from)?;
+        Ok(DecisionGiven { options, prior: prior.transpose().map_err(Failure::from)? })
     }
 
     pub(super) fn options(&self, classes: &Classes) -> tamis_filter::Result<DecisionOptions> {

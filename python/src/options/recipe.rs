@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use tamis_filter::{Span, TrainOptions, stop_words};
 
-use crate::error::raised;
+use crate::error::Failure;
 use crate::options::given::{Given, Value, wrong};
 
 /// A range of lengths: one of them, or the least and the most.
@@ -64,5 +64,5 @@ pub(super) fn set_recipe(given: &Given<'_>, options: &mut TrainOptions) -> PyRes
     terms.max_chars = given.take("max_chars")?.unwrap_or(terms.max_chars);
     terms.stop_words = given.take::<StopWords>("stop_words")?.map_or(Ok(Vec::new()), StopWords::words)?;
     let span = |name| Ok::<_, PyErr>(given.take::<Lengths>(name)?.map(Span::from));
-    options.set_terms(span("ngrams")?, span("characters")?, given.take("pieces")?).map_err(raised)
+    options.set_terms(span("ngrams")?, span("characters")?, given.take("pieces")?).map_err(|error| Failure::from(error).into())
 }

@@ -10,26 +10,36 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils.multiclass import unique_labels
-from sklearn.utils.validation import check_non_negative, validate_data
 
 from tamis import _tamis
-from tamis.naive_bayes._base import NaiveBayes, check_flag, check_number, checked_weights
+from tamis.naive_bayes._base import NaiveBayes, check_flag, check_number, check_priors, checked_weights
 
 ALPHA_MIN = 1e-10
 
 
 class CountingNB(NaiveBayes):
-    """A model of counts, which later calls of `partial_fit` add to."""
+    """A model of counts by class, smoothed by `alpha`."""
 
-    alpha: float | npt.ArrayLike
-    force_alpha: bool
-    fit_prior: bool
-    class_prior: npt.ArrayLike | None
+    def __init__(
+        self,
+        *,
+        alpha: float | npt.ArrayLike = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: npt.ArrayLike | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
 
-    @abstractmethod
-    def _start(self, n_classes: int, n_features: int) -> None:
-        """Set all counts to 0."""
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags
+
+    def _start(self, X: Any) -> None:
+        self.class_count_ = np.zeros(len(self.classes_))
 
     @abstractmethod
     def _count(self, X: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
@@ -39,74 +49,15 @@ class CountingNB(NaiveBayes):
     def _smooth(self, alpha: Any) -> None:
         """Set `feature_log_prob_` from the counts."""
 
-    @abstractmethod
-    def _check_X_y(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
-        """Rows and labels to fit, validated."""
-
-    def fit(self, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> CountingNB:
-        """Fit to rows and their labels; what was fitted before is forgotten.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Counts, or values that stand for them; `CategoricalNB` takes categories from 0 and no sparse
-            matrix.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts; 1 if not given.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        X, y = self._check_X_y(X, y, reset=True)
-        self.classes_ = unique_labels(y)
-        self._start(len(self.classes_), X.shape[1])
-        return self._add(X, y, sample_weight)
-
-    def partial_fit(
-        self,
-        X: Any,
-        y: npt.ArrayLike,
-        classes: npt.ArrayLike | None = None,
-        sample_weight: npt.ArrayLike | None = None,
-    ) -> CountingNB:
-        """Add rows to what was fitted before.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            As in `fit`.
-        y : array-like of shape (n_samples,)
-            Labels, all of them among the classes.
-        classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come. The first call needs them; later ones may leave them out.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts; 1 if not given.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        X, y = self._check_X_y(X, y, reset=not hasattr(self, "classes_"))
-        if self._is_first_call(classes):
-            self._start(len(self.classes_), X.shape[1])
-        return self._add(X, y, sample_weight)
-
-    def _add(self, X: Any, y: np.ndarray, sample_weight: npt.ArrayLike | None) -> CountingNB:
-        codes = self._encoded(y)
+    def _add(self, X: Any, codes: np.ndarray, sample_weight: Any) -> None:
         weights = checked_weights(sample_weight, X)
         self._count(X, codes, weights)
         if weights is not None and len(self.classes_) == 1:
-            self.class_count_ += weights.sum()  # pairwise, so that it has scikit-learn's bits
+            self.class_count_ += weights.sum()  # pairwise, as scikit-learn adds them up, to the bit
         else:
             self.class_count_ += np.bincount(codes, weights, minlength=len(self.classes_))
         self._smooth(self._check_alpha())
         self._set_prior()
-        return self
 
     def _check_parameters(self) -> None:
         if isinstance(self.alpha, Real):
@@ -136,14 +87,10 @@ class CountingNB(NaiveBayes):
     def _set_prior(self) -> None:
         n_classes = len(self.classes_)
         if self.class_prior is not None:
-            if np.shape(self.class_prior) != (n_classes,):
-                raise ValueError(
-                    "Number of priors must match number of classes. "
-                    f"Expected the shape ({n_classes},), got {np.shape(self.class_prior)}"
-                )
+            check_priors(self.class_prior, n_classes)
             self.class_log_prior_ = np.log(self.class_prior)
         elif self.fit_prior:
-            with np.errstate(divide="ignore"):  # a class that has no row yet: -inf
+            with np.errstate(divide="ignore"):  # -inf for a class without rows
                 self.class_log_prior_ = np.log(self.class_count_) - np.log(self.class_count_.sum())
         else:
             self.class_log_prior_ = np.full(n_classes, -np.log(n_classes))
@@ -152,30 +99,15 @@ class CountingNB(NaiveBayes):
 class MatrixNB(CountingNB):
     """Counts of features, `feature_count_`, from dense and sparse matrices."""
 
-    feature_count_: np.ndarray
-    feature_log_prob_: np.ndarray
+    _validation = {"accept_sparse": "csr"}
+    _input_tags = ("sparse",)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.classifier_tags.poor_score = True
-        return tags
-
-    def _check_X(self, X: Any) -> Any:
-        return validate_data(self, X, accept_sparse="csr", reset=False)
-
-    def _check_X_y(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
-        X, y = validate_data(self, X, y, accept_sparse="csr", reset=reset)
-        if self.__sklearn_tags__().input_tags.positive_only:
-            check_non_negative(X, f"{type(self).__name__} (input X)")
-        return X, y
-
-    def _start(self, n_classes: int, n_features: int) -> None:
-        self.class_count_ = np.zeros(n_classes)
-        self.feature_count_ = np.zeros((n_classes, n_features))
+    def _start(self, X: Any) -> None:
+        super()._start(X)
+        self.feature_count_ = np.zeros((len(self.classes_), X.shape[1]))
 
     def _threshold(self, dtype: np.dtype) -> float | None:
-        """Above it a value counts 1, and 0 otherwise; without one values count as they are."""
+        """Values above it count as 1, others as 0. None: values count as they are."""
         return None
 
     def _count(self, X: Any, codes: np.ndarray, weights: np.ndarray | None) -> None:
@@ -195,15 +127,22 @@ class MatrixNB(CountingNB):
         if not sparse.issparse(X):
             return _above(X, threshold) @ weights.T
         out = np.empty((X.shape[0], weights.shape[0]))
-        # Few entries reach into each class's weights; for many it pays to bring the weights of a feature
-        # together.
+        # with many entries it pays to copy the weights so that those of a feature lie together
         order = "C" if X.nnz < X.shape[1] / 2 else "F"
         _tamis.csr_product(_rows(X), np.asarray(weights, np.float64, order=order), out, threshold)
         return out
 
 
+def log_shares(counts: np.ndarray) -> np.ndarray:
+    """Logarithms of each row's shares of its sum. Overwrites `counts`."""
+    total = counts.sum(axis=1, keepdims=True)
+    np.log(counts, out=counts)
+    counts -= np.log(total)
+    return counts
+
+
 def _above(X: np.ndarray, threshold: float | None) -> np.ndarray:
-    """1 for values above the threshold and 0 for others; without one the values as they are."""
+    """1 for values above the threshold and 0 for others; without a threshold the values as they are."""
     return X if threshold is None else (X > threshold).astype(X.dtype)
 
 

@@ -8,40 +8,27 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.naive_bayes._base import check_flag, check_number
-from tamis.naive_bayes._counting import MatrixNB
+from tamis.naive_bayes._counting import MatrixNB, log_shares
 
 
 class MultinomialNB(MatrixNB):
-    """Naive Bayes for counts, such as a document's words; fractions such as tf-idf work too.
+    """Naive Bayes for counts, such as the words of a document; fractions such as tf-idf work too.
 
     Parameters
     ----------
-    alpha : float or array-like of shape (n_features,), default=1.0
-        Added to each count of a class, so that a feature never seen in a class keeps a probability; 1 is
-        Laplace's rule.
-    force_alpha : bool, default=True
-        Take `alpha` as it is. If false, less than 1e-10 becomes 1e-10, with a warning.
-    fit_prior : bool, default=True
-        Learn the classes' prior probabilities from the rows; if false, all are equal.
-    class_prior : array-like of shape (n_classes,), default=None
-        The prior probabilities, in the order of `classes_`, instead of learnt ones.
+    {alpha}
+    {force_alpha}
+    {priors}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    class_count_ : ndarray of shape (n_classes,)
-        Rows of each class, by their weights.
-    class_log_prior_ : ndarray of shape (n_classes,)
-        Logarithms of the prior probabilities, in nats.
+    {classes_}
+    {class_log_prior_}
     feature_count_ : ndarray of shape (n_classes, n_features)
         Sums of each feature by class, without `alpha`.
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         ``log P(feature | class)``, in nats.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if all columns had names of type str.
+    {n_features_in_}
 
     Examples
     --------
@@ -54,61 +41,35 @@ class MultinomialNB(MatrixNB):
     ['spam', 'ham']
     """
 
-    def __init__(
-        self,
-        *,
-        alpha: float | npt.ArrayLike = 1.0,
-        force_alpha: bool = True,
-        fit_prior: bool = True,
-        class_prior: npt.ArrayLike | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
+    _input_tags = ("sparse", "positive_only")
 
     def _smooth(self, alpha: Any) -> None:
-        weights = self.feature_count_ + alpha
-        total = weights.sum(axis=1, keepdims=True)
-        np.log(weights, out=weights)
-        weights -= np.log(total)
-        self.feature_log_prob_ = weights
+        self.feature_log_prob_ = log_shares(self.feature_count_ + alpha)
 
     def _joint_log_likelihood(self, X: Any) -> np.ndarray:
         return self._product(X, self.feature_log_prob_) + self.class_log_prior_
 
 
 class ComplementNB(MatrixNB):
-    """Naive Bayes that fits each class to the rows of all others, for classes of unlike sizes.
+    """Naive Bayes that fits each class to the rows of all others, for classes of unequal size.
 
     After Rennie, Shih, Teevan and Karger (2003), "Tackling the poor assumptions of naive Bayes text classifiers".
 
     Parameters
     ----------
-    alpha : float or array-like of shape (n_features,), default=1.0
-        Added to each count, so that a feature never seen keeps a probability; 1 is Laplace's rule.
-    force_alpha : bool, default=True
-        Take `alpha` as it is. If false, less than 1e-10 becomes 1e-10, with a warning.
+    {alpha}
+    {force_alpha}
     fit_prior : bool, default=True
-        Learn the prior probabilities from the rows; they count only if there is one class.
+        Learn the prior probabilities from the rows. Used only if there is one class.
     class_prior : array-like of shape (n_classes,), default=None
-        The prior probabilities instead of learnt ones; they count only if there is one class.
+        Prior probabilities to use instead of learned ones. Used only if there is one class.
     norm : bool, default=False
         Divide each class's weights by their sum, the paper's second step.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    class_count_ : ndarray of shape (n_classes,)
-        Rows of each class, by their weights.
-    class_log_prior_ : ndarray of shape (n_classes,)
-        Logarithms of the prior probabilities, in nats.
+    {classes_}
+    {class_log_prior_}
     feature_all_ : ndarray of shape (n_features,)
         Sums of each feature over all classes.
     feature_count_ : ndarray of shape (n_classes, n_features)
@@ -116,10 +77,7 @@ class ComplementNB(MatrixNB):
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         Weights of the features: ``-log P(feature | other classes)``, in nats; divided by their sum with
         `norm`.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if all columns had names of type str.
+    {n_features_in_}
 
     Examples
     --------
@@ -131,6 +89,8 @@ class ComplementNB(MatrixNB):
     [0, 1]
     """
 
+    _input_tags = ("sparse", "positive_only")
+
     def __init__(
         self,
         *,
@@ -140,16 +100,8 @@ class ComplementNB(MatrixNB):
         class_prior: npt.ArrayLike | None = None,
         norm: bool = False,
     ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
+        super().__init__(alpha=alpha, force_alpha=force_alpha, fit_prior=fit_prior, class_prior=class_prior)
         self.norm = norm
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -172,37 +124,26 @@ class ComplementNB(MatrixNB):
 
 
 class BernoulliNB(MatrixNB):
-    """Naive Bayes for features that are there or not; what is absent speaks too.
+    """Naive Bayes for features that are present or absent; absent ones are evidence too.
 
     Parameters
     ----------
     alpha : float or array-like of shape (n_features,), default=1.0
-        Added to the rows that have a feature and to those that lack it; 1 is Laplace's rule.
-    force_alpha : bool, default=True
-        Take `alpha` as it is. If false, less than 1e-10 becomes 1e-10, with a warning.
+        Added to the rows that have a feature and to those that lack it. 1 is Laplace smoothing.
+    {force_alpha}
     binarize : float or None, default=0.0
-        A feature is there if its value is above this. None: values are 0 and 1 already.
-    fit_prior : bool, default=True
-        Learn the classes' prior probabilities from the rows; if false, all are equal.
-    class_prior : array-like of shape (n_classes,), default=None
-        The prior probabilities, in the order of `classes_`, instead of learnt ones.
+        A feature is present if its value is above this. None: values are 0 and 1 already.
+    {priors}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    class_count_ : ndarray of shape (n_classes,)
-        Rows of each class, by their weights.
-    class_log_prior_ : ndarray of shape (n_classes,)
-        Logarithms of the prior probabilities, in nats.
+    {classes_}
+    {class_log_prior_}
     feature_count_ : ndarray of shape (n_classes, n_features)
         Rows of each class that have each feature, without `alpha`.
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
-        ``log P(feature is there | class)``, in nats.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, if all columns had names of type str.
+        ``log P(feature is present | class)``, in nats.
+    {n_features_in_}
 
     Examples
     --------
@@ -221,11 +162,8 @@ class BernoulliNB(MatrixNB):
         fit_prior: bool = True,
         class_prior: npt.ArrayLike | None = None,
     ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
+        super().__init__(alpha=alpha, force_alpha=force_alpha, fit_prior=fit_prior, class_prior=class_prior)
         self.binarize = binarize
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -235,7 +173,7 @@ class BernoulliNB(MatrixNB):
     def _threshold(self, dtype: np.dtype) -> float | None:
         if self.binarize is None:
             return None
-        # As numpy compares: a number takes the type of an array of floats.
+        # numpy compares in the type of an array of floats
         return float(dtype.type(self.binarize)) if dtype.kind == "f" else float(self.binarize)
 
     def _smooth(self, alpha: Any) -> None:
@@ -245,7 +183,7 @@ class BernoulliNB(MatrixNB):
         self.feature_log_prob_ = weights
 
     def _joint_log_likelihood(self, X: Any) -> np.ndarray:
-        # log P(absent) of all features, then for those that are there the difference.
+        # log P(absent) of all features, and the difference for those present
         weights = np.exp(self.feature_log_prob_)
         np.subtract(1.0, weights, out=weights)
         np.log(weights, out=weights)
