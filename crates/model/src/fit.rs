@@ -127,8 +127,7 @@ impl Fit<'_> {
                 weight: *weight,
                 known_terms: left_out.known_terms(terms),
                 bayes,
-                correction: Vec::new(),
-                windows: Vec::new(),
+                ..HeldOut::default()
             };
             HeldOutScores { held, decisions: vec![vec![0.0; self.columns.len()]] }
         };

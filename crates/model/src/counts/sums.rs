@@ -187,13 +187,8 @@ impl TermTable {
         }
         let is_few = self.n_sums <= FEW;
         let is_sparse = !is_few && 3 * cells.len() < used;
-        let n = if is_few {
-            self.n_sums
-        } else if is_sparse {
-            cells.len()
-        } else {
-            used
-        };
+        let n = if is_sparse { cells.len() } else { used };
+        let n = if is_few { self.n_sums } else { n };
         let shape = Shape { is_known, is_sparse, n };
         self.numbers.extend_from_slice(&[weight, full, absent, shape.bits()]);
         if is_sparse {

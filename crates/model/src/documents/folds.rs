@@ -96,25 +96,24 @@ impl Groups {
     pub(crate) fn sample(mut self, most: usize, least: usize) -> Sample {
         let (all, mut weights, mut sampled) = (self.members.len(), Vec::new(), Vec::new());
         let n_classes = self.groups.chunk_by(|a, b| a.class == b.class).count();
-        if n_classes > most / 2 && self.groups.len() > most {
-            sampled.extend(self.groups.iter().step_by(self.groups.len().div_ceil(most)));
-            let n_kept: u32 = sampled.iter().map(|group: &Group| group.len).sum();
-            let stand_for = all as f64 / f64::from(n_kept);
-            weights.extend(sampled.iter().flat_map(|group| self.members(group)).map(|i| (i, stand_for)));
-            weights.sort_unstable_by_key(|(i, _)| *i);
-            self.groups = sampled;
-            return Sample { groups: self, weights };
-        }
-        for of_class in self.groups.chunk_by(|a, b| a.class == b.class) {
-            let n: usize = of_class.iter().map(|group| group.len as usize).sum();
-            let wanted = (most as f64 / all as f64 * n as f64).ceil().max(least as f64);
-            let before = of_class.iter().scan(0, |sum, group| Some(std::mem::replace(sum, *sum + group.len)));
-            let n_groups = before.take_while(|before| f64::from(*before) < wanted).count();
-            let kept = &of_class[..n_groups];
-            let n_kept: u32 = kept.iter().map(|group| group.len).sum();
+        // keeps groups that stand for `n` documents
+        let mut keep = |groups: Vec<Group>, n: usize| {
+            let n_kept: u32 = groups.iter().map(|group| group.len).sum();
             let stand_for = n as f64 / f64::from(n_kept);
-            weights.extend(kept.iter().flat_map(|group| self.members(group)).map(|i| (i, stand_for)));
-            sampled.extend_from_slice(kept);
+            weights.extend(groups.iter().flat_map(|group| self.members(group)).map(|i| (i, stand_for)));
+            sampled.extend(groups);
+        };
+        if n_classes > most / 2 && self.groups.len() > most {
+            keep(self.groups.iter().step_by(self.groups.len().div_ceil(most)).copied().collect(), all);
+        } else {
+            for of_class in self.groups.chunk_by(|a, b| a.class == b.class) {
+                let n: usize = of_class.iter().map(|group| group.len as usize).sum();
+                let wanted = (most as f64 / all as f64 * n as f64).ceil().max(least as f64);
+                let before =
+                    of_class.iter().scan(0, |sum, group| Some(std::mem::replace(sum, *sum + group.len)));
+                let n_groups = before.take_while(|before| f64::from(*before) < wanted).count();
+                keep(of_class[..n_groups].to_vec(), n);
+            }
         }
         weights.sort_unstable_by_key(|(i, _)| *i);
         self.groups = sampled;

@@ -58,9 +58,7 @@ impl GaussianParameters {
         let pooled = pooled.collect::<Result<Vec<_>, _>>()?;
         let epsilon = got * pooled.iter().map(Moments::variance).fold(0.0, f64::max);
         let features = statistics.features().zip(&pooled).enumerate();
-        features
-            .map(|(i, ((_, classes), pooled))| GaussianFeature::new(i, classes, pooled, epsilon))
-            .collect()
+        features.map(|(i, ((_, classes), all))| GaussianFeature::new(i, classes, all, epsilon)).collect()
     }
 }
 

@@ -169,10 +169,8 @@ impl ScatterStatistics {
     /// The mean of each class minus `center`; 0 for a class without documents.
     pub(crate) fn deviations(&self, center: &[f64]) -> Vec<Vec<f64>> {
         let deviation = |class: &ClassMean| {
-            let pairs = class.mean.iter().zip(center);
-            pairs
-                .map(|(&mean, &center)| if class.n == 0 { 0.0 } else { (mean - center.into()).round() })
-                .collect()
+            let of = |mean: Twofold, center| if class.n == 0 { 0.0 } else { (mean - center).round() };
+            class.mean.iter().zip(center).map(|(&mean, &center)| of(mean, center.into())).collect()
         };
         self.classes.iter().map(deviation).collect()
     }
