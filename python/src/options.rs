@@ -78,6 +78,6 @@ impl Options {
             train.check_for(classes.len())?;
             Ok((scoring, train.decision))
         };
-        settle().map_err(|error| Failure::from(error).into())
+        settle().map_err(|error: tamis_filter::Error| Failure::from(error).into())
     }
 }

@@ -64,5 +64,7 @@ pub(super) fn set_recipe(given: &Given<'_>, options: &mut TrainOptions) -> PyRes
     terms.max_chars = given.take("max_chars")?.unwrap_or(terms.max_chars);
     terms.stop_words = given.take::<StopWords>("stop_words")?.map_or(Ok(Vec::new()), StopWords::words)?;
     let span = |name| Ok::<_, PyErr>(given.take::<Lengths>(name)?.map(Span::from));
-    options.set_terms(span("ngrams")?, span("characters")?, given.take("pieces")?).map_err(|error| Failure::from(error).into())
+    options
+        .set_terms(span("ngrams")?, span("characters")?, given.take("pieces")?)
+        .map_err(|error| Failure::from(error).into())
 }
