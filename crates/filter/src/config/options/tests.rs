@@ -9,8 +9,10 @@ fn likelihood(name: &str) -> ScoringOptions {
     ScoringOptions { likelihood: Some(name.parse().unwrap()), ..Default::default() }
 }
 
+type Set = fn(&mut ScoringOptions);
+
 /// The options that only some scorings have, each with a value set.
-const GIVEN: [(&str, fn(&mut ScoringOptions)); 11] = [
+const GIVEN: [(&str, Set); 11] = [
     ("alpha", |options| options.alpha = Some(2.0)),
     ("estimate", |options| options.estimate = Some(Estimate::Map)),
     ("class_prior", |options| options.class_prior = Some(PriorOption::Rule(ClassPrior::Uniform))),
