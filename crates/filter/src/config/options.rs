@@ -174,7 +174,12 @@ impl PriorOption {
             PriorOption::Shares(shares) => shares,
         };
         if let Some(label) = shares.keys().find(|label| classes.index(label).is_none()) {
-            return refused("class_prior", format!("expected labels of the documents, got {label:?}"));
+            let known: Vec<_> = classes.iter().map(|(_, label)| format!("{label:?}")).collect();
+            let known = known.join(", ");
+            return refused(
+                "class_prior",
+                format!("expected labels of the documents ({known}), got {label:?}"),
+            );
         }
         let share = |(_, label)| match shares.get(label) {
             Some(share) => Ok(*share),
