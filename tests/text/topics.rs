@@ -53,7 +53,7 @@ fn options_that_do_not_go_together_are_refused() {
     let train = topics("train");
     for (options, said) in [
         (&["--likelihood", "complement", "--estimate", "ml"][..], "smoothing"),
-        (&["--likelihood", "multinomial", "--estimate", "ml", "--alpha", "1"], "--estimate ml"),
+        (&["--likelihood", "multinomial", "--estimate", "ml", "--alpha", "1"], "the estimate ml"),
         (&["--likelihood", "multinomial", "--estimate", "map", "--alpha", "0.5"], "--alpha"),
         (&["--likelihood", "multinomial", "--idf-power", "1"], "weighted"),
         (&["--likelihood", "multinomial", "--regularisation", "1"], "weighted"),

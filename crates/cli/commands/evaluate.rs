@@ -279,6 +279,10 @@ impl Held {
 /// Alternates learning and scoring.
 fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     let is_table = args.table.target.is_some();
+    let asked = args.scoring.options(&args.unlabelled);
+    if !is_table {
+        asked.check()?;
+    }
     if args.online && (is_table || !args.unlabelled.unlabelled.is_empty()) {
         bail!("--online: expected no --target and no --unlabelled with it, which need all documents at once");
     }
@@ -287,7 +291,6 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     let corpus = corpus.grouped(&args.groups);
     let mut options = args.recipe.train_options(corpus.kind)?;
     columns::choose(&mut options.recipe, &corpus, &args.table, &args.recipe)?;
-    let asked = args.scoring.options(&args.unlabelled);
     options.prepare(&asked)?;
     if args.order == Order::Date && corpus.kind != Kind::Mail {
         bail!("--order date: expected mail, got {}", corpus.kind);

@@ -98,6 +98,9 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
         true => refuse_to_replace_all_but_partials(&path)?,
         false => refuse_to_replace_taught(&path, args.replace)?,
     }
+    if args.table.target.is_none() {
+        args.scoring.options(&args.unlabelled).check()?;
+    }
     let sources = args.input.list.add_to(&args.sources)?;
     let corpus = Corpus::find_labelled(&sources, &args.input, args.table.target.as_deref())?;
     let corpus = corpus.grouped(&args.groups);

@@ -174,7 +174,12 @@ impl PriorOption {
             PriorOption::Shares(shares) => shares,
         };
         if let Some(label) = shares.keys().find(|label| classes.index(label).is_none()) {
-            return refused("class_prior", format!("expected labels of the documents, got {label:?}"));
+            let known: Vec<_> = classes.iter().map(|(_, label)| format!("{label:?}")).collect();
+            let known = known.join(", ");
+            return refused(
+                "class_prior",
+                format!("expected labels of the documents ({known}), got {label:?}"),
+            );
         }
         let share = |(_, label)| match shares.get(label) {
             Some(share) => Ok(*share),
@@ -195,14 +200,33 @@ impl ScoringOptions {
     }
 
     fn with_prior(&self, recipe: &Recipe, prior: Option<ClassPrior>, n_documents: u64) -> Result<Scoring> {
-        let is_bayes = matches!(self.likelihood, Some(LikelihoodName::NaiveBayes(_)));
-        let by_em = self.unlabelled.filter(|asked| is_bayes || *asked != UnlabelledOptions::default());
-        match (Scoring::for_recipe(recipe), by_em, self.likelihood) {
+        match (Scoring::for_recipe(recipe), self.em_options(), self.likelihood) {
             (Scoring::Mixed(mixed), ..) => self.mixed(mixed, recipe, prior),
             (_, Some(asked), _) => self.expectation_maximization(asked, prior, n_documents),
             (.., Some(LikelihoodName::NaiveBayes(likelihood))) => self.naive_bayes(likelihood, prior),
             _ => self.weighted(),
         }
+    }
+
+    /// The options of expectation maximization, if it is asked for.
+    fn em_options(&self) -> Option<UnlabelledOptions> {
+        let is_bayes = matches!(self.likelihood, Some(LikelihoodName::NaiveBayes(_)));
+        self.unlabelled.filter(|asked| is_bayes || *asked != UnlabelledOptions::default())
+    }
+
+    /// Checks that options of naive Bayes are given with it only. Needs no recipe, but does not apply to a table.
+    ///
+    /// # Errors
+    /// An option of naive Bayes is given, and scoring is weighted.
+    pub fn check(&self) -> Result<()> {
+        if self.em_options().is_some() || matches!(self.likelihood, Some(LikelihoodName::NaiveBayes(_))) {
+            return Ok(());
+        }
+        self.refuse(
+            |name| !matches!(name, "likelihood" | "alpha" | "idf_power" | "correction" | "regularisation"),
+            "expected naive Bayes, got weighted scoring, the default; choose a likelihood such as multinomial or \
+             bernoulli to train naive Bayes, or leave this option out",
+        )
     }
 
     /// Refuses options that are given and do not suit the scoring.
@@ -244,11 +268,7 @@ impl ScoringOptions {
     }
 
     fn weighted(&self) -> Result<Scoring> {
-        self.refuse(
-            |name| !matches!(name, "likelihood" | "alpha" | "idf_power" | "correction" | "regularisation"),
-            "expected naive Bayes, got weighted scoring, the default; choose a likelihood such as multinomial or \
-             bernoulli to train naive Bayes, or leave this option out",
-        )?;
+        self.check()?;
         let CorrectionOptions { idf_power, correction, regularisation } = self.weighted;
         let mut options = WeightedOptions::default();
         options.idf_power = idf_power;

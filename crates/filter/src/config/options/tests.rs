@@ -9,9 +9,9 @@ fn likelihood(name: &str) -> ScoringOptions {
     ScoringOptions { likelihood: Some(name.parse().unwrap()), ..Default::default() }
 }
 
-/// The options that only some scorings have, each with a value set.
 type Set = fn(&mut ScoringOptions);
 
+/// The options that only some scorings have, each with a value set.
 const GIVEN: [(&str, Set); 11] = [
     ("alpha", |options| options.alpha = Some(2.0)),
     ("estimate", |options| options.estimate = Some(Estimate::Map)),
@@ -114,7 +114,8 @@ fn a_class_prior_has_a_share_for_each_label() {
     assert_eq!(parameters.prior, ClassPrior::Given(vec![0.75, 0.25]));
     assert_eq!(error(&prior("ham=1"), &text), "class_prior: expected a share for \"spam\"");
     let foreign = prior("ham=0.5,spam=0.5,eggs=0.5");
-    assert_eq!(error(&foreign, &text), "class_prior: expected labels of the documents, got \"eggs\"");
+    let expected = r#"class_prior: expected labels of the documents ("ham", "spam"), got "eggs""#;
+    assert_eq!(error(&foreign, &text), expected);
     assert!("odd".parse::<PriorOption>().unwrap_err().starts_with("expected learned, smoothed, uniform or"));
 }
 
