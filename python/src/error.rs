@@ -1,5 +1,7 @@
 //! Errors of the library as Python's exceptions.
 
+use std::path::Path;
+
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyTimeoutError, PyValueError};
 use pyo3::prelude::*;
@@ -34,18 +36,16 @@ impl From<ThreadPoolBuildError> for Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let text = error.to_string();
-        Failure(match error.into_kind() {
+        let of_system =
+            error.io_error().and_then(|source| Some((source.raw_os_error()?, source.to_string())));
+        Failure(match (error.kind(), of_system) {
             // Python picks the subclass by the number
-            ErrorKind::Io { path, source } => match source.raw_os_error() {
-                Some(number) => {
-                    let reason = source.to_string();
-                    let reason = reason.split(" (os error").next().unwrap_or(&reason).to_owned();
-                    PyOSError::new_err((number, reason, path))
-                }
-                None => PyOSError::new_err(text),
-            },
-            ErrorKind::NotAFile { .. } | ErrorKind::Changed { .. } => PyOSError::new_err(text),
-            ErrorKind::Locked { .. } => PyTimeoutError::new_err(text),
+            (ErrorKind::Io, Some((number, reason))) => {
+                let reason = reason.split(" (os error").next().unwrap_or(&reason).to_owned();
+                PyOSError::new_err((number, reason, error.path().map(Path::to_path_buf)))
+            }
+            (ErrorKind::Io | ErrorKind::Changed, _) => PyOSError::new_err(text),
+            (ErrorKind::Locked, _) => PyTimeoutError::new_err(text),
             _ => TamisError::new_err(text),
         })
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use tamis_filter::{Document, Error, ErrorKind, Keep, Kind, LearnOptions, Learned, Scratch, TrainOptions};
+use tamis_filter::{Document, ErrorKind, Keep, Kind, LearnOptions, Learned, Scratch, TrainOptions};
 
 use crate::arguments::kind_named;
 use crate::error::{Result, TamisError};
@@ -43,13 +43,10 @@ pub(crate) fn open(
         let mut options = LearnOptions::default();
         options.lock_timeout = left.min(SLICE);
         options.retrain = retrain;
-        match py.detach(|| attempt(options)).map_err(Error::into_kind) {
+        match py.detach(|| attempt(options)) {
             Ok(learner) => return Ok(Open { learner, scratch: Scratch::default() }),
-            Err(ErrorKind::Locked { .. }) if left > SLICE => py.check_signals()?,
-            Err(ErrorKind::Locked { path, .. }) => {
-                return Err(Error::from(ErrorKind::Locked { path, waited }).into());
-            }
-            Err(kind) => return Err(Error::from(kind).into()),
+            Err(error) if error.kind() == ErrorKind::Locked && left > SLICE => py.check_signals()?,
+            Err(error) => return Err(error.waited(waited).into()),
         }
     }
 }

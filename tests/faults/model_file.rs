@@ -208,20 +208,15 @@ fn a_file_cut_short_anywhere_is_an_error_or_what_it_was_before() {
     let model = small_model();
     for length in 0..model.as_bytes().len() {
         let error = Filter::from_bytes(model.as_bytes()[..length].to_vec()).err().unwrap();
-        assert!(
-            matches!(error.kind(), ErrorKind::NotAModel { .. } | ErrorKind::Length { .. }),
-            "{length}: {error}"
-        );
+        assert!(matches!(error.kind(), ErrorKind::NotAModel | ErrorKind::Damaged), "{length}: {error}");
     }
     let (file, states) = with_log(&model, &more(), Document::Text(QUESTION));
     for length in model.as_bytes().len()..=file.len() {
         check_cut(&file, length, &states, Document::Text(QUESTION));
     }
     let longer = [model.as_bytes(), &[b'x'; 20]].concat();
-    assert!(matches!(
-        Filter::from_bytes(longer).err().unwrap().kind(),
-        ErrorKind::Inconsistent { part: "slots", .. }
-    ));
+    let error = Filter::from_bytes(longer).err().unwrap();
+    assert!(error.kind() == ErrorKind::Damaged && error.to_string().contains("in its slots"), "{error}");
 }
 
 #[test]
@@ -232,18 +227,21 @@ fn each_fault_has_its_own_error() {
         bytes[at] = to;
         Filter::from_bytes(bytes).err().unwrap()
     };
-    assert!(matches!(changed(0, b'X').kind(), ErrorKind::NotAModel { .. }));
-    assert!(matches!(changed(8, 9).kind(), ErrorKind::Version { got: 9, .. }));
-    assert!(matches!(
-        changed(30, model.as_bytes()[30] ^ 1).kind(),
-        ErrorKind::Checksum { part: "header", .. }
-    ));
-    assert!(matches!(
-        Filter::from_bytes(b"SQLite format 3\0".to_vec()).err().unwrap().kind(),
-        ErrorKind::NotAModel { .. }
-    ));
-    assert!(matches!(Filter::open("nowhere.tamis").err().unwrap().kind(), ErrorKind::Io { .. }));
-    assert!(matches!(Filter::open(".").err().unwrap().kind(), ErrorKind::NotAFile { .. }));
+    let cases = [
+        (changed(0, b'X'), ErrorKind::NotAModel, "begin with"),
+        (changed(8, 9), ErrorKind::Version, "format 9"),
+        (
+            changed(30, model.as_bytes()[30] ^ 1),
+            ErrorKind::Damaged,
+            "in its header at byte 0: expected checksum",
+        ),
+        (Filter::from_bytes(b"SQLite format 3\0".to_vec()).err().unwrap(), ErrorKind::NotAModel, "SQLite f"),
+        (Filter::open("nowhere.tamis").err().unwrap(), ErrorKind::Io, "nowhere.tamis"),
+        (Filter::open(".").err().unwrap(), ErrorKind::Io, "expected a regular file"),
+    ];
+    for (error, kind, words) in cases {
+        assert!(error.kind() == kind && error.to_string().contains(words), "{error}");
+    }
 }
 
 #[test]

@@ -109,19 +109,22 @@ fn a_library_is_refused_what_is_no_regular_file() {
         Lock::wait(&pipe, Duration::ZERO).err(),
         model.save(&pipe).err(),
     ];
-    assert!(
-        outcomes
-            .iter()
-            .all(|e| matches!(e.as_ref().map(Error::kind), Some(ErrorKind::NotAFile { got: "a pipe", .. }))),
-        "{outcomes:?}"
-    );
+    assert!(outcomes.iter().all(|error| is_other_file(error.as_ref(), "a pipe")), "{outcomes:?}");
     // what comes to the place after it was looked at
     let lock = Lock::wait(world.path("new.tamis"), Duration::ZERO).unwrap();
     assert!(Command::new("mkfifo").arg(world.path("new.tamis")).status().unwrap().success());
-    assert!(matches!(lock.save(&model).err().unwrap().kind(), ErrorKind::NotAFile { .. }));
+    assert!(is_other_file(lock.save(&model).err().as_ref(), "a pipe"));
     let mut filter = Filter::open(world.path(MODEL)).unwrap();
     fs::rename(&pipe, world.path(MODEL)).unwrap();
-    assert!(matches!(filter.reload_if_changed().err().unwrap().kind(), ErrorKind::NotAFile { .. }));
+    assert!(is_other_file(filter.reload_if_changed().err().as_ref(), "a pipe"));
+}
+
+/// Whether an error says that a file was expected, and something else was there.
+fn is_other_file(error: Option<&Error>, got: &str) -> bool {
+    error.is_some_and(|error| {
+        let words = format!("expected a regular file, as a model and its lock must be, got {got}");
+        error.kind() == ErrorKind::Io && error.to_string().contains(&words)
+    })
 }
 
 #[test]
@@ -130,11 +133,11 @@ fn a_lock_is_a_regular_file_of_that_name() {
     fs::remove_file(world.path(LOCK)).unwrap();
     assert!(Command::new("mkfifo").arg(world.path(LOCK)).status().unwrap().success());
     let wait = || Lock::wait(world.path(MODEL), Duration::ZERO).err();
-    assert!(matches!(wait().as_ref().map(Error::kind), Some(ErrorKind::NotAFile { got: "a pipe", .. })));
+    assert!(is_other_file(wait().as_ref(), "a pipe"));
     fs::remove_file(world.path(LOCK)).unwrap();
     world.write("other", "");
     symlink("other", world.path(LOCK)).unwrap();
-    assert!(matches!(wait().as_ref().map(Error::kind), Some(ErrorKind::NotAFile { got: "a link", .. })));
+    assert!(is_other_file(wait().as_ref(), "a link"));
 }
 
 #[test]
@@ -178,7 +181,7 @@ fn who_waits_for_a_lock_that_is_removed_takes_another() {
         let waiters: Vec<_> = (0..8)
             .map(|_| scope.spawn(|| drop(Lock::wait(&path, Duration::from_secs(60)).unwrap())))
             .collect();
-        assert!(matches!(Lock::wait(&path, Duration::ZERO).err().unwrap().kind(), ErrorKind::Locked { .. }));
+        assert_eq!(Lock::wait(&path, Duration::ZERO).err().unwrap().kind(), ErrorKind::Locked);
         drop(first);
         waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
     });

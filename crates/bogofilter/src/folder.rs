@@ -179,7 +179,7 @@ impl Folder {
             return Ok(());
         }
         match learner.forget(Some(if what.unspam { &spam } else { &ham }), document) {
-            Err(error) if !matches!(error.kind(), ErrorKind::NotLearned { .. }) => Err(error.into()),
+            Err(error) if error.kind() != ErrorKind::NotLearned => Err(error.into()),
             _ => Ok(()),
         }
     }

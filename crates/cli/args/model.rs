@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_filter::{ErrorKind, Filter, LearnOptions, LiveFilter, Lock, Partial};
+use tamis_filter::{Error, ErrorKind, Filter, LearnOptions, LiveFilter, Lock, Partial};
 use tamis_program::{counted, make_private, open_model, shown_path, today};
 
 #[derive(Args)]
@@ -129,11 +129,11 @@ fn set(name: &str) -> Option<PathBuf> {
 pub(crate) fn refuse_to_replace_taught(path: &Path, replace: bool) -> Result<()> {
     match Filter::open(path) {
         Err(error) => match error.kind() {
-            ErrorKind::NotAFile { .. } => Err(error.into()),
-            ErrorKind::WrongFile { .. } => {
+            _ if is_other_file(&error) => Err(error.into()),
+            ErrorKind::NotAModel if Partial::open(path).is_ok() => {
                 bail!("{}: there is a partial, not a model; remove it or name another", shown_path(path))
             }
-            ErrorKind::NotAModel { got } if !got.is_empty() => {
+            ErrorKind::NotAModel if path.metadata().is_ok_and(|file| file.len() > 0) => {
                 bail!("{}: this file is not a tamis model; remove it or name another", shown_path(path))
             }
             _ => Ok(()),
@@ -148,16 +148,18 @@ pub(crate) fn refuse_to_replace_taught(path: &Path, replace: bool) -> Result<()>
     }
 }
 
+/// Whether the path is that of a folder, a pipe or the like.
+fn is_other_file(error: &Error) -> bool {
+    error.kind() == ErrorKind::Io && error.io_error().is_none()
+}
+
 /// Refuses to replace anything but a partial. Counting a shard again replaces its file.
 pub(crate) fn refuse_to_replace_all_but_partials(path: &Path) -> Result<()> {
     match Partial::open(path) {
-        Err(error) => match error.kind() {
-            ErrorKind::WrongFile { .. } | ErrorKind::NotAModel { .. } | ErrorKind::NotAFile { .. } => {
-                bail!("{}: there is a file that is no partial; remove it or name another", shown_path(path))
-            }
-            _ => Ok(()),
-        },
-        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotAModel || is_other_file(&error) => {
+            bail!("{}: there is a file that is not a partial; remove it or name another", shown_path(path))
+        }
+        _ => Ok(()),
     }
 }
 

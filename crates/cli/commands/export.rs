@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_filter::{Error, ErrorKind, Filter, TermRow};
+use tamis_filter::{Filter, TermRow};
 use tamis_program::{check_unchanged, counted, note};
 
 use crate::args::model::ModelArg;
@@ -47,10 +47,10 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8> {
         return Ok(0);
     }
     let mut out = BufWriter::new(std::io::stdout().lock());
-    filter.export(args.documents, &mut out).map_err(|error| match error.into_kind() {
+    filter.export(args.documents, &mut out).map_err(|error| match error.into_io_error() {
         // report a closed pipe with the system's own error
-        ErrorKind::Io { source, .. } => anyhow::Error::new(source).context("standard output"),
-        kind => Error::from(kind).into(),
+        Ok(source) => anyhow::Error::new(source).context("standard output"),
+        Err(error) => error.into(),
     })?;
     check_unchanged(&filter)?;
     out.flush().context("standard output")?;

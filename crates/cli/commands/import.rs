@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use tamis_filter::{
-    Counting, Error, ErrorKind, Filter, Imported, RobinsonFisher, Scoring, import, import_bogofilter,
-    import_scikit_learn,
+    Counting, Filter, Imported, RobinsonFisher, Scoring, import, import_bogofilter, import_scikit_learn,
 };
 use tamis_program::{counted, grouped, note, shown_path};
 
@@ -77,9 +76,9 @@ pub(crate) fn run(args: &ImportArgs) -> Result<u8> {
         _ => import_bogofilter(input, RobinsonFisher::default())
             .map(|(model, imported)| (model, Some(imported))),
     }
-    .map_err(|error| match error.into_kind() {
-        ErrorKind::Io { source, .. } => anyhow::Error::new(source).context(name),
-        kind => anyhow::Error::new(Error::from(kind)).context(name),
+    .map_err(|error| match error.into_io_error() {
+        Ok(source) => anyhow::Error::new(source).context(name),
+        Err(error) => anyhow::Error::new(error).context(name),
     })?;
     args.model.make_folder(&path)?;
     lock(&path, args.replace)?.save(&model)?;

@@ -179,7 +179,7 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
                     say_beside(item, &labels);
                 }
                 Ok(_) => tally.learned += 1,
-                Err(error) if matches!(error.kind(), ErrorKind::UnknownLabel { .. }) => {
+                Err(error) if error.kind() == ErrorKind::Label => {
                     return Err(anyhow!("{error}; --new-label adds it"));
                 }
                 Err(error) => return Err(error.into()),

@@ -57,7 +57,7 @@ pub(crate) struct MergeArgs {
 }
 
 pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
-    let is_model = |error: &Error| matches!(error.kind(), ErrorKind::WrongFile { .. });
+    let is_model = |error: &Error| error.kind() == ErrorKind::NotAModel;
     match Partial::open(&args.models[0]) {
         Err(error) if is_model(&error) && !args.partial => run_models(args),
         first => merge_partials(args, first.map_err(named(&args.models[0]))?),
@@ -125,8 +125,7 @@ fn run_models(args: &MergeArgs) -> Result<u8> {
                  no --windows; merge without --retrain, or train on all documents again"
             )
         }
-        ErrorKind::Shared { .. } => anyhow!("{error}; --repeat counts them once for each model"),
-        ErrorKind::Incompatible { setting, .. } if is_of_terms(setting) => {
+        ErrorKind::Settings if error.setting().is_some_and(is_of_terms) => {
             anyhow!("{error}; training may choose differently: train all models with the same --ngrams, --pieces or --characters")
         }
         _ => error.into(),

@@ -5,9 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use tamis_filter::{
-    Document, ErrorKind, Filter, Keep, LearnOptions, Lock, Pairs, Scoring, TrainOptions, Trainer,
-};
+use tamis_filter::{Document, Filter, Keep, LearnOptions, Lock, Pairs, Scoring, TrainOptions, Trainer};
 use tamis_program::{counted, note};
 
 use crate::args::decision::DecisionArgs;
@@ -126,10 +124,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     let scoring = scoring(args, &trainer)?;
     let decision = args.decision.options(trainer.classes(), args.max_fpr)?;
     let trainer = trainer.with_scoring(scoring).with_decision(decision);
-    let model = while_shown("fitting", || trainer.finish()).map_err(|error| match error.kind() {
-        ErrorKind::TooFewNegatives(_) => anyhow::Error::new(error).context("--max-fpr"),
-        _ => error.into(),
-    })?;
+    let model = while_shown("fitting", || trainer.finish())?;
     args.model.make_folder(&path)?;
     let lock = Lock::wait(&path, LearnOptions::default().lock_timeout)?;
     // again, since someone may have changed it meanwhile

@@ -9,7 +9,6 @@ use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 use tamis_filter::{Document, Error, ErrorKind, Kind, Limits};
 use tamis_mail::looks_like_mail;
-use tamis_model::ClassesError;
 use tamis_program::{Volume, counted, grouped, plain, read_document, say, shown_path};
 
 use crate::formats::holds::Holds;
@@ -363,7 +362,7 @@ fn has_mail_behind(bytes: &[u8]) -> bool {
 /// Turns an error of `work` about a row's cell or label into an unreadable document. Other errors stay errors.
 fn finish_one<T>(item: &Item<'_>, result: Result<T>) -> Result<Result<T, Skipped>> {
     match result {
-        Err(error) if error.downcast_ref().is_some_and(|error: &Error| is_of_row(error.kind(), item)) => {
+        Err(error) if error.downcast_ref().is_some_and(|error: &Error| is_of_row(error, item)) => {
             Ok(Err(error.to_string().into()))
         }
         result => result.with_context(|| shown_path(&item.name())).map(Ok),
@@ -371,13 +370,10 @@ fn finish_one<T>(item: &Item<'_>, result: Result<T>) -> Result<Result<T, Skipped
 }
 
 /// Whether an error is about one row only: a cell, or the label in the row.
-fn is_of_row(error: &ErrorKind, item: &Item<'_>) -> bool {
-    match error {
-        ErrorKind::Cell { .. } => true,
-        ErrorKind::ReservedLabel { .. }
-        | ErrorKind::Classes(ClassesError::Empty | ClassesError::ControlCharacter { .. }) => {
-            item.place.label.is_none()
-        }
+fn is_of_row(error: &Error, item: &Item<'_>) -> bool {
+    match error.kind() {
+        ErrorKind::Document => true,
+        ErrorKind::Label => item.place.label.is_none(),
         _ => false,
     }
 }

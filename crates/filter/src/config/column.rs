@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 
 /// The kind of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -127,6 +127,6 @@ impl Column {
     fn error(&self, expected: &'static str, got: &str) -> Error {
         let shown: String = got.chars().take(40).collect();
         let got = if shown.len() < got.len() { format!("{shown}...") } else { shown };
-        ErrorKind::Cell { column: self.name.clone(), expected, got }.into()
+        Reason::Cell { column: self.name.clone(), expected, got }.into()
     }
 }

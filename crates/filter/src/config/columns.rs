@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::config::column::{Column, ColumnKind, LONGEST, is_missing};
 use crate::config::recipe::Recipe;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Reason, Result};
 use crate::kind::Kind;
 
 /// Maximum number of columns.
@@ -25,11 +25,11 @@ impl Columns {
     /// table.
     pub(crate) fn new(recipe: &mut Recipe) -> Result<Self> {
         let fail =
-            |expected: &str, got: String| Err(ErrorKind::Columns { expected: expected.into(), got }.into());
+            |expected: &str, got: String| Err(Reason::Columns { expected: expected.into(), got }.into());
         recipe.columns.sort_by(|a, b| a.name.cmp(&b.name));
         let n = recipe.columns.len();
         if n > MOST {
-            return Err(ErrorKind::TooLarge { what: "columns", limit: MOST as u64, got: n as u64 }.into());
+            return Err(Reason::TooLarge { what: "columns", limit: MOST as u64, got: n as u64 }.into());
         }
         match (recipe.kind, n) {
             (Kind::Table, 0) => return fail("at least one of a table", "none".to_owned()),
@@ -76,7 +76,7 @@ impl Columns {
             let Some(column) = self.by_name.get(*name).filter(|_| !is_missing(cell)) else { continue };
             if cells[*column].replace(cell.trim()).is_some() {
                 let got = format!("{name:?} twice in a row");
-                return Err(ErrorKind::Columns { expected: "each column once".into(), got }.into());
+                return Err(Reason::Columns { expected: "each column once".into(), got }.into());
             }
         }
         Ok(cells)

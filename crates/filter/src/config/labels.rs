@@ -3,7 +3,7 @@
 use tamis_model::Classes;
 use tamis_tokenizer::normalize;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 
 /// The name of the verdict that gives no label.
 pub(crate) const UNSURE: &str = "unsure";
@@ -14,7 +14,7 @@ pub(crate) const UNSURE: &str = "unsure";
 /// If the label looks the same as `unsure`.
 pub(crate) fn check_label(label: &str) -> Result<()> {
     match folded(label) == UNSURE {
-        true => Err(ErrorKind::ReservedLabel { got: label.to_owned() }.into()),
+        true => Err(Reason::ReservedLabel { got: label.to_owned() }.into()),
         false => Ok(()),
     }
 }
@@ -28,7 +28,7 @@ pub(crate) fn check_labels(classes: &Classes) -> Result<()> {
     let mut all: Vec<_> = classes.iter().map(|(_, label)| (folded(label), label)).collect();
     all.sort_unstable();
     match all.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        Some(pair) => Err(ErrorKind::SimilarLabels { got: [pair[0].1, pair[1].1].map(str::to_owned) }.into()),
+        Some(pair) => Err(Reason::SimilarLabels { got: [pair[0].1, pair[1].1].map(str::to_owned) }.into()),
         None => Ok(()),
     }
 }
@@ -57,7 +57,7 @@ pub(crate) fn unknown_label(label: &str, classes: &Classes) -> Error {
         *distance <= 2 && (2 * distance < label.chars().count() || sorted(label) == sorted(known))
     };
     let nearest = labels.min_by_key(|(distance, _)| *distance).filter(is_near);
-    ErrorKind::UnknownLabel {
+    Reason::UnknownLabel {
         got: label.to_owned(),
         known: classes.iter().map(|(_, known)| known.to_owned()).collect(),
         nearest: nearest.map(|(_, known)| known.to_owned()),
@@ -96,7 +96,7 @@ mod tests {
             [["Spam", "spam"], ["ham", "ham "], ["ham", "h\u{202e}am"], ["a b", "ab"], ["h\u{200b}am", "ham"]]
         {
             let error = check_labels(&Classes::new([one, other, "x"]).unwrap()).unwrap_err();
-            let ErrorKind::SimilarLabels { got } = error.kind() else { panic!("{error}") };
+            let Reason::SimilarLabels { got } = error.reason() else { panic!("{error}") };
             assert!(got.contains(&one.to_owned()) && got.contains(&other.to_owned()), "{error}");
         }
         assert!(
@@ -104,7 +104,7 @@ mod tests {
         );
         for label in ["unsure", "Unsure", " unsure"] {
             let error = check_labels(&Classes::new([label, "ham"]).unwrap()).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::ReservedLabel { got } if got == label), "{error}");
+            assert!(matches!(error.reason(), Reason::ReservedLabel { got } if got == label), "{error}");
         }
     }
 
@@ -119,8 +119,8 @@ mod tests {
     #[test]
     fn only_near_spellings_are_suggested() {
         let classes = Classes::new(["ham", "spam", "gardening"]).unwrap();
-        let nearest = |label: &str| match unknown_label(label, &classes).into_kind() {
-            ErrorKind::UnknownLabel { nearest, .. } => nearest,
+        let nearest = |label: &str| match unknown_label(label, &classes).into_reason() {
+            Reason::UnknownLabel { nearest, .. } => nearest,
             error => panic!("{error}"),
         };
         for (label, expected) in

@@ -11,7 +11,7 @@ use tamis_model::{
 use crate::config::column::{Column, ColumnKind};
 use crate::config::keep::Keep;
 use crate::config::recipe::Recipe;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Reason, Result};
 use crate::kind::Kind;
 
 /// How counts become scores; independent of counting.
@@ -257,7 +257,7 @@ impl Scoring {
     /// Checks that this scoring supports the recipe and `keep`.
     pub(crate) fn check(&self, recipe: &Recipe, keep: Keep) -> Result<()> {
         let fail =
-            |expected: &str, got: String| Err(ErrorKind::Columns { expected: expected.into(), got }.into());
+            |expected: &str, got: String| Err(Reason::Columns { expected: expected.into(), got }.into());
         match (self, not_text(recipe)) {
             (Scoring::Mixed(_), _) if recipe.kind != Kind::Table => {
                 fail("a table for mixed naive Bayes", recipe.kind.to_string())

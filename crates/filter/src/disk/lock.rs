@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::disk::open;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 
 /// An exclusive lock on a model file, held until it is dropped. The operating system releases it if the process dies.
 ///
@@ -60,7 +60,7 @@ impl Lock {
     /// Locks the model at `path`, waiting at most `lock_timeout`. The file need not exist.
     ///
     /// # Errors
-    /// [`ErrorKind::Locked`] if another process holds the lock all that time, [`ErrorKind::NotAFile`] if `path` is not
+    /// [`ErrorKind::Locked`] if another process holds the lock all that time, [`ErrorKind::Io`] if `path` is not
     /// a regular file, or an error if `PATH.lock` cannot be created or locked.
     pub fn wait(path: impl AsRef<Path>, lock_timeout: Duration) -> Result<Self> {
         let path = path.as_ref();
@@ -81,9 +81,9 @@ impl Lock {
                         std::thread::sleep(POLL_INTERVAL)
                     }
                     TryLockError::WouldBlock => {
-                        return Err(ErrorKind::Locked { path: name, waited: lock_timeout }.into());
+                        return Err(Reason::Locked { path: name, waited: lock_timeout }.into());
                     }
-                    TryLockError::Error(source) => return Err(ErrorKind::Io { path: name, source }.into()),
+                    TryLockError::Error(source) => return Err(Reason::Io { path: name, source }.into()),
                 }
             }
             // the last holder may have removed it: then try again with the new one
@@ -107,7 +107,7 @@ impl Lock {
         if let Err(source) = written {
             // frees the space: the disk may be full
             let _ = fs::remove_file(&temporary);
-            return Err(ErrorKind::Io { path: path.clone(), source }.into());
+            return Err(Reason::Io { path: path.clone(), source }.into());
         }
         self.wrote();
         sync_directory(directory)
@@ -147,7 +147,7 @@ fn private() -> OpenOptions {
 /// Opens or creates a lock file without following a link. Also returns whether it is new.
 fn open_lock(name: &Path) -> Result<(File, Metadata, bool)> {
     let is =
-        |error: &Error, kind| matches!(error.kind(), ErrorKind::Io { source, .. } if source.kind() == kind);
+        |error: &Error, kind| matches!(error.reason(), Reason::Io { source, .. } if source.kind() == kind);
     loop {
         let known = match open::open_itself(name, OpenOptions::new().write(true)) {
             // read access suffices to lock

@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 
 /// Opens a regular file and returns its metadata. Never blocks on a pipe.
 pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> Result<(File, Metadata)> {
@@ -51,7 +51,7 @@ pub(crate) fn metadata(path: &Path) -> Result<Option<Metadata>> {
 fn check(path: &Path, metadata: &Metadata) -> Result<()> {
     match metadata.is_file() {
         true => Ok(()),
-        false => Err(ErrorKind::NotAFile { path: path.to_path_buf(), got: kind(metadata) }.into()),
+        false => Err(Reason::NotAFile { path: path.to_path_buf(), got: kind(metadata) }.into()),
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::disk::map::Bytes;
 use crate::disk::open;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 
 /// The file of an open model, found by its path. It keeps no descriptor, so that thousands can be open.
 pub(crate) struct ModelFile {
@@ -106,7 +106,7 @@ impl ModelFile {
         // the missing end of a file that became shorter must not be read
         let is_shorter = now.is_some_and(|now| now.stamp.length < self.opened.length);
         if is_shorter || !is_as_read() {
-            return Err(ErrorKind::Changed { path: self.path.clone() }.into());
+            return Err(Reason::Changed { path: self.path.clone() }.into());
         }
         if let Some(now) = now {
             *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = now;

@@ -4,7 +4,7 @@ use std::io;
 
 use crate::disk::map::Bytes;
 use crate::disk::temporary::Temporary;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, Reason};
 
 /// Maximum bytes held in memory; unlimited without temporary files.
 pub(crate) const IN_MEMORY: usize = if cfg!(feature = "files") { 64 << 20 } else { usize::MAX };
@@ -134,7 +134,7 @@ impl<'a> Cursor<'a> {
 
 /// The error for a temporary file that could not be used.
 pub(crate) fn spill(source: io::Error) -> Error {
-    ErrorKind::Io { path: std::env::temp_dir(), source }.into()
+    Reason::Io { path: std::env::temp_dir(), source }.into()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use tamis_model::{ClassId, Classes, Labelled, assign_folds};
 use tamis_tokenizer::{CountRow, Vocabulary};
 
 use crate::config::training::TrainOptions;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Reason, Result};
 use crate::extract::counted::Counted;
 use crate::extract::document::Document;
 use crate::extract::extractor::Extractor;
@@ -49,7 +49,7 @@ pub(crate) fn seeded(group: u64, seed: u64) -> u64 {
 pub(crate) fn check_fold(classes: &Classes, is_left: impl Fn(ClassId) -> bool) -> Result<()> {
     let n_left = classes.iter().filter(|(class, _)| is_left(*class)).count();
     match classes.iter().find(|(class, _)| !is_left(*class)) {
-        Some((_, label)) if n_left < 2 => Err(ErrorKind::OneFold { label: label.to_owned() }.into()),
+        Some((_, label)) if n_left < 2 => Err(Reason::OneFold { label: label.to_owned() }.into()),
         _ => Ok(()),
     }
 }
@@ -90,7 +90,7 @@ pub fn cross_validate(
 ) -> Result<(Classes, Vec<HeldOutScore>)> {
     let classes = Classes::new(labelled.iter().map(|(label, ..)| *label))?;
     if classes.len() < 2 {
-        return Err(ErrorKind::TooFewLabels { expected: 2, got: classes.len() }.into());
+        return Err(Reason::TooFewLabels { expected: 2, got: classes.len() }.into());
     }
     let groups = numbered(options, labelled)?;
     let with_group = |((label, ..), group): (&(&str, _, _), u64)| Labelled {
@@ -194,7 +194,7 @@ mod tests {
                 let labelled =
                     [("fruit", None, Document::Text(texts[0])), ("metal", None, Document::Text(texts[1]))];
                 let error = cross_validate(&options, &labelled, &[], 2, 0).err().unwrap();
-                assert!(matches!(error.kind(), ErrorKind::OneFold { .. }), "{texts:?}: {error}");
+                assert!(matches!(error.reason(), Reason::OneFold { .. }), "{texts:?}: {error}");
             }
         }
     }

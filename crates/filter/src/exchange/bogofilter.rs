@@ -39,7 +39,7 @@ pub struct Imported {
 /// has their counts. The tokens of MIME parts (`mime:`) are dropped.
 ///
 /// # Errors
-/// [`ErrorKind::Import`](crate::ErrorKind::Import) with the first line that is not of such a list, or if `.MSG_COUNT`
+/// [`ErrorKind::Damaged`](crate::ErrorKind::Damaged) with the first line that is not of such a list, or if `.MSG_COUNT`
 /// is missing; parameters out of range.
 pub fn import_bogofilter(input: impl BufRead, parameters: RobinsonFisher) -> Result<(Model, Imported)> {
     parameters.check()?;

@@ -8,7 +8,7 @@ use serde_json::Number;
 use tamis_model::{ClassId, Classes, Counts};
 
 use crate::config::roles::positive_class;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 use crate::file::documents::{NO_DATE, Remembered};
 use crate::file::header::{Header, WrittenHeader};
 use crate::file::names::named;
@@ -133,7 +133,7 @@ fn export(store: &Store, documents: bool, mut out: impl Write) -> Result<()> {
     let header = &store.header;
     let mut write = |line: serde_json::Result<String>| {
         let written = line.map_err(io::Error::other).and_then(|line| writeln!(out, "{line}"));
-        written.map_err(|source| ErrorKind::Io { path: "output".into(), source })
+        written.map_err(|source| Reason::Io { path: "output".into(), source })
     };
     let mut model = WrittenHeader::from(header.clone());
     (model.summary, model.size, model.lengths) = (None, Size::default(), Default::default());

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Read};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 
 /// Maximum length of a line in bytes: a document with tens of millions of distinct terms.
 const LINE_LIMIT: u64 = 1 << 30;
@@ -20,7 +20,7 @@ impl<R: BufRead> Lines<R> {
         self.bytes.clear();
         self.line += 1;
         let read = self.input.by_ref().take(LINE_LIMIT).read_until(b'\n', &mut self.bytes);
-        let n = read.map_err(|source| ErrorKind::Io { path: "input".into(), source })?;
+        let n = read.map_err(|source| Reason::Io { path: "input".into(), source })?;
         if n as u64 == LINE_LIMIT {
             return Err(self.unlike(format!("at most {LINE_LIMIT} bytes"), "more"));
         }
@@ -43,6 +43,6 @@ impl<R: BufRead> Lines<R> {
     }
 
     pub(super) fn unlike(&self, expected: impl ToString, got: impl ToString) -> Error {
-        ErrorKind::Import { line: self.line, expected: expected.to_string(), got: got.to_string() }.into()
+        Reason::Import { line: self.line, expected: expected.to_string(), got: got.to_string() }.into()
     }
 }

@@ -10,7 +10,7 @@ use tamis_tokenizer::{CountVector, TermId};
 use crate::config::keep::Keep;
 use crate::disk::map::Bytes;
 use crate::disk::model::Model;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Reason, Result};
 use crate::exchange::draft::{Draft, Term};
 use crate::file::fitted::FittedScoring;
 use crate::file::header::{self, Header};
@@ -45,12 +45,12 @@ pub struct Salvaged {
 /// of expectation maximization; as [`Learner::retrain`](crate::Learner::retrain) if what is left cannot be fitted.
 pub fn salvage(path: impl AsRef<Path>) -> Result<Salvaged> {
     let path = path.as_ref();
-    let bytes = std::fs::read(path).map_err(|source| ErrorKind::Io { path: path.into(), source })?;
+    let bytes = std::fs::read(path).map_err(|source| Reason::Io { path: path.into(), source })?;
     let (store, lost_bytes) = open(bytes)?;
     let header = &store.header;
     let is_refitted = header.scoring.options().fitted_at_once().is_none();
     if !is_refitted || header.stored.keep != Keep::Vectors || header.recipe.windows.is_some() {
-        return Err(ErrorKind::TermsNotStored.into());
+        return Err(Reason::TermsNotStored.into());
     }
     let (draft, lost_terms) = draft(&store)?;
     let documents: u64 = draft.header.totals.iter().map(|totals| totals.documents).sum();
@@ -59,7 +59,7 @@ pub fn salvage(path: impl AsRef<Path>) -> Result<Salvaged> {
     let model = draft.finish()?;
     let model = match refit::refit(&Filter::from_bytes(model.as_bytes().to_vec())?.store) {
         // labels from a teacher cannot be told from others, so the correction stays as it was
-        Err(error) if matches!(error.kind(), ErrorKind::Unlabelled) => model,
+        Err(error) if matches!(error.reason(), Reason::Unlabelled) => model,
         refitted => refitted?,
     };
     Ok(Salvaged { model, documents, lost, lost_terms, lost_bytes })

@@ -13,7 +13,7 @@ use crate::config::labels::check_labels;
 use crate::config::recipe::Recipe;
 use crate::config::scoring::Scoring;
 use crate::disk::model::Model;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 use crate::exchange::bogofilter::Imported;
 use crate::exchange::draft::{Draft, Term};
 use crate::file::fitted::FittedScoring;
@@ -81,16 +81,16 @@ struct Words {
 /// here and so never occur. The model knows no documents, so none can be forgotten.
 ///
 /// # Errors
-/// [`ErrorKind::Import`](crate::ErrorKind::Import) if the text is no such object, or says something that has no
+/// [`ErrorKind::Damaged`](crate::ErrorKind::Damaged) if the text is no such object, or says something that has no
 /// counterpart here: other estimators, counts that are not whole, terms without counts, functions of the user's own.
 pub fn import_scikit_learn(input: impl BufRead) -> Result<(Model, Imported)> {
     let mut text = Vec::new();
     let read = input.take(LIMIT + 1).read_to_end(&mut text);
-    read.map_err(|source| ErrorKind::Io { path: "input".into(), source })?;
+    read.map_err(|source| Reason::Io { path: "input".into(), source })?;
     if text.len() as u64 > LIMIT {
         return Err(unlike(format!("at most {LIMIT} bytes"), "more"));
     }
-    let written: Written = serde_json::from_slice(&text).map_err(|error| ErrorKind::Import {
+    let written: Written = serde_json::from_slice(&text).map_err(|error| Reason::Import {
         line: error.line() as u64,
         expected: "what the script for scikit-learn writes".to_owned(),
         got: format!("something else at column {} ({:?})", error.column(), error.classify()),
@@ -250,7 +250,7 @@ fn whole(count: f64) -> Result<u32> {
 }
 
 fn unlike(expected: impl ToString, got: impl ToString) -> Error {
-    ErrorKind::Import { line: 1, expected: expected.to_string(), got: got.to_string() }.into()
+    Reason::Import { line: 1, expected: expected.to_string(), got: got.to_string() }.into()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use tamis_tokenizer::{
 use crate::config::column::ColumnKind;
 use crate::config::columns::Columns;
 use crate::config::recipe::{RECIPE_VERSION, Recipe};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 use crate::extract::counted::{Buffers, Counted, Places, chain};
 use crate::extract::document::Document;
 use crate::file::names::document_name;
@@ -35,7 +35,7 @@ fn places(occurrences: &[Occurrence]) -> impl Iterator<Item = u32> {
 impl Extractor {
     pub(crate) fn new(mut recipe: Recipe) -> Result<Self> {
         if recipe.version != RECIPE_VERSION {
-            return Err(ErrorKind::RecipeVersion { expected: RECIPE_VERSION, got: recipe.version }.into());
+            return Err(Reason::RecipeVersion { expected: RECIPE_VERSION, got: recipe.version }.into());
         }
         if recipe.windows == Some(0) {
             return Err(Error::option("windows", "expected at least 1 byte, got 0"));
@@ -96,8 +96,8 @@ impl Extractor {
                     self.add_words(&prefix, text, counted, vocabulary);
                 }
             }
-            (Document::Mail(_), expected) => return Err(ErrorKind::Kind { expected, got: Kind::Mail }.into()),
-            (Document::Text(_), expected) => return Err(ErrorKind::Kind { expected, got: Kind::Text }.into()),
+            (Document::Mail(_), expected) => return Err(Reason::Kind { expected, got: Kind::Mail }.into()),
+            (Document::Text(_), expected) => return Err(Reason::Kind { expected, got: Kind::Text }.into()),
         }
         counted.limits_hit.text |= counted.buffers.scratch.is_cut();
         counted.n_words = vocabulary.document().len();
@@ -374,15 +374,15 @@ mod tests {
     fn the_wrong_kind_and_another_recipe_are_refused() {
         let got = count(Recipe::new(Kind::Text), Document::Mail(b"x")).err();
         assert!(matches!(
-            got.as_ref().map(Error::kind),
-            Some(ErrorKind::Kind { expected: Kind::Text, got: Kind::Mail })
+            got.as_ref().map(Error::reason),
+            Some(Reason::Kind { expected: Kind::Text, got: Kind::Mail })
         ));
         let recipe = Recipe { version: RECIPE_VERSION + 1, ..Recipe::new(Kind::Text) };
-        assert!(matches!(Extractor::new(recipe).err().unwrap().kind(), ErrorKind::RecipeVersion { .. }));
+        assert!(matches!(Extractor::new(recipe).err().unwrap().reason(), Reason::RecipeVersion { .. }));
         let recipe = Recipe { windows: Some(0), ..Recipe::new(Kind::Mail) };
         assert!(matches!(
-            Extractor::new(recipe).err().unwrap().kind(),
-            ErrorKind::Option { option: "windows", .. }
+            Extractor::new(recipe).err().unwrap().reason(),
+            Reason::Option { option: "windows", .. }
         ));
     }
 }

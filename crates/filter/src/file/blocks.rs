@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use zerocopy::FromZeros;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 
 /// Bytes per checksum. Small, because a message touches a few hundred scattered blocks, and each is read whole.
 pub(crate) const BLOCK: usize = 1 << BLOCK_BITS;
@@ -81,7 +81,7 @@ impl Section {
     /// file.
     pub(crate) fn new(name: &'static str, offset: usize, length: usize, seed: u32) -> Result<Self> {
         let words = length.div_ceil(BLOCK).div_ceil(64);
-        let limit = || ErrorKind::TooLarge { what: "blocks", limit: isize::MAX as u64, got: words as u64 };
+        let limit = || Reason::TooLarge { what: "blocks", limit: isize::MAX as u64, got: words as u64 };
         // zeroed pages from the system: untouched pages cost nothing
         let checked = AtomicU64::new_vec_zeroed(words).map_err(|_| limit())?;
         Ok(Section { name, content: offset..offset + length, seed, checked })
@@ -192,7 +192,7 @@ impl Section {
         written.copy_from_slice(&file[at..at + 4]);
         let expected = u32::from_le_bytes(written);
         if got != expected {
-            return Err(ErrorKind::Checksum { part: self.name, offset: start as u64, expected, got }.into());
+            return Err(Reason::Checksum { part: self.name, offset: start as u64, expected, got }.into());
         }
         Ok(())
     }
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(section.get(&file, 10..start).unwrap(), &content[10..start]);
         let expected = 2 * BLOCK as u64;
         assert!(
-            matches!(section.get(&file, start..end).as_ref().map_err(Error::kind), Err(ErrorKind::Checksum { offset, .. }) if *offset == expected)
+            matches!(section.get(&file, start..end).as_ref().map_err(Error::reason), Err(Reason::Checksum { offset, .. }) if *offset == expected)
         );
         assert_eq!(section.get(&file, 4999..5000).unwrap(), &content[4999..]);
         assert!(section.verify(&file).is_err());

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::disk::spool::{Spool, spill};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 use crate::file::blocks::{self, Checksums, Section};
 
 /// Bytes before the header.
@@ -63,7 +63,7 @@ pub(crate) fn encode(header: &impl Serialize) -> Result<Vec<u8>> {
         .map_err(|e| Error::inconsistent("header", "a header that can be encoded", e))?;
     let (limit, got) = (HEADER_LIMIT as u64, encoded.len() as u64);
     if got > limit {
-        return Err(ErrorKind::TooLarge { what: "bytes of header", limit, got }.into());
+        return Err(Reason::TooLarge { what: "bytes of header", limit, got }.into());
     }
     Ok(encoded)
 }
@@ -84,8 +84,8 @@ pub(crate) fn check_magic(file: &[u8], expected: &'static Magic) -> Result<()> {
     let named = |of: &[u8]| KINDS.into_iter().find(|(magic, _)| of == *magic).map(|(_, name)| name);
     match (named(expected), named(got)) {
         _ if got == expected => Ok(()),
-        (Some(expected), Some(got)) => Err(ErrorKind::WrongFile { expected, got }.into()),
-        _ => Err(ErrorKind::NotAModel { got: got.to_vec() }.into()),
+        (Some(expected), Some(got)) => Err(Reason::WrongFile { expected, got }.into()),
+        _ => Err(Reason::NotAModel { got: got.to_vec() }.into()),
     }
 }
 
@@ -103,20 +103,20 @@ impl<'a> Preface<'a> {
     /// Reads the preface of a file whose magic has been checked.
     pub(crate) fn read(file: &'a [u8], version: u32) -> Result<Self> {
         let cut_short = |expected: usize| {
-            Error::from(ErrorKind::Length { expected: expected as u64, got: file.len() as u64 })
+            Error::from(Reason::Length { expected: expected as u64, got: file.len() as u64 })
         };
         let Some((preface, rest)) = file.split_first_chunk::<PREFACE>() else {
             return Err(cut_short(PREFACE));
         };
         let [got, length, _, checksum] = [8, 12, 16, 20].map(|at| number(preface, at));
         if got != version {
-            return Err(ErrorKind::Version { expected: version, got }.into());
+            return Err(Reason::Version { expected: version, got }.into());
         }
         let start = PREFACE + length as usize;
         let header = rest.get(..length as usize).ok_or_else(|| cut_short(start))?;
         let got = header_checksum(&preface[size_of::<Magic>()..PREFACE - 4], header);
         if got != checksum {
-            return Err(ErrorKind::Checksum { part: "header", offset: 0, expected: checksum, got }.into());
+            return Err(Reason::Checksum { part: "header", offset: 0, expected: checksum, got }.into());
         }
         Ok(Preface { checksum, header, start })
     }
@@ -144,7 +144,7 @@ pub(crate) fn layout(
         end + u128::from(length) + 4 * u128::from(length).div_ceil(blocks::BLOCK as u128)
     });
     if end > file_length as u128 {
-        return Err(ErrorKind::Length {
+        return Err(Reason::Length {
             expected: u64::try_from(end).unwrap_or(u64::MAX),
             got: file_length as u64,
         }

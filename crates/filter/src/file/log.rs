@@ -22,7 +22,7 @@ use tamis_model::Coefficient;
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, IntoBytes};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 use crate::file::blocks::checksum;
 use crate::file::documents::{
     DocumentRecord, Remembered, decode_coefficients, decode_vector, encode_coefficients, encode_vector,
@@ -101,7 +101,7 @@ fn gap(at: usize) -> usize {
 /// log. Returns the length of the complete records and what follows them.
 ///
 /// # Errors
-/// If the log is damaged, [`ErrorKind::Segment`] if it contains anything but records of a log, or if `visit` fails.
+/// If the log is damaged, [`ErrorKind::Version`] if it contains anything but records of a log, or if `visit` fails.
 pub(crate) fn read(
     log: &[u8],
     offset: usize,
@@ -146,7 +146,7 @@ enum Next {
 fn record(log: &[u8], offset: usize, seed: u32, at: usize) -> Result<Next> {
     const TORN: Result<Next> = Ok(Next::Rest(Rest::Torn));
     let damaged =
-        |expected, got| Err(ErrorKind::Checksum { part: NAME, offset: at as u64, expected, got }.into());
+        |expected, got| Err(Reason::Checksum { part: NAME, offset: at as u64, expected, got }.into());
     if at == log.len() {
         return Ok(Next::Rest(Rest::Nothing));
     }
@@ -165,7 +165,7 @@ fn record(log: &[u8], offset: usize, seed: u32, at: usize) -> Result<Next> {
         return Ok(Next::Rest(Rest::Segment(begin as u64 + u64::from(length))));
     }
     if head[..4] != KIND {
-        return Err(ErrorKind::Segment { got: head[..4].to_vec() }.into());
+        return Err(Reason::Segment { got: head[..4].to_vec() }.into());
     }
     let Some((entries, rest)) = rest.split_at_checked(length as usize) else { return TORN };
     let Some((written, rest)) = rest.split_at_checked(4) else { return TORN };
@@ -362,7 +362,7 @@ mod tests {
         fn a_record_of_another_file_is_damage_and_one_of_another_kind_is_named(entry in entry(), offset in 0usize..1024) {
             let (mut log, _) = log_of(&[vec![entry]], offset);
             let of_another = read(&log, offset, SEED + 1, 2_000, |_| Ok(())).unwrap_err();
-            let is_damage = matches!(of_another.kind(), ErrorKind::Checksum { .. });
+            let is_damage = matches!(of_another.reason(), Reason::Checksum { .. });
             prop_assert!(is_damage, "{of_another}");
             let head = gap(offset);
             log[head..head + 4].copy_from_slice(b"more");

@@ -22,7 +22,7 @@ use tamis_model::Classes;
 
 use crate::config::training::TrainOptions;
 use crate::disk::spool::Spool;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 use crate::file::blocks::Section;
 use crate::file::container::{self, Preface};
 
@@ -67,7 +67,7 @@ pub(crate) fn open(file: &[u8]) -> Result<(PartialHeader, Vec<Section>)> {
     let lengths = ["terms", "documents", "texts"].into_iter().zip(header.lengths);
     let (sections, end) = container::layout(lengths, start, file.len(), checksum)?;
     if end != file.len() {
-        return Err(ErrorKind::Length { expected: end as u64, got: file.len() as u64 }.into());
+        return Err(Reason::Length { expected: end as u64, got: file.len() as u64 }.into());
     }
     Ok((header, sections))
 }

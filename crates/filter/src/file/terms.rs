@@ -18,7 +18,7 @@ use tamis_tokenizer::TermId;
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 use crate::file::blocks::BLOCK;
 use crate::file::varint::{put_varint, take_varint, unzigzag, zigzag};
 
@@ -186,7 +186,7 @@ pub(crate) struct TermSections {
 
 /// Checks that a number fits into the `u32` it is stored as.
 pub(crate) fn limited(what: &'static str, got: u64) -> Result<u32> {
-    u32::try_from(got).map_err(|_| ErrorKind::TooLarge { what, limit: u32::MAX.into(), got }.into())
+    u32::try_from(got).map_err(|_| Reason::TooLarge { what, limit: u32::MAX.into(), got }.into())
 }
 
 pub(crate) fn prefix(fingerprint: u64) -> u32 {

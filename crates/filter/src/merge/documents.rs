@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use tamis_model::{Cell, ClassTotals, ClassWeight, Coefficient, Counts, Statistics};
 use tamis_tokenizer::TermId;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 use crate::file::names;
 use crate::merge::stores::{Held, Stores, for_each_group};
 use crate::store::add::{add_bias, add_weights, fits, too_large};
@@ -24,7 +24,7 @@ pub(crate) struct Surplus {
 
 impl Surplus {
     /// # Errors
-    /// [`ErrorKind::Shared`] if not all models remember the terms of such documents.
+    /// [`ErrorKind::TermsNotStored`] if not all models remember the terms of such documents.
     pub(crate) fn new(terms: &Stores<'_>) -> Result<Self> {
         let mut statistics = Statistics::new(terms.totals.len());
         let (mut weights, mut bias, mut n_documents, mut n_unknown) = (HashMap::new(), Vec::new(), 0, 0);
@@ -54,7 +54,7 @@ impl Surplus {
             Ok(())
         })?;
         if n_unknown > 0 {
-            return Err(ErrorKind::Shared { documents: n_unknown }.into());
+            return Err(Reason::Shared { documents: n_unknown }.into());
         }
         Ok(Surplus { statistics: (n_documents > 0).then_some(statistics), weights, bias, n_documents })
     }

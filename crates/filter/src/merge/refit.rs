@@ -4,7 +4,7 @@ use crate::config::decision::Decision;
 use crate::config::labels::check_labels_of;
 use crate::config::scoring::Unlabelled;
 use crate::disk::model::Model;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Reason, Result};
 use crate::file::documents::{NO_DATE, Remembered};
 use crate::file::fitted::FittedScoring;
 use crate::file::header::{Changes, Header};
@@ -22,16 +22,16 @@ use crate::train::sections::{document_sections, seal, term_sections};
 ///
 /// # Errors
 /// [`ErrorKind::TermsNotStored`] if it remembers digests only, or scores windows, which are never stored;
-/// [`ErrorKind::Unlabelled`] if it learned unlabelled documents, which can no longer be told from the others.
+/// [`ErrorKind::Data`] if it learned unlabelled documents, which can no longer be told from the others.
 pub(crate) fn refit(store: &Store) -> Result<Model> {
     if !is_fitted(store) {
         return compact(store);
     }
     if has_learned_unlabelled(store) {
-        return Err(ErrorKind::Unlabelled.into());
+        return Err(Reason::Unlabelled.into());
     }
     if !can_refit(store) {
-        return Err(ErrorKind::TermsNotStored.into());
+        return Err(Reason::TermsNotStored.into());
     }
     let Header { classes, scoring, recipe, .. } = &store.header;
     let decision = match scoring {

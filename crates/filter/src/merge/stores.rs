@@ -3,7 +3,7 @@
 use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Classes, Counts};
 use tamis_tokenizer::{CountVector, TermId};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 use crate::extract::digest::digest_of_nothing;
 use crate::file::documents::Remembered;
 use crate::file::terms::limited;
@@ -32,7 +32,7 @@ pub(crate) struct Stores<'a> {
 impl<'a> Stores<'a> {
     pub(crate) fn new(stores: &'a [&'a Store], classes: &Classes) -> Result<Self> {
         let got = stores.len() as u64;
-        let limit = || ErrorKind::TooLarge { what: "models to merge", limit: u16::MAX.into(), got };
+        let limit = || Reason::TooLarge { what: "models to merge", limit: u16::MAX.into(), got };
         u16::try_from(got).map_err(|_| limit())?;
         let mut order = Vec::with_capacity(stores.iter().map(|store| store.n_terms()).sum());
         for (at, store) in (0..).zip(stores) {

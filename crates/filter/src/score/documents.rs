@@ -2,7 +2,7 @@
 
 use tamis_model::ClassId;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Reason, Result};
 use crate::extract::document::Document;
 use crate::score::filter::Filter;
 use crate::score::scratch::Scratch;
@@ -79,7 +79,7 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Buffer`] if the length of `probabilities` is not documents times classes; [`ErrorKind::Document`]
+    /// [`ErrorKind::Option`] if the length of `probabilities` is not documents times classes; [`ErrorKind::Document`]
     /// if a document cannot be scored. The rows of the documents before it are written.
     pub fn score_batch(
         &self,
@@ -90,12 +90,12 @@ impl Filter {
         let n_classes = self.classes().len();
         let (expected, got) = (documents.len() * n_classes, probabilities.len());
         if expected != got {
-            return Err(ErrorKind::Buffer { expected, got }.into());
+            return Err(Reason::Buffer { expected, got }.into());
         }
         for (place, (document, row)) in documents.iter().zip(probabilities.chunks_mut(n_classes)).enumerate()
         {
             self.score(*document, scratch)
-                .map_err(|error| ErrorKind::Document { place, error: Box::new(error) })?;
+                .map_err(|error| Reason::Document { place, error: Box::new(error.into_reason()) })?;
             row.copy_from_slice(scratch.probabilities());
         }
         Ok(())

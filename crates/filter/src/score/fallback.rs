@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Reason, Result};
 use crate::score::filter::{Current, Fallback, Filter};
 use crate::store::compatible::check;
 use crate::store::layers::CombinedSums;
@@ -34,7 +34,7 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Incompatible`] if recipes, labels or scoring differ, or the scoring is not weighted. Other errors
+    /// [`ErrorKind::Settings`] if recipes, labels or scoring differ, or the scoring is not weighted. Other errors
     /// if a number exceeds what a model can hold, or a model is damaged.
     pub fn set_fallback(&mut self, shared: Arc<Filter>) -> Result<()> {
         self.put_behind(shared, None)
@@ -43,7 +43,7 @@ impl Filter {
     pub(super) fn put_behind(&mut self, shared: Arc<Filter>, live: Option<Arc<Current>>) -> Result<()> {
         check(&[&self.store, &shared.store])?;
         let unlike = |setting: &str, expected: String, got: String| {
-            Err(ErrorKind::Incompatible { setting: setting.to_owned(), expected, got }.into())
+            Err(Reason::Incompatible { setting: setting.to_owned(), expected, got }.into())
         };
         if self.classes() != shared.classes() {
             let labels = |filter: &Filter| {

@@ -12,7 +12,7 @@ use crate::config::roles::spam_class;
 use crate::disk::map::Bytes;
 use crate::disk::model::Model;
 use crate::disk::source::{MappedFile, ModelFile};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Reason, Result};
 use crate::extract::extractor::Extractor;
 use crate::file::fitted::FittedScoring;
 use crate::file::log::Entry;
@@ -138,7 +138,7 @@ impl Filter {
                 // a learner wrote a segment during the read
                 Err(error)
                     if tries > 0
-                        && matches!(error.kind(), ErrorKind::Changed { .. } | ErrorKind::Length { .. }) => {}
+                        && matches!(error.reason(), Reason::Changed { .. } | Reason::Length { .. }) => {}
                 filter => return filter,
             }
         }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 use crate::score::filter::{Current, Filter};
 use crate::score::scratch::Scratch;
 
@@ -120,12 +120,12 @@ impl Error {
     /// Whether the error may be temporary, because it comes from a file that is being written in place.
     pub fn is_passing(&self) -> bool {
         matches!(
-            self.kind(),
-            ErrorKind::Changed { .. }
-                | ErrorKind::Checksum { .. }
-                | ErrorKind::Inconsistent { .. }
-                | ErrorKind::Length { .. }
-                | ErrorKind::NotAModel { .. }
+            self.reason(),
+            Reason::Changed { .. }
+                | Reason::Checksum { .. }
+                | Reason::Inconsistent { .. }
+                | Reason::Length { .. }
+                | Reason::NotAModel { .. }
         )
     }
 }

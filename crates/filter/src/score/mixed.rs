@@ -149,7 +149,7 @@ mod tests {
     use crate::config::keep::Keep;
     use crate::config::scoring::Scoring;
     use crate::config::training::TrainOptions;
-    use crate::error::ErrorKind;
+    use crate::error::Reason;
     use crate::extract::document::Document;
     use crate::file::fitted::FittedScoring;
     use crate::file::header::Header;
@@ -198,7 +198,7 @@ mod tests {
         let expected = trained().finish().unwrap();
         let mut trainer = trained();
         let refused = trainer.add("tram", Document::Fields(&[("note", "new words"), ("wet", "perhaps")]));
-        assert!(matches!(refused.err().unwrap().kind(), ErrorKind::Cell { column, .. } if column == "wet"));
+        assert!(matches!(refused.err().unwrap().reason(), Reason::Cell { column, .. } if column == "wet"));
         assert_eq!(trainer.missing(), [1, 1, 0]);
         assert!(trainer.finish().unwrap() == expected);
     }
@@ -233,14 +233,14 @@ mod tests {
         let trainer = mixed_text.as_mut().unwrap();
         trainer.add("a", Document::Text("x")).unwrap();
         trainer.add("b", Document::Text("y")).unwrap();
-        assert!(matches!(mixed_text.unwrap().finish().err().unwrap().kind(), ErrorKind::Columns { .. }));
+        assert!(matches!(mixed_text.unwrap().finish().err().unwrap().reason(), Reason::Columns { .. }));
         let weighted = trained().with_scoring(Scoring::Weighted(tamis_model::WeightedOptions::default()));
-        assert!(matches!(weighted.finish().err().unwrap().kind(), ErrorKind::Columns { .. }));
+        assert!(matches!(weighted.finish().err().unwrap().reason(), Reason::Columns { .. }));
         let remembering = Trainer::new(TrainOptions { keep: Some(Keep::Vectors), ..options() }).unwrap();
         let mut remembering = remembering;
         remembering.add("a", Document::Fields(&[])).unwrap();
         remembering.add("b", Document::Fields(&[])).unwrap();
-        assert!(matches!(remembering.finish().err().unwrap().kind(), ErrorKind::Columns { .. }));
+        assert!(matches!(remembering.finish().err().unwrap().reason(), Reason::Columns { .. }));
         for change in [
             |options: &mut TrainOptions| options.recipe.kind = Kind::Text,
             |options: &mut TrainOptions| options.recipe.columns.clear(),
@@ -249,12 +249,12 @@ mod tests {
         ] {
             let mut options = options();
             change(&mut options);
-            assert!(matches!(Trainer::new(options).err().unwrap().kind(), ErrorKind::Columns { .. }));
+            assert!(matches!(Trainer::new(options).err().unwrap().reason(), Reason::Columns { .. }));
         }
         let text = filter().score_text("x", &mut Scratch::default());
         assert!(matches!(
-            text.err().unwrap().kind(),
-            ErrorKind::Kind { expected: Kind::Table, got: Kind::Text }
+            text.err().unwrap().reason(),
+            Reason::Kind { expected: Kind::Table, got: Kind::Text }
         ));
     }
 
@@ -289,7 +289,7 @@ mod tests {
             let mut filter = filter();
             filter.verify().unwrap();
             change(table(&mut filter.store.header));
-            assert!(matches!(filter.verify().err().unwrap().kind(), ErrorKind::Inconsistent { .. }), "{i}");
+            assert!(matches!(filter.verify().err().unwrap().reason(), Reason::Inconsistent { .. }), "{i}");
         }
     }
 }

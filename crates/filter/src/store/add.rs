@@ -2,17 +2,17 @@
 
 use tamis_model::{Cell, ClassTotals, ClassWeight};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 
 /// Converts a sum to the type that the file stores it in, if it fits.
 pub(crate) fn fits<T: TryFrom<i64>>(what: &'static str, limit: u64, sum: i64) -> Result<T> {
-    T::try_from(sum).map_err(|_| ErrorKind::TooLarge { what, limit, got: sum.unsigned_abs() }.into())
+    T::try_from(sum).map_err(|_| Reason::TooLarge { what, limit, got: sum.unsigned_abs() }.into())
 }
 
 /// Adds totals.
 pub(crate) fn add_totals(to: &mut ClassTotals, of: &ClassTotals) -> Result<()> {
     let add = |a: u64, b: u64| {
-        a.checked_add(b).ok_or(ErrorKind::TooLarge { what: "counts", limit: u64::MAX, got: u64::MAX })
+        a.checked_add(b).ok_or(Reason::TooLarge { what: "counts", limit: u64::MAX, got: u64::MAX })
     };
     *to = ClassTotals {
         documents: add(to.documents, of.documents)?,
@@ -42,8 +42,7 @@ pub(crate) fn add_cells(cells: &mut Vec<Cell>) -> Result<()> {
 
 /// The error for an overflowing sum of coefficients.
 pub(crate) fn too_large(got: i64) -> Error {
-    ErrorKind::TooLarge { what: "units of correction", limit: i64::MAX as u64, got: got.unsigned_abs() }
-        .into()
+    Reason::TooLarge { what: "units of correction", limit: i64::MAX as u64, got: got.unsigned_abs() }.into()
 }
 
 /// Adds biases, column by column.

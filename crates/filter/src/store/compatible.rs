@@ -3,13 +3,13 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 use crate::store::opened::Store;
 
 /// Checks that models can be merged.
 pub(crate) fn check(stores: &[&Store]) -> Result<()> {
     let unlike = |setting: &str, expected: &str, got: &str| {
-        Err(ErrorKind::Incompatible { setting: setting.into(), expected: expected.into(), got: got.into() }
+        Err(Reason::Incompatible { setting: setting.into(), expected: expected.into(), got: got.into() }
             .into())
     };
     let Some((first, others)) = stores.split_first() else { return unlike("models", "at least one", "none") };
@@ -37,7 +37,7 @@ pub(crate) fn check_equal<T: Serialize + PartialEq>(setting: &str, expected: &T,
     let (expected, got) = (shown(expected)?, shown(got)?);
     let found = difference(setting, &expected, &got);
     let (setting, expected, got) = found.unwrap_or((setting.into(), &expected, &got));
-    Err(ErrorKind::Incompatible { setting, expected: expected.to_string(), got: got.to_string() }.into())
+    Err(Reason::Incompatible { setting, expected: expected.to_string(), got: got.to_string() }.into())
 }
 
 /// The path of the first setting that differs.

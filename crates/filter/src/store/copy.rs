@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::disk::model::Model;
 use crate::disk::spool::{Spool, spill};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Reason, Result};
 use crate::file::header;
 use crate::store::opened::Store;
 use crate::store::segment::Segment;
@@ -24,7 +24,7 @@ impl Store {
                 let bytes = read(start..end)?;
                 if bytes.len() < end - start {
                     let got = start + bytes.len();
-                    return Err(ErrorKind::Length { expected: range.end as u64, got: got as u64 }.into());
+                    return Err(Reason::Length { expected: range.end as u64, got: got as u64 }.into());
                 }
                 whole.push(&bytes).map_err(spill)
             })
@@ -47,9 +47,7 @@ impl Store {
     pub(crate) fn check_all(&self, bytes: &[u8]) -> Result<()> {
         let got = header::checksum(bytes)?;
         if got != self.checksum {
-            return Err(
-                ErrorKind::Checksum { part: "header", offset: 0, expected: self.checksum, got }.into()
-            );
+            return Err(Reason::Checksum { part: "header", offset: 0, expected: self.checksum, got }.into());
         }
         self.segments.iter().try_for_each(|segment| segment.check_header(bytes, self.checksum))?;
         let of_segments = self.segments.iter().flat_map(Segment::sections);

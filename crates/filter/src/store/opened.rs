@@ -5,7 +5,7 @@ use tamis_tokenizer::TermId;
 
 use crate::disk::map::Bytes;
 use crate::disk::source::MappedFile;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 use crate::file::header::{self, Header};
 use crate::file::log::{self, Entry, Rest};
 use crate::file::slots::Slots;
@@ -90,7 +90,7 @@ impl Store {
             Rest::Segment(_) => Ok(()),
             _ if self.slots.is_torn => Err(self.slots.damaged()),
             _ if read > log::LIMIT => {
-                Err(ErrorKind::TooLarge { what: "bytes of log", limit: log::LIMIT as u64, got: read as u64 }
+                Err(Reason::TooLarge { what: "bytes of log", limit: log::LIMIT as u64, got: read as u64 }
                     .into())
             }
             _ => Ok(()),

@@ -21,7 +21,7 @@ use tamis_model::ClassTotals;
 use tamis_tokenizer::TermId;
 use zerocopy::little_endian::U64;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 use crate::file::blocks::{Section, checksum, checksums};
 use crate::file::container::{decode, encode, layout};
 use crate::file::header::check_totals;
@@ -142,7 +142,7 @@ impl Segment {
         match (got, self.checksum) {
             (got, expected) if got == expected => Ok(()),
             (got, expected) => {
-                Err(ErrorKind::Checksum { part: "header of a segment", offset: 0, expected, got }.into())
+                Err(Reason::Checksum { part: "header of a segment", offset: 0, expected, got }.into())
             }
         }
     }
@@ -156,7 +156,7 @@ impl Segment {
 
 /// Reads the header of a segment and verifies it. Returns its checksum and its bytes.
 fn header<'a>(file: &'a [u8], range: &Range<usize>, seed: u32) -> Result<(u32, &'a [u8])> {
-    let cut_short = || ErrorKind::Length { expected: range.end as u64, got: file.len() as u64 };
+    let cut_short = || Reason::Length { expected: range.end as u64, got: file.len() as u64 };
     let bytes = file.get(range.clone()).ok_or_else(cut_short)?;
     let too_short =
         || Error::inconsistent("header of a segment", "a header", format!("{} bytes", bytes.len()));
@@ -166,7 +166,7 @@ fn header<'a>(file: &'a [u8], range: &Range<usize>, seed: u32) -> Result<(u32, &
     let (expected, got) = (u32::from_le_bytes(*expected), checksum(checksum(seed, length), encoded));
     match got == expected {
         true => Ok((got, encoded)),
-        false => Err(ErrorKind::Checksum { part: "header of a segment", offset: 0, expected, got }.into()),
+        false => Err(Reason::Checksum { part: "header of a segment", offset: 0, expected, got }.into()),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::config::recipe::Recipe;
 use crate::config::scoring::Scoring;
 use crate::config::training::TrainOptions;
 use crate::disk::model::Model;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Reason, Result};
 use crate::file::fitted::FittedScoring;
 use crate::file::header::{Header, Stored};
 use crate::file::table::Table;
@@ -53,12 +53,12 @@ impl Trainer {
     /// are needed that are elsewhere; or if the model is larger than its format allows.
     pub fn finish(mut self) -> Result<Model> {
         if self.classes.len() < 2 {
-            return Err(ErrorKind::TooFewLabels { expected: 2, got: self.classes.len() }.into());
+            return Err(Reason::TooFewLabels { expected: 2, got: self.classes.len() }.into());
         }
         check_labels(&self.classes)?;
         self.options.check_for(self.classes.len())?;
         if self.counts_alone && self.options.needs_terms() {
-            return Err(ErrorKind::CountsAlone.into());
+            return Err(Reason::CountsAlone.into());
         }
         self.set_unlabelled_apart();
         self = self.choose_terms()?;
@@ -124,7 +124,7 @@ pub(crate) fn settle_scoring(
     let scoring = options.scoring();
     scoring.check(&options.recipe, options.kept(0))?;
     if has_unlabelled && !matches!(scoring, Scoring::ExpectationMaximization(_)) {
-        return Err(ErrorKind::Unlabelled.into());
+        return Err(Reason::Unlabelled.into());
     }
     options.check_for(n_classes)?;
     Ok(scoring)
@@ -169,7 +169,7 @@ mod tests {
             assert!(finish(&None, &["a", "b"], ask).is_ok());
             for (scoring, labels) in [(&bayes, &["a", "b"][..]), (&None, &["a", "b", "c"])] {
                 let error = finish(scoring, labels, ask).err().unwrap();
-                assert!(matches!(error.kind(), ErrorKind::Option { option: "windows" | "cost", .. }));
+                assert!(matches!(error.reason(), Reason::Option { option: "windows" | "cost", .. }));
             }
         }
         assert!(finish(&None, &["a", "b", "c"], |_| ()).is_ok());

@@ -14,7 +14,7 @@ use tamis_tokenizer::{CountVector, TermId};
 use crate::config::decision::{Decision, DecisionOptions, Expected};
 use crate::config::roles::{positive_class, spam_class};
 use crate::config::scoring::{Chosen, ExpectationMaximization, TriedTerms};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 use crate::file::documents::as_kept;
 use crate::file::fitted::FittedScoring;
 use crate::file::groups::is_named;
@@ -257,7 +257,7 @@ pub(crate) fn calibrate(header: &mut Header, judged: &mut [Judged]) -> Result<()
     if let Some(asked) = &header.asked {
         let default = default_of(asked, header.decision, &header.classes);
         match decide(&scores, asked, default, &header.totals, &header.classes) {
-            Err(error) if matches!(error.kind(), ErrorKind::TooFewNegatives(_)) => (),
+            Err(error) if matches!(error.reason(), Reason::TooFewNegatives(_)) => (),
             decision => header.decision = decision?,
         }
     }

@@ -7,7 +7,7 @@ use tamis_tokenizer::TermId;
 
 use crate::config::scoring::Scoring;
 use crate::disk::spool::spill;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Reason, Result};
 use crate::extract::extractor::Extractor;
 use crate::gather::learned::{LearnedDocument, UNLABELLED, by_hash};
 use crate::gather::merged::{MergedShards, Shard};
@@ -78,7 +78,7 @@ impl Trainer {
     /// Makes pieces of words terms, also in the documents learned so far.
     pub(crate) fn expand(&mut self) -> Result<()> {
         if self.counts_alone {
-            return Err(ErrorKind::CountsAlone.into());
+            return Err(Reason::CountsAlone.into());
         }
         let (n, mut documents) = (self.documents.len(), std::mem::take(&mut self.documents));
         documents.append(&mut self.apart);

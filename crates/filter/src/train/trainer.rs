@@ -9,7 +9,7 @@ use crate::config::recipe::Recipe;
 use crate::config::scoring::{Scoring, TriedTerms};
 use crate::config::training::TrainOptions;
 use crate::disk::spool::spill;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Reason, Result};
 use crate::extract::counted::Counted;
 use crate::extract::digest::{digest, digest_of_nothing};
 use crate::extract::document::Document;
@@ -326,12 +326,11 @@ impl Trainer {
     /// If the settings differ, there are too many labels or a count overflows. Nothing changes then.
     pub fn merge(&mut self, mut other: Trainer) -> Result<()> {
         if self.options != other.options {
-            return Err(ErrorKind::DifferentSettings.into());
+            return Err(Reason::DifferentSettings.into());
         }
         let first = self.parts.len();
         let parts = first + other.parts.len();
-        let limit =
-            ErrorKind::TooLarge { what: "trainers merged", limit: u16::MAX.into(), got: parts as u64 };
+        let limit = Reason::TooLarge { what: "trainers merged", limit: u16::MAX.into(), got: parts as u64 };
         u16::try_from(parts).map_err(|_| limit)?;
         Classes::new(self.classes.iter().chain(other.classes.iter()).map(|(_, label)| label))?;
         self.check_copies(&other)?;

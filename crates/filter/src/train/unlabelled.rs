@@ -7,7 +7,7 @@ use tamis_tokenizer::{CountVector, TermId};
 
 use crate::config::scoring::Scoring;
 use crate::disk::spool::spill;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 use crate::gather::learned::{LearnedDocument, UNLABELLED};
 use crate::gather::merged::Shard;
 use crate::train::self_training::{SelfTraining, Taught};
@@ -34,7 +34,7 @@ impl Trainer {
             return Ok(None);
         }
         if self.options.recipe.windows.is_some() {
-            return Err(ErrorKind::Unlabelled.into());
+            return Err(Reason::Unlabelled.into());
         }
         let labelled: HashSet<_> = self.documents.iter().map(|document| document.digest).collect();
         apart.retain(|document| document.digest != self.nothing && !labelled.contains(&document.digest));

@@ -14,7 +14,7 @@ use tamis_tokenizer::Vocabulary;
 use crate::config::labels::unknown_label;
 use crate::disk::lock::Lock;
 use crate::disk::model::Model;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Reason, Result};
 use crate::extract::counted::Counted;
 use crate::extract::digest::digest_of_nothing;
 use crate::extract::document::Document;
@@ -174,7 +174,7 @@ impl Learner {
         let from: Vec<_> = from.collect();
         let copies = known.iter().map(|known| u64::from(known.multiplicity)).sum::<u64>();
         let copies = if is_nothing { copies + 1 } else { copies.max(1) };
-        let limit = ErrorKind::TooLarge { what: "copies of a document", limit: u32::MAX.into(), got: copies };
+        let limit = Reason::TooLarge { what: "copies of a document", limit: u32::MAX.into(), got: copies };
         seen.document.multiplicity = u32::try_from(copies).map_err(|_| limit)?;
         seen.document.class = class;
         for known in &known {
@@ -232,16 +232,16 @@ impl Learner {
                 known.iter().find(|known| known.class != class).map(|known| self.label(known.class));
             known.retain(|known| known.class == class);
             if known.is_empty() {
-                return Err(ErrorKind::NotLearned { digest, known: elsewhere }.into());
+                return Err(Reason::NotLearned { digest, known: elsewhere }.into());
             }
         }
         if known.is_empty() {
-            return Err(ErrorKind::NotLearned { digest, known: None }.into());
+            return Err(Reason::NotLearned { digest, known: None }.into());
         }
         let one_less = seen.is_some() && self.is_nothing(digest);
         if one_less && known.len() > 1 {
             let elsewhere = known.iter().map(|known| self.label(known.class)).collect::<Vec<_>>().join(", ");
-            return Err(ErrorKind::NotLearned { digest, known: Some(elsewhere) }.into());
+            return Err(Reason::NotLearned { digest, known: Some(elsewhere) }.into());
         }
         let left = known
             .first()
@@ -276,7 +276,7 @@ impl Learner {
     pub fn add_label(&mut self, label: &str) -> Result<()> {
         if let Some(shared) = self.filter.fallback() {
             let labels: Vec<_> = shared.classes().iter().map(|(_, label)| label).collect();
-            return Err(ErrorKind::Incompatible {
+            return Err(Reason::Incompatible {
                 setting: "labels".to_owned(),
                 expected: labels.join(", "),
                 got: label.to_owned(),
@@ -346,7 +346,7 @@ impl Learner {
     fn take_all(&mut self, known: Vec<Remembered>, seen: Option<&Seen>, done: &mut Vec<Entry>) -> Result<()> {
         for mut document in known {
             if document.vector.row().is_empty() && !self.filter.store.has_vector(document.key()) {
-                let seen = seen.ok_or(ErrorKind::TermsNotStored)?;
+                let seen = seen.ok_or(Reason::TermsNotStored)?;
                 document.vector.clone_from(&seen.document.vector);
             }
             let mut features = 0;

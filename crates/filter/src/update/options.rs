@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::disk::lock::LOCK_TIMEOUT;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Reason, Result};
 use crate::file::log;
 
 /// Options of a [`Learner`](crate::Learner).
@@ -37,7 +37,7 @@ impl LearnOptions {
     pub(super) fn check(&self) -> Result<()> {
         let (limit, got) = (Self::MAX_LOG_LIMIT as u64, self.log_limit as u64);
         match got > limit {
-            true => Err(ErrorKind::TooLarge { what: "bytes of log (log_limit)", limit, got }.into()),
+            true => Err(Reason::TooLarge { what: "bytes of log (log_limit)", limit, got }.into()),
             false => Ok(()),
         }
     }

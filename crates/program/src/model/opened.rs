@@ -4,7 +4,7 @@ use std::path::Path;
 use std::{fmt, io};
 
 use anyhow::Result;
-use tamis_filter::{Error, ErrorKind, Filter, LiveFilter};
+use tamis_filter::{Error, Filter, LiveFilter};
 
 use crate::output::shown::named;
 use crate::passthrough::rescue;
@@ -87,9 +87,7 @@ pub fn make_private(folder: &Path) -> io::Result<()> {
 pub fn open_model(path: &Path) -> Result<Option<Filter>> {
     match Filter::open(path) {
         Ok(filter) => Ok(Some(filter)),
-        Err(error) => match error.kind() {
-            ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => Ok(None),
-            _ => Err(named(path)(error)),
-        },
+        Err(error) if error.io_error().is_some_and(|e| e.kind() == io::ErrorKind::NotFound) => Ok(None),
+        Err(error) => Err(named(path)(error)),
     }
 }

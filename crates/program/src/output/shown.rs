@@ -6,7 +6,7 @@ use std::fmt::{self, Write as _};
 use std::io;
 use std::path::Path;
 
-use tamis_filter::{Error, ErrorKind};
+use tamis_filter::Error;
 
 use crate::output::volume::Volume;
 
@@ -150,14 +150,8 @@ pub fn json_line(line: String) -> String {
 /// An error and its causes, in one line.
 pub fn told(error: &anyhow::Error) -> String {
     let cause = |cause: &(dyn std::error::Error + 'static)| {
-        match cause.downcast_ref().map(Error::kind) {
-            Some(ErrorKind::Io { path, source }) => {
-                return format!("{}: {}", shown_path(path), plain(source));
-            }
-            Some(ErrorKind::Option { option, message }) => {
-                return format!("--{}: {message}", option.replace('_', "-"));
-            }
-            _ => (),
+        if let Some(error) = cause.downcast_ref::<Error>() {
+            return told_of_library(error);
         }
         if cause.is::<TryReserveError>() {
             return "out of memory".to_owned();
@@ -169,6 +163,16 @@ pub fn told(error: &anyhow::Error) -> String {
         }
     };
     error.chain().map(cause).collect::<Vec<_>>().join(": ")
+}
+
+/// An error of the library, with options as they are given at the prompt.
+fn told_of_library(error: &Error) -> String {
+    if let (Some(path), Some(source)) = (error.path(), error.io_error()) {
+        return format!("{}: {}", shown_path(path), plain(source));
+    }
+    let text = error.to_string();
+    let message = error.setting().and_then(|option| Some((option, text.strip_prefix(option)?)));
+    message.map_or_else(|| text.clone(), |(option, rest)| format!("--{}{rest}", option.replace('_', "-")))
 }
 
 /// An error of the operating system, in plain words.
@@ -245,8 +249,8 @@ mod tests {
     #[test]
     fn causes_are_told_once_and_in_plain_words() {
         let missing = || io::Error::from_raw_os_error(2);
-        let library = Error::from(ErrorKind::Io { path: "m.tamis".into(), source: missing() });
-        assert_eq!(told(&library.into()), "m.tamis: no such file or folder");
+        let library = tamis_filter::Filter::open("no/m.tamis").err().unwrap();
+        assert_eq!(told(&library.into()), "no/m.tamis: no such file or folder");
         let named = anyhow::Error::new(missing()).context("a.eml");
         assert_eq!(told(&named), "a.eml: no such file or folder");
         assert_eq!(told(&io::Error::from_raw_os_error(40).into()), "Too many levels of symbolic links");

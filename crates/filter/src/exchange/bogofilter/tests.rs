@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::scoring::Scoring;
-use crate::error::ErrorKind;
+use crate::error::Reason;
 use crate::exchange::import::import;
 use crate::extract::document::Document;
 use crate::merge::models::merge;
@@ -63,7 +63,7 @@ fn a_word_list_of_bogofilter_becomes_counts() {
         ".MSG_COUNT 1 1 0\nword 1\n",
         ".MSG_COUNT 1 1 0\nword 1 2 3 4\n",
     ] {
-        assert!(matches!(word_list(bad.as_bytes()).err().unwrap().kind(), ErrorKind::Import { .. }), "{bad}");
+        assert!(matches!(word_list(bad.as_bytes()).err().unwrap().reason(), Reason::Import { .. }), "{bad}");
     }
 }
 

@@ -6,7 +6,7 @@ use crate::config::column::{Column, ColumnKind};
 use crate::config::keep::Keep;
 use crate::config::scoring::{ExpectationMaximization, Scoring};
 use crate::config::training::TrainOptions;
-use crate::error::ErrorKind;
+use crate::error::Reason;
 use crate::extract::document::Document;
 use crate::kind::Kind;
 use crate::score::filter::Filter;
@@ -159,18 +159,18 @@ fn a_log_is_exported_and_an_import_learns() {
 fn what_contradicts_itself_is_refused() {
     let text = exported(&model(0, Keep::Vectors, &[]).into_filter().unwrap(), true);
     let lines: Vec<_> = text.lines().collect();
-    let refused = |text: String| import(text.as_bytes()).unwrap_err().into_kind();
-    assert!(matches!(refused(String::new()), ErrorKind::Import { line: 1, .. }));
+    let refused = |text: String| import(text.as_bytes()).unwrap_err().into_reason();
+    assert!(matches!(refused(String::new()), Reason::Import { line: 1, .. }));
     assert!(matches!(
         refused(text.replacen("\"tamis_export\":1", "\"tamis_export\":2", 1)),
-        ErrorKind::Import { line: 1, .. }
+        Reason::Import { line: 1, .. }
     ));
     assert!(matches!(
         refused(text.replacen("\"changes\":0", "\"change\":0", 1)),
-        ErrorKind::Import { line: 1, .. }
+        Reason::Import { line: 1, .. }
     ));
-    assert!(matches!(refused(text.replacen("\"term\":", "\"word\":", 1)), ErrorKind::Import { line: 2, .. }));
-    assert!(matches!(refused(text.replacen("[1,1]", "[2,1]", 1)), ErrorKind::Import { .. }));
+    assert!(matches!(refused(text.replacen("\"term\":", "\"word\":", 1)), Reason::Import { line: 2, .. }));
+    assert!(matches!(refused(text.replacen("[1,1]", "[2,1]", 1)), Reason::Import { .. }));
     for repeated in 1..lines.len() {
         let mut twice = lines.clone();
         twice.push(lines[repeated]);

@@ -6,7 +6,7 @@ use super::*;
 use crate::config::column::{Column, ColumnKind};
 use crate::config::scoring::{Chosen, ExpectationMaximization};
 use crate::config::training::TrainOptions;
-use crate::error::ErrorKind;
+use crate::error::Reason;
 use crate::extract::document::Document;
 use crate::file::blocks;
 use crate::kind::Kind;
@@ -281,7 +281,7 @@ fn a_part_of_another_model_is_damage() {
             mixed[sum..sum + 4].copy_from_slice(&other[sum..sum + 4]);
             let got = section.get(&mixed, block..block + 1);
             assert!(
-                matches!(got.err().unwrap().kind(), ErrorKind::Checksum { offset, .. } if *offset == block as u64)
+                matches!(got.err().unwrap().reason(), Reason::Checksum { offset, .. } if *offset == block as u64)
             );
             assert!(Filter::from_bytes(mixed).unwrap().verify().is_err());
         }

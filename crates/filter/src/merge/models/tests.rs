@@ -4,7 +4,7 @@ use tamis_model::{Cell, ClassPrior, Counts, Parameters, WeightedOptions};
 use super::*;
 use crate::config::scoring::Scoring;
 use crate::config::training::TrainOptions;
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, Reason};
 use crate::extract::digest::digest_of_nothing;
 use crate::extract::document::Document;
 use crate::file::documents::DocumentKey;
@@ -156,8 +156,8 @@ fn what_does_not_add_up_is_refused_by_name() {
     let documents = [(0, "a b".to_owned()), (1, "c d".to_owned())];
     let refused = |a: &TrainOptions, b: &TrainOptions| {
         let models = [a, b].map(|options| train(options, &documents));
-        match merged(&models, false, false).map_err(Error::into_kind) {
-            Err(ErrorKind::Incompatible { setting, .. }) => setting,
+        match merged(&models, false, false).map_err(Error::into_reason) {
+            Err(Reason::Incompatible { setting, .. }) => setting,
             other => panic!("{other:?}"),
         }
     };
@@ -175,8 +175,8 @@ fn what_does_not_add_up_is_refused_by_name() {
     let em = options(Some(Scoring::ExpectationMaximization(em)), Keep::Digests);
     assert_eq!(refused(&em, &em), "scoring");
     assert!(matches!(
-        merge(&[], MergeOptions::default()).err().unwrap().kind(),
-        ErrorKind::Incompatible { .. }
+        merge(&[], MergeOptions::default()).err().unwrap().reason(),
+        Reason::Incompatible { .. }
     ));
 }
 
@@ -186,7 +186,7 @@ fn what_was_not_kept_cannot_be_fitted_anew() {
     let [digests, vectors] =
         [Keep::Digests, Keep::Vectors].map(|keep| train(&options(None, keep), &documents));
     let options = MergeOptions { retrain: true, repeat: true, ..MergeOptions::default() };
-    assert!(matches!(merge(&[&digests, &vectors], options).err().unwrap().kind(), ErrorKind::TermsNotStored));
+    assert!(matches!(merge(&[&digests, &vectors], options).err().unwrap().reason(), Reason::TermsNotStored));
     let stripped =
         merge(&[&vectors], MergeOptions { strip: true, ..options }).unwrap().into_filter().unwrap();
     assert_eq!(stripped.information().keep, Keep::Digests);
@@ -288,8 +288,8 @@ fn digests_that_are_shared_are_refused_with_their_number() {
     let other = of(Keep::Vectors, &[(0, "a b"), (1, "x y"), (1, "")]);
     let alone = of(Keep::Digests, &[(0, "p q"), (1, "r s"), (1, "")]);
     let none = MergeOptions::default();
-    assert!(matches!(merge(&[&one, &one], none).err().unwrap().kind(), ErrorKind::Shared { documents: 2 }));
-    assert!(matches!(merge(&[&one, &other], none).err().unwrap().kind(), ErrorKind::Shared { documents: 1 }));
+    assert!(matches!(merge(&[&one, &one], none).err().unwrap().reason(), Reason::Shared { documents: 2 }));
+    assert!(matches!(merge(&[&one, &other], none).err().unwrap().reason(), Reason::Shared { documents: 1 }));
     assert!(merge(&[&one, &one], MergeOptions { repeat: true, ..none }).is_ok());
     merge(&[&one, &alone], none).unwrap().into_filter().unwrap().verify().unwrap();
 }
@@ -341,5 +341,5 @@ fn labels_of_two_models_that_look_the_same_are_refused() {
     };
     let [one, other] = [model(["ham", "spam"]), model(["ham", "Spam"])];
     let error = merge(&[&one, &other], MergeOptions::default()).err().unwrap();
-    assert!(matches!(error.kind(), ErrorKind::SimilarLabels { got } if got == &["Spam", "spam"]), "{error}");
+    assert!(matches!(error.reason(), Reason::SimilarLabels { got } if got == &["Spam", "spam"]), "{error}");
 }

@@ -5,10 +5,11 @@ use proptest::prelude::*;
 use tamis_model::Counts;
 
 use crate::config::keep::Keep;
+use crate::error::Reason;
 use crate::store::layers::CombinedSums;
 use crate::{
-    Document, ErrorKind, Filter, Kind, LearnOptions, Learned, Learner, MergeOptions, Scoring, Scratch,
-    TrainOptions, Trainer, WeightedOptions, merge,
+    Document, Filter, Kind, LearnOptions, Learned, Learner, MergeOptions, Scoring, Scratch, TrainOptions,
+    Trainer, WeightedOptions, merge,
 };
 
 const LABELS: [&str; 3] = ["ham", "list", "spam"];
@@ -168,7 +169,7 @@ fn a_mistake_of_the_shared_model_is_corrected_for_one_user() {
     assert_eq!(learner.filter().label_of(&after), "ham");
     assert_eq!(shared.score_text(&wanted, &mut Scratch::default()).unwrap(), before);
     // a label that the shared model lacks would make them incompatible
-    assert!(matches!(learner.add_label("spam").err().unwrap().kind(), ErrorKind::Incompatible { .. }));
+    assert!(matches!(learner.add_label("spam").err().unwrap().reason(), Reason::Incompatible { .. }));
     learner.commit().unwrap();
     assert_eq!(Filter::open(&path).unwrap().classes().len(), 2);
 }
@@ -199,16 +200,16 @@ fn models_that_are_not_alike_are_refused_and_nothing_changes() {
     ];
     for shared in others {
         assert!(matches!(
-            own.set_fallback(Arc::new(shared)).err().unwrap().kind(),
-            ErrorKind::Incompatible { .. }
+            own.set_fallback(Arc::new(shared)).err().unwrap().reason(),
+            Reason::Incompatible { .. }
         ));
         assert!(own.fallback().is_none());
         assert_eq!(score(&own), before);
     }
     let alike = || Arc::new(bayes(&documents));
     assert!(matches!(
-        bayes(&documents).set_fallback(alike()).err().unwrap().kind(),
-        ErrorKind::Incompatible { .. }
+        bayes(&documents).set_fallback(alike()).err().unwrap().reason(),
+        Reason::Incompatible { .. }
     ));
 }
 

@@ -8,7 +8,7 @@ use crate::config::keep::Keep;
 use crate::config::labels::check_labels;
 use crate::config::training::TrainOptions;
 use crate::disk::model::Model;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 use crate::gather::ordered::Ordered;
 use crate::train::finish::{InOrder, settle_scoring, write_model};
 use crate::train::fitting;
@@ -108,11 +108,11 @@ impl DistributedTrainer {
     /// documents, or a count overflows.
     pub fn new(counts: Trainer, sample: Trainer, n_partitions: u32) -> Result<Self> {
         if counts.classes.len() < 2 {
-            return Err(ErrorKind::TooFewLabels { expected: 2, got: counts.classes.len() }.into());
+            return Err(Reason::TooFewLabels { expected: 2, got: counts.classes.len() }.into());
         }
         check_labels(&counts.classes)?;
         if counts.n_unlabelled() > 0 {
-            return Err(ErrorKind::Unlabelled.into());
+            return Err(Reason::Unlabelled.into());
         }
         let share = Self::sample_share(counts.n_documents());
         settle_scoring(&counts.options, counts.classes.len(), &counts.parts[0].statistics)?;

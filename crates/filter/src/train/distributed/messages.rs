@@ -14,7 +14,7 @@ use tamis_model::{Choices, ClassId, ClassWeight, Correction};
 use tamis_tokenizer::TermId;
 
 use crate::disk::spool::{Spool, spill};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 use crate::file::container::{self, Preface};
 use crate::file::varint::{put_varint, take_varint, unzigzag, zigzag};
 
@@ -85,7 +85,7 @@ pub(crate) fn read(message: &[u8]) -> Result<(Header, Vec<&[u8]>)> {
     let lengths = lengths.into_iter().map(|length| ("message", length));
     let (sections, end) = container::layout(lengths, start, message.len(), checksum)?;
     if end != message.len() {
-        return Err(ErrorKind::Length { expected: end as u64, got: message.len() as u64 }.into());
+        return Err(Reason::Length { expected: end as u64, got: message.len() as u64 }.into());
     }
     let sections = sections.iter().map(|section| section.get(message, 0..section.len()));
     Ok((header, sections.collect::<Result<_>>()?))

@@ -9,7 +9,7 @@ use tamis_tokenizer::{TermId, TermTexts};
 use super::messages::{self, Header, PlanHeader, WeightsHeader};
 use crate::config::scoring::Scoring;
 use crate::config::training::TrainOptions;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 use crate::gather::merged::{MergedShards, Shard};
 use crate::gather::ordered::Ordered;
 use crate::store::compatible::check_equal;
@@ -61,7 +61,7 @@ impl FitPlan {
 
     pub(super) fn new(header: PlanHeader, mut counts: Trainer, held_out: Trainer) -> Result<Self> {
         let Scoring::Weighted(weighted) = counts.options.scoring() else {
-            return Err(ErrorKind::NotWeighted.into());
+            return Err(Reason::NotWeighted.into());
         };
         header.choices.check()?;
         let in_order = counts.take_in_order()?;
@@ -167,7 +167,7 @@ impl FitPlan {
         let other = || Error::inconsistent("partial", "documents that the plan has counted", "others");
         let mut trainer = partial.to_trainer()?;
         if trainer.counts_alone {
-            return Err(ErrorKind::CountsAlone.into());
+            return Err(Reason::CountsAlone.into());
         }
         // scoring and decisions may be set after counting
         trainer.options.scoring.clone_from(&self.options.scoring);

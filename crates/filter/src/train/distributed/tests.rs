@@ -5,7 +5,7 @@ use crate::config::keep::Keep;
 use crate::config::scoring::Scoring;
 use crate::config::training::{Pairs, Pieces, TrainOptions};
 use crate::disk::model::Model;
-use crate::error::ErrorKind;
+use crate::error::Reason;
 use crate::extract::document::Document;
 use crate::kind::Kind;
 use crate::score::scratch::Scratch;
@@ -148,9 +148,9 @@ fn what_does_not_belong_together_is_refused() {
     assert!(plan.round(&other, Some(&rounds[0].state), &next).is_err());
     let counts = partials[0].without_documents().unwrap();
     let error = plan.round(&counts, None, &correction).err().unwrap();
-    assert!(matches!(error.kind(), ErrorKind::CountsAlone), "{error}");
+    assert!(matches!(error.reason(), Reason::CountsAlone), "{error}");
     let error = counts.to_trainer().unwrap().finish().err().unwrap();
-    assert!(matches!(error.kind(), ErrorKind::CountsAlone), "{error}");
+    assert!(matches!(error.reason(), Reason::CountsAlone), "{error}");
     assert!(FitPlan::from_bytes(partials[0].as_bytes()).is_err());
 }
 
@@ -168,7 +168,7 @@ fn what_needs_all_documents_is_refused() {
         let partial = count(&options, &rows);
         for error in [partial.without_documents().err(), partial.sample(0.5).err()] {
             let error = error.unwrap();
-            assert!(matches!(error.kind(), ErrorKind::DistributedUnsupported { .. }), "{error}");
+            assert!(matches!(error.reason(), Reason::DistributedUnsupported { .. }), "{error}");
         }
     }
 }

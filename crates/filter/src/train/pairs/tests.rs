@@ -5,7 +5,7 @@ use super::*;
 use crate::config::keep::Keep;
 use crate::config::training::{Pairs, TrainOptions};
 use crate::disk::model::Model;
-use crate::error::ErrorKind;
+use crate::error::Reason;
 use crate::extract::document::Document;
 use crate::kind::Kind;
 
@@ -184,8 +184,8 @@ fn trainers_that_choose_first_choose_what_their_models_would() {
     }
     let mut chosen = two_labels(400, together).choose_terms().unwrap();
     assert!(matches!(
-        chosen.merge(two_labels(4, together)).err().unwrap().kind(),
-        ErrorKind::DifferentSettings
+        chosen.merge(two_labels(4, together)).err().unwrap().reason(),
+        Reason::DifferentSettings
     ));
 }
 

@@ -21,7 +21,7 @@ impl Trainer {
     /// far and for this partial.
     ///
     /// # Errors
-    /// [`ErrorKind::Incompatible`](crate::ErrorKind::Incompatible) if the options differ;
+    /// [`ErrorKind::Settings`](crate::ErrorKind::Settings) if the options differ;
     /// [`names`](crate::TrainOptions::names) must be off. Also if there are too many labels, a count overflows or a
     /// temporary file cannot be used. The trainer is lost then; the partial stays.
     pub fn merge_partial(mut self, partial: &Partial) -> Result<Trainer> {

@@ -6,7 +6,7 @@ use tamis_tokenizer::{CountVector, TermId};
 use super::Partial;
 use crate::disk::map::Bytes;
 use crate::disk::spool::spill;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 use crate::file::partial::PartialHeader;
 use crate::gather::learned::LearnedDocument;
 use crate::gather::merged::Shard;
@@ -18,7 +18,7 @@ impl Partial {
     /// naive Bayes.
     ///
     /// # Errors
-    /// [`ErrorKind::DistributedUnsupported`](crate::ErrorKind::DistributedUnsupported) if equal documents count once,
+    /// [`ErrorKind::Option`](crate::ErrorKind::Option) if equal documents count once,
     /// which needs all documents compared; if it is open whether pairs of words are terms; or if there are windows.
     pub fn without_documents(&self) -> Result<Partial> {
         check_distributed(&self.header)?;
@@ -39,7 +39,7 @@ impl Partial {
     pub fn sample(&self, share: f64) -> Result<Partial> {
         check_distributed(&self.header)?;
         if self.header.counts_alone {
-            return Err(ErrorKind::CountsAlone.into());
+            return Err(Reason::CountsAlone.into());
         }
         let mut trainer = self.to_trainer()?;
         trainer.forget_places();
@@ -59,7 +59,7 @@ fn check_distributed(header: &PartialHeader) -> Result<()> {
         _ if header.has_texts => "an open choice of pairs of words",
         _ => return Ok(()),
     };
-    Err(ErrorKind::DistributedUnsupported { got }.into())
+    Err(Reason::DistributedUnsupported { got }.into())
 }
 
 /// Counts the documents of a trainer again.

@@ -9,7 +9,7 @@ use crate::config::keep::Keep;
 use crate::config::recipe::Recipe;
 use crate::config::scoring::{ExpectationMaximization, Scoring};
 use crate::config::training::Pairs;
-use crate::error::ErrorKind;
+use crate::error::Reason;
 use crate::extract::document::Document;
 use crate::kind::Kind;
 
@@ -224,11 +224,11 @@ fn models_and_partials_are_told_apart() {
     let trainer = || trainer(&case.options, &case.documents);
     let (model, partial) = (trainer().finish().unwrap(), trainer().into_partial().unwrap());
     let error = Partial::from_bytes(model.as_bytes().to_vec()).err().unwrap();
-    assert!(matches!(error.kind(), ErrorKind::WrongFile { expected: "a partial", got: "a model" }));
+    assert!(matches!(error.reason(), Reason::WrongFile { expected: "a partial", got: "a model" }));
     let error = crate::score::filter::Filter::from_bytes(partial.as_bytes().to_vec()).err().unwrap();
-    assert!(matches!(error.kind(), ErrorKind::WrongFile { expected: "a model", got: "a partial" }));
+    assert!(matches!(error.reason(), Reason::WrongFile { expected: "a model", got: "a partial" }));
     let error = Partial::from_bytes(b"From: a mail".to_vec()).err().unwrap();
-    assert!(matches!(error.kind(), ErrorKind::NotAModel { .. }));
+    assert!(matches!(error.reason(), Reason::NotAModel { .. }));
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn a_saved_partial_is_its_owners_alone_and_replaces_the_last_one() {
     }
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
-    assert!(matches!(Partial::open(folder.path().join("none")).err().unwrap().kind(), ErrorKind::Io { .. }));
+    assert!(matches!(Partial::open(folder.path().join("none")).err().unwrap().reason(), Reason::Io { .. }));
 }
 
 #[test]

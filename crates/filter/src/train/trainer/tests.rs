@@ -47,8 +47,8 @@ fn a_document_that_is_refused_is_not_counted() {
     trainer.documents[0].multiplicity = u32::MAX;
     let before = state(&trainer);
     assert!(matches!(
-        trainer.add("ham", Document::Text("boiled ham")).unwrap_err().kind(),
-        ErrorKind::TooLarge { what: "copies of a document", .. }
+        trainer.add("ham", Document::Text("boiled ham")).unwrap_err().reason(),
+        Reason::TooLarge { what: "copies of a document", .. }
     ));
     assert!(trainer.add("a\u{7}b", Document::Text("boiled egg")).is_err());
     assert!(trainer.add("", Document::Text("boiled egg")).is_err());
@@ -76,8 +76,8 @@ fn a_document_that_cannot_be_kept_leaves_not_even_its_label() {
     while trainer.parts[0].rows.push(std::iter::empty()).is_ok() {}
     let before = state(&trainer);
     assert!(matches!(
-        trainer.add("eggs", Document::Text("boiled egg")).err().unwrap().kind(),
-        ErrorKind::Io { .. }
+        trainer.add("eggs", Document::Text("boiled egg")).err().unwrap().reason(),
+        Reason::Io { .. }
     ));
     assert_eq!(state(&trainer), before);
 }
@@ -85,10 +85,10 @@ fn a_document_that_cannot_be_kept_leaves_not_even_its_label() {
 #[test]
 fn labels_that_nobody_can_tell_apart_are_refused() {
     let refused = trainer(&[("ham", "boiled ham"), ("Ham", "boiled egg")]).finish().err().unwrap();
-    assert!(matches!(refused.kind(), ErrorKind::SimilarLabels { .. }), "{refused}");
+    assert!(matches!(refused.reason(), Reason::SimilarLabels { .. }), "{refused}");
     let mut trainer = trainer(&OWN);
     let refused = trainer.add("unsure", Document::Text("boiled egg")).unwrap_err();
-    assert!(matches!(refused.kind(), ErrorKind::ReservedLabel { got } if got == "unsure"), "{refused}");
+    assert!(matches!(refused.reason(), Reason::ReservedLabel { got } if got == "unsure"), "{refused}");
     assert!(trainer.finish().is_ok());
 }
 

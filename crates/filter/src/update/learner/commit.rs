@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom, Write};
 
 use super::Learner;
 use crate::disk::open;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 use crate::file::log::{self, Rest};
 use crate::merge::refit;
 
@@ -48,7 +48,7 @@ impl Learner {
         let is_due = may_retrain && (is_bulk || is_full && self.wants_retraining());
         match is_due.then(|| self.retrain()) {
             // what was learned is in the file; a later commit tries again
-            Some(Err(error)) if matches!(error.kind(), ErrorKind::Io { .. }) => Ok(false),
+            Some(Err(error)) if matches!(error.reason(), Reason::Io { .. }) => Ok(false),
             Some(retrained) => retrained.map(|()| true),
             None => Ok(false),
         }
@@ -80,7 +80,7 @@ impl Learner {
                 self.append(&mut file)?;
                 match self.append_segment(&mut file) {
                     // it is safe in the log, and the next commit tries again
-                    Err(error) if matches!(error.kind(), ErrorKind::Io { .. }) => Ok(()),
+                    Err(error) if matches!(error.reason(), Reason::Io { .. }) => Ok(()),
                     outcome => outcome,
                 }
             }

@@ -10,7 +10,7 @@ use super::Learner;
 use crate::config::training::{Pairs, Pieces, TrainOptions};
 use crate::disk::lock::Lock;
 use crate::disk::model::Model;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Reason, Result};
 use crate::extract::counted::Counted;
 use crate::file::fitted::FittedScoring;
 use crate::score::filter::Filter;
@@ -23,8 +23,8 @@ impl Learner {
     /// Opens a model for learning; waits while another process is changing it.
     ///
     /// # Errors
-    /// As [`Filter::open`] and [`Lock::wait`]; [`ErrorKind::IncrementalUnsupported`] if the model cannot learn one
-    /// document at a time: one with columns other than text, or of expectation maximization; [`ErrorKind::TooLarge`] if
+    /// As [`Filter::open`] and [`Lock::wait`]; [`ErrorKind::Option`] if the model cannot learn one
+    /// document at a time: one with columns other than text, or of expectation maximization; [`ErrorKind::Data`] if
     /// `log_limit` is above [`LearnOptions::MAX_LOG_LIMIT`].
     pub fn open(path: impl AsRef<Path>, options: LearnOptions) -> Result<Self> {
         options.check()?;
@@ -37,7 +37,7 @@ impl Learner {
     /// As [`open`](Self::open).
     pub fn try_open(path: impl AsRef<Path>, options: LearnOptions) -> Result<Option<Self>> {
         match Learner::open(path, LearnOptions { lock_timeout: Duration::ZERO, ..options }) {
-            Err(error) if matches!(error.kind(), ErrorKind::Locked { .. }) => Ok(None),
+            Err(error) if matches!(error.reason(), Reason::Locked { .. }) => Ok(None),
             learner => learner.map(Some),
         }
     }
@@ -101,7 +101,7 @@ impl Learner {
     fn new(lock: Lock, options: LearnOptions) -> Result<Self> {
         let filter = Filter::open(&lock.path)?;
         if let Some(got) = filter.store.header.scoring.options().fitted_at_once() {
-            return Err(ErrorKind::IncrementalUnsupported { got }.into());
+            return Err(Reason::IncrementalUnsupported { got }.into());
         }
         let is_bayes = matches!(filter.store.header.scoring, FittedScoring::NaiveBayes { .. });
         Ok(Learner {

@@ -120,7 +120,7 @@ proptest! {
             learner.commit().unwrap();
             learner.filter().verify().unwrap();
             let again = learner.forget(None, Document::Text(text));
-            let is_refused = matches!(again.as_ref().map_err(Error::kind), Err(ErrorKind::NotLearned { .. }));
+            let is_refused = matches!(again.as_ref().map_err(Error::reason), Err(Reason::NotLearned { .. }));
             prop_assert!(is_refused);
         }
         learner.compact().unwrap();
@@ -214,7 +214,7 @@ fn documents_without_terms_are_counted_and_never_known() {
     // only a label can tell which of them is meant
     let refused = learner.forget(None, nothing);
     assert!(
-        matches!(refused.err().unwrap().kind(), ErrorKind::NotLearned { known: Some(labels), .. } if labels == "eggs, ham")
+        matches!(refused.err().unwrap().reason(), Reason::NotLearned { known: Some(labels), .. } if labels == "eggs, ham")
     );
     learner.forget(Some("eggs"), nothing).unwrap();
     learner.forget(Some("ham"), nothing).unwrap();
@@ -222,8 +222,8 @@ fn documents_without_terms_are_counted_and_never_known() {
     learner.forget(None, nothing).unwrap();
     learner.forget(None, nothing).unwrap();
     assert!(matches!(
-        learner.forget(None, nothing).err().unwrap().kind(),
-        ErrorKind::NotLearned { known: None, .. }
+        learner.forget(None, nothing).err().unwrap().reason(),
+        Reason::NotLearned { known: None, .. }
     ));
     learner.compact().unwrap();
     let end = std::fs::read(folder.path().join("model.tamis")).unwrap();
@@ -239,20 +239,18 @@ fn forgetting_wants_the_document_and_its_label() {
         let egg = Document::Text("boiled egg");
         let digest = learner.filter().digest(egg).unwrap();
         let refused = learner.forget(Some("ham"), egg).unwrap_err();
-        assert!(
-            matches!(refused.kind(), ErrorKind::NotLearned { known: Some(label), .. } if label == "eggs")
-        );
+        assert!(matches!(refused.reason(), Reason::NotLearned { known: Some(label), .. } if label == "eggs"));
         let refused = learner.forget(Some("hum"), egg).unwrap_err();
         assert!(
-            matches!(refused.kind(), ErrorKind::UnknownLabel { nearest: Some(nearest), .. } if nearest == "ham")
+            matches!(refused.reason(), Reason::UnknownLabel { nearest: Some(nearest), .. } if nearest == "ham")
         );
         assert!(matches!(
-            learner.forget(None, Document::Text("x")).unwrap_err().kind(),
-            ErrorKind::NotLearned { known: None, .. }
+            learner.forget(None, Document::Text("x")).unwrap_err().reason(),
+            Reason::NotLearned { known: None, .. }
         ));
-        match (learner.forget_digest(None, digest).map_err(Error::into_kind), known) {
+        match (learner.forget_digest(None, digest).map_err(Error::into_reason), known) {
             (Ok(_), true) => (),
-            (Err(ErrorKind::TermsNotStored), false) => drop(learner.forget(Some("eggs"), egg).unwrap()),
+            (Err(Reason::TermsNotStored), false) => drop(learner.forget(Some("eggs"), egg).unwrap()),
             other => panic!("{other:?}"),
         }
         learner.commit().unwrap();
@@ -324,7 +322,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let mut learner = open(&folder, Some(&trained(2, keep, &before)), (300, false));
         let label = if first { "bacon" } else { "tea" };
-        let missing = matches!(learner.learn(label, Document::Text("x")).as_ref().map_err(Error::kind), Err(ErrorKind::UnknownLabel { .. }));
+        let missing = matches!(learner.learn(label, Document::Text("x")).as_ref().map_err(Error::reason), Err(Reason::UnknownLabel { .. }));
         prop_assert!(missing);
         learner.add_label(label).unwrap();
         learner.filter().verify().unwrap();
@@ -350,7 +348,7 @@ fn two_writers_take_turns() {
     let learner = open(&folder, Some(&trained(2, Keep::Vectors, &texts)), LOG_ALONE);
     let options = LearnOptions { lock_timeout: Duration::from_millis(20), ..LearnOptions::default() };
     let path = folder.path().join("model.tamis");
-    assert!(matches!(Learner::open(&path, options).err().unwrap().kind(), ErrorKind::Locked { .. }));
+    assert!(matches!(Learner::open(&path, options).err().unwrap().reason(), Reason::Locked { .. }));
     drop(learner);
     assert!(Learner::open(&path, options).is_ok());
 }

@@ -98,8 +98,8 @@ fn a_commit_that_fails_can_be_tried_again() {
                 std::fs::create_dir(&model).unwrap();
                 let known = state(&mut learner);
                 assert!(matches!(
-                    learner.commit().err().unwrap().kind(),
-                    ErrorKind::NotAFile { got: "a folder", .. }
+                    learner.commit().err().unwrap().reason(),
+                    Reason::NotAFile { got: "a folder", .. }
                 ));
                 assert_eq!(state(&mut learner), known);
                 std::fs::remove_dir(&model).unwrap();

@@ -310,5 +310,5 @@ fn who_has_the_file_open_goes_on_seeing_it_as_it_was() {
     let reader = Filter::open(&path).unwrap();
     let _ = said(&reader);
     std::fs::write(&path, bytes).unwrap();
-    assert!(matches!(reader.check_unchanged().err().unwrap().kind(), ErrorKind::Changed { .. }));
+    assert!(matches!(reader.check_unchanged().err().unwrap().reason(), Reason::Changed { .. }));
 }
