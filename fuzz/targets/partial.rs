@@ -3,9 +3,8 @@
 use super::Choices;
 use super::model::repair_base;
 use std::sync::LazyLock;
-use tamis_filter::{
-    Column, ColumnKind, Document, Keep, Kind, Pairs, Partial, Scoring, TrainOptions, Trainer,
-};
+use tamis_filter::distributed::Partial;
+use tamis_filter::{Column, ColumnKind, Document, Keep, Kind, Pairs, Scoring, TrainOptions, Trainer};
 
 static PARTIALS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(partials);
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
-use tamis_filter::{HeldOutScore, MergeOptions, spam_class};
+use tamis_filter::evaluate::HeldOutScore;
+use tamis_filter::{MergeOptions, spam_class};
 
 use crate::arguments::{How, threads};
 use crate::error::{Result, TamisError};

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
-use tamis_filter::{
-    Classes, Document, HeldOutScore, Kind, Model, Pairs, Partial, TrainOptions, Trainer, cross_validate,
-};
+use tamis_filter::distributed::Partial;
+use tamis_filter::evaluate::{HeldOutScore, cross_validate};
+use tamis_filter::{Classes, Document, Kind, Model, Pairs, TrainOptions, Trainer};
 
 use crate::arguments::{How, kind_named};
 use crate::error::{Result, TamisError, wrong_row};

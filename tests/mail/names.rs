@@ -1,8 +1,9 @@
 //! What people call a document: of mail its Message-ID.
 
+use tamis_filter::exchange::import;
 use tamis_filter::{
     Document, Filter, Keep, Kind, LearnOptions, Learned, Learner, MergeOptions, Model, TrainOptions, Trainer,
-    import, merge,
+    merge,
 };
 
 use crate::support::{World, stderr, stdout};

@@ -274,7 +274,7 @@ fn mail_that_was_trained_moves_whatever_way_the_model_went() {
     let mut lines = Vec::new();
     let filter = Filter::from_bytes(direct.as_bytes().to_vec()).unwrap();
     filter.export(true, &mut lines).unwrap();
-    let imported = tamis_filter::import(&lines[..]).unwrap();
+    let imported = tamis_filter::exchange::import(&lines[..]).unwrap();
     assert!(imported == direct);
     let path = folder.path().join("model.tamis");
     imported.save(&path).unwrap();

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
+use tamis_filter::exchange::import_bogofilter;
 use tamis_filter::{
     Document, ErrorKind, Filter, Keep, Kind, LearnOptions, Learner, Lock, RobinsonFisher, TrainOptions,
-    import_bogofilter,
 };
 use tamis_program::{counted, grouped, make_private, named, open_model, say, shown_path, today};
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_filter::{Error, ErrorKind, Filter, LearnOptions, LiveFilter, Lock, Partial};
+use tamis_filter::distributed::Partial;
+use tamis_filter::{Error, ErrorKind, Filter, LearnOptions, LiveFilter, Lock};
 use tamis_program::{counted, make_private, open_model, shown_path, today};
 
 #[derive(Args)]

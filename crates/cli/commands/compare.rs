@@ -171,7 +171,7 @@ fn score(contender: &Contender, name: char, args: &CompareArgs, sources: &[OsStr
             }
             let spam = spam.filter(|_| classes.len() == 2);
             let label = |class: ClassId| classes.label(class).unwrap_or_default().to_owned();
-            let outcome = |held_out: tamis_filter::HeldOutScore| {
+            let outcome = |held_out: tamis_filter::evaluate::HeldOutScore| {
                 let score = held_out.score;
                 let of_spam =
                     |spam| if score.scored_class == spam { score.log_odds } else { -score.log_odds };

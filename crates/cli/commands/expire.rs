@@ -5,7 +5,8 @@ use std::io::Write;
 
 use anyhow::{Result, anyhow};
 use clap::Args;
-use tamis_filter::{ErrorKind, Known, Learner};
+use tamis_filter::exchange::Known;
+use tamis_filter::{ErrorKind, Learner};
 use tamis_program::{DAY, counted, done, grouped, named, shown, shown_path, today};
 
 use crate::args::model::{ChangeArgs, ModelArg};

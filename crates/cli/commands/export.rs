@@ -4,7 +4,8 @@ use std::io::{BufWriter, Write};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_filter::{Filter, TermRow};
+use tamis_filter::Filter;
+use tamis_filter::exchange::TermRow;
 use tamis_program::{check_unchanged, counted, note};
 
 use crate::args::model::ModelArg;

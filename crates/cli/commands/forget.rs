@@ -6,7 +6,8 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use tamis_filter::{ErrorKind, Filter, Known, Learner, document_name};
+use tamis_filter::exchange::Known;
+use tamis_filter::{ErrorKind, Filter, Learner, document_name};
 use tamis_program::{ERROR, commit, counted, named, say, shown, shown_path};
 
 use crate::args::input::InputArgs;

@@ -6,9 +6,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use tamis_filter::{
-    Counting, Filter, Imported, RobinsonFisher, Scoring, import, import_bogofilter, import_scikit_learn,
-};
+use tamis_filter::exchange::{Imported, import, import_bogofilter, import_scikit_learn};
+use tamis_filter::{Counting, Filter, RobinsonFisher, Scoring};
 use tamis_program::{counted, grouped, note, shown_path};
 
 use crate::args::model::{ModelArg, lock, refuse_to_replace};

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
-use tamis_filter::{Error, ErrorKind, Filter, Keep, MergeOptions, Partial, merge};
+use tamis_filter::distributed::Partial;
+use tamis_filter::{Error, ErrorKind, Filter, Keep, MergeOptions, merge};
 use tamis_program::{check_unchanged, counted, named, note};
 
 use crate::args::model::{lock, refuse_to_replace_all_but_partials};

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
 use clap::Args;
-use tamis_filter::{ErrorKind, Salvaged, salvage};
+use tamis_filter::ErrorKind;
+use tamis_filter::exchange::{Salvaged, salvage};
 use tamis_program::{counted, done, named, shown_path};
 
 use crate::args::model::{ModelArg, lock, refuse_to_replace};

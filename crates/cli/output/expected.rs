@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use tamis_filter::{Classes, Expected, Filter, Kind, Partial, Scoring, Unlabelled, positive_class};
+use tamis_filter::distributed::Partial;
+use tamis_filter::{Classes, Expected, Filter, Kind, Scoring, Unlabelled, positive_class};
 use tamis_model::{Interval, clopper_pearson};
 use tamis_program::{counted, done, grouped, shown, shown_path};
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use tamis_filter::ReliabilityBin;
+use tamis_filter::evaluate::ReliabilityBin;
 use tamis_model::metrics::caught_at_fpr;
 use tamis_program::grouped;
 

@@ -4,10 +4,10 @@ use std::io::Write;
 
 use anyhow::Result;
 use serde_json::json;
-use tamis_filter::{
-    ClassId, Classes, Evaluation, Figure, HeldOutScore, Interval, LearningStep, LogOddsBin, OperatingPoint,
-    ReliabilityBin,
+use tamis_filter::evaluate::{
+    Evaluation, Figure, HeldOutScore, LearningStep, LogOddsBin, OperatingPoint, ReliabilityBin,
 };
+use tamis_filter::{ClassId, Classes, Interval};
 use tamis_program::{counted, grouped, shown};
 
 use crate::output::canvas::{Canvas, bar};

@@ -107,7 +107,8 @@ impl Error {
         }
     }
 
-    /// Sets how long the caller has waited in all, for an error of kind [`ErrorKind::Locked`].
+    /// Sets how long the caller has waited in all, for an error of kind
+    /// [`ErrorKind::Locked`](crate::ErrorKind::Locked).
     pub fn waited(mut self, all: Duration) -> Self {
         if let Reason::Locked { waited, .. } = &mut *self.0 {
             *waited = all;

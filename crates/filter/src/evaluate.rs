@@ -4,3 +4,8 @@ pub(crate) mod cross_validation;
 pub(crate) mod curves;
 pub(crate) mod evaluation;
 pub(crate) mod prequential;
+
+pub use cross_validation::{HeldOutScore, cross_validate};
+pub use curves::{LearningStep, LogOddsBin, OperatingPoint, ReliabilityBin};
+pub use evaluation::{Evaluation, Figure};
+pub use prequential::Prequential;

@@ -9,3 +9,10 @@ pub(crate) mod lines;
 pub(crate) mod salvage;
 pub(crate) mod scikit_learn;
 pub(crate) mod terms;
+
+pub use bogofilter::{Imported, import_bogofilter};
+pub use export::Known;
+pub use import::import;
+pub use salvage::{Salvaged, salvage};
+pub use scikit_learn::import_scikit_learn;
+pub use terms::TermRow;

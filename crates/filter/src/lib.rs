@@ -62,10 +62,10 @@ mod merge;
 mod update;
 
 #[cfg(feature = "files")]
-mod evaluate;
+pub mod evaluate;
 
 #[cfg(feature = "files")]
-mod exchange;
+pub mod exchange;
 
 pub use config::column::{Column, ColumnKind, is_missing, parse_flag};
 pub use config::decision::{Decision, DecisionOptions, Expected};
@@ -84,27 +84,6 @@ pub use config::training::{Pairs, Pieces, TrainOptions};
 pub use disk::lock::Lock;
 pub use disk::model::Model;
 pub use error::{Error, ErrorKind, Result};
-#[cfg(feature = "files")]
-#[cfg(feature = "files")]
-pub use evaluate::cross_validation::{HeldOutScore, cross_validate};
-#[cfg(feature = "files")]
-pub use evaluate::curves::{LearningStep, LogOddsBin, OperatingPoint, ReliabilityBin};
-#[cfg(feature = "files")]
-pub use evaluate::evaluation::{Evaluation, Figure};
-#[cfg(feature = "files")]
-pub use evaluate::prequential::Prequential;
-#[cfg(feature = "files")]
-pub use exchange::bogofilter::{Imported, import_bogofilter};
-#[cfg(feature = "files")]
-pub use exchange::export::Known;
-#[cfg(feature = "files")]
-pub use exchange::import::import;
-#[cfg(feature = "files")]
-pub use exchange::salvage::{Salvaged, salvage};
-#[cfg(feature = "files")]
-pub use exchange::scikit_learn::import_scikit_learn;
-#[cfg(feature = "files")]
-pub use exchange::terms::TermRow;
 pub use extract::document::Document;
 pub use file::header::FORMAT_VERSION;
 pub use file::names::document_name;
@@ -121,13 +100,7 @@ pub use score::verdict::{Score, may_judge};
 pub use score::words::ExplainedWord;
 pub use store::information::Information;
 #[cfg(feature = "files")]
-pub use train::distributed::lead::DistributedTrainer;
-#[cfg(feature = "files")]
-pub use train::distributed::plan::{FitPlan, PartitionRound};
-#[cfg(feature = "files")]
 pub use train::duplicates::Contradiction;
-#[cfg(feature = "files")]
-pub use train::partial::Partial;
 #[cfg(feature = "files")]
 pub use train::trainer::Trainer;
 #[cfg(feature = "files")]
@@ -142,6 +115,17 @@ pub use tamis_model::{
     Transform, TriedParts, TriedSmoothing, TriedTau, WeightedOptions,
 };
 pub use tamis_tokenizer::{Language, Ngrams, TokenizerOptions, WordRule, stop_words};
+
+/// Training on many machines: counts that add up, and a fit of their documents where they are.
+///
+/// Each machine counts its documents into a [`Partial`](distributed::Partial). For naive Bayes, merged partials are
+/// enough; [`DistributedTrainer`](distributed::DistributedTrainer) fits weighted scoring to documents that stay apart.
+#[cfg(feature = "files")]
+pub mod distributed {
+    pub use crate::train::distributed::lead::DistributedTrainer;
+    pub use crate::train::distributed::plan::{FitPlan, PartitionRound};
+    pub use crate::train::partial::Partial;
+}
 
 /// The examples of the READMEs and of the guide, run as doctests.
 #[cfg(all(doctest, feature = "files"))]

@@ -33,8 +33,8 @@ pub struct Recipe {
     pub raw: bool,
     /// For mail: use only the words of body and subject. By default, headers, structure and links are used as well.
     pub content_only: bool,
-    /// For mail: extract bogofilter's tokens, as [`import_bogofilter`](crate::import_bogofilter) needs them, instead of
-    /// our own words and terms. The tokenizer and `content_only` then have no effect. Off by default.
+    /// For mail: extract bogofilter's tokens, as [`import_bogofilter`](crate::exchange::import_bogofilter) needs them,
+    /// instead of our own words and terms. The tokenizer and `content_only` then have no effect. Off by default.
     pub bogofilter: bool,
     /// For text and mail: also count pieces of words; see
     /// [`Vocabulary::count_pieces`](tamis_tokenizer::Vocabulary::count_pieces). Of a mail, only words of body and

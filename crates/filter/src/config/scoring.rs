@@ -28,7 +28,7 @@ pub enum Scoring {
     Mixed(Mixed),
     /// Robinson's probabilities combined by Fisher's method, for two classes: the scoring of an imported bogofilter
     /// word list, until enough documents are learned for [`Scoring::Weighted`]. See
-    /// [`import_bogofilter`](crate::import_bogofilter).
+    /// [`import_bogofilter`](crate::exchange::import_bogofilter).
     RobinsonFisher(RobinsonFisher),
 }
 

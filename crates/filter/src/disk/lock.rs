@@ -60,8 +60,9 @@ impl Lock {
     /// Locks the model at `path`, waiting at most `lock_timeout`. The file need not exist.
     ///
     /// # Errors
-    /// [`ErrorKind::Locked`] if another process holds the lock all that time, [`ErrorKind::Io`] if `path` is not
-    /// a regular file, or an error if `PATH.lock` cannot be created or locked.
+    /// [`ErrorKind::Locked`](crate::ErrorKind::Locked) if another process holds the lock all that time,
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if `path` is not a regular file, or an error if `PATH.lock` cannot be
+    /// created or locked.
     pub fn wait(path: impl AsRef<Path>, lock_timeout: Duration) -> Result<Self> {
         let path = path.as_ref();
         // a link to a model stays a link, even a dangling one

@@ -68,7 +68,8 @@ pub(crate) fn check_fold(classes: &Classes, is_left: impl Fn(ClassId) -> bool) -
 /// There are fewer than two labels, a fold leaves documents of one label only, or a model of a fold cannot be trained.
 ///
 /// ```
-/// use tamis_filter::{Column, ColumnKind, Document, Kind, TrainOptions, cross_validate};
+/// use tamis_filter::evaluate::cross_validate;
+/// use tamis_filter::{Column, ColumnKind, Document, Kind, TrainOptions};
 ///
 /// let mut options = TrainOptions::new(Kind::Table);
 /// options.recipe.columns = vec![Column::new("miles", ColumnKind::Gaussian)];

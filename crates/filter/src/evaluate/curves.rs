@@ -168,7 +168,8 @@ impl LearningStep {
     /// step has the same, round number of documents; the last may have fewer.
     ///
     /// ```
-    /// use tamis_filter::{Document, Kind, LearningStep, Prequential, TrainOptions};
+    /// use tamis_filter::evaluate::{LearningStep, Prequential};
+    /// use tamis_filter::{Document, Kind, TrainOptions};
     ///
     /// let mut online = Prequential::new(TrainOptions::new(Kind::Text), ["ham", "spam"])?;
     /// let mut outcomes = Vec::new();

@@ -23,7 +23,8 @@ const BINS: usize = 15;
 /// How good a model's scores are for documents that it has not learned.
 ///
 /// ```
-/// use tamis_filter::{Document, Evaluation, HeldOutScore, Kind, Scratch, TrainOptions, Trainer};
+/// use tamis_filter::evaluate::{Evaluation, HeldOutScore};
+/// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
 ///
 /// let mut options = TrainOptions::new(Kind::Text);
 /// options.decision.cost = Some(1.0); // by default, two texts are too few to call anything spam

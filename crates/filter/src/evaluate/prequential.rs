@@ -18,7 +18,8 @@ use crate::update::options::LearnOptions;
 /// evaluation measures what real learning does.
 ///
 /// ```
-/// use tamis_filter::{Document, Kind, Prequential, TrainOptions};
+/// use tamis_filter::evaluate::Prequential;
+/// use tamis_filter::{Document, Kind, TrainOptions};
 ///
 /// let mut online = Prequential::new(TrainOptions::new(Kind::Text), ["ham", "spam"])?;
 /// online.next("spam", Document::Text("cheap pills"))?;

@@ -33,10 +33,11 @@ pub struct Imported {
 /// with the number of spam and ham messages that contain it.
 ///
 /// The model answers as bogofilter does with the same list: it makes bogofilter's tokens ([`Recipe::bogofilter`]) and
-/// scores them by bogofilter's formula ([`Scoring::RobinsonFisher`]) and default cutoffs. Learning adds to the counts.
-/// Once the model remembers 100 messages of each label, [`Learner::retrain`](crate::Learner::retrain) fits
-/// [`Scoring::Weighted`] to them and to all counts. The messages of the list cannot be forgotten, since the model only
-/// has their counts. The tokens of MIME parts (`mime:`) are dropped.
+/// scores them by bogofilter's formula ([`Scoring::RobinsonFisher`](crate::Scoring::RobinsonFisher)) and default
+/// cutoffs. Learning adds to the counts. Once the model remembers 100 messages of each label,
+/// [`Learner::retrain`](crate::Learner::retrain) fits [`Scoring::Weighted`](crate::Scoring::Weighted) to them and to
+/// all counts. The messages of the list cannot be forgotten, since the model only has their counts. The tokens of MIME
+/// parts (`mime:`) are dropped.
 ///
 /// # Errors
 /// [`ErrorKind::Damaged`](crate::ErrorKind::Damaged) with the first line that is not of such a list, or if `.MSG_COUNT`

@@ -106,8 +106,8 @@ impl Filter {
     }
 
     /// Writes the model as JSON lines: first the header, then one line per term, then, with `documents`, one per
-    /// document. [`import`](crate::import) restores the same model, byte for byte; without `documents`, the restored
-    /// model knows no documents.
+    /// document. [`import`](crate::exchange::import) restores the same model, byte for byte; without `documents`, the
+    /// restored model knows no documents.
     ///
     /// ```text
     /// {"tamis_export":1,"documents":true,"model":{"recipe":{...},"classes":["ham","spam"],...}}

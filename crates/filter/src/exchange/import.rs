@@ -15,8 +15,8 @@ use crate::exchange::lines::Lines;
 /// does.
 ///
 /// # Errors
-/// [`ErrorKind::Damaged`](crate::ErrorKind::Damaged) with the first line that cannot be read; others if lines contradict
-/// one another.
+/// [`ErrorKind::Damaged`](crate::ErrorKind::Damaged) with the first line that cannot be read; others if lines
+/// contradict one another.
 pub fn import(input: impl BufRead) -> Result<Model> {
     let mut lines = Lines { input, line: 0, bytes: Vec::new() };
     let head: Head = lines

@@ -40,9 +40,10 @@ pub struct Salvaged {
 /// it. Only reads the file. All documents of an intact model are recovered.
 ///
 /// # Errors
-/// [`ErrorKind::Io`]; that of the header if it is damaged, since all checksums depend on it;
-/// [`ErrorKind::TermsNotStored`] if the model remembers no terms of its documents, has windows, or is one of tables or
-/// of expectation maximization; as [`Learner::retrain`](crate::Learner::retrain) if what is left cannot be fitted.
+/// [`ErrorKind::Io`](crate::ErrorKind::Io); that of the header if it is damaged, since all checksums depend on it;
+/// [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if the model remembers no terms of its documents,
+/// has windows, or is one of tables or of expectation maximization; as [`Learner::retrain`](crate::Learner::retrain) if
+/// what is left cannot be fitted.
 pub fn salvage(path: impl AsRef<Path>) -> Result<Salvaged> {
     let path = path.as_ref();
     let bytes = std::fs::read(path).map_err(|source| Reason::Io { path: path.into(), source })?;

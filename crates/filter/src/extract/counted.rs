@@ -127,7 +127,8 @@ impl Counted {
         &self.identity.name
     }
 
-    /// A hash of what does not change of a mail in transit; see [`message`]. Only with [`identifying`](Self::identifying).
+    /// A hash of what does not change of a mail in transit; see [`message`]. Only with
+    /// [`identifying`](Self::identifying).
     pub(crate) fn message(&self) -> u64 {
         message(&self.identity.name, self.identity.body_hash)
     }

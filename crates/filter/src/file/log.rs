@@ -101,7 +101,8 @@ fn gap(at: usize) -> usize {
 /// log. Returns the length of the complete records and what follows them.
 ///
 /// # Errors
-/// If the log is damaged, [`ErrorKind::Version`] if it contains anything but records of a log, or if `visit` fails.
+/// If the log is damaged, [`ErrorKind::Version`](crate::ErrorKind::Version) if it contains anything but records of a
+/// log, or if `visit` fails.
 pub(crate) fn read(
     log: &[u8],
     offset: usize,

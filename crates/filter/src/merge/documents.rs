@@ -24,7 +24,8 @@ pub(crate) struct Surplus {
 
 impl Surplus {
     /// # Errors
-    /// [`ErrorKind::TermsNotStored`] if not all models remember the terms of such documents.
+    /// [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if not all models remember the terms of such
+    /// documents.
     pub(crate) fn new(terms: &Stores<'_>) -> Result<Self> {
         let mut statistics = Statistics::new(terms.totals.len());
         let (mut weights, mut bias, mut n_documents, mut n_unknown) = (HashMap::new(), Vec::new(), 0, 0);
@@ -115,8 +116,8 @@ fn most_copies(group: &[Held]) -> usize {
     places.max_by_key(|at| (group[*at].1.multiplicity, Reverse(*at))).unwrap_or_default()
 }
 
-/// Combines what several models remember of a document. With `sums_copies`, copies are summed; otherwise those of the model
-/// with the most copies are taken. Also returns the store whose ids the terms have.
+/// Combines what several models remember of a document. With `sums_copies`, copies are summed; otherwise those of the
+/// model with the most copies are taken. Also returns the store whose ids the terms have.
 pub(crate) fn merge_copies(mut group: Vec<Held>, sums_copies: bool) -> Result<Held> {
     let (at, mut document) = group.swap_remove(if sums_copies { 0 } else { most_copies(&group) });
     for (_, other) in group {

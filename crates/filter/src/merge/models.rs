@@ -60,13 +60,13 @@ pub struct MergeOptions {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Settings`](crate::ErrorKind::Settings) if there is no model, recipes or scoring differ, or the
-/// scoring is expectation maximization or of a table's columns, which cannot be merged;
+/// [`ErrorKind::Settings`](crate::ErrorKind::Settings) if there is no model, recipes or scoring differ, or the scoring
+/// is expectation maximization or of a table's columns, which cannot be merged;
 /// [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if `retrain` is on and not all models remember the
-/// terms of their documents; [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if models share documents, not all of them
-/// remember their terms, and [`MergeOptions::repeat`] is off;
-/// [`ErrorKind::Label`](crate::ErrorKind::Label) if labels of two models look the same. Other errors if
-/// there are more than 65,535 models, a number exceeds a limit of the format, or a model is damaged.
+/// terms of their documents; [`ErrorKind::Settings`](crate::ErrorKind::Settings) if models share documents,
+/// not all of them remember their terms, and [`MergeOptions::repeat`] is off;
+/// [`ErrorKind::Label`](crate::ErrorKind::Label) if labels of two models look the same. Other errors if there are more
+/// than 65,535 models, a number exceeds a limit of the format, or a model is damaged.
 pub fn merge(models: &[&Filter], options: MergeOptions) -> Result<Model> {
     let mut stores: Vec<&Store> = models.iter().map(|model| &model.store).collect();
     let mut labels = Vec::new();

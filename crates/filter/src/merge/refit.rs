@@ -21,8 +21,9 @@ use crate::train::sections::{document_sections, seal, term_sections};
 /// Makes all choices again, and fits everything to the documents that the model remembers.
 ///
 /// # Errors
-/// [`ErrorKind::TermsNotStored`] if it remembers digests only, or scores windows, which are never stored;
-/// [`ErrorKind::Data`] if it learned unlabelled documents, which can no longer be told from the others.
+/// [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if it remembers digests only, or scores windows,
+/// which are never stored; [`ErrorKind::Data`](crate::ErrorKind::Data) if it learned unlabelled documents, which can no
+/// longer be told from the others.
 pub(crate) fn refit(store: &Store) -> Result<Model> {
     if !is_fitted(store) {
         return compact(store);

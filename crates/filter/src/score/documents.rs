@@ -34,7 +34,7 @@ impl Filter {
     }
 
     /// Scores any document. If the model has a [spam label](Self::spam), a document whose text may have been left
-    /// unread in part (see [`LimitsHit::text`]) is spam or unsure, whatever the thresholds.
+    /// unread in part (see [`LimitsHit::text`](crate::LimitsHit::text)) is spam or unsure, whatever the thresholds.
     ///
     /// # Errors
     /// If the document is not of the model's kind, a cell does not suit its column, or the model is damaged in a part
@@ -79,8 +79,9 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Option`] if the length of `probabilities` is not documents times classes; [`ErrorKind::Document`]
-    /// if a document cannot be scored. The rows of the documents before it are written.
+    /// [`ErrorKind::Settings`](crate::ErrorKind::Settings) if the length of `probabilities` is not documents times
+    /// classes; [`ErrorKind::Document`](crate::ErrorKind::Document) if a document cannot be scored. The rows of the
+    /// documents before it are written.
     pub fn score_batch(
         &self,
         documents: &[Document<'_>],

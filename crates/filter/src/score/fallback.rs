@@ -34,8 +34,8 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Settings`] if recipes, labels or scoring differ, or the scoring is not weighted. Other errors
-    /// if a number exceeds what a model can hold, or a model is damaged.
+    /// [`ErrorKind::Settings`](crate::ErrorKind::Settings) if recipes, labels or scoring differ, or the scoring is not
+    /// weighted. Other errors if a number exceeds what a model can hold, or a model is damaged.
     pub fn set_fallback(&mut self, shared: Arc<Filter>) -> Result<()> {
         self.put_behind(shared, None)
     }

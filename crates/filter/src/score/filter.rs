@@ -128,7 +128,8 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// As [`Filter::open`]; [`ErrorKind::Changed`](crate::ErrorKind::Changed) if the file was changed while it was read.
+    /// As [`Filter::open`]; [`ErrorKind::Changed`](crate::ErrorKind::Changed) if the file was changed while it was
+    /// read.
     #[cfg(feature = "files")]
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let mut tries = 3;

@@ -77,7 +77,7 @@ impl LiveFilter {
     /// the file is changed in place meanwhile, reopens it and runs `work` again, up to six times in all.
     ///
     /// # Errors
-    /// Those of `work`; [`ErrorKind::Changed`] if the file kept changing.
+    /// Those of `work`; [`ErrorKind::Changed`](crate::ErrorKind::Changed) if the file kept changing.
     pub fn ask<T, E: From<Error>>(
         &self,
         mut work: impl FnMut(&Arc<Filter>, &mut Scratch) -> std::result::Result<T, E>,

@@ -10,7 +10,7 @@ use crate::store::layers::Layers;
 /// Reusable buffers and a cache of term weights: after a few documents, scoring hardly allocates and looks up only new
 /// words. The cache holds the first 229,376 terms, or as many as fit in 32 MB of weights; about 60 MB in all. It starts
 /// over when eight times as many terms found no room. When the scratch is used with another filter, what it caches of a
-/// [shared model](Filter::set_fallback) behind both stays.
+/// [shared model](crate::Filter::set_fallback) behind both stays.
 #[derive(Default)]
 pub struct Scratch {
     pub(crate) counted: Counted,

@@ -28,7 +28,8 @@ use crate::train::trainer::Trainer;
 /// whether [pairs](crate::Pairs) of words are terms. It never holds their names.
 ///
 /// ```
-/// use tamis_filter::{Document, Kind, Partial, TrainOptions, Trainer};
+/// use tamis_filter::distributed::Partial;
+/// use tamis_filter::{Document, Kind, TrainOptions, Trainer};
 ///
 /// let options = TrainOptions::new(Kind::Text);
 /// let count = |label, text| {

@@ -198,8 +198,8 @@ impl Learner {
     /// Returns the document's name, if it is stored.
     ///
     /// # Errors
-    /// [`ErrorKind::NotLearned`] if it is not known, or not under the label; otherwise as [`learn`](Self::learn).
-    /// Nothing changes then.
+    /// [`ErrorKind::NotLearned`](crate::ErrorKind::NotLearned) if it is not known, or not under the label; otherwise as
+    /// [`learn`](Self::learn). Nothing changes then.
     pub fn forget(&mut self, label: Option<&str>, document: Document<'_>) -> Result<Option<String>> {
         let seen = self.see(None, document)?;
         self.forget_known(label, seen.document.digest, Some(seen))
@@ -208,7 +208,8 @@ impl Learner {
     /// As [`forget`](Self::forget), by the document's [digest](Filter::digest) alone.
     ///
     /// # Errors
-    /// As [`forget`](Self::forget); [`ErrorKind::TermsNotStored`] if the model remembers digests only.
+    /// As [`forget`](Self::forget); [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if the model
+    /// remembers digests only.
     pub fn forget_digest(&mut self, label: Option<&str>, digest: [u8; 16]) -> Result<Option<String>> {
         self.forget_known(label, digest, None)
     }
@@ -303,7 +304,8 @@ impl Learner {
     /// Makes all choices again, fits everything to the documents that the model remembers, and rewrites the file.
     ///
     /// # Errors
-    /// [`ErrorKind::TermsNotStored`] if it remembers digests only, or scores windows; and as [`commit`](Self::commit).
+    /// [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if it remembers digests only, or scores windows;
+    /// and as [`commit`](Self::commit).
     pub fn retrain(&mut self) -> Result<()> {
         self.replace(refit::refit(&self.filter.store)?)
     }

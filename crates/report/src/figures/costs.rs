@@ -1,6 +1,6 @@
 //! The costs of a threshold: ham lost and spam missed, by threshold.
 
-use tamis_filter::OperatingPoint;
+use tamis_filter::evaluate::OperatingPoint;
 use tamis_model::metrics::RocPoint;
 
 use crate::draw::axes::{self, ACROSS, Axis, BOTTOM, TOP, WIDTH, percent_tick, plain_tick};

@@ -1,6 +1,6 @@
 //! The ROC curve, with a logarithmic axis: for a filter, what happens below 1 % of ham lost matters most.
 
-use tamis_filter::OperatingPoint;
+use tamis_filter::evaluate::OperatingPoint;
 use tamis_model::metrics::RocPoint;
 
 use crate::draw::axes::{self, ACROSS, Axis, BOTTOM, TOP, WIDTH, percent_tick};

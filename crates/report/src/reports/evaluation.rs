@@ -1,8 +1,7 @@
 //! The page of an evaluation.
 
-use tamis_filter::{
-    ClassId, Classes, Decision, Evaluation, Figure as Value, HeldOutScore, LearningStep, positive_class,
-};
+use tamis_filter::evaluate::{Evaluation, Figure as Value, HeldOutScore, LearningStep};
+use tamis_filter::{ClassId, Classes, Decision, positive_class};
 use tamis_model::metrics::roc_curve;
 
 use crate::figure::{Figure, Table};
@@ -21,7 +20,8 @@ use crate::text::{Name, counted, number, percent};
 /// The contents of the page of an evaluation.
 ///
 /// ```
-/// use tamis_filter::{Document, Evaluation, HeldOutScore, Kind, Scratch, TrainOptions, Trainer};
+/// use tamis_filter::evaluate::{Evaluation, HeldOutScore};
+/// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
 /// use tamis_report::EvaluationReport;
 ///
 /// let mut options = TrainOptions::new(Kind::Text);

@@ -1,6 +1,7 @@
 //! Documents that are probably mislabelled.
 
-use tamis_filter::{ClassId, Classes, HeldOutScore};
+use tamis_filter::evaluate::HeldOutScore;
+use tamis_filter::{ClassId, Classes};
 
 use crate::figure::{Figure, Table};
 use crate::figures::bars::{self, Bar};

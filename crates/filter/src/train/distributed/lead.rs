@@ -40,7 +40,8 @@ const TOLERANCE: f64 = 0.02;
 /// Equal documents count every time they occur. Whether pairs of words are terms must be settled beforehand.
 ///
 /// ```
-/// use tamis_filter::{DistributedTrainer, Document, FitPlan, Kind, Pairs, TrainOptions, Trainer};
+/// use tamis_filter::distributed::{DistributedTrainer, FitPlan};
+/// use tamis_filter::{Document, Kind, Pairs, TrainOptions, Trainer};
 ///
 /// let mut options = TrainOptions::new(Kind::Text);
 /// options.pairs = Pairs::Fixed;

@@ -20,8 +20,8 @@ use crate::train::trainer::Trainer;
 /// Rounds in which the held-out documents take no part.
 pub(super) const HELD_OUT_ROUNDS: u64 = 5;
 
-/// The plan of a distributed fit, see [`DistributedTrainer`](crate::DistributedTrainer): the counts of all documents,
-/// and the choices made from them. Its memory grows with the terms, not with the documents.
+/// The plan of a distributed fit, see [`DistributedTrainer`](crate::distributed::DistributedTrainer): the counts of all
+/// documents, and the choices made from them. Its memory grows with the terms, not with the documents.
 ///
 /// A process reads it once and can then fit any number of partitions, one after another.
 pub struct FitPlan {
@@ -45,7 +45,7 @@ pub struct PartitionRound {
 }
 
 impl FitPlan {
-    /// Reads the bytes of [`DistributedTrainer::plan`](crate::DistributedTrainer::plan).
+    /// Reads the bytes of [`DistributedTrainer::plan`](crate::distributed::DistributedTrainer::plan).
     ///
     /// # Errors
     /// If the bytes are not a plan, or are damaged.

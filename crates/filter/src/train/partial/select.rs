@@ -13,12 +13,12 @@ use crate::gather::merged::Shard;
 use crate::train::trainer::Trainer;
 
 impl Partial {
-    /// Returns the counts alone, for [`DistributedTrainer`](crate::DistributedTrainer). Their size depends on the
-    /// terms, however many documents there are. A trainer that merges them can only [finish](Trainer::finish) with
-    /// naive Bayes.
+    /// Returns the counts alone, for [`DistributedTrainer`](crate::distributed::DistributedTrainer). Their size depends
+    /// on the terms, however many documents there are. A trainer that merges them can only [finish](Trainer::finish)
+    /// with naive Bayes.
     ///
     /// # Errors
-    /// [`ErrorKind::Option`](crate::ErrorKind::Option) if equal documents count once,
+    /// [`ErrorKind::Settings`](crate::ErrorKind::Settings) if equal documents count once,
     /// which needs all documents compared; if it is open whether pairs of words are terms; or if there are windows.
     pub fn without_documents(&self) -> Result<Partial> {
         check_distributed(&self.header)?;

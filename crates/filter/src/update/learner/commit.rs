@@ -33,8 +33,8 @@ impl Learner {
     ///
     /// # Errors
     /// If the file cannot be written. The file and the uncommitted changes are then as before, and commit can be tried
-    /// again. [`ErrorKind::Changed`] if someone else wrote to the file despite the lock: the model must then be opened
-    /// again.
+    /// again. [`ErrorKind::Changed`](crate::ErrorKind::Changed) if someone else wrote to the file despite the lock: the
+    /// model must then be opened again.
     pub fn commit(&mut self) -> Result<bool> {
         if !self.pending.is_empty() {
             self.write()?;

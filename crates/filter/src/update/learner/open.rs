@@ -23,9 +23,9 @@ impl Learner {
     /// Opens a model for learning; waits while another process is changing it.
     ///
     /// # Errors
-    /// As [`Filter::open`] and [`Lock::wait`]; [`ErrorKind::Option`] if the model cannot learn one
-    /// document at a time: one with columns other than text, or of expectation maximization; [`ErrorKind::Data`] if
-    /// `log_limit` is above [`LearnOptions::MAX_LOG_LIMIT`].
+    /// As [`Filter::open`] and [`Lock::wait`]; [`ErrorKind::Settings`](crate::ErrorKind::Settings) if the model cannot
+    /// learn one document at a time: one with columns other than text, or of expectation maximization;
+    /// [`ErrorKind::Data`](crate::ErrorKind::Data) if `log_limit` is above [`LearnOptions::MAX_LOG_LIMIT`].
     pub fn open(path: impl AsRef<Path>, options: LearnOptions) -> Result<Self> {
         options.check()?;
         Learner::new(Lock::wait(path, options.lock_timeout)?, options)
