@@ -74,9 +74,9 @@ fn size(report: &mut Report, name: &str, documents: &[Labelled]) {
     let bytes = model.as_bytes().len();
     let filter = model.into_filter().unwrap();
     let information = filter.information();
-    let (cells, weights) = (information.n_cells, information.n_weights);
+    let (cells, weights) = (information.size.cells, information.size.weights);
     report.single(&format!("{name}: bytes of the model"), bytes as f64, 0);
-    report.single(&format!("{name}: terms"), information.n_terms as f64, 0);
+    report.single(&format!("{name}: terms"), information.size.terms as f64, 0);
     report.single(&format!("{name}: cells, a term and a class"), cells as f64, 0);
     report.single(&format!("{name}: weights"), weights as f64, 0);
     report.single(&format!("{name}: bytes a cell or weight"), bytes as f64 / (cells + weights) as f64, 1);

@@ -46,7 +46,7 @@ pub fn run(data: &[u8]) {
             0 => {
                 learner.commit().expect("the disk has room");
                 committed.clone_from(&documents);
-                assert_eq!(documents.0.len(), learner.filter().information().documents);
+                assert_eq!(documents.0.len(), learner.filter().information().size.documents);
                 learner.filter().verify().expect("what was learned is whole");
             }
             1 => {
@@ -126,11 +126,11 @@ fn counts_of(filter: &Filter) -> Counts {
 fn add_up(mut filter: Filter, documents: &Documents, choices: &mut Choices<'_>) {
     let about = filter.information();
     let is_bayes = matches!(about.scoring, Scoring::NaiveBayes(_));
-    let is_as_it_was = filter.classes().len() == 2 && about.keep == Keep::Digests;
+    let is_as_it_was = filter.classes().len() == 2 && about.stored.keep == Keep::Digests;
     let mut options = TrainOptions::new(Kind::Text);
     options.recipe = about.recipe.clone();
     options.scoring = Some(about.scoring.clone());
-    options.keep = Some(about.keep);
+    options.keep = Some(about.stored.keep);
     let labels: Vec<String> = filter.classes().iter().map(|(_, label)| label.to_owned()).collect();
     let mut trainer = Trainer::new(options).expect("options that were in use");
     let mut others = Documents::default();
@@ -236,7 +236,7 @@ impl Documents {
 
 /// A file with bytes changed is an error, or what it was with records missing at its end.
 fn change(filter: &Filter, mut file: Vec<u8>, choices: &mut Choices<'_>) {
-    let (full, at) = (filter.information().log_bytes, choices.number());
+    let (full, at) = (filter.information().file.log_bytes, choices.number());
     let log = file.len() - full;
     if full == 0 {
         return;
@@ -249,7 +249,7 @@ fn change(filter: &Filter, mut file: Vec<u8>, choices: &mut Choices<'_>) {
     match Filter::from_bytes(file) {
         Ok(changed) => {
             assert!(cut, "a changed bit was not noticed");
-            assert!(changed.information().log_bytes < full);
+            assert!(changed.information().file.log_bytes < full);
             changed.verify().expect("records that are whole");
             let _ = changed.score_text("w1 w2 w3", &mut Scratch::default()).expect("records that are whole");
         }

@@ -58,7 +58,7 @@ fn ask(file: &[u8]) -> Option<usize> {
         let _ = filter.strongest_terms(class, 3);
     }
     let _ = (filter.suspects(), filter.digest(document));
-    filter.verify().ok().map(|()| filter.information().bytes)
+    filter.verify().ok().map(|()| filter.information().file.bytes)
 }
 
 /// Writes the checksums that a file should have, if the file goes so far: of the header, whose last numbers are the

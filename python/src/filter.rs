@@ -522,7 +522,7 @@ impl Filter {
         let information = model.filter.information();
         let documents: u64 = information.totals.iter().map(|totals| totals.documents).sum();
         let (kind, labels) = (information.recipe.kind, model.labels.names());
-        format!("Filter({kind}, labels={labels:?}, documents={documents}, terms={})", information.n_terms)
+        format!("Filter({kind}, labels={labels:?}, documents={documents}, terms={})", information.size.terms)
     }
 
     fn _repr_html_(&self) -> Result<String> {

@@ -47,7 +47,7 @@ impl Report {
     /// # Errors
     /// The model is damaged.
     pub(crate) fn of_model(title: &str, filter: &Filter) -> Result<Self> {
-        let scanned = filter.information().n_terms * filter.classes().len().min(MAX_LABELS);
+        let scanned = filter.information().size.terms * filter.classes().len().min(MAX_LABELS);
         let labels = if scanned <= MAX_SCANNED { MAX_LABELS } else { 0 };
         Ok(Report(model_page(title, filter, [labels, MAX_TERMS], &[])?))
     }

@@ -74,7 +74,7 @@ pub fn check(world: &World, n: usize) -> bool {
     let lock_timeout = Duration::from_secs(5);
     let mut learner = Learner::open(world.path(MODEL), options(NEVER, lock_timeout)).unwrap();
     learner.filter().verify().unwrap();
-    let documents = learner.filter().information().documents;
+    let documents = learner.filter().information().size.documents;
     assert!(documents == n || documents == n + 1, "{documents} of {n}");
     for number in 0..documents {
         let (label, mail) = mail(number);
@@ -265,7 +265,7 @@ impl Harness {
     fn would_merge(&self) -> bool {
         let copy = self.world.path("copy.tamis");
         fs::copy(self.world.path(MODEL), &copy).unwrap();
-        let segments = |learner: &Learner| learner.filter().information().segments;
+        let segments = |learner: &Learner| learner.filter().information().file.segments;
         let mut learner = Learner::open(&copy, options(Job::Segment.log_limit(), Duration::ZERO)).unwrap();
         let before = segments(&learner);
         let (label, mail) = mail(self.n);
@@ -279,7 +279,7 @@ impl Harness {
     }
 
     fn has_more_than_counts(&self) -> bool {
-        let whole = Filter::open(self.world.path(MODEL)).unwrap().information().bytes;
+        let whole = Filter::open(self.world.path(MODEL)).unwrap().information().file.bytes;
         fs::metadata(self.world.path(MODEL)).unwrap().len() > whole as u64
     }
 
@@ -385,7 +385,7 @@ fn a_disk_that_fills_up_and_one_that_cannot_be_written() {
         assert!((31..199).contains(&learned), "{learned}");
         fs::rename(world.path("full.tamis"), world.path("other.tamis")).unwrap();
         let mut learner = Learner::open(world.path("other.tamis"), LearnOptions::default()).unwrap();
-        assert_eq!(learner.filter().information().documents, learned);
+        assert_eq!(learner.filter().information().size.documents, learned);
         for (label, mail) in (0..learned).map(mail) {
             assert_eq!(learner.learn(label, Document::Mail(mail.as_bytes())).unwrap(), Learned::Already);
         }

@@ -107,7 +107,7 @@ fn with_log(
     let mut learner = Learner::open(&path, options).unwrap();
     let state = || {
         let filter = Filter::open(&path).unwrap();
-        (filter.information().bytes, filter.score(question, &mut Scratch::default()).unwrap())
+        (filter.information().file.bytes, filter.score(question, &mut Scratch::default()).unwrap())
     };
     let mut states = vec![state()];
     for (label, document) in documents {
@@ -199,7 +199,7 @@ fn damage_to_a_larger_model_is_an_error_or_an_answer_of_before() {
 fn check_cut(file: &[u8], length: usize, states: &[(usize, Score)], question: Document<'_>) {
     let filter = Filter::from_bytes(file[..length].to_vec()).unwrap();
     let (bytes, score) = states[states.partition_point(|(end, _)| *end <= length) - 1];
-    assert_eq!(filter.information().bytes, bytes);
+    assert_eq!(filter.information().file.bytes, bytes);
     assert_eq!(filter.score(question, &mut Scratch::default()).unwrap(), score, "{length}");
 }
 

@@ -260,7 +260,7 @@ fn a_reader_made_from_the_page_finds_what_is_there() {
     }
     let file = std::fs::read(&path).unwrap();
     let (model, filter) = (read(&file), Filter::open(&path).unwrap());
-    assert!(filter.information().segments > 0);
+    assert!(filter.information().file.segments > 0);
     let mut exported = Vec::new();
     filter.export(true, &mut exported).unwrap();
     let (mut counts, mut documents) = (BTreeMap::new(), Vec::new());

@@ -19,7 +19,7 @@ fn crowd(n_writers: usize, is_enough: impl Fn(usize) -> bool + Sync, log_limit: 
     let probe = mail(1_000_001).1;
     let answer = |filter: &Filter| {
         let score = filter.score_mail(probe.as_bytes(), &mut Scratch::default()).unwrap();
-        (filter.information().documents, score.log_odds.to_bits())
+        (filter.information().size.documents, score.log_odds.to_bits())
     };
     let committed = Mutex::new(HashSet::from([answer(&Filter::open(&path).unwrap())]));
     let (next, writing) = (AtomicUsize::new(30), AtomicUsize::new(n_writers));
@@ -174,7 +174,7 @@ fn beside_a_learner(n_checks: usize, n_copies: usize) {
     let copy = |filter: &Filter| {
         let copy = Filter::from_bytes(filter.to_model().unwrap().as_bytes().to_vec()).unwrap();
         copy.verify().unwrap();
-        assert_eq!(copy.information().documents, filter.information().documents);
+        assert_eq!(copy.information().size.documents, filter.information().size.documents);
     };
     struct Done<'a>(&'a AtomicBool);
     impl Drop for Done<'_> {

@@ -74,7 +74,7 @@ fn without_names_mail_is_the_same_however_it_is_called() {
     options.names = false;
     let model = train(&options, &mails()).finish().unwrap();
     assert_eq!(names(&filter(&model)), [const { None }; 4]);
-    assert!(!filter(&model).information().names);
+    assert!(!filter(&model).information().stored.names);
     let others: Vec<_> = mails().into_iter().map(|(label, mail)| (label, mail.replace("0@", "9@"))).collect();
     // what it is found by again is the only difference
     let lines = |model: &Model| {
@@ -156,7 +156,7 @@ fn names_come_along_when_models_are_merged_exported_and_never_when_they_are_give
             options.strip = true;
             let stripped = merge(&models, options).unwrap();
             assert_eq!(names(&filter(&stripped)), [const { None }; 5]);
-            assert!(!filter(&stripped).information().names);
+            assert!(!filter(&stripped).information().stored.names);
             assert!(!String::from_utf8_lossy(stripped.as_bytes()).contains("@example.org"));
         }
     }

@@ -286,7 +286,7 @@ fn mail_that_was_trained_moves_whatever_way_the_model_went() {
     }
     learner.commit().unwrap();
     learner.filter().verify().unwrap();
-    assert_eq!(learner.filter().information().documents, 20 + ADDED.len());
+    assert_eq!(learner.filter().information().size.documents, 20 + ADDED.len());
 }
 
 #[test]

@@ -228,11 +228,11 @@ fn a_thousand_classes_take_no_more_than_their_documents() {
     filter.verify().unwrap();
     let information = filter.information();
     let non_zeros = 4_000 * 20;
-    assert!(information.n_cells <= non_zeros, "{} counts", information.n_cells);
+    assert!(information.size.cells <= non_zeros, "{} counts", information.size.cells);
     // a document teaches its own class and at most 32 that compete with it
-    assert!(information.n_weights <= 33 * non_zeros, "{} weights", information.n_weights);
-    assert!(information.n_weights < n_classes * n_words / 2, "{} weights", information.n_weights);
-    assert!(bytes < 12 * (information.n_cells + information.n_weights) + 100 * 4_000, "{bytes} bytes");
+    assert!(information.size.weights <= 33 * non_zeros, "{} weights", information.size.weights);
+    assert!(information.size.weights < n_classes * n_words / 2, "{} weights", information.size.weights);
+    assert!(bytes < 12 * (information.size.cells + information.size.weights) + 100 * 4_000, "{bytes} bytes");
     let mut scratch = Scratch::default();
     let text: Vec<_> = (0..5).map(|j| format!("w{}", 123 * 5 + j)).collect();
     let score = filter.score_text(&text.join(" "), &mut scratch).unwrap();

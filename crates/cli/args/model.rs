@@ -139,11 +139,11 @@ pub(crate) fn refuse_to_replace_taught(path: &Path, replace: bool) -> Result<()>
             }
             _ => Ok(()),
         },
-        Ok(filter) if filter.information().changes > 0 && !replace => bail!(
+        Ok(filter) if filter.information().changes.since_training > 0 && !replace => bail!(
             "{}: this model has learned or forgotten {} since it was trained, which would be lost; --replace does it \
              nevertheless, tamis learn adds to the model",
             shown_path(path),
-            counted(filter.information().changes, "document")
+            counted(filter.information().changes.since_training, "document")
         ),
         _ => Ok(()),
     }

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8> {
     })?;
     check_unchanged(&filter)?;
     out.flush().context("standard output")?;
-    let documents = filter.information().documents as u64;
+    let documents = filter.information().size.documents as u64;
     if !args.documents && documents > 0 {
         note!("left out {}; --documents exports them too", counted(documents, "remembered document"));
     }

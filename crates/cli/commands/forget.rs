@@ -122,7 +122,8 @@ fn of_names(names: &[String], label: Option<&str>, filter: &Filter) -> Result<BT
     }
     if let Some(typed) = missing.values().next() {
         let under = label.map_or(String::new(), |label| format!(" as {}", shown(label)));
-        let hint = if filter.information().names { "" } else { "; this model remembers none (--no-names)" };
+        let hint =
+            if filter.information().stored.names { "" } else { "; this model remembers none (--no-names)" };
         bail!(
             "--name: expected the Message-ID of a message that was learned{under}, as tamis inspect --suspects prints \
             it, \

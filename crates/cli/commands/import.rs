@@ -89,7 +89,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<u8> {
     }
     let information = filter.information();
     let learned: u64 = information.totals.iter().map(|totals| totals.documents).sum();
-    if information.documents == 0 && learned > 0 {
+    if information.size.documents == 0 && learned > 0 {
         let later = match args.from {
             From::Bogofilter => ", and a message that is learned again counts twice",
             _ => ", nor the model retrained, and a document that is learned again counts twice",

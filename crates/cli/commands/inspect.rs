@@ -99,7 +99,7 @@ pub(crate) fn verify(args: &ModelArg) -> Result<u8> {
     filter.verify().with_context(|| shown_path(&path))?;
     check_unchanged(&filter)?;
     let information = filter.information();
-    let (terms, documents) = (information.n_terms as u64, information.documents as u64);
+    let (terms, documents) = (information.size.terms as u64, information.size.documents as u64);
     writeln!(
         std::io::stdout(),
         "{}: whole and consistent ({}, {} remembered)",

@@ -131,21 +131,21 @@ fn run_models(args: &MergeArgs) -> Result<u8> {
         }
         _ => error.into(),
     })?;
-    let unfitted: u64 = models.iter().map(|model| model.information().unfitted).sum();
-    let had = |keep| models.iter().any(|model| model.information().keep == keep);
+    let unfitted: u64 = models.iter().map(|model| model.information().changes.since_fit).sum();
+    let had = |keep| models.iter().any(|model| model.information().stored.keep == keep);
     models.iter().try_for_each(check_unchanged)?;
     lock.save(&model)?;
     drop(lock);
     let filter = model.into_filter()?;
     say_contradictions(&filter)?;
-    if let Some(more @ 1..) = filter.information().unfitted.checked_sub(unfitted) {
+    if let Some(more @ 1..) = filter.information().changes.since_fit.checked_sub(unfitted) {
         note!(
             "{} counted but not fitted: smoothing and calibration are those of the model with the most documents; \
             only models that remember terms (train --documents) are fitted again when merged",
             counted(more, "document")
         );
     }
-    if filter.information().keep == Keep::Digests && had(Keep::Vectors) {
+    if filter.information().stored.keep == Keep::Digests && had(Keep::Vectors) {
         note!(
             "left out the terms of documents: the model cannot be retrained, and needs a document to forget it"
         );

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &RetrainArgs) -> Result<u8> {
         _ => error.into(),
     })?;
     let information = learner.filter().information();
-    let documents = information.documents as u64;
+    let documents = information.size.documents as u64;
     if matches!(information.scoring, Scoring::RobinsonFisher(_)) {
         writeln!(
             done(),

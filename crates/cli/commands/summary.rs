@@ -35,7 +35,7 @@ pub(crate) fn print(models: &[PathBuf]) -> Result<u8> {
 
 /// The table cells of a model.
 fn row(filter: &Filter, path: String) -> [String; 6] {
-    let Information { totals, classes, changes, n_terms, bytes, .. } = filter.information();
+    let Information { totals, classes, changes, size, file, .. } = filter.information();
     let documents = totals.iter().map(|totals| totals.documents).sum();
     let label = |((_, label), totals): ((_, &str), &tamis_filter::ClassTotals)| {
         format!("{} {}", grouped(totals.documents), shown(label))
@@ -43,9 +43,9 @@ fn row(filter: &Filter, path: String) -> [String; 6] {
     let labels: Vec<_> = classes.iter().zip(totals).map(label).collect();
     [
         grouped(documents),
-        grouped(changes),
-        grouped(n_terms as u64),
-        grouped(bytes as u64),
+        grouped(changes.since_training),
+        grouped(size.terms as u64),
+        grouped(file.bytes as u64),
         labels.join(", "),
         path,
     ]

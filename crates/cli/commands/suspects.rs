@@ -129,7 +129,7 @@ fn print_what_to_do(
     let option = model.model.as_ref().map_or(String::new(), |path| format!("-m {} ", shown_path(path)));
     writeln!(out, "\nTo move a document from the wrong label to the right one:")?;
     writeln!(out, "  tamis learn {option}LABEL FILE")?;
-    if filter.information().keep == Keep::Vectors {
+    if filter.information().stored.keep == Keep::Vectors {
         writeln!(out, "To forget it, even if its file is gone:")?;
         writeln!(out, "  tamis forget {option}--digest DIGEST")?;
         if has_names {

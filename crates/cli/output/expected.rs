@@ -12,13 +12,13 @@ use tamis_program::{counted, done, grouped, shown, shown_path};
 pub(crate) fn report(path: &Path, filter: &Filter) -> Result<()> {
     let information = filter.information();
     let documents: Vec<_> = information.totals.iter().map(|totals| totals.documents).collect();
-    let terms = counted(information.n_terms as u64, "term");
+    let terms = counted(information.size.terms as u64, "term");
     let mut out = done();
     writeln!(out, "learned {}: {terms}", documents_of(information.classes, &documents))?;
     if let Some(unlabelled) = information.chosen.and_then(|chosen| chosen.unlabelled.as_ref()) {
         writeln!(out, "{}", learned_unlabelled(unlabelled))?;
     }
-    say_written(&mut out, path, information.bytes)?;
+    say_written(&mut out, path, information.file.bytes)?;
     if let Some(expectation) = expectation(filter) {
         writeln!(out, "{expectation}")?;
     }

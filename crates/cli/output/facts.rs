@@ -32,7 +32,7 @@ pub(crate) fn print_facts(out: &mut impl Write, canvas: Option<Canvas>, filter: 
         }
     }
     print_scoring(out, filter)?;
-    let remembered = match (information.keep, information.names) {
+    let remembered = match (information.stored.keep, information.stored.names) {
         (Keep::Vectors, true) => "with their terms and names",
         (Keep::Vectors, false) => "with their terms",
         (Keep::Digests, true) => "by their digests and names",
@@ -42,20 +42,20 @@ pub(crate) fn print_facts(out: &mut impl Write, canvas: Option<Canvas>, filter: 
         out,
         "documents   {} learned, {} distinct ones remembered {remembered}",
         grouped(documents),
-        grouped(information.documents as u64)
+        grouped(information.size.documents as u64)
     )?;
     writeln!(
         out,
         "vocabulary  {}, {} of them used",
-        counted(information.n_terms as u64, "term"),
-        grouped(information.n_features)
+        counted(information.size.terms as u64, "term"),
+        grouped(information.size.features)
     )?;
-    let since = match (information.segments as u64, information.log_bytes as u64) {
+    let since = match (information.file.segments as u64, information.file.log_bytes as u64) {
         (0, 0) => String::new(),
         (0, log) => format!(", of which {} of log", grouped(log)),
         (segments, log) => format!(", with {} and {} of log", counted(segments, "segment"), grouped(log)),
     };
-    writeln!(out, "size        {} bytes{since}", grouped(information.bytes as u64))?;
+    writeln!(out, "size        {} bytes{since}", grouped(information.file.bytes as u64))?;
     writeln!(out)?;
     let width = classes.iter().map(|(_, label)| shown(label).chars().count()).max().unwrap_or(0).max(5);
     writeln!(out, "{:<width$}  {:>10}  {:>12}  {:>14}", "label", "documents", "terms in all", "occurrences")?;
@@ -74,7 +74,9 @@ pub(crate) fn print_facts(out: &mut impl Write, canvas: Option<Canvas>, filter: 
 fn reals<'a>(information: &Information<'a>) -> Vec<(&'a str, Vec<(&'a str, Moments)>)> {
     let columns = information.recipe.columns.iter().filter(|column| column.kind == ColumnKind::Gaussian);
     let moments = |feature| {
-        let of = |(class, label)| Some((label, *information.reals?.moments(feature, class)?));
+        let of = |(class, label)| {
+            Some((label, *information.table.map(|table| table.reals)?.moments(feature, class)?))
+        };
         information.classes.iter().filter_map(of).collect()
     };
     columns.enumerate().map(|(feature, column)| (column.name.as_str(), moments(feature))).collect()
@@ -320,18 +322,18 @@ pub(crate) fn describe_json(path: &str, filter: &Filter, most: usize) -> Result<
     Ok(json!({
         "path": path,
         "recipe": information.recipe,
-        "missing": information.missing,
+        "missing": information.table.map_or(&[][..], |table| table.missing),
         "numbers": numbers,
         "scoring": information.scoring,
         "decision": filter.decision(),
         "chosen": information.chosen,
         "expected": information.expected,
         "classes": classes,
-        "terms": information.n_terms,
-        "features": information.n_features,
-        "remembered": {"documents": information.documents, "keep": information.keep, "names": information.names},
-        "bytes": information.bytes,
-        "log_bytes": information.log_bytes,
-        "segments": information.segments,
+        "terms": information.size.terms,
+        "features": information.size.features,
+        "remembered": {"documents": information.size.documents, "keep": information.stored.keep, "names": information.stored.names},
+        "bytes": information.file.bytes,
+        "log_bytes": information.file.log_bytes,
+        "segments": information.file.segments,
     }))
 }

@@ -85,7 +85,7 @@ pub use disk::lock::Lock;
 pub use disk::model::Model;
 pub use error::{Error, ErrorKind, Result};
 pub use extract::document::Document;
-pub use file::header::FORMAT_VERSION;
+pub use file::header::{Changes, FORMAT_VERSION, Stored};
 pub use file::names::document_name;
 pub use kind::Kind;
 #[cfg(feature = "files")]
@@ -98,7 +98,7 @@ pub use score::remembered::Suspect;
 pub use score::scratch::Scratch;
 pub use score::verdict::{Score, may_judge};
 pub use score::words::ExplainedWord;
-pub use store::information::Information;
+pub use store::information::{FileSize, Information, ModelSize, TableStatistics};
 #[cfg(feature = "files")]
 pub use train::duplicates::Contradiction;
 #[cfg(feature = "files")]

@@ -61,19 +61,22 @@ pub(crate) struct Header {
 
 /// What is stored of each document.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Stored {
-    pub(crate) keep: Keep,
-    /// Whether its name is.
-    pub(crate) names: bool,
+#[non_exhaustive]
+pub struct Stored {
+    /// A digest, or its terms as well.
+    pub keep: Keep,
+    /// Whether its name is stored.
+    pub names: bool,
 }
 
-/// Numbers of documents learned since training.
+/// Numbers of documents that changed a model.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Changes {
-    /// Learned or forgotten one by one.
-    pub(crate) since_training: u64,
+#[non_exhaustive]
+pub struct Changes {
+    /// Learned or forgotten one by one since training.
+    pub since_training: u64,
     /// Learned, forgotten or merged since the last fit.
-    pub(crate) since_fit: u64,
+    pub since_fit: u64,
 }
 
 /// A header as it is written. Of `summary`, `table`, `chosen` and `em_model` it has what its scoring needs.

@@ -3,11 +3,10 @@
 use tamis_model::{ClassTotals, Classes, GaussianStatistics};
 
 use crate::config::decision::{Decision, Expected};
-use crate::config::keep::Keep;
 use crate::config::recipe::Recipe;
 use crate::config::scoring::{Chosen, Scoring};
 use crate::file::fitted::FittedScoring;
-use crate::file::header::Header;
+use crate::file::header::{Changes, Header, Stored};
 use crate::store::opened::Store;
 
 /// Information about a model.
@@ -28,28 +27,48 @@ pub struct Information<'a> {
     pub classes: &'a Classes,
     /// Documents and counts, one entry per class.
     pub totals: &'a [ClassTotals],
-    /// Moments of the real-valued columns in mixed naive Bayes, numbered among themselves.
-    pub reals: Option<&'a GaussianStatistics>,
-    /// Number of missing cells in each column of the recipe, for mixed naive Bayes.
+    /// Statistics of the columns, for mixed naive Bayes.
+    pub table: Option<TableStatistics<'a>>,
+    /// How much there is.
+    pub size: ModelSize,
+    /// What is stored of each document.
+    pub stored: Stored,
+    /// Documents learned or forgotten since training.
+    pub changes: Changes,
+    /// The file.
+    pub file: FileSize,
+}
+
+/// Statistics of a table's columns.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct TableStatistics<'a> {
+    /// Moments of the real-valued columns, numbered among themselves.
+    pub reals: &'a GaussianStatistics,
+    /// Number of missing cells in each column of the recipe.
     pub missing: &'a [u64],
+}
+
+/// How much a model holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct ModelSize {
     /// Terms that have counts.
-    pub n_terms: usize,
-    /// Number of features: terms used in scoring.
-    pub n_features: u64,
-    /// Number of cells: non-zero counts of a term in a class.
-    pub n_cells: usize,
-    /// Number of weights of the correction, each for a term and a class.
-    pub n_weights: usize,
+    pub terms: usize,
+    /// Terms used in scoring.
+    pub features: u64,
+    /// Non-zero counts of a term in a class.
+    pub cells: usize,
+    /// Weights of the correction, each for a term and a class.
+    pub weights: usize,
     /// Distinct documents stored.
     pub documents: usize,
-    /// What is stored of each document.
-    pub keep: Keep,
-    /// Whether names of documents are stored.
-    pub names: bool,
-    /// Documents learned or forgotten one by one since training.
-    pub changes: u64,
-    /// Documents learned, forgotten or merged since the last fit.
-    pub unfitted: u64,
+}
+
+/// How large a model's file is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct FileSize {
     /// Bytes of the whole file.
     pub bytes: usize,
     /// Of these, bytes of the log.
@@ -61,8 +80,7 @@ pub struct Information<'a> {
 impl Store {
     pub(crate) fn information(&self) -> Information<'_> {
         let Header { recipe, stored, scoring, decision, expected, classes, size, .. } = &self.header;
-        let table = scoring.table();
-        let n_features = match scoring {
+        let features = match scoring {
             FittedScoring::NaiveBayes { summary, .. } => summary.n_features(),
             _ => self.n_features(),
         };
@@ -76,20 +94,23 @@ impl Store {
             expected: *expected,
             classes,
             totals: &self.totals,
-            reals: table.map(|table| &table.reals),
-            missing: table.map_or(&[], |table| &table.missing),
-            n_terms: self.n_features() as usize,
-            n_features,
-            n_cells: size.cells as usize,
-            n_weights: size.weights as usize,
-            documents: self.n_documents(),
-            keep: stored.keep,
-            names: stored.names,
-            changes: self.changes(),
-            unfitted: self.unfitted(),
-            bytes: if has_more { *start as usize + log.len() } else { self.end },
-            log_bytes: log.len(),
-            segments: self.segments.len(),
+            table: scoring
+                .table()
+                .map(|table| TableStatistics { reals: &table.reals, missing: &table.missing }),
+            size: ModelSize {
+                terms: self.n_features() as usize,
+                features,
+                cells: size.cells as usize,
+                weights: size.weights as usize,
+                documents: self.n_documents(),
+            },
+            stored: *stored,
+            changes: Changes { since_training: self.changes(), since_fit: self.unfitted() },
+            file: FileSize {
+                bytes: if has_more { *start as usize + log.len() } else { self.end },
+                log_bytes: log.len(),
+                segments: self.segments.len(),
+            },
         }
     }
 }

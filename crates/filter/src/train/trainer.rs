@@ -31,7 +31,7 @@ use crate::gather::texts::{Given, Texts};
 /// trainer.add("fruit", Document::Text("apples and pears"))?;
 /// trainer.add("metal", Document::Text("iron and tin"))?;
 /// let filter = trainer.finish()?.into_filter()?;
-/// assert_eq!(filter.information().n_terms, 5);
+/// assert_eq!(filter.information().size.terms, 5);
 /// # Ok::<(), tamis_filter::Error>(())
 /// ```
 pub struct Trainer {

@@ -11,7 +11,7 @@ use tamis_report::counted;
 pub fn commit(learner: &mut Learner) -> Result<()> {
     check_unchanged(learner.filter())?;
     if learner.commit()? {
-        note!("retrained on {}", counted(learner.filter().information().documents as u64, "document"));
+        note!("retrained on {}", counted(learner.filter().information().size.documents as u64, "document"));
     }
     Ok(())
 }

@@ -31,8 +31,8 @@ pub fn model_page(
         "A model of {} of {}: {}, {} bytes.",
         counted(information.totals.iter().map(|totals| totals.documents).sum(), "document"),
         information.recipe.kind,
-        counted(information.n_terms as u64, "term"),
-        grouped(information.bytes as u64)
+        counted(information.size.terms as u64, "term"),
+        grouped(information.file.bytes as u64)
     )];
     facts.extend(information.expected.map(|expected| expectation(filter, expected)));
     let mut figures = vec![documents(filter)];

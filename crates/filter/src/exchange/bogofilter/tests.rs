@@ -182,7 +182,7 @@ fn a_word_list_gives_way_to_what_is_learned_anew() {
     learner.retrain().unwrap();
     assert!(!is_robinsons(&learner) && !learner.wants_retraining());
     let information = learner.filter().information();
-    assert_eq!((information.totals[0].documents, information.documents), (160, 200));
+    assert_eq!((information.totals[0].documents, information.size.documents), (160, 200));
     assert_eq!(learner.filter().decision(), Decision::for_classes(learner.filter().classes()));
     learner.filter().verify().unwrap();
     assert_eq!([verdict(&learner, mail), verdict(&learner, JUDGED[1].0)], ["spam", "ham"]);

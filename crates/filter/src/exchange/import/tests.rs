@@ -97,8 +97,8 @@ proptest! {
         let model = model(which, Keep::Vectors, &documents).into_filter().unwrap();
         let text = exported(&model, false);
         let back = import(text.as_bytes()).unwrap().into_filter().unwrap();
-        prop_assert_eq!(back.information().documents, 0);
-        prop_assert_eq!(back.information().keep, Keep::Digests);
+        prop_assert_eq!(back.information().size.documents, 0);
+        prop_assert_eq!(back.information().stored.keep, Keep::Digests);
         prop_assert_eq!(&back.store.totals, &model.store.totals);
         let question = Document::Text("w1 w2 w3 w5 w8");
         let scores = [&back, &model].map(|f| f.score(question, &mut Default::default()).unwrap());

@@ -109,7 +109,7 @@ proptest! {
         let sum = sum.into_filter().unwrap();
         // with vectors: the weights are the sum over all documents
         prop_assert!(sum.verify().is_ok(), "{:?}", sum.verify());
-        prop_assert_eq!(sum.information().keep, if strip { Keep::Digests } else { keep });
+        prop_assert_eq!(sum.information().stored.keep, if strip { Keep::Digests } else { keep });
         prop_assert_eq!(counted(&sum), counted(&at_once));
         if keep == Keep::Digests && shards.iter().all(|shard| keeps_weights(&shard.store, n_labels)) {
             for document in sum.store.documents() {
@@ -140,7 +140,7 @@ proptest! {
         }
         learner.commit().unwrap();
         let logged = Filter::open(&path).unwrap();
-        prop_assert!(logged.information().log_bytes > 0);
+        prop_assert!(logged.information().file.log_bytes > 0);
         learner.compact().unwrap();
         let folded = Filter::open(&path).unwrap();
         let [a, b] = [&logged, &folded].map(|one| merge(&[one, &shards[1]], MergeOptions::default()).unwrap());
@@ -189,7 +189,7 @@ fn what_was_not_kept_cannot_be_fitted_anew() {
     assert!(matches!(merge(&[&digests, &vectors], options).err().unwrap().reason(), Reason::TermsNotStored));
     let stripped =
         merge(&[&vectors], MergeOptions { strip: true, ..options }).unwrap().into_filter().unwrap();
-    assert_eq!(stripped.information().keep, Keep::Digests);
+    assert_eq!(stripped.information().stored.keep, Keep::Digests);
     assert!(stripped.store.documents().all(|d| d.unwrap().vector.row().is_empty()));
     stripped.verify().unwrap();
 }
@@ -202,7 +202,7 @@ fn logs_that_are_cut_while_models_are_merged_are_not_missed() {
         let limits = LearnOptions { log_limit: 1 << 20, retrain: false, ..LearnOptions::default() };
         let mut learner =
             Learner::create(path, options(None, Keep::Vectors), ["ham", "spam"], limits).unwrap();
-        let base = learner.filter().information().bytes as u64;
+        let base = learner.filter().information().file.bytes as u64;
         for n in first..first + 40 {
             let text: String = (0..50).map(|word| format!("w{} ", 50 * n + word)).collect();
             learner.learn(LABELS[n % 2], Document::Text(&text)).unwrap();

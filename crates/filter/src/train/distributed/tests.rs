@@ -104,7 +104,7 @@ fn partitions_in_any_order_give_the_same_bytes_and_nearly_the_scores_of_one_mach
         assert!(one > 0.75 && distributed > one - 0.02, "{n_labels}: {one} {distributed}");
         let filter = model.into_filter().unwrap();
         filter.verify().unwrap();
-        assert_eq!(filter.information().documents, 0);
+        assert_eq!(filter.information().size.documents, 0);
     }
 }
 

@@ -159,7 +159,7 @@ proptest! {
         prop_assert_eq!(counts(learner.filter()), counts(&at_once));
         prop_assert_eq!(&learner.filter.store.totals, &at_once.store.totals);
         prop_assert_eq!(learner.filter.store.n_features(), at_once.store.n_features());
-        prop_assert_eq!(learner.filter.information().documents, different.len());
+        prop_assert_eq!(learner.filter.information().size.documents, different.len());
         // other readers see what the learner knows
         let read = Filter::open(folder.path().join("model.tamis")).unwrap();
         for (_, text) in &different {
@@ -254,8 +254,8 @@ fn forgetting_wants_the_document_and_its_label() {
             other => panic!("{other:?}"),
         }
         learner.commit().unwrap();
-        assert_eq!(learner.filter().information().documents, 1);
-        assert_eq!(learner.filter().information().n_terms, 2);
+        assert_eq!(learner.filter().information().size.documents, 1);
+        assert_eq!(learner.filter().information().size.terms, 2);
     }
 }
 
@@ -366,7 +366,7 @@ fn nothing_is_appended_to_another_file() {
     learner.commit().unwrap();
     let filter = Filter::open(&path).unwrap();
     filter.verify().unwrap();
-    assert_eq!(filter.information().documents, 3);
+    assert_eq!(filter.information().size.documents, 3);
 }
 
 /// Arbitrary log entries, for a model of few terms and labels.

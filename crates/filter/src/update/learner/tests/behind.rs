@@ -77,7 +77,7 @@ fn a_model_is_retrained_when_that_is_due() {
             learner.learn(["ham", "spam"][i % 2], Document::Mail(mail.as_bytes())).unwrap();
         }
         assert_eq!(learner.commit().unwrap(), is_due, "{retrain}, {behind}");
-        assert_eq!(learner.filter().information().unfitted == 0, is_due);
+        assert_eq!(learner.filter().information().changes.since_fit == 0, is_due);
         assert!(!learner.commit().unwrap());
     }
 }
@@ -96,8 +96,8 @@ fn the_log_of_a_small_model_stays_short() {
         learner.commit().unwrap();
         let filter = learner.into_filter();
         let information = filter.information();
-        assert!(information.log_bytes <= 32 << 10, "{i}: {}", information.log_bytes);
-        assert_eq!(information.documents, i + 1);
+        assert!(information.file.log_bytes <= 32 << 10, "{i}: {}", information.file.log_bytes);
+        assert_eq!(information.size.documents, i + 1);
     }
 }
 

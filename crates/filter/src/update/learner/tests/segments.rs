@@ -61,8 +61,8 @@ fn there_are_few_segments_and_they_say_what_the_log_would() {
             let [a, b] = [a, b].map(|file| Filter::from_bytes(file.clone()).unwrap());
             a.verify().unwrap();
             assert!(a.store.overlay.documents().is_empty());
-            assert_eq!(a.information().segments > 0, i > 0);
-            most = most.max(a.information().segments);
+            assert_eq!(a.information().file.segments > 0, i > 0);
+            most = most.max(a.information().file.segments);
             let [a, b] = [a, b].map(|filter| (counts(&filter), rewrite::compact(&filter.store).unwrap()));
             assert!(a == b, "{i}");
         }
@@ -302,7 +302,7 @@ fn who_has_the_file_open_goes_on_seeing_it_as_it_was() {
             assert_eq!(format!("{:?}", said(&copy)), *before);
         }
     }
-    assert!(learner.filter().information().segments > 0);
+    assert!(learner.filter().information().file.segments > 0);
     // a segment that was read is checked for changes like everything else
     let at = learner.filter().store.slots.segments[0].start + 40;
     let mut bytes = std::fs::read(&path).unwrap();
