@@ -92,7 +92,7 @@ fn unlabelled_documents_that_do_not_help_leave_no_trace() {
     let record = record(&with);
     assert!(!record.is_learned() && record.tried.len() == 3, "{record:?}");
     let (with_facts, alone_facts) = (with.information(), alone.information());
-    assert_eq!(with_facts.n_terms, alone_facts.n_terms);
+    assert_eq!(with_facts.size.terms, alone_facts.size.terms);
     assert_eq!(with_facts.totals, alone_facts.totals);
     assert_eq!(with_facts.chosen.unwrap().choices, alone_facts.chosen.unwrap().choices);
     let test = topics(90, 5);
