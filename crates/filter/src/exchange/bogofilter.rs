@@ -35,12 +35,12 @@ pub struct Imported {
 /// The model answers as bogofilter does with the same list: it makes bogofilter's tokens ([`Recipe::bogofilter`]) and
 /// scores them by bogofilter's formula ([`Scoring::RobinsonFisher`]) and default cutoffs. Learning adds to the counts.
 /// Once the model remembers 100 messages of each label, [`Learner::retrain`](crate::Learner::retrain) fits
-/// [`Scoring::Weighted`] to them and to all counts. The messages of the list cannot be forgotten, since the model only
-/// has their counts. The tokens of MIME parts (`mime:`) are dropped.
+/// [`Scoring::Weighted`] to them and to all counts. The messages of the list cannot be forgotten, since the model has
+/// only their counts. The tokens of MIME parts (`mime:`) are dropped.
 ///
 /// # Errors
-/// [`ErrorKind::Import`](crate::ErrorKind::Import) with the first line that is not of such a list, or if `.MSG_COUNT`
-/// is missing; parameters out of range.
+/// [`ErrorKind::Import`](crate::ErrorKind::Import) with the first line that does not belong to such a list, or if
+/// `.MSG_COUNT` is missing; parameters out of range.
 pub fn import_bogofilter(input: impl BufRead, parameters: RobinsonFisher) -> Result<(Model, Imported)> {
     parameters.check()?;
     let mut lines = Lines { input, line: 0, bytes: Vec::new() };
