@@ -1,4 +1,4 @@
-//! What bogofilter answers: verdicts, lines, header fields, tables, and about itself.
+//! bogofilter's answers: verdicts, lines, header fields, tables, and information about itself.
 
 pub(crate) mod header;
 pub(crate) mod layout;

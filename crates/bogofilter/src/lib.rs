@@ -1,7 +1,7 @@
-//! Takes bogofilter's place: reads bogofilter's options and configuration, answers in its formats and with its exit
+//! Replaces bogofilter: reads bogofilter's options and configuration, answers in its formats and with its exit
 //! statuses, and scores with a tamis model.
 //!
-//! The programs `bogofilter` and `tamis bogofilter` are [`run`] on their arguments:
+//! The programs `bogofilter` and `tamis bogofilter` call [`run`] with their arguments:
 //!
 //! ```
 //! assert_eq!(tamis_bogofilter::run(&["-V".into()]), 0);

@@ -1,4 +1,4 @@
-//! tamis under bogofilter's name alone.
+//! The program `bogofilter`: tamis under that name only.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

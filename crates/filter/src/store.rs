@@ -1,4 +1,4 @@
-//! A model file in use: its terms, counts, texts and documents, read in place.
+//! An open model file: its terms, counts, texts and documents, read in place.
 
 pub(crate) mod add;
 pub(crate) mod compact;

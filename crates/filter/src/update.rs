@@ -1,4 +1,4 @@
-//! Updating a model: learn and forget one document at a time, merge, rewrite, retrain.
+//! Updating a model file: learning and forgetting one document at a time, and retraining.
 
 pub(crate) mod learner;
 pub(crate) mod messages;

@@ -1,5 +1,5 @@
-//! What the programs of tamis share: how they read standard input and files, pass a message on whatever fails, open a
-//! user's model, and show names and errors on a terminal.
+//! Code shared by the programs of tamis: reads standard input and files, passes a message on whatever fails, opens a
+//! user's model, and shows names and errors on a terminal.
 //!
 //! A program calls [`keep_lost_pages`] first. Linking this crate does the rest before `main`: see [`arm`].
 

@@ -1,4 +1,4 @@
-//! What is written for people.
+//! Output for people.
 
 pub(crate) mod dates;
 pub(crate) mod shown;

@@ -34,8 +34,8 @@ pub struct Page {
 }
 
 impl Page {
-    /// Returns the whole page as one file that needs no other. It is light or dark as the reader's system is, and
-    /// printed on white.
+    /// Returns the whole page as one self-contained file. It is light or dark like the reader's system, and white in
+    /// print.
     pub fn to_html(&self) -> String {
         let title = self.title.replace("<bdi>", "\u{2068}").replace("</bdi>", "\u{2069}");
         format!(
@@ -48,7 +48,7 @@ impl Page {
         )
     }
 
-    /// Returns the page as a fragment for another page, such as a notebook, whose colours it takes on.
+    /// Returns the page as a fragment for another page, such as a notebook, in that page's colours.
     pub fn to_fragment(&self) -> String {
         let body = self.body("", "h2");
         // unique, since a page may hold several fragments

@@ -19,7 +19,7 @@ use crate::config::training::{Pairs, Pieces, TrainOptions};
 use crate::error::{Error, Result};
 use crate::kind::Kind;
 
-/// The options of scoring, as a user gives them. Those that are `None` have their defaults.
+/// Scoring options as a user gives them; `None` stands for the default.
 ///
 /// ```
 /// use tamis_filter::{Classes, Kind, LikelihoodName, Recipe, Scoring, ScoringOptions};
@@ -58,7 +58,7 @@ pub struct ScoringOptions {
     pub weighted: CorrectionOptions,
     /// The options of unlabelled documents, if there are any.
     pub unlabelled: Option<UnlabelledOptions>,
-    /// The seed of whatever is random.
+    /// The seed of all random choices.
     pub seed: Option<u64>,
 }
 
@@ -214,7 +214,8 @@ impl ScoringOptions {
         self.unlabelled.filter(|asked| is_bayes || *asked != UnlabelledOptions::default())
     }
 
-    /// Checks that options of naive Bayes are given with it only. Needs no recipe, but does not apply to a table.
+    /// Checks that options of naive Bayes are given only with naive Bayes. Needs no recipe, but does not apply to
+    /// tables.
     ///
     /// # Errors
     /// An option of naive Bayes is given, and scoring is weighted.
@@ -405,8 +406,8 @@ impl Recipe {
 }
 
 impl TrainOptions {
-    /// Sets what terms are: sequences of words or of characters, and pieces of words. Training decides about what is
-    /// not given.
+    /// Sets what terms are: sequences of words or of characters, and pieces of words. Training decides what is not
+    /// given.
     ///
     /// # Errors
     /// Both words and characters are given.

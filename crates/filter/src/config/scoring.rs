@@ -110,8 +110,7 @@ impl Mixed {
     }
 }
 
-/// The choices that [`Scoring::Weighted`] made by held-out documents, with the losses (nats per document) that decided
-/// them.
+/// The choices that [`Scoring::Weighted`] made on held-out documents, with the losses (nats per document) that decided.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Chosen {
     /// The values chosen, or fixed by hand.

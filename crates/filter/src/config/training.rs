@@ -30,7 +30,7 @@ pub struct TrainOptions {
     /// Whether pieces of words are terms: [`Pieces::Auto`] by default.
     pub pieces: Pieces,
     /// Whether the names of documents are stored; by default only for mail. The name of a mail is its Message-ID; of
-    /// several names, the least is stored. The bytes of the model then depend on the names.
+    /// several names, the first in byte order is stored. The bytes of the model then depend on the names.
     pub names: bool,
 }
 

@@ -36,12 +36,12 @@ pub struct Imported {
 /// scores them by bogofilter's formula ([`Scoring::RobinsonFisher`](crate::Scoring::RobinsonFisher)) and default
 /// cutoffs. Learning adds to the counts. Once the model remembers 100 messages of each label,
 /// [`Learner::retrain`](crate::Learner::retrain) fits [`Scoring::Weighted`](crate::Scoring::Weighted) to them and to
-/// all counts. The messages of the list cannot be forgotten, since the model only has their counts. The tokens of MIME
+/// all counts. The messages of the list cannot be forgotten, since the model has only their counts. The tokens of MIME
 /// parts (`mime:`) are dropped.
 ///
 /// # Errors
-/// [`ErrorKind::Damaged`](crate::ErrorKind::Damaged) with the first line that is not of such a list, or if `.MSG_COUNT`
-/// is missing; parameters out of range.
+/// [`ErrorKind::Damaged`](crate::ErrorKind::Damaged) with the first line that does not belong to such a list, or if
+/// `.MSG_COUNT` is missing; parameters out of range.
 pub fn import_bogofilter(input: impl BufRead, parameters: RobinsonFisher) -> Result<(Model, Imported)> {
     parameters.check()?;
     let mut lines = Lines { input, line: 0, bytes: Vec::new() };

@@ -76,13 +76,13 @@ struct Words {
 /// script in the [guide for analysts](https://docs.rs/tamis) writes them: a JSON object.
 ///
 /// The same terms get the same log-probabilities. Two things are lost. scikit-learn does not count the documents that
-/// contain a term (unless `binary`), so that number is set to the highest possible. And text is split into words by a
-/// regular expression there, but by UAX #29 here: [`Imported::lost`] counts the terms that would be split differently
-/// here and so never occur. The model knows no documents, so none can be forgotten.
+/// contain a term (unless `binary`), so that number is set to the highest possible. And scikit-learn splits text into
+/// words by a regular expression, this crate by UAX #29: [`Imported::lost`] counts the terms that would be split
+/// differently here and so never occur. The model knows no documents, so none can be forgotten.
 ///
 /// # Errors
-/// [`ErrorKind::Damaged`](crate::ErrorKind::Damaged) if the text is no such object, or says something that has no
-/// counterpart here: other estimators, counts that are not whole, terms without counts, functions of the user's own.
+/// [`ErrorKind::Damaged`](crate::ErrorKind::Damaged) if the text is not such an object, or has something without a
+/// counterpart here: other estimators, counts that are not whole numbers, terms without counts, user-defined functions.
 pub fn import_scikit_learn(input: impl BufRead) -> Result<(Model, Imported)> {
     let mut text = Vec::new();
     let read = input.take(LIMIT + 1).read_to_end(&mut text);

@@ -23,7 +23,7 @@ pub struct MergeOptions {
     /// Require that the merged model is fitted to the documents of all models, as if they had been trained together.
     /// Without this option, it is fitted only if all models remember the terms of their documents. Off by default.
     pub retrain: bool,
-    /// Leave out the terms and names of documents, for a model that is given to others. It then recognises a document
+    /// Leave out the terms and names of documents, for a model to be given to others. It then recognises a document
     /// only by its digest ([`Keep::Digests`]). Off by default.
     pub strip: bool,
     /// Count a document that several models know once for each of them. Off by default.
@@ -35,14 +35,14 @@ pub struct MergeOptions {
 ///
 /// Labels are matched by name; a model may have labels that others lack. A document that several models learned under
 /// the same label counts as often as in the model with the most copies of it, and that model's part of the correction
-/// is kept. Of its held-out scores the least certain is kept, of its pairs of group and date the least. Documents
+/// is kept. The least certain of its held-out scores is kept, and the lowest of its pairs of group and date. Documents
 /// without terms are never equal, so all of them count. Terms and names of documents are kept if all models store them;
-/// of several names the least is kept.
+/// of several names, the first in byte order is kept.
 ///
 /// If all models remember the terms of their documents, the result is fitted to all of them. Otherwise the choices of
 /// the model with the most documents are kept, and the documents of the others count as not yet fitted; with two
-/// labels, thresholds are chosen again by the held-out scores of all documents. If models of two labels thereby become
-/// a model of more labels, its correction starts from zero.
+/// labels, thresholds are chosen again by the held-out scores of all documents. If models of two labels merge into a
+/// model of more labels, its correction starts from zero.
 ///
 /// ```
 /// use tamis_filter::{Document, Kind, MergeOptions, TrainOptions, Trainer, merge};

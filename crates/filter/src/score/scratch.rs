@@ -9,8 +9,8 @@ use crate::store::layers::Layers;
 
 /// Reusable buffers and a cache of term weights: after a few documents, scoring hardly allocates and looks up only new
 /// words. The cache holds the first 229,376 terms, or as many as fit in 32 MB of weights; about 60 MB in all. It starts
-/// over when eight times as many terms found no room. When the scratch is used with another filter, what it caches of a
-/// [shared model](crate::Filter::set_fallback) behind both stays.
+/// over once eight times as many terms have found no room. When the scratch is used with another filter, it keeps what
+/// it caches of a [shared model](crate::Filter::set_fallback) behind both.
 #[derive(Default)]
 pub struct Scratch {
     pub(crate) counted: Counted,

@@ -169,8 +169,8 @@ impl Trainer {
     }
 
     /// As [`add`](Self::add), for a document of a group: an author, a thread, a customer. Documents of a group are
-    /// always held out together, whatever their labels. Choices, calibration and expected error rates then hold for
-    /// groups that were not learned. By default, or if the name is empty, documents with the same body are a group.
+    /// always held out together, whatever their labels. Choices, calibration and expected error rates then hold for new
+    /// groups. By default, or if the name is empty, documents with the same body are a group.
     ///
     /// Equal documents of different groups still count as equal. They all belong to the group with the lowest hash.
     ///

@@ -10,9 +10,9 @@ use crate::html::{html_to_text, reader};
 ///
 /// A document is HTML if a document type of that name, `<html`, `<head` or `<body` comes first after white space,
 /// comments and processing instructions. Otherwise, it is XML if it begins with `<?xml` or has another document type
-/// there. HTML is read as by [`html_to_text`](crate::html_to_text). In XML, every tag separates words, since its names
-/// mean nothing to us; comments, instructions and declarations are dropped, character references are decoded, and CDATA
-/// sections are text. Entities that a document declares stay as written. Takes linear time on any input.
+/// there. HTML is read as by [`html_to_text`](crate::html_to_text). In XML, every tag separates words, since tag names
+/// have no known meaning there; comments, instructions and declarations are dropped, character references are decoded,
+/// and CDATA sections are text. Entities that a document declares stay as written. Takes linear time on any input.
 ///
 /// ```
 /// use tamis_mail::markup_to_text;

@@ -56,7 +56,7 @@ pub struct LimitsHit {
     pub bytes: bool,
     /// A nested message was read as plain text: see [`Limits::nested_messages`].
     pub nested_messages: bool,
-    /// Parts were left out. If they have no text, that says little: see [`Limits::parts`] and [`text`](Self::text).
+    /// Parts were left out, perhaps only parts without text: see [`Limits::parts`] and [`text`](Self::text).
     pub parts: bool,
     /// Header fields were left out: see [`Limits::headers`].
     pub headers: bool,

@@ -22,7 +22,7 @@ pub struct FeatureLimits {
     /// Maximum document frequency, as a share of the documents in (0, 1]. By default none.
     pub max_df: Option<f64>,
     /// Maximum number of features, at least 1. Applied after the frequency limits; keeps the terms with the most
-    /// occurrences, of equal ones those with lower ids. By default none.
+    /// occurrences; ties go to lower ids. By default none.
     pub max_features: Option<usize>,
     /// Keeps only the terms most associated with the classes, of those within the other limits. By default all.
     #[serde(default)]

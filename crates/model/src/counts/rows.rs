@@ -159,7 +159,7 @@ impl Default for WeightedMatrix {
 }
 
 impl WeightedMatrix {
-    /// A matrix without rows.
+    /// Creates a matrix without rows.
     pub fn new() -> Self {
         WeightedMatrix { indptr: vec![0], ids: Vec::new(), weights: Vec::new() }
     }

@@ -126,6 +126,6 @@ fn shrinkage(gain: f64) -> f64 {
     if gain > 2.0 { 1.0 - 2.0 / gain } else { 0.0 }
 }
 
-/// The least belief in the counts: enough to prefer a label where the class shares prefer none.
+/// The minimum trust in the counts: enough to prefer a label where the class shares prefer none.
 #[doc(hidden)]
 pub const LEAST_BELIEF: f64 = 0.05;

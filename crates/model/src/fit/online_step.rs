@@ -9,11 +9,11 @@ use crate::fit::competitors::{keep_rivals, offsets};
 use crate::linear::{Coefficient, Readings, WeightedLogOdds, WeightedOptions, vector_length};
 
 impl WeightedLogOdds {
-    /// Online learning: returns the coefficients of one more document , `document`, in increasing order of
-    /// columns. Takes one step of dual coordinate ascent as in [`Fit::fit`](crate::Fit::fit), but on the error of the
-    /// final log-odds, so that a mistake is corrected without being overcorrected. `terms` and `totals` must not
-    /// include the document. Returns nothing for a document without terms, or while no other class has documents; for
-    /// two classes, also while its own class has none.
+    /// Online learning: returns the coefficients of one more document, `document`, in increasing order of columns.
+    /// Takes one step of dual coordinate ascent as in [`Fit::fit`](crate::Fit::fit), but on the error of the final
+    /// log-odds, so that a mistake is corrected without being overcorrected. `terms` and `totals` must not include the
+    /// document. Returns nothing for a document without terms, or while no other class has documents; for two classes,
+    /// also while its own class has none.
     ///
     /// Leaves the bias alone: changing it for one document would move the scores of all others.
     ///

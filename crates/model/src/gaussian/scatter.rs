@@ -10,7 +10,7 @@ use crate::numbers::Twofold;
 /// within-class scatter matrix.
 ///
 /// As for [`Moments`](crate::Moments), sums keep twice the digits of `f64`, so that order, sharding and forgetting do
-/// not show in the results. Takes 16 bytes per class and feature, and per pair of features.
+/// not affect the results. Takes 16 bytes per class and feature, and per pair of features.
 ///
 /// ```
 /// use tamis_model::ScatterStatistics;

@@ -10,8 +10,8 @@ use crate::numbers::ln_gamma;
 /// `only_first` is the number of documents that the first classifier gets right and the second wrong, `only_second` the
 /// reverse. Documents that both get right or both get wrong carry no information. The p-value is 1 without documents.
 ///
-/// Source: McNemar, "Note on the sampling error of the difference between correlated proportions or percentages" (1947),
-/// with the binomial distribution in the place of its approximation.
+/// Source: McNemar, "Note on the sampling error of the difference between correlated proportions or percentages"
+/// (1947), with the binomial distribution in place of its approximation.
 ///
 /// ```
 /// use tamis_model::metrics::mcnemar_exact;

@@ -192,7 +192,7 @@ pub enum EstimateError {
         /// The value.
         got: f64,
     },
-    /// A number of counts that is not the number of outcomes.
+    /// Different numbers of counts and outcomes.
     Outcomes {
         /// The number of outcomes.
         expected: usize,

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 pub enum Volume {
     /// Errors, and what could not be read.
     Quiet,
-    /// Also what sources were taken for, what was chosen, and progress.
+    /// Also how sources were read, what was chosen, and progress.
     Usual,
     /// Also how long steps took, and every document that could not be read.
     Verbose,

@@ -14,7 +14,7 @@ use crate::input::decoded::{decoded, holds_mail, is_encoded};
 use crate::output::shown::shown_path;
 use crate::passthrough::rescue;
 
-/// A message that is passed on. No more of it is in memory than scoring reads. If the system stops the program, the
+/// A message that is passed on. Only the part that scoring reads is in memory. If the system stops the program, the
 /// message is still written to standard output.
 pub struct Held {
     raw: Vec<u8>,

@@ -108,7 +108,7 @@ pub fn arm(source: i32) {
     }
 }
 
-/// From now on, exceeding a limit of file sizes is a write error and does not stop the program.
+/// Makes exceeding a file size limit a write error that does not stop the program.
 pub fn survive_file_limits() {
     // SAFETY: sets no handler
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };

@@ -65,7 +65,7 @@ pub struct EvaluationReport<'a> {
     pub evaluation: &'a Evaluation,
     /// The thresholds in use if this is a spam filter, for the [`positive_class`].
     pub decision: Option<Decision>,
-    /// The course of a prequential evaluation; empty for others.
+    /// The learning curve of a prequential evaluation; empty for others.
     pub learning: &'a [LearningStep],
     /// Documents that contradict their label, the worst first.
     pub mislabels: &'a [Mislabel],

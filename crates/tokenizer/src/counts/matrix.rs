@@ -34,7 +34,7 @@ impl Default for CountMatrix {
 }
 
 impl CountMatrix {
-    /// A matrix without rows.
+    /// Creates a matrix without rows.
     pub fn new() -> Self {
         CountMatrix { indptr: vec![0], ids: Vec::new(), counts: Vec::new() }
     }
