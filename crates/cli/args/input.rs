@@ -91,11 +91,6 @@ fn table_format() -> impl TypedValueParser<Value = Holds> {
 }
 
 impl InputArgs {
-    /// What the arguments say about the files named: whether they are mboxes, and their format.
-    pub(crate) fn holds(&self) -> (bool, Option<Holds>) {
-        (self.mbox, self.input_format)
-    }
-
     /// What the arguments say about how rows are written.
     pub(crate) fn shape(&self) -> Shape {
         Shape { delimiter: self.delimiter, no_header: self.no_header }

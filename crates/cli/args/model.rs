@@ -15,8 +15,11 @@ pub(crate) struct ModelArg {
     pub(crate) model: Option<PathBuf>,
 }
 
+/// The user's model, perhaps with a shared one behind it.
 #[derive(Args)]
-pub(crate) struct FallbackArg {
+pub(crate) struct ModelArgs {
+    #[command(flatten)]
+    pub(crate) own: ModelArg,
     /// A shared model to use along with your own: documents are scored by what both have learned, or by the shared
     /// model alone while you have none [default: $TAMIS_FALLBACK, but none with -m]
     #[arg(long, value_name = "FILE")]
@@ -90,16 +93,16 @@ impl ModelArg {
     }
 }
 
-impl FallbackArg {
+impl ModelArgs {
     /// Whether `$TAMIS_FALLBACK` is set but ignored: a model named by -m stands alone unless --fallback is given too.
     /// All commands that learn or score share this rule.
-    pub(crate) fn is_left_out(&self, model: &ModelArg) -> bool {
-        self.fallback.is_none() && model.model.is_some() && set("TAMIS_FALLBACK").is_some()
+    pub(crate) fn is_fallback_ignored(&self) -> bool {
+        self.fallback.is_none() && self.own.model.is_some() && set("TAMIS_FALLBACK").is_some()
     }
 
     /// The shared model, if any: that of --fallback, else that of `$TAMIS_FALLBACK`.
-    pub(crate) fn shared(&self, model: &ModelArg) -> Result<Option<Filter>> {
-        let usual = || set("TAMIS_FALLBACK").filter(|_| !self.is_left_out(model));
+    pub(crate) fn shared(&self) -> Result<Option<Filter>> {
+        let usual = || set("TAMIS_FALLBACK").filter(|_| !self.is_fallback_ignored());
         let Some(path) = self.fallback.clone().or_else(usual) else { return Ok(None) };
         let missing = || {
             format!(
@@ -111,9 +114,9 @@ impl FallbackArg {
     }
 
     /// Opens the user's model with the shared one behind it, or the shared one alone if the user has none.
-    pub(crate) fn open(&self, model: &ModelArg) -> Result<Filter> {
-        let Some(shared) = self.shared(model)? else { return model.open() };
-        let Some(mut filter) = open_model(&model.path()?)? else { return Ok(shared) };
+    pub(crate) fn open(&self) -> Result<Filter> {
+        let Some(shared) = self.shared()? else { return self.own.open() };
+        let Some(mut filter) = open_model(&self.own.path()?)? else { return Ok(shared) };
         filter.set_live_fallback(&LiveFilter::new(shared)).context("--fallback")?;
         Ok(filter)
     }

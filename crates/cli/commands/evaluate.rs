@@ -20,7 +20,7 @@ use tamis_report::{EvaluationReport, Mislabel, Page};
 use crate::args::decision::VerdictArgs;
 use crate::args::documents::{TableArgs, UnlabelledArgs};
 use crate::args::input::{GroupArgs, InputArgs};
-use crate::args::model::{FallbackArg, ModelArg};
+use crate::args::model::ModelArgs;
 use crate::args::recipe::RecipeArgs;
 use crate::args::scoring::ScoringArgs;
 use crate::args::values::{Order, at_least};
@@ -36,6 +36,7 @@ use crate::output::page;
 use crate::output::path_text::{file_name, to_text};
 use crate::output::progress::while_shown;
 use crate::output::report::Report;
+use crate::output::verdict::labels;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -51,9 +52,7 @@ Example:
   tamis evaluate --online --order date spam=Junk.mbox ham=Inbox.mbox")]
 pub(crate) struct EvaluateArgs {
     #[command(flatten)]
-    pub(crate) model: ModelArg,
-    #[command(flatten)]
-    pub(crate) fallback: FallbackArg,
+    pub(crate) model: ModelArgs,
     /// Labelled documents, which the model must not have learned
     #[arg(required_unless_present = "files_from", value_name = "SOURCE")]
     pub(crate) sources: Vec<OsString>,
@@ -129,7 +128,7 @@ fn title(args: &EvaluateArgs) -> Result<String> {
     let how = match args.folds {
         Some(folds) => format!("in {folds} folds"),
         None if args.online => "learned online".to_owned(),
-        None => format!("by {}", file_name(args.model.path()?.as_os_str())),
+        None => format!("by {}", file_name(args.model.own.path()?.as_os_str())),
     };
     Ok(format!("{} {how}", names.join(" ")))
 }
@@ -193,7 +192,7 @@ fn by_model(args: &EvaluateArgs, counts_learned: bool) -> Result<Evaluated> {
             "options of training: expected --folds or --online with them, since an existing model has its own"
         );
     }
-    let mut filter = args.fallback.open(&args.model)?;
+    let mut filter = args.model.open()?;
     args.decision.apply(&mut filter)?;
     let recipe = filter.information().recipe;
     let sources = args.input.list.add_to(&args.sources)?;
@@ -236,8 +235,7 @@ fn known_documents(filter: &Filter, are_wanted: bool) -> Result<HashSet<[u8; 16]
 
 fn class_of(classes: &Classes, label: &str) -> Result<ClassId> {
     classes.index(label).with_context(|| {
-        let known: Vec<_> = classes.iter().map(|(_, label)| label).collect();
-        format!("expected one of the model's labels ({}), got {label:?}", known.join(", "))
+        format!("expected one of the model's labels ({}), got {label:?}", labels(classes).join(", "))
     })
 }
 
@@ -332,9 +330,8 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
 /// The label that counts as spam: that of --spam-label, else one with a name that means spam.
 fn spam_of(args: &EvaluateArgs, classes: &Classes) -> Result<Option<ClassId>> {
     let Some(label) = &args.decision.spam_label else { return Ok(spam_class(classes)) };
-    let known = || classes.iter().map(|(_, label)| label).collect::<Vec<_>>().join(", ");
-    let spam = classes.index(label);
-    spam.map(Some).with_context(|| format!("--spam-label: expected one of {}, got {label:?}", known()))
+    let expected = || format!("--spam-label: expected one of {}, got {label:?}", labels(classes).join(", "));
+    classes.index(label).map(Some).with_context(expected)
 }
 
 /// Reads all documents. Also returns how many could not be read. Rows are checked by learning them.

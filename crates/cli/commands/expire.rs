@@ -10,6 +10,7 @@ use tamis_program::{DAY, counted, done, grouped, named, shown, shown_path, today
 
 use crate::args::model::{ChangeArgs, ModelArg};
 use crate::output::expected::report_change;
+use crate::output::verdict::labels;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -95,7 +96,7 @@ pub(crate) fn run(args: &ExpireArgs) -> Result<u8> {
     drop(args.model.open()?);
     let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
     let known: Vec<Known> = learner.filter().documents().collect::<tamis_filter::Result<_>>()?;
-    let labels: Vec<String> = learner.filter().classes().iter().map(|(_, label)| label.to_owned()).collect();
+    let labels = labels(learner.filter().classes());
     let today = today();
     // ignore dates in the future
     let date_of = |known: &Known| known.date.filter(|date| *date <= today);

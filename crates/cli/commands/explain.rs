@@ -12,7 +12,7 @@ use tamis_program::{Stream, check_unchanged, counted, grouped, json_line, shown,
 use tamis_report::explanation_page;
 
 use crate::args::decision::VerdictArgs;
-use crate::args::model::{FallbackArg, ModelArg};
+use crate::args::model::ModelArgs;
 use crate::formats::holds::Shape;
 use crate::formats::table::Row;
 use crate::input::find::find_tables;
@@ -33,9 +33,7 @@ Example:
   tamis explain --json --terms 0 < message.eml")]
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
-    pub(crate) model: ModelArg,
-    #[command(flatten)]
-    pub(crate) fallback: FallbackArg,
+    pub(crate) model: ModelArgs,
     /// The message or document; standard input by default
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
@@ -57,7 +55,7 @@ pub(crate) struct ExplainArgs {
 }
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
-    let mut filter = args.fallback.open(&args.model)?;
+    let mut filter = args.model.open()?;
     args.decision.apply(&mut filter)?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     if filter.information().recipe.kind == Kind::Table {
@@ -109,7 +107,7 @@ fn explain(
     let mut explanation = filter.explain(document, &mut scratch).with_context(|| shown_path(&name))?;
     say_limits(name, &scratch);
     if let Some(path) = &args.html {
-        let model = args.model.path()?;
+        let model = args.model.own.path()?;
         let title = format!("{} by {}", file_name(name), file_name(model.as_os_str()));
         let words = filter.explain_words(document, &explanation);
         page::write(path, &explanation_page(&title, filter.classes(), &explanation, &words, args.terms))?;

@@ -11,8 +11,9 @@ use tamis_program::{ERROR, commit, counted, named, say, shown, shown_path};
 
 use crate::args::input::InputArgs;
 use crate::args::model::{ChangeArgs, ModelArg};
-use crate::commands::learn::{ProgressArgs, corpus, for_each, labels};
+use crate::commands::learn::{ProgressArgs, corpus, for_each};
 use crate::input::place::Wanted;
+use crate::output::verdict::labels;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -68,7 +69,7 @@ pub(crate) fn run(args: &ForgetArgs) -> Result<u8> {
         && first != "-"
         && !Path::new(first).exists()
     {
-        let known = labels(&filter).join(", ");
+        let known = labels(filter.classes()).join(", ");
         bail!("{}: expected a label ({}) or a path, got neither", shown_path(first), shown(&known));
     }
     let paths = if label.is_some() { &args.paths[1..] } else { &args.paths[..] };

@@ -13,7 +13,7 @@ use tamis_program::{check_unchanged, counted, json_line, note, say, shown, shown
 
 use crate::args::decision::VerdictArgs;
 use crate::args::input::InputArgs;
-use crate::args::model::{FallbackArg, ModelArg};
+use crate::args::model::ModelArgs;
 use crate::args::values::{By, Format};
 use crate::input::columns::{self, Scorer};
 use crate::input::corpus::Corpus;
@@ -33,9 +33,7 @@ Example:
   tamis label --sort-into sorted --by link \"$HOME/Maildir\"")]
 pub(crate) struct LabelArgs {
     #[command(flatten)]
-    pub(crate) model: ModelArg,
-    #[command(flatten)]
-    pub(crate) fallback: FallbackArg,
+    pub(crate) model: ModelArgs,
     /// Files, folders, mboxes, Maildirs, CSV, TSV, JSONL or a JSON array
     #[arg(required_unless_present = "files_from", value_name = "PATH")]
     pub(crate) paths: Vec<OsString>,
@@ -59,7 +57,7 @@ pub(crate) struct LabelArgs {
 }
 
 pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
-    let mut filter = args.fallback.open(&args.model)?;
+    let mut filter = args.model.open()?;
     args.decision.apply(&mut filter)?;
     if args.sort_into.is_some() {
         note_folders(filter.classes());

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use tamis_program::shown;
 
 use crate::args::log::LogArg;
-use crate::args::model::{FallbackArg, ModelArg};
+use crate::args::model::ModelArgs;
 
 /// A mail program with a recipe.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -39,9 +39,7 @@ pub(crate) struct RecipeArgs {
     #[arg(value_name = "PROGRAM")]
     program: Program,
     #[command(flatten)]
-    model: ModelArg,
-    #[command(flatten)]
-    fallback: FallbackArg,
+    model: ModelArgs,
     #[command(flatten)]
     log: LogArg,
     /// The Maildir [default: Maildir in the home folder]
@@ -105,10 +103,11 @@ pub(crate) fn run(args: &RecipeArgs) -> Result<u8> {
 /// The options that name the model, unless a delivery agent would find it by itself.
 fn model(args: &RecipeArgs) -> Result<Vec<String>> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let is_elsewhere = args.model.model.is_some() || set("TAMIS_MODEL").or(set("XDG_DATA_HOME")).is_some();
-    let model = if is_elsewhere { Some(args.model.path()?) } else { None };
-    let is_left_out = args.fallback.is_left_out(&args.model);
-    let shared = args.fallback.fallback.clone().or(set("TAMIS_FALLBACK").filter(|_| !is_left_out));
+    let is_elsewhere =
+        args.model.own.model.is_some() || set("TAMIS_MODEL").or(set("XDG_DATA_HOME")).is_some();
+    let model = if is_elsewhere { Some(args.model.own.path()?) } else { None };
+    let usual = || set("TAMIS_FALLBACK").filter(|_| !args.model.is_fallback_ignored());
+    let shared = args.model.fallback.clone().or_else(usual);
     Ok([option("-m", model.as_deref())?, option("--fallback", shared.as_deref())?].concat())
 }
 

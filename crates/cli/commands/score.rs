@@ -12,7 +12,7 @@ use tamis_program::{Contents, ERROR, Model, Stream, json_line, say, shown_path, 
 use crate::args::decision::VerdictArgs;
 use crate::args::input::ListArgs;
 use crate::args::log::LogArg;
-use crate::args::model::{FallbackArg, ModelArg};
+use crate::args::model::ModelArgs;
 use crate::commands::passthrough;
 use crate::input::items::part;
 use crate::input::loaded::Loaded;
@@ -38,9 +38,7 @@ Example (procmail):
   Junk")]
 pub(crate) struct ScoreArgs {
     #[command(flatten)]
-    pub(crate) model: ModelArg,
-    #[command(flatten)]
-    pub(crate) fallback: FallbackArg,
+    pub(crate) model: ModelArgs,
     /// Messages, mboxes or documents, packed by gzip or zstd or not; - is standard input
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<OsString>,
@@ -74,14 +72,14 @@ pub(crate) struct ScoreArgs {
 impl ScoreArgs {
     /// Opens the model and applies the arguments on decisions.
     pub(crate) fn open(&self) -> Result<Filter> {
-        let mut filter = self.fallback.open(&self.model)?;
+        let mut filter = self.model.open()?;
         self.decision.apply(&mut filter)?;
         Ok(filter)
     }
 }
 
 pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
-    let log = args.log.begin(&args.model);
+    let log = args.log.begin(&args.model.own);
     survive_file_limits();
     if args.passthrough {
         return Ok(passthrough::run(&args.files, args.keep_headers, log, || args.open()));

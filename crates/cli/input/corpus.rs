@@ -49,9 +49,8 @@ impl<'a> Corpus<'a> {
         let mut kind = expected.map(|(kind, whose)| (kind, whose.to_owned()));
         for argument in arguments {
             let source = Source::parse(argument);
-            let Some(found) = corpus.found(find(&source, wanted, input.kind, input.holds()), wanted)? else {
-                continue;
-            };
+            let found = find(&source, wanted, input.kind, input.mbox, input.input_format);
+            let Some(found) = corpus.found(found, wanted)? else { continue };
             let name = shown_path(argument);
             match (&kind, found.kind) {
                 (Some((known, whose)), Some(got)) if *known != got && !found.places.is_empty() => bail!(
@@ -216,9 +215,8 @@ impl<'a> Corpus<'a> {
             if source.label.is_some() {
                 bail!("{name}: expected a table without a label before it, since its rows have labels");
             }
-            let Some(found) = corpus.found(find_tables(&source, input.holds().1), wanted)? else {
-                continue;
-            };
+            let found = find_tables(&source, input.input_format);
+            let Some(found) = corpus.found(found, wanted)? else { continue };
             note!("{name}: table, {}", counted(found.places.len() as u64, "file"));
             corpus.add(argument, found);
         }
