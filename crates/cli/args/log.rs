@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::args::model::ModelArg;
-use crate::output::log::Log;
+use crate::output::Log;
 
 #[derive(Args)]
 pub(crate) struct LogArg {

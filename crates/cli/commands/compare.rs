@@ -12,11 +12,10 @@ use clap::{Args, FromArgMatches};
 use tamis_filter::{ClassId, Classes, Document, Kind, Limits, spam_class};
 use tamis_program::{counted, grouped, json_line, say, shown_path};
 
-use crate::args::input::InputArgs;
+use crate::args::InputArgs;
 use crate::commands::evaluate::{EvaluateArgs, Evaluated, evaluated};
-use crate::input::corpus::Corpus;
-use crate::input::place::Wanted;
-use crate::output::comparison::{Comparison, Outcome, Side};
+use crate::input::{Corpus, Wanted};
+use crate::output::{Comparison, Outcome, Side};
 
 #[derive(Args)]
 #[command(after_help = "\

@@ -12,8 +12,8 @@ use anyhow::Result;
 use clap::{Arg, Args, Command};
 use tamis_program::clean;
 
-use crate::args::model::{ModelArg, ModelArgs};
-use crate::output::verdict::labels;
+use crate::args::{ModelArg, ModelArgs};
+use crate::output::labels;
 
 /// Prints a line for each word that may stand there, with a tab and what it means. A line `:files` or `:folders`, a tab
 /// and the beginning of a path leaves it to the shell to complete that path.

@@ -17,26 +17,12 @@ use tamis_mail::Message;
 use tamis_program::{check_unchanged, grouped, json_line, shown_path};
 use tamis_report::{EvaluationReport, Mislabel, Page};
 
-use crate::args::decision::VerdictArgs;
-use crate::args::documents::{TableArgs, UnlabelledArgs};
-use crate::args::input::{GroupArgs, InputArgs};
-use crate::args::model::ModelArgs;
-use crate::args::recipe::RecipeArgs;
-use crate::args::scoring::ScoringArgs;
-use crate::args::values::{Order, at_least};
-use crate::input::columns::{self, Scorer};
-use crate::input::corpus::Corpus;
-use crate::input::duplicates::say_equal;
-use crate::input::items::Item;
-use crate::input::loaded::Loaded;
-use crate::input::pass::Given;
-use crate::input::place::Wanted;
-use crate::output::canvas::Canvas;
-use crate::output::page;
-use crate::output::path_text::{file_name, to_text};
-use crate::output::progress::while_shown;
-use crate::output::report::Report;
-use crate::output::verdict::labels;
+use crate::args::{
+    GroupArgs, InputArgs, ModelArgs, Order, RecipeArgs, ScoringArgs, TableArgs, UnlabelledArgs, VerdictArgs,
+    at_least,
+};
+use crate::input::{Corpus, Given, Item, Loaded, Scorer, Wanted, columns, say_equal};
+use crate::output::{Canvas, Report, file_name, labels, page, to_text, while_shown};
 
 #[derive(Args)]
 #[command(after_help = "\

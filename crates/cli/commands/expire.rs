@@ -8,9 +8,8 @@ use clap::Args;
 use tamis_filter::{ErrorKind, Known, Learner};
 use tamis_program::{DAY, counted, done, grouped, named, shown, shown_path, today};
 
-use crate::args::model::{ChangeArgs, ModelArg};
-use crate::output::expected::report_change;
-use crate::output::verdict::labels;
+use crate::args::{ChangeArgs, ModelArg};
+use crate::output::{labels, report_change};
 
 #[derive(Args)]
 #[command(after_help = "\

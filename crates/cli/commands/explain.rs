@@ -11,18 +11,11 @@ use tamis_filter::{Document, Explanation, Filter, Kind, Scratch, TermContributio
 use tamis_program::{Stream, check_unchanged, counted, grouped, json_line, shown, shown_path};
 use tamis_report::explanation_page;
 
-use crate::args::decision::VerdictArgs;
-use crate::args::model::ModelArgs;
+use crate::args::{ModelArgs, VerdictArgs};
 use crate::formats::holds::Shape;
 use crate::formats::table::Row;
-use crate::input::find::find_tables;
-use crate::input::items::{part, whole_rows};
-use crate::input::loaded::Loaded;
-use crate::input::place::Source;
-use crate::output::canvas::{Canvas, signed_bar};
-use crate::output::page;
-use crate::output::path_text::{file_name, to_text};
-use crate::output::verdict::{say_limits, verdict_line};
+use crate::input::{Loaded, Source, find_tables, part, whole_rows};
+use crate::output::{Canvas, file_name, page, say_limits, signed_bar, to_text, verdict_line};
 
 #[derive(Args)]
 #[command(after_help = "\

@@ -7,8 +7,7 @@ use clap::Args;
 use tamis_filter::{Error, ErrorKind, Filter, TermRow};
 use tamis_program::{check_unchanged, counted, note};
 
-use crate::args::model::ModelArg;
-use crate::args::values::Format;
+use crate::args::{Format, ModelArg};
 
 #[derive(Args)]
 #[command(after_help = "\

@@ -9,11 +9,10 @@ use clap::Args;
 use tamis_filter::{ErrorKind, Filter, Known, Learner, document_name};
 use tamis_program::{ERROR, commit, counted, named, say, shown, shown_path};
 
-use crate::args::input::InputArgs;
-use crate::args::model::{ChangeArgs, ModelArg};
+use crate::args::{ChangeArgs, InputArgs, ModelArg};
 use crate::commands::learn::{ProgressArgs, corpus, for_each};
-use crate::input::place::Wanted;
-use crate::output::verdict::labels;
+use crate::input::Wanted;
+use crate::output::labels;
 
 #[derive(Args)]
 #[command(after_help = "\

@@ -9,7 +9,7 @@ use clap::{Args, Command, Subcommand};
 use tamis_program::{day, shown_path};
 
 use crate::commands::recipe::{self, RecipeArgs};
-use crate::output::manual::{command_page, format_page};
+use crate::output::{command_page, format_page};
 
 /// The completion scripts, by the file name that each shell looks for.
 const COMPLETIONS: [(&str, &str); 3] = [

@@ -12,8 +12,8 @@ use tamis_filter::{
 };
 use tamis_program::{counted, grouped, note, shown_path};
 
-use crate::args::model::{ModelArg, lock, refuse_to_replace};
-use crate::output::expected::report;
+use crate::args::{ModelArg, lock, refuse_to_replace};
+use crate::output::report;
 
 #[derive(Args)]
 #[command(after_help = "\

@@ -9,15 +9,12 @@ use tamis_filter::Scoring;
 use tamis_program::{check_unchanged, counted, json_line, shown_path};
 use tamis_report::model_page;
 
-use crate::args::input::InputArgs;
-use crate::args::model::ModelArg;
+use crate::args::{InputArgs, ModelArg};
 use crate::commands::summary;
 use crate::commands::suspects::SuspectsArgs;
-use crate::output::canvas::Canvas;
-use crate::output::expected::expectation;
-use crate::output::facts::{describe_json, print_facts, print_reals, print_terms};
-use crate::output::page;
-use crate::output::path_text::{file_name, to_text};
+use crate::output::{
+    Canvas, describe_json, expectation, file_name, page, print_facts, print_reals, print_terms, to_text,
+};
 
 #[derive(Args)]
 #[command(after_help = "\

@@ -11,17 +11,9 @@ use serde_json::{Map, Value, json};
 use tamis_filter::{Classes, Filter};
 use tamis_program::{check_unchanged, counted, json_line, note, say, shown, shown_path};
 
-use crate::args::decision::VerdictArgs;
-use crate::args::input::InputArgs;
-use crate::args::model::ModelArgs;
-use crate::args::values::{By, Format};
-use crate::input::columns::{self, Scorer};
-use crate::input::corpus::Corpus;
-use crate::input::items::{Content, Item};
-use crate::input::place::Wanted;
-use crate::output::fixed::write_fixed;
-use crate::output::verdict::Verdict;
-use crate::output::verdict::say_truncated;
+use crate::args::{By, Format, InputArgs, ModelArgs, VerdictArgs};
+use crate::input::{Content, Corpus, Item, Scorer, Wanted, columns};
+use crate::output::{Verdict, say_truncated, write_fixed};
 
 #[derive(Args)]
 #[command(after_help = "\

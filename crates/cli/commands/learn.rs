@@ -15,15 +15,9 @@ use tamis_program::{
     survive_file_limits,
 };
 
-use crate::args::input::{GroupArgs, InputArgs};
-use crate::args::log::LogArg;
-use crate::args::model::{ChangeArgs, ModelArgs};
-use crate::input::corpus::Corpus;
-use crate::input::items::Item;
-use crate::input::pass::Given;
-use crate::input::place::Wanted;
-use crate::output::log::message_id;
-use crate::output::verdict::labels;
+use crate::args::{ChangeArgs, GroupArgs, InputArgs, LogArg, ModelArgs};
+use crate::input::{Corpus, Given, Item, Wanted};
+use crate::output::{labels, message_id};
 
 #[derive(Args)]
 #[command(after_help = "\

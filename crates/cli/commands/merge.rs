@@ -7,10 +7,9 @@ use clap::Args;
 use tamis_filter::{Error, ErrorKind, Filter, Keep, MergeOptions, Partial, merge};
 use tamis_program::{check_unchanged, counted, named, note};
 
-use crate::args::model::{lock, refuse_to_replace_all_but_partials};
-use crate::args::recipe::say_chosen_terms;
-use crate::input::same_file::different;
-use crate::output::expected::{report, report_counted};
+use crate::args::{lock, refuse_to_replace_all_but_partials, say_chosen_terms};
+use crate::input::different;
+use crate::output::{report, report_counted};
 
 #[derive(Args)]
 #[command(after_help = "\

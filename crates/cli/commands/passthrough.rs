@@ -9,7 +9,7 @@ use tamis_filter::{ClassId, Filter, Kind, Limits, Scratch};
 use tamis_mail::passthrough::{Head, SpamStatus, Verdict, head};
 use tamis_program::{ERROR, Held, Model, say, shown, told};
 
-use crate::output::log::{Log, message_id};
+use crate::output::{Log, message_id};
 
 /// A message with its verdict.
 struct Annotated {

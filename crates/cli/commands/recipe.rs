@@ -7,8 +7,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use tamis_program::shown;
 
-use crate::args::log::LogArg;
-use crate::args::model::ModelArgs;
+use crate::args::{LogArg, ModelArgs};
 
 /// A mail program with a recipe.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -7,8 +7,8 @@ use clap::Args;
 use tamis_filter::{ErrorKind, Learner, Scoring};
 use tamis_program::{counted, done, named, shown_path};
 
-use crate::args::model::{ChangeArgs, ModelArg};
-use crate::output::expected::expectation;
+use crate::args::{ChangeArgs, ModelArg};
+use crate::output::expectation;
 
 /// Fits again what learning one by one leaves as it was.
 #[derive(Args)]

@@ -8,7 +8,7 @@ use clap::Args;
 use tamis_filter::{ErrorKind, Salvaged, salvage};
 use tamis_program::{counted, done, named, shown_path};
 
-use crate::args::model::{ModelArg, lock, refuse_to_replace};
+use crate::args::{ModelArg, lock, refuse_to_replace};
 
 #[derive(Args)]
 #[command(after_help = "\

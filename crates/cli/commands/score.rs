@@ -9,16 +9,10 @@ use clap::Args;
 use tamis_filter::{Filter, Kind, Score, Scratch};
 use tamis_program::{Contents, ERROR, Model, Stream, json_line, say, shown_path, survive_file_limits, told};
 
-use crate::args::decision::VerdictArgs;
-use crate::args::input::ListArgs;
-use crate::args::log::LogArg;
-use crate::args::model::ModelArgs;
+use crate::args::{ListArgs, LogArg, ModelArgs, VerdictArgs};
 use crate::commands::passthrough;
-use crate::input::items::part;
-use crate::input::loaded::Loaded;
-use crate::input::reading::foreign;
-use crate::output::log::{Log, message_id};
-use crate::output::verdict::{Verdict, say_limits, verdict_line};
+use crate::input::{Loaded, foreign, part};
+use crate::output::{Log, Verdict, message_id, say_limits, verdict_line};
 
 #[derive(Args)]
 #[command(after_help = "\

@@ -8,9 +8,8 @@ use anyhow::{Context, Result};
 use clap::Args;
 use tamis_program::{Stream, grouped, json_line, note, shown, shown_path};
 
-use crate::input::reading::open;
-use crate::output::canvas::{Canvas, bar};
-use crate::output::log::{Entry, What, read};
+use crate::input::open;
+use crate::output::{Canvas, Entry, What, bar, parse_line};
 
 /// Counts verdicts and corrections by day (UTC).
 #[derive(Args)]
@@ -64,7 +63,7 @@ fn count(file: &Path, days: &mut Days) -> Result<()> {
     let mut reader = if file.as_os_str() == "-" { Stream::of(file)?.into_reader()? } else { open(file)? };
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line)? > 0 {
-        if let Some(Entry { day, what }) = read(&String::from_utf8_lossy(line.trim_ascii_end())) {
+        if let Some(Entry { day, what }) = parse_line(&String::from_utf8_lossy(line.trim_ascii_end())) {
             let day = days.entry(day.to_owned()).or_default();
             let (counts, label) = match what {
                 What::Verdict(label) => (&mut day.verdicts, label),

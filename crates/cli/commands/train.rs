@@ -10,21 +10,12 @@ use tamis_filter::{
 };
 use tamis_program::{counted, note};
 
-use crate::args::decision::DecisionArgs;
-use crate::args::documents::{TableArgs, UnlabelledArgs};
-use crate::args::input::{GroupArgs, InputArgs};
-use crate::args::model::{ModelArg, refuse_to_replace_all_but_partials, refuse_to_replace_taught};
-use crate::args::recipe::{RecipeArgs, say_chosen_terms};
-use crate::args::scoring::ScoringArgs;
-use crate::args::values::{Contradictions, share};
-use crate::input::columns;
-use crate::input::corpus::Corpus;
-use crate::input::duplicates::{Names, check_contradictions, say_equal};
-use crate::input::pass::Given;
-use crate::input::place::Wanted;
-use crate::output::expected::{report, report_counted};
-use crate::output::progress::while_shown;
-use crate::output::verdict::say_truncated;
+use crate::args::{
+    Contradictions, DecisionArgs, GroupArgs, InputArgs, ModelArg, RecipeArgs, ScoringArgs, TableArgs,
+    UnlabelledArgs, refuse_to_replace_all_but_partials, refuse_to_replace_taught, say_chosen_terms, share,
+};
+use crate::input::{Corpus, Given, Names, Wanted, check_contradictions, columns, say_equal};
+use crate::output::{report, report_counted, say_truncated, while_shown};
 
 #[derive(Args)]
 #[command(after_help = "\

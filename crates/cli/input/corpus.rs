@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use tamis_filter::{Kind, Recipe};
 use tamis_program::{ERROR, counted, note, say, shown_path, told};
 
-use crate::args::input::{GroupArgs, InputArgs};
+use crate::args::{GroupArgs, InputArgs};
 use crate::formats::holds::Holds;
 use crate::formats::records::Names;
 use crate::formats::table::{Record, Row};

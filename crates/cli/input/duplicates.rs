@@ -8,10 +8,10 @@ use anyhow::{Result, bail};
 use tamis_filter::{ClassId, Contradiction, Kind, Trainer};
 use tamis_program::{counted, grouped, note, shown, shown_path};
 
-use crate::args::values::Contradictions;
+use crate::args::Contradictions;
 use crate::input::corpus::Corpus;
 use crate::input::items::Item;
-use crate::output::verdict::noun;
+use crate::output::noun;
 
 /// Prints how many documents equal others, and whether they count.
 pub(crate) fn say_equal(trainer: &Trainer, repeat: bool) {

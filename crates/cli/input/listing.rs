@@ -10,7 +10,7 @@ use walkdir::{DirEntry, WalkDir};
 
 use crate::formats::holds::Holds;
 use crate::input::place::Place;
-use crate::output::path_text::to_text;
+use crate::output::to_text;
 
 /// The inode of a listed file, without asking the system again.
 pub(crate) fn inode(entry: &DirEntry) -> Option<u64> {

@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail};
 use tamis_filter::Kind;
 use tamis_program::{Stream, shown_path};
 
-use crate::args::input::ListArgs;
-use crate::output::path_text::{from_text, path_of};
+use crate::args::ListArgs;
+use crate::output::{from_text, path_of};
 
 impl ListArgs {
     /// The paths given, followed by those in the list.

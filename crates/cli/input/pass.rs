@@ -20,7 +20,7 @@ use crate::input::loaded::Loaded;
 use crate::input::place::Place;
 use crate::input::place::Wanted;
 use crate::input::reading::{foreign, foreign_or_binary};
-use crate::output::progress::Progress;
+use crate::output::Progress;
 
 /// The reason that there is no result for a document.
 enum Skipped {
