@@ -61,15 +61,15 @@ pub(crate) enum Command {
     Score(score::ScoreArgs),
     /// Label every document below a path, in parallel
     Label(label::LabelArgs),
-    /// Learn documents one by one, to correct a mistake for example
+    /// Learn documents one by one, for example to correct a mistake
     Learn(learn::LearnArgs),
     /// Forget documents that were learned
     Forget(forget::ForgetArgs),
-    /// Fit a model again to all documents that it remembers
+    /// Refit a model to all documents that it remembers
     Retrain(retrain::RetrainArgs),
     /// Forget old documents
     Expire(expire::ExpireArgs),
-    /// Merge models: parts of a large one, or those of colleagues
+    /// Merge models, such as the parts of a large one or those of colleagues
     Merge(merge::MergeArgs),
     /// Write a model as text (JSON lines), or its terms as a table
     Export(export::ExportArgs),
@@ -77,11 +77,11 @@ pub(crate) enum Command {
     Import(import::ImportArgs),
     /// Show which terms decided a score
     Explain(explain::ExplainArgs),
-    /// Show what a model is made of
+    /// Show the contents of a model
     Inspect(inspect::InspectArgs),
     /// Check that a model file is whole and consistent
     Verify(ModelArg),
-    /// Make a model of what is intact in a damaged one
+    /// Recover the intact documents of a damaged model
     Salvage(salvage::SalvageArgs),
     /// Measure a model on labelled documents
     Evaluate(evaluate::EvaluateArgs),
@@ -89,24 +89,24 @@ pub(crate) enum Command {
     Compare(compare::CompareArgs),
     /// Count the verdicts and corrections of a log by day
     Stats(stats::StatsArgs),
-    /// Do what bogofilter does, with its options
+    /// Behave like bogofilter, with its options
     Bogofilter(BogofilterArgs),
-    /// Print what may stand where a word is being typed, for a shell
+    /// Print the completions of the word being typed, for a shell
     #[command(hide = true)]
     Complete(complete::CompleteArgs),
     /// Print recipes for mail programs; write manual pages and completions
     Generate(generate::GenerateArgs),
 }
 
-/// Takes the place of bogofilter.
+/// Replaces bogofilter.
 #[derive(Args)]
 #[command(
     disable_help_flag = true,
     after_help = "\
 The model is model.tamis in bogofilter's folder: that of -d, else bogofilter_dir of bogofilter.cf, \
-else $BOGOFILTER_DIR, else ~/.bogofilter. A word list of bogofilter's there is imported once, by \
-bogoutil, and left as it is. `tamis bogofilter -h` lists the options. Called by the name of \
-bogofilter, tamis is this command.
+else $BOGOFILTER_DIR, else ~/.bogofilter. A bogofilter word list there is imported once, by \
+bogoutil, and left unchanged. `tamis bogofilter -h` lists the options. Called as bogofilter, tamis \
+runs this command.
 
 Example:
   tamis bogofilter -n < ham.eml

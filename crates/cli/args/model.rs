@@ -20,8 +20,8 @@ pub(crate) struct ModelArg {
 pub(crate) struct ModelArgs {
     #[command(flatten)]
     pub(crate) own: ModelArg,
-    /// A shared model to use along with your own: documents are scored by what both have learned, or by the shared
-    /// model alone while you have none [default: $TAMIS_FALLBACK, but none with -m]
+    /// Shared model to combine with your own: documents are scored by both, or by the shared model alone while you have
+    /// none [default: $TAMIS_FALLBACK, but none with -m]
     #[arg(long, value_name = "FILE")]
     pub(crate) fallback: Option<PathBuf>,
 }
@@ -84,12 +84,8 @@ impl ModelArg {
     pub(crate) fn open(&self) -> Result<Filter> {
         let path = self.path()?;
         let option = self.model.as_ref().map_or(String::new(), |path| format!("-m {} ", shown_path(path)));
-        open_model(&path)?.with_context(|| {
-            format!(
-                "{}: there is no model yet; make one with: tamis train {option}ham=PATH spam=PATH",
-                shown_path(&path)
-            )
-        })
+        let hint = format!("make one with: tamis train {option}ham=PATH spam=PATH");
+        open_model(&path)?.with_context(|| format!("{}: there is no model yet; {hint}", shown_path(&path)))
     }
 }
 
@@ -104,13 +100,8 @@ impl ModelArgs {
     pub(crate) fn shared(&self) -> Result<Option<Filter>> {
         let usual = || set("TAMIS_FALLBACK").filter(|_| !self.is_fallback_ignored());
         let Some(path) = self.fallback.clone().or_else(usual) else { return Ok(None) };
-        let missing = || {
-            format!(
-                "{}: expected the shared model of --fallback or $TAMIS_FALLBACK, got no file",
-                shown_path(&path)
-            )
-        };
-        open_model(&path)?.with_context(missing).map(Some)
+        let expected = "expected the shared model of --fallback or $TAMIS_FALLBACK, got no file";
+        open_model(&path)?.with_context(|| format!("{}: {expected}", shown_path(&path))).map(Some)
     }
 
     /// Opens the user's model with the shared one behind it, or the shared one alone if the user has none.
@@ -134,7 +125,7 @@ pub(crate) fn refuse_to_replace_taught(path: &Path, replace: bool) -> Result<()>
         Err(error) => match error.kind() {
             ErrorKind::NotAFile { .. } => Err(error.into()),
             ErrorKind::WrongFile { .. } => {
-                bail!("{}: there is a partial, not a model; remove it or name another", shown_path(path))
+                bail!("{}: this is a partial, not a model; remove it or name another", shown_path(path))
             }
             ErrorKind::NotAModel { got } if !got.is_empty() => {
                 bail!("{}: this file is not a tamis model; remove it or name another", shown_path(path))
@@ -142,8 +133,8 @@ pub(crate) fn refuse_to_replace_taught(path: &Path, replace: bool) -> Result<()>
             _ => Ok(()),
         },
         Ok(filter) if filter.information().changes > 0 && !replace => bail!(
-            "{}: this model has learned or forgotten {} since it was trained, which would be lost; --replace does it \
-             nevertheless, tamis learn adds to the model",
+            "{}: this model has learned or forgotten {} since it was trained, which would be lost; --replace replaces \
+             it anyway, tamis learn adds to it",
             shown_path(path),
             counted(filter.information().changes, "document")
         ),
@@ -156,7 +147,7 @@ pub(crate) fn refuse_to_replace_all_but_partials(path: &Path) -> Result<()> {
     match Partial::open(path) {
         Err(error) => match error.kind() {
             ErrorKind::WrongFile { .. } | ErrorKind::NotAModel { .. } | ErrorKind::NotAFile { .. } => {
-                bail!("{}: there is a file that is no partial; remove it or name another", shown_path(path))
+                bail!("{}: this file is not a partial; remove it or name another", shown_path(path))
             }
             _ => Ok(()),
         },

@@ -26,12 +26,11 @@ pub(crate) struct ReadingArgs {
     /// For mail, use only the words of body and subject, not headers, structure or links
     #[arg(long)]
     content_only: bool,
-    /// For text, read HTML and XML as they are, tags included. By default a document that is HTML or XML is read as
-    /// its text
+    /// For text, keep the tags of HTML and XML. By default, only their text is read
     #[arg(long)]
     raw: bool,
-    /// Also score each stretch of this many bytes of the body by itself (100 or more; 1500 if not given), and use the
-    /// highest score, so that innocent text cannot hide a message (two labels, weighted scoring)
+    /// Also score each window of this many bytes of the body (100 or more; 1500 if not given) and use the highest
+    /// score, so that innocent text cannot hide spam (two labels, weighted scoring)
     #[arg(long, value_name = "BYTES", num_args = 0..=1, default_missing_value = "1500", require_equals = true)]
     windows: Option<u32>,
     /// Read at most this many bytes of a document [default: 64 MiB of a message, 16 MiB of a text or row]
@@ -46,15 +45,15 @@ pub(crate) struct ReadingArgs {
 /// What the terms of its text are.
 #[derive(Args, Clone, PartialEq, Default, Debug)]
 pub(crate) struct TermArgs {
-    /// How text is cut into words: unicode (UAX #29; the default for text) or mail (keeps $ ' ! % -; the default for
+    /// How text is split into words: unicode (UAX #29; the default for text) or mail (keeps $ ' ! % -; the default for
     /// mail)
     #[arg(long, value_name = "RULE")]
     words: Option<WordRule>,
     /// Distinguish upper and lower case
     #[arg(long)]
     keep_case: bool,
-    /// Leave out the most frequent words of a language, such as english or en, or the words in a file, which white space
-    /// separates. A file that is called as a language is written ./english
+    /// Leave out the most frequent words of a language, such as english or en, or the words in a file, separated by
+    /// white space. Write ./english for a file with the name of a language
     #[arg(long, value_name = "LANGUAGE|FILE")]
     stop_words: Option<PathBuf>,
     /// Reduce words to their stems in this language
@@ -64,8 +63,8 @@ pub(crate) struct TermArgs {
     /// predicts left-out documents better]
     #[arg(long, value_name = "MIN-MAX", conflicts_with = "characters")]
     ngrams: Option<Span>,
-    /// Use pieces of words as terms too, so that forms of a word share some: on, off, or, for text, if that predicts left-out
-    /// documents better [default: auto; off for mail]
+    /// Also use pieces of words as terms, which forms of a word share: on, off, or auto, which uses them for text if
+    /// that predicts left-out documents better [default: auto; off for mail]
     #[arg(long, value_name = "auto|on|off", hide_possible_values = true)]
     pieces: Option<Choice>,
     /// Use sequences of characters as terms instead of words: 3-5

@@ -25,8 +25,8 @@ pub(crate) struct ScoringArgs {
     #[arg(long, value_name = "G", allow_negative_numbers = true)]
     pub(crate) idf_power: Option<f64>,
     /// Naive Bayes: estimator of the probabilities: mean (of the posterior; alpha is the Dirichlet prior's parameter),
-    /// map (the posterior's mode; alpha is at least 1) or ml (maximum likelihood: a term that a class never had rules
-    /// it out) [default: mean]
+    /// map (the posterior's mode; alpha is at least 1) or ml (maximum likelihood: a term never seen in a class rules it
+    /// out) [default: mean]
     #[arg(long, value_name = "NAME", hide_possible_values = true,
         value_parser = PossibleValuesParser::new(Estimate::NAMES).try_map(|name| name.parse::<Estimate>()))]
     pub(crate) estimate: Option<Estimate>,
@@ -45,8 +45,8 @@ pub(crate) struct ScoringArgs {
     pub(crate) class_prior: Option<PriorOption>,
     #[command(flatten)]
     pub(crate) features: FeatureArgs,
-    /// Seed of what is left to chance: the order in which the correction is fitted, the start of expectation
-    /// maximization, and of evaluate how documents are dealt into folds and drawn for intervals
+    /// Random seed: of the order in which the correction is fitted, of the start of expectation maximization, and in
+    /// evaluate also of folds and intervals
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 }

@@ -44,12 +44,12 @@ pub(crate) struct EvaluateArgs {
     pub(crate) sources: Vec<OsString>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// Cross-validate: split the documents into K parts and score each by what the others teach; documents of a group
+    /// Cross-validate: split the documents into K folds and score each with a model of the others. Documents of a group
     /// (--group, --group-by), or else with the same body, stay together
     #[arg(long, value_name = "K", conflicts_with_all = ["model", "online"], value_parser = at_least::<u16>(2))]
     pub(crate) folds: Option<u16>,
-    /// Score each document by what was learned before it, then learn it (prequential evaluation). With --order date this
-    /// tells what to expect of later documents
+    /// Score each document with a model of those before it, then learn it (prequential evaluation). With --order date,
+    /// this measures performance on later documents
     #[arg(long, conflicts_with = "model")]
     pub(crate) online: bool,
     /// Order of documents for --online
@@ -174,9 +174,7 @@ fn by_model(args: &EvaluateArgs, counts_learned: bool) -> Result<Evaluated> {
     let is_of_training = args.table.target.is_some() || !args.unlabelled.unlabelled.is_empty();
     let only_seed = ScoringArgs { seed: args.scoring.seed, ..Default::default() };
     if args.recipe != Default::default() || args.scoring != only_seed || is_of_training {
-        bail!(
-            "options of training: expected --folds or --online with them, since an existing model has its own"
-        );
+        bail!("options of training: expected --folds or --online, since an existing model has its own");
     }
     let mut filter = args.model.open()?;
     args.decision.apply(&mut filter)?;

@@ -13,8 +13,8 @@ use crate::output::{labels, report_change};
 
 #[derive(Args)]
 #[command(after_help = "\
-Forgetting removes exactly what learning added, all in one step. The date is that of the message; where it has none, or \
-one in the future, the day it was learned by tamis learn. Documents without either stay. Nothing expires by itself.
+Forgetting removes exactly what learning added, all in one step. The date is that of the message. If it has none, or one \
+in the future, it is the day on which tamis learn learned it. Documents without either stay. Nothing expires automatically.
 
 Example:
   tamis expire --before 2023-01-01 --dry-run
@@ -138,11 +138,8 @@ pub(crate) fn run(args: &ExpireArgs) -> Result<u8> {
     let (verb, each) = (if args.dry_run { "would forget" } else { "forgot" }, each.collect::<Vec<_>>());
     writeln!(out, "{verb} {} ({})", counted(n_old, "document"), each.join(", "))?;
     if undated > 0 {
-        writeln!(
-            out,
-            "kept {} without a date, or with one in the future",
-            counted(undated as u64, "document")
-        )?;
+        let undated = counted(undated as u64, "document");
+        writeln!(out, "kept {undated} without a date, or with one in the future")?;
     }
     if !args.dry_run && n_old > 0 {
         report_change(&mut out, before, learner.filter())?;

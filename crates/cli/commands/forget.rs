@@ -27,8 +27,8 @@ Example:
 pub(crate) struct ForgetArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
-    /// The label that the documents must have been learned under, if any; then files, folders, mboxes, Maildirs.
-    /// Standard input by default
+    /// Optional label that the documents must have been learned under, then files, folders, mboxes, Maildirs. Standard
+    /// input by default
     #[arg(value_name = "[LABEL] PATH")]
     pub(crate) paths: Vec<OsString>,
     /// Forget the document with this digest, as `inspect --suspects` prints it; its file is not needed
@@ -122,11 +122,9 @@ fn of_names(names: &[String], label: Option<&str>, filter: &Filter) -> Result<BT
     if let Some(typed) = missing.values().next() {
         let under = label.map_or(String::new(), |label| format!(" as {}", shown(label)));
         let hint = if filter.information().names { "" } else { "; this model remembers none (--no-names)" };
+        let got = shown(typed);
         bail!(
-            "--name: expected the Message-ID of a message that was learned{under}, as tamis inspect --suspects prints \
-            it, \
-             got {}{hint}",
-            shown(typed)
+            "--name: expected a Message-ID learned{under}, as inspect --suspects prints it, got {got}{hint}"
         );
     }
     Ok(documents)

@@ -35,7 +35,7 @@ pub(crate) struct InspectArgs {
     /// Also write a report with pictures to this file (HTML)
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Only print a table with a row for each of these models
+    /// Print only a table with a row for each of these models
     #[arg(long, value_name = "MODEL", num_args = 1.., conflicts_with_all = ["model", "terms", "html", "json", "suspects"])]
     pub(crate) summary: Vec<PathBuf>,
     /// Print a JSON object
@@ -56,9 +56,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
     let is_of_two =
         matches!(filter.information().scoring, Scoring::Weighted(_)) && filter.classes().len() == 2;
     if args.suspects.suspects.is_some() && !is_of_two {
-        bail!(
-            "--suspects: expected a model of two labels with weighted scoring, got one that has no held-out scores"
-        );
+        bail!("--suspects: expected a model of two labels with weighted scoring, got another");
     }
     if let Some(html) = &args.html {
         let size = if args.terms == 0 { [LABELS, TERMS] } else { [filter.classes().len(), args.terms] };
@@ -96,13 +94,9 @@ pub(crate) fn verify(args: &ModelArg) -> Result<u8> {
     filter.verify().with_context(|| shown_path(&path))?;
     check_unchanged(&filter)?;
     let information = filter.information();
-    let (terms, documents) = (information.n_terms as u64, information.documents as u64);
-    writeln!(
-        std::io::stdout(),
-        "{}: whole and consistent ({}, {} remembered)",
-        shown_path(&path),
-        counted(terms, "term"),
-        counted(documents, "document")
-    )?;
+    let terms = counted(information.n_terms as u64, "term");
+    let documents = counted(information.documents as u64, "document");
+    let path = shown_path(&path);
+    writeln!(std::io::stdout(), "{path}: whole and consistent ({terms}, {documents} remembered)")?;
     Ok(0)
 }

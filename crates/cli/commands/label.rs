@@ -17,8 +17,8 @@ use crate::output::{Verdict, say_truncated, write_fixed};
 
 #[derive(Args)]
 #[command(after_help = "\
-CSV and TSV have paths as they are. In JSON a path that is not UTF-8 is quoted as in bash, \
-$'...', which --files-from accepts. --sort-into adds no document that is already there.
+CSV and TSV have unchanged paths. In JSON a path that is not UTF-8 is quoted as in bash, \
+$'...', which --files-from accepts. --sort-into skips documents that are already there.
 
 Example:
   tamis label articles/ > labels.csv
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
     columns::say_missing(recipe, &Scorer::missing(&finished.states));
     say_truncated(n_truncated, recipe.kind);
     if not_filed > 0 {
-        say!("tamis: labelled, but not filed: {} within larger files", counted(not_filed, "document"));
+        say!("tamis: labelled but not filed: {} inside larger files", counted(not_filed, "document"));
     }
     Ok(corpus.conclude(finished.unreadable))
 }

@@ -21,9 +21,9 @@ use crate::output::{labels, message_id};
 
 #[derive(Args)]
 #[command(after_help = "\
-When the program returns, what was learned is safely on the disk. A document already known under \
-the label stays as it is; one known under another label moves. If there is no model, one is made, \
-with the labels ham and spam or like that of --fallback.
+When the program returns, what was learned is safely on disk. A document already known under the \
+label is left alone; one known under another label moves. If there is no model, a new one is made, \
+with the labels ham and spam or those of --fallback.
 
 Example:
   tamis learn spam < message.eml
@@ -40,8 +40,8 @@ pub(crate) struct LearnArgs {
     /// Allow a label that the model does not know yet
     #[arg(long)]
     pub(crate) new_label: bool,
-    /// Do not retrain when much was learned since the last time. A model with a shared one behind it is never retrained
-    /// by itself
+    /// Do not retrain, even if much was learned since the last time. A model with a shared one is never retrained
+    /// automatically
     #[arg(long)]
     pub(crate) no_retrain: bool,
     #[command(flatten)]
@@ -67,7 +67,7 @@ struct DocumentArgs {
     /// Files, folders, mboxes, Maildirs; standard input by default
     #[arg(value_name = "PATH")]
     paths: Vec<OsString>,
-    /// Follow links that lead out of the folders named
+    /// Follow links that lead out of the named folders
     #[arg(long)]
     follow: bool,
 }
@@ -97,11 +97,11 @@ struct NewArgs {
 /// How far it is, for those who are used to sa-learn.
 #[derive(Args)]
 pub(crate) struct ProgressArgs {
-    /// Show progress on standard error: a bar, or where that is no terminal a dot for each document. Ends with the
-    /// summary line of sa-learn
+    /// Show progress on standard error: a bar on a terminal, otherwise a dot for each document. Ends with the summary
+    /// line of sa-learn
     #[arg(long)]
     progress: bool,
-    /// Show a dot for each document on standard error, terminal or not. Ends with the summary line of sa-learn
+    /// Show a dot for each document on standard error, even on a terminal. Ends with the summary line of sa-learn
     #[arg(long, alias = "showdots", conflicts_with = "progress")]
     dots: bool,
 }
@@ -221,8 +221,8 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
 /// Prints a warning that a message could not be moved.
 fn say_beside(item: &Item<'_>, labels: &[String]) {
     say!(
-        "tamis: {}: stays known as {} too, with the header it was learned with: this model does not remember terms, so \
-         only the very same message can be moved; tamis forget takes it as it was learned",
+        "tamis: {}: still known as {} too, with the header it was learned with: this model does not remember terms, so \
+         only an identical message can be moved; tamis forget removes the message as it was learned",
         shown_path(&item.name()),
         shown(&labels.join(", "))
     );
@@ -245,11 +245,9 @@ fn check_label(args: &LearnArgs, path: &Path) -> Result<()> {
     if known.contains(label) {
         return Ok(());
     }
-    let path = shown(label);
-    bail!(
-        "expected a label ({}) before the paths, got the path {path}: tamis learn LABEL {path}",
-        shown(&known.join(", "))
-    )
+    let (path, known) = (shown(label), known.join(", "));
+    let known = shown(&known);
+    bail!("expected a label ({known}) before the paths, got the path {path}: tamis learn LABEL {path}")
 }
 
 /// Whether the model already gives a document the right label, surely enough that it need not be learned.
@@ -274,21 +272,14 @@ fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Fil
         (labels, _) => labels.iter().map(String::as_str).collect(),
     };
     if !labels.contains(&args.documents.label.as_str()) {
-        bail!(
-            "{}: there is no model yet; name the labels of a new one with --labels {},OTHER",
-            shown_path(path),
-            args.documents.label
-        );
+        let (path, label) = (shown_path(path), &args.documents.label);
+        bail!("{path}: there is no model yet; name the labels of a new one with --labels {label},OTHER");
     }
     if let Some(shared) = shared
         && Classes::new(labels.iter().copied())? != *shared.classes()
     {
-        let known = self::labels(shared.classes()).join(",");
-        bail!(
-            "--labels: expected those of the shared model, {}, got {}",
-            shown(&known),
-            shown(&labels.join(","))
-        );
+        let (known, got) = (self::labels(shared.classes()).join(","), labels.join(","));
+        bail!("--labels: expected those of the shared model, {}, got {}", shown(&known), shown(&got));
     }
     let mut new = shared.map_or_else(|| TrainOptions::new(kind), TrainOptions::like);
     new.names &= !args.new.no_names;
@@ -346,16 +337,14 @@ pub(crate) fn for_each(
             &limits,
             || Ok(()),
             |(), item, Given { group, .. }, document| {
+                let name = || shown_path(&item.name());
                 if matches!(document, Document::Mail([])) {
-                    say!("tamis: {}: expected a message, got nothing", shown_path(&item.name()));
+                    say!("tamis: {}: expected a message, got nothing", name());
                     has_empty.fetch_or(item.named(), Ordering::Relaxed);
                     return Ok(());
                 }
                 if matches!(document, Document::Mail(bytes) if item.named() && !looks_like_mail(bytes)) {
-                    say!(
-                        "tamis: {}: this does not look like mail, which the model is for",
-                        shown_path(&item.name())
-                    );
+                    say!("tamis: {}: this does not look like mail, which the model is for", name());
                 }
                 let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
                 let (learner, work) = &mut *state;

@@ -14,7 +14,7 @@ use crate::output::{report, report_counted};
 #[derive(Args)]
 #[command(after_help = "\
 Labels are matched by name; a model may have labels that others lack. All models must have the \
-same options for terms and scoring. Counts, corrections and documents are added up; the order of \
+same options for terms and scoring. Counts, corrections and documents are summed; the order of \
 models does not matter. A document that several models know counts once. Models that share \
 documents but remember only their digests (train --no-documents) are refused unless --repeat is \
 given.
@@ -25,7 +25,7 @@ calibration are those of the model with the most documents; with two labels, thr
 from the held-out scores of all documents.
 
 Partials (train --partial) become the model that train --repeat --no-names makes of all their documents, byte for byte. \
-With --partial they become one partial, to be merged further.
+With --partial, they become one larger partial.
 
 Example:
   tamis merge -m all.tamis shard-*.tamis
@@ -47,7 +47,7 @@ pub(crate) struct MergeArgs {
     /// Count a document that several models know once for each of them
     #[arg(long)]
     pub(crate) repeat: bool,
-    /// Merge partials into one more partial, not a model
+    /// Merge partials into a larger partial instead of a model
     #[arg(long, conflicts_with_all = ["retrain", "strip", "repeat"])]
     pub(crate) partial: bool,
     /// Replace an existing model
@@ -145,9 +145,7 @@ fn run_models(args: &MergeArgs) -> Result<u8> {
         );
     }
     if filter.information().keep == Keep::Digests && had(Keep::Vectors) {
-        note!(
-            "left out the terms of documents: the model cannot be retrained, and needs a document to forget it"
-        );
+        note!("left out the terms of documents: the model cannot be retrained, nor forget without files");
     }
     report(&args.model, &filter)?;
     Ok(0)

@@ -26,9 +26,9 @@ pub(crate) enum Program {
 
 #[derive(Args)]
 #[command(after_help = "\
-The recipe calls tamis by its path, since delivery agents do not search the folders that a shell does, and by the model \
-that -m, $TAMIS_MODEL or $XDG_DATA_HOME names here, since they have another environment. Otherwise each user's own model \
-is used.
+The recipe calls tamis by its path, since delivery agents do not search the same folders as a shell. It names the model \
+if -m, $TAMIS_MODEL or $XDG_DATA_HOME does here, since delivery agents have another environment. Otherwise each user's own \
+model is used.
 
 Example:
   tamis generate recipe procmail --log ~/tamis.log >> ~/.procmailrc
@@ -47,7 +47,7 @@ pub(crate) struct RecipeArgs {
     /// The folder for spam
     #[arg(long, value_name = "NAME", default_value = "Junk")]
     junk: String,
-    /// The folder for what tamis is unsure of
+    /// The folder for unsure messages
     #[arg(long, value_name = "NAME", default_value = "Unsure")]
     unsure: String,
 }
@@ -128,9 +128,9 @@ fn plain_path(path: &Path) -> Result<String> {
 fn check_plain(text: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
     if text.is_empty() || !text.chars().all(is_plain) {
+        let got = shown(text);
         bail!(
-            "expected a name of letters, digits and / . _ - + @ in a recipe, got {:?}; a link can have one",
-            shown(text)
+            "expected a name of letters, digits and / . _ - + @ in a recipe, got {got:?}; a link can have one"
         );
     }
     Ok(())

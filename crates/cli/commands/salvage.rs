@@ -12,9 +12,9 @@ use crate::args::{ModelArg, lock, refuse_to_replace};
 
 #[derive(Args)]
 #[command(after_help = "\
-Takes every document out of the damaged model whose checksums are right, without the terms whose own are wrong, and fits a \
-new model to them. Only a model that remembers the terms of its documents can be salvaged, and only if its header is intact. The \
-damaged file stays as it is.
+Recovers every document with correct checksums, without terms whose own checksums are wrong, and fits a new model to them. \
+A model can be salvaged only if it remembers the terms of its documents and its header is intact. The damaged file is not \
+changed.
 
 Example:
   tamis salvage damaged.tamis -m new.tamis")]
@@ -24,7 +24,7 @@ pub(crate) struct SalvageArgs {
     pub(crate) damaged: PathBuf,
     #[command(flatten)]
     pub(crate) model: ModelArg,
-    /// Replace a model that is there
+    /// Replace an existing model
     #[arg(long)]
     pub(crate) replace: bool,
 }

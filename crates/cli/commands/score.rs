@@ -41,8 +41,8 @@ pub(crate) struct ScoreArgs {
     /// Treat files and standard input as mboxes, whatever they begin with
     #[arg(long, conflicts_with = "passthrough")]
     pub(crate) mbox: bool,
-    /// Print a JSON object for each document: path, label, probability, log_odds, and truncated if it was not read to
-    /// its end
+    /// Print a JSON object for each document: path, label, probability, log_odds, and truncated if only a part of it
+    /// was read
     #[arg(long)]
     pub(crate) json: bool,
     /// Exit with 0 whatever the verdict
@@ -82,9 +82,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
     let filter = model.opened()?.filter();
     let recipe = filter.information().recipe;
     if recipe.kind == Kind::Table {
-        bail!(
-            "the model is for tables: expected one for mail or text; tamis label labels the rows of a table"
-        );
+        bail!("the model is for tables: expected one for mail or text; tamis label labels rows of tables");
     }
     let (kind, most) = (recipe.kind, recipe.limits.bytes.saturating_add(1));
     let files = args.list.add_to(&args.files)?;
@@ -124,10 +122,10 @@ impl<Open: Fn() -> Result<Filter>> Scorer<'_, Open> {
     fn score(&mut self, path: &Path) -> Result<()> {
         let name = || if path.as_os_str() == "-" { "standard input".into() } else { shown_path(&path) };
         let stream = match Stream::of(path) {
-            Err(error) if error.kind() == ErrorKind::IsADirectory => bail!(
-                "{0}: expected a file, got a folder; to label what is in it: tamis label {0}",
-                shown_path(path)
-            ),
+            Err(error) if error.kind() == ErrorKind::IsADirectory => {
+                let path = shown_path(path);
+                bail!("{path}: expected a file, got a folder; to label what is in it: tamis label {path}")
+            }
             stream => stream.with_context(name)?,
         };
         // a message can begin with any bytes

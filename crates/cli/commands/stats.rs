@@ -14,7 +14,7 @@ use crate::output::{Canvas, Entry, What, bar, parse_line};
 /// Counts verdicts and corrections by day (UTC).
 #[derive(Args)]
 #[command(after_help = "\
-Lines of other programs are passed over, so the system's log can be given whole.
+Lines of other programs are skipped, so the whole system log can be given.
 
 Example:
   tamis score --passthrough --log ~/tamis.log < message.eml
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &StatsArgs) -> Result<u8> {
     }
     let mut out = std::io::stdout().lock();
     if days.is_empty() {
-        note!("no line that tamis has logged");
+        note!("no lines logged by tamis");
     } else if args.json {
         for (day, Day { verdicts, learned }) in &days {
             let object = serde_json::json!({"day": day, "verdicts": verdicts, "learned": learned});

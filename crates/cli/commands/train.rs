@@ -25,9 +25,9 @@ SOURCE is one of
   FILE.csv    (.tsv, .jsonl) a table of label and text; with --target any columns
 A folder that holds cur/ and new/ is a Maildir.
 
-With --target the label is that column, predicted from all others. What each column holds is \
-guessed from the first 100,000 rows and printed; --column changes it. A cell that is empty, NA, \
-N/A, NaN, null or ? is missing, and ignored.
+With --target the label is that column, predicted from all others. The kinds of the columns are \
+guessed from the first 100,000 rows and printed; --column changes them. A cell that is empty, NA, \
+N/A, NaN, null or ? counts as missing and is ignored.
 
 Example:
   tamis train ham=\"$HOME/Maildir\" spam=\"$HOME/Maildir/.Junk\"
@@ -52,7 +52,7 @@ pub(crate) struct TrainArgs {
     pub(crate) scoring: ScoringArgs,
     #[command(flatten)]
     pub(crate) decision: DecisionArgs,
-    /// Call at most this share of ham spam (0.5% or 0.005), with 95 % confidence
+    /// Highest share of ham that may be called spam (0.5% or 0.005), with 95 % confidence
     #[arg(long, value_name = "SHARE", help_heading = "Decision", value_parser = share, conflicts_with_all = ["cost", "unsure"])]
     pub(crate) max_fpr: Option<f64>,
     #[command(flatten)]
@@ -60,19 +60,19 @@ pub(crate) struct TrainArgs {
     /// Count equal messages as often as given instead of once (text and rows always count as often as given)
     #[arg(long, help_heading = "Documents given twice")]
     pub(crate) repeat: bool,
-    /// What to do if more than 5 % of a label's messages equal messages of another label (text and rows are told, never
-    /// refused)
+    /// What to do if more than 5 % of a label's messages equal messages of another label (for text and rows, only a
+    /// note is printed)
     #[arg(long, value_enum, value_name = "refuse|keep", default_value_t = Contradictions::Refuse, help_heading = "Documents given twice", hide_possible_values = true)]
     pub(crate) contradictions: Contradictions,
-    /// Count the documents without fitting a model: -m FILE becomes a partial, and tamis merge makes a model of partials.
-    /// Documents count as often as they are given (--repeat), and names are left out (--no-names)
+    /// Count the documents without fitting a model: -m FILE becomes a partial, and tamis merge makes a model of
+    /// partials. Implies --repeat and --no-names
     #[arg(long, requires = "model", help_heading = "Model")]
     pub(crate) partial: bool,
-    /// Replace a model that has learned since it was trained, and lose what it learned
+    /// Replace a model even if it has learned since it was trained, which is then lost
     #[arg(long, help_heading = "Model")]
     pub(crate) replace: bool,
-    /// Remember the terms of each document, so that the model can be fitted again when it has learned more, and a document be
-    /// forgotten without its file (the default; for text as long as they take no more than 64 MB)
+    /// Remember the terms of each document, so that the model can be refitted when it has learned more, and documents
+    /// can be forgotten without their files (the default; for text, up to 64 MB of terms)
     #[arg(long, overrides_with = "no_documents", help_heading = "Model")]
     pub(crate) documents: bool,
     /// Remember only a digest of each document
@@ -99,11 +99,8 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     let (trainer, names, unreadable) = learn_all(args, &corpus, &options)?;
     let (documents, labels) = (trainer.n_documents(), trainer.classes().len());
     if labels < 2 && !args.partial {
-        bail!(
-            "expected documents of at least two labels, got {} of {}; name another source as LABEL=PATH",
-            counted(documents, "document"),
-            counted(labels as u64, "label")
-        );
+        let got = format!("{} of {}", counted(documents, "document"), counted(labels as u64, "label"));
+        bail!("expected documents of at least two labels, got {got}; name another source as LABEL=PATH");
     }
     columns::say_missing(trainer.recipe(), trainer.missing());
     say_truncated(trainer.n_truncated(), corpus.kind);
@@ -173,9 +170,7 @@ fn write_partial(args: &TrainArgs, trainer: Trainer, path: &Path) -> Result<()> 
         && args.unlabelled.lambda.is_none()
         && args.unlabelled.iterations.is_none();
     if !args.unlabelled.unlabelled.is_empty() && !is_default {
-        bail!(
-            "--partial --unlabelled: expected no options of scoring, which depends on how many documents there are in all"
-        );
+        bail!("--partial --unlabelled: expected no options of scoring, which depend on all documents");
     }
     let decision = args.decision.options(trainer.classes(), args.max_fpr)?;
     let mut trainer = trainer.with_decision(decision);

@@ -212,10 +212,12 @@ impl Position {
         let Some(name) = columns.group else { return Ok(position) };
         match column_at(first, name, columns.shape) {
             Some(group) => Ok(Position { group: Some(group), ..position }),
-            None => bail!(
-                "--group: expected a column by its name or number, got {name:?}; the first row is {}",
-                row_shown(first)
-            ),
+            None => {
+                let row = row_shown(first);
+                bail!(
+                    "--group: expected a column by its name or number, got {name:?}; the first row is {row}"
+                )
+            }
         }
     }
 
@@ -250,8 +252,7 @@ impl Position {
                 if shape.no_header {
                     bail!(
                         "{option}: expected the number of a column, from 1 to {n_columns}, since --no-header leaves \
-                        them \
-                         without names, got {missing:?}"
+                         them without names, got {missing:?}"
                     )
                 }
                 bail!(
@@ -268,17 +269,17 @@ impl Position {
             return None;
         }
         Some(match (self.has_names, self.label) {
-            (true, _) => format!(
-                "the first row holds the names of columns, {}; --no-header if it does not",
-                row_shown(first).chars().take(60).collect::<String>()
-            ),
+            (true, _) => {
+                let row: String = row_shown(first).chars().take(60).collect();
+                format!("the first row is a header, {row}; use --no-header if it is not")
+            }
             (false, Some(label)) => format!(
-                "column {} is the label, column {} the text, from the first row on; --label-column and --text-column \
-                 say otherwise",
+                "column {} is the label and column {} the text, without a header row; --label-column and --text-column \
+                 change this",
                 label + 1,
                 self.text + 1
             ),
-            (false, None) => "the only column is the text, from the first row on".to_owned(),
+            (false, None) => "the only column is the text, without a header row".to_owned(),
         })
     }
 }

@@ -53,9 +53,11 @@ impl<'a> Corpus<'a> {
             let Some(found) = corpus.found(found, wanted)? else { continue };
             let name = shown_path(argument);
             match (&kind, found.kind) {
-                (Some((known, whose)), Some(got)) if *known != got && !found.places.is_empty() => bail!(
-                    "{name}: expected {known}, as {whose} is, got {got}; --as mail or --as text says what documents are"
-                ),
+                (Some((known, whose)), Some(got)) if *known != got && !found.places.is_empty() => {
+                    bail!(
+                        "{name}: expected {known}, as {whose} is, got {got}; choose with --as mail or --as text"
+                    )
+                }
                 (None, Some(got)) => kind = Some((got, name.clone())),
                 _ => (),
             }
@@ -206,9 +208,7 @@ impl<'a> Corpus<'a> {
             bail!("--as {kind}: expected none for a table with many columns");
         }
         if input.label_column.is_some() || input.text_column.is_some() {
-            bail!(
-                "--label-column and --text-column: expected none, since a model of a table has its columns"
-            );
+            bail!("--label-column and --text-column: expected none, since the model has its columns");
         }
         for argument in arguments {
             let (source, name) = (Source::parse(argument), shown_path(argument));

@@ -129,10 +129,8 @@ pub(crate) fn find_tables(source: &Source, format: Option<Holds>) -> Result<Foun
     let found = find(source, Wanted::Documents, Some(Kind::Table), false, format)?;
     match found.places.iter().find(|place| !place.holds.is_table()) {
         Some(place) => {
-            bail!(
-                "{}: expected a table, .csv, .tsv, .jsonl or a .json array, or --input-format",
-                shown_path(&place.path)
-            )
+            let path = shown_path(&place.path);
+            bail!("{path}: expected a table, .csv, .tsv, .jsonl or a .json array, or --input-format")
         }
         None => Ok(found),
     }

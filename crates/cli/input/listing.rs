@@ -199,7 +199,7 @@ fn unlisted(error: walkdir::Error) -> String {
     let path = error.path().map(shown_path).unwrap_or_default();
     match error.io_error() {
         Some(error) => format!("{path}: {}", plain(error)),
-        None => format!("{path}: expected no link to a folder above it"),
+        None => format!("{path}: expected a link that does not lead to a folder above it"),
     }
 }
 

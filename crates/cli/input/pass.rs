@@ -97,11 +97,8 @@ impl Complaints {
     /// Prints how many documents of the last file were not named.
     fn finish(&self) {
         if self.n > most_named() {
-            say!(
-                "tamis: {}: ... and {} more",
-                shown_path(&self.path),
-                grouped((self.n - most_named()) as u64)
-            );
+            let more = grouped((self.n - most_named()) as u64);
+            say!("tamis: {}: ... and {more} more", shown_path(&self.path));
         }
     }
 }

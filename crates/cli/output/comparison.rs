@@ -118,16 +118,11 @@ impl<'a> Comparison<'a> {
     fn print_pair(&self, out: &mut impl Write, pair: &Pair) -> Result<()> {
         let [a, b] = pair.sides.map(|place| self.sides[place].name);
         let [only_a, only_b] = pair.only.map(grouped);
-        writeln!(
-            out,
-            "only {a} right: {only_a}; only {b} right: {only_b}; p = {} (McNemar's exact test)",
-            p_text(pair.p)
-        )?;
+        let p = p_text(pair.p);
+        writeln!(out, "only {a} right: {only_a}; only {b} right: {only_b}; p = {p} (McNemar's exact test)")?;
         if let Some((difference, Interval { low, high })) = pair.ranking {
-            writeln!(
-                out,
-                "1-ROCA of {a} minus that of {b}: {difference:+.4}% ({low:+.4} to {high:+.4}; 95 % interval, paired bootstrap)"
-            )?;
+            write!(out, "1-ROCA of {a} minus that of {b}: {difference:+.4}% ")?;
+            writeln!(out, "({low:+.4} to {high:+.4}; 95 % interval, paired bootstrap)")?;
         }
         for line in self.conclusion(pair) {
             writeln!(out, "{line}")?;

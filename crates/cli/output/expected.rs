@@ -30,9 +30,8 @@ fn learned_unlabelled(unlabelled: &Unlabelled) -> String {
     match (unlabelled.teacher, unlabelled.loss(None)) {
         (Some(teacher), Some(alone)) => {
             let with = unlabelled.loss(Some(teacher)).unwrap_or(alone);
-            format!(
-                "of these {documents} without a label: held-out log loss {with:.3}, by the labels alone {alone:.3}"
-            )
+            let losses = format!("held-out log loss {with:.3}, by the labels alone {alone:.3}");
+            format!("of these {documents} without a label: {losses}")
         }
         (None, Some(_)) => format!(
             "left out {documents} without a label: with them held-out labelled documents are not surely predicted better"
@@ -141,13 +140,9 @@ fn percent(part: u64, whole: u64) -> String {
 pub(crate) fn report_change(out: &mut impl Write, before: Option<Expected>, filter: &Filter) -> Result<()> {
     let wrong = match before {
         Some(Expected::Detection { negatives, false_positives, positives, missed, .. }) => {
-            format!(
-                "{} of {} and {} of {} held-out documents wrong or unsure",
-                grouped(false_positives),
-                grouped(negatives),
-                grouped(missed),
-                grouped(positives)
-            )
+            let [lost, negatives, missed, positives] =
+                [false_positives, negatives, missed, positives].map(grouped);
+            format!("{lost} of {negatives} and {missed} of {positives} held-out documents wrong or unsure")
         }
         Some(Expected::Accuracy { documents, right, .. }) => {
             format!("{} of {} labelled right", grouped(right), grouped(documents))

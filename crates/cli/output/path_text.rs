@@ -51,12 +51,9 @@ pub(crate) fn from_text(text: &[u8]) -> Result<OsString> {
             bytes.push(byte);
             continue;
         }
-        let (byte, length) = unescaped(rest).with_context(|| {
-            format!(
-                "--files-from: expected an escape that bash knows, got {:?}",
-                String::from_utf8_lossy(text)
-            )
-        })?;
+        let got = || String::from_utf8_lossy(text);
+        let expected = || format!("--files-from: expected an escape that bash knows, got {:?}", got());
+        let (byte, length) = unescaped(rest).with_context(expected)?;
         bytes.push(byte);
         rest = &rest[length..];
     }
