@@ -70,24 +70,25 @@ pub(crate) struct FeatureArgs {
 
 impl ScoringArgs {
     pub(crate) fn options(&self, unlabelled: &UnlabelledArgs) -> ScoringOptions {
-        let ScoringArgs { idf_power, regularisation, .. } = *self;
+        let ScoringArgs { likelihood, alpha, estimate, idf_power, regularisation, occurrences, seed, .. } =
+            *self;
         let FeatureArgs { min_df, max_df, max_features, select } = self.features;
         let correction = self.correction.map(|switch| switch == Switch::On);
         let UnlabelledArgs { lambda, iterations, .. } = *unlabelled;
         let has_unlabelled = !unlabelled.unlabelled.is_empty();
         ScoringOptions {
-            likelihood: self.likelihood,
-            alpha: self.alpha,
-            estimate: self.estimate,
+            likelihood,
+            alpha,
+            estimate,
             class_prior: self.class_prior.clone(),
-            occurrences: self.occurrences,
+            occurrences,
             min_df,
             max_df,
             max_features,
             select,
             weighted: CorrectionOptions { idf_power, correction, regularisation },
             unlabelled: has_unlabelled.then_some(UnlabelledOptions { lambda, iterations }),
-            seed: self.seed,
+            seed,
         }
     }
 }

@@ -44,26 +44,10 @@ pub(crate) struct EvaluateArgs {
     pub(crate) sources: Vec<OsString>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// Cross-validate: split the documents into K folds and score each with a model of the others. Documents of a group
-    /// (--group, --group-by), or else with the same body, stay together
-    #[arg(long, value_name = "K", conflicts_with_all = ["model", "online"], value_parser = at_least::<u16>(2))]
-    pub(crate) folds: Option<u16>,
-    /// Score each document with a model of those before it, then learn it (prequential evaluation). With --order date,
-    /// this measures performance on later documents
-    #[arg(long, conflicts_with = "model")]
-    pub(crate) online: bool,
-    /// Order of documents for --online
-    #[arg(long, value_enum, default_value_t = Order::Given, requires = "online")]
-    pub(crate) order: Order,
-    /// Write path, true label, log-odds, verdict and probability of every document to this file (TSV)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) scores: Option<PathBuf>,
-    /// Also write a report with pictures to this file (HTML)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-    /// Print a JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    method: MethodArgs,
+    #[command(flatten)]
+    written: WrittenArgs,
     #[command(flatten)]
     pub(crate) decision: VerdictArgs,
     #[command(flatten)]
@@ -78,23 +62,53 @@ pub(crate) struct EvaluateArgs {
     pub(crate) scoring: ScoringArgs,
 }
 
+/// How documents are scored without a model.
+#[derive(Args)]
+struct MethodArgs {
+    /// Cross-validate: split the documents into K folds and score each with a model of the others. Documents of a group
+    /// (--group, --group-by), or else with the same body, stay together
+    #[arg(long, value_name = "K", conflicts_with_all = ["model", "online"], value_parser = at_least::<u16>(2))]
+    folds: Option<u16>,
+    /// Score each document with a model of those before it, then learn it (prequential evaluation). With --order date,
+    /// this measures performance on later documents
+    #[arg(long, conflicts_with = "model")]
+    online: bool,
+    /// Order of documents for --online
+    #[arg(long, value_enum, default_value_t = Order::Given, requires = "online")]
+    order: Order,
+}
+
+/// What is written.
+#[derive(Args)]
+struct WrittenArgs {
+    /// Write path, true label, log-odds, verdict and probability of every document to this file (TSV)
+    #[arg(long, value_name = "FILE")]
+    scores: Option<PathBuf>,
+    /// Also write a report with pictures to this file (HTML)
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
 pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
     let evaluated = evaluated(args, false)?;
     let Evaluated { classes, spam, named, status, .. } = &evaluated;
     if named.is_empty() {
         bail!("expected documents to evaluate, got none");
     }
-    if let Some(path) = &args.scores {
+    if let Some(path) = &args.written.scores {
         write_scores(path, classes, named).with_context(|| shown_path(path))?;
     }
     let outcomes: Vec<_> = named.iter().map(|(_, outcome)| *outcome).collect();
-    let learning = if args.online { LearningStep::curve(&outcomes) } else { Vec::new() };
+    let learning = if args.method.online { LearningStep::curve(&outcomes) } else { Vec::new() };
     let report = Report::new(classes, *spam, &outcomes, learning, args.scoring.seed);
-    if let Some(path) = &args.html {
+    if let Some(path) = &args.written.html {
         page::write(path, &evaluated.page(&title(args)?, &outcomes, &report))?;
     }
     let mut out = BufWriter::new(std::io::stdout().lock());
-    if args.json {
+    if args.written.json {
         writeln!(out, "{}", json_line(report.json().to_string()))?;
     } else {
         report.print(&mut out, Canvas::of_stdout())?;
@@ -111,9 +125,9 @@ fn title(args: &EvaluateArgs) -> Result<String> {
     if sources.len() > MOST {
         names.push(format!("and {} more", grouped((sources.len() - MOST) as u64)));
     }
-    let how = match args.folds {
+    let how = match args.method.folds {
         Some(folds) => format!("in {folds} folds"),
-        None if args.online => "learned online".to_owned(),
+        None if args.method.online => "learned online".to_owned(),
         None => format!("by {}", file_name(args.model.own.path()?.as_os_str())),
     };
     Ok(format!("{} {how}", names.join(" ")))
@@ -142,17 +156,8 @@ impl Evaluated {
         let (evaluation, learning) = (&report.evaluation, &report.learning[..]);
         let name = |place: usize| to_text(&self.named[place].0).into_owned();
         let mislabels = Mislabel::of_outcomes(classes, outcomes, MOST_MISLABELS, name);
-        EvaluationReport {
-            title,
-            classes,
-            spam: *spam,
-            outcomes,
-            evaluation,
-            decision: *decision,
-            learning,
-            mislabels: &mislabels,
-        }
-        .page()
+        let (spam, decision, mislabels) = (*spam, *decision, &mislabels);
+        EvaluationReport { title, classes, spam, outcomes, evaluation, decision, learning, mislabels }.page()
     }
 }
 
@@ -160,10 +165,10 @@ type Named = (OsString, HeldOutScore);
 
 /// Scores documents as the options ask. With `counts_learned`, looks up which of them the model has learned.
 pub(crate) fn evaluated(args: &EvaluateArgs, counts_learned: bool) -> Result<Evaluated> {
-    if args.groups.are_given() && args.folds.is_none() {
+    if args.groups.are_given() && args.method.folds.is_none() {
         bail!("{}: expected --folds with it, whose folds keep groups together", args.groups.option());
     }
-    match args.folds.is_some() || args.online {
+    match args.method.folds.is_some() || args.method.online {
         true => by_learning(args),
         false => by_model(args, counts_learned),
     }
@@ -265,7 +270,7 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     if !is_table {
         asked.check()?;
     }
-    if args.online && (is_table || !args.unlabelled.unlabelled.is_empty()) {
+    if args.method.online && (is_table || !args.unlabelled.unlabelled.is_empty()) {
         bail!("--online: expected no --target and no --unlabelled with it, which need all documents at once");
     }
     let sources = args.input.list.add_to(&args.sources)?;
@@ -274,10 +279,10 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     let mut options = args.recipe.train_options(corpus.kind)?;
     columns::choose(&mut options.recipe, &corpus, &args.table, &args.recipe)?;
     options.prepare(&asked)?;
-    if args.order == Order::Date && corpus.kind != Kind::Mail {
+    if args.method.order == Order::Date && corpus.kind != Kind::Mail {
         bail!("--order date: expected mail, got {}", corpus.kind);
     }
-    let (mut documents, unreadable) = hold_all(&corpus, &options, args.order)?;
+    let (mut documents, unreadable) = hold_all(&corpus, &options, args.method.order)?;
     // A stable sort: documents with equal keys stay in the given order.
     documents.sort_by(|a, b| a.key.cmp(&b.key));
     let classes = Classes::new(documents.iter().map(|d| d.label.as_str()))?;
@@ -382,7 +387,7 @@ fn hold_out(
     unlabelled: &[Held],
 ) -> Result<Vec<HeldOutScore>> {
     let seed = args.scoring.seed.unwrap_or_default();
-    let Some(folds) = args.folds else {
+    let Some(folds) = args.method.folds else {
         let mut online = Prequential::new(options, classes.iter().map(|(_, label)| label))?;
         let held_out = |held: &Held| Ok(online.next(&held.label, held.loaded().document())?);
         return documents.iter().map(held_out).collect();

@@ -71,17 +71,9 @@ impl std::str::FromStr for Age {
     type Err = String;
 
     fn from_str(s: &str) -> Result<Self, String> {
-        let days = |unit| {
-            Some(match unit {
-                'd' => 1,
-                'w' => 7,
-                'm' => 30,
-                'y' => 365,
-                _ => return None,
-            })
-        };
+        const DAYS: [(char, i64); 4] = [('d', 1), ('w', 7), ('m', 30), ('y', 365)];
         let parsed = || {
-            let unit = days(s.chars().last()?)?;
+            let (_, unit) = DAYS.into_iter().find(|(unit, _)| s.ends_with(*unit))?;
             let number: i64 = s[..s.len() - 1].parse().ok().filter(|number| *number > 0)?;
             number.checked_mul(unit * DAY).map(Age)
         };

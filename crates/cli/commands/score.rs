@@ -177,12 +177,8 @@ fn line(args: &ScoreArgs, filter: &Filter, name: &OsStr, score: &Score, scratch:
         let truncated = !scratch.limits_hit().is_empty();
         return Ok(json_line(serde_json::to_string(&Verdict::new(filter, name, score, truncated))?));
     }
-    let mut line = verdict_line(filter, score);
-    if name != "-" {
-        line.push(' ');
-        line.push_str(&shown_path(name));
-    }
-    Ok(line)
+    let name = if name == "-" { String::new() } else { format!(" {}", shown_path(name)) };
+    Ok(verdict_line(filter, score) + &name)
 }
 
 /// The exit status: 0 spam, 1 ham, 2 unsure; for other labels 0 labelled, 2 unsure.

@@ -37,12 +37,6 @@ fn row(filter: &Filter, path: String) -> [String; 6] {
         format!("{} {}", grouped(totals.documents), shown(label))
     };
     let labels: Vec<_> = classes.iter().zip(totals).map(label).collect();
-    [
-        grouped(documents),
-        grouped(changes),
-        grouped(n_terms as u64),
-        grouped(bytes as u64),
-        labels.join(", "),
-        path,
-    ]
+    let [documents, changes, terms, bytes] = [documents, changes, n_terms as u64, bytes as u64].map(grouped);
+    [documents, changes, terms, bytes, labels.join(", "), path]
 }

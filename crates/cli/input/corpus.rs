@@ -96,14 +96,13 @@ impl<'a> Corpus<'a> {
     }
 
     fn empty(kind: Kind, wanted: Wanted, input: &'a InputArgs) -> Self {
-        let failed = AtomicUsize::new(0);
         Corpus {
             kind,
             places: Vec::new(),
             input,
             wanted,
             unreadable: 0,
-            failed,
+            failed: AtomicUsize::default(),
             target: None,
             groups: None,
             has_groups: AtomicBool::new(false),

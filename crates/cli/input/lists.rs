@@ -23,7 +23,7 @@ impl ListArgs {
         let entries = bytes.split(|byte| *byte == if self.null { 0 } else { b'\n' });
         for entry in entries.filter(|entry| !entry.is_empty()) {
             paths.push(if self.null {
-                path_of(entry.to_vec())?
+                path_of(entry.to_vec())
             } else {
                 from_text(entry.strip_suffix(b"\r").unwrap_or(entry))?
             });

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use crate::output::verdict::noun;
 use anyhow::Result;
 use tamis_filter::{Classes, Expected, Filter, Kind, Partial, Scoring, Unlabelled, positive_class};
 use tamis_model::{Interval, clopper_pearson};
@@ -80,11 +81,7 @@ pub(crate) fn expectation(filter: &Filter) -> Option<String> {
         return None;
     }
     let is_mail = information.recipe.kind == Kind::Mail;
-    let documents = match information.recipe.kind {
-        Kind::Mail => "messages",
-        Kind::Text => "documents",
-        Kind::Table => "rows",
-    };
+    let documents = format!("{}s", noun(information.recipe.kind));
     let Some(expected) = information.expected else {
         return Some("too few documents to tell what to expect".to_owned());
     };

@@ -24,12 +24,10 @@ pub(crate) fn print_facts(out: &mut impl Write, canvas: Option<Canvas>, filter: 
         writeln!(out, "columns     {}", columns.collect::<Vec<_>>().join(", "))?;
     }
     let markup = if recipe.raw { ", HTML and XML with their tags" } else { "" };
+    let pieces = if recipe.pieces { ", pieces of words" } else { "" };
     match recipe.bogofilter {
         true => writeln!(out, "terms       bogofilter's tokens")?,
-        false => {
-            let pieces = if recipe.pieces { ", pieces of words" } else { "" };
-            writeln!(out, "terms       {}{pieces}{markup}", describe(&recipe.tokenizer))?
-        }
+        false => writeln!(out, "terms       {}{pieces}{markup}", describe(&recipe.tokenizer))?,
     }
     print_scoring(out, filter)?;
     let remembered = match (information.keep, information.names) {

@@ -37,8 +37,8 @@ pub(crate) struct Log {
 impl Log {
     /// Creates a log of what is done with a model.
     pub(crate) fn new(target: PathBuf, model: Option<PathBuf>) -> Self {
-        let model = model.map(|model| std::path::absolute(&model).unwrap_or(model));
-        let model = model.map_or_else(String::new, |model| model.to_string_lossy().into_owned());
+        let model = model.map(|model| std::path::absolute(&model).unwrap_or(model)).unwrap_or_default();
+        let model = model.to_string_lossy().into_owned();
         Log { target, model, begun: Instant::now(), is_told: false }
     }
 

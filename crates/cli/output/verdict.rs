@@ -25,13 +25,8 @@ pub(crate) struct Verdict<'a> {
 
 impl<'a> Verdict<'a> {
     pub(crate) fn new(filter: &'a Filter, path: &'a OsStr, score: &Score, truncated: bool) -> Self {
-        Verdict {
-            path,
-            label: filter.label_of(score),
-            probability: score.probability,
-            log_odds: score.log_odds,
-            truncated,
-        }
+        let Score { probability, log_odds, .. } = *score;
+        Verdict { path, label: filter.label_of(score), probability, log_odds, truncated }
     }
 }
 
