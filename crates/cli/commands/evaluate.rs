@@ -349,20 +349,15 @@ fn hold_all(corpus: &Corpus<'_>, options: &TrainOptions, order: Order) -> Result
 /// The likeliest label, if it has at least the probability `least` and the document may be judged.
 fn likelier_than(least: f64, spam: Option<ClassId>, score: &Score, n_classes: usize) -> Option<ClassId> {
     let is_likely = score.probability > 0.5 || n_classes > 2;
-    let (class, probability) = match is_likely {
-        true => (score.scored_class, score.probability),
-        false => (1 - score.scored_class, 1.0 - score.probability),
-    };
+    let (class, probability) = (score.scored_class, score.probability);
+    let (class, probability) = if is_likely { (class, probability) } else { (1 - class, 1.0 - probability) };
     (may_judge(spam, score.known_terms) && probability >= least).then_some(class)
 }
 
 /// The thresholds used without a model.
 fn thresholds(args: &EvaluateArgs, spam: Option<ClassId>, classes: &Classes) -> Result<Decision> {
-    let default = Decision::for_spam(spam, classes);
-    match args.decision.decision.unsure {
-        Some(least) => Ok(default.with_unsure_below(least)?),
-        None => Ok(default),
-    }
+    let (default, unsure) = (Decision::for_spam(spam, classes), args.decision.decision.unsure);
+    Ok(unsure.map_or(Ok(default), |least| default.with_unsure_below(least))?)
 }
 
 /// The label that the thresholds give, if the document may be judged.

@@ -65,11 +65,8 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
 
 /// Merges partials one after another, so that only the sum and one partial are in memory.
 fn merge_partials(args: &MergeArgs, first: Partial) -> Result<u8> {
-    if let Some((option, _)) =
-        [("--retrain", args.retrain), ("--strip", args.strip), ("--repeat", args.repeat)]
-            .iter()
-            .find(|(_, given)| *given)
-    {
+    let options = [("--retrain", args.retrain), ("--strip", args.strip), ("--repeat", args.repeat)];
+    if let Some((option, _)) = options.iter().find(|(_, given)| *given) {
         bail!("{option}: expected models, got partials, which are counted as they were asked to be");
     }
     if args.partial {

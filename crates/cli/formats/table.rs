@@ -226,18 +226,10 @@ impl Position {
         let n_columns = first.len();
         let at = |name: &str| column_at(first, name, shape);
         let is_named = |name| named(first, name, shape).next().is_some();
-        let (is_guess, is_certain) = match [is_named(label), is_named(text)] {
-            [label, text] => (!label && !text, label && text),
-        };
-        let position = |label, text, has_names| Position {
-            label,
-            text,
-            group: None,
-            has_names,
-            is_guess,
-            is_certain,
-            n_columns,
-        };
+        let [has_label, has_text] = [label, text].map(is_named);
+        let (is_guess, is_certain) = (!has_label && !has_text, has_label && has_text);
+        let found = Position { is_guess, is_certain, n_columns, ..Position::default() };
+        let position = |label, text, has_names| Position { label, text, has_names, ..found };
         match (at(label), at(text)) {
             (label_at, Some(text)) if label_at.is_some() || label == "label" => {
                 Ok(position(label_at, text, !shape.no_header))

@@ -133,12 +133,9 @@ impl Listing {
                 below = kind.is_dir().then(|| to_text(name).into());
             }
             let hidden = entry.depth() > 0 && name.as_encoded_bytes().starts_with(b".");
-            if entry.depth() > 0 && entry.path_is_symlink() && !hidden && self.leads_out(entry.path()) {
-                if kind.is_dir() {
-                    walk.skip_current_dir();
-                }
-            } else if hidden {
-                self.left_out.hidden += 1;
+            let is_link = entry.depth() > 0 && entry.path_is_symlink();
+            if hidden || is_link && self.leads_out(entry.path()) {
+                self.left_out.hidden += u64::from(hidden);
                 if kind.is_dir() {
                     walk.skip_current_dir();
                 }

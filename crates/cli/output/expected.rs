@@ -85,17 +85,16 @@ pub(crate) fn expectation(filter: &Filter) -> Option<String> {
     let Some(expected) = information.expected else {
         return Some("too few documents to tell what to expect".to_owned());
     };
-    let (share, on, how) = match expected {
-        Expected::Detection { groups: 0, .. } | Expected::Accuracy { groups: 0, .. } => {
-            let share: fn(u64, u64) -> String = share_of;
-            (share, format!("{documents} drawn like these"), "95 % interval".to_owned())
-        }
-        // without intervals, since documents of a group are similar
-        Expected::Detection { groups, .. } | Expected::Accuracy { groups, .. } => {
-            let groups = counted(groups, "group");
-            let share: fn(u64, u64) -> String = |part, whole| format!("{} %", percent(part, whole));
-            (share, format!("{documents} of new groups"), format!("{groups}, each held out as a whole"))
-        }
+    let (Expected::Detection { groups, .. } | Expected::Accuracy { groups, .. }) = expected;
+    let (on, how) = match groups {
+        0 => ("drawn like these", "95 % interval".to_owned()),
+        _ => ("of new groups", format!("{}, each held out as a whole", counted(groups, "group"))),
+    };
+    let on = format!("{documents} {on}");
+    // groups have no intervals, since documents of a group are similar
+    let share = |part, whole| match groups {
+        0 => share_of(part, whole),
+        _ => format!("{} %", percent(part, whole)),
     };
     let labelled_right = |right: u64, all: u64| {
         Some(format!("expected on {on}: {} labelled right ({how})", share(right, all)))
