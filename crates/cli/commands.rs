@@ -28,27 +28,7 @@ use std::ffi::OsString;
 use anyhow::{Context, Result};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
-use crate::args::input::InputArgs;
-use crate::args::model::ModelArg;
-use crate::args::volume::VolumeArgs;
-use crate::commands::compare::CompareArgs;
-use crate::commands::complete::CompleteArgs;
-use crate::commands::evaluate::EvaluateArgs;
-use crate::commands::expire::ExpireArgs;
-use crate::commands::explain::ExplainArgs;
-use crate::commands::export::ExportArgs;
-use crate::commands::forget::ForgetArgs;
-use crate::commands::generate::GenerateArgs;
-use crate::commands::import::ImportArgs;
-use crate::commands::inspect::InspectArgs;
-use crate::commands::label::LabelArgs;
-use crate::commands::learn::LearnArgs;
-use crate::commands::merge::MergeArgs;
-use crate::commands::retrain::RetrainArgs;
-use crate::commands::salvage::SalvageArgs;
-use crate::commands::score::ScoreArgs;
-use crate::commands::stats::StatsArgs;
-use crate::commands::train::TrainArgs;
+use crate::args::{InputArgs, ModelArg, VolumeArgs};
 
 /// Learns from labelled examples to sort text: spam from ham, one topic from another.
 #[derive(Parser)]
@@ -76,57 +56,57 @@ pub(crate) struct Cli {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Learn a model from labelled documents
-    Train(TrainArgs),
+    Train(train::TrainArgs),
     /// Score messages or documents, standard input by default
-    Score(ScoreArgs),
+    Score(score::ScoreArgs),
     /// Label every document below a path, in parallel
-    Label(LabelArgs),
-    /// Learn documents one by one, to correct a mistake for example
-    Learn(LearnArgs),
+    Label(label::LabelArgs),
+    /// Learn documents one by one, for example to correct a mistake
+    Learn(learn::LearnArgs),
     /// Forget documents that were learned
-    Forget(ForgetArgs),
-    /// Fit a model again to all documents that it remembers
-    Retrain(RetrainArgs),
+    Forget(forget::ForgetArgs),
+    /// Refit a model to all documents that it remembers
+    Retrain(retrain::RetrainArgs),
     /// Forget old documents
-    Expire(ExpireArgs),
-    /// Merge models: parts of a large one, or those of colleagues
-    Merge(MergeArgs),
+    Expire(expire::ExpireArgs),
+    /// Merge models, such as the parts of a large one or those of colleagues
+    Merge(merge::MergeArgs),
     /// Write a model as text (JSON lines), or its terms as a table
-    Export(ExportArgs),
+    Export(export::ExportArgs),
     /// Make a model from exported text, bogofilter's word list or scikit-learn's naive Bayes
-    Import(ImportArgs),
+    Import(import::ImportArgs),
     /// Show which terms decided a score
-    Explain(ExplainArgs),
-    /// Show what a model is made of
-    Inspect(InspectArgs),
+    Explain(explain::ExplainArgs),
+    /// Show the contents of a model
+    Inspect(inspect::InspectArgs),
     /// Check that a model file is whole and consistent
     Verify(ModelArg),
-    /// Make a model of what is intact in a damaged one
-    Salvage(SalvageArgs),
+    /// Recover the intact documents of a damaged model
+    Salvage(salvage::SalvageArgs),
     /// Measure a model on labelled documents
-    Evaluate(EvaluateArgs),
+    Evaluate(evaluate::EvaluateArgs),
     /// Compare models, or settings, on the same labelled documents
-    Compare(CompareArgs),
+    Compare(compare::CompareArgs),
     /// Count the verdicts and corrections of a log by day
-    Stats(StatsArgs),
-    /// Do what bogofilter does, with its options
+    Stats(stats::StatsArgs),
+    /// Behave like bogofilter, with its options
     Bogofilter(BogofilterArgs),
-    /// Print what may stand where a word is being typed, for a shell
+    /// Print the completions of the word being typed, for a shell
     #[command(hide = true)]
-    Complete(CompleteArgs),
+    Complete(complete::CompleteArgs),
     /// Print recipes for mail programs; write manual pages and completions
-    Generate(GenerateArgs),
+    Generate(generate::GenerateArgs),
 }
 
-/// Takes the place of bogofilter.
+/// Replaces bogofilter.
 #[derive(Args)]
 #[command(
     disable_help_flag = true,
     after_help = "\
 The model is model.tamis in bogofilter's folder: that of -d, else bogofilter_dir of bogofilter.cf, \
-else $BOGOFILTER_DIR, else ~/.bogofilter. A word list of bogofilter's there is imported once, by \
-bogoutil, and left as it is. `tamis bogofilter -h` lists the options. Called by the name of \
-bogofilter, tamis is this command.
+else $BOGOFILTER_DIR, else ~/.bogofilter. A bogofilter word list there is imported once, by \
+bogoutil, and left unchanged. `tamis bogofilter -h` lists the options. Called as bogofilter, tamis \
+runs this command.
 
 Example:
   tamis bogofilter -n < ham.eml

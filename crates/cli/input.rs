@@ -1,14 +1,25 @@
 //! The documents that the user names: finding, reading and splitting them.
 
 pub(crate) mod columns;
-pub(crate) mod corpus;
-pub(crate) mod duplicates;
-pub(crate) mod find;
-pub(crate) mod items;
-pub(crate) mod listing;
-pub(crate) mod lists;
-pub(crate) mod loaded;
-pub(crate) mod pass;
+mod corpus;
+mod duplicates;
+mod find;
+mod items;
+mod listing;
+mod lists;
+mod loaded;
+mod pass;
 pub(crate) mod place;
-pub(crate) mod reading;
-pub(crate) mod same_file;
+mod reading;
+mod same_file;
+
+pub(crate) use self::columns::Scorer;
+pub(crate) use self::corpus::Corpus;
+pub(crate) use self::duplicates::{Names, check_contradictions, say_equal};
+pub(crate) use self::find::find_tables;
+pub(crate) use self::items::{Content, Item, part, whole_rows};
+pub(crate) use self::loaded::Loaded;
+pub(crate) use self::pass::Given;
+pub(crate) use self::place::{Source, Wanted};
+pub(crate) use self::reading::{foreign, open};
+pub(crate) use self::same_file::different;

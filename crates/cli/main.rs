@@ -25,9 +25,9 @@ use tamis_program::{
     ERROR, arm, asks_for_passthrough, is_closed_pipe, keep_lost_pages, passes_input_through, say, told,
 };
 
-use crate::args::volume::VolumeArgs;
+use crate::args::VolumeArgs;
 use crate::commands::{Cli, Command, passthrough};
-use crate::output::usage::text;
+use crate::output::usage_message;
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
@@ -100,7 +100,7 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     // the message repeats arguments unescaped
-    text(error, arguments).lines().for_each(|line| say!("{line}"));
+    usage_message(error, arguments).lines().for_each(|line| say!("{line}"));
     if asks_for_passthrough(bytes(arguments)) {
         passthrough::copy_input();
     }

@@ -1,17 +1,30 @@
 //! The program's output, for people and for programs.
 
-pub(crate) mod canvas;
-pub(crate) mod comparison;
-pub(crate) mod confusion;
-pub(crate) mod expected;
-pub(crate) mod facts;
-pub(crate) mod fixed;
-pub(crate) mod log;
-pub(crate) mod manual;
+mod canvas;
+mod comparison;
+mod confusion;
+mod expected;
+mod facts;
+mod fixed;
+mod log;
+mod manual;
 pub(crate) mod page;
-pub(crate) mod path_text;
-pub(crate) mod pictures;
-pub(crate) mod progress;
-pub(crate) mod report;
-pub(crate) mod usage;
-pub(crate) mod verdict;
+mod path_text;
+mod pictures;
+mod progress;
+mod report;
+mod usage;
+mod verdict;
+
+pub(crate) use self::canvas::{Canvas, bar, signed_bar};
+pub(crate) use self::comparison::{Comparison, Outcome, Side};
+pub(crate) use self::expected::{expectation, report, report_change, report_counted};
+pub(crate) use self::facts::{describe_json, print_facts, print_reals, print_terms};
+pub(crate) use self::fixed::write_fixed;
+pub(crate) use self::log::{Entry, Log, What, message_id, parse_line};
+pub(crate) use self::manual::{command_page, format_page};
+pub(crate) use self::path_text::{file_name, from_text, path_of, to_text};
+pub(crate) use self::progress::{Measured, Progress, while_shown};
+pub(crate) use self::report::Report;
+pub(crate) use self::usage::usage_message;
+pub(crate) use self::verdict::{Verdict, labels, noun, say_limits, say_truncated, verdict_line};

@@ -138,7 +138,7 @@ day         messages  ham   spam  unsure  learned ham
     assert_eq!(lines[1], r#"{"day":"2026-03-02","learned":{"ham":3},"verdicts":{"unsure":2}}"#);
     let none = world.run_with_input(&["stats"], b"nothing\n");
     assert!(none.status.success() && none.stdout.is_empty(), "{}", stderr(&none));
-    assert!(stderr(&none).contains("no line that tamis has logged"));
+    assert!(stderr(&none).contains("no lines logged by tamis"));
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn fish_completes_options_values_labels_and_files() {
     }
     let world = world();
     for (typed, expected) in [
-        ("tamis lea", "learn\tLearn documents one by one, to correct a mistake for example"),
+        ("tamis lea", "learn\tLearn documents one by one, for example to correct a mistake"),
         ("tamis learn sp", "spam\tlabel"),
         ("tamis learn spam mess", "message.eml"),
         ("tamis learn -m t.model coo", "cooking\tlabel"),

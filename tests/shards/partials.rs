@@ -124,9 +124,9 @@ fn models_and_partials_do_not_mix() {
         (&["merge", "--strip", "-m", "x", "p"], "--strip: expected models, got partials"),
         (&["merge", "-m", "x", "p"], "expected documents of at least 2 labels, got 1"),
         (&["score", "-m", "p", "p"], "p: expected a model, got a partial"),
-        (&["train", "--partial", "-m", "a", &mail[0]], "a: there is a file that is not a partial"),
-        (&["merge", "--partial", "-m", "a", "p"], "a: there is a file that is not a partial"),
-        (&["train", "-m", "p", &mail[0], &mail[1]], "p: there is a partial, not a model"),
+        (&["train", "--partial", "-m", "a", &mail[0]], "a: this file is not a partial"),
+        (&["merge", "--partial", "-m", "a", "p"], "a: this file is not a partial"),
+        (&["train", "-m", "p", &mail[0], &mail[1]], "p: this is a partial, not a model"),
         (&["train", "--partial", &mail[0]], "--model <FILE>"),
     ] {
         let error = world.fail(arguments);

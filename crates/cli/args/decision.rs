@@ -10,15 +10,14 @@ use crate::args::values::{Cost, probability};
 #[derive(Args, Clone, PartialEq, Default, Debug)]
 #[command(next_help_heading = "Decision")]
 pub(crate) struct DecisionArgs {
-    /// Share of spam to expect, if it differs from that of the training documents, such as spam=0.1
+    /// Expected share of spam, such as spam=0.1, if it differs from that of the training documents
     #[arg(long, value_name = "LABEL=SHARE")]
     pub(crate) prior: Option<LabelShare>,
-    /// Cost of one false positive, in missed spam messages: call spam only what is spam with a probability above
-    /// N/(N+1) [default: fp=19 for a spam filter]
+    /// Cost of one false positive, counted in missed spams: spam must have a probability above N/(N+1) [default: fp=19
+    /// for a spam filter]
     #[arg(long, value_name = "fp=N")]
     pub(crate) cost: Option<Cost>,
-    /// Say unsure if no label has at least this probability [default: 0.95 for spam and 0.6 for ham in a spam filter, 0
-    /// for topics]
+    /// Answer "unsure" below this probability [default: 0.95 for spam and 0.6 for ham in a spam filter, 0 for topics]
     #[arg(long, value_name = "P", value_parser = probability, conflicts_with = "cost")]
     pub(crate) unsure: Option<f64>,
 }

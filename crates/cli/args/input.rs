@@ -16,7 +16,7 @@ pub(crate) struct ListArgs {
     /// written as $'...', as in JSON output
     #[arg(long, value_name = "FILE")]
     pub(crate) files_from: Option<PathBuf>,
-    /// Each path in the list ends with a zero byte, as `find -print0` writes them, and is never quoted
+    /// Paths in the list end with a zero byte, as `find -print0` writes them, and are never quoted
     #[arg(long, requires = "files_from")]
     pub(crate) null: bool,
 }
@@ -25,14 +25,14 @@ pub(crate) struct ListArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Groups")]
 pub(crate) struct GroupArgs {
-    /// Column of the group of each row in tables, such as its author or thread: a name, or a number from 1. Documents of
-    /// a group are held out together, so what is expected holds for documents of new groups. If documents carry dates,
-    /// `evaluate --online --order date` tells what to expect of later ones
+    /// Column of the group of each row in tables, such as its author or thread: a name, or a number from 1. Documents
+    /// of a group are held out together, so expected error rates apply to documents of new groups. For documents with
+    /// dates, `evaluate --online --order date` measures performance on later ones
     #[arg(long, value_name = "COLUMN", conflicts_with = "group_by")]
     pub(crate) group: Option<String>,
-    /// Group documents by the first folder below that of their label: in DIR/LABEL/AUTHOR/..., and in LABEL=DIR with
-    /// DIR/AUTHOR/..., by AUTHOR. The same name is the same group under any label. Files directly in a label's folder
-    /// have no group
+    /// Group documents by the first folder below their label's folder: by AUTHOR in DIR/LABEL/AUTHOR/..., and in
+    /// DIR/AUTHOR/... given as LABEL=DIR. The same name is the same group under any label. Files directly in a label's
+    /// folder have no group
     #[arg(long, value_enum, value_name = "folder", hide_possible_values = true)]
     pub(crate) group_by: Option<GroupBy>,
 }
@@ -53,16 +53,16 @@ impl GroupArgs {
 pub(crate) struct InputArgs {
     #[command(flatten)]
     pub(crate) list: ListArgs,
-    /// Treat the documents as mail or as text, instead of detecting which they are
+    /// Treat the documents as mail or as text, instead of detecting the kind
     #[arg(long = "as", value_name = "mail|text")]
     pub(crate) kind: Option<Kind>,
-    /// Treat standard input and the files named here as mboxes, whatever they begin with
+    /// Treat standard input and the named files as mboxes, whatever they begin with
     #[arg(long)]
     pub(crate) mbox: bool,
-    /// Format of standard input (-) and of the files named here, instead of going by file names
+    /// Format of standard input (-) and of the named files, instead of judging by file names
     #[arg(long, value_name = "FORMAT", conflicts_with = "mbox", value_parser = table_format())]
     pub(crate) input_format: Option<Holds>,
-    /// Character between the cells of CSV [default: detect comma, semicolon, tab or bar]
+    /// Delimiter of the cells of CSV [default: detect comma, semicolon, tab or bar]
     #[arg(long, value_name = "CHAR", value_parser = delimiter)]
     pub(crate) delimiter: Option<u8>,
     /// CSV and TSV have no header row: columns have numbers instead of names
@@ -91,11 +91,6 @@ fn table_format() -> impl TypedValueParser<Value = Holds> {
 }
 
 impl InputArgs {
-    /// What the arguments say about the files named: whether they are mboxes, and their format.
-    pub(crate) fn holds(&self) -> (bool, Option<Holds>) {
-        (self.mbox, self.input_format)
-    }
-
     /// What the arguments say about how rows are written.
     pub(crate) fn shape(&self) -> Shape {
         Shape { delimiter: self.delimiter, no_header: self.no_header }

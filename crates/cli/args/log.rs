@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::args::model::ModelArg;
-use crate::output::log::Log;
+use crate::output::Log;
 
 #[derive(Args)]
 pub(crate) struct LogArg {
-    /// Log a line for each verdict, and for each document learned, to this file or to the system's log (syslog): time,
-    /// Message-ID, verdict, log-odds, model and milliseconds, never a subject or an address. A log that cannot be
-    /// written changes nothing else. tamis stats counts the lines
+    /// Log a line for each verdict and each learned document to this file or to syslog: time, Message-ID, verdict,
+    /// log-odds, model and milliseconds, never a subject or an address. A log that cannot be written changes nothing
+    /// else. tamis stats counts the lines
     #[arg(long, value_name = "syslog|FILE")]
     pub(crate) log: Option<PathBuf>,
 }

@@ -16,10 +16,13 @@ pub(crate) struct ModelArg {
     pub(crate) model: Option<PathBuf>,
 }
 
+/// The user's model, perhaps with a shared one behind it.
 #[derive(Args)]
-pub(crate) struct FallbackArg {
-    /// A shared model to use along with your own: documents are scored by what both have learned, or by the shared
-    /// model alone while you have none [default: $TAMIS_FALLBACK, but none with -m]
+pub(crate) struct ModelArgs {
+    #[command(flatten)]
+    pub(crate) own: ModelArg,
+    /// Shared model to combine with your own: documents are scored by both, or by the shared model alone while you have
+    /// none [default: $TAMIS_FALLBACK, but none with -m]
     #[arg(long, value_name = "FILE")]
     pub(crate) fallback: Option<PathBuf>,
 }
@@ -82,39 +85,30 @@ impl ModelArg {
     pub(crate) fn open(&self) -> Result<Filter> {
         let path = self.path()?;
         let option = self.model.as_ref().map_or(String::new(), |path| format!("-m {} ", shown_path(path)));
-        open_model(&path)?.with_context(|| {
-            format!(
-                "{}: there is no model yet; make one with: tamis train {option}ham=PATH spam=PATH",
-                shown_path(&path)
-            )
-        })
+        let hint = format!("make one with: tamis train {option}ham=PATH spam=PATH");
+        open_model(&path)?.with_context(|| format!("{}: there is no model yet; {hint}", shown_path(&path)))
     }
 }
 
-impl FallbackArg {
+impl ModelArgs {
     /// Whether `$TAMIS_FALLBACK` is set but ignored: a model named by -m stands alone unless --fallback is given too.
     /// All commands that learn or score share this rule.
-    pub(crate) fn is_left_out(&self, model: &ModelArg) -> bool {
-        self.fallback.is_none() && model.model.is_some() && set("TAMIS_FALLBACK").is_some()
+    pub(crate) fn is_fallback_ignored(&self) -> bool {
+        self.fallback.is_none() && self.own.model.is_some() && set("TAMIS_FALLBACK").is_some()
     }
 
     /// The shared model, if any: that of --fallback, else that of `$TAMIS_FALLBACK`.
-    pub(crate) fn shared(&self, model: &ModelArg) -> Result<Option<Filter>> {
-        let usual = || set("TAMIS_FALLBACK").filter(|_| !self.is_left_out(model));
+    pub(crate) fn shared(&self) -> Result<Option<Filter>> {
+        let usual = || set("TAMIS_FALLBACK").filter(|_| !self.is_fallback_ignored());
         let Some(path) = self.fallback.clone().or_else(usual) else { return Ok(None) };
-        let missing = || {
-            format!(
-                "{}: expected the shared model of --fallback or $TAMIS_FALLBACK, got no file",
-                shown_path(&path)
-            )
-        };
-        open_model(&path)?.with_context(missing).map(Some)
+        let expected = "expected the shared model of --fallback or $TAMIS_FALLBACK, got no file";
+        open_model(&path)?.with_context(|| format!("{}: {expected}", shown_path(&path))).map(Some)
     }
 
     /// Opens the user's model with the shared one behind it, or the shared one alone if the user has none.
-    pub(crate) fn open(&self, model: &ModelArg) -> Result<Filter> {
-        let Some(shared) = self.shared(model)? else { return model.open() };
-        let Some(mut filter) = open_model(&model.path()?)? else { return Ok(shared) };
+    pub(crate) fn open(&self) -> Result<Filter> {
+        let Some(shared) = self.shared()? else { return self.own.open() };
+        let Some(mut filter) = open_model(&self.own.path()?)? else { return Ok(shared) };
         filter.set_live_fallback(&LiveFilter::new(shared)).context("--fallback")?;
         Ok(filter)
     }
@@ -132,7 +126,7 @@ pub(crate) fn refuse_to_replace_taught(path: &Path, replace: bool) -> Result<()>
         Err(error) => match error.kind() {
             _ if is_other_file(&error) => Err(error.into()),
             ErrorKind::NotAModel if Partial::open(path).is_ok() => {
-                bail!("{}: there is a partial, not a model; remove it or name another", shown_path(path))
+                bail!("{}: this is a partial, not a model; remove it or name another", shown_path(path))
             }
             ErrorKind::NotAModel if path.metadata().is_ok_and(|file| file.len() > 0) => {
                 bail!("{}: this file is not a tamis model; remove it or name another", shown_path(path))
@@ -140,8 +134,8 @@ pub(crate) fn refuse_to_replace_taught(path: &Path, replace: bool) -> Result<()>
             _ => Ok(()),
         },
         Ok(filter) if filter.information().changes.since_training > 0 && !replace => bail!(
-            "{}: this model has learned or forgotten {} since it was trained, which would be lost; --replace does it \
-             nevertheless, tamis learn adds to the model",
+            "{}: this model has learned or forgotten {} since it was trained, which would be lost; --replace replaces \
+             it anyway, tamis learn adds to it",
             shown_path(path),
             counted(filter.information().changes.since_training, "document")
         ),
@@ -158,7 +152,7 @@ fn is_other_file(error: &Error) -> bool {
 pub(crate) fn refuse_to_replace_all_but_partials(path: &Path) -> Result<()> {
     match Partial::open(path) {
         Err(error) if error.kind() == ErrorKind::NotAModel || is_other_file(&error) => {
-            bail!("{}: there is a file that is not a partial; remove it or name another", shown_path(path))
+            bail!("{}: this file is not a partial; remove it or name another", shown_path(path))
         }
         _ => Ok(()),
     }

@@ -10,82 +10,95 @@ use tamis_program::{note, shown_path};
 
 use crate::args::values::{Choice, at_least};
 
+/// How documents become terms.
 #[derive(Args, Clone, PartialEq, Default, Debug)]
 #[command(next_help_heading = "Terms")]
 pub(crate) struct RecipeArgs {
+    #[command(flatten)]
+    reading: ReadingArgs,
+    #[command(flatten)]
+    terms: TermArgs,
+}
+
+/// What is read of a document.
+#[derive(Args, Clone, PartialEq, Default, Debug)]
+pub(crate) struct ReadingArgs {
     /// For mail, use only the words of body and subject, not headers, structure or links
     #[arg(long)]
-    pub(crate) content_only: bool,
-    /// For text, read HTML and XML as they are, tags included. By default a document that is HTML or XML is read as
-    /// its text
+    content_only: bool,
+    /// For text, keep the tags of HTML and XML. By default, only their text is read
     #[arg(long)]
-    pub(crate) raw: bool,
-    /// Also score each stretch of this many bytes of the body by itself (100 or more; 1500 if not given), and use the
-    /// highest score, so that innocent text cannot hide a message (two labels, weighted scoring)
+    raw: bool,
+    /// Also score each window of this many bytes of the body (100 or more; 1500 if not given) and use the highest
+    /// score, so that innocent text cannot hide spam (two labels, weighted scoring)
     #[arg(long, value_name = "BYTES", num_args = 0..=1, default_missing_value = "1500", require_equals = true)]
-    pub(crate) windows: Option<u32>,
+    windows: Option<u32>,
     /// Read at most this many bytes of a document [default: 64 MiB of a message, 16 MiB of a text or row]
     #[arg(long, value_name = "BYTES", value_parser = at_least::<usize>(1))]
-    pub(crate) most_bytes: Option<usize>,
+    most_bytes: Option<usize>,
     /// Ignore this header field; NAME* stands for all fields that begin with NAME. Fields added by filters and
     /// mailboxes are always ignored
     #[arg(long, value_name = "NAME")]
-    pub(crate) ignore_header: Vec<String>,
-    /// How text is cut into words: unicode (UAX #29; the default for text) or mail (keeps $ ' ! % -; the default for
+    ignore_header: Vec<String>,
+}
+
+/// What the terms of its text are.
+#[derive(Args, Clone, PartialEq, Default, Debug)]
+pub(crate) struct TermArgs {
+    /// How text is split into words: unicode (UAX #29; the default for text) or mail (keeps $ ' ! % -; the default for
     /// mail)
     #[arg(long, value_name = "RULE")]
-    pub(crate) words: Option<WordRule>,
+    words: Option<WordRule>,
     /// Distinguish upper and lower case
     #[arg(long)]
-    pub(crate) keep_case: bool,
-    /// Leave out the most frequent words of a language, such as english or en, or the words in a file, which white space
-    /// separates. A file that is called as a language is written ./english
+    keep_case: bool,
+    /// Leave out the most frequent words of a language, such as english or en, or the words in a file, separated by
+    /// white space. Write ./english for a file with the name of a language
     #[arg(long, value_name = "LANGUAGE|FILE")]
-    pub(crate) stop_words: Option<PathBuf>,
+    stop_words: Option<PathBuf>,
     /// Reduce words to their stems in this language
     #[arg(long, value_name = "LANGUAGE")]
-    pub(crate) stem: Option<Language>,
+    stem: Option<Language>,
     /// Use sequences of words as terms: 1-2 for words and pairs [default: 1; for text with two labels 1-2 if that
     /// predicts left-out documents better]
     #[arg(long, value_name = "MIN-MAX", conflicts_with = "characters")]
-    pub(crate) ngrams: Option<Span>,
-    /// Use pieces of words as terms too, so that forms of a word share some: on, off, or, for text, if that predicts left-out
-    /// documents better [default: auto; off for mail]
+    ngrams: Option<Span>,
+    /// Also use pieces of words as terms, which forms of a word share: on, off, or auto, which uses them for text if
+    /// that predicts left-out documents better [default: auto; off for mail]
     #[arg(long, value_name = "auto|on|off", hide_possible_values = true)]
-    pub(crate) pieces: Option<Choice>,
+    pieces: Option<Choice>,
     /// Use sequences of characters as terms instead of words: 3-5
     #[arg(long, value_name = "MIN-MAX")]
-    pub(crate) characters: Option<Span>,
+    characters: Option<Span>,
     /// Leave out words with fewer characters [default: 1]
     #[arg(long, value_name = "N")]
-    pub(crate) min_chars: Option<u16>,
+    min_chars: Option<u16>,
     /// Replace a word with more characters by its length [default: 24 for mail, 64 for text]
     #[arg(long, value_name = "N")]
-    pub(crate) max_chars: Option<u16>,
+    max_chars: Option<u16>,
 }
 
 impl RecipeArgs {
     /// The options of training for documents of this kind, as far as the arguments set them.
     pub(crate) fn train_options(&self, kind: Kind) -> Result<TrainOptions> {
         let mut options = TrainOptions::new(kind);
-        let recipe = &mut options.recipe;
-        recipe.raw = self.raw;
-        recipe.content_only = self.content_only;
-        recipe.windows = self.windows;
-        recipe.limits.bytes = self.most_bytes.unwrap_or(recipe.limits.bytes);
-        recipe.ignored_headers = self.ignore_header.clone();
-        let terms = &mut recipe.tokenizer;
-        terms.word_rule = self.words.unwrap_or(terms.word_rule);
-        terms.fold_case &= !self.keep_case;
-        terms.stemmer = self.stem;
-        terms.min_chars = self.min_chars.unwrap_or(terms.min_chars);
-        terms.max_chars = self.max_chars.unwrap_or(terms.max_chars);
-        if let Some(path) = &self.stop_words {
-            terms.stop_words = words_of(path)?;
+        let (recipe, RecipeArgs { reading, terms }) = (&mut options.recipe, self);
+        recipe.raw = reading.raw;
+        recipe.content_only = reading.content_only;
+        recipe.windows = reading.windows;
+        recipe.limits.bytes = reading.most_bytes.unwrap_or(recipe.limits.bytes);
+        recipe.ignored_headers = reading.ignore_header.clone();
+        let tokenizer = &mut recipe.tokenizer;
+        tokenizer.word_rule = terms.words.unwrap_or(tokenizer.word_rule);
+        tokenizer.fold_case &= !terms.keep_case;
+        tokenizer.stemmer = terms.stem;
+        tokenizer.min_chars = terms.min_chars.unwrap_or(tokenizer.min_chars);
+        tokenizer.max_chars = terms.max_chars.unwrap_or(tokenizer.max_chars);
+        if let Some(path) = &terms.stop_words {
+            tokenizer.stop_words = words_of(path)?;
         }
-        let pieces = self.pieces.filter(|pieces| *pieces != Choice::Auto);
-        let pieces = pieces.map(|pieces| pieces == Choice::On);
-        options.set_terms(self.ngrams, self.characters, pieces)?;
+        let pieces = terms.pieces.filter(|pieces| *pieces != Choice::Auto);
+        options.set_terms(terms.ngrams, terms.characters, pieces.map(|pieces| pieces == Choice::On))?;
         Ok(options)
     }
 }

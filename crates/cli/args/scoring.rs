@@ -25,8 +25,8 @@ pub(crate) struct ScoringArgs {
     #[arg(long, value_name = "G", allow_negative_numbers = true)]
     pub(crate) idf_power: Option<f64>,
     /// Naive Bayes: estimator of the probabilities: mean (of the posterior; alpha is the Dirichlet prior's parameter),
-    /// map (the posterior's mode; alpha is at least 1) or ml (maximum likelihood: a term that a class never had rules
-    /// it out) [default: mean]
+    /// map (the posterior's mode; alpha is at least 1) or ml (maximum likelihood: a term never seen in a class rules it
+    /// out) [default: mean]
     #[arg(long, value_name = "NAME", hide_possible_values = true,
         value_parser = PossibleValuesParser::new(Estimate::NAMES).try_map(|name| name.parse::<Estimate>()))]
     pub(crate) estimate: Option<Estimate>,
@@ -43,43 +43,52 @@ pub(crate) struct ScoringArgs {
     /// Naive Bayes: the class priors: learned, smoothed, uniform, or given as LABEL=P,LABEL=P [default: learned]
     #[arg(long, value_name = "PRIOR")]
     pub(crate) class_prior: Option<PriorOption>,
-    /// Naive Bayes: use only terms that occur in at least N documents
-    #[arg(long, value_name = "N")]
-    pub(crate) min_df: Option<u64>,
-    /// Naive Bayes: use only terms that occur in at most this share of the documents
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
-    pub(crate) max_df: Option<f64>,
-    /// Naive Bayes: use only the N most frequent terms
-    #[arg(long, value_name = "N")]
-    pub(crate) max_features: Option<usize>,
-    /// Naive Bayes: use only the N terms that tell the labels apart best, by chi2 or by mi (mutual information)
-    #[arg(long, value_name = "chi2=N|mi=N")]
-    pub(crate) select: Option<Select>,
-    /// Seed of what is left to chance: the order in which the correction is fitted, the start of expectation
-    /// maximization, and of evaluate how documents are dealt into folds and drawn for intervals
+    #[command(flatten)]
+    pub(crate) features: FeatureArgs,
+    /// Random seed: of the order in which the correction is fitted, of the start of expectation maximization, and in
+    /// evaluate also of folds and intervals
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
 }
 
+/// Which terms naive Bayes uses.
+#[derive(Args, Clone, PartialEq, Default, Debug)]
+pub(crate) struct FeatureArgs {
+    /// Naive Bayes: use only terms that occur in at least N documents
+    #[arg(long, value_name = "N")]
+    min_df: Option<u64>,
+    /// Naive Bayes: use only terms that occur in at most this share of the documents
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    max_df: Option<f64>,
+    /// Naive Bayes: use only the N most frequent terms
+    #[arg(long, value_name = "N")]
+    max_features: Option<usize>,
+    /// Naive Bayes: use only the N terms that tell the labels apart best, by chi2 or by mi (mutual information)
+    #[arg(long, value_name = "chi2=N|mi=N")]
+    select: Option<Select>,
+}
+
 impl ScoringArgs {
     pub(crate) fn options(&self, unlabelled: &UnlabelledArgs) -> ScoringOptions {
-        let ScoringArgs { idf_power, regularisation, .. } = *self;
+        let ScoringArgs { likelihood, alpha, estimate, idf_power, regularisation, occurrences, seed, .. } =
+            *self;
+        let FeatureArgs { min_df, max_df, max_features, select } = self.features;
         let correction = self.correction.map(|switch| switch == Switch::On);
         let UnlabelledArgs { lambda, iterations, .. } = *unlabelled;
         let has_unlabelled = !unlabelled.unlabelled.is_empty();
         ScoringOptions {
-            likelihood: self.likelihood,
-            alpha: self.alpha,
-            estimate: self.estimate,
+            likelihood,
+            alpha,
+            estimate,
             class_prior: self.class_prior.clone(),
-            occurrences: self.occurrences,
-            min_df: self.min_df,
-            max_df: self.max_df,
-            max_features: self.max_features,
-            select: self.select,
+            occurrences,
+            min_df,
+            max_df,
+            max_features,
+            select,
             weighted: CorrectionOptions { idf_power, correction, regularisation },
             unlabelled: has_unlabelled.then_some(UnlabelledOptions { lambda, iterations }),
-            seed: self.seed,
+            seed,
         }
     }
 }

@@ -12,22 +12,21 @@ use clap::{Args, FromArgMatches};
 use tamis_filter::{ClassId, Classes, Document, Kind, Limits, spam_class};
 use tamis_program::{counted, grouped, json_line, say, shown_path};
 
-use crate::args::input::InputArgs;
+use crate::args::InputArgs;
 use crate::commands::evaluate::{EvaluateArgs, Evaluated, evaluated};
-use crate::input::corpus::Corpus;
-use crate::input::place::Wanted;
-use crate::output::comparison::{Comparison, Outcome, Side};
+use crate::input::{Corpus, Wanted};
+use crate::output::{Comparison, Outcome, Side};
 
 #[derive(Args)]
 #[command(after_help = "\
-Sources are given as for `train`; none of the models should have learned them. A folder or a word \
-list of bogofilter's is a model too, if bogofilter is installed: it is asked about every document, \
-with its own configuration. With --with, one model or none may be named: each --with adds what \
-`tamis evaluate` measures with these options, such as another training by --folds.
+Sources are given as for `train`; none of the models should have learned them. A folder or word \
+list of bogofilter counts as a model if bogofilter is installed, which then scores every document \
+with its own configuration. Each --with adds what `tamis evaluate` measures with these options, \
+such as another training with --folds; then one model or none is enough.
 
-All scored the same documents, so it is looked at where one is right and the other wrong \
-(McNemar's exact test), and how far apart their rankings are (interval of 95 % confidence, paired \
-bootstrap). The first model is the one in use; if there are more than two, p is multiplied by the \
+All models score the same documents. They are compared by the documents that only one of them has \
+right (McNemar's exact test) and by the difference of their rankings (95 % confidence interval, \
+paired bootstrap). The first model is the one in use; with more than two, p is multiplied by the \
 number of comparisons (Bonferroni).
 
 Example:
@@ -103,10 +102,8 @@ fn contenders(args: &CompareArgs, models: &[OsString], sources: &[OsString]) -> 
         contenders.push(Contender::Evaluated(options.clone(), Box::new(own)));
     }
     if !(2..=MOST).contains(&contenders.len()) {
-        bail!(
-            "expected 2 to {MOST} models before the sources (or --with for each), got {}",
-            contenders.len()
-        );
+        let n = contenders.len();
+        bail!("expected 2 to {MOST} models before the sources (or --with for each), got {n}");
     }
     Ok(contenders)
 }
@@ -163,11 +160,8 @@ fn score(contender: &Contender, name: char, args: &CompareArgs, sources: &[OsStr
             let Evaluated { classes, spam, named, learned, status, .. } =
                 evaluated(own, true).with_context(|| what.clone())?;
             if learned > 0 {
-                say!(
-                    "tamis: {what} has learned {} of these {}, so it is not measured fairly",
-                    grouped(learned),
-                    counted(named.len() as u64, "document")
-                );
+                let (learned, all) = (grouped(learned), counted(named.len() as u64, "document"));
+                say!("tamis: {what} has learned {learned} of these {all}, so it is not measured fairly");
             }
             let spam = spam.filter(|_| classes.len() == 2);
             let label = |class: ClassId| classes.label(class).unwrap_or_default().to_owned();

@@ -12,7 +12,8 @@ use anyhow::Result;
 use clap::{Arg, Args, Command};
 use tamis_program::clean;
 
-use crate::args::model::{FallbackArg, ModelArg};
+use crate::args::{ModelArg, ModelArgs};
+use crate::output::labels;
 
 /// Prints a line for each word that may stand there, with a tab and what it means. A line `:files` or `:folders`, a tab
 /// and the beginning of a path leaves it to the shell to complete that path.
@@ -163,11 +164,10 @@ impl<'a> Place<'a> {
 
     /// The labels of the model, or those with which `learn` creates one.
     fn labels(&self) -> Vec<String> {
-        let model = ModelArg { model: self.model.clone() };
-        let labels = FallbackArg { fallback: None }
-            .open(&model)
-            .map(|filter| filter.classes().iter().map(|(_, label)| label.to_owned()).collect::<Vec<_>>());
-        labels.unwrap_or_else(|_| vec!["ham".to_owned(), "spam".to_owned()])
+        let model = ModelArgs { own: ModelArg { model: self.model.clone() }, fallback: None };
+        model
+            .open()
+            .map_or_else(|_| vec!["ham".to_owned(), "spam".to_owned()], |filter| labels(filter.classes()))
     }
 }
 

@@ -18,25 +18,12 @@ use tamis_mail::Message;
 use tamis_program::{check_unchanged, grouped, json_line, shown_path};
 use tamis_report::{EvaluationReport, Mislabel, Page};
 
-use crate::args::decision::VerdictArgs;
-use crate::args::documents::{TableArgs, UnlabelledArgs};
-use crate::args::input::{GroupArgs, InputArgs};
-use crate::args::model::{FallbackArg, ModelArg};
-use crate::args::recipe::RecipeArgs;
-use crate::args::scoring::ScoringArgs;
-use crate::args::values::{Order, at_least};
-use crate::input::columns::{self, Scorer};
-use crate::input::corpus::Corpus;
-use crate::input::duplicates::say_equal;
-use crate::input::items::Item;
-use crate::input::loaded::Loaded;
-use crate::input::pass::Given;
-use crate::input::place::Wanted;
-use crate::output::canvas::Canvas;
-use crate::output::page;
-use crate::output::path_text::{file_name, to_text};
-use crate::output::progress::while_shown;
-use crate::output::report::Report;
+use crate::args::{
+    GroupArgs, InputArgs, ModelArgs, Order, RecipeArgs, ScoringArgs, TableArgs, UnlabelledArgs, VerdictArgs,
+    at_least,
+};
+use crate::input::{Corpus, Given, Item, Loaded, Scorer, Wanted, columns, say_equal};
+use crate::output::{Canvas, Report, file_name, labels, page, to_text, while_shown};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -52,34 +39,16 @@ Example:
   tamis evaluate --online --order date spam=Junk.mbox ham=Inbox.mbox")]
 pub(crate) struct EvaluateArgs {
     #[command(flatten)]
-    pub(crate) model: ModelArg,
-    #[command(flatten)]
-    pub(crate) fallback: FallbackArg,
+    pub(crate) model: ModelArgs,
     /// Labelled documents, which the model must not have learned
     #[arg(required_unless_present = "files_from", value_name = "SOURCE")]
     pub(crate) sources: Vec<OsString>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
-    /// Cross-validate: split the documents into K parts and score each by what the others teach; documents of a group
-    /// (--group, --group-by), or else with the same body, stay together
-    #[arg(long, value_name = "K", conflicts_with_all = ["model", "online"], value_parser = at_least::<u16>(2))]
-    pub(crate) folds: Option<u16>,
-    /// Score each document by what was learned before it, then learn it (prequential evaluation). With --order date this
-    /// tells what to expect of later documents
-    #[arg(long, conflicts_with = "model")]
-    pub(crate) online: bool,
-    /// Order of documents for --online
-    #[arg(long, value_enum, default_value_t = Order::Given, requires = "online")]
-    pub(crate) order: Order,
-    /// Write path, true label, log-odds, verdict and probability of every document to this file (TSV)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) scores: Option<PathBuf>,
-    /// Also write a report with pictures to this file (HTML)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-    /// Print a JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    method: MethodArgs,
+    #[command(flatten)]
+    written: WrittenArgs,
     #[command(flatten)]
     pub(crate) decision: VerdictArgs,
     #[command(flatten)]
@@ -94,23 +63,53 @@ pub(crate) struct EvaluateArgs {
     pub(crate) scoring: ScoringArgs,
 }
 
+/// How documents are scored without a model.
+#[derive(Args)]
+struct MethodArgs {
+    /// Cross-validate: split the documents into K folds and score each with a model of the others. Documents of a group
+    /// (--group, --group-by), or else with the same body, stay together
+    #[arg(long, value_name = "K", conflicts_with_all = ["model", "online"], value_parser = at_least::<u16>(2))]
+    folds: Option<u16>,
+    /// Score each document with a model of those before it, then learn it (prequential evaluation). With --order date,
+    /// this measures performance on later documents
+    #[arg(long, conflicts_with = "model")]
+    online: bool,
+    /// Order of documents for --online
+    #[arg(long, value_enum, default_value_t = Order::Given, requires = "online")]
+    order: Order,
+}
+
+/// What is written.
+#[derive(Args)]
+struct WrittenArgs {
+    /// Write path, true label, log-odds, verdict and probability of every document to this file (TSV)
+    #[arg(long, value_name = "FILE")]
+    scores: Option<PathBuf>,
+    /// Also write a report with pictures to this file (HTML)
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+}
+
 pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
     let evaluated = evaluated(args, false)?;
     let Evaluated { classes, spam, named, status, .. } = &evaluated;
     if named.is_empty() {
         bail!("expected documents to evaluate, got none");
     }
-    if let Some(path) = &args.scores {
+    if let Some(path) = &args.written.scores {
         write_scores(path, classes, named).with_context(|| shown_path(path))?;
     }
     let outcomes: Vec<_> = named.iter().map(|(_, outcome)| *outcome).collect();
-    let learning = if args.online { LearningStep::curve(&outcomes) } else { Vec::new() };
+    let learning = if args.method.online { LearningStep::curve(&outcomes) } else { Vec::new() };
     let report = Report::new(classes, *spam, &outcomes, learning, args.scoring.seed);
-    if let Some(path) = &args.html {
+    if let Some(path) = &args.written.html {
         page::write(path, &evaluated.page(&title(args)?, &outcomes, &report))?;
     }
     let mut out = BufWriter::new(std::io::stdout().lock());
-    if args.json {
+    if args.written.json {
         writeln!(out, "{}", json_line(report.json().to_string()))?;
     } else {
         report.print(&mut out, Canvas::of_stdout())?;
@@ -127,10 +126,10 @@ fn title(args: &EvaluateArgs) -> Result<String> {
     if sources.len() > MOST {
         names.push(format!("and {} more", grouped((sources.len() - MOST) as u64)));
     }
-    let how = match args.folds {
+    let how = match args.method.folds {
         Some(folds) => format!("in {folds} folds"),
-        None if args.online => "learned online".to_owned(),
-        None => format!("by {}", file_name(args.model.path()?.as_os_str())),
+        None if args.method.online => "learned online".to_owned(),
+        None => format!("by {}", file_name(args.model.own.path()?.as_os_str())),
     };
     Ok(format!("{} {how}", names.join(" ")))
 }
@@ -158,17 +157,8 @@ impl Evaluated {
         let (evaluation, learning) = (&report.evaluation, &report.learning[..]);
         let name = |place: usize| to_text(&self.named[place].0).into_owned();
         let mislabels = Mislabel::of_outcomes(classes, outcomes, MOST_MISLABELS, name);
-        EvaluationReport {
-            title,
-            classes,
-            spam: *spam,
-            outcomes,
-            evaluation,
-            decision: *decision,
-            learning,
-            mislabels: &mislabels,
-        }
-        .page()
+        let (spam, decision, mislabels) = (*spam, *decision, &mislabels);
+        EvaluationReport { title, classes, spam, outcomes, evaluation, decision, learning, mislabels }.page()
     }
 }
 
@@ -176,10 +166,10 @@ type Named = (OsString, HeldOutScore);
 
 /// Scores documents as the options ask. With `counts_learned`, looks up which of them the model has learned.
 pub(crate) fn evaluated(args: &EvaluateArgs, counts_learned: bool) -> Result<Evaluated> {
-    if args.groups.are_given() && args.folds.is_none() {
+    if args.groups.are_given() && args.method.folds.is_none() {
         bail!("{}: expected --folds with it, whose folds keep groups together", args.groups.option());
     }
-    match args.folds.is_some() || args.online {
+    match args.method.folds.is_some() || args.method.online {
         true => by_learning(args),
         false => by_model(args, counts_learned),
     }
@@ -190,11 +180,9 @@ fn by_model(args: &EvaluateArgs, counts_learned: bool) -> Result<Evaluated> {
     let is_of_training = args.table.target.is_some() || !args.unlabelled.unlabelled.is_empty();
     let only_seed = ScoringArgs { seed: args.scoring.seed, ..Default::default() };
     if args.recipe != Default::default() || args.scoring != only_seed || is_of_training {
-        bail!(
-            "options of training: expected --folds or --online with them, since an existing model has its own"
-        );
+        bail!("options of training: expected --folds or --online, since an existing model has its own");
     }
-    let mut filter = args.fallback.open(&args.model)?;
+    let mut filter = args.model.open()?;
     args.decision.apply(&mut filter)?;
     let recipe = filter.information().recipe;
     let sources = args.input.list.add_to(&args.sources)?;
@@ -237,8 +225,7 @@ fn known_documents(filter: &Filter, are_wanted: bool) -> Result<HashSet<[u8; 16]
 
 fn class_of(classes: &Classes, label: &str) -> Result<ClassId> {
     classes.index(label).with_context(|| {
-        let known: Vec<_> = classes.iter().map(|(_, label)| label).collect();
-        format!("expected one of the model's labels ({}), got {label:?}", known.join(", "))
+        format!("expected one of the model's labels ({}), got {label:?}", labels(classes).join(", "))
     })
 }
 
@@ -284,7 +271,7 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     if !is_table {
         asked.check()?;
     }
-    if args.online && (is_table || !args.unlabelled.unlabelled.is_empty()) {
+    if args.method.online && (is_table || !args.unlabelled.unlabelled.is_empty()) {
         bail!("--online: expected no --target and no --unlabelled with it, which need all documents at once");
     }
     let sources = args.input.list.add_to(&args.sources)?;
@@ -293,10 +280,10 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     let mut options = args.recipe.train_options(corpus.kind)?;
     columns::choose(&mut options.recipe, &corpus, &args.table, &args.recipe)?;
     options.prepare(&asked)?;
-    if args.order == Order::Date && corpus.kind != Kind::Mail {
+    if args.method.order == Order::Date && corpus.kind != Kind::Mail {
         bail!("--order date: expected mail, got {}", corpus.kind);
     }
-    let (mut documents, unreadable) = hold_all(&corpus, &options, args.order)?;
+    let (mut documents, unreadable) = hold_all(&corpus, &options, args.method.order)?;
     // A stable sort: documents with equal keys stay in the given order.
     documents.sort_by(|a, b| a.key.cmp(&b.key));
     let classes = Classes::new(documents.iter().map(|d| d.label.as_str()))?;
@@ -333,9 +320,8 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
 /// The label that counts as spam: that of --spam-label, else one with a name that means spam.
 fn spam_of(args: &EvaluateArgs, classes: &Classes) -> Result<Option<ClassId>> {
     let Some(label) = &args.decision.spam_label else { return Ok(spam_class(classes)) };
-    let known = || classes.iter().map(|(_, label)| label).collect::<Vec<_>>().join(", ");
-    let spam = classes.index(label);
-    spam.map(Some).with_context(|| format!("--spam-label: expected one of {}, got {label:?}", known()))
+    let expected = || format!("--spam-label: expected one of {}, got {label:?}", labels(classes).join(", "));
+    classes.index(label).map(Some).with_context(expected)
 }
 
 /// Reads all documents. Also returns how many could not be read. Rows are checked by learning them.
@@ -364,20 +350,15 @@ fn hold_all(corpus: &Corpus<'_>, options: &TrainOptions, order: Order) -> Result
 /// The likeliest label, if it has at least the probability `least` and the document may be judged.
 fn likelier_than(least: f64, spam: Option<ClassId>, score: &Score, n_classes: usize) -> Option<ClassId> {
     let is_likely = score.probability > 0.5 || n_classes > 2;
-    let (class, probability) = match is_likely {
-        true => (score.scored_class, score.probability),
-        false => (1 - score.scored_class, 1.0 - score.probability),
-    };
+    let (class, probability) = (score.scored_class, score.probability);
+    let (class, probability) = if is_likely { (class, probability) } else { (1 - class, 1.0 - probability) };
     (may_judge(spam, score.known_terms) && probability >= least).then_some(class)
 }
 
 /// The thresholds used without a model.
 fn thresholds(args: &EvaluateArgs, spam: Option<ClassId>, classes: &Classes) -> Result<Decision> {
-    let default = Decision::for_spam(spam, classes);
-    match args.decision.decision.unsure {
-        Some(least) => Ok(default.with_unsure_below(least)?),
-        None => Ok(default),
-    }
+    let (default, unsure) = (Decision::for_spam(spam, classes), args.decision.decision.unsure);
+    Ok(unsure.map_or(Ok(default), |least| default.with_unsure_below(least))?)
 }
 
 /// The label that the thresholds give, if the document may be judged.
@@ -402,7 +383,7 @@ fn hold_out(
     unlabelled: &[Held],
 ) -> Result<Vec<HeldOutScore>> {
     let seed = args.scoring.seed.unwrap_or_default();
-    let Some(folds) = args.folds else {
+    let Some(folds) = args.method.folds else {
         let mut online = Prequential::new(options, classes.iter().map(|(_, label)| label))?;
         let held_out = |held: &Held| Ok(online.next(&held.label, held.loaded().document())?);
         return documents.iter().map(held_out).collect();

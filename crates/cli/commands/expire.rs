@@ -9,13 +9,13 @@ use tamis_filter::exchange::Known;
 use tamis_filter::{ErrorKind, Learner};
 use tamis_program::{DAY, counted, done, grouped, named, shown, shown_path, today};
 
-use crate::args::model::{ChangeArgs, ModelArg};
-use crate::output::expected::report_change;
+use crate::args::{ChangeArgs, ModelArg};
+use crate::output::{labels, report_change};
 
 #[derive(Args)]
 #[command(after_help = "\
-Forgetting removes exactly what learning added, all in one step. The date is that of the message; where it has none, or \
-one in the future, the day it was learned by tamis learn. Documents without either stay. Nothing expires by itself.
+Forgetting removes exactly what learning added, all in one step. The date is that of the message. If it has none, or one \
+in the future, it is the day on which tamis learn learned it. Documents without either stay. Nothing expires automatically.
 
 Example:
   tamis expire --before 2023-01-01 --dry-run
@@ -72,17 +72,9 @@ impl std::str::FromStr for Age {
     type Err = String;
 
     fn from_str(s: &str) -> Result<Self, String> {
-        let days = |unit| {
-            Some(match unit {
-                'd' => 1,
-                'w' => 7,
-                'm' => 30,
-                'y' => 365,
-                _ => return None,
-            })
-        };
+        const DAYS: [(char, i64); 4] = [('d', 1), ('w', 7), ('m', 30), ('y', 365)];
         let parsed = || {
-            let unit = days(s.chars().last()?)?;
+            let (_, unit) = DAYS.into_iter().find(|(unit, _)| s.ends_with(*unit))?;
             let number: i64 = s[..s.len() - 1].parse().ok().filter(|number| *number > 0)?;
             number.checked_mul(unit * DAY).map(Age)
         };
@@ -96,7 +88,7 @@ pub(crate) fn run(args: &ExpireArgs) -> Result<u8> {
     drop(args.model.open()?);
     let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
     let known: Vec<Known> = learner.filter().documents().collect::<tamis_filter::Result<_>>()?;
-    let labels: Vec<String> = learner.filter().classes().iter().map(|(_, label)| label.to_owned()).collect();
+    let labels = labels(learner.filter().classes());
     let today = today();
     // ignore dates in the future
     let date_of = |known: &Known| known.date.filter(|date| *date <= today);
@@ -139,11 +131,8 @@ pub(crate) fn run(args: &ExpireArgs) -> Result<u8> {
     let (verb, each) = (if args.dry_run { "would forget" } else { "forgot" }, each.collect::<Vec<_>>());
     writeln!(out, "{verb} {} ({})", counted(n_old, "document"), each.join(", "))?;
     if undated > 0 {
-        writeln!(
-            out,
-            "kept {} without a date, or with one in the future",
-            counted(undated as u64, "document")
-        )?;
+        let undated = counted(undated as u64, "document");
+        writeln!(out, "kept {undated} without a date, or with one in the future")?;
     }
     if !args.dry_run && n_old > 0 {
         report_change(&mut out, before, learner.filter())?;

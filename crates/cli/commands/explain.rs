@@ -11,31 +11,22 @@ use tamis_filter::{Document, Explanation, Filter, Kind, Scratch, TermContributio
 use tamis_program::{Stream, check_unchanged, counted, grouped, json_line, shown, shown_path};
 use tamis_report::explanation_page;
 
-use crate::args::decision::VerdictArgs;
-use crate::args::model::{FallbackArg, ModelArg};
+use crate::args::{ModelArgs, VerdictArgs};
 use crate::formats::holds::Shape;
 use crate::formats::table::Row;
-use crate::input::find::find_tables;
-use crate::input::items::{part, whole_rows};
-use crate::input::loaded::Loaded;
-use crate::input::place::Source;
-use crate::output::canvas::{Canvas, signed_bar};
-use crate::output::page;
-use crate::output::path_text::{file_name, to_text};
-use crate::output::verdict::{say_limits, verdict_line};
+use crate::input::{Loaded, Source, find_tables, part, whole_rows};
+use crate::output::{Canvas, file_name, page, say_limits, signed_bar, to_text, verdict_line};
 
 #[derive(Args)]
 #[command(after_help = "\
-The log-odds are the sum of what each term adds and of the value before any term.
+The log-odds are the value before any term plus what each term adds.
 
 Example:
   tamis explain message.eml
   tamis explain --json --terms 0 < message.eml")]
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
-    pub(crate) model: ModelArg,
-    #[command(flatten)]
-    pub(crate) fallback: FallbackArg,
+    pub(crate) model: ModelArgs,
     /// The message or document; standard input by default
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
@@ -45,7 +36,7 @@ pub(crate) struct ExplainArgs {
     /// Also write a report with pictures to this file (HTML)
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Show pieces of words by themselves, not with their words
+    /// List pieces of words separately instead of with their words
     #[arg(long)]
     pub(crate) pieces: bool,
     /// Print a JSON object
@@ -57,7 +48,7 @@ pub(crate) struct ExplainArgs {
 }
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
-    let mut filter = args.fallback.open(&args.model)?;
+    let mut filter = args.model.open()?;
     args.decision.apply(&mut filter)?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     if filter.information().recipe.kind == Kind::Table {
@@ -81,9 +72,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
 /// Explains each row of a table.
 fn explain_rows(out: &mut impl Write, args: &ExplainArgs, filter: &Filter) -> Result<()> {
     let Some(path) = args.file.as_ref().filter(|path| path.as_os_str() != "-") else {
-        bail!(
-            "standard input: expected a file (.csv, .tsv, .jsonl or a .json array), since the model is of tables"
-        );
+        bail!("standard input: expected a .csv, .tsv, .jsonl or .json file, since the model is of tables");
     };
     let source = Source { label: None, path: path.clone() };
     for place in find_tables(&source, None)?.places {
@@ -109,7 +98,7 @@ fn explain(
     let mut explanation = filter.explain(document, &mut scratch).with_context(|| shown_path(&name))?;
     say_limits(name, &scratch);
     if let Some(path) = &args.html {
-        let model = args.model.path()?;
+        let model = args.model.own.path()?;
         let title = format!("{} by {}", file_name(name), file_name(model.as_os_str()));
         let words = filter.explain_words(document, &explanation);
         page::write(path, &explanation_page(&title, filter.classes(), &explanation, &words, args.terms))?;
@@ -165,23 +154,13 @@ fn print_table(
     let (table, rest) = terms.split_at(most);
     let drawn = bars(table, 22 + for_width + against_width);
     let room = " ".repeat(drawn(0.0).chars().count());
-    writeln!(
-        out,
-        "{:>9}{room}  {:>5}  {class:>for_width$}  {against:>against_width$}  term",
-        "adds", "count"
-    )?;
-    for term in table {
-        let documents = |class| grouped(term.document_frequencies[usize::from(class)]);
-        writeln!(
-            out,
-            "{:>+9.3}{}  {:>5}  {:>for_width$}  {:>against_width$}  {}",
-            term.contribution,
-            drawn(term.contribution),
-            grouped(term.count.into()),
-            documents(explanation.class),
-            documents(explanation.against),
-            shown(&term.term)
-        )?;
+    writeln!(out, "     adds{room}  count  {class:>for_width$}  {against:>against_width$}  term")?;
+    for TermContribution { term, contribution, count, document_frequencies, .. } in table {
+        let documents = |class| grouped(document_frequencies[usize::from(class)]);
+        let (bar, count, term) = (drawn(*contribution), grouped((*count).into()), shown(term));
+        let [for_it, against] = [explanation.class, explanation.against].map(documents);
+        write!(out, "{contribution:>+9.3}{bar}  {count:>5}  {for_it:>for_width$}")?;
+        writeln!(out, "  {against:>against_width$}  {term}")?;
     }
     if !rest.is_empty() {
         writeln!(out, "{:>9}  {}", nats(rest_of(rest)), counted(rest.len() as u64, "other term"))?;

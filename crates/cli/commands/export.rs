@@ -8,8 +8,7 @@ use tamis_filter::Filter;
 use tamis_filter::exchange::TermRow;
 use tamis_program::{check_unchanged, counted, note};
 
-use crate::args::model::ModelArg;
-use crate::args::values::Format;
+use crate::args::{Format, ModelArg};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -44,8 +43,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8> {
             bail!("--documents: expected --format jsonl, since a table has the terms only");
         }
         write_terms(&filter, args.format).context("standard output")?;
-        check_unchanged(&filter)?;
-        return Ok(0);
+        return check_unchanged(&filter).map(|()| 0);
     }
     let mut out = BufWriter::new(std::io::stdout().lock());
     filter.export(args.documents, &mut out).map_err(|error| match error.into_io_error() {

@@ -10,10 +10,10 @@ use tamis_filter::exchange::Known;
 use tamis_filter::{ErrorKind, Filter, Learner, document_name};
 use tamis_program::{ERROR, commit, counted, named, say, shown, shown_path};
 
-use crate::args::input::InputArgs;
-use crate::args::model::{ChangeArgs, ModelArg};
-use crate::commands::learn::{ProgressArgs, corpus, for_each, labels};
-use crate::input::place::Wanted;
+use crate::args::{ChangeArgs, InputArgs, ModelArg};
+use crate::commands::learn::{ProgressArgs, corpus, for_each};
+use crate::input::Wanted;
+use crate::output::labels;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -28,8 +28,8 @@ Example:
 pub(crate) struct ForgetArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
-    /// The label that the documents must have been learned under, if any; then files, folders, mboxes, Maildirs.
-    /// Standard input by default
+    /// Optional label that the documents must have been learned under, then files, folders, mboxes, Maildirs. Standard
+    /// input by default
     #[arg(value_name = "[LABEL] PATH")]
     pub(crate) paths: Vec<OsString>,
     /// Forget the document with this digest, as `inspect --suspects` prints it; its file is not needed
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &ForgetArgs) -> Result<u8> {
         && first != "-"
         && !Path::new(first).exists()
     {
-        let known = labels(&filter).join(", ");
+        let known = labels(filter.classes()).join(", ");
         bail!("{}: expected a label ({}) or a path, got neither", shown_path(first), shown(&known));
     }
     let paths = if label.is_some() { &args.paths[1..] } else { &args.paths[..] };
@@ -124,11 +124,9 @@ fn of_names(names: &[String], label: Option<&str>, filter: &Filter) -> Result<BT
         let under = label.map_or(String::new(), |label| format!(" as {}", shown(label)));
         let hint =
             if filter.information().stored.names { "" } else { "; this model remembers none (--no-names)" };
+        let got = shown(typed);
         bail!(
-            "--name: expected the Message-ID of a message that was learned{under}, as tamis inspect --suspects prints \
-            it, \
-             got {}{hint}",
-            shown(typed)
+            "--name: expected a Message-ID learned{under}, as inspect --suspects prints it, got {got}{hint}"
         );
     }
     Ok(documents)

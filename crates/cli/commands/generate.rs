@@ -9,7 +9,7 @@ use clap::{Args, Command, Subcommand};
 use tamis_program::{day, shown_path};
 
 use crate::commands::recipe::{self, RecipeArgs};
-use crate::output::manual::{command_page, format_page};
+use crate::output::{command_page, format_page};
 
 /// The completion scripts, by the file name that each shell looks for.
 const COMPLETIONS: [(&str, &str); 3] = [
@@ -28,7 +28,7 @@ pub(crate) struct GenerateArgs {
 enum What {
     /// Print a recipe for a mail program, with the path of this tamis, and with folders and settings
     Recipe(RecipeArgs),
-    /// Write the manual pages: one a command, and tamis.5 for the model file
+    /// Write the manual pages: one per command, and tamis.5 for the model file
     Man(FolderArg),
     /// Write the completions for bash, zsh and fish
     Completions(FolderArg),

@@ -10,17 +10,16 @@ use tamis_filter::exchange::{Imported, import, import_bogofilter, import_scikit_
 use tamis_filter::{Counting, Filter, RobinsonFisher, Scoring};
 use tamis_program::{counted, grouped, note, shown_path};
 
-use crate::args::model::{ModelArg, lock, refuse_to_replace};
-use crate::output::expected::report;
+use crate::args::{ModelArg, lock, refuse_to_replace};
+use crate::output::report;
 
 #[derive(Args)]
 #[command(after_help = "\
-A model of bogofilter's word list makes bogofilter's tokens and answers as bogofilter does, until it \
-has learned 100 messages of each label; then it is fitted to them. Only the tokens of MIME parts \
-(mime:) are lost. SpamAssassin keeps only \
-hashes of its tokens, which cannot be turned back into words: train on its mail folders instead. \
-Of scikit-learn, MultinomialNB and ComplementNB with a CountVectorizer are imported, as a script \
-in the guide for analysts writes them.
+A model imported from a bogofilter word list uses bogofilter's tokens and scores like bogofilter \
+until it has learned 100 messages of each label; then it is fitted to them. Only the tokens of MIME \
+parts (mime:) are lost. SpamAssassin keeps only hashes of its tokens, which cannot be turned back \
+into words: train on its mail folders instead. From scikit-learn, MultinomialNB and ComplementNB \
+with a CountVectorizer can be imported; a script in the guide for analysts writes them.
 
 Example:
   tamis import -m copy.tamis model.jsonl
@@ -56,9 +55,8 @@ pub(crate) fn run(args: &ImportArgs) -> Result<u8> {
     let path = args.model.path()?;
     if args.from == From::Spamassassin {
         bail!(
-            "--from spamassassin: expected words, but sa-learn --backup has only hashes of its tokens (five bytes of \
-            a SHA-1), \
-             which cannot be turned back; train on the mail instead: tamis train ham=PATH spam=PATH"
+            "--from spamassassin: expected words, but sa-learn --backup has only hashes of its tokens (five bytes of a \
+             SHA-1), which cannot be turned back; train on the mail instead: tamis train ham=PATH spam=PATH"
         );
     }
     refuse_to_replace(&path, args.replace)?;
@@ -114,13 +112,11 @@ fn say_otherwise(imported: &Imported, filter: &Filter) {
     let Imported { taken, lost, .. } = *imported;
     let rest = match lost {
         0 => String::new(),
-        _ => format!("; {} of them are cut into words otherwise here, and never met", grouped(lost)),
+        _ => format!("; {} of them are split differently here and never occur", grouped(lost)),
     };
     note!("imported {}{rest}", counted(taken, "term"));
     let Scoring::NaiveBayes(parameters) = filter.information().scoring else { return };
     if parameters.counting == Counting::Occurrences {
-        note!(
-            "scikit-learn has counted occurrences only: the documents of a term are as many as there can be"
-        );
+        note!("scikit-learn has counted only occurrences: each term has as many documents as possible");
     }
 }

@@ -9,15 +9,12 @@ use tamis_filter::Scoring;
 use tamis_program::{check_unchanged, counted, json_line, shown_path};
 use tamis_report::model_page;
 
-use crate::args::input::InputArgs;
-use crate::args::model::ModelArg;
+use crate::args::{InputArgs, ModelArg};
 use crate::commands::summary;
 use crate::commands::suspects::SuspectsArgs;
-use crate::output::canvas::Canvas;
-use crate::output::expected::expectation;
-use crate::output::facts::{describe_json, print_facts, print_reals, print_terms};
-use crate::output::page;
-use crate::output::path_text::{file_name, to_text};
+use crate::output::{
+    Canvas, describe_json, expectation, file_name, page, print_facts, print_reals, print_terms, to_text,
+};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -38,7 +35,7 @@ pub(crate) struct InspectArgs {
     /// Also write a report with pictures to this file (HTML)
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Only print a table with a row for each of these models
+    /// Print only a table with a row for each of these models
     #[arg(long, value_name = "MODEL", num_args = 1.., conflicts_with_all = ["model", "terms", "html", "json", "suspects"])]
     pub(crate) summary: Vec<PathBuf>,
     /// Print a JSON object
@@ -59,9 +56,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
     let is_of_two =
         matches!(filter.information().scoring, Scoring::Weighted(_)) && filter.classes().len() == 2;
     if args.suspects.suspects.is_some() && !is_of_two {
-        bail!(
-            "--suspects: expected a model of two labels with weighted scoring, got one that has no held-out scores"
-        );
+        bail!("--suspects: expected a model of two labels with weighted scoring, got another");
     }
     if let Some(html) = &args.html {
         let size = if args.terms == 0 { [LABELS, TERMS] } else { [filter.classes().len(), args.terms] };
@@ -99,13 +94,9 @@ pub(crate) fn verify(args: &ModelArg) -> Result<u8> {
     filter.verify().with_context(|| shown_path(&path))?;
     check_unchanged(&filter)?;
     let information = filter.information();
-    let (terms, documents) = (information.size.terms as u64, information.size.documents as u64);
-    writeln!(
-        std::io::stdout(),
-        "{}: whole and consistent ({}, {} remembered)",
-        shown_path(&path),
-        counted(terms, "term"),
-        counted(documents, "document")
-    )?;
+    let terms = counted(information.size.terms as u64, "term");
+    let documents = counted(information.size.documents as u64, "document");
+    let path = shown_path(&path);
+    writeln!(std::io::stdout(), "{path}: whole and consistent ({terms}, {documents} remembered)")?;
     Ok(0)
 }

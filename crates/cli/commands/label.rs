@@ -11,31 +11,21 @@ use serde_json::{Map, Value, json};
 use tamis_filter::{Classes, Filter};
 use tamis_program::{check_unchanged, counted, json_line, note, say, shown, shown_path};
 
-use crate::args::decision::VerdictArgs;
-use crate::args::input::InputArgs;
-use crate::args::model::{FallbackArg, ModelArg};
-use crate::args::values::{By, Format};
-use crate::input::columns::{self, Scorer};
-use crate::input::corpus::Corpus;
-use crate::input::items::{Content, Item};
-use crate::input::place::Wanted;
-use crate::output::fixed::write_fixed;
-use crate::output::verdict::Verdict;
-use crate::output::verdict::say_truncated;
+use crate::args::{By, Format, InputArgs, ModelArgs, VerdictArgs};
+use crate::input::{Content, Corpus, Item, Scorer, Wanted, columns};
+use crate::output::{Verdict, say_truncated, write_fixed};
 
 #[derive(Args)]
 #[command(after_help = "\
-CSV and TSV have paths as they are. In JSON a path that is not UTF-8 is quoted as in bash, \
-$'...', which --files-from accepts. --sort-into adds no document that is already there.
+CSV and TSV have unchanged paths. In JSON a path that is not UTF-8 is quoted as in bash, \
+$'...', which --files-from accepts. --sort-into skips documents that are already there.
 
 Example:
   tamis label articles/ > labels.csv
   tamis label --sort-into sorted --by link \"$HOME/Maildir\"")]
 pub(crate) struct LabelArgs {
     #[command(flatten)]
-    pub(crate) model: ModelArg,
-    #[command(flatten)]
-    pub(crate) fallback: FallbackArg,
+    pub(crate) model: ModelArgs,
     /// Files, folders, mboxes, Maildirs, CSV, TSV, JSONL or a JSON array
     #[arg(required_unless_present = "files_from", value_name = "PATH")]
     pub(crate) paths: Vec<OsString>,
@@ -59,7 +49,7 @@ pub(crate) struct LabelArgs {
 }
 
 pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
-    let mut filter = args.fallback.open(&args.model)?;
+    let mut filter = args.model.open()?;
     args.decision.apply(&mut filter)?;
     if args.sort_into.is_some() {
         note_folders(filter.classes());
@@ -95,7 +85,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
     columns::say_missing(recipe, &Scorer::missing(&finished.states));
     say_truncated(n_truncated, recipe.kind);
     if not_filed > 0 {
-        say!("tamis: labelled, but not filed: {} within larger files", counted(not_filed, "document"));
+        say!("tamis: labelled but not filed: {} inside larger files", counted(not_filed, "document"));
     }
     Ok(corpus.conclude(finished.unreadable))
 }

@@ -15,20 +15,15 @@ use tamis_program::{
     survive_file_limits,
 };
 
-use crate::args::input::{GroupArgs, InputArgs};
-use crate::args::log::LogArg;
-use crate::args::model::{ChangeArgs, FallbackArg, ModelArg};
-use crate::input::corpus::Corpus;
-use crate::input::items::Item;
-use crate::input::pass::Given;
-use crate::input::place::Wanted;
-use crate::output::log::message_id;
+use crate::args::{ChangeArgs, GroupArgs, InputArgs, LogArg, ModelArgs};
+use crate::input::{Corpus, Given, Item, Wanted};
+use crate::output::{labels, message_id};
 
 #[derive(Args)]
 #[command(after_help = "\
-When the program returns, what was learned is safely on the disk. A document already known under \
-the label stays as it is; one known under another label moves. If there is no model, one is made, \
-with the labels ham and spam or like that of --fallback.
+When the program returns, what was learned is safely on disk. A document already known under the \
+label is left alone; one known under another label moves. If there is no model, a new one is made, \
+with the labels ham and spam or those of --fallback.
 
 Example:
   tamis learn spam < message.eml
@@ -37,37 +32,20 @@ Example:
   grep -l casino mail/* | tamis learn spam --files-from -")]
 pub(crate) struct LearnArgs {
     #[command(flatten)]
-    pub(crate) model: ModelArg,
+    pub(crate) model: ModelArgs,
     #[command(flatten)]
-    pub(crate) fallback: FallbackArg,
-    /// The label to learn the documents under
-    #[arg(value_name = "LABEL")]
-    pub(crate) label: String,
-    /// Files, folders, mboxes, Maildirs; standard input by default
-    #[arg(value_name = "PATH")]
-    pub(crate) paths: Vec<OsString>,
-    /// Follow links that lead out of the folders named
-    #[arg(long)]
-    pub(crate) follow: bool,
-    /// Learn only documents that the model does not already give this label
-    #[arg(long)]
-    pub(crate) if_wrong: bool,
-    /// Like --if-wrong, but also learn documents that the model gives this label with log-odds below X (nats)
-    #[arg(long, value_name = "X")]
-    pub(crate) margin: Option<f64>,
+    documents: DocumentArgs,
+    #[command(flatten)]
+    wrong: WrongArgs,
     /// Allow a label that the model does not know yet
     #[arg(long)]
     pub(crate) new_label: bool,
-    /// Do not retrain when much was learned since the last time. A model with a shared one behind it is never retrained
-    /// by itself
+    /// Do not retrain, even if much was learned since the last time. A model with a shared one is never retrained
+    /// automatically
     #[arg(long)]
     pub(crate) no_retrain: bool,
-    /// Labels of the model to make if there is none [default: ham,spam]
-    #[arg(long, value_name = "LABEL,LABEL", value_delimiter = ',')]
-    pub(crate) labels: Vec<String>,
-    /// In a new model, do not remember the names of messages (their Message-IDs)
-    #[arg(long)]
-    pub(crate) no_names: bool,
+    #[command(flatten)]
+    new: NewArgs,
     #[command(flatten)]
     pub(crate) progress: ProgressArgs,
     #[command(flatten)]
@@ -80,14 +58,50 @@ pub(crate) struct LearnArgs {
     pub(crate) change: ChangeArgs,
 }
 
+/// The documents, and their label.
+#[derive(Args)]
+struct DocumentArgs {
+    /// The label to learn the documents under
+    #[arg(value_name = "LABEL")]
+    label: String,
+    /// Files, folders, mboxes, Maildirs; standard input by default
+    #[arg(value_name = "PATH")]
+    paths: Vec<OsString>,
+    /// Follow links that lead out of the named folders
+    #[arg(long)]
+    follow: bool,
+}
+
+/// Whether documents that are labelled right already are passed over.
+#[derive(Args)]
+struct WrongArgs {
+    /// Learn only documents that the model does not already give this label
+    #[arg(long)]
+    if_wrong: bool,
+    /// Like --if-wrong, but also learn documents that the model gives this label with log-odds below X (nats)
+    #[arg(long, value_name = "X")]
+    margin: Option<f64>,
+}
+
+/// The model to create if there is none.
+#[derive(Args)]
+struct NewArgs {
+    /// Labels of the model to make if there is none [default: ham,spam]
+    #[arg(long, value_name = "LABEL,LABEL", value_delimiter = ',')]
+    labels: Vec<String>,
+    /// In a new model, do not remember the names of messages (their Message-IDs)
+    #[arg(long)]
+    no_names: bool,
+}
+
 /// How far it is, for those who are used to sa-learn.
 #[derive(Args)]
 pub(crate) struct ProgressArgs {
-    /// Show progress on standard error: a bar, or where that is no terminal a dot for each document. Ends with the
-    /// summary line of sa-learn
+    /// Show progress on standard error: a bar on a terminal, otherwise a dot for each document. Ends with the summary
+    /// line of sa-learn
     #[arg(long)]
     progress: bool,
-    /// Show a dot for each document on standard error, terminal or not. Ends with the summary line of sa-learn
+    /// Show a dot for each document on standard error, even on a terminal. Ends with the summary line of sa-learn
     #[arg(long, alias = "showdots", conflicts_with = "progress")]
     dots: bool,
 }
@@ -135,19 +149,24 @@ impl Tally {
 }
 
 pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
-    let path = args.model.path()?;
-    let log = args.log.begin(&args.model);
+    let path = args.model.own.path()?;
+    let log = args.log.begin(&args.model.own);
     if log.is_some() {
         survive_file_limits();
     }
     check_label(args, &path)?;
-    let shared = args.fallback.shared(&args.model)?.map(Arc::new);
+    let shared = args.model.shared()?.map(Arc::new);
     // read standard input first, so that the model is opened only once
-    let is_input = args.paths.is_empty() && args.input.list.files_from.is_none();
-    let wanted = if args.follow { Wanted::Documents } else { Wanted::Inside };
+    let is_input = args.documents.paths.is_empty() && args.input.list.files_from.is_none();
+    let wanted = if args.documents.follow { Wanted::Documents } else { Wanted::Inside };
     let mut corpus = match is_input && args.input.input_format.is_none() && path.exists() {
         true => corpus(&[], wanted, &args.input, None)?,
-        false => corpus(&args.paths, wanted, &args.input, open_model(&path)?.as_ref().or(shared.as_deref()))?,
+        false => corpus(
+            &args.documents.paths,
+            wanted,
+            &args.input,
+            open_model(&path)?.as_ref().or(shared.as_deref()),
+        )?,
     };
     corpus = corpus.grouped(&args.groups);
     if !path.exists() && corpus.is_an_empty_message() {
@@ -158,8 +177,8 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
     if let Some(shared) = shared {
         learner.set_fallback(shared).context("--fallback")?;
     }
-    if args.new_label && learner.filter().classes().index(&args.label).is_none() {
-        learner.add_label(&args.label)?;
+    if args.new_label && learner.filter().classes().index(&args.documents.label).is_none() {
+        learner.add_label(&args.documents.label)?;
     }
     let (mut tally, mut logged) = (Tally::default(), Vec::new());
     let unreadable =
@@ -168,7 +187,7 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
                 tally.right += 1;
                 return Ok(());
             }
-            match learner.learn_in_group(&args.label, group, document) {
+            match learner.learn_in_group(&args.documents.label, group, document) {
                 Ok(Learned::Already) => {
                     tally.already += 1;
                     return Ok(());
@@ -191,9 +210,9 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
         })?;
     commit(&mut learner)?;
     if let Some(mut log) = log {
-        log.learned(&logged, &args.label);
+        log.learned(&logged, &args.documents.label);
     }
-    let usual = tally.line(&args.label);
+    let usual = tally.line(&args.documents.label);
     let (changed, examined) = (tally.learned + tally.moved, tally.examined());
     args.progress.print_last("Learned", changed, examined, &usual)?;
     Ok(unreadable)
@@ -202,8 +221,8 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
 /// Prints a warning that a message could not be moved.
 fn say_beside(item: &Item<'_>, labels: &[String]) {
     say!(
-        "tamis: {}: stays known as {} too, with the header it was learned with: this model does not remember terms, so \
-         only the very same message can be moved; tamis forget takes it as it was learned",
+        "tamis: {}: still known as {} too, with the header it was learned with: this model does not remember terms, so \
+         only an identical message can be moved; tamis forget removes the message as it was learned",
         shown_path(&item.name()),
         shown(&labels.join(", "))
     );
@@ -211,37 +230,34 @@ fn say_beside(item: &Item<'_>, labels: &[String]) {
 
 /// Refuses a path in place of the label before anything is read. Otherwise standard input would be read.
 fn check_label(args: &LearnArgs, path: &Path) -> Result<()> {
-    let label = &args.label;
-    if args.new_label || args.labels.contains(label) || !(label.contains('/') || Path::new(label).exists()) {
+    let label = &args.documents.label;
+    if args.new_label
+        || args.new.labels.contains(label)
+        || !(label.contains('/') || Path::new(label).exists())
+    {
         return Ok(());
     }
     let known: Vec<String> = match Filter::open(path) {
-        Ok(filter) => labels(&filter),
-        Err(_) if args.labels.is_empty() => vec!["ham".to_owned(), "spam".to_owned()],
-        Err(_) => args.labels.clone(),
+        Ok(filter) => labels(filter.classes()),
+        Err(_) if args.new.labels.is_empty() => vec!["ham".to_owned(), "spam".to_owned()],
+        Err(_) => args.new.labels.clone(),
     };
     if known.contains(label) {
         return Ok(());
     }
-    let path = shown(label);
-    bail!(
-        "expected a label ({}) before the paths, got the path {path}: tamis learn LABEL {path}",
-        shown(&known.join(", "))
-    )
-}
-
-pub(crate) fn labels(filter: &Filter) -> Vec<String> {
-    filter.classes().iter().map(|(_, label)| label.to_owned()).collect()
+    let (path, known) = (shown(label), known.join(", "));
+    let known = shown(&known);
+    bail!("expected a label ({known}) before the paths, got the path {path}: tamis learn LABEL {path}")
 }
 
 /// Whether the model already gives a document the right label, surely enough that it need not be learned.
 fn is_sure(args: &LearnArgs, learner: &mut Learner, document: Document<'_>) -> Result<bool> {
-    if !args.if_wrong && args.margin.is_none() {
+    if !args.wrong.if_wrong && args.wrong.margin.is_none() {
         return Ok(false);
     }
     let score: Score = learner.score(document)?;
-    let is_right = learner.filter().label_of(&score) == args.label;
-    Ok(is_right && score.log_odds.abs() >= args.margin.unwrap_or(0.0))
+    let is_right = learner.filter().label_of(&score) == args.documents.label;
+    Ok(is_right && score.log_odds.abs() >= args.wrong.margin.unwrap_or(0.0))
 }
 
 fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Filter>) -> Result<Learner> {
@@ -250,36 +266,29 @@ fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Fil
     if path.exists() {
         return Learner::open(path, options).map_err(named(path));
     }
-    let labels: Vec<&str> = match (&args.labels[..], shared) {
+    let labels: Vec<&str> = match (&args.new.labels[..], shared) {
         ([], Some(shared)) => shared.classes().iter().map(|(_, label)| label).collect(),
         ([], None) => vec!["ham", "spam"],
         (labels, _) => labels.iter().map(String::as_str).collect(),
     };
-    if !labels.contains(&args.label.as_str()) {
-        bail!(
-            "{}: there is no model yet; name the labels of a new one with --labels {},OTHER",
-            shown_path(path),
-            args.label
-        );
+    if !labels.contains(&args.documents.label.as_str()) {
+        let (path, label) = (shown_path(path), &args.documents.label);
+        bail!("{path}: there is no model yet; name the labels of a new one with --labels {label},OTHER");
     }
     if let Some(shared) = shared
         && Classes::new(labels.iter().copied())? != *shared.classes()
     {
-        let known = self::labels(shared).join(",");
-        bail!(
-            "--labels: expected those of the shared model, {}, got {}",
-            shown(&known),
-            shown(&labels.join(","))
-        );
+        let (known, got) = (self::labels(shared.classes()).join(","), labels.join(","));
+        bail!("--labels: expected those of the shared model, {}, got {}", shown(&known), shown(&got));
     }
     let mut new = shared.map_or_else(|| TrainOptions::new(kind), TrainOptions::like);
-    new.names &= !args.no_names;
+    new.names &= !args.new.no_names;
     // so that the model can be retrained as it grows
     new.keep = Some(Keep::Vectors);
-    args.model.make_folder(path)?;
+    args.model.own.make_folder(path)?;
     let names = labels.join(" and ");
     let learner = Learner::create(path, new, labels, options).map_err(named(path))?;
-    let alone = if args.fallback.is_left_out(&args.model) {
+    let alone = if args.model.is_fallback_ignored() {
         "; no shared model is used, since $TAMIS_FALLBACK does not apply to a model named by -m; --fallback does"
     } else {
         ""
@@ -328,16 +337,14 @@ pub(crate) fn for_each(
             &limits,
             || Ok(()),
             |(), item, Given { group, .. }, document| {
+                let name = || shown_path(&item.name());
                 if matches!(document, Document::Mail([])) {
-                    say!("tamis: {}: expected a message, got nothing", shown_path(&item.name()));
+                    say!("tamis: {}: expected a message, got nothing", name());
                     has_empty.fetch_or(item.named(), Ordering::Relaxed);
                     return Ok(());
                 }
                 if matches!(document, Document::Mail(bytes) if item.named() && !looks_like_mail(bytes)) {
-                    say!(
-                        "tamis: {}: this does not look like mail, which the model is for",
-                        shown_path(&item.name())
-                    );
+                    say!("tamis: {}: this does not look like mail, which the model is for", name());
                 }
                 let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
                 let (learner, work) = &mut *state;

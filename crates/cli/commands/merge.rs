@@ -8,15 +8,14 @@ use tamis_filter::distributed::Partial;
 use tamis_filter::{Error, ErrorKind, Filter, Keep, MergeOptions, merge};
 use tamis_program::{check_unchanged, counted, named, note};
 
-use crate::args::model::{lock, refuse_to_replace_all_but_partials};
-use crate::args::recipe::say_chosen_terms;
-use crate::input::same_file::different;
-use crate::output::expected::{report, report_counted};
+use crate::args::{lock, refuse_to_replace_all_but_partials, say_chosen_terms};
+use crate::input::different;
+use crate::output::{report, report_counted};
 
 #[derive(Args)]
 #[command(after_help = "\
 Labels are matched by name; a model may have labels that others lack. All models must have the \
-same options for terms and scoring. Counts, corrections and documents are added up; the order of \
+same options for terms and scoring. Counts, corrections and documents are summed; the order of \
 models does not matter. A document that several models know counts once. Models that share \
 documents but remember only their digests (train --no-documents) are refused unless --repeat is \
 given.
@@ -27,7 +26,7 @@ calibration are those of the model with the most documents; with two labels, thr
 from the held-out scores of all documents.
 
 Partials (train --partial) become the model that train --repeat --no-names makes of all their documents, byte for byte. \
-With --partial they become one partial, to be merged further.
+With --partial, they become one larger partial.
 
 Example:
   tamis merge -m all.tamis shard-*.tamis
@@ -49,7 +48,7 @@ pub(crate) struct MergeArgs {
     /// Count a document that several models know once for each of them
     #[arg(long)]
     pub(crate) repeat: bool,
-    /// Merge partials into one more partial, not a model
+    /// Merge partials into a larger partial instead of a model
     #[arg(long, conflicts_with_all = ["retrain", "strip", "repeat"])]
     pub(crate) partial: bool,
     /// Replace an existing model
@@ -67,11 +66,8 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
 
 /// Merges partials one after another, so that only the sum and one partial are in memory.
 fn merge_partials(args: &MergeArgs, first: Partial) -> Result<u8> {
-    if let Some((option, _)) =
-        [("--retrain", args.retrain), ("--strip", args.strip), ("--repeat", args.repeat)]
-            .iter()
-            .find(|(_, given)| *given)
-    {
+    let options = [("--retrain", args.retrain), ("--strip", args.strip), ("--repeat", args.repeat)];
+    if let Some((option, _)) = options.iter().find(|(_, given)| *given) {
         bail!("{option}: expected models, got partials, which are counted as they were asked to be");
     }
     if args.partial {
@@ -146,9 +142,7 @@ fn run_models(args: &MergeArgs) -> Result<u8> {
         );
     }
     if filter.information().stored.keep == Keep::Digests && had(Keep::Vectors) {
-        note!(
-            "left out the terms of documents: the model cannot be retrained, and needs a document to forget it"
-        );
+        note!("left out the terms of documents: the model cannot be retrained, nor forget without files");
     }
     report(&args.model, &filter)?;
     Ok(0)

@@ -9,7 +9,7 @@ use tamis_filter::{ClassId, Filter, Kind, Limits, Scratch};
 use tamis_mail::passthrough::{Head, SpamStatus, Verdict, head};
 use tamis_program::{ERROR, Held, Model, say, shown, told};
 
-use crate::output::log::{Log, message_id};
+use crate::output::{Log, message_id};
 
 /// A message with its verdict.
 struct Annotated {
@@ -101,8 +101,8 @@ fn score(message: &Held, filter: &Filter, keep_headers: bool) -> Result<Annotate
     if filter.spam().is_none() {
         let labels: Vec<_> = filter.classes().iter().map(|(_, label)| shown(label).to_string()).collect();
         say!(
-            "tamis: none of the labels ({}) is known to mean spam: X-Spam-Flag and X-Spam-Status are left out; \
-             --spam-label says which one does",
+            "tamis: none of the labels ({}) is known to mean spam, so X-Spam-Flag and X-Spam-Status are left out; \
+             name it with --spam-label",
             labels.join(", ")
         );
     }

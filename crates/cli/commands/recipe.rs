@@ -7,8 +7,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use tamis_program::shown;
 
-use crate::args::log::LogArg;
-use crate::args::model::{FallbackArg, ModelArg};
+use crate::args::{LogArg, ModelArgs};
 
 /// A mail program with a recipe.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -27,9 +26,9 @@ pub(crate) enum Program {
 
 #[derive(Args)]
 #[command(after_help = "\
-The recipe calls tamis by its path, since delivery agents do not search the folders that a shell does, and by the model \
-that -m, $TAMIS_MODEL or $XDG_DATA_HOME names here, since they have another environment. Otherwise each user's own model \
-is used.
+The recipe calls tamis by its path, since delivery agents do not search the same folders as a shell. It names the model \
+if -m, $TAMIS_MODEL or $XDG_DATA_HOME does here, since delivery agents have another environment. Otherwise each user's own \
+model is used.
 
 Example:
   tamis generate recipe procmail --log ~/tamis.log >> ~/.procmailrc
@@ -39,9 +38,7 @@ pub(crate) struct RecipeArgs {
     #[arg(value_name = "PROGRAM")]
     program: Program,
     #[command(flatten)]
-    model: ModelArg,
-    #[command(flatten)]
-    fallback: FallbackArg,
+    model: ModelArgs,
     #[command(flatten)]
     log: LogArg,
     /// The Maildir [default: Maildir in the home folder]
@@ -50,7 +47,7 @@ pub(crate) struct RecipeArgs {
     /// The folder for spam
     #[arg(long, value_name = "NAME", default_value = "Junk")]
     junk: String,
-    /// The folder for what tamis is unsure of
+    /// The folder for unsure messages
     #[arg(long, value_name = "NAME", default_value = "Unsure")]
     unsure: String,
 }
@@ -105,10 +102,11 @@ pub(crate) fn run(args: &RecipeArgs) -> Result<u8> {
 /// The options that name the model, unless a delivery agent would find it by itself.
 fn model(args: &RecipeArgs) -> Result<Vec<String>> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let is_elsewhere = args.model.model.is_some() || set("TAMIS_MODEL").or(set("XDG_DATA_HOME")).is_some();
-    let model = if is_elsewhere { Some(args.model.path()?) } else { None };
-    let is_left_out = args.fallback.is_left_out(&args.model);
-    let shared = args.fallback.fallback.clone().or(set("TAMIS_FALLBACK").filter(|_| !is_left_out));
+    let is_elsewhere =
+        args.model.own.model.is_some() || set("TAMIS_MODEL").or(set("XDG_DATA_HOME")).is_some();
+    let model = if is_elsewhere { Some(args.model.own.path()?) } else { None };
+    let usual = || set("TAMIS_FALLBACK").filter(|_| !args.model.is_fallback_ignored());
+    let shared = args.model.fallback.clone().or_else(usual);
     Ok([option("-m", model.as_deref())?, option("--fallback", shared.as_deref())?].concat())
 }
 
@@ -130,9 +128,9 @@ fn plain_path(path: &Path) -> Result<String> {
 fn check_plain(text: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
     if text.is_empty() || !text.chars().all(is_plain) {
+        let got = shown(text);
         bail!(
-            "expected a name of letters, digits and / . _ - + @ in a recipe, got {:?}; a link can have one",
-            shown(text)
+            "expected a name of letters, digits and / . _ - + @ in a recipe, got {got:?}; a link can have one"
         );
     }
     Ok(())

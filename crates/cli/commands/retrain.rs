@@ -7,14 +7,14 @@ use clap::Args;
 use tamis_filter::{ErrorKind, Learner, Scoring};
 use tamis_program::{counted, done, named, shown_path};
 
-use crate::args::model::{ChangeArgs, ModelArg};
-use crate::output::expected::expectation;
+use crate::args::{ChangeArgs, ModelArg};
+use crate::output::expectation;
 
-/// Fits again what learning one by one leaves as it was.
+/// Refits what incremental learning leaves unchanged.
 #[derive(Args)]
 #[command(after_help = "\
-Learning documents one by one leaves the correction, the calibration and the thresholds as they \
-were. This fits them to all documents that the model remembers, as train does.")]
+Learning documents one by one does not change the correction, the calibration and the thresholds. \
+This command fits them to all documents that the model remembers, as train does.")]
 pub(crate) struct RetrainArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
@@ -36,10 +36,8 @@ pub(crate) fn run(args: &RetrainArgs) -> Result<u8> {
     let information = learner.filter().information();
     let documents = information.size.documents as u64;
     if matches!(information.scoring, Scoring::RobinsonFisher(_)) {
-        writeln!(
-            done(),
-            "not retrained: it answers as bogofilter does until it has learned 100 messages of each label"
-        )?;
+        let until = "until it has learned 100 messages of each label";
+        writeln!(done(), "not retrained: it answers as bogofilter does {until}")?;
         return Ok(0);
     }
     writeln!(done(), "retrained on {}", counted(documents, "document"))?;

@@ -9,13 +9,13 @@ use tamis_filter::ErrorKind;
 use tamis_filter::exchange::{Salvaged, salvage};
 use tamis_program::{counted, done, named, shown_path};
 
-use crate::args::model::{ModelArg, lock, refuse_to_replace};
+use crate::args::{ModelArg, lock, refuse_to_replace};
 
 #[derive(Args)]
 #[command(after_help = "\
-Takes every document out of the damaged model whose checksums are right, without the terms whose own are wrong, and fits a \
-new model to them. Only a model that remembers the terms of its documents can be salvaged, and only if its header is intact. The \
-damaged file stays as it is.
+Recovers every document with correct checksums, without terms whose own checksums are wrong, and fits a new model to them. \
+A model can be salvaged only if it remembers the terms of its documents and its header is intact. The damaged file is not \
+changed.
 
 Example:
   tamis salvage damaged.tamis -m new.tamis")]
@@ -25,7 +25,7 @@ pub(crate) struct SalvageArgs {
     pub(crate) damaged: PathBuf,
     #[command(flatten)]
     pub(crate) model: ModelArg,
-    /// Replace a model that is there
+    /// Replace an existing model
     #[arg(long)]
     pub(crate) replace: bool,
 }

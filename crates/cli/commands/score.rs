@@ -9,16 +9,10 @@ use clap::Args;
 use tamis_filter::{Filter, Kind, Score, Scratch};
 use tamis_program::{Contents, ERROR, Model, Stream, json_line, say, shown_path, survive_file_limits, told};
 
-use crate::args::decision::VerdictArgs;
-use crate::args::input::ListArgs;
-use crate::args::log::LogArg;
-use crate::args::model::{FallbackArg, ModelArg};
+use crate::args::{ListArgs, LogArg, ModelArgs, VerdictArgs};
 use crate::commands::passthrough;
-use crate::input::items::part;
-use crate::input::loaded::Loaded;
-use crate::input::reading::foreign;
-use crate::output::log::{Log, message_id};
-use crate::output::verdict::{Verdict, say_limits, verdict_line};
+use crate::input::{Loaded, foreign, part};
+use crate::output::{Log, Verdict, message_id, say_limits, verdict_line};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -38,9 +32,7 @@ Example (procmail):
   Junk")]
 pub(crate) struct ScoreArgs {
     #[command(flatten)]
-    pub(crate) model: ModelArg,
-    #[command(flatten)]
-    pub(crate) fallback: FallbackArg,
+    pub(crate) model: ModelArgs,
     /// Messages, mboxes or documents, packed by gzip or zstd or not; - is standard input
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<OsString>,
@@ -49,8 +41,8 @@ pub(crate) struct ScoreArgs {
     /// Treat files and standard input as mboxes, whatever they begin with
     #[arg(long, conflicts_with = "passthrough")]
     pub(crate) mbox: bool,
-    /// Print a JSON object for each document: path, label, probability, log_odds, and truncated if it was not read to
-    /// its end
+    /// Print a JSON object for each document: path, label, probability, log_odds, and truncated if only a part of it
+    /// was read
     #[arg(long)]
     pub(crate) json: bool,
     /// Exit with 0 whatever the verdict
@@ -74,14 +66,14 @@ pub(crate) struct ScoreArgs {
 impl ScoreArgs {
     /// Opens the model and applies the arguments on decisions.
     pub(crate) fn open(&self) -> Result<Filter> {
-        let mut filter = self.fallback.open(&self.model)?;
+        let mut filter = self.model.open()?;
         self.decision.apply(&mut filter)?;
         Ok(filter)
     }
 }
 
 pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
-    let log = args.log.begin(&args.model);
+    let log = args.log.begin(&args.model.own);
     survive_file_limits();
     if args.passthrough {
         return Ok(passthrough::run(&args.files, args.keep_headers, log, || args.open()));
@@ -90,9 +82,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
     let filter = model.opened()?.filter();
     let recipe = filter.information().recipe;
     if recipe.kind == Kind::Table {
-        bail!(
-            "the model is for tables: expected one for mail or text; tamis label labels the rows of a table"
-        );
+        bail!("the model is for tables: expected one for mail or text; tamis label labels rows of tables");
     }
     let (kind, most) = (recipe.kind, recipe.limits.bytes.saturating_add(1));
     let files = args.list.add_to(&args.files)?;
@@ -132,10 +122,10 @@ impl<Open: Fn() -> Result<Filter>> Scorer<'_, Open> {
     fn score(&mut self, path: &Path) -> Result<()> {
         let name = || if path.as_os_str() == "-" { "standard input".into() } else { shown_path(&path) };
         let stream = match Stream::of(path) {
-            Err(error) if error.kind() == ErrorKind::IsADirectory => bail!(
-                "{0}: expected a file, got a folder; to label what is in it: tamis label {0}",
-                shown_path(path)
-            ),
+            Err(error) if error.kind() == ErrorKind::IsADirectory => {
+                let path = shown_path(path);
+                bail!("{path}: expected a file, got a folder; to label what is in it: tamis label {path}")
+            }
             stream => stream.with_context(name)?,
         };
         // a message can begin with any bytes
@@ -187,12 +177,8 @@ fn line(args: &ScoreArgs, filter: &Filter, name: &OsStr, score: &Score, scratch:
         let truncated = !scratch.limits_hit().is_empty();
         return Ok(json_line(serde_json::to_string(&Verdict::new(filter, name, score, truncated))?));
     }
-    let mut line = verdict_line(filter, score);
-    if name != "-" {
-        line.push(' ');
-        line.push_str(&shown_path(name));
-    }
-    Ok(line)
+    let name = if name == "-" { String::new() } else { format!(" {}", shown_path(name)) };
+    Ok(verdict_line(filter, score) + &name)
 }
 
 /// The exit status: 0 spam, 1 ham, 2 unsure; for other labels 0 labelled, 2 unsure.

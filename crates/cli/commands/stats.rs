@@ -8,14 +8,13 @@ use anyhow::{Context, Result};
 use clap::Args;
 use tamis_program::{Stream, grouped, json_line, note, shown, shown_path};
 
-use crate::input::reading::open;
-use crate::output::canvas::{Canvas, bar};
-use crate::output::log::{Entry, What, read};
+use crate::input::open;
+use crate::output::{Canvas, Entry, What, bar, parse_line};
 
 /// Counts verdicts and corrections by day (UTC).
 #[derive(Args)]
 #[command(after_help = "\
-Lines of other programs are passed over, so the system's log can be given whole.
+Lines of other programs are skipped, so the whole system log can be given.
 
 Example:
   tamis score --passthrough --log ~/tamis.log < message.eml
@@ -47,7 +46,7 @@ pub(crate) fn run(args: &StatsArgs) -> Result<u8> {
     }
     let mut out = std::io::stdout().lock();
     if days.is_empty() {
-        note!("no line that tamis has logged");
+        note!("no lines logged by tamis");
     } else if args.json {
         for (day, Day { verdicts, learned }) in &days {
             let object = serde_json::json!({"day": day, "verdicts": verdicts, "learned": learned});
@@ -64,7 +63,7 @@ fn count(file: &Path, days: &mut Days) -> Result<()> {
     let mut reader = if file.as_os_str() == "-" { Stream::of(file)?.into_reader()? } else { open(file)? };
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line)? > 0 {
-        if let Some(Entry { day, what }) = read(&String::from_utf8_lossy(line.trim_ascii_end())) {
+        if let Some(Entry { day, what }) = parse_line(&String::from_utf8_lossy(line.trim_ascii_end())) {
             let day = days.entry(day.to_owned()).or_default();
             let (counts, label) = match what {
                 What::Verdict(label) => (&mut day.verdicts, label),

@@ -21,14 +21,10 @@ pub(crate) fn print(models: &[PathBuf]) -> Result<u8> {
         }
     }
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..5).map(width).collect();
+    let [a, b, c, d, e] = [0, 1, 2, 3, 4].map(width);
     let mut out = std::io::stdout().lock();
     for [documents, changes, terms, bytes, labels, path] in &rows {
-        writeln!(
-            out,
-            "{documents:>0$}  {changes:>1$}  {terms:>2$}  {bytes:>3$}  {labels:<4$}  {path}",
-            widths[0], widths[1], widths[2], widths[3], widths[4]
-        )?;
+        writeln!(out, "{documents:>a$}  {changes:>b$}  {terms:>c$}  {bytes:>d$}  {labels:<e$}  {path}")?;
     }
     Ok(status)
 }
@@ -41,12 +37,7 @@ fn row(filter: &Filter, path: String) -> [String; 6] {
         format!("{} {}", grouped(totals.documents), shown(label))
     };
     let labels: Vec<_> = classes.iter().zip(totals).map(label).collect();
-    [
-        grouped(documents),
-        grouped(changes.since_training),
-        grouped(size.terms as u64),
-        grouped(file.bytes as u64),
-        labels.join(", "),
-        path,
-    ]
+    let [documents, changes, terms, bytes] =
+        [documents, changes.since_training, size.terms as u64, file.bytes as u64].map(grouped);
+    [documents, changes, terms, bytes, labels.join(", "), path]
 }

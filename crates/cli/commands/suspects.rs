@@ -11,11 +11,9 @@ use tamis_filter::{Filter, Keep, Suspect};
 use tamis_program::{counted, day, shown, shown_path};
 use tamis_report::Mislabel;
 
-use crate::args::input::InputArgs;
-use crate::args::model::ModelArg;
-use crate::input::corpus::Corpus;
-use crate::input::place::Wanted;
-use crate::output::path_text::to_text;
+use crate::args::{InputArgs, ModelArg};
+use crate::input::{Corpus, Wanted};
+use crate::output::to_text;
 
 type Files = HashMap<[u8; 16], OsString>;
 

@@ -8,21 +8,12 @@ use clap::Args;
 use tamis_filter::{Document, Filter, Keep, LearnOptions, Lock, Pairs, Scoring, TrainOptions, Trainer};
 use tamis_program::{counted, note};
 
-use crate::args::decision::DecisionArgs;
-use crate::args::documents::{TableArgs, UnlabelledArgs};
-use crate::args::input::{GroupArgs, InputArgs};
-use crate::args::model::{ModelArg, refuse_to_replace_all_but_partials, refuse_to_replace_taught};
-use crate::args::recipe::{RecipeArgs, say_chosen_terms};
-use crate::args::scoring::ScoringArgs;
-use crate::args::values::{Contradictions, share};
-use crate::input::columns;
-use crate::input::corpus::Corpus;
-use crate::input::duplicates::{Names, check_contradictions, say_equal};
-use crate::input::pass::Given;
-use crate::input::place::Wanted;
-use crate::output::expected::{report, report_counted};
-use crate::output::progress::while_shown;
-use crate::output::verdict::say_truncated;
+use crate::args::{
+    Contradictions, DecisionArgs, GroupArgs, InputArgs, ModelArg, RecipeArgs, ScoringArgs, TableArgs,
+    UnlabelledArgs, refuse_to_replace_all_but_partials, refuse_to_replace_taught, say_chosen_terms, share,
+};
+use crate::input::{Corpus, Given, Names, Wanted, check_contradictions, columns, say_equal};
+use crate::output::{report, report_counted, say_truncated, while_shown};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -32,9 +23,9 @@ SOURCE is one of
   FILE.csv    (.tsv, .jsonl) a table of label and text; with --target any columns
 A folder that holds cur/ and new/ is a Maildir.
 
-With --target the label is that column, predicted from all others. What each column holds is \
-guessed from the first 100,000 rows and printed; --column changes it. A cell that is empty, NA, \
-N/A, NaN, null or ? is missing, and ignored.
+With --target the label is that column, predicted from all others. The kinds of the columns are \
+guessed from the first 100,000 rows and printed; --column changes them. A cell that is empty, NA, \
+N/A, NaN, null or ? counts as missing and is ignored.
 
 Example:
   tamis train ham=\"$HOME/Maildir\" spam=\"$HOME/Maildir/.Junk\"
@@ -59,42 +50,58 @@ pub(crate) struct TrainArgs {
     pub(crate) scoring: ScoringArgs,
     #[command(flatten)]
     pub(crate) decision: DecisionArgs,
-    /// Call at most this share of ham spam (0.5% or 0.005), with 95 % confidence
+    /// Highest share of ham that may be called spam (0.5% or 0.005), with 95 % confidence
     #[arg(long, value_name = "SHARE", help_heading = "Decision", value_parser = share, conflicts_with_all = ["cost", "unsure"])]
     pub(crate) max_fpr: Option<f64>,
     #[command(flatten)]
     pub(crate) unlabelled: UnlabelledArgs,
+    #[command(flatten)]
+    copies: CopiesArgs,
+    #[command(flatten)]
+    kept: KeptArgs,
+}
+
+/// Documents given twice.
+#[derive(Args)]
+#[command(next_help_heading = "Documents given twice")]
+struct CopiesArgs {
     /// Count equal messages as often as given instead of once (text and rows always count as often as given)
-    #[arg(long, help_heading = "Documents given twice")]
-    pub(crate) repeat: bool,
-    /// What to do if more than 5 % of a label's messages equal messages of another label (text and rows are told, never
-    /// refused)
-    #[arg(long, value_enum, value_name = "refuse|keep", default_value_t = Contradictions::Refuse, help_heading = "Documents given twice", hide_possible_values = true)]
-    pub(crate) contradictions: Contradictions,
-    /// Count the documents without fitting a model: -m FILE becomes a partial, and tamis merge makes a model of partials.
-    /// Documents count as often as they are given (--repeat), and names are left out (--no-names)
-    #[arg(long, requires = "model", help_heading = "Model")]
-    pub(crate) partial: bool,
-    /// Replace a model that has learned since it was trained, and lose what it learned
-    #[arg(long, help_heading = "Model")]
-    pub(crate) replace: bool,
-    /// Remember the terms of each document, so that the model can be fitted again when it has learned more, and a document be
-    /// forgotten without its file (the default; for text as long as they take no more than 64 MB)
-    #[arg(long, overrides_with = "no_documents", help_heading = "Model")]
-    pub(crate) documents: bool,
+    #[arg(long)]
+    repeat: bool,
+    /// What to do if more than 5 % of a label's messages equal messages of another label (for text and rows, only a
+    /// note is printed)
+    #[arg(long, value_enum, value_name = "refuse|keep", default_value_t = Contradictions::Refuse, hide_possible_values = true)]
+    contradictions: Contradictions,
+}
+
+/// What the model file is, and what it remembers.
+#[derive(Args)]
+#[command(next_help_heading = "Model")]
+struct KeptArgs {
+    /// Count the documents without fitting a model: -m FILE becomes a partial, and tamis merge makes a model of
+    /// partials. Implies --repeat and --no-names
+    #[arg(long, requires = "model")]
+    partial: bool,
+    /// Replace a model even if it has learned since it was trained, which is then lost
+    #[arg(long)]
+    replace: bool,
+    /// Remember the terms of each document, so that the model can be refitted when it has learned more, and documents
+    /// can be forgotten without their files (the default; for text, up to 64 MB of terms)
+    #[arg(long, overrides_with = "no_documents")]
+    documents: bool,
     /// Remember only a digest of each document
-    #[arg(long, help_heading = "Model")]
-    pub(crate) no_documents: bool,
+    #[arg(long)]
+    no_documents: bool,
     /// Do not remember the names of messages (their Message-IDs), now or when the model learns more
-    #[arg(long, help_heading = "Model")]
-    pub(crate) no_names: bool,
+    #[arg(long)]
+    no_names: bool,
 }
 
 pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     let path = args.model.path()?;
-    match args.partial {
+    match args.kept.partial {
         true => refuse_to_replace_all_but_partials(&path)?,
-        false => refuse_to_replace_taught(&path, args.replace)?,
+        false => refuse_to_replace_taught(&path, args.kept.replace)?,
     }
     if args.table.target.is_none() {
         args.scoring.options(&args.unlabelled).check()?;
@@ -105,19 +112,16 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     let options = options(args, &corpus)?;
     let (trainer, names, unreadable) = learn_all(args, &corpus, &options)?;
     let (documents, labels) = (trainer.n_documents(), trainer.classes().len());
-    if labels < 2 && !args.partial {
-        bail!(
-            "expected documents of at least two labels, got {} of {}; name another source as LABEL=PATH",
-            counted(documents, "document"),
-            counted(labels as u64, "label")
-        );
+    if labels < 2 && !args.kept.partial {
+        let got = format!("{} of {}", counted(documents, "document"), counted(labels as u64, "label"));
+        bail!("expected documents of at least two labels, got {got}; name another source as LABEL=PATH");
     }
     columns::say_missing(trainer.recipe(), trainer.missing());
     say_truncated(trainer.n_truncated(), corpus.kind);
     say_equal(&trainer, options.repeat);
-    check_contradictions(&trainer, &names, &corpus, args.contradictions)?;
+    check_contradictions(&trainer, &names, &corpus, args.copies.contradictions)?;
     drop(names);
-    if args.partial {
+    if args.kept.partial {
         write_partial(args, trainer, &path)?;
         return Ok(corpus.conclude(unreadable));
     }
@@ -128,7 +132,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     args.model.make_folder(&path)?;
     let lock = Lock::wait(&path, LearnOptions::default().lock_timeout)?;
     // again, since someone may have changed it meanwhile
-    refuse_to_replace_taught(&path, args.replace)?;
+    refuse_to_replace_taught(&path, args.kept.replace)?;
     lock.save(&model)?;
     drop(lock);
     let filter = model.into_filter()?;
@@ -155,14 +159,14 @@ fn say_terms_left_out(options: &TrainOptions, filter: &Filter) {
 fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
     let mut options = args.recipe.train_options(corpus.kind)?;
     columns::choose(&mut options.recipe, corpus, &args.table, &args.recipe)?;
-    options.repeat |= args.repeat || args.partial;
+    options.repeat |= args.copies.repeat || args.kept.partial;
     // other shards may have more labels
-    if corpus.n_labels() > 2 && !args.partial {
+    if corpus.n_labels() > 2 && !args.kept.partial {
         // pairs are for two labels only, so they need not be counted
         options.pairs = Pairs::Fixed;
     }
-    options.names &= !args.no_names && !args.partial;
-    options.keep = match (args.documents, args.no_documents) {
+    options.names &= !args.kept.no_names && !args.kept.partial;
+    options.keep = match (args.kept.documents, args.kept.no_documents) {
         (true, _) => Some(Keep::Vectors),
         (_, true) => Some(Keep::Digests),
         _ => options.keep,
@@ -177,9 +181,7 @@ fn write_partial(args: &TrainArgs, trainer: Trainer, path: &Path) -> Result<()> 
         && args.unlabelled.lambda.is_none()
         && args.unlabelled.iterations.is_none();
     if !args.unlabelled.unlabelled.is_empty() && !is_default {
-        bail!(
-            "--partial --unlabelled: expected no options of scoring, which depends on how many documents there are in all"
-        );
+        bail!("--partial --unlabelled: expected no options of scoring, which depend on all documents");
     }
     let decision = args.decision.options(trainer.classes(), args.max_fpr)?;
     let mut trainer = trainer.with_decision(decision);

@@ -212,10 +212,12 @@ impl Position {
         let Some(name) = columns.group else { return Ok(position) };
         match column_at(first, name, columns.shape) {
             Some(group) => Ok(Position { group: Some(group), ..position }),
-            None => bail!(
-                "--group: expected a column by its name or number, got {name:?}; the first row is {}",
-                row_shown(first)
-            ),
+            None => {
+                let row = row_shown(first);
+                bail!(
+                    "--group: expected a column by its name or number, got {name:?}; the first row is {row}"
+                )
+            }
         }
     }
 
@@ -224,18 +226,10 @@ impl Position {
         let n_columns = first.len();
         let at = |name: &str| column_at(first, name, shape);
         let is_named = |name| named(first, name, shape).next().is_some();
-        let (is_guess, is_certain) = match [is_named(label), is_named(text)] {
-            [label, text] => (!label && !text, label && text),
-        };
-        let position = |label, text, has_names| Position {
-            label,
-            text,
-            group: None,
-            has_names,
-            is_guess,
-            is_certain,
-            n_columns,
-        };
+        let [has_label, has_text] = [label, text].map(is_named);
+        let (is_guess, is_certain) = (!has_label && !has_text, has_label && has_text);
+        let found = Position { is_guess, is_certain, n_columns, ..Position::default() };
+        let position = |label, text, has_names| Position { label, text, has_names, ..found };
         match (at(label), at(text)) {
             (label_at, Some(text)) if label_at.is_some() || label == "label" => {
                 Ok(position(label_at, text, !shape.no_header))
@@ -250,8 +244,7 @@ impl Position {
                 if shape.no_header {
                     bail!(
                         "{option}: expected the number of a column, from 1 to {n_columns}, since --no-header leaves \
-                        them \
-                         without names, got {missing:?}"
+                         them without names, got {missing:?}"
                     )
                 }
                 bail!(
@@ -268,17 +261,17 @@ impl Position {
             return None;
         }
         Some(match (self.has_names, self.label) {
-            (true, _) => format!(
-                "the first row holds the names of columns, {}; --no-header if it does not",
-                row_shown(first).chars().take(60).collect::<String>()
-            ),
+            (true, _) => {
+                let row: String = row_shown(first).chars().take(60).collect();
+                format!("the first row is a header, {row}; use --no-header if it is not")
+            }
             (false, Some(label)) => format!(
-                "column {} is the label, column {} the text, from the first row on; --label-column and --text-column \
-                 say otherwise",
+                "column {} is the label and column {} the text, without a header row; --label-column and --text-column \
+                 change this",
                 label + 1,
                 self.text + 1
             ),
-            (false, None) => "the only column is the text, from the first row on".to_owned(),
+            (false, None) => "the only column is the text, without a header row".to_owned(),
         })
     }
 }

@@ -8,9 +8,7 @@ use anyhow::{Result, bail};
 use tamis_filter::{Column, ColumnKind, Document, Filter, Recipe, Score, Scratch, is_missing, parse_flag};
 use tamis_program::{grouped, note, shown};
 
-use crate::args::documents::TableArgs;
-use crate::args::recipe::RecipeArgs;
-use crate::args::values::ColumnChoice;
+use crate::args::{ColumnChoice, RecipeArgs, TableArgs};
 use crate::formats::records::listed;
 use crate::input::corpus::Corpus;
 

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use tamis_filter::{Kind, Recipe};
 use tamis_program::{ERROR, counted, note, say, shown_path, told};
 
-use crate::args::input::{GroupArgs, InputArgs};
+use crate::args::{GroupArgs, InputArgs};
 use crate::formats::holds::Holds;
 use crate::formats::records::Names;
 use crate::formats::table::{Record, Row};
@@ -49,14 +49,15 @@ impl<'a> Corpus<'a> {
         let mut kind = expected.map(|(kind, whose)| (kind, whose.to_owned()));
         for argument in arguments {
             let source = Source::parse(argument);
-            let Some(found) = corpus.found(find(&source, wanted, input.kind, input.holds()), wanted)? else {
-                continue;
-            };
+            let found = find(&source, wanted, input.kind, input.mbox, input.input_format);
+            let Some(found) = corpus.found(found, wanted)? else { continue };
             let name = shown_path(argument);
             match (&kind, found.kind) {
-                (Some((known, whose)), Some(got)) if *known != got && !found.places.is_empty() => bail!(
-                    "{name}: expected {known}, as {whose} is, got {got}; --as mail or --as text says what documents are"
-                ),
+                (Some((known, whose)), Some(got)) if *known != got && !found.places.is_empty() => {
+                    bail!(
+                        "{name}: expected {known}, as {whose} is, got {got}; choose with --as mail or --as text"
+                    )
+                }
                 (None, Some(got)) => kind = Some((got, name.clone())),
                 _ => (),
             }
@@ -95,14 +96,13 @@ impl<'a> Corpus<'a> {
     }
 
     fn empty(kind: Kind, wanted: Wanted, input: &'a InputArgs) -> Self {
-        let failed = AtomicUsize::new(0);
         Corpus {
             kind,
             places: Vec::new(),
             input,
             wanted,
             unreadable: 0,
-            failed,
+            failed: AtomicUsize::default(),
             target: None,
             groups: None,
             has_groups: AtomicBool::new(false),
@@ -207,18 +207,15 @@ impl<'a> Corpus<'a> {
             bail!("--as {kind}: expected none for a table with many columns");
         }
         if input.label_column.is_some() || input.text_column.is_some() {
-            bail!(
-                "--label-column and --text-column: expected none, since a model of a table has its columns"
-            );
+            bail!("--label-column and --text-column: expected none, since the model has its columns");
         }
         for argument in arguments {
             let (source, name) = (Source::parse(argument), shown_path(argument));
             if source.label.is_some() {
                 bail!("{name}: expected a table without a label before it, since its rows have labels");
             }
-            let Some(found) = corpus.found(find_tables(&source, input.holds().1), wanted)? else {
-                continue;
-            };
+            let found = find_tables(&source, input.input_format);
+            let Some(found) = corpus.found(found, wanted)? else { continue };
             note!("{name}: table, {}", counted(found.places.len() as u64, "file"));
             corpus.add(argument, found);
         }

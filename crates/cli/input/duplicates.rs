@@ -8,23 +8,21 @@ use anyhow::{Result, bail};
 use tamis_filter::{ClassId, Contradiction, Kind, Trainer};
 use tamis_program::{counted, grouped, note, shown, shown_path};
 
-use crate::args::values::Contradictions;
+use crate::args::Contradictions;
 use crate::input::corpus::Corpus;
 use crate::input::items::Item;
-use crate::output::verdict::noun;
+use crate::output::noun;
 
 /// Prints how many documents equal others, and whether they count.
 pub(crate) fn say_equal(trainer: &Trainer, repeat: bool) {
-    let (n, is_one) = (trainer.n_equal(), trainer.n_equal() == 1);
-    let kind = trainer.recipe().kind;
-    let once = kind == Kind::Mail && !repeat;
-    let (equal, were) = if is_one { ("equals another", "was") } else { ("equal others", "were") };
-    let (count, are) = if is_one { ("counts", "it is") } else { ("count", "they are") };
-    let n = match n {
+    let (kind, n) = (trainer.recipe().kind, trainer.n_equal());
+    let (equal, were, count, are) = match n {
         0 => return,
-        n => counted(n, noun(kind)),
+        1 => ("equals another", "was", "counts", "it is"),
+        _ => ("equal others", "were", "count", "they are"),
     };
-    match once {
+    let n = counted(n, noun(kind));
+    match kind == Kind::Mail && !repeat {
         true => note!("{n} {equal} and {were} counted once (--repeat counts each)"),
         false => note!("{n} {equal} and {count} as often as {are} given"),
     }

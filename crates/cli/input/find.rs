@@ -26,13 +26,14 @@ pub(crate) struct Found {
 /// Lists the documents of a source in a stable order. `wanted` says whether each must have a label, and whether links
 /// may lead out of a folder.
 ///
-/// `kind` is the kind of the documents if it is known, and `mbox` says whether a single file or standard input is an
-/// mbox.
+/// `kind` is the kind of the documents if it is known. `mbox` and `format` are the format of a single file or of standard
+/// input.
 pub(crate) fn find(
     source: &Source,
     wanted: Wanted,
     kind: Option<Kind>,
-    (mbox, format): (bool, Option<Holds>),
+    mbox: bool,
+    format: Option<Holds>,
 ) -> Result<Found> {
     let path = &source.path;
     let label = source.label.as_deref().map(Arc::from);
@@ -125,13 +126,11 @@ fn holds_of(path: &Path, mbox: bool) -> Result<Holds> {
 
 /// Lists the tables of a source. `format` is the format of a named file, if it is given.
 pub(crate) fn find_tables(source: &Source, format: Option<Holds>) -> Result<Found> {
-    let found = find(source, Wanted::Documents, Some(Kind::Table), (false, format))?;
+    let found = find(source, Wanted::Documents, Some(Kind::Table), false, format)?;
     match found.places.iter().find(|place| !place.holds.is_table()) {
         Some(place) => {
-            bail!(
-                "{}: expected a table, .csv, .tsv, .jsonl or a .json array, or --input-format",
-                shown_path(&place.path)
-            )
+            let path = shown_path(&place.path);
+            bail!("{path}: expected a table, .csv, .tsv, .jsonl or a .json array, or --input-format")
         }
         None => Ok(found),
     }
@@ -174,7 +173,7 @@ mod tests {
         }
         let labels = |argument: String, labelled| {
             let wanted = if labelled { Wanted::Labelled } else { Wanted::Documents };
-            let found = find(&Source::parse(argument.as_ref()), wanted, None, (false, None))?;
+            let found = find(&Source::parse(argument.as_ref()), wanted, None, false, None)?;
             let labels =
                 found.places.iter().map(|p| p.label.as_deref().unwrap_or("-").to_owned()).collect::<Vec<_>>();
             Ok::<_, anyhow::Error>((labels, found.left_out.describe().unwrap_or_default()))

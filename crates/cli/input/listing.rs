@@ -10,7 +10,7 @@ use walkdir::{DirEntry, WalkDir};
 
 use crate::formats::holds::Holds;
 use crate::input::place::Place;
-use crate::output::path_text::to_text;
+use crate::output::to_text;
 
 /// The inode of a listed file, without asking the system again.
 pub(crate) fn inode(entry: &DirEntry) -> Option<u64> {
@@ -133,12 +133,9 @@ impl Listing {
                 below = kind.is_dir().then(|| to_text(name).into());
             }
             let hidden = entry.depth() > 0 && name.as_encoded_bytes().starts_with(b".");
-            if entry.depth() > 0 && entry.path_is_symlink() && !hidden && self.leads_out(entry.path()) {
-                if kind.is_dir() {
-                    walk.skip_current_dir();
-                }
-            } else if hidden {
-                self.left_out.hidden += 1;
+            let is_link = entry.depth() > 0 && entry.path_is_symlink();
+            if hidden || is_link && self.leads_out(entry.path()) {
+                self.left_out.hidden += u64::from(hidden);
                 if kind.is_dir() {
                     walk.skip_current_dir();
                 }
@@ -199,7 +196,7 @@ fn unlisted(error: walkdir::Error) -> String {
     let path = error.path().map(shown_path).unwrap_or_default();
     match error.io_error() {
         Some(error) => format!("{path}: {}", plain(error)),
-        None => format!("{path}: expected no link to a folder above it"),
+        None => format!("{path}: expected a link that does not lead to a folder above it"),
     }
 }
 

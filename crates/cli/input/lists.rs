@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail};
 use tamis_filter::Kind;
 use tamis_program::{Stream, shown_path};
 
-use crate::args::input::ListArgs;
-use crate::output::path_text::{from_text, path_of};
+use crate::args::ListArgs;
+use crate::output::{from_text, path_of};
 
 impl ListArgs {
     /// The paths given, followed by those in the list.
@@ -23,7 +23,7 @@ impl ListArgs {
         let entries = bytes.split(|byte| *byte == if self.null { 0 } else { b'\n' });
         for entry in entries.filter(|entry| !entry.is_empty()) {
             paths.push(if self.null {
-                path_of(entry.to_vec())?
+                path_of(entry.to_vec())
             } else {
                 from_text(entry.strip_suffix(b"\r").unwrap_or(entry))?
             });

@@ -19,7 +19,7 @@ use crate::input::loaded::Loaded;
 use crate::input::place::Place;
 use crate::input::place::Wanted;
 use crate::input::reading::{foreign, foreign_or_binary};
-use crate::output::progress::Progress;
+use crate::output::Progress;
 
 /// The reason that there is no result for a document.
 enum Skipped {
@@ -96,11 +96,8 @@ impl Complaints {
     /// Prints how many documents of the last file were not named.
     fn finish(&self) {
         if self.n > most_named() {
-            say!(
-                "tamis: {}: ... and {} more",
-                shown_path(&self.path),
-                grouped((self.n - most_named()) as u64)
-            );
+            let more = grouped((self.n - most_named()) as u64);
+            say!("tamis: {}: ... and {more} more", shown_path(&self.path));
         }
     }
 }

@@ -49,10 +49,8 @@ impl Source {
 
 /// The rest of an argument after its first `length` bytes, which are UTF-8.
 fn after(argument: &OsStr, length: usize) -> OsString {
-    {
-        use std::os::unix::ffi::OsStrExt;
-        OsStr::from_bytes(&argument.as_bytes()[length..]).to_owned()
-    }
+    use std::os::unix::ffi::OsStrExt;
+    OsStr::from_bytes(&argument.as_bytes()[length..]).to_owned()
 }
 
 /// A place with documents: a file that is one document, or holds many.

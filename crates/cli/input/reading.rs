@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tamis_program::{decoded, is_encoded};
 
-use crate::output::progress::Measured;
+use crate::output::Measured;
 
 /// Opens a file that holds many documents, decoded. Progress follows the bytes read from it.
 pub(crate) fn open(path: &Path) -> io::Result<Box<dyn BufRead + Send>> {

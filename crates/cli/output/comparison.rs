@@ -118,16 +118,11 @@ impl<'a> Comparison<'a> {
     fn print_pair(&self, out: &mut impl Write, pair: &Pair) -> Result<()> {
         let [a, b] = pair.sides.map(|place| self.sides[place].name);
         let [only_a, only_b] = pair.only.map(grouped);
-        writeln!(
-            out,
-            "only {a} right: {only_a}; only {b} right: {only_b}; p = {} (McNemar's exact test)",
-            p_text(pair.p)
-        )?;
+        let p = p_text(pair.p);
+        writeln!(out, "only {a} right: {only_a}; only {b} right: {only_b}; p = {p} (McNemar's exact test)")?;
         if let Some((difference, Interval { low, high })) = pair.ranking {
-            writeln!(
-                out,
-                "1-ROCA of {a} minus that of {b}: {difference:+.4}% ({low:+.4} to {high:+.4}; 95 % interval, paired bootstrap)"
-            )?;
+            write!(out, "1-ROCA of {a} minus that of {b}: {difference:+.4}% ")?;
+            writeln!(out, "({low:+.4} to {high:+.4}; 95 % interval, paired bootstrap)")?;
         }
         for line in self.conclusion(pair) {
             writeln!(out, "{line}")?;
@@ -143,28 +138,21 @@ impl<'a> Comparison<'a> {
         let (better, fewer, more) =
             if is_b_better { (b, wrong[1], wrong[0]) } else { (a, wrong[0], wrong[1]) };
         let [fewer, more] = [fewer, more].map(grouped);
-        let said =
-            |chance: &str| format!("{better} has fewer wrong or unsure ({fewer}, not {more}); {chance}");
+        let share = format!("in {} of such comparisons.", share_text(pair.p));
+        let counts = format!("{better} has fewer wrong or unsure ({fewer}, not {more}); chance alone");
         let verdicts = if wrong[0] == wrong[1] {
             format!("By verdicts, neither is better: both have {fewer} wrong or unsure.")
         } else if pair.p < LEVEL {
-            let chance = format!("chance alone would do so in {} of such comparisons.", share_text(pair.p));
-            format!("{better} is better by verdicts: {}", said(&chance))
+            format!("{better} is better by verdicts: {counts} would do so {share}")
         } else {
-            let chance = format!("chance alone does so in {} of such comparisons.", share_text(pair.p));
-            format!("By verdicts, it is open which is better: {}", said(&chance))
+            format!("By verdicts, it is open which is better: {counts} does so {share}")
         };
-        let ranking = pair.ranking.map(|(_, Interval { low, high })| {
-            let better = match (low > 0.0, high < 0.0) {
-                (true, _) => Some(b),
-                (_, true) => Some(a),
-                _ => None,
-            };
-            match better {
-                Some(better) => format!("{better} is better by ranking: the interval does not include 0."),
-                None if low == high => "By ranking, neither is better: both rank alike.".to_owned(),
-                None => "By ranking, it is open which is better: the interval includes 0.".to_owned(),
+        let ranking = pair.ranking.map(|(_, Interval { low, high })| match if low > 0.0 { b } else { a } {
+            better if low > 0.0 || high < 0.0 => {
+                format!("{better} is better by ranking: the interval does not include 0.")
             }
+            _ if low == high => "By ranking, neither is better: both rank alike.".to_owned(),
+            _ => "By ranking, it is open which is better: the interval includes 0.".to_owned(),
         });
         let is_open =
             verdicts.contains("open") && ranking.as_ref().is_none_or(|ranking| ranking.contains("open"));

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use crate::output::verdict::noun;
 use anyhow::Result;
 use tamis_filter::distributed::Partial;
 use tamis_filter::{Classes, Expected, Filter, Kind, Scoring, Unlabelled, positive_class};
@@ -31,9 +32,8 @@ fn learned_unlabelled(unlabelled: &Unlabelled) -> String {
     match (unlabelled.teacher, unlabelled.loss(None)) {
         (Some(teacher), Some(alone)) => {
             let with = unlabelled.loss(Some(teacher)).unwrap_or(alone);
-            format!(
-                "of these {documents} without a label: held-out log loss {with:.3}, by the labels alone {alone:.3}"
-            )
+            let losses = format!("held-out log loss {with:.3}, by the labels alone {alone:.3}");
+            format!("of these {documents} without a label: {losses}")
         }
         (None, Some(_)) => format!(
             "left out {documents} without a label: with them held-out labelled documents are not surely predicted better"
@@ -82,25 +82,20 @@ pub(crate) fn expectation(filter: &Filter) -> Option<String> {
         return None;
     }
     let is_mail = information.recipe.kind == Kind::Mail;
-    let documents = match information.recipe.kind {
-        Kind::Mail => "messages",
-        Kind::Text => "documents",
-        Kind::Table => "rows",
-    };
+    let documents = format!("{}s", noun(information.recipe.kind));
     let Some(expected) = information.expected else {
         return Some("too few documents to tell what to expect".to_owned());
     };
-    let (share, on, how) = match expected {
-        Expected::Detection { groups: 0, .. } | Expected::Accuracy { groups: 0, .. } => {
-            let share: fn(u64, u64) -> String = share_of;
-            (share, format!("{documents} drawn like these"), "95 % interval".to_owned())
-        }
-        // without intervals, since documents of a group are similar
-        Expected::Detection { groups, .. } | Expected::Accuracy { groups, .. } => {
-            let groups = counted(groups, "group");
-            let share: fn(u64, u64) -> String = |part, whole| format!("{} %", percent(part, whole));
-            (share, format!("{documents} of new groups"), format!("{groups}, each held out as a whole"))
-        }
+    let (Expected::Detection { groups, .. } | Expected::Accuracy { groups, .. }) = expected;
+    let (on, how) = match groups {
+        0 => ("drawn like these", "95 % interval".to_owned()),
+        _ => ("of new groups", format!("{}, each held out as a whole", counted(groups, "group"))),
+    };
+    let on = format!("{documents} {on}");
+    // groups have no intervals, since documents of a group are similar
+    let share = |part, whole| match groups {
+        0 => share_of(part, whole),
+        _ => format!("{} %", percent(part, whole)),
     };
     let labelled_right = |right: u64, all: u64| {
         Some(format!("expected on {on}: {} labelled right ({how})", share(right, all)))
@@ -142,13 +137,9 @@ fn percent(part: u64, whole: u64) -> String {
 pub(crate) fn report_change(out: &mut impl Write, before: Option<Expected>, filter: &Filter) -> Result<()> {
     let wrong = match before {
         Some(Expected::Detection { negatives, false_positives, positives, missed, .. }) => {
-            format!(
-                "{} of {} and {} of {} held-out documents wrong or unsure",
-                grouped(false_positives),
-                grouped(negatives),
-                grouped(missed),
-                grouped(positives)
-            )
+            let [lost, negatives, missed, positives] =
+                [false_positives, negatives, missed, positives].map(grouped);
+            format!("{lost} of {negatives} and {missed} of {positives} held-out documents wrong or unsure")
         }
         Some(Expected::Accuracy { documents, right, .. }) => {
             format!("{} of {} labelled right", grouped(right), grouped(documents))

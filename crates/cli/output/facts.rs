@@ -6,8 +6,8 @@ use anyhow::Result;
 use serde_json::json;
 use tamis_filter::{
     Choices, Chosen, ClassPrior, ColumnKind, Decision, EmOptions, Filter, Information, Keep, Mixed, Moments,
-    Ngrams, Parameters, Recipe, RobinsonFisher, Scoring, Teacher, TokenizerOptions, TriedParts,
-    TriedSmoothing, TriedTau, TriedTerms, Unlabelled, WeightedOptions, positive_class,
+    Ngrams, Parameters, Recipe, RobinsonFisher, Scoring, Teacher, TermContribution, TokenizerOptions,
+    TriedParts, TriedSmoothing, TriedTau, TriedTerms, Unlabelled, WeightedOptions, positive_class,
 };
 use tamis_program::{counted, grouped, shown};
 
@@ -24,12 +24,10 @@ pub(crate) fn print_facts(out: &mut impl Write, canvas: Option<Canvas>, filter: 
         writeln!(out, "columns     {}", columns.collect::<Vec<_>>().join(", "))?;
     }
     let markup = if recipe.raw { ", HTML and XML with their tags" } else { "" };
+    let pieces = if recipe.pieces { ", pieces of words" } else { "" };
     match recipe.bogofilter {
         true => writeln!(out, "terms       bogofilter's tokens")?,
-        false => {
-            let pieces = if recipe.pieces { ", pieces of words" } else { "" };
-            writeln!(out, "terms       {}{pieces}{markup}", describe(&recipe.tokenizer))?
-        }
+        false => writeln!(out, "terms       {}{pieces}{markup}", describe(&recipe.tokenizer))?,
     }
     print_scoring(out, filter)?;
     let remembered = match (information.stored.keep, information.stored.names) {
@@ -38,18 +36,10 @@ pub(crate) fn print_facts(out: &mut impl Write, canvas: Option<Canvas>, filter: 
         (Keep::Digests, true) => "by their digests and names",
         (Keep::Digests, false) => "by their digests",
     };
-    writeln!(
-        out,
-        "documents   {} learned, {} distinct ones remembered {remembered}",
-        grouped(documents),
-        grouped(information.size.documents as u64)
-    )?;
-    writeln!(
-        out,
-        "vocabulary  {}, {} of them used",
-        counted(information.size.terms as u64, "term"),
-        grouped(information.size.features)
-    )?;
+    let [learned, distinct] = [documents, information.size.documents as u64].map(grouped);
+    writeln!(out, "documents   {learned} learned, {distinct} distinct ones remembered {remembered}")?;
+    let (terms, used) = (counted(information.size.terms as u64, "term"), grouped(information.size.features));
+    writeln!(out, "vocabulary  {terms}, {used} of them used")?;
     let since = match (information.file.segments as u64, information.file.log_bytes as u64) {
         (0, 0) => String::new(),
         (0, log) => format!(", of which {} of log", grouped(log)),
@@ -120,10 +110,8 @@ fn print_scoring(out: &mut impl Write, filter: &Filter) -> Result<()> {
             print_decision(out, filter)?;
         }
         Scoring::RobinsonFisher(RobinsonFisher { robs, robx, min_dev }) => {
-            writeln!(
-                out,
-                "likelihood  Robinson and Fisher's, as bogofilter's, robs {robs}, robx {robx}, min_dev {min_dev}"
-            )?;
+            let options = format!("robs {robs}, robx {robx}, min_dev {min_dev}");
+            writeln!(out, "likelihood  Robinson and Fisher's, as bogofilter's, {options}")?;
             print_decision(out, filter)?;
         }
     }
@@ -197,11 +185,8 @@ fn print_parts(out: &mut impl Write, options: &WeightedOptions, parts: TriedPart
     let TriedParts { shares, counts, correction, belief, belief_in_ratio, .. } = parts;
     writeln!(out, "held out    log loss {shares:.4} by class shares alone, {counts:.4} by counts alone")?;
     if options.correction {
-        writeln!(
-            out,
-            "            {correction:.4} by both, their ratio fitted to {:.1} %",
-            100.0 * belief_in_ratio
-        )?;
+        let ratio = 100.0 * belief_in_ratio;
+        writeln!(out, "            {correction:.4} by both, their ratio fitted to {ratio:.1} %")?;
     }
     writeln!(out, "            believed to {:.1} %", 100.0 * belief)?;
     Ok(())
@@ -284,17 +269,11 @@ pub(crate) fn print_terms(
         let longest = terms.iter().map(|term| shown(&term.term).chars().count()).max().unwrap_or_default();
         let beside = canvas.and_then(|canvas| canvas.beside(22 + longest, 20));
         let highest = terms.first().map_or(0.0, |term| term.contribution);
-        for term in terms {
-            let documents = term.document_frequencies[usize::from(class)];
-            let drawn = |columns| format!("  {}", bar(term.contribution / highest, columns));
-            writeln!(
-                out,
-                "{:>+9.3}{}  in {:>6}  {}",
-                term.contribution,
-                beside.map_or(String::new(), drawn),
-                grouped(documents),
-                shown(&term.term)
-            )?;
+        for TermContribution { term, contribution, document_frequencies, .. } in &terms {
+            let documents = grouped(document_frequencies[usize::from(class)]);
+            let drawn = |columns| format!("  {}", bar(contribution / highest, columns));
+            let bar = beside.map_or(String::new(), drawn);
+            writeln!(out, "{contribution:>+9.3}{bar}  in {documents:>6}  {}", shown(term))?;
         }
     }
     Ok(())

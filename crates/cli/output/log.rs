@@ -37,8 +37,8 @@ pub(crate) struct Log {
 impl Log {
     /// Creates a log of what is done with a model.
     pub(crate) fn new(target: PathBuf, model: Option<PathBuf>) -> Self {
-        let model = model.map(|model| std::path::absolute(&model).unwrap_or(model));
-        let model = model.map_or_else(String::new, |model| model.to_string_lossy().into_owned());
+        let model = model.map(|model| std::path::absolute(&model).unwrap_or(model)).unwrap_or_default();
+        let model = model.to_string_lossy().into_owned();
         Log { target, model, begun: Instant::now(), is_told: false }
     }
 
@@ -131,7 +131,7 @@ pub(crate) enum What<'a> {
 }
 
 /// Parses a line of the log, as written to a file or by syslog. Returns `None` for any other line.
-pub(crate) fn read(line: &str) -> Option<Entry<'_>> {
+pub(crate) fn parse_line(line: &str) -> Option<Entry<'_>> {
     let (before, rest) = line.split_once("tamis[")?;
     // lines of other programs may quote anything
     if before.contains(": ") {
@@ -163,12 +163,12 @@ mod tests {
         let today = now();
         let day = today.split_once('T').unwrap().0;
         let expected = Some(Entry { day, what: What::Verdict("spam") });
-        assert_eq!(read(&line), expected);
-        assert_eq!(read(&format!("Nov 23 04:41:44 host {line}")), expected);
-        assert_eq!(read(&format!("Nov 23 04:41:44 host postfix[1]: subject {line}")), None);
-        assert_eq!(read(&log.line("", "learned=ham")).unwrap().what, What::Learned("ham"));
+        assert_eq!(parse_line(&line), expected);
+        assert_eq!(parse_line(&format!("Nov 23 04:41:44 host {line}")), expected);
+        assert_eq!(parse_line(&format!("Nov 23 04:41:44 host postfix[1]: subject {line}")), None);
+        assert_eq!(parse_line(&log.line("", "learned=ham")).unwrap().what, What::Learned("ham"));
         for other in ["", "tamis[", "tamis[1]: ", "tamis[1]: time=x id=1 verdict=ham", &line[..40]] {
-            assert_eq!(read(other), None, "{other}");
+            assert_eq!(parse_line(other), None, "{other}");
         }
     }
 

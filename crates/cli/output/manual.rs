@@ -26,9 +26,8 @@ pub(crate) fn command_page(command: &mut Command, date: &str) -> Vec<u8> {
     options(&mut page, command);
     details(&mut page, &plain(command.get_after_help()));
     page.control("SH", ["SEE ALSO"]);
-    let mut pages: Vec<_> = command.get_subcommands().filter(|inner| !inner.is_hide_set()).collect();
-    pages.retain(|inner| inner.get_name() != "help");
-    let mut pages: Vec<_> = pages.iter().map(|inner| (format!("{name}-{}", inner.get_name()), "1")).collect();
+    let inner = command.get_subcommands().filter(|inner| !inner.is_hide_set() && inner.get_name() != "help");
+    let mut pages: Vec<_> = inner.map(|inner| (format!("{name}-{}", inner.get_name()), "1")).collect();
     if pages.is_empty() {
         pages.push(("tamis".to_owned(), "1"));
     }

@@ -47,15 +47,11 @@ impl Progress {
     /// Adds to the number of documents that are done.
     pub(crate) fn add(&mut self, documents: u64) {
         self.documents += documents;
-        let position = match self.bytes_before {
-            Some(before) => BYTES.load(Ordering::Relaxed) - before,
-            None => self.documents,
+        let done = self.documents;
+        let (position, of, documents) = match self.bytes_before {
+            Some(before) => (BYTES.load(Ordering::Relaxed) - before, String::new(), done),
+            None => (done, format!("{} of ", grouped(done)), done.max(self.files)),
         };
-        let of = match self.bytes_before {
-            Some(_) => String::new(),
-            None => format!("{} of ", grouped(self.documents)),
-        };
-        let documents = self.documents.max(if of.is_empty() { 0 } else { self.files });
         self.bar.set_message(format!("{of}{}, {}", counted(documents, "document"), self.rate()));
         // a file may grow meanwhile, or not be a regular file
         if self.bar.length().is_some_and(|length| length < position) {

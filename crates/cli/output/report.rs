@@ -92,11 +92,8 @@ impl<'a> Report<'a> {
             let (precision, recall, f1) = (m.precision(class), m.recall(class), m.f1(class));
             let support = grouped(m.support(class));
             let bar = beside.map_or(String::new(), |columns| format!("  {}", bar(f1, columns)));
-            writeln!(
-                out,
-                "{:<width$}  {precision:>9.4}  {recall:.4}  {f1:.4}  {support:>9}{bar}",
-                cut(label, LABEL)
-            )?;
+            let label = cut(label, LABEL);
+            writeln!(out, "{label:<width$}  {precision:>9.4}  {recall:.4}  {f1:.4}  {support:>9}{bar}")?;
         }
         Ok(())
     }
@@ -168,13 +165,10 @@ fn print_detection(out: &mut impl Write, label: &str, figures: &[Figure]) -> Res
         match (figure.value, figure.interval) {
             (None, _) => writeln!(out, "{UNDEFINED}")?,
             (Some(value), None) => writeln!(out, "{:.decimals$}{unit}", scale * value)?,
-            (Some(value), Some(Interval { low, high })) => writeln!(
-                out,
-                "{:.decimals$}{unit}  ({:.decimals$} to {:.decimals$})",
-                scale * value,
-                scale * low,
-                scale * high
-            )?,
+            (Some(value), Some(Interval { low, high })) => {
+                let [value, low, high] = [value, low, high].map(|share| scale * share);
+                writeln!(out, "{value:.decimals$}{unit}  ({low:.decimals$} to {high:.decimals$})")?
+            }
         }
     }
     Ok(())

@@ -7,7 +7,7 @@ use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// The text of a usage error: what was expected and given for a wrong value, otherwise the parser's message.
-pub(crate) fn text(error: &clap::Error, arguments: &[OsString]) -> String {
+pub(crate) fn usage_message(error: &clap::Error, arguments: &[OsString]) -> String {
     let is_of_value = matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue);
     match of_value(error).filter(|_| is_of_value) {
         Some(said) => {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use serde::Serialize;
-use tamis_filter::{Filter, Kind, Score, Scratch};
+use tamis_filter::{Classes, Filter, Kind, Score, Scratch};
 use tamis_program::{counted, say, shown, shown_path};
 
 use crate::output::path_text::to_text;
@@ -25,13 +25,8 @@ pub(crate) struct Verdict<'a> {
 
 impl<'a> Verdict<'a> {
     pub(crate) fn new(filter: &'a Filter, path: &'a OsStr, score: &Score, truncated: bool) -> Self {
-        Verdict {
-            path,
-            label: filter.label_of(score),
-            probability: score.probability,
-            log_odds: score.log_odds,
-            truncated,
-        }
+        let Score { probability, log_odds, .. } = *score;
+        Verdict { path, label: filter.label_of(score), probability, log_odds, truncated }
     }
 }
 
@@ -42,6 +37,11 @@ fn path_as_text<S: serde::Serializer>(path: &OsStr, serializer: S) -> Result<S::
 /// `spam 0.9987 +6.64`
 pub(crate) fn verdict_line(filter: &Filter, score: &Score) -> String {
     format!("{} {:.4} {:+.2}", shown(filter.label_of(score)), score.probability, score.log_odds)
+}
+
+/// The labels of a model.
+pub(crate) fn labels(classes: &Classes) -> Vec<String> {
+    classes.iter().map(|(_, label)| label.to_owned()).collect()
 }
 
 /// Reports that only a part of the message was read, and why.
