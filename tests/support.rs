@@ -14,6 +14,11 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// A message of the project's corpus that [`World::with_mail_model`] has not learned.
+pub fn inbox(name: &str) -> Vec<u8> {
+    fs::read(root().join("corpora/mail/inbox").join(name)).unwrap()
+}
+
 /// The program's own path.
 pub const TAMIS: &str = env!("CARGO_BIN_EXE_tamis");
 

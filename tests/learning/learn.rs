@@ -2,12 +2,7 @@
 
 use std::fs;
 
-use crate::support::{World, feed, root, stderr, stdout, verdict_fields};
-
-/// A message of the project's corpus, not learned by the model that is trained on the rest.
-fn inbox(name: &str) -> Vec<u8> {
-    fs::read(inbox_path(name)).unwrap()
-}
+use crate::support::{World, feed, inbox, root, stderr, stdout, verdict_fields};
 
 fn inbox_path(name: &str) -> String {
     root().join("corpora/mail/inbox").join(name).display().to_string()

@@ -5,11 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use crate::mail::attacks::Random;
-use crate::support::{World, root, stderr, stdout};
-
-fn inbox(name: &str) -> Vec<u8> {
-    fs::read(root().join("corpora/mail/inbox").join(name)).unwrap()
-}
+use crate::support::{World, inbox, root, stderr, stdout};
 
 /// The documents that a model remembers, one a line, without what a fit decides.
 fn documents(world: &World, model: &str) -> Vec<(String, String)> {

@@ -140,14 +140,14 @@ fn a_model_overwritten_again_and_again_costs_no_message_and_gives_no_mixed_verdi
             let output = feed(post.world.command(&ARGUMENTS), &post.messages[n % 10].0);
             usize::from(post.check(n % 10, &output, "overwritten"))
         };
-        let n_scored = (0..1_000).map(score).sum::<usize>();
+        let n_scored = (0..400).map(score).sum::<usize>();
         is_done.store(true, Ordering::Relaxed);
         n_scored
     });
     eprintln!(
-        "1,000 messages while the model was overwritten and cut: {n_scored} with a verdict, the others unchanged"
+        "400 messages while the model was overwritten and cut: {n_scored} with a verdict, the others unchanged"
     );
-    assert!(n_scored > 100, "{n_scored}");
+    assert!(n_scored > 40, "{n_scored}");
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn a_large_message_comes_out_whole_however_little_memory_there_is() {
     let least = least_memory();
     let (mut n_scored, mut n_unchanged) = (0, 0);
     let sizes =
-        (0..40).map(|step| least + 50 * step).chain([least + 5_000, 80_000, 200_000, 300_000, 400_000]);
+        (0..20).map(|step| least + 100 * step).chain([least + 5_000, 80_000, 200_000, 300_000, 400_000]);
     for kibibytes in sizes.filter(|size| *size >= least) {
         for named in [false, true] {
             let output = pass_within(&world, kibibytes, named);

@@ -4,11 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use crate::support::{TAMIS, World, feed, root, stderr, stdout};
-
-fn inbox(name: &str) -> Vec<u8> {
-    fs::read(root().join("corpora/mail/inbox").join(name)).unwrap()
-}
+use crate::support::{TAMIS, World, feed, inbox, stderr, stdout};
 
 /// The fields of each line of the log.
 fn logged(world: &World) -> Vec<Vec<(String, String)>> {

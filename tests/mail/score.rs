@@ -1,10 +1,6 @@
 //! `tamis score` in a mail pipe: verdicts, exit codes, the message passed through.
 
-use crate::support::{World, root, stderr, stdout, verdict_fields};
-
-fn inbox(name: &str) -> Vec<u8> {
-    std::fs::read(root().join("corpora/mail/inbox").join(name)).unwrap()
-}
+use crate::support::{World, inbox, root, stderr, stdout, verdict_fields};
 
 #[test]
 fn exit_codes_tell_the_verdict() {

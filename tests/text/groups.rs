@@ -278,16 +278,22 @@ fn posts(half: &std::path::Path) -> String {
     lines
 }
 
-#[test]
-fn threads_of_newsgroups_are_what_later_posts_are_new_in() {
-    let Some(corpus) = public_corpus("20newsgroups-bydate") else { return };
-    let world = World::new();
-    for half in ["train", "test"] {
-        world.write(&format!("{half}.jsonl"), posts(&corpus.join(half)));
+mod slow {
+    use super::*;
+
+    #[test]
+    #[ignore = "slow: 6 s"]
+    fn threads_of_newsgroups_are_what_later_posts_are_new_in() {
+        let Some(corpus) = public_corpus("20newsgroups-bydate") else { return };
+        let world = World::new();
+        for half in ["train", "test"] {
+            world.write(&format!("{half}.jsonl"), posts(&corpus.join(half)));
+        }
+        let [plain, by_thread] = [&[][..], &["--group", "thread"]].map(|group| {
+            expected(&world.succeed(&[&["train", "-m", "m", "train.jsonl"][..], group].concat()))
+        });
+        let later = accuracy(&world, &["-m", "m", "test.jsonl"]);
+        println!("expected {plain}, of new threads {by_thread}, right of later posts {later}");
+        assert!(later + 0.05 < plain && (by_thread - later).abs() < 0.03, "{plain} {by_thread} {later}");
     }
-    let [plain, by_thread] = [&[][..], &["--group", "thread"]]
-        .map(|group| expected(&world.succeed(&[&["train", "-m", "m", "train.jsonl"][..], group].concat())));
-    let later = accuracy(&world, &["-m", "m", "test.jsonl"]);
-    println!("expected {plain}, of new threads {by_thread}, right of later posts {later}");
-    assert!(later + 0.05 < plain && (by_thread - later).abs() < 0.03, "{plain} {by_thread} {later}");
 }

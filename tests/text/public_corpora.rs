@@ -56,21 +56,6 @@ fn spamassassin_is_told_from_ham() {
     assert!(lost <= 5 && unsure <= 60, "{lost} ham lost, {unsure} unsure");
 }
 
-#[test]
-fn twenty_newsgroups_are_told_apart() {
-    let Some(corpus) = public_corpus("20newsgroups-bydate") else { return };
-    let world = World::new();
-    let test = corpus.join("test").display().to_string();
-    world.succeed(&["train", &corpus.join("train").display().to_string()]);
-    let figures = evaluate(&world, &[&test]);
-    assert!(figures["accuracy"].as_f64().unwrap() >= 0.865, "{figures}");
-    assert!(figures["log_loss"].as_f64().unwrap() <= 0.60, "{figures}");
-    assert!(figures["expected_calibration_error"].as_f64().unwrap() <= 0.03, "{figures}");
-    let one = world.succeed(&["label", "--format", "csv", "--threads", "1", &test]);
-    assert_eq!(one.lines().count(), 7532 + 1);
-    assert_eq!(one, world.succeed(&["label", "--format", "csv", "--threads", "2", &test]));
-}
-
 /// What a program prints, given the names of files on its standard input.
 #[track_caller]
 fn asked(mut command: Command, files: &str) -> String {
@@ -86,52 +71,74 @@ fn equal(verdicts: &[String], others: &[String]) -> (usize, usize) {
     (verdicts.iter().zip(others).filter(|(a, b)| a == b).count(), others.len())
 }
 
-#[test]
-fn a_word_list_taken_over_answers_as_bogofilter_does() {
-    let Some(corpus) = public_corpus("spamassassin") else { return };
-    if skip_without(&["bogofilter", "bogoutil"]) {
-        return;
-    }
-    let world = World::new();
-    split_spamassassin(&corpus, &world);
-    let files = |folder: &str| {
-        let files = std::fs::read_dir(world.path(folder)).unwrap().map(|entry| entry.unwrap().path());
-        files.map(|path| format!("{}\n", path.display())).collect::<String>()
-    };
-    let bogofilter = |arguments: &[&str], files: &str| {
-        let mut command = Command::new("bogofilter");
-        command.args(["-C", "-d"]).arg(world.path("folder")).args(arguments);
-        asked(command, files)
-    };
-    std::fs::create_dir(world.path("folder")).unwrap();
-    for (option, folder) in [("-n", "train/ham"), ("-s", "train/spam")] {
-        bogofilter(&[option, "-b"], &files(folder));
-    }
-    let mut dump = Command::new("bogoutil");
-    dump.arg("-d").arg(world.path("folder/wordlist.db"));
-    world.write("list", asked(dump, ""));
+mod slow {
+    use super::*;
 
-    let of_bogofilter = |lines: String| -> Vec<String> {
-        let verdict = |line: &str| Some(line.split_once("X-Bogosity: ")?.1.split_once(',')?.0.to_lowercase());
-        lines.lines().filter_map(verdict).collect()
-    };
-    let of_tamis = |lines: String| -> Vec<String> {
-        lines.lines().filter_map(|line| Some(line.split_once(' ')?.0.to_owned())).collect()
-    };
-    world.succeed(&["import", "--from", "bogofilter", "-m", "list.tamis", "list"]);
-    for (label, n) in [("ham", 2_087), ("spam", 937)] {
-        let files = files(&format!("test/{label}"));
-        let expected = of_bogofilter(bogofilter(&["-v", "-b"], &files));
-        // the first call takes the list over
-        let by_name = world.command(&["bogofilter", "-C", "-d", "folder", "-v", "-b"]);
-        let by_name = of_bogofilter(asked(by_name, &files));
-        let score = world.command(&["score", "-m", "list.tamis", "--files-from", "-"]);
-        let score = of_tamis(asked(score, &files));
-        for (door, verdicts) in [("tamis bogofilter", by_name), ("tamis import, tamis score", score)] {
-            let (same, all) = equal(&verdicts, &expected);
-            eprintln!("{door}: {same} of {all} {label} called as bogofilter calls them");
-            assert_eq!(all, n);
-            assert!(100 * same >= 97 * all, "{door}: {same} of {all} {label}");
+    #[test]
+    #[ignore = "slow: 4 s"]
+    fn twenty_newsgroups_are_told_apart() {
+        let Some(corpus) = public_corpus("20newsgroups-bydate") else { return };
+        let world = World::new();
+        let test = corpus.join("test").display().to_string();
+        world.succeed(&["train", &corpus.join("train").display().to_string()]);
+        let figures = evaluate(&world, &[&test]);
+        assert!(figures["accuracy"].as_f64().unwrap() >= 0.865, "{figures}");
+        assert!(figures["log_loss"].as_f64().unwrap() <= 0.60, "{figures}");
+        assert!(figures["expected_calibration_error"].as_f64().unwrap() <= 0.03, "{figures}");
+        let one = world.succeed(&["label", "--format", "csv", "--threads", "1", &test]);
+        assert_eq!(one.lines().count(), 7532 + 1);
+        assert_eq!(one, world.succeed(&["label", "--format", "csv", "--threads", "2", &test]));
+    }
+
+    #[test]
+    #[ignore = "slow: 4 s"]
+    fn a_word_list_taken_over_answers_as_bogofilter_does() {
+        let Some(corpus) = public_corpus("spamassassin") else { return };
+        if skip_without(&["bogofilter", "bogoutil"]) {
+            return;
+        }
+        let world = World::new();
+        split_spamassassin(&corpus, &world);
+        let files = |folder: &str| {
+            let files = std::fs::read_dir(world.path(folder)).unwrap().map(|entry| entry.unwrap().path());
+            files.map(|path| format!("{}\n", path.display())).collect::<String>()
+        };
+        let bogofilter = |arguments: &[&str], files: &str| {
+            let mut command = Command::new("bogofilter");
+            command.args(["-C", "-d"]).arg(world.path("folder")).args(arguments);
+            asked(command, files)
+        };
+        std::fs::create_dir(world.path("folder")).unwrap();
+        for (option, folder) in [("-n", "train/ham"), ("-s", "train/spam")] {
+            bogofilter(&[option, "-b"], &files(folder));
+        }
+        let mut dump = Command::new("bogoutil");
+        dump.arg("-d").arg(world.path("folder/wordlist.db"));
+        world.write("list", asked(dump, ""));
+
+        let of_bogofilter = |lines: String| -> Vec<String> {
+            let verdict =
+                |line: &str| Some(line.split_once("X-Bogosity: ")?.1.split_once(',')?.0.to_lowercase());
+            lines.lines().filter_map(verdict).collect()
+        };
+        let of_tamis = |lines: String| -> Vec<String> {
+            lines.lines().filter_map(|line| Some(line.split_once(' ')?.0.to_owned())).collect()
+        };
+        world.succeed(&["import", "--from", "bogofilter", "-m", "list.tamis", "list"]);
+        for (label, n) in [("ham", 2_087), ("spam", 937)] {
+            let files = files(&format!("test/{label}"));
+            let expected = of_bogofilter(bogofilter(&["-v", "-b"], &files));
+            // the first call takes the list over
+            let by_name = world.command(&["bogofilter", "-C", "-d", "folder", "-v", "-b"]);
+            let by_name = of_bogofilter(asked(by_name, &files));
+            let score = world.command(&["score", "-m", "list.tamis", "--files-from", "-"]);
+            let score = of_tamis(asked(score, &files));
+            for (door, verdicts) in [("tamis bogofilter", by_name), ("tamis import, tamis score", score)] {
+                let (same, all) = equal(&verdicts, &expected);
+                eprintln!("{door}: {same} of {all} {label} called as bogofilter calls them");
+                assert_eq!(all, n);
+                assert!(100 * same >= 97 * all, "{door}: {same} of {all} {label}");
+            }
         }
     }
 }
