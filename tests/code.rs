@@ -3,3 +3,4 @@
 mod api;
 mod named_places;
 pub mod rooms;
+mod signatures;

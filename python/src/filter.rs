@@ -209,6 +209,7 @@ impl Filter {
     ///     Threads: by default 1, -1 for one per core.
     #[classmethod]
     #[pyo3(signature = (filters, *, retrain=false, strip=false, repeat=false, n_jobs=None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn merge(
         _class: &Bound<'_, PyType>,
         py: Python<'_>,
@@ -327,6 +328,7 @@ impl Filter {
     /// -------
     /// Report
     #[pyo3(signature = (documents=None, labels=None, *, title=None, n_jobs=None, progress=false))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn report(
         &self,
         py: Python<'_>,
