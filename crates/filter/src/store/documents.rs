@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::config::keep::Keep;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::file::documents::{DocumentKey, DocumentRecord, Remembered, decode_coefficients, decode_vector};
 use crate::file::names;
 use crate::store::opened::Store;
@@ -116,6 +116,11 @@ impl Store {
         let record = part.record(&self.bytes, i)?;
         if record.multiplicity.get() == 0 && !std::ptr::eq(part, &self.base) {
             return Ok(None);
+        }
+        let n_classes = self.header.totals.len();
+        if usize::from(record.class.get()) >= n_classes {
+            let expected = format!("a class below {n_classes}");
+            return Err(Error::inconsistent("documents", expected, record.class));
         }
         let mut bytes = part.vector(&self.bytes, i)?;
         let name = names::decode(&mut bytes)?;
