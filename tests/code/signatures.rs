@@ -9,9 +9,9 @@ fn parameters(code: &str) -> Vec<(&str, &str)> {
     for (at, _) in code.match_indices("fn ") {
         let name =
             code[at + 3..].split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
-        let Some(open) = code[at..].find('(').map(|open| at + open) else { continue };
-        // a type such as `fn(u32)`, or generics that have parentheses themselves
-        if name.is_empty() || code[at..open].contains(['=', ';', '{']) {
+        let open = end_of_generics(code, at + 3 + name.len());
+        // a word of a text or of a macro is followed by something else
+        if name.is_empty() || !code[open..].starts_with('(') {
             continue;
         }
         let (mut depth, mut start) = (0, open + 1);
@@ -28,6 +28,18 @@ fn parameters(code: &str) -> Vec<(&str, &str)> {
         }
     }
     found
+}
+
+/// Where generics that begin at `start` end; `start` itself if none do.
+fn end_of_generics(code: &str, start: usize) -> usize {
+    let mut depth = 0;
+    for (i, c) in code[start..].char_indices().map(|(i, c)| (start + i, c)) {
+        depth += i32::from(c == '<') - i32::from(c == '>' && !code[..i].ends_with(['-', '=']));
+        if depth == 0 {
+            return if c == '>' { i + 1 } else { i };
+        }
+    }
+    start
 }
 
 /// Whether a parameter is a tuple, by its pattern or by its type.
@@ -56,5 +68,5 @@ fn no_parameter_is_a_tuple() {
 fn tuples_are_found() {
     let code = "fn a((b, c): (u8, u8), d: impl Fn(u8, u8) -> u8, e: &(impl F + ?Sized)) {} fn f<T: Fn(u8)>(g: &(u8, u8)) {}";
     let found: Vec<_> = parameters(code).into_iter().filter(|(_, p)| is_tuple(p)).map(|(f, _)| f).collect();
-    assert_eq!(found, ["a"]);
+    assert_eq!(found, ["a", "f"]);
 }

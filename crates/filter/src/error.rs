@@ -189,8 +189,8 @@ fn kind_of(reason: &Reason) -> ErrorKind {
 }
 
 impl From<Reason> for Error {
-    fn from(kind: Reason) -> Self {
-        Error(Box::new(kind))
+    fn from(reason: Reason) -> Self {
+        Error(Box::new(reason))
     }
 }
 

@@ -73,7 +73,7 @@ struct Word {
 }
 
 impl Word {
-    /// A word in `counts` of so many `messages`, of ham and spam.
+    /// A word, with the number of ham and spam messages that contain it, among `messages`.
     fn new(text: &str, counts: [f64; 2], messages: [f64; 2], parameters: &RobinsonFisher) -> Self {
         let RobinsonFisher { robs, robx, min_dev } = parameters;
         let n = counts[0] + counts[1];

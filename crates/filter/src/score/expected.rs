@@ -3,11 +3,9 @@
 use tamis_model::{ClassId, ClassTotals, Counts, ExpectedNaiveBayes, TermEntry, Transform, WeightedVector};
 use tamis_tokenizer::{CountRow, TermId};
 
-use crate::config::decision::Decision;
 use crate::error::Result;
-use crate::extract::counted::Counted;
 use crate::score::memo::Additive;
-use crate::score::scorer::{Contest, Reasons, Scorer, over_rivals};
+use crate::score::scorer::{Explained, Reasons, Scorer, over_rivals};
 use crate::score::scratch::Scratch;
 use crate::store::layers::{DecodedTerm, Layers};
 use crate::store::opened::Store;
@@ -66,24 +64,17 @@ impl Scorer for ExpectedScorer {
         Ok(self.model.joint_log_likelihood_of(&self.transform, &scratch.memo.sums, &mut scratch.posterior))
     }
 
-    fn explain<'a>(
-        &self,
-        layers: Layers<'_>,
-        counted: &'a Counted,
-        contest: Contest,
-        _: &Decision,
-    ) -> Result<Reasons<'a>> {
+    fn explain<'a>(&self, of: &Explained<'a>) -> Result<Reasons<'a>> {
+        let Explained { layers, counted, contest, .. } = *of;
         let (row, mut weights) = (counted.whole(), WeightedVector::default());
         self.weigh_row(layers.own(), row, &mut weights)?;
         let (mut contributions, mut joint) = (Vec::new(), Vec::new());
         for (id, weight) in weights.row().iter() {
             if self.term_weights(layers.own(), id, weight, &mut joint)? {
-                contributions
-                    .push((id, joint[usize::from(contest.class)] - joint[usize::from(contest.against)]));
+                contributions.push((id, contest.margin(&joint)));
             }
         }
-        let intercept = self.model.intercept();
-        let intercept = intercept[usize::from(contest.class)] - intercept[usize::from(contest.against)];
+        let intercept = contest.margin(self.model.intercept());
         Ok(Reasons { row, intercept, contributions, values: Vec::new() })
     }
 

@@ -9,7 +9,7 @@ use tamis_tokenizer::{TermCount, TermId, is_piece};
 use crate::error::Result;
 use crate::extract::document::Document;
 use crate::score::filter::Filter;
-use crate::score::scorer::{Contest, RealReason, Reasons};
+use crate::score::scorer::{Contest, Explained, RealReason, Reasons};
 use crate::score::scratch::Scratch;
 use crate::score::verdict::Score;
 use crate::store::layers::DecodedTerm;
@@ -108,9 +108,13 @@ impl Filter {
             .filter(|other| *other != class)
             .max_by(|a, b| posterior[usize::from(*a)].total_cmp(&posterior[usize::from(*b)]).then(b.cmp(a)))
             .unwrap_or(class);
-        let contest = Contest { class, against };
-        let Reasons { row, intercept, contributions, values } =
-            self.scorer.explain(self.layers(), &scratch.counted, contest, &self.decision())?;
+        let of = Explained {
+            layers: self.layers(),
+            counted: &scratch.counted,
+            contest: Contest { class, against },
+            decision: self.decision(),
+        };
+        let Reasons { row, intercept, contributions, values } = self.scorer.explain(&of)?;
         let of_value = |RealReason { term, rows, contribution }| TermContribution {
             term,
             count: 1,

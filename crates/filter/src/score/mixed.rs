@@ -8,14 +8,12 @@ use tamis_tokenizer::TermId;
 
 use crate::config::column::ColumnKind;
 use crate::config::columns::Columns;
-use crate::config::decision::Decision;
 use crate::config::recipe::Recipe;
 use crate::config::scoring::Mixed;
 use crate::error::Result;
-use crate::extract::counted::Counted;
 use crate::file::table::Table;
 use crate::score::memo::Additive;
-use crate::score::scorer::{Contest, RealReason, Reasons, Scorer, over_rivals};
+use crate::score::scorer::{Explained, RealReason, Reasons, Scorer, over_rivals};
 use crate::score::scratch::Scratch;
 use crate::store::layers::{DecodedTerm, Layers};
 use crate::store::opened::Store;
@@ -94,13 +92,8 @@ impl Scorer for MixedScorer {
         Ok(self.model.joint_log_likelihood_of(counted.reals(), &memo.sums, posterior))
     }
 
-    fn explain<'a>(
-        &self,
-        layers: Layers<'_>,
-        counted: &'a Counted,
-        contest: Contest,
-        _: &Decision,
-    ) -> Result<Reasons<'a>> {
+    fn explain<'a>(&self, of: &Explained<'a>) -> Result<Reasons<'a>> {
+        let Explained { layers, counted, contest, .. } = *of;
         let (mut reals, mut rows) = (counted.reals().iter(), counted.groups());
         let (mut contributions, mut values, mut weights, mut n_reals) =
             (Vec::new(), Vec::new(), Vec::new(), 0);
@@ -130,7 +123,7 @@ impl Scorer for MixedScorer {
                 }
             }
         }
-        let intercept = prior[usize::from(contest.class)] - prior[usize::from(contest.against)];
+        let intercept = contest.margin(prior);
         Ok(Reasons { row: counted.whole(), intercept, contributions, values })
     }
 

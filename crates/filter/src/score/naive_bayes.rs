@@ -3,11 +3,9 @@
 use tamis_model::{ClassId, NaiveBayes, Parameters, Summary, TermEntry};
 use tamis_tokenizer::TermId;
 
-use crate::config::decision::Decision;
 use crate::error::{Error, Result};
-use crate::extract::counted::Counted;
 use crate::score::memo::Additive;
-use crate::score::scorer::{Contest, Reasons, Scorer, over_rivals};
+use crate::score::scorer::{Explained, Reasons, Scorer, over_rivals};
 use crate::score::scratch::Scratch;
 use crate::store::layers::{DecodedTerm, Layers};
 
@@ -45,13 +43,8 @@ impl Scorer for NaiveBayes {
         Ok(self.joint_log_likelihood_of(&scratch.memo.sums, &mut scratch.posterior))
     }
 
-    fn explain<'a>(
-        &self,
-        layers: Layers<'_>,
-        counted: &'a Counted,
-        contest: Contest,
-        _: &Decision,
-    ) -> Result<Reasons<'a>> {
+    fn explain<'a>(&self, of: &Explained<'a>) -> Result<Reasons<'a>> {
+        let Explained { layers, counted, contest, .. } = *of;
         let row = counted.whole();
         let (mut contributions, mut weights) = (Vec::new(), Vec::new());
         for (id, count) in row.iter() {

@@ -3,11 +3,9 @@
 use tamis_model::{ClassId, KnownTerms, RobinsonScorer, TermEntry};
 use tamis_tokenizer::TermId;
 
-use crate::config::decision::Decision;
 use crate::error::Result;
-use crate::extract::counted::Counted;
 use crate::score::memo::Additive;
-use crate::score::scorer::{Contest, Reasons, Scorer};
+use crate::score::scorer::{Explained, Reasons, Scorer};
 use crate::score::scratch::Scratch;
 use crate::store::layers::{DecodedTerm, Layers};
 
@@ -39,13 +37,8 @@ impl Scorer for RobinsonScorer {
         Ok(known_terms)
     }
 
-    fn explain<'a>(
-        &self,
-        layers: Layers<'_>,
-        counted: &'a Counted,
-        contest: Contest,
-        decision: &Decision,
-    ) -> Result<Reasons<'a>> {
+    fn explain<'a>(&self, of: &Explained<'a>) -> Result<Reasons<'a>> {
+        let Explained { layers, counted, contest, decision } = *of;
         let (row, mut contributions) = (counted.whole(), Vec::new());
         let intercept = self.contributions(&mut DecodedTerm::new(layers), row, &mut contributions)?;
         let sign = contest.sign(self.positive());

@@ -25,16 +25,19 @@ pub(crate) trait Scorer: SumWeights + Any + Send + Sync {
     fn read_sums(&self, layers: Layers<'_>, scratch: &mut Scratch) -> Result<usize>;
 
     /// What speaks for a class and against another in a document.
-    fn explain<'a>(
-        &self,
-        layers: Layers<'_>,
-        counted: &'a Counted,
-        contest: Contest,
-        decision: &Decision,
-    ) -> Result<Reasons<'a>>;
+    fn explain<'a>(&self, of: &Explained<'a>) -> Result<Reasons<'a>>;
 
     /// The weight of a term by itself for a class; `None` if it is not used in scoring.
     fn term_weight(&self, layers: Layers<'_>, id: TermId, class: ClassId) -> Result<Option<f64>>;
+}
+
+/// What is to be explained.
+pub(crate) struct Explained<'a> {
+    pub(crate) layers: Layers<'a>,
+    /// The document, with its rows.
+    pub(crate) counted: &'a Counted,
+    pub(crate) contest: Contest,
+    pub(crate) decision: Decision,
 }
 
 /// The class that is explained, and the one it is compared with.

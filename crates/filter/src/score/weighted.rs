@@ -3,11 +3,10 @@
 use tamis_model::{Choices, ClassId, ClassTotals, Readings, TermEntry, WeightedLogOdds};
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
-use crate::config::decision::Decision;
 use crate::error::Result;
 use crate::extract::counted::Counted;
 use crate::score::memo::Additive;
-use crate::score::scorer::{Contest, Reasons, Scorer};
+use crate::score::scorer::{Contest, Explained, Reasons, Scorer};
 use crate::score::scratch::Scratch;
 use crate::store::layers::{DecodedTerm, Layers};
 
@@ -123,13 +122,8 @@ impl Scorer for WeightedScorer {
         Ok(known_terms)
     }
 
-    fn explain<'a>(
-        &self,
-        layers: Layers<'_>,
-        counted: &'a Counted,
-        contest: Contest,
-        decision: &Decision,
-    ) -> Result<Reasons<'a>> {
+    fn explain<'a>(&self, of: &Explained<'a>) -> Result<Reasons<'a>> {
+        let Explained { layers, counted, contest, decision } = *of;
         let (mut row, [mut slope, mut offset]) = (counted.whole(), [1.0, 0.0]);
         if counted.has_windows() && self.is_of_two() {
             row = self.best(layers, counted)?.map_or(row, |(_, row)| row);

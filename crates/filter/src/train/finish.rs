@@ -126,7 +126,6 @@ pub(crate) fn settle_scoring(
     if has_unlabelled && !matches!(scoring, Scoring::ExpectationMaximization(_)) {
         return Err(Reason::Unlabelled.into());
     }
-    options.check_for(n_classes)?;
     Ok(scoring)
 }
 

@@ -117,6 +117,7 @@ impl DistributedTrainer {
         }
         let share = Self::sample_share(counts.n_documents());
         settle_scoring(&counts.options, counts.classes.len(), &counts.parts[0].statistics)?;
+        counts.options.check_for(counts.classes.len())?;
         let (counts, sample) = (counts.into_partial()?, sample.into_partial()?);
         let default = Choices::for_classes(counts.classes().len());
         let held_out_share = share.min(HELD_OUT);
@@ -255,7 +256,6 @@ impl DistributedTrainer {
         let FitPlan { options, weighted, classes, texts, merged, .. } = plan;
         // the documents are in the partitions
         let options = TrainOptions { keep: Some(Keep::Digests), names: false, ..options };
-        settle_scoring(&options, classes.len(), &merged.statistics)?;
         let (asked, totals) = (&options.decision, merged.statistics.totals());
         let default = asked.default_for(&classes)?;
         let decide = |scores: &[(f64, bool)]| fitting::decide(scores, asked, default, totals, &classes);
