@@ -1,8 +1,8 @@
 //! Arguments for where the line between labels is drawn.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::Args;
-use tamis_filter::{Classes, Decision, DecisionOptions, Filter, LabelShare, Scoring, positive_class};
+use tamis_filter::{Classes, DecisionOptions, Filter, LabelShare};
 
 use crate::args::values::{Cost, probability};
 
@@ -65,34 +65,7 @@ impl DecisionArgs {
     }
 
     fn apply(&self, filter: &mut Filter) -> Result<()> {
-        if let Some(probability) = self.unsure {
-            filter.set_unsure(probability)?;
-        }
-        if self.is_empty() {
-            return Ok(());
-        }
-        let scoring = filter.information().scoring;
-        let has_thresholds = matches!(scoring, Scoring::Weighted(_) | Scoring::RobinsonFisher(_));
-        if !has_thresholds || filter.classes().len() != 2 {
-            bail!("--prior and --cost: expected a model of two labels with weighted scoring");
-        }
-        let mut decision: Decision = filter.decision();
-        if let Some(share) = self.positive_share(filter.classes())? {
-            // log-odds are calibrated for the spam share of the shared model, if there is one
-            let calibrated: &Filter = filter.fallback().map_or(filter, |shared| shared);
-            let information = calibrated.information();
-            let all: u64 = information.totals.iter().map(|t| t.documents).sum();
-            let positive = information.totals[usize::from(positive_class(filter.classes()))].documents;
-            decision = decision.with_prior(share, positive as f64 / all as f64)?;
-        }
-        if let Some(cost) = self.cost {
-            let is_mirrored =
-                filter.is_spam_filter() && filter.spam() != Some(positive_class(filter.classes()));
-            let seen_by_ham = |decision: Decision| if is_mirrored { decision.mirrored() } else { decision };
-            decision = seen_by_ham(seen_by_ham(decision).with_cost(cost.0)?);
-        }
-        filter.set_decision(decision);
-        Ok(())
+        Ok(filter.decide_by(&self.options(filter.classes(), None)?)?)
     }
 
     /// The share of the positive class that --prior expects.

@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use tamis_filter::{ClassId, Filter, Kind, Limits, Scratch};
-use tamis_mail::passthrough::{Head, SpamStatus, Verdict, head};
+use tamis_filter::{Filter, Kind, Limits, Scratch};
+use tamis_mail::passthrough::{Head, Verdict, head};
 use tamis_program::{ERROR, Held, Model, say, shown, told};
 
 use crate::output::{Log, message_id};
@@ -60,14 +60,6 @@ pub(crate) fn run(
     if done.is_some() { 0 } else { ERROR }
 }
 
-/// With more than two classes, the log-odds of one class against the likeliest other, which are above 0 for the
-/// likeliest.
-fn log_odds_of(class: ClassId, probabilities: &[f64]) -> Option<f64> {
-    let others = probabilities.iter().enumerate().filter(|(other, _)| *other != usize::from(class));
-    let other = others.map(|(_, p)| *p).fold(f64::MIN_POSITIVE, f64::max);
-    (probabilities.len() > 2).then(|| (probabilities[usize::from(class)].max(f64::MIN_POSITIVE) / other).ln())
-}
-
 /// Copies a message if the arguments are wrong.
 pub(crate) fn copy_input() {
     // copy whatever can be read
@@ -106,19 +98,7 @@ fn score(message: &Held, filter: &Filter, keep_headers: bool) -> Result<Annotate
             labels.join(", ")
         );
     }
-    let verdict = Verdict {
-        label: filter.label_of(&score),
-        unsure: score.label.is_none(),
-        probability: score.probability,
-        log_odds: score.log_odds,
-        spam: filter.spam().map(|spam| SpamStatus {
-            is_spam: score.label == Some(spam),
-            score: log_odds_of(spam, scratch.probabilities()).unwrap_or(score.log_odds),
-            threshold: filter.spam_threshold(),
-        }),
-        truncated: !scratch.limits_hit().is_empty(),
-        version: env!("CARGO_PKG_VERSION"),
-    };
+    let verdict = filter.verdict(&score, &scratch);
     let head = head(message.bytes(), &verdict, keep_headers);
     let Verdict { label, log_odds, truncated, .. } = verdict;
     Ok(Annotated { head, label: label.to_owned(), log_odds, truncated })

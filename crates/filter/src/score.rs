@@ -1,7 +1,9 @@
 //! Scoring: from a document to a verdict, and its explanation.
 
+pub(crate) mod annotation;
 #[cfg(feature = "files")]
 pub(crate) mod current;
+pub(crate) mod decide;
 pub(crate) mod derive;
 pub(crate) mod documents;
 pub(crate) mod expected;

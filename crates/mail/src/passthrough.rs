@@ -1,4 +1,5 @@
 //! Passthrough: writes verdicts into messages as header fields.
+
 use crate::message::fields::{Fields, line_end, verdicts_in};
 use crate::message::ignored::is_verdict;
 use std::ops::Range;
@@ -15,6 +16,7 @@ use std::ops::Range;
 ///     log_odds: 6.64,
 ///     spam: Some(SpamStatus { is_spam: true, score: 6.64, threshold: 2.2 }),
 ///     truncated: false,
+///     reasons: "",
 ///     version: "0.1.0",
 /// };
 /// let mail = annotate(b"Subject: Offer\n\nBuy now\n", &verdict, false);
@@ -44,6 +46,8 @@ pub struct Verdict<'a> {
     pub spam: Option<SpamStatus>,
     /// Whether only a part of the message was read. `X-Tamis` then says so.
     pub truncated: bool,
+    /// The strongest reasons, for `X-Tamis-Reasons`; the field is left out if this is empty.
+    pub reasons: &'a str,
     /// The version of the program.
     pub version: &'a str,
 }
@@ -59,11 +63,12 @@ pub struct SpamStatus {
     pub threshold: f64,
 }
 
-/// Returns the message with up to four fields added at the end of its header block.
+/// Returns the message with up to five fields added at the end of its header block.
 ///
-/// Adds `X-Spam-Flag`, `X-Spam-Status`, `X-Spam-Level` (an asterisk for each whole nat of the score, 50 at most) and
-/// `X-Tamis`, with the line end of the first remaining line. First removes fields of these names, `X-Spam-Score` and
-/// `X-Bogosity` that came with the message; with `keep_headers`, only `X-Tamis`. They are removed up to the first empty
+/// Adds `X-Spam-Flag`, `X-Spam-Status`, `X-Spam-Level` (an asterisk for each whole nat of the score, 50 at most),
+/// `X-Tamis` and, if asked for, `X-Tamis-Reasons`, with the line end of the first remaining line. First removes fields of these names, `X-Spam-Score` and
+/// `X-Bogosity` that came with the message; with `keep_headers`, only `X-Tamis` and
+/// `X-Tamis-Reasons`. They are removed up to the first empty
 /// line, because other programs read on after a line that is not a field, and also after a lone carriage return. No
 /// other byte changes, with one exception: a message without a header block whose first line is indented gets an empty
 /// line in front, or that line would become part of the last field.
@@ -95,6 +100,7 @@ pub struct Head {
 ///     log_odds: -2.2,
 ///     spam: None,
 ///     truncated: false,
+///     reasons: "",
 ///     version: "0.1.0",
 /// };
 /// let mail = b"Subject: Soup\n\nAt noon?\n";
@@ -108,8 +114,7 @@ pub fn head(raw: &[u8], verdict: &Verdict<'_>, keep_headers: bool) -> Head {
     let mut fields = Fields::new(raw);
     fields.by_ref().for_each(drop);
     let block = fields.position;
-    let is_replaced =
-        |name: &str| is_verdict(name) && (!keep_headers || name.eq_ignore_ascii_case("x-tamis"));
+    let is_replaced = |name: &str| is_verdict(name) && (!keep_headers || is_own(name));
     let replaced = verdicts_in(raw, 0, is_replaced);
     let (inside, behind) = replaced.split_at(replaced.partition_point(|range| range.start < block));
     copy_without(inside, raw, 0..block, &mut out);
@@ -159,39 +164,78 @@ fn line_break(raw: &[u8]) -> &'static [u8] {
 }
 
 fn lines(verdict: &Verdict<'_>) -> Vec<Vec<u8>> {
-    let label = if verdict.unsure { "unsure".to_owned() } else { harmless(verdict.label) };
-    let version = harmless(verdict.version);
-    let mut lines = Vec::with_capacity(4);
+    let line = |(name, value): (&str, String)| match value.is_empty() {
+        true => format!("{name}:").into_bytes(),
+        false => format!("{name}: {value}").into_bytes(),
+    };
+    fields(verdict).into_iter().map(line).collect()
+}
+
+/// The header fields of a verdict, as names and values. Values have no line ends; that of `X-Spam-Level` may be empty.
+///
+/// ```
+/// use tamis_mail::passthrough::{Verdict, fields};
+///
+/// let verdict = Verdict {
+///     label: "ham",
+///     unsure: false,
+///     probability: 0.1,
+///     log_odds: -2.2,
+///     spam: None,
+///     truncated: false,
+///     reasons: "soup -1.20, noon -0.70",
+///     version: "0.1.0",
+/// };
+/// let fields = fields(&verdict);
+/// assert_eq!(fields[0], ("X-Tamis", "ham; probability=0.1000; log-odds=-2.20; version=0.1.0".to_owned()));
+/// assert_eq!(fields[1], ("X-Tamis-Reasons", "soup -1.20, noon -0.70".to_owned()));
+/// ```
+pub fn fields(verdict: &Verdict<'_>) -> Vec<(&'static str, String)> {
+    let label = if verdict.unsure { "unsure".to_owned() } else { harmless(verdict.label, 100) };
+    let version = harmless(verdict.version, 100);
+    let mut fields = Vec::with_capacity(5);
     if let Some(SpamStatus { is_spam, score, threshold }) = verdict.spam {
         let (flag, status) = if is_spam { ("YES", "Yes") } else { ("NO", "No") };
-        lines.push(format!("X-Spam-Flag: {flag}"));
-        lines.push(format!(
-            "X-Spam-Status: {status}, score={score:.2} required={threshold:.2} tests=TAMIS version={version}"
-        ));
-        lines.push(format!("X-Spam-Level:{}", level(score)));
+        let status =
+            format!("{status}, score={score:.2} required={threshold:.2} tests=TAMIS version={version}");
+        fields.push(("X-Spam-Flag", flag.to_owned()));
+        fields.push(("X-Spam-Status", status));
+        fields.push(("X-Spam-Level", level(score)));
     }
     let truncated = if verdict.truncated { "truncated; " } else { "" };
-    lines.push(format!(
-        "X-Tamis: {label}; probability={:.4}; log-odds={:+.2}; {truncated}version={version}",
-        verdict.probability, verdict.log_odds
-    ));
-    lines.into_iter().map(String::into_bytes).collect()
+    let Verdict { probability, log_odds, reasons, .. } = *verdict;
+    let tamis = format!(
+        "{label}; probability={probability:.4}; log-odds={log_odds:+.2}; {truncated}version={version}"
+    );
+    fields.push(("X-Tamis", tamis));
+    if !reasons.is_empty() {
+        fields.push(("X-Tamis-Reasons", harmless(reasons, 900)));
+    }
+    fields
+}
+
+/// Whether fields of this name hold a verdict, ours or another filter's: those in arriving mail are forged or old. Case
+/// does not matter.
+pub fn holds_verdict(name: &str) -> bool {
+    is_verdict(name)
+}
+
+/// Whether fields of this name are written by tamis alone.
+fn is_own(name: &str) -> bool {
+    ["x-tamis", "x-tamis-reasons"].iter().any(|own| name.eq_ignore_ascii_case(own))
 }
 
 /// Maximum number of asterisks in a level, as in SpamAssassin.
 const HIGHEST_LEVEL: f64 = 50.0;
 
-/// A space, and an asterisk for each whole nat of a score; empty below 1.
+/// An asterisk for each whole nat of a score.
 fn level(score: f64) -> String {
     // NaN counts as 0
-    match score.clamp(0.0, HIGHEST_LEVEL) as usize {
-        0 => String::new(),
-        n => format!(" {}", "*".repeat(n)),
-    }
+    "*".repeat(score.clamp(0.0, HIGHEST_LEVEL) as usize)
 }
 
 /// Makes a word safe for a header line: it cannot end the line or be read as another part of it, and it is short
 /// enough.
-fn harmless(word: &str) -> String {
-    word.chars().take(100).map(|c| if c.is_control() || c == ';' { '_' } else { c }).collect()
+fn harmless(word: &str, longest: usize) -> String {
+    word.chars().take(longest).map(|c| if c.is_control() || c == ';' { '_' } else { c }).collect()
 }

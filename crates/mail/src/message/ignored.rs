@@ -108,8 +108,15 @@ pub fn is_ignored(name: &str) -> bool {
 }
 
 /// Names of fields that mail programs take for a verdict, in lower case: ours, SpamAssassin's and bogofilter's.
-const VERDICTS: [&str; 6] =
-    ["x-tamis", "x-spam-flag", "x-spam-status", "x-spam-level", "x-spam-score", "x-bogosity"];
+const VERDICTS: [&str; 7] = [
+    "x-tamis",
+    "x-tamis-reasons",
+    "x-spam-flag",
+    "x-spam-status",
+    "x-spam-level",
+    "x-spam-score",
+    "x-bogosity",
+];
 
 /// Whether fields of this name hold a verdict. Those that arrive with a message are forged or old. Case does not matter.
 pub(crate) fn is_verdict(name: &str) -> bool {

@@ -36,9 +36,38 @@ impl Learner {
     /// again. [`ErrorKind::Changed`](crate::ErrorKind::Changed) if someone else wrote to the file despite the lock: the
     /// model must then be opened again.
     pub fn commit(&mut self) -> Result<bool> {
-        if !self.pending.is_empty() {
-            self.write()?;
+        self.write(true)?;
+        self.retrain_if_due()
+    }
+
+    /// As [`commit`](Self::commit), but leaves to [`upkeep`](Self::upkeep) what takes as long as the model is large:
+    /// rewriting the file and retraining. For a server that answers once what it learned is on the disk.
+    ///
+    /// A model of naive Bayes, and a file whose last writer was stopped midway, are rewritten all the same.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn commit_without_upkeep(&mut self) -> Result<()> {
+        self.write(false)
+    }
+
+    /// Does what [`commit_without_upkeep`](Self::commit_without_upkeep) left: rewrites the file if log and segments
+    /// exceed [`LearnOptions::growth_limit`](crate::LearnOptions::growth_limit), and retrains the model in the cases of
+    /// [`commit`](Self::commit). Returns whether it retrained.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit). What was committed is in the file.
+    pub fn upkeep(&mut self) -> Result<bool> {
+        self.write(true)?;
+        let store = &self.filter.store;
+        let (log, growth) = (store.log.1.len(), store.rest.1 - store.base().len() as u64);
+        if self.is_full(log) && growth > self.longest_log(true) as u64 {
+            self.compact()?;
         }
+        self.retrain_if_due()
+    }
+
+    fn retrain_if_due(&mut self) -> Result<bool> {
         // the fit would lack the documents of the shared model
         let may_retrain = self.options.retrain && self.filter.fallback().is_none();
         let changes = std::mem::take(&mut self.changes);
@@ -54,20 +83,20 @@ impl Learner {
         }
     }
 
-    fn write(&mut self) -> Result<()> {
+    /// Writes what is pending. Only if it `may_rewrite`, a file that has grown too much is rewritten.
+    fn write(&mut self, may_rewrite: bool) -> Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
         self.filter.check_unchanged()?;
         if self.must_compact {
             return self.compact();
         }
         let (mut file, metadata) = open::open(&self.lock.path, OpenOptions::new().write(true))?;
-        let store = &self.filter.store;
-        let bytes = store.log.1.len() + self.pending.len();
-        let (rest, length) = store.rest;
-        let is_full = self.is_full(bytes);
-        let limit = match (self.options.log_limit, is_full) {
-            (limit, true) => (store.base().len() / SHARE_OF_BASE).clamp(limit / LEAST_SHARE, limit),
-            (limit, false) => limit / SEGMENTS,
-        };
+        let bytes = self.filter.store.log.1.len() + self.pending.len();
+        let (rest, length) = self.filter.store.rest;
+        let is_full = may_rewrite && self.is_full(bytes);
+        let limit = self.longest_log(is_full);
         match rest {
             // a writer was stopped within its record or before it wrote the slot; readers may be reading the remains, so
             // they are not overwritten, and nothing may follow a segment that no slot names
@@ -84,6 +113,15 @@ impl Learner {
                     outcome => outcome,
                 }
             }
+        }
+    }
+
+    /// Maximum bytes of the log. If the file `is_full`, it is rewritten beyond that; otherwise the log becomes a segment.
+    fn longest_log(&self, is_full: bool) -> usize {
+        let limit = self.options.log_limit;
+        match is_full {
+            true => (self.filter.store.base().len() / SHARE_OF_BASE).clamp(limit / LEAST_SHARE, limit),
+            false => limit / SEGMENTS,
         }
     }
 

@@ -1,0 +1,38 @@
+//! The tamis filter as a server: spamd's protocol, milter and HTTP in front of one filter that learns while it scores.
+//!
+//! The program is `tamisd`; this library is what it consists of, for its tests and for those who want to run the server
+//! within a program of their own.
+#![deny(unsafe_code)]
+
+#[cfg(not(unix))]
+compile_error!("the server is for Unix: models in files, sockets and signals");
+
+// The rooms, the lowest first: none uses one that comes after it (tests/code/rooms.rs).
+mod settings;
+
+mod record;
+
+mod models;
+
+mod service;
+
+mod net;
+
+mod door;
+
+mod run;
+
+pub use models::failure::Failure;
+pub use models::learning::{Change, Corrected};
+pub use models::registry::Of;
+pub use record::metrics::Door;
+pub use run::serve;
+pub use service::admission::{Incoming, TooLong};
+pub use service::answer::{Answer, REQUIRED};
+pub use service::serving::{ModelState, Request, Service};
+pub use settings::address::Address;
+pub use settings::file::{
+    FleetSettings, HttpSettings, LimitSettings, LogSettings, MilterSettings, ModelSettings, OnError,
+    Settings, SpamdSettings, VerdictSettings,
+};
+pub use settings::password::hash as hash_password;

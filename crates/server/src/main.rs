@@ -1,0 +1,117 @@
+//! `tamisd`: the tamis filter as a server.
+
+use std::io::{BufRead, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use tamis_server::{Settings, hash_password, serve};
+
+const HELP: &str = "\
+The tamis filter as a server: spamd's protocol, milter and HTTP.
+
+Usage: tamisd [-c FILE] [--check] [--allow-root]
+       tamisd --hash-password < PASSWORD
+
+Without -c, serves your default model on 127.0.0.1: spamd's protocol at port 7783, milter at 7785, HTTP at 11333.
+
+Options:
+  -c, --config FILE    Settings, in TOML; tamisd.toml beside the program's source describes each
+      --check          Check the settings, and exit
+      --allow-root     Run as root; a user of its own is safer
+      --hash-password  Read a password from standard input, and print its hash for http.password
+  -h, --help           Print help
+  -V, --version        Print version
+
+SIGTERM stops the server after it has finished what was begun; SIGHUP reads the settings again.
+";
+
+#[derive(Default)]
+struct Arguments {
+    config: Option<PathBuf>,
+    check: bool,
+    allow_root: bool,
+    hash_password: bool,
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("{error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Tells what the server does, on standard error. A closed standard error is not a failure.
+fn say(line: &str) {
+    let line: String = line.chars().map(|c| if c.is_control() && c != '\n' { '?' } else { c }).collect();
+    let _ = writeln!(std::io::stderr(), "tamisd: {line}");
+}
+
+fn run() -> Result<()> {
+    let Some(arguments) = parse(std::env::args_os().skip(1))? else { return Ok(()) };
+    if arguments.hash_password {
+        return print_hash();
+    }
+    let mut settings = match &arguments.config {
+        Some(file) => Settings::read(file)?,
+        None => Settings::loopback(),
+    };
+    settings.allow_root |= arguments.allow_root;
+    if arguments.check {
+        return Ok(());
+    }
+    if rustix::process::geteuid().is_root() && !settings.allow_root {
+        bail!("running as root; run it as a user of its own, or add --allow-root");
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .thread_name("tamisd")
+        // corrections of many users at the same time
+        .max_blocking_threads(64)
+        .enable_all()
+        .build()
+        .context("starting threads")?;
+    let served = runtime.block_on(serve(settings, arguments.config.as_deref(), say));
+    // connections that have not ended by now are cut
+    runtime.shutdown_background();
+    served
+}
+
+/// The arguments; `None` if they were answered.
+fn parse(arguments: impl Iterator<Item = std::ffi::OsString>) -> Result<Option<Arguments>> {
+    let mut parsed = Arguments::default();
+    let mut arguments = arguments;
+    while let Some(argument) = arguments.next() {
+        match argument.to_str() {
+            Some("-c" | "--config") => {
+                let file = arguments.next().context("--config: expected a file")?;
+                parsed.config = Some(Path::new(&file).to_owned());
+            }
+            Some("--check") => parsed.check = true,
+            Some("--allow-root") => parsed.allow_root = true,
+            Some("--hash-password") => parsed.hash_password = true,
+            Some("-h" | "--help") => return print(HELP).map(|()| None),
+            Some("-V" | "--version") => {
+                return print(concat!("tamisd ", env!("CARGO_PKG_VERSION"), "\n")).map(|()| None);
+            }
+            _ => bail!("unexpected argument {argument:?}; tamisd --help shows all"),
+        }
+    }
+    Ok(Some(parsed))
+}
+
+fn print_hash() -> Result<()> {
+    let mut password = String::new();
+    std::io::stdin().lock().read_line(&mut password).context("standard input")?;
+    let password = password.trim_end_matches(['\r', '\n']);
+    if password.is_empty() {
+        bail!("expected a password on standard input, got nothing");
+    }
+    print(&(hash_password(password)? + "\n"))
+}
+
+fn print(text: &str) -> Result<()> {
+    std::io::stdout().write_all(text.as_bytes()).context("standard output")
+}

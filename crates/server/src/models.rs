@@ -1,0 +1,7 @@
+//! The models: one that all share, one a user behind which it stands, and others by name.
+
+pub(crate) mod failure;
+pub(crate) mod learning;
+pub(crate) mod model;
+pub(crate) mod registry;
+pub(crate) mod users;

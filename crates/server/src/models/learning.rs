@@ -1,0 +1,253 @@
+//! Learning in batches: what arrives while a batch is being written makes the next one, with one sync for all.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use tamis_filter::{Document, ErrorKind, LearnOptions, Learned, Learner};
+use tokio::sync::oneshot;
+
+use crate::models::failure::Failure;
+use crate::models::model::Model;
+use crate::record::metrics::Metrics;
+
+/// A correction: a document to learn or to forget.
+pub(crate) struct Correction {
+    pub(crate) change: Change,
+    pub(crate) body: Body,
+}
+
+/// What to do with a document.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// Learn it under this label.
+    Learn(String),
+    /// Forget it, whatever its label.
+    Forget,
+}
+
+/// A document that is owned.
+#[derive(Debug)]
+pub(crate) enum Body {
+    Mail(Vec<u8>),
+    Text(String),
+}
+
+impl Body {
+    pub(crate) fn document(&self) -> Document<'_> {
+        match self {
+            Body::Mail(bytes) => Document::Mail(bytes),
+            Body::Text(text) => Document::Text(text),
+        }
+    }
+}
+
+/// What came of a correction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Corrected {
+    /// The document was learned, or moved to the label.
+    Learned,
+    /// It was known under the label.
+    Already,
+    /// It was forgotten.
+    Forgotten,
+    /// It was to be forgotten, and was not known.
+    Unknown,
+}
+
+/// Answers a correction once it is on the disk.
+type Answer = oneshot::Sender<Result<Corrected, Failure>>;
+
+/// Corrections that wait for a model.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    queue: Mutex<Queue>,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: Vec<(Correction, Answer)>,
+    /// Whether a thread is learning.
+    is_running: bool,
+}
+
+/// Maximum number of corrections that are written at once, so that others get the lock between.
+const BATCH: usize = 256;
+
+/// How long to wait for other processes that change the model.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
+
+impl Waiting {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether nothing waits and nothing is being learned.
+    pub(crate) fn is_idle(&self) -> bool {
+        let queue = self.lock();
+        !queue.is_running && queue.waiting.is_empty()
+    }
+
+    /// Takes the next batch; with none left, ends the run.
+    fn next(&self) -> Option<Vec<(Correction, Answer)>> {
+        let mut queue = self.lock();
+        if queue.waiting.is_empty() {
+            queue.is_running = false;
+            return None;
+        }
+        let n = queue.waiting.len().min(BATCH);
+        Some(queue.waiting.drain(..n).collect())
+    }
+}
+
+/// What learning needs besides the model.
+pub(crate) struct Context {
+    pub(crate) metrics: Arc<Metrics>,
+    /// Maximum number of corrections that wait for a model.
+    pub(crate) most_waiting: usize,
+}
+
+/// Learns or forgets a document; returns when the change is on the disk.
+///
+/// # Errors
+/// [`Failure::Busy`] if too much is waiting, and those of the model.
+pub(crate) async fn correct(
+    model: &Arc<Model>,
+    context: &Arc<Context>,
+    correction: Correction,
+) -> Result<Corrected, Failure> {
+    let (answer, answered) = oneshot::channel();
+    let must_start = {
+        let mut queue = model.waiting.lock();
+        if queue.waiting.len() >= context.most_waiting {
+            return Err(Failure::Busy);
+        }
+        queue.waiting.push((correction, answer));
+        !std::mem::replace(&mut queue.is_running, true)
+    };
+    if must_start {
+        let (model, context) = (model.clone(), context.clone());
+        tokio::task::spawn_blocking(move || {
+            while let Some(batch) = model.waiting.next() {
+                learn(&model, &context, batch);
+            }
+        });
+    }
+    answered.await.unwrap_or(Err(Failure::Defect))
+}
+
+/// Learns a batch, answers it, and then does what may take longer.
+fn learn(model: &Model, context: &Context, mut batch: Vec<(Correction, Answer)>) {
+    loop {
+        match catch_unwind(AssertUnwindSafe(|| attempt(model, &batch))) {
+            Ok(Ok((learner, outcomes))) => {
+                finish(model, context, batch, outcomes);
+                // the answers are out; a defect here must not end the thread
+                let upkeep = catch_unwind(AssertUnwindSafe(|| upkeep(model, context, learner)));
+                context.metrics.defects.fetch_add(u64::from(upkeep.is_err()), Relaxed);
+                return;
+            }
+            Ok(Err(failure)) => {
+                batch.into_iter().for_each(|(_, answer)| drop(answer.send(Err(failure.clone()))));
+                return;
+            }
+            Err(_) => {
+                context.metrics.defects.fetch_add(1, Relaxed);
+                // nothing was written; the one that caused it is found by learning each by itself
+                if batch.len() == 1 {
+                    batch.into_iter().for_each(|(_, answer)| drop(answer.send(Err(Failure::Defect))));
+                    return;
+                }
+                let rest = batch.split_off(1);
+                learn(model, context, batch);
+                batch = rest;
+            }
+        }
+    }
+}
+
+/// The outcome of each correction, or why it failed.
+type Outcomes = Vec<Result<Corrected, Failure>>;
+
+/// Learns a batch and writes it; all or nothing.
+fn attempt(model: &Model, batch: &[(Correction, Answer)]) -> Result<(Learner, Outcomes), Failure> {
+    let mut learner = open(model)?;
+    let outcomes: Outcomes = batch.iter().map(|(correction, _)| apply(&mut learner, correction)).collect();
+    learner.commit_without_upkeep().map_err(|error| model.failure(&error))?;
+    Ok((learner, outcomes))
+}
+
+fn apply(learner: &mut Learner, correction: &Correction) -> Result<Corrected, Failure> {
+    let document = correction.body.document();
+    match &correction.change {
+        Change::Learn(label) => Ok(match learner.learn(label, document)? {
+            Learned::Already => Corrected::Already,
+            _ => Corrected::Learned,
+        }),
+        Change::Forget => match learner.forget(None, document) {
+            Ok(_) => Ok(Corrected::Forgotten),
+            Err(error) if error.kind() == ErrorKind::NotLearned => Ok(Corrected::Unknown),
+            Err(error) => Err(error.into()),
+        },
+    }
+}
+
+/// Opens a model for learning. That of a user is made if there is none; the shared one is not.
+fn open(model: &Model) -> Result<Learner, Failure> {
+    let mut options = LearnOptions::default();
+    options.lock_timeout = LOCK_TIMEOUT;
+    options.learned_at = Some(end_of_day());
+    let shared = model.shared().map(|shared| shared.opened()).transpose()?;
+    let opened = match &shared {
+        Some(shared) => {
+            make_folder(model)?;
+            Learner::create_behind(&model.path, shared.filter(), options)
+        }
+        None => Learner::open(&model.path, options),
+    };
+    opened.map_err(|error| match crate::models::model::is_missing(&error) {
+        true => model.missing(),
+        false => model.failure(&error),
+    })
+}
+
+/// The folder of users' models is private.
+fn make_folder(model: &Model) -> Result<(), Failure> {
+    use std::os::unix::fs::DirBuilderExt;
+    let Some(folder) = model.path.parent().filter(|folder| !folder.exists()) else { return Ok(()) };
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|error| Failure::Model(format!("{}: {error}", folder.display())))
+}
+
+/// The end of the current day (UTC), in seconds since 1970: everything learned on one day has the same date.
+fn end_of_day() -> i64 {
+    const DAY: i64 = 86_400;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    (i64::try_from(now.as_secs()).unwrap_or(0).div_euclid(DAY) + 1) * DAY - 1
+}
+
+/// Takes what was learned into use, and answers.
+fn finish(model: &Model, context: &Context, batch: Vec<(Correction, Answer)>, outcomes: Outcomes) {
+    // what follows is scored with it; if the file cannot be opened now, the next look does
+    let _ = model.follow();
+    context.metrics.commits.fetch_add(1, Relaxed);
+    for ((_, answer), outcome) in batch.into_iter().zip(outcomes) {
+        match outcome {
+            Ok(Corrected::Learned) => context.metrics.learned.fetch_add(1, Relaxed),
+            Ok(Corrected::Forgotten) => context.metrics.forgotten.fetch_add(1, Relaxed),
+            _ => 0,
+        };
+        let _ = answer.send(outcome);
+    }
+}
+
+/// Rewrites the file and retrains the model, where that is due.
+fn upkeep(model: &Model, context: &Context, mut learner: Learner) {
+    // what was learned is in the file; the next batch tries again
+    if learner.upkeep().unwrap_or(false) {
+        context.metrics.retrained.fetch_add(1, Relaxed);
+    }
+    drop(learner);
+    let _ = model.follow();
+}

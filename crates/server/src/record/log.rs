@@ -1,0 +1,135 @@
+//! The log of verdicts: a line of JSON for each message, written by a thread of its own. A failing log never stops mail.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::SystemTime;
+
+use serde::Serialize;
+
+/// Lines that may wait to be written. Further ones are dropped, and counted in the next line.
+const MOST_WAITING: usize = 10_000;
+
+/// A line of the log. `tamis stats` counts them.
+#[derive(Default, Serialize)]
+pub(crate) struct Line<'a> {
+    /// The door: `spamd`, `milter` or `http`.
+    pub(crate) door: &'a str,
+    /// The queue id, if the client says it.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) queue_id: &'a str,
+    /// The Message-ID, without its angle brackets.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) id: &'a str,
+    /// The user, if the client says one.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) user: &'a str,
+    /// The model's name; empty for the shared one.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) model: &'a str,
+    /// The label, `unsure`, or `error`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) verdict: Option<&'a str>,
+    /// The label under which the message was learned, or `none` if it was forgotten.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) learned: Option<&'a str>,
+    /// In nats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) log_odds: Option<f64>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) truncated: bool,
+    /// The strongest reasons, if they are asked for.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) reasons: &'a str,
+    /// What went wrong.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) error: &'a str,
+    /// Milliseconds.
+    pub(crate) ms: f64,
+}
+
+#[derive(Serialize)]
+struct Dated<'a> {
+    time: String,
+    #[serde(flatten)]
+    line: &'a Line<'a>,
+}
+
+/// A log being written.
+pub(crate) struct Log {
+    lines: Option<SyncSender<String>>,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl Log {
+    /// Starts a log: to a file, `stderr` or `none`.
+    ///
+    /// # Errors
+    /// If the thread that writes it cannot be started.
+    pub(crate) fn start(to: &Path) -> io::Result<Self> {
+        if to.as_os_str() == "none" {
+            return Ok(Log { lines: None, writer: None });
+        }
+        let (lines, waiting) = sync_channel(MOST_WAITING);
+        let to = to.to_owned();
+        let writer = std::thread::Builder::new().name("log".into()).spawn(move || write(&to, &waiting))?;
+        Ok(Log { lines: Some(lines), writer: Some(writer) })
+    }
+
+    /// Whether lines are written at all.
+    pub(crate) fn is_on(&self) -> bool {
+        self.lines.is_some()
+    }
+
+    /// Writes a line, unless too many are waiting.
+    pub(crate) fn write(&self, line: &Line<'_>) {
+        let Some(lines) = &self.lines else { return };
+        let time = humantime::format_rfc3339_millis(SystemTime::now()).to_string();
+        let Ok(text) = serde_json::to_string(&Dated { time, line }) else { return };
+        match lines.try_send(text) {
+            Ok(()) | Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => (),
+        }
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.lines = None;
+        if let Some(writer) = self.writer.take() {
+            let _ = writer.join();
+        }
+    }
+}
+
+/// Writes lines as they come, those that wait together at once.
+fn write(to: &PathBuf, waiting: &Receiver<String>) {
+    let mut is_told = false;
+    while let Ok(first) = waiting.recv() {
+        let mut lines = first + "\n";
+        for line in waiting.try_iter().take(1_000) {
+            lines.push_str(&line);
+            lines.push('\n');
+        }
+        let written = if to.as_os_str() == "stderr" {
+            io::stderr().write_all(lines.as_bytes())
+        } else {
+            append(to, &lines)
+        };
+        match written {
+            Ok(()) => is_told = false,
+            Err(error) if !std::mem::replace(&mut is_told, true) => {
+                let _ = writeln!(io::stderr(), "tamisd: not logged: {}: {error}", to.display());
+            }
+            Err(_) => (),
+        }
+    }
+}
+
+/// Appends lines to a file that only its owner may read. It is opened each time, so that it can be rotated.
+fn append(path: &Path, lines: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).mode(0o600).open(path)?.write_all(lines.as_bytes())
+}

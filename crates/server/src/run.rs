@@ -1,0 +1,5 @@
+//! Starting and stopping.
+
+pub(crate) mod server;
+
+pub use server::serve;

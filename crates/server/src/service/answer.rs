@@ -1,0 +1,131 @@
+//! The answer to a message, and how each protocol says its score.
+
+use tamis_mail::passthrough::{SpamStatus, Verdict, fields, head};
+
+/// The verdict on a document.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Answer {
+    /// The label; `unsure` if there is none.
+    pub label: String,
+    /// Whether the verdict is unsure.
+    pub unsure: bool,
+    /// The probability of spam in a spam filter, of the label in other models.
+    pub probability: f64,
+    /// The log-odds of the same, in nats.
+    pub log_odds: f64,
+    /// For models with a class for spam.
+    pub spam: Option<SpamStatus>,
+    /// The probability of each label, in order of the labels; empty unless asked for.
+    pub probabilities: Vec<(String, f64)>,
+    /// The strongest reasons and what each adds to the log-odds, in nats; empty unless asked for.
+    pub reasons: Vec<(String, f64)>,
+    /// Whether only a part of the document was read.
+    pub truncated: bool,
+    /// The fields that `passthrough` writes.
+    reasons_text: String,
+}
+
+/// The score at which other programs expect spam to begin.
+pub const REQUIRED: f64 = 5.0;
+
+impl Answer {
+    pub(crate) fn new(verdict: &Verdict<'_>, reasons: Vec<(String, f64)>) -> Self {
+        let Verdict { label, unsure, probability, log_odds, spam, truncated, .. } = *verdict;
+        let reason = |(term, adds): &(String, f64)| format!("{} {adds:+.2}", one_line(term));
+        Answer {
+            label: label.to_owned(),
+            unsure,
+            probability,
+            log_odds,
+            spam,
+            probabilities: Vec::new(),
+            reasons_text: reasons.iter().map(reason).collect::<Vec<_>>().join(", "),
+            reasons,
+            truncated,
+        }
+    }
+
+    /// Whether the message is spam.
+    pub fn is_spam(&self) -> bool {
+        self.spam.is_some_and(|spam| spam.is_spam)
+    }
+
+    /// The probability of spam, from 0 to 1; 0 for models without a class for spam.
+    pub fn spam_probability(&self) -> f64 {
+        self.spam.map_or(0.0, |spam| 1.0 / (1.0 + (-spam.score).exp()))
+    }
+
+    /// The score in tenths for protocols in which spam begins at [`REQUIRED`]: the log-odds of spam, moved so that the
+    /// model's threshold is there. Rounding never contradicts the verdict.
+    pub fn score(&self) -> f64 {
+        let Some(SpamStatus { is_spam, score, threshold }) = self.spam else { return 0.0 };
+        let tenths = ((score - threshold + REQUIRED) * 10.0).round();
+        let required = REQUIRED * 10.0;
+        let tenths = if is_spam { tenths.max(required) } else { tenths.min(required - 1.0) };
+        // not -0.0
+        tenths.clamp(-9_999.0, 9_999.0) / 10.0 + 0.0
+    }
+
+    /// The strongest reasons as text: `term +1.25, term -0.50`; empty unless asked for.
+    pub fn reasons_text(&self) -> &str {
+        &self.reasons_text
+    }
+
+    fn verdict(&self) -> Verdict<'_> {
+        Verdict {
+            label: &self.label,
+            unsure: self.unsure,
+            probability: self.probability,
+            log_odds: self.log_odds,
+            spam: self.spam,
+            truncated: self.truncated,
+            reasons: &self.reasons_text,
+            version: env!("CARGO_PKG_VERSION"),
+        }
+    }
+
+    /// The header fields of the verdict, as names and values, as `tamis score --passthrough` writes them.
+    pub fn fields(&self) -> Vec<(&'static str, String)> {
+        fields(&self.verdict())
+    }
+
+    /// The header block of a message with the verdict added, and where its unchanged rest begins; as `tamis score
+    /// --passthrough` writes it.
+    pub fn head(&self, message: &[u8], keep_headers: bool) -> (Vec<u8>, usize) {
+        let head = head(message, &self.verdict(), keep_headers);
+        (head.bytes, head.rest)
+    }
+}
+
+/// A term on one line of a header or a log.
+fn one_line(term: &str) -> String {
+    term.chars().take(60).map(|c| if c.is_control() || c == ',' { '_' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_never_contradicts_the_verdict() {
+        let score = |is_spam, score, threshold| {
+            let verdict = Verdict {
+                label: "x",
+                unsure: false,
+                probability: 0.5,
+                log_odds: score,
+                spam: Some(SpamStatus { is_spam, score, threshold }),
+                truncated: false,
+                reasons: "",
+                version: "",
+            };
+            Answer::new(&verdict, Vec::new()).score()
+        };
+        assert_eq!(score(true, 2.95, 2.94), 5.0);
+        assert_eq!(score(false, 2.94, 2.94), 4.9);
+        assert_eq!(score(false, 2.94 - 4.98, 2.94).to_string(), "0");
+        assert_eq!(score(false, f64::NEG_INFINITY, 0.0), -999.9);
+        assert_eq!(score(true, 7.26, 2.0), 10.3);
+    }
+}

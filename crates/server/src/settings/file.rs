@@ -1,0 +1,385 @@
+//! The settings file, `tamisd.toml`. Each key is described in the example of that name beside this crate's manifest.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+use crate::settings::address::Address;
+use crate::settings::password;
+use crate::settings::unknown::explain_unknown;
+
+/// Everything that a settings file can set. By default no door is open; see [`loopback`](Self::loopback).
+#[derive(Clone, Default, Deserialize, Debug)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct Settings {
+    /// Whether the server may run as root; false by default.
+    pub allow_root: bool,
+    /// The models.
+    pub models: ModelSettings,
+    /// What a verdict says.
+    pub verdict: VerdictSettings,
+    /// The door for spamc, Exim, Haraka, amavis and others that speak spamd's protocol.
+    pub spamd: SpamdSettings,
+    /// The door for Postfix and Sendmail.
+    pub milter: MilterSettings,
+    /// The door for rspamc, for applications and for watching the server.
+    pub http: HttpSettings,
+    /// What the server takes on.
+    pub limits: LimitSettings,
+    /// The log of verdicts.
+    pub log: LogSettings,
+    /// Several servers that share what they learn; `None` by default.
+    pub fleet: Option<FleetSettings>,
+}
+
+/// `[models]`
+#[derive(Clone, PartialEq, Deserialize, Debug)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct ModelSettings {
+    /// The model that all share; by default `$TAMIS_MODEL`, else the user's default model.
+    pub shared: Option<PathBuf>,
+    /// The file of a user's model, with `%u` for the user; no user has a model of his own by default.
+    pub users: Option<PathBuf>,
+    /// Whether the first correction of a user makes his model; true by default.
+    pub create: bool,
+    /// Models of other kinds, by name.
+    pub named: BTreeMap<String, PathBuf>,
+    /// Maximum number of users' models that are open; 1,000 by default.
+    pub max_open: usize,
+    /// Maximum bytes of users' models that are open; 4 GiB by default. They are mapped, not read.
+    pub max_open_bytes: u64,
+}
+
+/// `[verdict]`
+#[derive(Clone, PartialEq, Deserialize, Debug)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct VerdictSettings {
+    /// Number of missed spam messages that one lost ham message is as bad as; by default what the model says.
+    pub cost: Option<f64>,
+    /// The share of spam in the mail to come, from 0 to 1; by default that of the training set.
+    pub prior: Option<f64>,
+    /// Answers unsure below this probability; by default what the model says.
+    pub unsure: Option<f64>,
+    /// Number of the strongest reasons in the header field X-Tamis-Reasons and in the log; 0 by default.
+    pub reasons: usize,
+    /// Whether verdicts of other filters stay in the header; false by default.
+    pub keep_headers: bool,
+}
+
+/// `[spamd]`
+#[derive(Clone, Deserialize, Debug)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct SpamdSettings {
+    /// Where to listen; nowhere if empty.
+    pub listen: Vec<Address>,
+    /// The mode of Unix sockets; 0660 by default.
+    pub mode: String,
+    /// Users, by name or number, who may learn and forget over a Unix socket; the server's own user always may, and so
+    /// may root.
+    pub learn: Vec<String>,
+    /// Whether anyone who can connect over TCP may learn and forget; false by default.
+    pub learn_over_tcp: bool,
+}
+
+/// `[milter]`
+#[derive(Clone, Deserialize, Debug)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct MilterSettings {
+    /// Where to listen; nowhere if empty.
+    pub listen: Vec<Address>,
+    /// The mode of Unix sockets; 0660 by default.
+    pub mode: String,
+    /// Whether the verdict is written into the header; true by default.
+    pub headers: bool,
+    /// Rejects messages with at least this probability of spam; none by default.
+    pub reject: Option<f64>,
+    /// The answer to a message that is rejected.
+    pub reject_text: String,
+    /// Holds messages with at least this probability of spam in the queue; none by default.
+    pub quarantine: Option<f64>,
+    /// Asks senders of messages with at least this probability of spam to try again later; none by default.
+    pub tempfail: Option<f64>,
+    /// What happens to a message that cannot be scored.
+    pub on_error: OnError,
+}
+
+/// What a milter does with a message that cannot be scored.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, Debug)]
+#[serde(rename_all = "lowercase")]
+pub enum OnError {
+    /// Accepts it, without a verdict.
+    Accept,
+    /// Asks the sender to try again later.
+    Tempfail,
+}
+
+/// `[http]`
+#[derive(Clone, Deserialize, Debug)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct HttpSettings {
+    /// Where to listen; nowhere if empty.
+    pub listen: Vec<Address>,
+    /// The mode of Unix sockets; 0660 by default.
+    pub mode: String,
+    /// The hash of the password for learning, as `tamisd --hash-password` prints it. Without one, nobody may learn over
+    /// HTTP.
+    pub password: Option<String>,
+    /// Host names, beside localhost and addresses, under which browsers may know this server.
+    pub hosts: Vec<String>,
+}
+
+/// `[limits]`
+#[derive(Clone, PartialEq, Deserialize, Debug)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct LimitSettings {
+    /// Maximum number of connections of a door; 2,000 by default.
+    pub connections: usize,
+    /// Maximum bytes of a message; 16 MiB by default.
+    pub message_bytes: usize,
+    /// Maximum bytes of all messages that are in the server at a time; 64 MiB by default.
+    pub bytes_in_flight: usize,
+    /// Maximum seconds until a command is complete; 10 by default.
+    pub command_seconds: u64,
+    /// Maximum seconds until a message is complete; 60 by default.
+    pub message_seconds: u64,
+    /// Maximum seconds that a connection of a milter or over HTTP may be idle; 300 by default.
+    pub idle_seconds: u64,
+    /// Maximum seconds that work may take after the server was told to stop; 10 by default.
+    pub stop_seconds: u64,
+    /// Maximum number of corrections that wait to be learned; 1,000 by default.
+    pub waiting_to_learn: usize,
+}
+
+/// `[log]`
+#[derive(Clone, PartialEq, Deserialize, Debug)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct LogSettings {
+    /// A file, or `stderr`, which systemd hands to its journal; `none` by default.
+    pub to: PathBuf,
+}
+
+/// `[fleet]`
+#[derive(Clone, PartialEq, Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct FleetSettings {
+    /// The store, `redis://[:PASSWORD@]HOST:PORT/` or `redis+unix:///SOCKET`.
+    pub url: String,
+    /// The key of the stream; `tamis` by default.
+    #[serde(default = "default_stream")]
+    pub stream: String,
+    /// The folder for what was learned while the store was away, and for how far the stream has been read; by default
+    /// that of the shared model.
+    pub state: Option<PathBuf>,
+    /// Maximum number of records that the stream keeps; 1,000,000 by default. A server that was away for longer has to
+    /// start from a copy of another's model and state.
+    #[serde(default = "default_keep")]
+    pub keep: u64,
+}
+
+fn default_stream() -> String {
+    "tamis".to_owned()
+}
+
+fn default_keep() -> u64 {
+    1_000_000
+}
+
+impl Default for ModelSettings {
+    fn default() -> Self {
+        ModelSettings {
+            shared: None,
+            users: None,
+            create: true,
+            named: BTreeMap::new(),
+            max_open: 1_000,
+            max_open_bytes: 4 << 30,
+        }
+    }
+}
+
+impl Default for VerdictSettings {
+    fn default() -> Self {
+        VerdictSettings { cost: None, prior: None, unsure: None, reasons: 0, keep_headers: false }
+    }
+}
+
+/// The usual mode of a socket.
+const MODE: &str = "0660";
+
+impl Default for SpamdSettings {
+    fn default() -> Self {
+        SpamdSettings { listen: Vec::new(), mode: MODE.to_owned(), learn: Vec::new(), learn_over_tcp: false }
+    }
+}
+
+impl Default for MilterSettings {
+    fn default() -> Self {
+        MilterSettings {
+            listen: Vec::new(),
+            mode: MODE.to_owned(),
+            headers: true,
+            reject: None,
+            reject_text: "5.7.1 Message looks like spam".to_owned(),
+            quarantine: None,
+            tempfail: None,
+            on_error: OnError::Accept,
+        }
+    }
+}
+
+impl Default for HttpSettings {
+    fn default() -> Self {
+        HttpSettings { listen: Vec::new(), mode: MODE.to_owned(), password: None, hosts: Vec::new() }
+    }
+}
+
+impl Default for LimitSettings {
+    fn default() -> Self {
+        LimitSettings {
+            connections: 2_000,
+            message_bytes: 16 << 20,
+            bytes_in_flight: 64 << 20,
+            command_seconds: 10,
+            message_seconds: 60,
+            idle_seconds: 300,
+            stop_seconds: 10,
+            waiting_to_learn: 1_000,
+        }
+    }
+}
+
+impl Default for LogSettings {
+    fn default() -> Self {
+        LogSettings { to: "none".into() }
+    }
+}
+
+impl LimitSettings {
+    /// Maximum time until a command is complete.
+    pub fn command(&self) -> Duration {
+        Duration::from_secs(self.command_seconds)
+    }
+
+    /// Maximum time until a message is complete.
+    pub fn message(&self) -> Duration {
+        Duration::from_secs(self.message_seconds)
+    }
+
+    /// Maximum time that a connection may be idle.
+    pub fn idle(&self) -> Duration {
+        Duration::from_secs(self.idle_seconds)
+    }
+
+    /// Maximum time that work may take after the server was told to stop.
+    pub fn stop(&self) -> Duration {
+        Duration::from_secs(self.stop_seconds)
+    }
+}
+
+impl Settings {
+    /// The settings of a server that was started without a file: the user's default model, every door on 127.0.0.1.
+    pub fn loopback() -> Self {
+        let mut settings = Settings::default();
+        settings.spamd.listen.push(Address::loopback(7783));
+        settings.milter.listen.push(Address::loopback(7785));
+        settings.http.listen.push(Address::loopback(11333));
+        settings
+    }
+
+    /// Reads and checks a settings file.
+    ///
+    /// # Errors
+    /// If it cannot be read, is not TOML, has a key that is not known (the nearest known one is named), or a value that
+    /// cannot be.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        Settings::parse(&text).with_context(|| path.display().to_string())
+    }
+
+    /// Parses and checks the text of a settings file.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn parse(text: &str) -> Result<Self> {
+        let settings: Settings = toml::from_str(text).map_err(explain_unknown)?;
+        settings.check()?;
+        Ok(settings)
+    }
+
+    fn check(&self) -> Result<()> {
+        let probabilities = [
+            ("verdict.prior", self.verdict.prior),
+            ("verdict.unsure", self.verdict.unsure),
+            ("milter.reject", self.milter.reject),
+            ("milter.quarantine", self.milter.quarantine),
+            ("milter.tempfail", self.milter.tempfail),
+        ];
+        for (key, value) in probabilities {
+            if let Some(got) = value.filter(|value| !(0.0..=1.0).contains(value)) {
+                bail!("{key}: expected a probability from 0 to 1, got {got}");
+            }
+        }
+        if let Some(got) = self.verdict.cost.filter(|cost| !(cost.is_finite() && *cost > 0.0)) {
+            bail!("verdict.cost: expected a number above 0, got {got}");
+        }
+        if let Some(users) = &self.models.users
+            && !users.to_string_lossy().contains("%u")
+        {
+            bail!("models.users: expected a path with %u for the user, got {}", users.display());
+        }
+        if let Some(name) = self.models.named.keys().find(|name| name.is_empty() || name.contains('/')) {
+            bail!("models.named: expected names without a slash, got {name:?}");
+        }
+        if let Some(hash) = &self.http.password {
+            password::check_hash(hash).context("http.password")?;
+        }
+        for mode in [&self.spamd.mode, &self.milter.mode, &self.http.mode] {
+            socket_mode(mode)?;
+        }
+        let text = &self.milter.reject_text;
+        if !text.starts_with("5.") || text.len() > 400 || text.contains(|c: char| !(' '..='~').contains(&c)) {
+            bail!(
+                "milter.reject_text: expected a line of ASCII that begins with an enhanced code such as 5.7.1, got {text:?}"
+            );
+        }
+        self.check_limits()
+    }
+
+    fn check_limits(&self) -> Result<()> {
+        let LimitSettings { message_bytes, bytes_in_flight, connections, waiting_to_learn, .. } = self.limits;
+        if message_bytes > bytes_in_flight {
+            bail!(
+                "limits.bytes_in_flight: expected at least limits.message_bytes, {message_bytes}, got {bytes_in_flight}"
+            );
+        }
+        // the semaphore counts them in 32 bits
+        if bytes_in_flight > u32::MAX as usize {
+            bail!("limits.bytes_in_flight: expected at most {}, got {bytes_in_flight}", u32::MAX);
+        }
+        if message_bytes == 0 || connections == 0 || waiting_to_learn == 0 {
+            bail!("limits: expected numbers above 0");
+        }
+        Ok(())
+    }
+}
+
+/// The mode of a Unix socket, in octal.
+///
+/// # Errors
+/// If it is not a mode of four octal digits at most.
+pub(crate) fn socket_mode(mode: &str) -> Result<u32> {
+    let parsed = u32::from_str_radix(mode, 8).ok().filter(|mode| *mode <= 0o777);
+    parsed.with_context(|| format!("mode: expected octal digits such as 0660, got {mode:?}"))
+}
