@@ -1,0 +1,14 @@
+//! The server as its clients see it: each test starts `tamisd` in a folder of its own.
+#![allow(unused_crate_dependencies, missing_docs)]
+
+#[path = "server/support.rs"]
+mod support;
+
+#[path = "server/http.rs"]
+mod http;
+#[path = "server/life.rs"]
+mod life;
+#[path = "server/milter.rs"]
+mod milter;
+#[path = "server/spamd.rs"]
+mod spamd;
