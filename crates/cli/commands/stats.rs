@@ -14,7 +14,7 @@ use crate::output::{Canvas, Entry, What, bar, parse_line};
 /// Counts verdicts and corrections by day (UTC).
 #[derive(Args)]
 #[command(after_help = "\
-Lines of other programs are skipped, so the whole system log can be given.
+Lines of other programs are skipped, so the whole system log can be given. The log of tamisd is counted too.
 
 Example:
   tamis score --passthrough --log ~/tamis.log < message.eml
@@ -64,12 +64,12 @@ fn count(file: &Path, days: &mut Days) -> Result<()> {
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line)? > 0 {
         if let Some(Entry { day, what }) = parse_line(&String::from_utf8_lossy(line.trim_ascii_end())) {
-            let day = days.entry(day.to_owned()).or_default();
+            let day = days.entry(day.into_owned()).or_default();
             let (counts, label) = match what {
                 What::Verdict(label) => (&mut day.verdicts, label),
                 What::Learned(label) => (&mut day.learned, label),
             };
-            *counts.entry(label.to_owned()).or_default() += 1;
+            *counts.entry(label.into_owned()).or_default() += 1;
         }
         line.clear();
     }

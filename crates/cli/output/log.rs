@@ -1,6 +1,7 @@
 //! The log: a line for each verdict and for each document learned, to a file or to syslog. A failing log never stops
 //! mail.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
@@ -119,33 +120,63 @@ pub(crate) fn message_id(raw: &[u8]) -> String {
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Entry<'a> {
     /// The day (UTC), as `2026-03-02`.
-    pub(crate) day: &'a str,
+    pub(crate) day: Cow<'a, str>,
     pub(crate) what: What<'a>,
 }
 
 /// The event that a line of the log reports.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum What<'a> {
-    Verdict(&'a str),
-    Learned(&'a str),
+    Verdict(Cow<'a, str>),
+    Learned(Cow<'a, str>),
 }
 
-/// Parses a line of the log, as written to a file or by syslog. Returns `None` for any other line.
+/// Parses a line of the log, as written to a file or by syslog, by this program or by tamisd. Returns `None` for any
+/// other line.
 pub(crate) fn parse_line(line: &str) -> Option<Entry<'_>> {
-    let (before, rest) = line.split_once("tamis[")?;
+    if line.starts_with('{') {
+        return parse_json(line);
+    }
+    let (before, rest) = line.split_once("tamis")?;
     // lines of other programs may quote anything
     if before.contains(": ") {
         return None;
     }
-    let (_, rest) = rest.split_once("]: ")?;
+    let (process, rest) = rest.split_once("]: ")?;
+    if process.starts_with("d[") {
+        return parse_json(rest);
+    }
+    if !process.starts_with('[') {
+        return None;
+    }
     let mut fields = rest.split(' ').map(|field| field.split_once('=').unwrap_or((field, "")));
     let ("time", time) = fields.next()? else { return None };
-    let day = time.split_once('T')?.0;
+    let day = time.split_once('T')?.0.into();
     let ("id", _) = fields.next()? else { return None };
     let what = match fields.next()? {
-        ("verdict", label) => What::Verdict(label),
-        ("learned", label) => What::Learned(label),
+        ("verdict", label) => What::Verdict(label.into()),
+        ("learned", label) => What::Learned(label.into()),
         _ => return None,
+    };
+    Some(Entry { day, what })
+}
+
+/// A line of tamisd's log: a JSON object.
+fn parse_json(line: &str) -> Option<Entry<'_>> {
+    #[derive(serde::Deserialize)]
+    struct Line<'a> {
+        #[serde(borrow)]
+        time: Cow<'a, str>,
+        #[serde(borrow)]
+        verdict: Option<Cow<'a, str>>,
+        #[serde(borrow)]
+        learned: Option<Cow<'a, str>>,
+    }
+    let Line { time, verdict, learned } = serde_json::from_str(line).ok()?;
+    let day = time.split_once('T')?.0.to_owned().into();
+    let what = match (verdict, learned) {
+        (Some(label), _) => What::Verdict(label),
+        (None, label) => What::Learned(label?),
     };
     Some(Entry { day, what })
 }
@@ -162,11 +193,17 @@ mod tests {
         assert!(line.contains(" model=/a\\040b/model.tamis ms="), "{line}");
         let today = now();
         let day = today.split_once('T').unwrap().0;
-        let expected = Some(Entry { day, what: What::Verdict("spam") });
+        let expected = Some(Entry { day: day.into(), what: What::Verdict("spam".into()) });
         assert_eq!(parse_line(&line), expected);
         assert_eq!(parse_line(&format!("Nov 23 04:41:44 host {line}")), expected);
         assert_eq!(parse_line(&format!("Nov 23 04:41:44 host postfix[1]: subject {line}")), None);
-        assert_eq!(parse_line(&log.line("", "learned=ham")).unwrap().what, What::Learned("ham"));
+        assert_eq!(parse_line(&log.line("", "learned=ham")).unwrap().what, What::Learned("ham".into()));
+        let json = r#"{"time":"2026-03-02T10:00:00Z","door":"spamd","verdict":"a \"b\"","ms":0.2}"#;
+        let expected = Some(Entry { day: "2026-03-02".into(), what: What::Verdict("a \"b\"".into()) });
+        assert_eq!(parse_line(json), expected);
+        assert_eq!(parse_line(&format!("Nov 23 04:41:44 host tamisd[7]: {json}")), expected);
+        assert_eq!(parse_line(&format!("Nov 23 04:41:44 host postfix[1]: tamisd[7]: {json}")), None);
+        assert_eq!(parse_line(r#"{"time":"2026-03-02T10:00:00Z"}"#), None);
         for other in ["", "tamis[", "tamis[1]: ", "tamis[1]: time=x id=1 verdict=ham", &line[..40]] {
             assert_eq!(parse_line(other), None, "{other}");
         }

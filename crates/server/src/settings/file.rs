@@ -383,3 +383,55 @@ pub(crate) fn socket_mode(mode: &str) -> Result<u32> {
     let parsed = u32::from_str_radix(mode, 8).ok().filter(|mode| *mode <= 0o777);
     parsed.with_context(|| format!("mode: expected octal digits such as 0660, got {mode:?}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXAMPLE: &str = include_str!("../../tamisd.toml");
+
+    /// The example with everything in it that is commented out.
+    fn whole_example() -> String {
+        let is_setting = |line: &&str| {
+            let line = line.trim_start_matches('#');
+            line.starts_with('[') || line.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '))
+        };
+        let lines = EXAMPLE.lines().filter(is_setting).map(|line| line.trim_start_matches('#'));
+        let hash = password::hash("secret").unwrap();
+        lines.map(|line| format!("{line}\n").replace("$argon2id$...", &hash)).collect()
+    }
+
+    #[test]
+    fn the_example_is_valid_and_what_it_shows_as_defaults_are() {
+        Settings::parse(EXAMPLE).unwrap();
+        let whole = Settings::parse(&whole_example()).unwrap();
+        let default = Settings::default();
+        assert_eq!(whole.limits, default.limits);
+        assert_eq!(whole.log, default.log);
+        let fleet = whole.fleet.unwrap();
+        assert_eq!((fleet.stream, fleet.keep), (default_stream(), default_keep()));
+    }
+
+    #[test]
+    fn the_example_has_every_key() {
+        let whole = whole_example();
+        for table in ["", "models", "verdict", "spamd", "milter", "http", "limits", "log", "fleet"] {
+            let header = if table.is_empty() { String::new() } else { format!("[{table}]\n") };
+            let error = toml::from_str::<Settings>(&format!("{header}quux = 1\n")).unwrap_err().to_string();
+            let (_, expected) = error.split_once("expected").unwrap();
+            let section = if table.is_empty() {
+                whole.clone()
+            } else {
+                whole.split_once(&header).unwrap_or_else(|| panic!("[{table}] is missing")).1.to_owned()
+            };
+            let section =
+                section.split_once("\n[").filter(|_| !table.is_empty()).map_or(&section[..], |s| s.0);
+            for key in expected.split('`').skip(1).step_by(2) {
+                let has = section.lines().any(|line| line.starts_with(&format!("{key} = ")))
+                    || whole.contains(&format!("[{key}]"))
+                    || whole.contains(&format!("[{table}.{key}]"));
+                assert!(has, "tamisd.toml: {key} of [{table}] is missing");
+            }
+        }
+    }
+}
