@@ -12,9 +12,13 @@ mod settings;
 
 mod record;
 
+mod outbox;
+
 mod models;
 
 mod service;
+
+mod fleet;
 
 mod net;
 

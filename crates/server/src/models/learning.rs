@@ -5,17 +5,21 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use tamis_filter::replication::Record;
 use tamis_filter::{Document, ErrorKind, LearnOptions, Learned, Learner};
 use tokio::sync::oneshot;
 
 use crate::models::failure::Failure;
 use crate::models::model::Model;
+use crate::outbox::file::Outbox;
 use crate::record::metrics::Metrics;
 
-/// A correction: a document to learn or to forget.
-pub(crate) struct Correction {
-    pub(crate) change: Change,
-    pub(crate) body: Body,
+/// What a model is to take in.
+pub(crate) enum Correction {
+    /// A document to learn or to forget.
+    Document(Change, Body),
+    /// What another server of the fleet, or this one, has learned: the bytes of a record.
+    Record(Vec<u8>),
 }
 
 /// What to do with a document.
@@ -106,6 +110,8 @@ pub(crate) struct Context {
     pub(crate) metrics: Arc<Metrics>,
     /// Maximum number of corrections that wait for a model.
     pub(crate) most_waiting: usize,
+    /// Where the fleet is told of them, if there is one.
+    pub(crate) outbox: Option<Arc<Outbox>>,
 }
 
 /// Learns or forgets a document; returns when the change is on the disk.
@@ -117,6 +123,31 @@ pub(crate) async fn correct(
     context: &Arc<Context>,
     correction: Correction,
 ) -> Result<Corrected, Failure> {
+    enqueue(model, context, correction)?.answer().await
+}
+
+/// A correction that waits. Corrections of a model are made in the order in which they were put there.
+pub(crate) struct Enqueued(oneshot::Receiver<Result<Corrected, Failure>>);
+
+impl Enqueued {
+    /// The outcome, once it is on the disk.
+    ///
+    /// # Errors
+    /// Those of the model.
+    pub(crate) async fn answer(self) -> Result<Corrected, Failure> {
+        self.0.await.unwrap_or(Err(Failure::Defect))
+    }
+}
+
+/// Puts a correction behind those that wait.
+///
+/// # Errors
+/// [`Failure::Busy`] if too much is waiting.
+pub(crate) fn enqueue(
+    model: &Arc<Model>,
+    context: &Arc<Context>,
+    correction: Correction,
+) -> Result<Enqueued, Failure> {
     let (answer, answered) = oneshot::channel();
     let must_start = {
         let mut queue = model.waiting.lock();
@@ -134,13 +165,13 @@ pub(crate) async fn correct(
             }
         });
     }
-    answered.await.unwrap_or(Err(Failure::Defect))
+    Ok(Enqueued(answered))
 }
 
 /// Learns a batch, answers it, and then does what may take longer.
 fn learn(model: &Model, context: &Context, mut batch: Vec<(Correction, Answer)>) {
     loop {
-        match catch_unwind(AssertUnwindSafe(|| attempt(model, &batch))) {
+        match catch_unwind(AssertUnwindSafe(|| attempt(model, context, &batch))) {
             Ok(Ok((learner, outcomes))) => {
                 finish(model, context, batch, outcomes);
                 // the answers are out; a defect here must not end the thread
@@ -171,21 +202,56 @@ fn learn(model: &Model, context: &Context, mut batch: Vec<(Correction, Answer)>)
 type Outcomes = Vec<Result<Corrected, Failure>>;
 
 /// Learns a batch and writes it; all or nothing.
-fn attempt(model: &Model, batch: &[(Correction, Answer)]) -> Result<(Learner, Outcomes), Failure> {
+fn attempt(
+    model: &Model,
+    context: &Context,
+    batch: &[(Correction, Answer)],
+) -> Result<(Learner, Outcomes), Failure> {
     let mut learner = open(model)?;
-    let outcomes: Outcomes = batch.iter().map(|(correction, _)| apply(&mut learner, correction)).collect();
+    let mut records = Vec::new();
+    let apply = |(correction, _): &(Correction, Answer)| match (correction, &context.outbox) {
+        (Correction::Record(bytes), _) => take_in(&mut learner, &Record::from_bytes(bytes)?),
+        (Correction::Document(change, body), None) => apply(&mut learner, change, body),
+        (Correction::Document(change, body), Some(_)) => {
+            let label = match change {
+                Change::Learn(label) => Some(label.as_str()),
+                Change::Forget => None,
+            };
+            let record = learner.record(label, body.document())?;
+            let outcome = take_in(&mut learner, &record)?;
+            // told although nothing changed here: another server may have been told otherwise meanwhile
+            records.push(record.to_bytes());
+            Ok(outcome)
+        }
+    };
+    let outcomes: Outcomes = batch.iter().map(apply).collect();
+    if let Some(outbox) = &context.outbox {
+        // before the model has it, so that the fleet is told even if this process is killed in between
+        let put = outbox.put(&model.name, records);
+        put.map_err(|error| Failure::Model(format!("telling the fleet: {error}")))?;
+    }
     learner.commit_without_upkeep().map_err(|error| model.failure(&error))?;
     Ok((learner, outcomes))
 }
 
-fn apply(learner: &mut Learner, correction: &Correction) -> Result<Corrected, Failure> {
-    let document = correction.body.document();
-    match &correction.change {
-        Change::Learn(label) => Ok(match learner.learn(label, document)? {
+/// Applies a record.
+fn take_in(learner: &mut Learner, record: &Record) -> Result<Corrected, Failure> {
+    let has_changed = learner.apply(record)?;
+    Ok(match (record.label().is_some(), has_changed) {
+        (true, true) => Corrected::Learned,
+        (true, false) => Corrected::Already,
+        (false, true) => Corrected::Forgotten,
+        (false, false) => Corrected::Unknown,
+    })
+}
+
+fn apply(learner: &mut Learner, change: &Change, body: &Body) -> Result<Corrected, Failure> {
+    match change {
+        Change::Learn(label) => Ok(match learner.learn(label, body.document())? {
             Learned::Already => Corrected::Already,
             _ => Corrected::Learned,
         }),
-        Change::Forget => match learner.forget(None, document) {
+        Change::Forget => match learner.forget(None, body.document()) {
             Ok(_) => Ok(Corrected::Forgotten),
             Err(error) if error.kind() == ErrorKind::NotLearned => Ok(Corrected::Unknown),
             Err(error) => Err(error.into()),
@@ -232,10 +298,11 @@ fn finish(model: &Model, context: &Context, batch: Vec<(Correction, Answer)>, ou
     // what follows is scored with it; if the file cannot be opened now, the next look does
     let _ = model.follow();
     context.metrics.commits.fetch_add(1, Relaxed);
-    for ((_, answer), outcome) in batch.into_iter().zip(outcomes) {
-        match outcome {
-            Ok(Corrected::Learned) => context.metrics.learned.fetch_add(1, Relaxed),
-            Ok(Corrected::Forgotten) => context.metrics.forgotten.fetch_add(1, Relaxed),
+    for ((correction, answer), outcome) in batch.into_iter().zip(outcomes) {
+        match (correction, &outcome) {
+            (Correction::Record(_), _) => context.metrics.fleet_applied.fetch_add(1, Relaxed),
+            (_, Ok(Corrected::Learned)) => context.metrics.learned.fetch_add(1, Relaxed),
+            (_, Ok(Corrected::Forgotten)) => context.metrics.forgotten.fetch_add(1, Relaxed),
             _ => 0,
         };
         let _ = answer.send(outcome);

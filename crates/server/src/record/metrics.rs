@@ -61,9 +61,8 @@ pub(crate) struct Metrics {
     /// Commits of what was learned, and models retrained.
     pub(crate) commits: AtomicU64,
     pub(crate) retrained: AtomicU64,
-    /// Records applied from the fleet's stream, and records that wait to be sent.
+    /// Records of the fleet's stream that were applied.
     pub(crate) fleet_applied: AtomicU64,
-    pub(crate) fleet_waiting: AtomicU64,
 }
 
 /// A gauge of the page: its name, its help and its value.
@@ -123,7 +122,7 @@ impl Metrics {
             ("defects", "Requests ended by a defect of the server.", &self.defects),
             ("commits", "Writes of what was learned.", &self.commits),
             ("retrained", "Models retrained.", &self.retrained),
-            ("fleet_applied", "Records of other servers that were applied.", &self.fleet_applied),
+            ("fleet_applied", "Records of the fleet that were applied.", &self.fleet_applied),
         ] {
             writeln!(page, "# TYPE tamis_{name} counter\n# HELP tamis_{name} {help}")?;
             writeln!(page, "tamis_{name}_total {}", n.load(Relaxed))?;

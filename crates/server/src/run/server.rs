@@ -10,6 +10,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use crate::door;
+use crate::fleet::follower::Follower;
+use crate::fleet::sender;
 use crate::net::connection::{Connection, Stopping};
 use crate::net::listener::{Handed, Listener};
 use crate::record::metrics::Door;
@@ -61,6 +63,7 @@ pub async fn serve(settings: Settings, file: Option<&Path>, say: Say) -> Result<
         say(&format!("{failure}; until then, the answer to every message is to try again later"));
     }
     tokio::spawn(follow(server.clone()));
+    join_fleet(&server)?;
     notify(&[sd_notify::NotifyState::Ready]);
     until_stopped(&server, file).await?;
     notify(&[sd_notify::NotifyState::Stopping]);
@@ -69,6 +72,24 @@ pub async fn serve(settings: Settings, file: Option<&Path>, say: Say) -> Result<
     if timeout(limit, ended.recv()).await.is_err() {
         say("stopped before all connections had ended");
     }
+    Ok(())
+}
+
+/// Sends what is learned here to the fleet, and applies what the others have learned.
+fn join_fleet(server: &Arc<Server>) -> Result<()> {
+    let service = server.service();
+    let (Some(fleet), Some(outbox)) = (&service.settings().fleet, service.outbox()) else { return Ok(()) };
+    let folder = service.fleet_folder(fleet);
+    let follower = Follower::new(folder.clone(), fleet.clone(), server.say)
+        .with_context(|| format!("{}: fleet-position.json", folder.display()))?;
+    tokio::spawn(sender::run(outbox.clone(), fleet.clone(), server.say));
+    let (server, mut stopping) = (server.clone(), Stopping::new(server.stopping.clone()));
+    tokio::spawn(async move {
+        tokio::select! {
+            () = follower.run(|| server.service()) => (),
+            () = stopping.wait() => (),
+        }
+    });
     Ok(())
 }
 

@@ -1,22 +1,24 @@
 //! The service behind all doors.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, bail};
 use tamis_filter::{Document, Filter, Kind, Scratch};
 use tamis_mail::Limits;
 
 use crate::models::failure::Failure;
-use crate::models::learning::{Body, Change, Context, Corrected, Correction, correct};
+use crate::models::learning::{Body, Change, Context, Corrected, Correction, Enqueued, correct, enqueue};
 use crate::models::registry::{Models, Of};
+use crate::outbox::file::Outbox;
 use crate::record::log::{Line, Log};
 use crate::record::metrics::{Door, Gauge, Metrics, Outcome};
 use crate::service::admission::{Admission, Incoming, TooLong};
 use crate::service::answer::Answer;
-use crate::settings::file::Settings;
+use crate::settings::file::{FleetSettings, Settings};
 use crate::settings::password::Password;
 
 /// A request, apart from its document.
@@ -61,12 +63,22 @@ impl Service {
     /// If there is no path for the shared model, or the log cannot be started.
     pub fn new(settings: Settings) -> Result<Self> {
         let log = Arc::new(Log::start(&settings.log.to)?);
-        Service::with(settings, Arc::default(), log)
+        let models = Models::new(&settings)?;
+        let outbox = settings.fleet.as_ref().map(|fleet| {
+            let folder = state_folder(fleet, &models);
+            Outbox::open(&folder).with_context(|| format!("fleet.state: {}", folder.display()))
+        });
+        Service::with(settings, Arc::default(), log, outbox.transpose()?.map(Arc::new))
     }
 
-    fn with(settings: Settings, metrics: Arc<Metrics>, log: Arc<Log>) -> Result<Self> {
+    fn with(
+        settings: Settings,
+        metrics: Arc<Metrics>,
+        log: Arc<Log>,
+        outbox: Option<Arc<Outbox>>,
+    ) -> Result<Self> {
         let limits = &settings.limits;
-        let learning = Context { metrics: metrics.clone(), most_waiting: limits.waiting_to_learn };
+        let learning = Context { metrics: metrics.clone(), most_waiting: limits.waiting_to_learn, outbox };
         let service = Service {
             models: Models::new(&settings)?,
             admission: Admission::new(limits.bytes_in_flight, limits.message_bytes),
@@ -90,7 +102,28 @@ impl Service {
             true => self.log.clone(),
             false => Arc::new(Log::start(&settings.log.to)?),
         };
-        Service::with(settings, self.metrics.clone(), log)
+        if settings.fleet != self.settings.fleet {
+            bail!("[fleet] has changed, which needs a restart");
+        }
+        Service::with(settings, self.metrics.clone(), log, self.learning.outbox.clone())
+    }
+
+    /// What waits to be told to the fleet, if there is one.
+    pub(crate) fn outbox(&self) -> Option<&Arc<Outbox>> {
+        self.learning.outbox.as_ref()
+    }
+
+    /// The folder of what the fleet needs to remember.
+    pub(crate) fn fleet_folder(&self, fleet: &FleetSettings) -> PathBuf {
+        state_folder(fleet, &self.models)
+    }
+
+    /// Puts a record of the fleet behind what waits to be learned by the model of a name.
+    ///
+    /// # Errors
+    /// If there is no such model, or too much is waiting.
+    pub(crate) fn take_in(&self, model: &str, record: Vec<u8>) -> Result<Enqueued, Failure> {
+        enqueue(&self.models.by_name(model)?, &self.learning, Correction::Record(record))
     }
 
     /// The settings.
@@ -217,7 +250,7 @@ impl Service {
         };
         let label = change.clone();
         let corrected = match self.models.to_learn(request.of) {
-            Ok(model) => correct(&model, &self.learning, Correction { change, body }).await,
+            Ok(model) => correct(&model, &self.learning, Correction::Document(change, body)).await,
             Err(failure) => Err(failure),
         };
         if corrected == Err(Failure::Busy) {
@@ -314,6 +347,9 @@ impl Service {
             gauge("bytes_in_flight", "Bytes of messages in the server.", self.admission.in_flight()),
             gauge("user_models", "Users' models that are open.", self.models.n_users()),
         ];
+        if let Some(outbox) = self.outbox() {
+            gauges.push(gauge("fleet_waiting", "Records that wait to be sent to the fleet.", outbox.len()));
+        }
         if let Ok(state) = self.state(Of::Shared) {
             let documents = state.documents.iter().map(|(_, n)| *n).sum::<u64>();
             gauges.push(gauge("model_documents", "Documents of the shared model.", documents as usize));
@@ -323,6 +359,11 @@ impl Service {
         }
         self.metrics.page(&gauges)
     }
+}
+
+fn state_folder(fleet: &FleetSettings, models: &Models) -> PathBuf {
+    let beside = || models.shared.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    fleet.state.clone().unwrap_or_else(|| beside().unwrap_or(Path::new(".")).to_owned())
 }
 
 /// What a model tells about itself.

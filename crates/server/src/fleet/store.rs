@@ -1,0 +1,120 @@
+//! The stream in Redis or Valkey.
+
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::streams::{StreamReadOptions, StreamReadReply};
+use redis::{AsyncCommands, AsyncConnectionConfig, Client, FromRedisValue, RedisError, Value};
+
+use crate::outbox::entry::Entry;
+use crate::settings::file::FleetSettings;
+
+/// How long the store may take to answer.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// How long a read waits for new entries.
+const WAIT: Duration = Duration::from_secs(2);
+
+/// Entries read at a time.
+const READ: usize = 500;
+
+/// A connection to the stream.
+pub(crate) struct Store {
+    connection: MultiplexedConnection,
+    stream: String,
+    keep: u64,
+}
+
+/// An entry of the stream; `None` if it is not one of ours.
+pub(crate) struct Streamed {
+    pub(crate) id: String,
+    pub(crate) entry: Option<Entry>,
+}
+
+/// What is left of the stream.
+pub(crate) struct Extent {
+    /// The highest id that was removed, if the store says it (Redis since 7, Valkey).
+    pub(crate) removed: Option<String>,
+    /// The highest id that was ever added.
+    pub(crate) last: String,
+}
+
+impl Store {
+    /// Connects.
+    ///
+    /// # Errors
+    /// If the address is not one, or the store does not answer.
+    pub(crate) async fn connect(settings: &FleetSettings) -> Result<Self, RedisError> {
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(ANSWER))
+            .set_response_timeout(Some(WAIT + ANSWER));
+        let client = Client::open(settings.url.as_str())?;
+        let connection = client.get_multiplexed_async_connection_with_config(&config).await?;
+        Ok(Store { connection, stream: settings.stream.clone(), keep: settings.keep })
+    }
+
+    /// Adds entries to the end of the stream, in their order.
+    ///
+    /// # Errors
+    /// If the store cannot take them; some may be there.
+    pub(crate) async fn send(&mut self, entries: &[Entry]) -> Result<(), RedisError> {
+        let mut commands = redis::pipe();
+        for entry in entries {
+            let mut bytes = Vec::new();
+            entry.write(&mut bytes);
+            commands.cmd("XADD").arg(&self.stream).arg("MAXLEN").arg("~").arg(self.keep);
+            commands.arg("*").arg("entry").arg(bytes).ignore();
+        }
+        commands.query_async(&mut self.connection).await
+    }
+
+    /// The entries after `id`; waits for some if there are none yet, and returns none after a while.
+    ///
+    /// # Errors
+    /// If the store does not answer.
+    pub(crate) async fn read(&mut self, id: &str) -> Result<Vec<Streamed>, RedisError> {
+        let options = StreamReadOptions::default().count(READ).block(WAIT.as_millis() as usize);
+        let reply: Option<StreamReadReply> =
+            self.connection.xread_options(&[&self.stream], &[id], &options).await?;
+        let entries = reply.into_iter().flat_map(|reply| reply.keys).flat_map(|key| key.ids);
+        let streamed = entries.map(|mut entry| {
+            let bytes = entry.map.remove("entry").and_then(|value| Vec::<u8>::from_redis_value(value).ok());
+            let read = bytes.and_then(|bytes| Entry::read(&bytes)).map(|(entry, _)| entry);
+            Streamed { id: entry.id, entry: read }
+        });
+        Ok(streamed.collect())
+    }
+
+    /// What is left of the stream; `None` if there is no stream yet.
+    ///
+    /// # Errors
+    /// If the store does not answer.
+    pub(crate) async fn extent(&mut self) -> Result<Option<Extent>, RedisError> {
+        let exists: bool = self.connection.exists(&self.stream).await?;
+        if !exists {
+            return Ok(None);
+        }
+        let facts: Value =
+            redis::cmd("XINFO").arg("STREAM").arg(&self.stream).query_async(&mut self.connection).await?;
+        let facts: Vec<Value> = match facts {
+            Value::Array(facts) => facts,
+            Value::Map(facts) => facts.into_iter().flat_map(|(key, value)| [key, value]).collect(),
+            _ => Vec::new(),
+        };
+        let text = |value: &Value| String::from_redis_value(value.clone()).ok();
+        let fact = |name: &str| {
+            facts
+                .chunks_exact(2)
+                .find(|fact| text(&fact[0]).as_deref() == Some(name))
+                .and_then(|fact| text(&fact[1]))
+        };
+        let last = fact("last-generated-id").unwrap_or_else(|| "0-0".to_owned());
+        Ok(Some(Extent { removed: fact("max-deleted-entry-id"), last }))
+    }
+}
+
+/// An id as numbers, which have its order.
+pub(crate) fn order(id: &str) -> (u64, u64) {
+    let (time, number) = id.split_once('-').unwrap_or((id, "0"));
+    (time.parse().unwrap_or(0), number.parse().unwrap_or(0))
+}
