@@ -14,4 +14,5 @@ pub(crate) mod partial;
 pub(crate) mod slots;
 pub(crate) mod table;
 pub(crate) mod terms;
+pub(crate) mod texts;
 pub(crate) mod varint;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Number;
 use tamis_model::{Cell, ClassId, Coefficient, Counts, Statistics};
-use tamis_tokenizer::{CountVector, TermId, fingerprint};
+use tamis_tokenizer::{CountVector, TermId};
 use zerocopy::IntoBytes;
 
 use crate::config::keep::Keep;
@@ -16,6 +16,7 @@ use crate::file::documents::{NO_DATE, Remembered, encode_coefficients, encode_ve
 use crate::file::fitted::FittedScoring;
 use crate::file::header::{Header, WrittenHeader};
 use crate::file::names::{self, is_name};
+use crate::file::texts::fingerprint_of;
 use crate::score::filter::Filter;
 use crate::train::sections::{DocumentSections, seal, term_sections};
 
@@ -75,7 +76,7 @@ impl Draft {
         // the class of unlabelled documents comes last, though its name sorts first
         cells.sort_unstable_by_key(|cell| cell.class);
         weights.sort_unstable();
-        self.terms.push(Term { fingerprint: fingerprint(&line.term), text: line.term, cells, weights });
+        self.terms.push(Term { fingerprint: fingerprint_of(&line.term), text: line.term, cells, weights });
         Ok(())
     }
 
@@ -102,7 +103,7 @@ impl Draft {
             learned: line.learned,
             vector: CountVector::default(),
         };
-        let terms = line.terms.iter().map(|(term, count)| (fingerprint(term), *count)).collect();
+        let terms = line.terms.iter().map(|(term, count)| (fingerprint_of(term), *count)).collect();
         self.documents.push((document, terms));
         Ok(())
     }
