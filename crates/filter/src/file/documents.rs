@@ -25,7 +25,8 @@ pub(crate) struct DocumentRecord {
     pub(crate) message: U64,
     /// Its held-out scores with two classes: log-odds of the counts and of the correction. NaN if it has none.
     pub(crate) held_out: [F32; 2],
-    /// Its number among the documents learned one by one since the last fit; 0 if the fit included it.
+    /// Its number among the documents learned one by one since the last fit; 0 if the fit included it, or nothing is
+    /// fitted.
     pub(crate) learned: U32,
     /// End of its terms in the `vectors` section; they begin at the end of the previous record's.
     pub(crate) vector_end: U64,

@@ -370,8 +370,12 @@ impl Learner {
         (document.coefficients, document.held_out) = self.correct_one(&document)?;
         // rounded as the model stores it
         document.held_out = document.held_out.map(|both| as_kept(both).map(f64::from));
-        document.learned = u32::try_from(self.filter.store.changes().saturating_add(1)).unwrap_or(u32::MAX);
-        self.apply(Entry { learned: true, document, features, new_terms }, done)
+        // what is counted alone leaves no trace of its order
+        if let FittedScoring::Weighted { .. } = self.filter.store.header.scoring {
+            let number = self.filter.store.changes().saturating_add(1);
+            document.learned = u32::try_from(number).unwrap_or(u32::MAX);
+        }
+        self.enter(Entry { learned: true, document, features, new_terms }, done)
     }
 
     /// A document's part of the correction and, with two classes, its scores before it is learned.
