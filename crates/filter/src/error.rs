@@ -153,6 +153,7 @@ fn kind_of(reason: &Reason) -> ErrorKind {
         Reason::Length { .. }
         | Reason::Checksum { .. }
         | Reason::Inconsistent { .. }
+        | Reason::Record { .. }
         | Reason::Import { .. } => ErrorKind::Damaged,
         Reason::Changed { .. } => ErrorKind::Changed,
         Reason::Locked { .. } => ErrorKind::Locked,

@@ -127,6 +127,63 @@ pub mod distributed {
     pub use crate::train::partial::Partial;
 }
 
+/// Several servers with one model: what one learns, all learn, from a stream of [`Record`](replication::Record)s.
+///
+/// Each server has a copy of the same model file. To learn or forget a document, a server makes a
+/// [record](Learner::record), [applies](Learner::apply) it and appends it to the stream, which has one order for all.
+/// Every server reads the stream in this order and applies every record, its own again. With each
+/// [commit](Learner::commit) it stores how far it has read. If it is stopped, it goes on from there, or from anywhere
+/// before.
+///
+/// Servers that have read the same stream to its end then have the same counts: the same documents under the same
+/// labels, with equal copies, dates, groups and names, and for each term and label the same number of documents and
+/// occurrences. It does not matter how often or how early a server applied its own records, nor how often it read a
+/// part of the stream again: of all records of a document or message, the last one counts. The labels must stay the
+/// same, and nothing may be learned or forgotten beside the stream. If the model stores the terms of documents, a server
+/// may call [`Learner::learn`] or [`Learner::forget`] instead of applying its own record early.
+///
+/// Some numbers depend on the order of learning: a document's part of the correction, and so the weights of its terms;
+/// its score before it was learned, and its number among those learned; the calibration, which is refitted to these
+/// scores when the file is rewritten; and the numbers of [`Changes`], which include repetitions. Scores therefore differ
+/// a little. [`Learner::retrain`] makes everything but `Changes` from the counts. After it, the files are equal byte for
+/// byte, apart from `Changes`. Files of naive Bayes are so without it, once they are
+/// [rewritten](Learner::compact). There are two exceptions. A model that cannot be retrained, such as one that remembers
+/// digests only, keeps its corrections. If records do not tell the texts of terms, files may differ in which terms have
+/// a text.
+///
+/// To compare servers, [retrain](Learner::retrain) and [export](Filter::export) the models: all lines are equal, apart
+/// from `changes` and `unfitted` in the first.
+///
+/// ```
+/// use tamis_filter::replication::Record;
+/// use tamis_filter::{Document, Kind, LearnOptions, Learner, TrainOptions};
+///
+/// let folder = tempfile::tempdir()?;
+/// let open = |name| {
+///     let train = TrainOptions::new(Kind::Mail);
+///     Learner::create(folder.path().join(name), train, ["ham", "spam"], LearnOptions::default())
+/// };
+/// let (mut here, mut there) = (open("here.tamis")?, open("there.tamis")?);
+///
+/// let pills = Document::Mail(b"Subject: pills\n\nCheap pills, buy now!\n");
+/// let record = here.record(Some("spam"), pills)?;
+/// assert!(here.apply(&record)?);
+/// let stream: Vec<Vec<u8>> = vec![record.to_bytes()];
+///
+/// for bytes in &stream {
+///     let record = Record::from_bytes(bytes)?;
+///     assert!(there.apply(&record)?);
+///     // its own, again
+///     assert!(!here.apply(&record)?);
+/// }
+/// assert_eq!(here.filter().information().totals, there.filter().information().totals);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[cfg(feature = "files")]
+pub mod replication {
+    pub use crate::update::record::Record;
+}
+
 /// The examples of the READMEs and of the guide, run as doctests.
 #[cfg(all(doctest, feature = "files"))]
 mod pages {

@@ -3,3 +3,4 @@
 pub(crate) mod learner;
 pub(crate) mod messages;
 pub(crate) mod options;
+pub(crate) mod record;

@@ -83,6 +83,8 @@ pub(crate) enum Reason {
     TermsNotStored,
     /// The models cannot be merged or combined.
     Incompatible { setting: String, expected: String, got: String },
+    /// Bytes that are not a whole record of a document.
+    Record { expected: String, got: String },
     /// Models to merge share documents, and not all of them store the terms of these documents.
     Shared { documents: u64 },
     /// A line of an exported model, or of another program's file, cannot be imported.
@@ -235,6 +237,9 @@ impl fmt::Display for Reason {
             }
             Reason::Incompatible { setting, expected, got } => {
                 write!(f, "models do not add up: {setting}: expected {expected}, got {got}")
+            }
+            Reason::Record { expected, got } => {
+                write!(f, "a record of a document: expected {expected}, got {got}")
             }
             Reason::Shared { documents } => {
                 write!(

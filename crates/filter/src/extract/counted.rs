@@ -199,7 +199,8 @@ impl Counted {
         }
     }
 
-    pub(super) fn clear(&mut self) {
+    /// Forgets the document, its windows and columns.
+    pub(crate) fn clear(&mut self) {
         let Places { outside, body, stretches, group_ends, pieces, piece_ends } = &mut self.places;
         [outside, body, pieces].into_iter().for_each(Vec::clear);
         [stretches, group_ends, piece_ends].into_iter().for_each(Vec::clear);

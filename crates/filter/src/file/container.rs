@@ -16,10 +16,15 @@ pub(crate) type Magic = [u8; 8];
 pub(crate) const MODEL: &Magic = b"TAMIS\r\n\x1a";
 pub(crate) const PARTIAL: &Magic = b"TAMIS\r\np";
 pub(crate) const MESSAGE: &Magic = b"TAMIS\r\nf";
+pub(crate) const RECORD: &Magic = b"TAMIS\r\nr";
 
 /// The type of file that each magic identifies.
-const KINDS: [(&Magic, &str); 3] =
-    [(MODEL, "a model"), (PARTIAL, "a partial"), (MESSAGE, "a message of a fit by partitions")];
+const KINDS: [(&Magic, &str); 4] = [
+    (MODEL, "a model"),
+    (PARTIAL, "a partial"),
+    (MESSAGE, "a message of a fit by partitions"),
+    (RECORD, "a record of a document"),
+];
 
 /// Maximum length of a header, in bytes. It grows with the classes, not with the terms.
 const HEADER_LIMIT: usize = 64 << 20;

@@ -194,7 +194,8 @@ fn number(bytes: &[u8]) -> u32 {
 }
 
 impl Entry {
-    fn write(&self, out: &mut Vec<u8>) {
+    /// Appends the entry.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let document = &self.document;
         let mut vector = Vec::new();
         encode_vector(document.vector.row(), &mut vector);
@@ -212,7 +213,8 @@ impl Entry {
         out.extend(vector);
     }
 
-    fn take(bytes: &mut &[u8], n_terms: usize) -> Result<Entry> {
+    /// Reads an entry over `n_terms` terms and its new ones.
+    pub(crate) fn take(bytes: &mut &[u8], n_terms: usize) -> Result<Entry> {
         let broken = || Error::inconsistent(NAME, "whole entries", "other bytes");
         let learned = match take(bytes, 1).ok_or_else(broken)? {
             [0] => false,

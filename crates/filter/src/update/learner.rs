@@ -3,6 +3,7 @@
 mod commit;
 mod known;
 mod open;
+mod replicate;
 mod seen;
 
 use std::any::Any;
@@ -172,18 +173,9 @@ impl Learner {
         let stays: Vec<_> = known.extract_if(.., |known| !self.can_forget(known, &seen.document)).collect();
         let from = known.iter().filter(|known| known.class != class).map(|known| self.label(known.class));
         let from: Vec<_> = from.collect();
-        let copies = known.iter().map(|known| u64::from(known.multiplicity)).sum::<u64>();
-        let copies = if is_nothing { copies + 1 } else { copies.max(1) };
-        let limit = Reason::TooLarge { what: "copies of a document", limit: u32::MAX.into(), got: copies };
-        seen.document.multiplicity = u32::try_from(copies).map_err(|_| limit)?;
+        inherit(&mut seen.document, &known, u64::from(is_nothing))?;
         seen.document.class = class;
-        for known in &known {
-            names::keep_least(&mut seen.document.name, &known.name);
-            seen.document.group = seen.document.group.min(known.group);
-        }
-        let mut done = Vec::new();
-        let outcome = self.take_all(known, Some(&seen), &mut done).and_then(|()| self.add(seen, &mut done));
-        self.finish_change(done, outcome)?;
+        self.exchange(known, Some(seen), true)?;
         let stays = stays.iter().filter(|known| known.class != class);
         let labels: Vec<_> = stays.map(|known| self.label(known.class)).collect();
         Ok(match (labels.is_empty(), from.is_empty()) {
@@ -218,7 +210,7 @@ impl Learner {
         &mut self,
         label: Option<&str>,
         digest: [u8; 16],
-        seen: Option<Seen>,
+        mut seen: Option<Seen>,
     ) -> Result<Option<String>> {
         let class = label.map(|label| self.class(label)).transpose()?;
         let mut known = match &seen {
@@ -250,17 +242,24 @@ impl Learner {
             .map(|known| (known.class, known.multiplicity.saturating_sub(1), known.group));
         let mut name = Box::default();
         known.iter().for_each(|known| names::keep_least(&mut name, &known.name));
+        let mut learns = false;
+        if let (Some((class, multiplicity, group)), Some(seen)) = (left, &mut seen) {
+            learns = multiplicity > 0;
+            (seen.document.class, seen.document.multiplicity) = (class, multiplicity);
+            seen.document.group = group;
+            seen.document.name.clone_from(&name);
+        }
+        self.exchange(known, seen, learns).map(|()| names::named(name))
+    }
+
+    /// Forgets the known records of a document and, if it `learns`, learns `seen` in their place.
+    fn exchange(&mut self, known: Vec<Remembered>, seen: Option<Seen>, learns: bool) -> Result<()> {
         let mut done = Vec::new();
-        let outcome = self.take_all(known, seen.as_ref(), &mut done).and_then(|()| match (left, seen) {
-            (Some((class, multiplicity, group)), Some(mut seen)) if multiplicity > 0 => {
-                (seen.document.class, seen.document.multiplicity) = (class, multiplicity);
-                seen.document.group = group;
-                seen.document.name.clone_from(&name);
-                self.add(seen, &mut done)
-            }
-            _ => Ok(()),
-        });
-        self.finish_change(done, outcome).map(|()| names::named(name))
+        let mut outcome = self.take_all(known, seen.as_ref(), &mut done);
+        if let (Ok(()), Some(seen), true) = (&outcome, seen, learns) {
+            outcome = self.add(seen, &mut done);
+        }
+        self.finish_change(done, outcome)
     }
 
     /// Whether a document has no terms.
@@ -356,7 +355,7 @@ impl Learner {
                 let copies = u64::from(document.multiplicity);
                 features -= i32::from(self.filter.store.document_frequency(*id)? == copies);
             }
-            self.apply(Entry { learned: false, document, features, new_terms: Vec::new() }, done)?;
+            self.enter(Entry { learned: false, document, features, new_terms: Vec::new() }, done)?;
         }
         Ok(())
     }
@@ -414,7 +413,7 @@ impl Learner {
     }
 
     /// Adds an entry to the open model, and to `done`.
-    fn apply(&mut self, entry: Entry, done: &mut Vec<Entry>) -> Result<()> {
+    fn enter(&mut self, entry: Entry, done: &mut Vec<Entry>) -> Result<()> {
         self.filter.change(entry.clone())?;
         self.messages.add(entry.document.message, entry.document.digest);
         let row = entry.document.vector.row();
@@ -440,6 +439,20 @@ impl Learner {
         }
         outcome
     }
+}
+
+/// Gives a document what stays of the known records that it replaces: their copies, and `more`, but at least one; the
+/// least of their names and groups.
+fn inherit(document: &mut Remembered, known: &[Remembered], more: u64) -> Result<()> {
+    let copies = known.iter().map(|known| u64::from(known.multiplicity)).sum::<u64>();
+    let copies = copies.saturating_add(more).max(1);
+    let limit = Reason::TooLarge { what: "copies of a document", limit: u32::MAX.into(), got: copies };
+    document.multiplicity = u32::try_from(copies).map_err(|_| limit)?;
+    for known in known {
+        names::keep_least(&mut document.name, &known.name);
+        document.group = document.group.min(known.group);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

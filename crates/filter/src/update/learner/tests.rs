@@ -1,5 +1,6 @@
 mod behind;
 mod full_log;
+mod replication;
 mod segments;
 
 use std::time::Duration;
