@@ -8,6 +8,7 @@ pub mod mail;
 pub mod mbox;
 pub mod model;
 pub mod partial;
+pub mod record;
 pub mod rounds;
 pub mod tables;
 pub mod tokenizer;
@@ -26,6 +27,7 @@ pub const ALL: &[Target] = &[
     ("mbox", mbox::run),
     ("model", model::run),
     ("partial", partial::run),
+    ("record", record::run),
     ("rounds", rounds::run),
     ("tables", tables::run),
     ("tokenizer", tokenizer::run),

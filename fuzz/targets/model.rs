@@ -157,7 +157,7 @@ fn repair_log(file: &mut [u8], seed: u32, mut at: usize) {
 }
 
 /// CRC-32 (IEEE 802.3) that goes on from another one, bit by bit.
-fn crc32(seed: u32, bytes: &[u8]) -> u32 {
+pub(super) fn crc32(seed: u32, bytes: &[u8]) -> u32 {
     let step = |crc: u32| crc >> 1 ^ if crc & 1 == 1 { 0xEDB8_8320 } else { 0 };
     !bytes.iter().fold(!seed, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc)))
 }
