@@ -1,14 +1,11 @@
-//! The door spamd.
+//! spamd's protocol, 1.0 to 1.5, and the lines of Exim's rspamd variant, which have the same form. One request a
+//! connection.
+//!
+//! The forms of the answers are those of spamd 4.0.1, byte for byte; its scale too: spam begins at 5.0.
 
-use std::sync::Arc;
+pub(crate) mod conversation;
+pub(crate) mod reply;
+pub mod request;
 
-use crate::net::connection::Connection;
-use crate::service::serving::Service;
-
-/// Serves a connection until it ends.
-pub(crate) async fn serve(connection: Connection, service: Arc<Service>) {
-    let _ = (connection, service);
-}
-
-/// The answer to a connection that is one too many; empty to close it without one.
-pub(crate) const FULL: &[u8] = b"";
+pub(crate) use conversation::serve;
+pub(crate) use reply::FULL;

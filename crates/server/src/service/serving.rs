@@ -324,6 +324,26 @@ impl Service {
         })
     }
 
+    /// The label that clients mean by `spam`, `ham` or a label of the model: in a spam filter, `spam` is the label that
+    /// means spam, and `ham` the other one.
+    ///
+    /// # Errors
+    /// If there is no such label, or the model cannot be opened.
+    pub fn label(&self, of: Of<'_>, class: &str) -> Result<String, Failure> {
+        let state = self.state(of)?;
+        let labels = || state.documents.iter().map(|(label, _)| label);
+        let others: Vec<_> = labels().filter(|label| Some(*label) != state.spam.as_ref()).collect();
+        let label = match (class, &state.spam, &others[..]) {
+            ("spam", Some(spam), _) => Some(spam),
+            ("ham", Some(_), [ham]) => Some(*ham),
+            _ => labels().find(|label| *label == class),
+        };
+        label.cloned().ok_or_else(|| {
+            let known: Vec<_> = labels().map(String::as_str).collect();
+            Failure::Request(format!("expected one of the labels {}, got {class:?}", known.join(", ")))
+        })
+    }
+
     /// Seconds since the server started.
     pub fn uptime(&self) -> u64 {
         self.started.elapsed().as_secs()
