@@ -1,14 +1,107 @@
-//! The door http.
+//! The HTTP door: rspamd's API, an API of our own, and what watches the server.
 
+mod body;
+mod context;
+mod guard;
+mod label;
+mod lines;
+mod own;
+mod password;
+mod refusal;
+mod routes;
+mod rspamd;
+mod stream;
+mod verdict;
+mod watching;
+
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
 
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::http1::Builder;
+use hyper::service::{Service as _, service_fn};
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
+
+use crate::door::http::context::Context;
+use crate::door::http::refusal::Refusal;
+use crate::door::http::routes::router;
+use crate::door::http::stream::Watched;
+use crate::models::failure::Failure;
 use crate::net::connection::Connection;
 use crate::service::serving::Service;
 
+/// The answer to a connection that is one too many.
+pub(crate) const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Type: application/json\r\nContent-Length: 39\r\nConnection: close\r\n\r\n{\"error\":\"too busy; try again later\"}\r\n";
+
+/// Maximum bytes of a request's head, and of what is read of a body at a time.
+const BUFFER: usize = 64 << 10;
+
+type Answering = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
 /// Serves a connection until it ends.
 pub(crate) async fn serve(connection: Connection, service: Arc<Service>) {
-    let _ = (connection, service);
+    let Connection { stream, peer, mut stopping } = connection;
+    let idle = service.settings().limits.idle();
+    let (stream, patience) = Watched::new(stream, &service.settings().limits);
+    let context = Arc::new(Context { service, peer });
+    let router = TowerToHyperService::new(router());
+    let answer = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(context.clone());
+        guarded(Box::pin(router.call(request)), context.clone())
+    });
+    let mut builder = Builder::new();
+    builder.timer(patience).header_read_timeout(idle).max_buf_size(BUFFER).half_close(true);
+    let mut serving = builder.serve_connection(TokioIo::new(stream), answer);
+    let ended = tokio::select! {
+        ended = poll_fn(|cx| serving.poll_without_shutdown(cx)) => ended,
+        () = stopping.wait() => {
+            Pin::new(&mut serving).graceful_shutdown();
+            poll_fn(|cx| serving.poll_without_shutdown(cx)).await
+        }
+    };
+    if ended.is_ok() {
+        linger(serving.into_parts().io.into_inner()).await;
+    }
 }
 
-/// The answer to a connection that is one too many; empty to close it without one.
-pub(crate) const FULL: &[u8] = b"";
+/// Closes a connection so that the client can read the answer to a request that was refused before all of it had
+/// arrived: closing with unread bytes would discard the answer.
+async fn linger(mut stream: Watched) {
+    let _ = stream.shutdown().await;
+    let mut unread = [0; 4 << 10];
+    let discard = async { while matches!(stream.read(&mut unread).await, Ok(1..)) {} };
+    let _ = timeout(Duration::from_secs(1), discard).await;
+}
+
+/// Turns a panic into an answer.
+fn guarded(mut answering: Answering, context: Arc<Context>) -> Answering {
+    Box::pin(poll_fn(move |cx| {
+        catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(cx))).unwrap_or_else(|_| {
+            context.service.defect();
+            Poll::Ready(Ok(Refusal::from(Failure::Defect).into_response()))
+        })
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_of_a_full_server_has_its_length() {
+        let text = std::str::from_utf8(FULL).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains(&format!("\r\nContent-Length: {}\r\n", body.len())), "{}", body.len());
+        serde_json::from_str::<serde_json::Value>(body).unwrap();
+    }
+}

@@ -284,6 +284,11 @@ impl Service {
         self.metrics.refused.fetch_add(1, Relaxed);
     }
 
+    /// Counts a request that a defect of ours ended.
+    pub(crate) fn defect(&self) {
+        self.metrics.defects.fetch_add(1, Relaxed);
+    }
+
     /// Counts a connection that was opened or, if `change` is -1, closed. Returns the number of those open now.
     pub(crate) fn connections(&self, door: Door, change: i64) -> u64 {
         let open = &self.metrics.connections[door as usize];
@@ -418,7 +423,7 @@ fn outcome(answer: &Result<Answer, Failure>) -> Outcome {
 const MOST_HEADER: usize = 64 << 10;
 
 /// The Message-ID of a message, without its angle brackets; empty if there is none.
-fn message_id(raw: &[u8]) -> String {
+pub(crate) fn message_id(raw: &[u8]) -> String {
     let raw = &raw[..raw.len().min(MOST_HEADER)];
     let is_end = |at: &usize| raw[at + 1..].starts_with(b"\n") || raw[at + 1..].starts_with(b"\r\n");
     let end = (0..raw.len()).filter(|at| raw[*at] == b'\n').find(is_end).map_or(raw.len(), |at| at + 1);

@@ -1,0 +1,102 @@
+//! Bodies of requests, as they arrive.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::header::CONTENT_ENCODING;
+use axum::http::{HeaderMap, StatusCode};
+use tokio::time::timeout;
+
+use crate::door::http::context::Context;
+use crate::door::http::refusal::Refusal;
+use crate::models::failure::Failure;
+use crate::service::admission::{Incoming, TooLong};
+
+/// Reads a body. Its bytes count as in flight as they arrive, whatever length the client announced.
+///
+/// # Errors
+/// If it is too long, takes too long, or too much is in flight.
+pub(super) async fn read(
+    context: &Context,
+    headers: &HeaderMap,
+    body: Body,
+    too_long: TooLong,
+) -> Result<Incoming, Refusal> {
+    check_encoding(headers)?;
+    let mut incoming = context.service.incoming(too_long);
+    let filled =
+        timeout(context.service.settings().limits.message(), fill(context, body, &mut incoming, too_long));
+    match filled.await {
+        Ok(Ok(())) => Ok(incoming),
+        Ok(Err(refusal)) => Err(refusal),
+        Err(_) => Err(Refusal::too_slow()),
+    }
+}
+
+/// Checks that a body is not compressed.
+///
+/// # Errors
+/// If it is.
+pub(super) fn check_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
+    // rspamc -z names it Compression
+    let encoding = headers.get(CONTENT_ENCODING).or_else(|| headers.get("compression"));
+    match encoding.filter(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        Some(encoding) => Err(Refusal::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            format!("expected a body that is not compressed, got {encoding:?}"),
+        )),
+        None => Ok(()),
+    }
+}
+
+async fn fill(
+    context: &Context,
+    mut body: Body,
+    incoming: &mut Incoming,
+    too_long: TooLong,
+) -> Result<(), Refusal> {
+    let limits = &context.service.settings().limits;
+    // reading what is only thrown away has a limit too
+    let most = match too_long {
+        TooLong::Refuse => limits.message_bytes,
+        TooLong::Cut => limits.bytes_in_flight,
+    };
+    if body.size_hint().lower() > most as u64 {
+        return Err(Failure::TooLarge(most).into());
+    }
+    let mut n_read = 0;
+    while let Some(chunk) = next_chunk(&mut body, limits.idle()).await? {
+        n_read += chunk.len();
+        if n_read > most {
+            return Err(Failure::TooLarge(most).into());
+        }
+        incoming.push(&chunk).inspect_err(|failure| {
+            if *failure == Failure::Busy {
+                context.service.refused();
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// The next bytes of a body; `None` at its end.
+///
+/// # Errors
+/// If none arrive for `idle`, or the body breaks off.
+pub(super) async fn next_chunk(body: &mut Body, idle: Duration) -> Result<Option<Bytes>, Refusal> {
+    loop {
+        let frame = timeout(idle, poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)));
+        match frame.await.map_err(|_| Refusal::too_slow())? {
+            None => return Ok(None),
+            Some(Err(error)) => return Err(Refusal::bad_request(format!("the body broke off: {error}"))),
+            // trailers are of no use here
+            Some(Ok(frame)) => {
+                if let Ok(chunk) = frame.into_data() {
+                    return Ok(Some(chunk));
+                }
+            }
+        }
+    }
+}

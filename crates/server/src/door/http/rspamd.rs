@@ -1,0 +1,204 @@
+//! rspamd's API, as rspamc and Haraka use it.
+
+use std::time::Instant;
+
+use axum::Json;
+use axum::extract::Request;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value, json};
+use tamis_filter::Document;
+
+use crate::door::http::body::read;
+use crate::door::http::context::{Context, Shared};
+use crate::door::http::password::{check_may_learn, check_may_watch};
+use crate::door::http::refusal::Refusal;
+use crate::models::failure::Failure;
+use crate::models::learning::{Change, Corrected};
+use crate::models::registry::Of;
+use crate::record::metrics::Door;
+use crate::service::admission::TooLong;
+use crate::service::answer::{Answer, REQUIRED};
+use crate::service::serving::{self, ModelState, message_id};
+
+/// The fields of a verdict that a message may not bring along: those that are added, and of other programs.
+const OWN_FIELDS: [&str; 2] = ["X-Tamis", "X-Tamis-Reasons"];
+const OTHER_FIELDS: [&str; 5] =
+    ["X-Spam-Flag", "X-Spam-Status", "X-Spam-Level", "X-Spam-Score", "X-Bogosity"];
+
+/// The user whose model is asked: the one recipient, else the user who sends. With several recipients, none.
+fn user(headers: &HeaderMap) -> Of<'_> {
+    let text = |name| headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+    let recipients = || text("deliver-to").chain(text("rcpt"));
+    let user = match (text("deliver-to").next(), recipients().count()) {
+        (Some(user), _) => Some(user),
+        (None, 0) => text("user").next(),
+        (None, 1) => recipients().next(),
+        _ => None,
+    };
+    let bare = user.map(|user| user.trim().trim_start_matches('<').trim_end_matches('>'));
+    bare.filter(|user| !user.is_empty()).map_or(Of::Shared, Of::User)
+}
+
+/// `POST /checkv2`
+pub(super) async fn check(context: Shared, request: Request) -> Result<Response, Refusal> {
+    let (parts, body) = request.into_parts();
+    let incoming = read(&context, &parts.headers, body, TooLong::Cut).await?;
+    let begun = Instant::now();
+    let queue_id = parts.headers.get("queue-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
+    let request = serving::Request { queue_id, ..serving::Request::new(Door::Http, user(&parts.headers)) };
+    let answer = context.service.score(&request, Document::Mail(incoming.bytes()))?;
+    let id = message_id(incoming.bytes());
+    let mut reply = reply(&answer, context.service.settings().verdict.keep_headers);
+    reply["message-id"] = Value::from(id);
+    reply["time_real"] = Value::from(begun.elapsed().as_secs_f64());
+    Ok(Json(reply).into_response())
+}
+
+/// The verdict as rspamd says it.
+fn reply(answer: &Answer, keep_headers: bool) -> Value {
+    let score = answer.score();
+    let (symbol, description) = match (answer.is_spam(), answer.unsure) {
+        (true, _) => ("TAMIS_SPAM", "spam, by its words"),
+        (false, true) => ("TAMIS_UNSURE", "neither spam nor ham"),
+        (false, false) => ("TAMIS_HAM", "ham, by its words"),
+    };
+    let mut options = vec![format!("{:.2}%", answer.spam_probability() * 100.0)];
+    if !answer.reasons_text().is_empty() {
+        options.push(answer.reasons_text().to_owned());
+    }
+    let action = if answer.is_spam() { "add header" } else { "no action" };
+    json!({
+        "is_skipped": false,
+        "score": score,
+        "required_score": REQUIRED,
+        "action": action,
+        "thresholds": { "add header": REQUIRED },
+        "symbols": { symbol: {
+            "name": symbol,
+            "score": score,
+            "metric_score": score,
+            "description": description,
+            "options": options,
+        } },
+        "messages": {},
+        "milter": milter(answer, keep_headers),
+    })
+}
+
+/// What a mail server is to change in the header.
+fn milter(answer: &Answer, keep_headers: bool) -> Value {
+    let others = OTHER_FIELDS.iter().filter(|_| !keep_headers);
+    // 0 stands for all fields of the name
+    let remove: Map<String, Value> =
+        OWN_FIELDS.iter().chain(others).map(|name| ((*name).to_owned(), Value::from(0))).collect();
+    let added = answer.fields().into_iter();
+    let add: Map<String, Value> =
+        added.map(|(name, value)| (name.to_owned(), json!({ "value": value, "order": 0 }))).collect();
+    json!({ "add_headers": add, "remove_headers": remove })
+}
+
+/// `POST /learnspam`
+pub(super) async fn learn_spam(context: Shared, request: Request) -> Result<Response, Refusal> {
+    learn(&context, request, true).await
+}
+
+/// `POST /learnham`
+pub(super) async fn learn_ham(context: Shared, request: Request) -> Result<Response, Refusal> {
+    learn(&context, request, false).await
+}
+
+async fn learn(context: &Context, request: Request, is_spam: bool) -> Result<Response, Refusal> {
+    check_may_learn(context, request.headers()).await?;
+    let (parts, body) = request.into_parts();
+    let incoming = read(context, &parts.headers, body, TooLong::Refuse).await?;
+    let of = user(&parts.headers);
+    let label = label(&context.service.state(of)?, is_spam)?;
+    let document = Document::Mail(incoming.bytes());
+    let queue_id = parts.headers.get("queue-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
+    let request = serving::Request { queue_id, ..serving::Request::new(Door::Http, of) };
+    let corrected = context.service.correct(&request, Change::Learn(label), document).await?;
+    if corrected == Corrected::Learned {
+        return Ok(Json(json!({ "success": true })).into_response());
+    }
+    let class = if is_spam { "spam" } else { "ham" };
+    let id = message_id(incoming.bytes());
+    let error = format!("<{id}> has been already learned as {class}, ignore it");
+    Ok((StatusCode::ALREADY_REPORTED, Json(json!({ "error": error }))).into_response())
+}
+
+/// The label for spam or ham: ham is the only other label, or the one of that name.
+fn label(state: &ModelState, is_spam: bool) -> Result<String, Failure> {
+    let expected = || Failure::Request("expected a model with labels for spam and ham".to_owned());
+    let spam = state.spam.as_ref().ok_or_else(expected)?;
+    if is_spam {
+        return Ok(spam.clone());
+    }
+    let others: Vec<&String> =
+        state.documents.iter().map(|(label, _)| label).filter(|label| *label != spam).collect();
+    match others[..] {
+        [ham] => Ok(ham.clone()),
+        _ => others.into_iter().find(|label| *label == "ham").cloned().ok_or_else(expected),
+    }
+}
+
+/// `GET /stat`
+pub(super) async fn stat(context: Shared, request: Request) -> Result<Response, Refusal> {
+    check_may_watch(&context, request.headers()).await?;
+    let service = &context.service;
+    let [spam, ham, unsure, label, error] = service.scored();
+    // a server without a model has numbers too
+    let state = service.state(Of::Shared).ok();
+    let documents = state.as_ref().map(|state| &state.documents[..]).unwrap_or_default();
+    let bytes = state.as_ref().map_or(0, |state| state.bytes);
+    let statfile = |(label, n): &(String, u64)| {
+        let symbol = format!("TAMIS_{}", label.to_uppercase());
+        json!({
+            "symbol": symbol, "type": "tamis", "revision": n, "used": 0, "total": 0, "size": bytes,
+            "languages": 0, "users": 1,
+        })
+    };
+    let statfiles: Vec<Value> = documents.iter().map(statfile).collect();
+    Ok(Json(json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "uptime": service.uptime(),
+        "read_only": false,
+        "scanned": spam + ham + unsure + label + error,
+        "spam_count": spam,
+        "ham_count": ham + unsure + label,
+        "learned": service.learned(),
+        "total_learns": documents.iter().map(|(_, n)| n).sum::<u64>(),
+        "actions": { "add header": spam, "no action": ham + unsure + label },
+        "statfiles": statfiles,
+    }))
+    .into_response())
+}
+
+/// `GET /ping`
+pub(super) async fn ping() -> &'static str {
+    "pong\r\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_recipient_selects_the_model() {
+        let of = |fields: &[(&'static str, &'static str)]| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in fields {
+                headers.append(*name, value.parse().unwrap());
+            }
+            match user(&headers) {
+                Of::User(user) => user.to_owned(),
+                _ => String::new(),
+            }
+        };
+        assert_eq!(of(&[("user", "joe")]), "joe");
+        assert_eq!(of(&[("rcpt", "<Ann@example.org>"), ("user", "joe")]), "Ann@example.org");
+        assert_eq!(of(&[("rcpt", "a@x"), ("rcpt", "b@x"), ("user", "joe")]), "");
+        assert_eq!(of(&[("rcpt", "a@x"), ("rcpt", "b@x"), ("deliver-to", "c@x")]), "c@x");
+        assert_eq!(of(&[("user", "")]), "");
+    }
+}
