@@ -42,7 +42,8 @@ fn check_host(request: &Request, settings: &HttpSettings) -> Result<(), Refusal>
         _ => return Err(Refusal::bad_request("expected a Host header")),
     };
     let names = [host.as_ref(), request.uri().authority()];
-    let is_ours = host.is_some() && names.iter().flatten().all(|name| is_own(name.host(), settings));
+    let is_ours = host.is_some()
+        && names.iter().flatten().all(|name| !name.as_str().contains('@') && is_own(name.host(), settings));
     if is_ours {
         Ok(())
     } else {
