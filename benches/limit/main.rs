@@ -16,7 +16,8 @@ mod words;
 use std::path::Path;
 use std::time::Instant;
 
-use tamis_filter::{Filter, Kind, Model, Pairs, Scoring, Scratch, TrainOptions, Trainer, WordRule};
+use tamis_filter::options::{Pairs, WordRule};
+use tamis_filter::{Filter, Kind, Model, Scoring, Scratch, TrainOptions, Trainer};
 
 const LABELS: [&str; 2] = ["ham", "spam"];
 

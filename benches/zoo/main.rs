@@ -9,7 +9,8 @@ mod sets;
 #[path = "../mails/words.rs"]
 mod words;
 
-use tamis_filter::{Kind, Likelihood, Result, Scoring, Scratch, TrainOptions, Trainer, WeightedOptions};
+use tamis_filter::options::{Likelihood, WeightedOptions};
+use tamis_filter::{Kind, Result, Scoring, Scratch, TrainOptions, Trainer};
 
 use sets::{Document, Set};
 use words::Random;

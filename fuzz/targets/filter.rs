@@ -3,10 +3,13 @@
 use super::{Choices, tokenizer};
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
+use tamis_filter::information::ClassTotals;
+use tamis_filter::options::{
+    ClassPrior, Counting, ExpectationMaximization, FeatureLimits, Likelihood, Mixed, Ngrams, Pairs,
+    Parameters, Smoothing, TokenizerOptions, WeightedOptions, WordRule,
+};
 use tamis_filter::{
-    ClassPrior, ClassTotals, Classes, Counting, DecisionOptions, Document, ExpectationMaximization,
-    FeatureLimits, Filter, Keep, Kind, Likelihood, Mixed, Ngrams, Pairs, Parameters, Recipe, Scoring,
-    Scratch, Smoothing, TokenizerOptions, TrainOptions, Trainer, WeightedOptions, WordRule,
+    Classes, DecisionOptions, Document, Filter, Keep, Kind, Recipe, Scoring, Scratch, TrainOptions, Trainer,
 };
 use tamis_mail::{Message, Piece};
 use tamis_tokenizer::Tokenizer;

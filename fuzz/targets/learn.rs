@@ -4,9 +4,10 @@ use super::Choices;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tamis_filter::options::{ClassPrior, Parameters, WeightedOptions};
 use tamis_filter::{
-    ClassPrior, Document, ErrorKind, Filter, Keep, Kind, LearnOptions, Learned, Learner, MergeOptions,
-    Parameters, Scoring, Scratch, TrainOptions, Trainer, WeightedOptions, merge,
+    Document, ErrorKind, Filter, Keep, Kind, LearnOptions, Learned, Learner, MergeOptions, Scoring, Scratch,
+    TrainOptions, Trainer, merge,
 };
 
 const LABELS: [&str; 4] = ["eggs", "ham", "spam", "bacon"];

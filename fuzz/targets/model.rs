@@ -3,9 +3,11 @@
 use super::Choices;
 use std::ops::Range;
 use std::sync::LazyLock;
+use tamis_filter::options::{
+    Column, ColumnKind, ExpectationMaximization, Likelihood, Parameters, WeightedOptions,
+};
 use tamis_filter::{
-    Column, ColumnKind, Document, ExpectationMaximization, Filter, Keep, Kind, LearnOptions, Learner,
-    Likelihood, Parameters, Scoring, Scratch, TrainOptions, Trainer, WeightedOptions,
+    Document, Filter, Keep, Kind, LearnOptions, Learner, Scoring, Scratch, TrainOptions, Trainer,
 };
 
 const ROW: [(&str, &str); 4] = [("miles", "2"), ("notes", "late tin"), ("sky", "blue"), ("wet", "yes")];

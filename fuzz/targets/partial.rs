@@ -4,7 +4,8 @@ use super::Choices;
 use super::model::repair_base;
 use std::sync::LazyLock;
 use tamis_filter::distributed::Partial;
-use tamis_filter::{Column, ColumnKind, Document, Keep, Kind, Pairs, Scoring, TrainOptions, Trainer};
+use tamis_filter::options::{Column, ColumnKind, Pairs};
+use tamis_filter::{Document, Keep, Kind, Scoring, TrainOptions, Trainer};
 
 static PARTIALS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(partials);
 

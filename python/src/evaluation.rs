@@ -3,7 +3,8 @@
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyList};
 use tamis_filter::evaluate::{Evaluation, Figure, HeldOutScore};
-use tamis_filter::{ClassId, Classes, Interval};
+use tamis_filter::information::Interval;
+use tamis_filter::{ClassId, Classes};
 
 use crate::error::{Failure, Result, TamisError, wrong_row};
 use crate::input::documents::Labels;

@@ -2,7 +2,8 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tamis_filter::{Classes, DecisionOptions, Keep, Kind, Pairs, Scoring, ScoringOptions, TrainOptions};
+use tamis_filter::options::{Pairs, ScoringOptions};
+use tamis_filter::{Classes, DecisionOptions, Keep, Kind, Scoring, TrainOptions};
 
 use crate::error::{Failure, TamisError};
 use crate::options::decision::DecisionGiven;

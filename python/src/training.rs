@@ -9,7 +9,8 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
 use tamis_filter::distributed::Partial;
 use tamis_filter::evaluate::{HeldOutScore, cross_validate};
-use tamis_filter::{Classes, Document, Kind, Model, Pairs, TrainOptions, Trainer};
+use tamis_filter::options::Pairs;
+use tamis_filter::{Classes, Document, Kind, Model, TrainOptions, Trainer};
 
 use crate::arguments::{How, kind_named};
 use crate::error::{Result, TamisError, wrong_row};

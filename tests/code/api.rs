@@ -160,16 +160,34 @@ fn exports(
     all: &[(String, Item)],
     out: &mut BTreeMap<String, String>,
 ) {
+    export_items(&items(modules[module].lines()), module, within, modules, all, out);
+}
+
+/// As [`exports`], for items that stand in `module`, or in a module written inline in it.
+fn export_items(
+    of_module: &[Item],
+    module: &str,
+    within: &str,
+    modules: &Modules,
+    all: &[(String, Item)],
+    out: &mut BTreeMap<String, String>,
+) {
     let named = |name: &str| if within.is_empty() { name.to_owned() } else { format!("{within}::{name}") };
-    for item in items(modules[module].lines()).iter().filter(|item| !item.is_hidden()) {
+    for item in of_module.iter().filter(|item| !item.is_hidden()) {
         let text = item.lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
         if let Some(name) = text.strip_prefix("pub mod ").and_then(|rest| rest.strip_suffix(';')) {
             let inner = if module == "lib" { name.to_owned() } else { format!("{module}::{name}") };
             exports(&inner, &named(name), modules, all, out);
+        } else if let Some(name) = item.lines[0].strip_prefix("pub mod ").and_then(|r| r.strip_suffix(" {")) {
+            export_items(&item.members(), module, &named(name), modules, all, out);
         } else if let Some(tree) = text.strip_prefix("pub use ").and_then(|rest| rest.strip_suffix(';')) {
             for path in paths(tree) {
                 let name = path.rsplit("::").next().unwrap();
-                let full = if module == "lib" { path.clone() } else { format!("{module}::{path}") };
+                let full = match path.strip_prefix("crate::") {
+                    Some(path) => path.to_owned(),
+                    None if module == "lib" => path.clone(),
+                    None => format!("{module}::{path}"),
+                };
                 let room = full.split("::").next().unwrap();
                 if path.starts_with("tamis_") {
                     out.insert(named(name), format!("\npub use {path}"));
@@ -188,7 +206,7 @@ fn exports(
                     }
                 }
             }
-        } else if let Some(name) = declared_name(&item.signature()).filter(|_| module != "lib") {
+        } else if let Some(name) = declared_name(&item.signature()).filter(|_| !within.is_empty()) {
             out.insert(named(name), describe(item, name, all));
         }
     }

@@ -1,9 +1,11 @@
 //! The model file against damage, and against time.
 
+use tamis_filter::options::{
+    Column, ColumnKind, ExpectationMaximization, Likelihood, Parameters, WeightedOptions,
+};
 use tamis_filter::{
-    Column, ColumnKind, Document, ErrorKind, ExpectationMaximization, Filter, Keep, Kind, LearnOptions,
-    Learned, Learner, Likelihood, Model, Parameters, Score, Scoring, Scratch, TrainOptions, Trainer,
-    WeightedOptions,
+    Document, ErrorKind, Filter, Keep, Kind, LearnOptions, Learned, Learner, Model, Score, Scoring, Scratch,
+    TrainOptions, Trainer,
 };
 
 use crate::mail::attacks::Random;

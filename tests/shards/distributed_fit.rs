@@ -5,7 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use tamis_filter::distributed::{DistributedTrainer, FitPlan, Partial};
-use tamis_filter::{Document, Kind, Model, Pairs, Scratch, TrainOptions, Trainer, positive_class};
+use tamis_filter::options::Pairs;
+use tamis_filter::{Document, Kind, Model, Scratch, TrainOptions, Trainer, positive_class};
 use tamis_model::metrics;
 use tamis_testing::public_corpus;
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use tamis_filter::information::Unlabelled;
 use tamis_filter::{
     Document, ErrorKind, Filter, Keep, Kind, MergeOptions, Model, Scratch, TrainOptions, Trainer, merge,
 };
@@ -54,7 +55,7 @@ fn figures(filter: &Filter, test: &[Text]) -> [f64; 2] {
 }
 
 /// What became of the unlabelled documents.
-fn record(filter: &Filter) -> tamis_filter::Unlabelled {
+fn record(filter: &Filter) -> Unlabelled {
     filter.information().chosen.unwrap().unlabelled.clone().unwrap()
 }
 

@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result};
 use clap::Args;
-use tamis_filter::{Classes, DecisionOptions, Filter, LabelShare};
+use tamis_filter::options::LabelShare;
+use tamis_filter::{Classes, DecisionOptions, Filter};
 
 use crate::args::values::{Cost, probability};
 

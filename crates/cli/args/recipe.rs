@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_filter::{Kind, Language, Recipe, Span, TrainOptions, WordRule, stop_words};
+use tamis_filter::options::{Language, Span, WordRule, stop_words};
+use tamis_filter::{Kind, Recipe, TrainOptions};
 use tamis_mail::decode_text;
 use tamis_program::{note, shown_path};
 

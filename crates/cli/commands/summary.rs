@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use tamis_filter::information::ClassTotals;
 use tamis_filter::{Filter, Information};
 use tamis_program::{ERROR, grouped, named, say, shown, shown_path, told};
 
@@ -33,7 +34,7 @@ pub(crate) fn print(models: &[PathBuf]) -> Result<u8> {
 fn row(filter: &Filter, path: String) -> [String; 6] {
     let Information { totals, classes, changes, size, file, .. } = filter.information();
     let documents = totals.iter().map(|totals| totals.documents).sum();
-    let label = |((_, label), totals): ((_, &str), &tamis_filter::ClassTotals)| {
+    let label = |((_, label), totals): ((_, &str), &ClassTotals)| {
         format!("{} {}", grouped(totals.documents), shown(label))
     };
     let labels: Vec<_> = classes.iter().zip(totals).map(label).collect();

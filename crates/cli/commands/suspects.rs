@@ -7,7 +7,8 @@ use std::io::Write;
 use anyhow::Result;
 use clap::Args;
 use serde_json::json;
-use tamis_filter::{Filter, Keep, Suspect};
+use tamis_filter::information::Suspect;
+use tamis_filter::{Filter, Keep};
 use tamis_program::{counted, day, shown, shown_path};
 use tamis_report::Mislabel;
 

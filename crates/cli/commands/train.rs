@@ -5,7 +5,8 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use tamis_filter::{Document, Filter, Keep, LearnOptions, Lock, Pairs, Scoring, TrainOptions, Trainer};
+use tamis_filter::options::Pairs;
+use tamis_filter::{Document, Filter, Keep, LearnOptions, Lock, Scoring, TrainOptions, Trainer};
 use tamis_program::{counted, note};
 
 use crate::args::{

@@ -5,7 +5,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use tamis_filter::{Column, ColumnKind, Document, Filter, Recipe, Score, Scratch, is_missing, parse_flag};
+use tamis_filter::options::{Column, ColumnKind};
+use tamis_filter::{Document, Filter, Recipe, Score, Scratch, is_missing, parse_flag};
 use tamis_program::{grouped, note, shown};
 
 use crate::args::{ColumnChoice, RecipeArgs, TableArgs};

@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use anyhow::{Result, bail};
-use tamis_filter::{ClassId, Contradiction, Kind, Trainer};
+use tamis_filter::information::Contradiction;
+use tamis_filter::{ClassId, Kind, Trainer};
 use tamis_program::{counted, grouped, note, shown, shown_path};
 
 use crate::args::Contradictions;

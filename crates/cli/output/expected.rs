@@ -6,7 +6,8 @@ use std::path::Path;
 use crate::output::verdict::noun;
 use anyhow::Result;
 use tamis_filter::distributed::Partial;
-use tamis_filter::{Classes, Expected, Filter, Kind, Scoring, Unlabelled, positive_class};
+use tamis_filter::information::{Expected, Unlabelled};
+use tamis_filter::{Classes, Filter, Kind, Scoring, positive_class};
 use tamis_model::{Interval, clopper_pearson};
 use tamis_program::{counted, done, grouped, shown, shown_path};
 

@@ -4,11 +4,14 @@ use std::io::Write;
 
 use anyhow::Result;
 use serde_json::json;
-use tamis_filter::{
-    Choices, Chosen, ClassPrior, ColumnKind, Decision, EmOptions, Filter, Information, Keep, Mixed, Moments,
-    Ngrams, Parameters, Recipe, RobinsonFisher, Scoring, Teacher, TermContribution, TokenizerOptions,
-    TriedParts, TriedSmoothing, TriedTau, TriedTerms, Unlabelled, WeightedOptions, positive_class,
+use tamis_filter::information::{
+    Choices, Chosen, Moments, Teacher, TriedParts, TriedSmoothing, TriedTau, TriedTerms, Unlabelled,
 };
+use tamis_filter::options::{
+    ClassPrior, ColumnKind, EmOptions, Mixed, Ngrams, Parameters, RobinsonFisher, TokenizerOptions,
+    WeightedOptions,
+};
+use tamis_filter::{Decision, Filter, Information, Keep, Recipe, Scoring, TermContribution, positive_class};
 use tamis_program::{counted, grouped, shown};
 
 use crate::output::canvas::{Canvas, bar};

@@ -7,7 +7,8 @@ use serde_json::json;
 use tamis_filter::evaluate::{
     Evaluation, Figure, HeldOutScore, LearningStep, LogOddsBin, OperatingPoint, ReliabilityBin,
 };
-use tamis_filter::{ClassId, Classes, Interval};
+use tamis_filter::information::Interval;
+use tamis_filter::{ClassId, Classes};
 use tamis_program::{counted, grouped, shown};
 
 use crate::output::canvas::{Canvas, bar};

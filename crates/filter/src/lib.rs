@@ -67,25 +67,19 @@ pub mod evaluate;
 #[cfg(feature = "files")]
 pub mod exchange;
 
-pub use config::column::{Column, ColumnKind, is_missing, parse_flag};
-pub use config::decision::{Decision, DecisionOptions, Expected};
+pub use config::column::{is_missing, parse_flag};
+pub use config::decision::{Decision, DecisionOptions};
 pub use config::keep::Keep;
-pub use config::options::{
-    CorrectionOptions, Estimate, LabelShare, LikelihoodName, PriorOption, ScoringOptions, Span,
-    UnlabelledOptions,
-};
 pub use config::recipe::{RECIPE_VERSION, Recipe};
 pub use config::roles::{positive_class, spam_class};
-pub use config::scoring::{
-    Chosen, ExpectationMaximization, Mixed, Scoring, Teacher, TriedTeacher, TriedTerms, Unlabelled,
-};
-pub use config::training::{Pairs, Pieces, TrainOptions};
+pub use config::scoring::Scoring;
+pub use config::training::TrainOptions;
 #[cfg(feature = "files")]
 pub use disk::lock::Lock;
 pub use disk::model::Model;
 pub use error::{Error, ErrorKind, Result};
 pub use extract::document::Document;
-pub use file::header::{Changes, FORMAT_VERSION, Stored};
+pub use file::header::FORMAT_VERSION;
 pub use file::names::document_name;
 pub use kind::Kind;
 #[cfg(feature = "files")]
@@ -94,13 +88,10 @@ pub use score::explain::{Explanation, TermContribution};
 pub use score::filter::Filter;
 #[cfg(feature = "files")]
 pub use score::live::LiveFilter;
-pub use score::remembered::Suspect;
 pub use score::scratch::Scratch;
 pub use score::verdict::{Score, may_judge};
 pub use score::words::ExplainedWord;
-pub use store::information::{FileSize, Information, ModelSize, TableStatistics};
-#[cfg(feature = "files")]
-pub use train::duplicates::Contradiction;
+pub use store::information::Information;
 #[cfg(feature = "files")]
 pub use train::trainer::Trainer;
 #[cfg(feature = "files")]
@@ -109,12 +100,42 @@ pub use update::learner::{Learned, Learner};
 pub use update::options::LearnOptions;
 
 pub use tamis_mail::{Limits, LimitsHit};
-pub use tamis_model::{
-    Choices, ClassId, ClassPrior, ClassTotals, Classes, Counting, Criterion, EmOptions, FeatureLimits,
-    GaussianStatistics, Interval, Likelihood, Moments, Parameters, RobinsonFisher, Select, Smoothing,
-    Transform, TriedParts, TriedSmoothing, TriedTau, WeightedOptions,
-};
-pub use tamis_tokenizer::{Language, Ngrams, TokenizerOptions, WordRule, stop_words};
+pub use tamis_model::{ClassId, Classes};
+
+/// The parts of a [`Recipe`], a [`Scoring`] and [`TrainOptions`]: set them to change a default.
+///
+/// [`ScoringOptions`](options::ScoringOptions) turns the options that a user gives, as names and numbers, into a
+/// [`Scoring`].
+pub mod options {
+    pub use crate::config::column::{Column, ColumnKind};
+    pub use crate::config::options::{
+        CorrectionOptions, Estimate, LabelShare, LikelihoodName, PriorOption, ScoringOptions, Span,
+        UnlabelledOptions,
+    };
+    pub use crate::config::scoring::{ExpectationMaximization, Mixed};
+    pub use crate::config::training::{Pairs, Pieces};
+
+    pub use tamis_model::{
+        ClassPrior, Counting, Criterion, EmOptions, FeatureLimits, Likelihood, Parameters, RobinsonFisher,
+        Select, Smoothing, Transform, WeightedOptions,
+    };
+    pub use tamis_tokenizer::{Language, Ngrams, TokenizerOptions, WordRule, stop_words};
+}
+
+/// What a model tells about itself: the parts of [`Information`], and documents that deserve a second look.
+pub mod information {
+    pub use crate::config::decision::Expected;
+    pub use crate::config::scoring::{Chosen, Teacher, TriedTeacher, TriedTerms, Unlabelled};
+    pub use crate::file::header::{Changes, Stored};
+    pub use crate::score::remembered::Suspect;
+    pub use crate::store::information::{FileSize, ModelSize, TableStatistics};
+    #[cfg(feature = "files")]
+    pub use crate::train::duplicates::Contradiction;
+
+    pub use tamis_model::{
+        Choices, ClassTotals, GaussianStatistics, Interval, Moments, TriedParts, TriedSmoothing, TriedTau,
+    };
+}
 
 /// Training on many machines: counts that add up, and a fit of their documents where they are.
 ///

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use pyo3::prelude::*;
-use tamis_filter::{Classes, DecisionOptions, LabelShare};
+use tamis_filter::options::LabelShare;
+use tamis_filter::{Classes, DecisionOptions};
 
 use crate::error::Failure;
 use crate::options::given::{Given, wrong};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tamis_filter::RobinsonFisher;
+use tamis_filter::options::RobinsonFisher;
 use tamis_program::shown_path;
 
 use crate::answers::numbers::Notation;

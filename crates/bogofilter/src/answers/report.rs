@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use tamis_filter::{Document, Filter, RobinsonFisher, Scratch};
+use tamis_filter::options::RobinsonFisher;
+use tamis_filter::{Document, Filter, Scratch};
 use tamis_program::shown;
 
 use crate::answers::numbers::Notation;

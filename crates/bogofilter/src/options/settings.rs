@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use tamis_filter::RobinsonFisher;
+use tamis_filter::options::RobinsonFisher;
 use tamis_program::{say, shown_path};
 
 use crate::options::keys::Key;

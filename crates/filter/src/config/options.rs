@@ -22,7 +22,8 @@ use crate::kind::Kind;
 /// Scoring options as a user gives them; `None` stands for the default.
 ///
 /// ```
-/// use tamis_filter::{Classes, Kind, LikelihoodName, Recipe, Scoring, ScoringOptions};
+/// use tamis_filter::options::{LikelihoodName, ScoringOptions};
+/// use tamis_filter::{Classes, Kind, Recipe, Scoring};
 ///
 /// let (recipe, classes) = (Recipe::new(Kind::Text), Classes::new(["fruit", "metal"]).unwrap());
 /// let options = ScoringOptions { min_df: Some(2), ..ScoringOptions::default() };
@@ -500,7 +501,8 @@ impl DecisionOptions {
 /// The expected share of one of two labels, `LABEL=SHARE`.
 ///
 /// ```
-/// use tamis_filter::{Classes, LabelShare};
+/// use tamis_filter::options::LabelShare;
+/// use tamis_filter::Classes;
 ///
 /// let classes = Classes::new(["ham", "spam"]).unwrap();
 /// let prior: LabelShare = "ham=0.75".parse().unwrap();

@@ -38,7 +38,8 @@ pub struct Recipe {
     pub bogofilter: bool,
     /// For text and mail: also count pieces of words; see
     /// [`Vocabulary::count_pieces`](tamis_tokenizer::Vocabulary::count_pieces). Of a mail, only words of body and
-    /// subject have pieces. Needs words as terms. Off by default, but [training](crate::Pieces) may turn it on.
+    /// subject have pieces. Needs words as terms. Off by default, but [training](crate::options::Pieces) may turn it
+    /// on.
     pub pieces: bool,
     /// Header fields to ignore besides those of [`tamis_mail::ignored`]; a final `*` stands for any ending. None by
     /// default.

@@ -57,7 +57,8 @@ impl ExpectationMaximization {
 /// estimates of mean and variance; missing cells, and categories that were never learned, are left out of the product.
 ///
 /// ```
-/// use tamis_filter::{Column, ColumnKind, Document, Kind, Scratch, TrainOptions, Trainer};
+/// use tamis_filter::options::{Column, ColumnKind};
+/// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
 ///
 /// let mut options = TrainOptions::new(Kind::Table);
 /// options.recipe.columns =

@@ -69,7 +69,8 @@ pub(crate) fn check_fold(classes: &Classes, is_left: impl Fn(ClassId) -> bool) -
 ///
 /// ```
 /// use tamis_filter::evaluate::cross_validate;
-/// use tamis_filter::{Column, ColumnKind, Document, Kind, TrainOptions};
+/// use tamis_filter::options::{Column, ColumnKind};
+/// use tamis_filter::{Document, Kind, TrainOptions};
 ///
 /// let mut options = TrainOptions::new(Kind::Table);
 /// options.recipe.columns = vec![Column::new("miles", ColumnKind::Gaussian)];

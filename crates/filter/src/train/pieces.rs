@@ -35,8 +35,8 @@ enum Terms {
 }
 
 impl Trainer {
-    /// Decides whether pieces of words are terms, if [`Pieces::Auto`](crate::Pieces::Auto) left it open. If so, all
-    /// documents are expanded.
+    /// Decides whether pieces of words are terms, if [`Pieces::Auto`](crate::options::Pieces::Auto) left it open. If
+    /// so, all documents are expanded.
     pub(crate) fn settle_pieces(&mut self) -> Result<()> {
         let Scoring::Weighted(weighted) = self.options.scoring() else { return Ok(()) };
         let is_open = self.options.tries_pieces() && !self.counts_alone && self.n_unlabelled() == 0;

@@ -181,7 +181,8 @@ impl Trainer {
     }
 
     /// Learns one unlabelled document. With [`Scoring::Weighted`], the end of training decides whether it counts and
-    /// under which label ([`Unlabelled`](crate::Unlabelled)). [`Scoring::ExpectationMaximization`] always counts it.
+    /// under which label ([`Unlabelled`](crate::information::Unlabelled)). [`Scoring::ExpectationMaximization`] always
+    /// counts it.
     ///
     /// # Errors
     /// As [`add`](Self::add).

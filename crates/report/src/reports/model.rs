@@ -1,6 +1,7 @@
 //! The page of a model: what it has learned, and the strongest terms of its labels.
 
-use tamis_filter::{ClassId, Expected, Filter, Interval, Result, positive_class};
+use tamis_filter::information::{ClassTotals, Expected, Interval};
+use tamis_filter::{ClassId, Filter, Result, positive_class};
 use tamis_model::clopper_pearson;
 
 use crate::figure::{Figure, Table};
@@ -53,13 +54,13 @@ pub fn model_page(
 fn documents(filter: &Filter) -> Figure {
     let totals = filter.information().totals;
     let labels: Vec<_> = filter.classes().iter().zip(totals).collect();
-    let bar = |((_, label), totals): &((ClassId, &'_ str), &tamis_filter::ClassTotals)| Bar {
+    let bar = |((_, label), totals): &((ClassId, &'_ str), &ClassTotals)| Bar {
         name: bars::name(label),
         value: Some(totals.documents as f64),
         shown: grouped(totals.documents),
     };
     let bars: Vec<_> = labels.iter().take(MOST_LABELS).map(bar).collect();
-    let row = |((_, label), totals): &((ClassId, &str), &tamis_filter::ClassTotals)| {
+    let row = |((_, label), totals): &((ClassId, &str), &ClassTotals)| {
         vec![Name(label).to_string(), count(totals.documents), count(totals.df), count(totals.tf)]
     };
     let head = ["label", "documents", "terms in all", "occurrences"];

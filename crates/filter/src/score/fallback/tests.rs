@@ -6,10 +6,11 @@ use tamis_model::Counts;
 
 use crate::config::keep::Keep;
 use crate::error::Reason;
+use crate::options::WeightedOptions;
 use crate::store::layers::CombinedSums;
 use crate::{
     Document, Filter, Kind, LearnOptions, Learned, Learner, MergeOptions, Scoring, Scratch, TrainOptions,
-    Trainer, WeightedOptions, merge,
+    Trainer, merge,
 };
 
 const LABELS: [&str; 3] = ["ham", "list", "spam"];

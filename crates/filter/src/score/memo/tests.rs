@@ -10,15 +10,13 @@ use tamis_tokenizer::CountRow;
 
 use super::Limits;
 use crate::config::scoring::{ExpectationMaximization, Mixed};
+use crate::options::{Column, ColumnKind};
 use crate::score::expected::ExpectedScorer;
 use crate::score::mixed::MixedScorer;
 use crate::score::scorer::Scorer;
 use crate::score::weighted::WeightedScorer;
 use crate::store::layers::DecodedTerm;
-use crate::{
-    Column, ColumnKind, Document, Filter, Kind, LearnOptions, Learner, Score, Scoring, Scratch, TrainOptions,
-    Trainer,
-};
+use crate::{Document, Filter, Kind, LearnOptions, Learner, Score, Scoring, Scratch, TrainOptions, Trainer};
 
 #[test]
 fn a_term_that_cannot_be_read_fails_no_other_document() {

@@ -41,7 +41,8 @@ const TOLERANCE: f64 = 0.02;
 ///
 /// ```
 /// use tamis_filter::distributed::{DistributedTrainer, FitPlan};
-/// use tamis_filter::{Document, Kind, Pairs, TrainOptions, Trainer};
+/// use tamis_filter::options::Pairs;
+/// use tamis_filter::{Document, Kind, TrainOptions, Trainer};
 ///
 /// let mut options = TrainOptions::new(Kind::Text);
 /// options.pairs = Pairs::Fixed;

@@ -1,6 +1,7 @@
 use tamis_model::Statistics;
 
 use super::*;
+use crate::config::column::{Column, ColumnKind};
 use crate::config::keep::Keep;
 use crate::kind::Kind;
 
@@ -104,7 +105,7 @@ fn a_rate_that_is_no_share_is_refused() {
 #[test]
 fn a_column_named_twice_in_a_row_is_refused() {
     let mut options = TrainOptions::new(Kind::Table);
-    options.recipe.columns = vec![crate::Column::new("x", crate::ColumnKind::Categorical)];
+    options.recipe.columns = vec![Column::new("x", ColumnKind::Categorical)];
     let mut trainer = Trainer::new(options).unwrap();
     let error = trainer.add("ham", Document::Fields(&[("x", "1"), ("x", "2")])).unwrap_err().to_string();
     assert_eq!(error, "columns: expected each column once, got \"x\" twice in a row");
