@@ -17,13 +17,14 @@ mod summary;
 
 pub use error::{FitError, ParametersError};
 pub use features::{Criterion, FeatureLimits, Select};
+pub(crate) use likelihood::FeatureSum;
 pub use likelihood::{Counting, Likelihood};
 pub use linear_form::LinearForm;
 pub use naive_bayes::NaiveBayes;
 pub use parameters::Parameters;
 pub use prior::ClassPrior;
 pub use robinson::{RobinsonFisher, RobinsonScorer};
-pub(crate) use rule::{Class, Rule};
+pub(crate) use rule::{Class, ClassCounts, Rule};
 pub use select::{chi_square, mutual_information};
 pub use smoothing::Smoothing;
 pub use summary::Summary;

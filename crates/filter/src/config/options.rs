@@ -292,8 +292,9 @@ impl ScoringOptions {
             |name| matches!(name, "idf_power" | "correction" | "regularisation"),
             "expected weighted scoring, got naive Bayes",
         )?;
-        if self.occurrences && likelihood == Likelihood::Bernoulli {
-            let message = "expected a likelihood other than bernoulli, which counts presence only";
+        if self.occurrences && likelihood.counts_presence_only() {
+            let message =
+                format!("expected a likelihood other than {likelihood}, which counts presence only");
             return refused("occurrences", message);
         }
         let mut parameters = Parameters { likelihood, ..Scoring::parameters() };
@@ -339,7 +340,7 @@ impl ScoringOptions {
         let options = &mut settings.options;
         options.likelihood = match self.likelihood {
             None => options.likelihood,
-            Some(LikelihoodName::NaiveBayes(own @ (Likelihood::Multinomial | Likelihood::Bernoulli))) => own,
+            Some(LikelihoodName::NaiveBayes(own)) if own.is_generative() => own,
             Some(_) => {
                 return refused("likelihood", "expected multinomial or bernoulli for unlabelled documents");
             }

@@ -48,6 +48,16 @@ impl Likelihood {
         Likelihood::ComplementNormalized,
     ];
 
+    /// Whether it ignores how often a term occurs, whatever the [`Counting`].
+    pub fn counts_presence_only(self) -> bool {
+        self == Likelihood::Bernoulli
+    }
+
+    /// Whether scores are probabilities of documents; not for the complement likelihoods.
+    pub fn is_generative(self) -> bool {
+        !self.is_complement()
+    }
+
     pub(crate) fn is_complement(self) -> bool {
         matches!(self, Likelihood::Complement | Likelihood::ComplementNormalized)
     }
@@ -55,8 +65,27 @@ impl Likelihood {
     /// Refuses the complement likelihoods, whose scores cannot be multiplied with probabilities.
     pub(crate) fn check_generative(self) -> Result<(), ParametersError> {
         let (expected, got) = ("bernoulli or multinomial", self.to_string());
-        (!self.is_complement()).then_some(()).ok_or(ParametersError::NotGenerative { expected, got })
+        self.is_generative().then_some(()).ok_or(ParametersError::NotGenerative { expected, got })
     }
+
+    /// The sum over all features that it needs.
+    pub(crate) fn feature_sum(self) -> FeatureSum {
+        match self {
+            Likelihood::Bernoulli => FeatureSum::LogAbsence,
+            Likelihood::ComplementNormalized => FeatureSum::ComplementWeights,
+            Likelihood::Multinomial | Likelihood::Complement => FeatureSum::None,
+        }
+    }
+}
+
+/// A sum over all features that the numbers of a class depend on, besides its totals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FeatureSum {
+    None,
+    /// Of log (1 - p), which is part of the intercept.
+    LogAbsence,
+    /// Of the complement weights, which are divided by it.
+    ComplementWeights,
 }
 
 /// Implements `Display` and `FromStr` for an enumeration by the names of its variants.

@@ -60,7 +60,7 @@ impl NaiveBayes {
         summary.check(&rule)?;
         let n_features = summary.n_features();
         let all = summary.totals().iter().fold(0u64, |sum, t| sum.saturating_add(rule.tokens(t)));
-        let class = |totals| rule.class(totals, all, n_features);
+        let class = |totals| rule.class(rule.class_counts(totals, all), n_features);
         let mut classes: Vec<Class> = summary.totals().iter().map(class).collect();
         if let Some(complement) = summary.complement() {
             for (class, log_counts) in classes.iter_mut().zip(complement.log_counts(&rule)) {

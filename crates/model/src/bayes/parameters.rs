@@ -34,7 +34,7 @@ pub struct Parameters {
 impl Parameters {
     /// Whether the model counts documents instead of occurrences.
     pub(crate) fn counts_presence(&self) -> bool {
-        self.likelihood == Likelihood::Bernoulli || self.counting == Counting::Presence
+        self.likelihood.counts_presence_only() || self.counting == Counting::Presence
     }
 
     /// Checks the ranges that do not depend on counts.

@@ -18,6 +18,16 @@ pub(crate) struct Rule {
     alpha: f64,
 }
 
+/// The counts of a class that its probabilities may be relative to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClassCounts {
+    pub(crate) documents: f64,
+    /// The count of all features in the class.
+    pub(crate) tokens: f64,
+    /// The count of all features in the other classes.
+    pub(crate) other_tokens: f64,
+}
+
 /// The numbers that all terms of a class share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Class {
@@ -114,7 +124,7 @@ impl Rule {
 
     /// The rule for expected counts.
     pub(crate) fn for_expected(likelihood: Likelihood, alpha: f64) -> Rule {
-        Rule { likelihood, presence: likelihood == Likelihood::Bernoulli, alpha }
+        Rule { likelihood, presence: likelihood.counts_presence_only(), alpha }
     }
 
     pub(crate) fn likelihood(&self) -> Likelihood {
@@ -126,24 +136,21 @@ impl Rule {
         self.alpha == 0.0
     }
 
-    /// The numbers shared by the terms of a class with these `totals`. `all` is the count of all features in all
-    /// classes.
-    pub(crate) fn class(&self, totals: &ClassTotals, all: u64, n_features: u64) -> Class {
+    /// The counts of a class with these `totals`. `all` is the count of all features in all classes.
+    pub(crate) fn class_counts(&self, totals: &ClassTotals, all: u64) -> ClassCounts {
         let tokens = self.tokens(totals);
-        let total = match self.likelihood {
-            Likelihood::Bernoulli => totals.documents,
-            Likelihood::Multinomial => tokens,
-            Likelihood::Complement | Likelihood::ComplementNormalized => all.saturating_sub(tokens),
-        };
-        self.class_of(total as f64, n_features)
+        let (documents, others) = (totals.documents, all.saturating_sub(tokens));
+        ClassCounts { documents: documents as f64, tokens: tokens as f64, other_tokens: others as f64 }
     }
 
-    /// As [`class`](Self::class), from the [total](Class::total) of the class.
-    pub(crate) fn class_of(&self, total: f64, n_features: u64) -> Class {
-        let outcomes = match self.likelihood {
-            Likelihood::Bernoulli => 2.0,
-            // a model without features has no weights, so any number will do
-            _ => n_features.max(1) as f64,
+    /// The numbers shared by the terms of a class.
+    pub(crate) fn class(&self, counts: ClassCounts, n_features: u64) -> Class {
+        // a model without features has no weights, so any number will do
+        let n_features = n_features.max(1) as f64;
+        let (total, outcomes) = match self.likelihood {
+            Likelihood::Bernoulli => (counts.documents, 2.0),
+            Likelihood::Multinomial => (counts.tokens, n_features),
+            Likelihood::Complement | Likelihood::ComplementNormalized => (counts.other_tokens, n_features),
         };
         let log_total = log_smoothed(total, self.alpha, outcomes);
         let mut class = Class { total, log_total, scale: 0.0, absent: Weight::default() };
@@ -189,6 +196,15 @@ impl Rule {
     /// log (1 - p(t|c)), for Bernoulli, without cancellation.
     pub(crate) fn log_not(&self, class: &Class, n: f64) -> f64 {
         self.log_prob(class, class.total - n.min(class.total))
+    }
+
+    /// The sum of the log-probabilities of a feature's outcomes: for Bernoulli, that it is present and that it is
+    /// absent; otherwise [`log_prob`](Self::log_prob).
+    pub(crate) fn log_outcomes(&self, class: &Class, n: f64) -> f64 {
+        match self.likelihood {
+            Likelihood::Bernoulli => self.log_prob(class, n) + self.log_not(class, n),
+            _ => self.log_prob(class, n),
+        }
     }
 
     /// The count of a term in all classes.

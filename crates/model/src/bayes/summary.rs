@@ -7,7 +7,7 @@ use tamis_tokenizer::TermId;
 
 use crate::bayes::complement::Complement;
 use crate::bayes::error::ParametersError;
-use crate::bayes::likelihood::Likelihood;
+use crate::bayes::likelihood::FeatureSum;
 use crate::bayes::parameters::Parameters;
 use crate::bayes::rule::Rule;
 use crate::bayes::select::Mass;
@@ -57,11 +57,12 @@ impl Parameters {
             |t: &ClassTotals| ClassTotals { documents: t.documents, ..ClassTotals::default() };
         let totals: Vec<_> = counts.totals().iter().map(only_documents).collect();
         let n = totals.len();
-        let histograms = match self.likelihood {
-            Likelihood::Bernoulli => vec![BTreeMap::new(); n],
-            _ => Vec::new(),
-        };
-        let complement = (self.likelihood == Likelihood::ComplementNormalized).then(|| Complement::new(n));
+        let (mut histograms, mut complement) = (Vec::new(), None);
+        match self.likelihood.feature_sum() {
+            FeatureSum::None => {}
+            FeatureSum::LogAbsence => histograms.resize(n, BTreeMap::new()),
+            FeatureSum::ComplementWeights => complement = Some(Complement::new(n)),
+        }
         let mut summary = Summary { n_features: 0, totals, selection, histograms, complement };
         let (rule, mut cells) = (Rule::new(self), Vec::new());
         for term in terms {
@@ -144,16 +145,16 @@ impl Summary {
         if let Some(t) = self.totals.iter().find(|t| t.tf < t.df) {
             return fail("at least as many occurrences as document frequencies add up to", t.tf);
         }
-        let histograms = if rule.likelihood() == Likelihood::Bernoulli { self.totals.len() } else { 0 };
+        let needs = |sum| rule.likelihood().feature_sum() == sum;
+        let histograms = if needs(FeatureSum::LogAbsence) { self.totals.len() } else { 0 };
         if self.histograms.len() != histograms {
             return fail(
                 "a histogram a class for Bernoulli, none for the others",
                 self.histograms.len() as u64,
             );
         }
-        let normalized = rule.likelihood() == Likelihood::ComplementNormalized;
         let complement = self.complement.as_ref();
-        if normalized != complement.is_some()
+        if needs(FeatureSum::ComplementWeights) != complement.is_some()
             || complement.is_some_and(|c| !c.fits(rule, &self.totals, self.n_features))
         {
             return fail(
@@ -185,7 +186,7 @@ mod tests {
 
     use super::*;
     use crate::bayes::features::{Criterion, FeatureLimits, Select};
-    use crate::bayes::likelihood::Counting;
+    use crate::bayes::likelihood::{Counting, Likelihood};
 
     fn statistics() -> Statistics {
         let documents =

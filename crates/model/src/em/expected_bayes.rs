@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 use tamis_tokenizer::TermId;
 
-use crate::bayes::{Class, ClassPrior, Likelihood, ParametersError, Rule, Smoothing};
+use crate::bayes::{
+    Class, ClassCounts, ClassPrior, FeatureSum, Likelihood, ParametersError, Rule, Smoothing,
+};
 use crate::counts::{
     ClassId, ClassWeights, DocumentSums, KnownTerm, TermEntry, Transform, WeightedRow, log_documents,
 };
@@ -77,12 +79,8 @@ impl ExpectedNaiveBayes {
         let rule = Rule::for_expected(likelihood, alpha);
         let all: f64 = statistics.totals().iter().sum();
         let class = |(&documents, &total): (&f64, &f64)| {
-            let total = match likelihood {
-                Likelihood::Bernoulli => documents,
-                Likelihood::Multinomial => total,
-                Likelihood::Complement | Likelihood::ComplementNormalized => (all - total).max(0.0),
-            };
-            rule.class_of(total, n_features)
+            let counts = ClassCounts { documents, tokens: total, other_tokens: (all - total).max(0.0) };
+            rule.class(counts, n_features)
         };
         let classes = statistics.class_weights().iter().zip(statistics.totals()).map(class).collect();
         let mut intercept = class_log_prior.clone();
@@ -91,13 +89,13 @@ impl ExpectedNaiveBayes {
         }
         let mut model =
             ExpectedNaiveBayes { likelihood, alpha, n_features, classes, class_log_prior, intercept };
-        match likelihood {
-            Likelihood::Bernoulli => {
+        match likelihood.feature_sum() {
+            FeatureSum::None => {}
+            FeatureSum::LogAbsence => {
                 let absence = model.sum_over_features(statistics, |class, n| rule.log_not(class, n));
                 model.intercept.iter_mut().zip(absence).for_each(|(sum, absence)| *sum += absence);
             }
-            Likelihood::ComplementNormalized => model.normalize(statistics),
-            Likelihood::Multinomial | Likelihood::Complement => {}
+            FeatureSum::ComplementWeights => model.normalize(statistics),
         }
         Ok(model)
     }
@@ -199,7 +197,7 @@ impl ExpectedNaiveBayes {
             weights.for_each_weight(term, |class, weight| known.push((class, weight)))?;
             entry.clear();
             self.weigh(&known, &mut entry);
-            sums.add(&entry, if self.likelihood == Likelihood::Bernoulli { 1.0 } else { amount });
+            sums.add(&entry, if self.likelihood.counts_presence_only() { 1.0 } else { amount });
         }
         let DocumentSums { scalars, columns } = sums;
         out.clear();
@@ -216,7 +214,7 @@ impl ExpectedNaiveBayes {
     /// The factor of a term that occurs `count` times in the document.
     #[inline]
     pub fn amount(&self, transform: &Transform, count: u32) -> f64 {
-        if self.likelihood == Likelihood::Bernoulli { 1.0 } else { transform.amount(count) }
+        if self.likelihood.counts_presence_only() { 1.0 } else { transform.amount(count) }
     }
 
     /// Writes the weights of a term to `out`; none if `transform` gives the term weight 0. `documents` is the number of
@@ -232,7 +230,7 @@ impl ExpectedNaiveBayes {
         out.full = transform.rarity(known.document_frequency(), log_documents(documents));
         if out.full > 0.0 {
             self.weigh(known.weights, out);
-            out.weight *= if self.likelihood == Likelihood::Bernoulli { 1.0 } else { out.full };
+            out.weight *= if self.likelihood.counts_presence_only() { 1.0 } else { out.full };
         }
     }
 
@@ -253,7 +251,7 @@ impl ExpectedNaiveBayes {
     ) -> usize {
         let DocumentSums { scalars, columns } = sums;
         let scale =
-            if self.likelihood == Likelihood::Bernoulli { 1.0 } else { transform.scale(scalars.full_square) };
+            if self.likelihood.counts_presence_only() { 1.0 } else { transform.scale(scalars.full_square) };
         let terms = self.classes.iter().zip(columns);
         let of_terms = |(class, sum): (&Class, &f64)| sum + class.absence(scalars).finite;
         out.clear();
@@ -287,11 +285,8 @@ impl ExpectedNaiveBayes {
     /// parameters `alpha + 1` (multinomial), or Beta with both parameters `alpha + 1` (Bernoulli).
     pub(crate) fn log_prior_density(&self, statistics: &ExpectedStatistics) -> f64 {
         let rule = self.rule();
-        let density = |class: &Class, n| match self.likelihood {
-            Likelihood::Bernoulli => rule.log_prob(class, n) + rule.log_not(class, n),
-            _ => rule.log_prob(class, n),
-        };
-        self.alpha * self.sum_over_features(statistics, density).iter().sum::<f64>()
+        let density = self.sum_over_features(statistics, |class, n| rule.log_outcomes(class, n));
+        self.alpha * density.iter().sum::<f64>()
     }
 
     /// The sum of `f` over all features, for each class.

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::bayes::{ClassPrior, Counting, Likelihood, ParametersError};
+use crate::bayes::{ClassPrior, Counting, ParametersError};
 use crate::counts::{ClassId, MAX_WEIGHT, WeightedRow};
 use crate::em::error::{EmError, ExpectedError};
 use crate::em::expected::{ExpectedStatistics, probable};
@@ -29,10 +29,8 @@ impl EmOptions {
         unlabelled: &[WeightedRow<'_>],
     ) -> Result<Em, EmError> {
         self.check()?;
-        let counting = match self.likelihood {
-            Likelihood::Bernoulli => Counting::Presence,
-            _ => Counting::Occurrences,
-        };
+        let only_presence = self.likelihood.counts_presence_only();
+        let counting = if only_presence { Counting::Presence } else { Counting::Occurrences };
         let mut base = ExpectedStatistics::new(n_classes, counting);
         if base.n_classes() == 0 {
             return Err(ParametersError::NoClasses.into());

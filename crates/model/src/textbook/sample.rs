@@ -47,12 +47,12 @@ impl Generator {
     }
 
     fn draw(&self, length: u32, random: &mut SplitMix64) -> CountVector {
-        let mut ids = match self.likelihood {
-            Likelihood::Bernoulli => {
+        let mut ids = match self.likelihood.counts_presence_only() {
+            true => {
                 let coins = self.terms.iter().zip(&self.table);
                 coins.filter(|(_, p)| random.unit() < **p).map(|(term, _)| *term).collect()
             }
-            _ => (0..length).filter_map(|_| self.token(random)).collect::<Vec<_>>(),
+            false => (0..length).filter_map(|_| self.token(random)).collect::<Vec<_>>(),
         };
         let mut document = CountVector::default();
         document.assign_ids(&mut ids);
@@ -78,7 +78,7 @@ impl NaiveBayes {
         class: ClassId,
     ) -> Result<Generator, SampleError<C::Error>> {
         let likelihood = self.likelihood();
-        if likelihood.is_complement() {
+        if !likelihood.is_generative() {
             return Err(SampleError::NotGenerative { expected: "bernoulli or multinomial", got: likelihood });
         }
         if usize::from(class) >= self.n_classes() {
@@ -92,7 +92,7 @@ impl NaiveBayes {
             if p > 0.0 {
                 sum += p;
                 generator.terms.push(term);
-                generator.table.push(if likelihood == Likelihood::Bernoulli { p } else { sum });
+                generator.table.push(if likelihood.counts_presence_only() { p } else { sum });
             }
         }
         Ok(generator)
