@@ -52,8 +52,6 @@ pub(crate) fn figures<'py>(
     let job = move |_: &_| Ok::<_, Failure>(Evaluation::new(&own, spam, &outcomes));
     let evaluation = run(py, threads, None, job)?;
     let confusion = &evaluation.confusion;
-    dict.set_item("accuracy", confusion.accuracy())?;
-    dict.set_item("macro_f1", confusion.macro_f1())?;
     let of_classes = PyList::empty(py);
     for (class, label) in classes.iter() {
         let verdicts = classes.iter().map(|(verdict, label)| (label, confusion.get(class, verdict)));
@@ -67,13 +65,14 @@ pub(crate) fn figures<'py>(
         of_class.set_item("unsure", confusion.unsure(class))?;
         of_classes.append(of_class)?;
     }
-    dict.set_item("classes", of_classes)?;
-    for Figure { key, value, interval, .. } in &evaluation.figures {
+    for Figure { measure, value, interval, .. } in &evaluation.figures {
+        let key = measure.key;
         dict.set_item(key, value)?;
         if let Some(Interval { low, high }) = interval {
             dict.set_item(format!("{key}_interval"), [low, high])?;
         }
     }
+    dict.set_item("classes", of_classes)?;
     add_curves(&dict, classes, &evaluation)?;
     Ok(dict)
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use serde_json::json;
 use tamis_filter::evaluate::{
-    Evaluation, Figure, HeldOutScore, LearningStep, LogOddsBin, OperatingPoint, ReliabilityBin,
+    Evaluation, Figure, HeldOutScore, LearningStep, LogOddsBin, Measure, OperatingPoint, ReliabilityBin,
 };
 use tamis_filter::information::Interval;
 use tamis_filter::{ClassId, Classes};
@@ -50,18 +50,17 @@ impl<'a> Report<'a> {
     pub(crate) fn print(&self, out: &mut impl Write, canvas: Option<Canvas>) -> Result<()> {
         let unsure: u64 = self.classes.iter().map(|(class, _)| self.evaluation.confusion.unsure(class)).sum();
         writeln!(out, "{}, {} unsure", counted(self.outcomes.len() as u64, "document"), grouped(unsure))?;
-        writeln!(out, "accuracy  {:.4}", self.evaluation.confusion.accuracy())?;
-        writeln!(out, "macro F1  {:.4}", self.evaluation.confusion.macro_f1())?;
-        let figures = &self.evaluation.figures;
-        for figure in figures.iter().filter(|_| self.spam.is_none()) {
-            let (name, ..) = look(figure.key);
+        let (of_spam, of_all): (Vec<&Figure>, Vec<&Figure>) =
+            self.evaluation.figures.iter().partition(|figure| figure.class.is_some());
+        for figure in of_all {
+            let name = figure.measure.name;
             match figure.value {
                 Some(value) => writeln!(out, "{name:<8}  {value:.4}")?,
                 None => writeln!(out, "{name:<8}  {UNDEFINED}")?,
             }
         }
         if let Some(label) = self.spam.and_then(|spam| self.classes.label(spam)) {
-            print_detection(out, label, figures)?;
+            print_detection(out, label, &of_spam)?;
         }
         if let Some(canvas) = canvas {
             self.print_pictures(out, canvas)?;
@@ -116,12 +115,13 @@ impl<'a> Report<'a> {
         };
         let classes: Vec<_> = self.classes.iter().map(class).collect();
         let mut object = json!({
-            "documents": self.outcomes.len(), "accuracy": m.accuracy(), "macro_f1": m.macro_f1(), "classes": classes,
+            "documents": self.outcomes.len(), "classes": classes,
         });
         for figure in &self.evaluation.figures {
-            object[figure.key] = json!(figure.value);
+            let key = figure.measure.key;
+            object[key] = json!(figure.value);
             if let Some(Interval { low, high }) = figure.interval {
-                object[format!("{}_interval", figure.key)] = json!([low, high]);
+                object[format!("{key}_interval")] = json!([low, high]);
             }
         }
         self.add_curves(&mut object);
@@ -157,18 +157,17 @@ impl<'a> Report<'a> {
 }
 
 /// Prints how well a class was found.
-fn print_detection(out: &mut impl Write, label: &str, figures: &[Figure]) -> Result<()> {
+fn print_detection(out: &mut impl Write, label: &str, figures: &[&Figure]) -> Result<()> {
     writeln!(out, "\nfinding {}", shown(label))?;
     for figure in figures {
-        let (name, unit, decimals) = look(figure.key);
-        let scale = if unit == " %" { 100.0 } else { 1.0 };
+        let Measure { name, unit, .. } = figure.measure;
+        let number = |value| figure.measure.number(value);
         write!(out, "{name:<19}  ")?;
         match (figure.value, figure.interval) {
             (None, _) => writeln!(out, "{UNDEFINED}")?,
-            (Some(value), None) => writeln!(out, "{:.decimals$}{unit}", scale * value)?,
+            (Some(value), None) => writeln!(out, "{}{unit}", number(value))?,
             (Some(value), Some(Interval { low, high })) => {
-                let [value, low, high] = [value, low, high].map(|share| scale * share);
-                writeln!(out, "{value:.decimals$}{unit}  ({low:.decimals$} to {high:.decimals$})")?
+                writeln!(out, "{}{unit}  ({} to {})", number(value), number(low), number(high))?
             }
         }
     }
@@ -176,24 +175,3 @@ fn print_detection(out: &mut impl Write, label: &str, figures: &[Figure]) -> Res
 }
 
 const UNDEFINED: &str = "undefined (needs documents of both labels)";
-
-/// The name of a figure, its unit and its decimals; a share has the unit ` %`.
-fn look(key: &'static str) -> (&'static str, &'static str, usize) {
-    match key {
-        "false_positive_rate" => ("FPR", " %", 2),
-        "false_negative_rate" => ("FNR", " %", 2),
-        "lam_percent" => ("LAM", "%", 2),
-        "accuracy_at_0" => ("accuracy at 0", "", 4),
-        "roc_auc" => ("ROC AUC", "", 6),
-        "one_minus_roc_auc_percent" => ("1-ROCA", "%", 4),
-        "missed_at_fpr_0.1_percent" => ("missed at 0.1 % FPR", " %", 2),
-        "missed_at_fpr_0.5_percent" => ("missed at 0.5 % FPR", " %", 2),
-        "missed_at_fpr_1_percent" => ("missed at 1 % FPR", " %", 2),
-        "false_positive_rate_at_0" => ("FPR at log-odds 0", " %", 2),
-        "false_negative_rate_at_0" => ("FNR at log-odds 0", " %", 2),
-        "log_loss" => ("log loss", "", 4),
-        "brier" => ("Brier", "", 4),
-        "expected_calibration_error" => ("ECE", "", 4),
-        other => (other, "", 4),
-    }
-}

@@ -12,6 +12,10 @@ use crate::evaluate::cross_validation::HeldOutScore;
 use crate::evaluate::curves::{
     LogOddsBin, OperatingPoint, ReliabilityBin, log_odds_bins, operating_points, reliability,
 };
+use crate::evaluate::measure::{
+    ACCURACY, ACCURACY_AT_0, BRIER, ECE, FNR, FNR_AT_0, FPR, FPR_AT_0, LAM, LOG_LOSS, MACRO_F1, MISSED_AT_01,
+    MISSED_AT_1, MISSED_AT_05, Measure, ONE_MINUS_ROCA, ROC_AUC,
+};
 
 /// The number of resamplings for an interval, and their default seed.
 const ROUNDS: usize = 1000;
@@ -41,7 +45,7 @@ const BINS: usize = 15;
 ///     outcomes.push(HeldOutScore::new(class, score, scratch.probabilities()[usize::from(class)]));
 /// }
 /// let evaluation = Evaluation::new(filter.classes(), filter.spam(), &outcomes);
-/// assert_eq!(evaluation.confusion.accuracy(), 1.0);
+/// assert_eq!(evaluation.figure("accuracy"), Some(1.0));
 /// assert_eq!(evaluation.figure("one_minus_roc_auc_percent"), Some(0.0));
 /// # Ok::<(), tamis_filter::Error>(())
 /// ```
@@ -50,8 +54,8 @@ const BINS: usize = 15;
 pub struct Evaluation {
     /// Documents by true and predicted class.
     pub confusion: ConfusionMatrix,
-    /// For two classes of which one is spam, how well spam was found; otherwise, how far the probabilities of labels
-    /// can be trusted.
+    /// How often labels are right; then, for two classes of which one is spam, how well spam was found, otherwise how
+    /// far the probabilities of labels can be trusted.
     pub figures: Vec<Figure>,
     /// For two classes, the cost of thresholds that call only few negatives positive; otherwise empty.
     pub operating_points: Vec<OperatingPoint>,
@@ -65,8 +69,10 @@ pub struct Evaluation {
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Figure {
-    /// Its name in JSON.
-    pub key: &'static str,
+    /// What it measures.
+    pub measure: Measure,
+    /// The class that it is about finding; `None` if it is about all.
+    pub class: Option<ClassId>,
     /// `None` if the figure needs documents of both labels and one has none.
     pub value: Option<f64>,
     /// Its 95 % bootstrap interval, if estimated.
@@ -88,13 +94,13 @@ impl Evaluation {
             .then(|| scores_of(spam.unwrap_or_else(|| positive_class(classes)), outcomes));
         let of_scored = |o: &HeldOutScore| (o.score.log_odds, o.score.scored_class == o.class);
         let confident: Vec<_> = outcomes.iter().map(of_scored).collect();
-        let (figures, log_odds) = match (spam, &of_two) {
+        let (of_scores, log_odds) = match (spam, &of_two) {
             (Some(spam), Some(scores)) => (of_detection(spam, scores, &confusion, seed), scores),
             _ => (of_labels(outcomes, &confident, of_two.as_deref()), &confident),
         };
         Evaluation {
+            figures: [of_verdicts(&confusion), of_scores].concat(),
             confusion,
-            figures,
             operating_points: of_two.as_deref().map_or_else(Vec::new, operating_points),
             reliability: reliability(log_odds),
             log_odds: log_odds_bins(log_odds),
@@ -103,12 +109,17 @@ impl Evaluation {
 
     /// The value of a figure by its key.
     pub fn figure(&self, key: &str) -> Option<f64> {
-        self.figures.iter().find(|figure| figure.key == key)?.value
+        self.figures.iter().find(|figure| figure.measure.key == key)?.value
     }
 }
 
-fn figure(key: &'static str, value: Option<f64>) -> Figure {
-    Figure { key, value, interval: None }
+fn figure(measure: Measure, value: Option<f64>) -> Figure {
+    Figure { measure, class: None, value, interval: None }
+}
+
+/// Measures how often labels are right.
+fn of_verdicts(confusion: &ConfusionMatrix) -> Vec<Figure> {
+    vec![figure(ACCURACY, Some(confusion.accuracy())), figure(MACRO_F1, Some(confusion.macro_f1()))]
 }
 
 /// Measures how well the class `positive` of two was found.
@@ -118,28 +129,29 @@ fn of_detection(
     confusion: &ConfusionMatrix,
     seed: u64,
 ) -> Vec<Figure> {
-    let resampled = |key, scores: &[_], statistic: fn(&[_]) -> _| resampled(key, scores, statistic, seed);
+    let resampled = |measure, statistic: fn(&[_]) -> _| resampled(measure, scores, statistic, seed);
     let false_positives = confusion.get(1 - positive, positive);
     let (negatives, positives) = (confusion.support(1 - positive), confusion.support(positive));
     let missed = positives - confusion.get(positive, positive);
     let right = scores.iter().filter(|(score, is_positive)| (*score > 0.0) == *is_positive).count();
     let share = (!scores.is_empty()).then(|| right as f64 / scores.len() as f64);
-    vec![
-        figure("false_positive_rate", confusion.false_positive_rate(positive)),
-        figure("false_negative_rate", confusion.false_negative_rate(positive)),
-        figure("lam_percent", lam_percent(false_positives, negatives, missed, positives)),
-        figure("accuracy_at_0", share),
-        figure("roc_auc", roc_auc(scores)),
-        resampled("one_minus_roc_auc_percent", scores, one_minus_roc_auc_percent),
-        resampled("missed_at_fpr_0.1_percent", scores, |s| missed_at(s, 0.001)),
-        resampled("missed_at_fpr_0.5_percent", scores, |s| missed_at(s, 0.005)),
-        resampled("missed_at_fpr_1_percent", scores, |s| missed_at(s, 0.01)),
-        figure("false_positive_rate_at_0", wrong_at_zero(scores, false)),
-        figure("false_negative_rate_at_0", wrong_at_zero(scores, true)),
-        resampled("log_loss", scores, log_loss),
-        figure("brier", brier(scores)),
-        figure("expected_calibration_error", expected_calibration_error(scores, BINS)),
-    ]
+    let figures = [
+        figure(FPR, confusion.false_positive_rate(positive)),
+        figure(FNR, confusion.false_negative_rate(positive)),
+        figure(LAM, lam_percent(false_positives, negatives, missed, positives)),
+        figure(ACCURACY_AT_0, share),
+        figure(ROC_AUC, roc_auc(scores)),
+        resampled(ONE_MINUS_ROCA, one_minus_roc_auc_percent),
+        resampled(MISSED_AT_01, |s| missed_at(s, 0.001)),
+        resampled(MISSED_AT_05, |s| missed_at(s, 0.005)),
+        resampled(MISSED_AT_1, |s| missed_at(s, 0.01)),
+        figure(FPR_AT_0, wrong_at_zero(scores, false)),
+        figure(FNR_AT_0, wrong_at_zero(scores, true)),
+        resampled(LOG_LOSS, log_loss),
+        figure(BRIER, brier(scores)),
+        figure(ECE, expected_calibration_error(scores, BINS)),
+    ];
+    figures.map(|figure| Figure { class: Some(positive), ..figure }).to_vec()
 }
 
 /// Measures how far the probabilities of labels can be trusted.
@@ -151,24 +163,22 @@ fn of_labels(
     // clipped as in other programs, so that one certain mistake does not cost infinity
     let losses = outcomes.iter().map(|o| o.probability.max(1e-15).recip().ln());
     let log_loss = losses.sum::<f64>() / outcomes.len() as f64;
-    let mut figures = vec![
-        figure("log_loss", Some(log_loss)),
-        figure("expected_calibration_error", expected_calibration_error(confident, BINS)),
-    ];
-    figures.extend(of_two.map(|scores| figure("roc_auc", roc_auc(scores))));
+    let mut figures =
+        vec![figure(LOG_LOSS, Some(log_loss)), figure(ECE, expected_calibration_error(confident, BINS))];
+    figures.extend(of_two.map(|scores| figure(ROC_AUC, roc_auc(scores))));
     figures
 }
 
 /// Computes a figure and its bootstrap interval.
 fn resampled(
-    key: &'static str,
+    measure: Measure,
     scores: &[(f64, bool)],
     statistic: impl Fn(&[(f64, bool)]) -> Option<f64> + Sync,
     seed: u64,
 ) -> Figure {
     let of_sample = |sample: &[usize]| statistic(&sample.iter().map(|i| scores[*i]).collect::<Vec<_>>());
     let interval = bootstrap_interval(scores.len(), seed, ROUNDS, of_sample);
-    Figure { key, value: statistic(scores), interval }
+    Figure { interval, ..figure(measure, statistic(scores)) }
 }
 
 /// The log-odds of the class `positive` of two for each document, and whether the document is of that class.

@@ -1,6 +1,6 @@
 //! The page of an evaluation.
 
-use tamis_filter::evaluate::{Evaluation, Figure as Value, HeldOutScore, LearningStep};
+use tamis_filter::evaluate::{Evaluation, Figure as Value, HeldOutScore, LearningStep, Measure, Unit};
 use tamis_filter::{ClassId, Classes, Decision, positive_class};
 use tamis_model::metrics::roc_curve;
 
@@ -152,48 +152,17 @@ impl EvaluationReport<'_> {
 
 /// A table of all figures as numbers, with their intervals.
 fn values(evaluation: &Evaluation) -> Table {
-    let of_confusion =
-        [("accuracy", evaluation.confusion.accuracy()), ("macro_f1", evaluation.confusion.macro_f1())];
-    let of_confusion =
-        of_confusion.map(|(key, value)| vec![words(key), shown(key, value), String::new(), String::new()]);
     let row = |figure: &Value| {
-        let value = figure
-            .value
-            .map_or("needs documents of both labels".to_owned(), |value| shown(figure.key, value));
-        let ends =
-            figure.interval.map(|interval| [interval.low, interval.high].map(|end| shown(figure.key, end)));
+        let Measure { key, words, unit, .. } = figure.measure;
+        let shown = |value| {
+            let is_share = unit == Unit::Share;
+            number(value, &if is_share { percent(value) } else { format!("{value:.4}") })
+        };
+        let value = figure.value.map_or("needs documents of both labels".to_owned(), shown);
+        let ends = figure.interval.map(|interval| [interval.low, interval.high].map(shown));
         let [low, high] = ends.unwrap_or_default();
-        vec![words(figure.key), value, low, high]
+        vec![format!("<span data-key=\"{key}\">{words}</span>"), value, low, high]
     };
-    let rows = of_confusion.into_iter().chain(evaluation.figures.iter().map(row)).collect();
+    let rows = evaluation.figures.iter().map(row).collect();
     Table::new("All figures", &["", "value", "from", "to (95 %)"], rows)
-}
-
-fn shown(key: &str, value: f64) -> String {
-    let is_share = key.starts_with("missed") || key.contains("_rate");
-    number(value, &if is_share { percent(value) } else { format!("{value:.4}") })
-}
-
-/// The name of a figure in words.
-fn words(key: &str) -> String {
-    let words = match key {
-        "accuracy" => "accuracy",
-        "macro_f1" => "macro F1",
-        "false_positive_rate" => "false-positive rate (ham lost)",
-        "false_negative_rate" => "false-negative rate (spam missed)",
-        "lam_percent" => "LAM, in percent",
-        "accuracy_at_0" => "accuracy at log-odds 0",
-        "roc_auc" => "area under the ROC curve",
-        "one_minus_roc_auc_percent" => "1-ROCA, in percent",
-        "missed_at_fpr_0.1_percent" => "missed at 0.1 % false positives",
-        "missed_at_fpr_0.5_percent" => "missed at 0.5 % false positives",
-        "missed_at_fpr_1_percent" => "missed at 1 % false positives",
-        "false_positive_rate_at_0" => "false-positive rate at log-odds 0",
-        "false_negative_rate_at_0" => "false-negative rate at log-odds 0",
-        "log_loss" => "log loss, in nats",
-        "brier" => "Brier score",
-        "expected_calibration_error" => "expected calibration error",
-        other => other,
-    };
-    format!("<span data-key=\"{key}\">{words}</span>")
 }
