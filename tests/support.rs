@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
 
 use tempfile::TempDir;
 
@@ -35,8 +36,7 @@ impl World {
     /// A world with a mail model trained on the project's corpus, at the default place.
     pub fn with_mail_model() -> Self {
         let world = World::new();
-        let mail = root().join("corpora/mail").display().to_string();
-        world.succeed(&["train", &format!("ham={mail}/ham"), &format!("spam={mail}/spam")]);
+        world.write(".local/share/tamis/model.tamis", mail_model());
         world
     }
 
@@ -86,6 +86,17 @@ impl World {
         assert!(!said.contains("panicked"), "{said}");
         said
     }
+}
+
+/// A mail model trained on the project's corpus, once for all tests.
+pub fn mail_model() -> &'static [u8] {
+    static MODEL: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let world = World::new();
+        let mail = root().join("corpora/mail").display().to_string();
+        world.succeed(&["train", "-m", "model", &format!("ham={mail}/ham"), &format!("spam={mail}/spam")]);
+        fs::read(world.path("model")).unwrap()
+    });
+    &MODEL
 }
 
 /// Runs a command with this on its standard input.

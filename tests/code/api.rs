@@ -10,20 +10,17 @@ use std::fs;
 use crate::code::rooms::{Modules, declared, paths, read};
 use crate::support::root;
 
-/// An item of a file: its attributes, and its lines.
+/// An item of a file.
 struct Item {
     attributes: Vec<String>,
     lines: Vec<String>,
+    /// All before its body, in one line.
+    signature: String,
 }
 
 impl Item {
     fn is_hidden(&self) -> bool {
         self.attributes.iter().any(|attribute| attribute == "#[doc(hidden)]")
-    }
-
-    /// All before its body, in one line.
-    fn signature(&self) -> String {
-        signature(&self.lines)
     }
 
     /// The items of its body.
@@ -51,7 +48,8 @@ fn items<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<Item> {
         };
         if is_end {
             has_body = false;
-            all.push(Item { attributes: std::mem::take(&mut attributes), lines: std::mem::take(&mut item) });
+            let (attributes, lines) = (std::mem::take(&mut attributes), std::mem::take(&mut item));
+            all.push(Item { signature: signature(&lines), attributes, lines });
         }
     }
     all
@@ -101,7 +99,7 @@ fn implemented(signature: &str) -> Option<(Option<&str>, &str)> {
 
 /// The lines of a public item: with its fields or variants, its functions, and the traits that it has.
 fn describe(item: &Item, name: &str, all: &[(String, Item)]) -> String {
-    let mut signature = item.signature();
+    let mut signature = item.signature.clone();
     if let Some((head, fields)) = signature.split_once('(').filter(|_| signature.starts_with("pub struct")) {
         // private fields of a tuple
         let of = |field: &str| {
@@ -120,22 +118,21 @@ fn describe(item: &Item, name: &str, all: &[(String, Item)]) -> String {
             item.lines[1..item.lines.len() - 1].iter().filter(|line| !line.trim().starts_with("#[")).cloned(),
         );
     } else if signature.starts_with("pub trait") {
-        lines.extend(item.members().iter().map(|member| format!("    {}", member.signature())));
+        lines.extend(item.members().iter().map(|member| format!("    {}", member.signature)));
     } else if signature.starts_with("pub struct") {
         let fields = item.members();
-        let public = fields.iter().map(Item::signature).filter(|field| field.starts_with("pub "));
+        let public = fields.iter().map(|field| &field.signature).filter(|field| field.starts_with("pub "));
         lines.extend(public.map(|field| format!("    {field}")));
     }
     let derives = item.attributes.iter().filter_map(|a| a.strip_prefix("#[derive(")?.strip_suffix(")]"));
     let mut traits: BTreeSet<String> = derives.flat_map(|list| list.split(", ").map(str::to_owned)).collect();
-    let impls = all.iter().map(|(_, item)| (item, item.signature()));
-    for (of, head) in impls {
-        match implemented(&head).filter(|(_, of_type)| *of_type == name) {
+    for (of, head) in all.iter().map(|(_, item)| (item, &item.signature)) {
+        match implemented(head).filter(|(_, of_type)| *of_type == name) {
             Some((Some(of_trait), _)) => drop(traits.insert(of_trait.to_owned())),
             Some((None, _)) => {
                 let public = of.members().into_iter().filter(|member| !member.is_hidden());
                 let public =
-                    public.map(|member| member.signature()).filter(|member| member.starts_with("pub "));
+                    public.map(|member| member.signature).filter(|member| member.starts_with("pub "));
                 lines.extend(
                     public.filter(|member| declared_name(member).is_some()).map(|m| format!("    {m}")),
                 );
@@ -194,8 +191,7 @@ fn export_items(
                 } else if modules.contains_key(&full) {
                     exports(&full, &named(name), modules, all, out);
                 } else {
-                    let of_name =
-                        |(_, item): &&(String, Item)| declared_name(&item.signature()) == Some(name);
+                    let of_name = |(_, item): &&(String, Item)| declared_name(&item.signature) == Some(name);
                     let place = full.rsplit_once("::").unwrap().0;
                     let found =
                         all.iter().filter(of_name).min_by_key(|(at, _)| (at != place, !at.starts_with(room)));
@@ -206,7 +202,7 @@ fn export_items(
                     }
                 }
             }
-        } else if let Some(name) = declared_name(&item.signature()).filter(|_| !within.is_empty()) {
+        } else if let Some(name) = declared_name(&item.signature).filter(|_| !within.is_empty()) {
             out.insert(named(name), describe(item, name, all));
         }
     }

@@ -1,5 +1,6 @@
 //! Hostile mail costs no more memory than large mail: limits hold.
 
+use std::fmt::Write;
 use std::process::{Command, Output};
 
 use crate::support::{TAMIS, World, stderr, stdout, verdict_fields};
@@ -81,7 +82,8 @@ fn of_a_text_of_different_words_no_more_is_read_than_memory_bears() {
     {
         world.write(name, text);
     }
-    let words: String = (0..6_000_000).map(|i| format!("w{i} ")).collect();
+    let mut words = String::new();
+    (0..6_000_000).for_each(|i| write!(words, "w{i} ").unwrap());
     world.write("huge.txt", &words);
     world.succeed(&["train", "-m", "m", "a", "b"]);
     let labelled = run_within(&world, 1_500 * 1024, &["label", "-m", "m", "huge.txt"], "huge.txt");

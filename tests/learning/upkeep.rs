@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use crate::mail::attacks::Random;
-use crate::support::{World, inbox, root, stderr, stdout};
+use crate::support::{World, inbox, mail_model, stderr, stdout};
 
 /// The documents that a model remembers, one a line, without what a fit decides.
 fn documents(world: &World, model: &str) -> Vec<(String, String)> {
@@ -20,9 +20,7 @@ fn documents(world: &World, model: &str) -> Vec<(String, String)> {
 /// A world with `model.tamis`, trained on the example mail, which has learned some more since.
 fn world() -> World {
     let world = World::new();
-    let mail = root().join("corpora/mail").display().to_string();
-    let (ham, spam) = (format!("ham={mail}/ham"), format!("spam={mail}/spam"));
-    world.succeed(&["train", "-m", "model.tamis", &ham, &spam]);
+    world.write("model.tamis", mail_model());
     for (label, name) in [("spam", "01.eml"), ("ham", "02.eml"), ("ham", "03.eml"), ("spam", "04.eml")] {
         let learned =
             world.run_with_input(&["learn", "-m", "model.tamis", "--no-retrain", label], &inbox(name));

@@ -7,6 +7,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tamis_filter::{Document, ErrorKind, Filter, Learner, Scratch};
@@ -24,19 +25,18 @@ struct Post {
     world: World,
     models: [Vec<u8>; 2],
     messages: Vec<(Vec<u8>, [Vec<u8>; 2])>,
-    least_memory: usize,
 }
 
 /// The memory, in KiB, that the system needs to start the program at all: with less, its loader fails (127), or the
 /// system stops it before its first instruction. Rust's own start may still fail (SIGABRT).
-fn least_memory() -> usize {
+static LEAST_MEMORY: LazyLock<usize> = LazyLock::new(|| {
     let starts = |kibibytes: &usize| {
         let script = format!("ulimit -c 0; ulimit -v {kibibytes} && exec \"$0\" --version");
         let status = Command::new("sh").args(["-c", &script, TAMIS]).output().unwrap().status;
         status.success() || status.signal() == Some(libc::SIGABRT)
     };
     (1_000..200_000).step_by(100).find(starts).unwrap()
-}
+});
 
 impl Post {
     fn new() -> Self {
@@ -58,7 +58,7 @@ impl Post {
             (message, passed)
         };
         let messages = (0..10).map(message).collect();
-        Post { world, models, messages, least_memory: least_memory() }
+        Post { world, models, messages }
     }
 
     fn model(&self) -> PathBuf {
@@ -114,8 +114,8 @@ fn write_in_place(path: &Path, bytes: &[u8], way: usize) {
     }
 }
 
-#[test]
-fn a_model_overwritten_again_and_again_costs_no_message_and_gives_no_mixed_verdict() {
+/// Passes `n` messages through while the model is overwritten and cut.
+fn pass_while_overwritten(n: usize) {
     let post = Post::new();
     let (path, is_done) = (post.model(), AtomicBool::new(false));
     let n_scored = std::thread::scope(|scope| {
@@ -140,14 +140,29 @@ fn a_model_overwritten_again_and_again_costs_no_message_and_gives_no_mixed_verdi
             let output = feed(post.world.command(&ARGUMENTS), &post.messages[n % 10].0);
             usize::from(post.check(n % 10, &output, "overwritten"))
         };
-        let n_scored = (0..400).map(score).sum::<usize>();
+        let n_scored = (0..n).map(score).sum::<usize>();
         is_done.store(true, Ordering::Relaxed);
         n_scored
     });
     eprintln!(
-        "400 messages while the model was overwritten and cut: {n_scored} with a verdict, the others unchanged"
+        "{n} messages while the model was overwritten and cut: {n_scored} with a verdict, the others unchanged"
     );
-    assert!(n_scored > 40, "{n_scored}");
+    assert!(n_scored > n / 10, "{n_scored}");
+}
+
+#[test]
+fn a_model_overwritten_again_and_again_costs_no_message_and_gives_no_mixed_verdict() {
+    pass_while_overwritten(80);
+}
+
+mod slow {
+    use super::*;
+
+    #[test]
+    #[ignore = "slow: 10 s"]
+    fn a_model_overwritten_for_long_costs_no_message_and_gives_no_mixed_verdict() {
+        pass_while_overwritten(400);
+    }
 }
 
 #[test]
@@ -199,10 +214,10 @@ fn a_large_message_comes_out_whole_however_little_memory_there_is() {
     let message = format!("From: a@example.org\nSubject: x\n\n{}", "cheap pills for you\n".repeat(2 << 20));
     world.write("mail", &message);
     let message = message.as_bytes();
-    let least = least_memory();
+    let least = *LEAST_MEMORY;
     let (mut n_scored, mut n_unchanged) = (0, 0);
     let sizes =
-        (0..20).map(|step| least + 100 * step).chain([least + 5_000, 80_000, 200_000, 300_000, 400_000]);
+        (0..10).map(|step| least + 200 * step).chain([least + 5_000, 80_000, 200_000, 300_000, 400_000]);
     for kibibytes in sizes.filter(|size| *size >= least) {
         for named in [false, true] {
             let output = pass_within(&world, kibibytes, named);
@@ -303,7 +318,7 @@ impl Event {
         let mut command = match self {
             Event::MemoryShort => {
                 let most = [400, 20_000][random.below(2)];
-                let kibibytes = post.least_memory + random.below(most);
+                let kibibytes = *LEAST_MEMORY + random.below(most);
                 let script = format!("ulimit -c 0; ulimit -v {kibibytes} && exec \"$0\" \"$@\"");
                 in_shell(post, &script, &ARGUMENTS)
             }
@@ -441,7 +456,7 @@ fn deliveries(n: usize, seed: u64) {
 
 #[test]
 fn no_byte_of_a_message_is_lost_whatever_happens() {
-    deliveries(300, 1);
+    deliveries(150, 1);
 }
 
 #[test]

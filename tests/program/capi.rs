@@ -74,15 +74,26 @@ fn the_example_in_c_scores_explains_and_learns() {
         assert_eq!(output.status.code(), Some(3));
         assert!(stderr(&output).contains("ham, spam"), "{}", stderr(&output));
     }
-    if skip_without(&["valgrind"]) {
-        return;
-    }
-    let valgrind =
-        ["valgrind", "--quiet", "--error-exitcode=9", "--leak-check=full", shared.to_str().unwrap()];
-    for arguments in [&[][..], &["ham"], &["eggs"]] {
-        let output = example(&world, &valgrind, arguments).output().unwrap();
-        assert_ne!(output.status.code(), Some(9), "{}", stderr(&output));
-        assert!(!stderr(&output).contains("=="), "{}", stderr(&output));
+}
+
+mod slow {
+    use super::*;
+
+    #[test]
+    #[ignore = "slow: 8 s"]
+    fn the_example_in_c_leaks_nothing_and_reads_nothing_that_is_not_its_own() {
+        if skip_without(&["gcc", "pkg-config", "objdump", "valgrind"]) {
+            return;
+        }
+        let world = installed();
+        let shared = compile(&world, &root().join("crates/capi/examples/score.c"), "libtamis.so");
+        let valgrind =
+            ["valgrind", "--quiet", "--error-exitcode=9", "--leak-check=full", shared.to_str().unwrap()];
+        for arguments in [&[][..], &["ham"], &["eggs"]] {
+            let output = example(&world, &valgrind, arguments).output().unwrap();
+            assert_ne!(output.status.code(), Some(9), "{}", stderr(&output));
+            assert!(!stderr(&output).contains("=="), "{}", stderr(&output));
+        }
     }
 }
 

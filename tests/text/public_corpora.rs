@@ -32,30 +32,6 @@ fn evaluate(world: &World, arguments: &[&str]) -> serde_json::Value {
     serde_json::from_str(&world.succeed(&all)).unwrap()
 }
 
-#[test]
-fn spamassassin_is_told_from_ham() {
-    let Some(corpus) = public_corpus("spamassassin") else { return };
-    let world = World::new();
-    assert_eq!(split_spamassassin(&corpus, &world), [3022, 3024]);
-    world.succeed(&["train", "train"]);
-    world.succeed(&["verify"]);
-    let figures = evaluate(&world, &["test", "--scores", "scores.tsv"]);
-    assert_eq!(figures["documents"], 3024);
-    assert!(figures["accuracy"].as_f64().unwrap() >= 0.98, "{figures}");
-    assert!(figures["roc_auc"].as_f64().unwrap() >= 0.998, "{figures}");
-    let scores = std::fs::read_to_string(world.path("scores.tsv")).unwrap();
-    assert_eq!(scores.lines().next(), Some("path\ttrue_label\tlog_odds\tverdict\tprobability"));
-    assert_eq!(scores.lines().count(), 3025);
-    let verdicts: Vec<_> = scores.lines().map(|row| row.split('\t').collect::<Vec<_>>()).collect();
-    let count = |is: fn(&str, &str) -> bool| verdicts.iter().filter(|row| is(row[1], row[3])).count();
-    let (lost, unsure) = (
-        count(|label, verdict| label == "ham" && verdict == "spam"),
-        count(|_, verdict| verdict == "unsure"),
-    );
-    // of 2,087 ham and of 3,024 messages
-    assert!(lost <= 5 && unsure <= 60, "{lost} ham lost, {unsure} unsure");
-}
-
 /// What a program prints, given the names of files on its standard input.
 #[track_caller]
 fn asked(mut command: Command, files: &str) -> String {
@@ -73,6 +49,31 @@ fn equal(verdicts: &[String], others: &[String]) -> (usize, usize) {
 
 mod slow {
     use super::*;
+
+    #[test]
+    #[ignore = "slow: 4 s"]
+    fn spamassassin_is_told_from_ham() {
+        let Some(corpus) = public_corpus("spamassassin") else { return };
+        let world = World::new();
+        assert_eq!(split_spamassassin(&corpus, &world), [3022, 3024]);
+        world.succeed(&["train", "train"]);
+        world.succeed(&["verify"]);
+        let figures = evaluate(&world, &["test", "--scores", "scores.tsv"]);
+        assert_eq!(figures["documents"], 3024);
+        assert!(figures["accuracy"].as_f64().unwrap() >= 0.98, "{figures}");
+        assert!(figures["roc_auc"].as_f64().unwrap() >= 0.998, "{figures}");
+        let scores = std::fs::read_to_string(world.path("scores.tsv")).unwrap();
+        assert_eq!(scores.lines().next(), Some("path\ttrue_label\tlog_odds\tverdict\tprobability"));
+        assert_eq!(scores.lines().count(), 3025);
+        let verdicts: Vec<_> = scores.lines().map(|row| row.split('\t').collect::<Vec<_>>()).collect();
+        let count = |is: fn(&str, &str) -> bool| verdicts.iter().filter(|row| is(row[1], row[3])).count();
+        let (lost, unsure) = (
+            count(|label, verdict| label == "ham" && verdict == "spam"),
+            count(|_, verdict| verdict == "unsure"),
+        );
+        // of 2,087 ham and of 3,024 messages
+        assert!(lost <= 5 && unsure <= 60, "{lost} ham lost, {unsure} unsure");
+    }
 
     #[test]
     #[ignore = "slow: 4 s"]

@@ -312,7 +312,7 @@ impl Documents for Unkept<'_> {
 /// several.
 #[test]
 fn documents_that_are_read_again_give_the_same_fit() {
-    for (n_classes, n) in [(2, crate::BLOCK + 500), (3, 3_000), (40, 2_000)] {
+    for (n_classes, n) in [(2, crate::BLOCK + 500), (3, 1_200), (40, 800)] {
         let mut random = crate::numbers::SplitMix64::new(n_classes as u64);
         let mut document = |i: usize| {
             let class = random.below(n_classes);

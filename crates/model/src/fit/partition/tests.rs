@@ -150,7 +150,7 @@ fn partitions_converge_to_the_optimum_of_all_documents() {
         let expected = optimum(1, 100);
         for n_partitions in [8, 32] {
             let name = format!("{n_classes} classes, {n_partitions} partitions");
-            check_near(&name, &[optimum(n_partitions, 300) / expected], &[1.0], 1e-5);
+            check_near(&name, &[optimum(n_partitions, 150) / expected], &[1.0], 1e-5);
             // with the rounds of a real fit
             let few = optimum(n_partitions, ROUNDS) / expected;
             assert!(few < 1.002, "{name}: {few}");

@@ -89,7 +89,7 @@ fn a_writer_stopped_anywhere_loses_nothing() {
         assert_eq!(record < after.len(), is_segment);
         // a record, and then a segment, ends anywhere, or its sectors from some point on were never written
         for (start, end) in [(before.len(), record), (record, after.len())] {
-            for cut in (start..end).step_by(7) {
+            for cut in (start..end).step_by(23) {
                 check_stopped(&appended[..cut], &history, i, start == record);
                 let mut zeros = appended[..end].to_vec();
                 let whole = cut.next_multiple_of(SECTOR).min(end);
