@@ -1,5 +1,5 @@
 //! The server as its clients see it: each test starts `tamisd` in a folder of its own.
-#![allow(unused_crate_dependencies, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::print_stderr, unreachable_pub)]
 
 #[path = "server/support.rs"]
 mod support;

@@ -5,7 +5,7 @@
 
 pub(crate) mod conversation;
 pub(crate) mod reply;
-pub mod request;
+pub(crate) mod request;
 
 pub(crate) use conversation::serve;
 pub(crate) use reply::FULL;

@@ -5,7 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use tamis_filter::{DecisionOptions, Error, ErrorKind, Filter, LabelShare, LiveFilter, Scratch};
+use tamis_filter::options::LabelShare;
+use tamis_filter::{DecisionOptions, Error, ErrorKind, Filter, LiveFilter, Scratch};
 
 use crate::models::failure::Failure;
 use crate::models::learning::Waiting;

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::io;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -40,22 +40,9 @@ impl Stopping {
         // without a sender the server is gone
         let _ = self.0.wait_for(|stopping| *stopping).await;
     }
-
-    /// Whether the server was told to stop.
-    pub(crate) fn is_now(&self) -> bool {
-        *self.0.borrow()
-    }
 }
 
 impl Connection {
-    /// Reads some bytes to the end of `buffer`; 0 at the end of input.
-    ///
-    /// # Errors
-    /// Those of the stream; [`io::ErrorKind::TimedOut`] after `limit`.
-    pub(crate) async fn read(&mut self, buffer: &mut Vec<u8>, limit: Duration) -> io::Result<usize> {
-        in_time(limit, self.stream.read_buf(buffer)).await
-    }
-
     /// Writes all bytes.
     ///
     /// # Errors

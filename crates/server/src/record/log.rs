@@ -3,14 +3,14 @@
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 
 use serde::Serialize;
 
-/// Lines that may wait to be written. Further ones are dropped, and counted in the next line.
+/// Lines that may wait to be written. Further ones are dropped.
 const MOST_WAITING: usize = 10_000;
 
 /// A line of the log. `tamis stats` counts them.
@@ -105,7 +105,7 @@ impl Drop for Log {
 }
 
 /// Writes lines as they come, those that wait together at once.
-fn write(to: &PathBuf, waiting: &Receiver<String>) {
+fn write(to: &Path, waiting: &Receiver<String>) {
     let mut is_told = false;
     while let Ok(first) = waiting.recv() {
         let mut lines = first + "\n";

@@ -56,7 +56,7 @@ pub struct ModelSettings {
 }
 
 /// `[verdict]`
-#[derive(Clone, PartialEq, Deserialize, Debug)]
+#[derive(Clone, Default, PartialEq, Deserialize, Debug)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct VerdictSettings {
@@ -206,12 +206,6 @@ impl Default for ModelSettings {
             max_open: 1_000,
             max_open_bytes: 4 << 30,
         }
-    }
-}
-
-impl Default for VerdictSettings {
-    fn default() -> Self {
-        VerdictSettings { cost: None, prior: None, unsure: None, reasons: 0, keep_headers: false }
     }
 }
 
