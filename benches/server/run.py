@@ -36,10 +36,13 @@ TICK = os.sysconf("SC_CLK_TCK")
 class Server:
     """A process that is ended with its children."""
 
+    running = []
+
     def __init__(self, arguments, ready, **options):
         self.process = subprocess.Popen(
             [str(a) for a in arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, **options
         )
+        Server.running.append(self)
         end = time.time() + 30
         while not ready():
             if self.process.poll() is not None or time.time() > end:
@@ -58,7 +61,8 @@ class Server:
         for process in self.processes():
             with contextlib.suppress(OSError):
                 fields = (process / "stat").read_text().rpartition(") ")[2].split()
-                seconds += (int(fields[11]) + int(fields[12])) / TICK
+                # with those of children that have ended
+                seconds += sum(map(int, fields[11:15])) / TICK
         return seconds
 
     def state(self):
@@ -69,6 +73,7 @@ class Server:
         return rss, int(status["Threads"]), len(list((process / "fd").iterdir()))
 
     def stop(self):
+        Server.running.remove(self)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -199,6 +204,8 @@ def spamd(bench):
         (home / "site").mkdir()
         for name in ("23_bayes.cf", "10_default_prefs.cf"):
             shutil.copy(f"/usr/share/spamassassin/{name}", home / "rules")
+        for plugins in Path("/etc/spamassassin").glob("*.pre"):
+            shutil.copy(plugins, home / "site")
         (home / "site/local.cf").write_text(
             f"use_bayes 1\nbayes_path {home}/bayes\nbayes_file_mode 0777\nbayes_auto_learn 0\nskip_rbl_checks 1\n"
             "score BAYES_00 -2\nscore BAYES_99 6\nscore BAYES_999 1\n"
@@ -223,7 +230,6 @@ RSPAMD = """
 options {{ filters = []; pidfile = "{home}/rspamd.pid"; tempdir = "{home}"; url_tld = "/usr/share/rspamd/effective_tld_names.dat";
   dns {{ nameserver = ["127.0.0.1:1"]; timeout = 0.1s; }} control_socket = "{home}/control.sock mode=0600"; history_rows = 10; cache_file = "{home}/cache"; }}
 logging {{ type = "file"; filename = "{home}/log"; level = "error"; }}
-lua = "/usr/share/rspamd/rules/rspamd.lua";
 metric {{ name = "default"; actions {{ reject = 15; add_header = 6; }} group "statistics" {{
   symbol "BAYES_SPAM" {{ weight = 5.1; }} symbol "BAYES_HAM" {{ weight = -3; }} }} }}
 classifier "bayes" {{ tokenizer {{ name = "osb"; }} backend = "redis"; servers = "127.0.0.1:17379"; min_tokens = 11; min_learns = 20;
@@ -357,6 +363,8 @@ def main():
                 part(bench)
                 sys.stdout.flush()
     finally:
+        for server in Server.running[:]:
+            server.stop()
         shutil.rmtree(bench.folder, ignore_errors=True)
 
 
