@@ -26,6 +26,8 @@ mod door;
 
 mod run;
 
+#[doc(hidden)] // for fuzzing
+pub use door::milter::packet::{Framed, Macros, Packet, PacketError, Terms, announced, parse};
 pub use models::failure::Failure;
 pub use models::learning::{Change, Corrected};
 pub use models::registry::Of;
