@@ -1,1 +1,10 @@
-//! Tests of milter.
+//! Tests of milter: a scripted MTA, then miltertest and Postfix.
+
+#[path = "milter/mta.rs"]
+mod mta;
+#[path = "milter/peers.rs"]
+mod peers;
+#[path = "milter/protocol.rs"]
+mod protocol;
+#[path = "milter/verdicts.rs"]
+mod verdicts;
