@@ -3,11 +3,17 @@
 
 mod targets;
 
+#[path = "targets/milter.rs"]
+mod milter;
+
+/// Targets of the server, which `cargo test` runs with its own tests.
+const SERVER: &[targets::Target] = &[("milter", milter::run)];
+
 use std::sync::LazyLock;
 
 static RUN: LazyLock<fn(&[u8])> = LazyLock::new(|| {
     let name = std::env::var("TARGET").unwrap_or_default();
-    let found = targets::ALL.iter().find(|(target, _)| *target == name);
+    let found = targets::ALL.iter().chain(SERVER).find(|(target, _)| *target == name);
     found.unwrap_or_else(|| panic!("TARGET: expected one of fuzz/targets, got {name:?}")).1
 });
 
