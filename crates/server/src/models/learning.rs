@@ -2,8 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime};
 
 use tamis_filter::replication::Record;
 use tamis_filter::{Document, ErrorKind, LearnOptions, Learned, Learner};
@@ -67,17 +68,31 @@ type Answer = oneshot::Sender<Result<Corrected, Failure>>;
 #[derive(Default)]
 pub(crate) struct Waiting {
     queue: Mutex<Queue>,
+    more: Condvar,
 }
+
+/// Corrections that are written together.
+type Batch = Vec<(Correction, Answer)>;
 
 #[derive(Default)]
 struct Queue {
-    waiting: Vec<(Correction, Answer)>,
+    waiting: Batch,
     /// Whether a thread is learning.
     is_running: bool,
 }
 
 /// Maximum number of corrections that are written at once, so that others get the lock between.
 const BATCH: usize = 256;
+
+/// How long the lock is kept while corrections keep coming, how soon the next must come, and how long the lock is free
+/// afterwards, so that other processes get it (they try every 5 ms).
+const BURST: Duration = Duration::from_millis(250);
+const LULL: Duration = Duration::from_millis(3);
+const PAUSE: Duration = Duration::from_millis(15);
+
+/// During a burst, what was learned is taken into use this often, since a filter that was opened anew has to look up all
+/// words again.
+const FOLLOW: Duration = Duration::from_millis(50);
 
 /// How long to wait for other processes that change the model.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
@@ -94,14 +109,23 @@ impl Waiting {
     }
 
     /// Takes the next batch; with none left, ends the run.
-    fn next(&self) -> Option<Vec<(Correction, Answer)>> {
+    fn next(&self) -> Option<Batch> {
         let mut queue = self.lock();
-        if queue.waiting.is_empty() {
-            queue.is_running = false;
-            return None;
-        }
-        let n = queue.waiting.len().min(BATCH);
-        Some(queue.waiting.drain(..n).collect())
+        queue.is_running = !queue.waiting.is_empty();
+        queue.take()
+    }
+
+    /// Takes the next batch, if there is one within `lull`.
+    fn next_within(&self, lull: Duration) -> Option<Batch> {
+        let waited = self.more.wait_timeout_while(self.lock(), lull, |queue| queue.waiting.is_empty());
+        waited.unwrap_or_else(PoisonError::into_inner).0.take()
+    }
+}
+
+impl Queue {
+    fn take(&mut self) -> Option<Batch> {
+        let n = self.waiting.len().min(BATCH);
+        (n > 0).then(|| self.waiting.drain(..n).collect())
     }
 }
 
@@ -159,41 +183,63 @@ pub(crate) fn enqueue(
     };
     if must_start {
         let (model, context) = (model.clone(), context.clone());
-        tokio::task::spawn_blocking(move || {
-            while let Some(batch) = model.waiting.next() {
-                learn(&model, &context, batch);
-            }
-        });
+        tokio::task::spawn_blocking(move || run(&model, &context));
+    } else {
+        model.waiting.more.notify_one();
     }
     Ok(Enqueued(answered))
 }
 
-/// Learns a batch, answers it, and then does what may take longer.
-fn learn(model: &Model, context: &Context, mut batch: Vec<(Correction, Answer)>) {
-    loop {
-        match catch_unwind(AssertUnwindSafe(|| attempt(model, context, &batch))) {
-            Ok(Ok((learner, outcomes))) => {
-                finish(model, context, batch, outcomes);
-                // the answers are out; a defect here must not end the thread
-                let upkeep = catch_unwind(AssertUnwindSafe(|| upkeep(model, context, learner)));
-                context.metrics.defects.fetch_add(u64::from(upkeep.is_err()), Relaxed);
-                return;
+/// Learns until nothing waits.
+fn run(model: &Model, context: &Context) {
+    while let Some(batch) = model.waiting.next() {
+        burst(model, context, batch);
+        if !model.waiting.lock().waiting.is_empty() {
+            sleep(PAUSE);
+        }
+    }
+}
+
+/// Learns a batch and those that follow closely, under one lock. Then does what may take longer.
+fn burst(model: &Model, context: &Context, first: Batch) {
+    let begun = Instant::now();
+    let (mut learner, mut followed, mut next) = (None, None, Some(first));
+    while let Some(batch) = next {
+        learner = learn(model, context, learner, batch, &mut followed);
+        next = if begun.elapsed() < BURST { model.waiting.next_within(LULL) } else { None };
+    }
+    // the answers are out; a defect here must not end the thread
+    let upkeep = catch_unwind(AssertUnwindSafe(|| upkeep(model, context, learner)));
+    context.metrics.defects.fetch_add(u64::from(upkeep.is_err()), Relaxed);
+}
+
+/// Learns a batch and answers it. Returns the learner, unless it failed.
+fn learn(
+    model: &Model,
+    context: &Context,
+    learner: Option<Learner>,
+    mut batch: Batch,
+    followed: &mut Option<Instant>,
+) -> Option<Learner> {
+    match catch_unwind(AssertUnwindSafe(|| attempt(model, context, learner, &batch))) {
+        Ok(Ok((learner, outcomes))) => {
+            finish(model, context, batch, outcomes, followed);
+            Some(learner)
+        }
+        Ok(Err(failure)) => {
+            batch.into_iter().for_each(|(_, answer)| drop(answer.send(Err(failure.clone()))));
+            None
+        }
+        Err(_) => {
+            context.metrics.defects.fetch_add(1, Relaxed);
+            // nothing was written; the one that caused it is found by learning each half by itself
+            if batch.len() == 1 {
+                batch.into_iter().for_each(|(_, answer)| drop(answer.send(Err(Failure::Defect))));
+                return None;
             }
-            Ok(Err(failure)) => {
-                batch.into_iter().for_each(|(_, answer)| drop(answer.send(Err(failure.clone()))));
-                return;
-            }
-            Err(_) => {
-                context.metrics.defects.fetch_add(1, Relaxed);
-                // nothing was written; the one that caused it is found by learning each by itself
-                if batch.len() == 1 {
-                    batch.into_iter().for_each(|(_, answer)| drop(answer.send(Err(Failure::Defect))));
-                    return;
-                }
-                let rest = batch.split_off(1);
-                learn(model, context, batch);
-                batch = rest;
-            }
+            let rest = batch.split_off(batch.len() / 2);
+            let learner = learn(model, context, None, batch, followed);
+            learn(model, context, learner, rest, followed)
         }
     }
 }
@@ -205,9 +251,10 @@ type Outcomes = Vec<Result<Corrected, Failure>>;
 fn attempt(
     model: &Model,
     context: &Context,
+    learner: Option<Learner>,
     batch: &[(Correction, Answer)],
 ) -> Result<(Learner, Outcomes), Failure> {
-    let mut learner = open(model)?;
+    let mut learner = learner.map_or_else(|| open(model), Ok)?;
     let mut records = Vec::new();
     let apply = |(correction, _): &(Correction, Answer)| match (correction, &context.outbox) {
         (Correction::Record(bytes), _) => take_in(&mut learner, &Record::from_bytes(bytes)?),
@@ -293,10 +340,19 @@ fn end_of_day() -> i64 {
     (i64::try_from(now.as_secs()).unwrap_or(0).div_euclid(DAY) + 1) * DAY - 1
 }
 
-/// Takes what was learned into use, and answers.
-fn finish(model: &Model, context: &Context, batch: Vec<(Correction, Answer)>, outcomes: Outcomes) {
-    // what follows is scored with it; if the file cannot be opened now, the next look does
-    let _ = model.follow();
+/// Takes what was learned into use, unless that was done just before, and answers.
+fn finish(
+    model: &Model,
+    context: &Context,
+    batch: Batch,
+    outcomes: Outcomes,
+    followed: &mut Option<Instant>,
+) {
+    if followed.is_none_or(|then| then.elapsed() >= FOLLOW) {
+        // if the file cannot be opened now, the next look does
+        let _ = model.follow();
+        *followed = Some(Instant::now());
+    }
     context.metrics.commits.fetch_add(1, Relaxed);
     for ((correction, answer), outcome) in batch.into_iter().zip(outcomes) {
         match (correction, &outcome) {
@@ -309,8 +365,10 @@ fn finish(model: &Model, context: &Context, batch: Vec<(Correction, Answer)>, ou
     }
 }
 
-/// Rewrites the file and retrains the model, where that is due.
-fn upkeep(model: &Model, context: &Context, mut learner: Learner) {
+/// Takes all that was learned into use. Then rewrites the file and retrains the model, where that is due.
+fn upkeep(model: &Model, context: &Context, learner: Option<Learner>) {
+    let Some(mut learner) = learner else { return };
+    let _ = model.follow();
     // what was learned is in the file; the next batch tries again
     if learner.upkeep().unwrap_or(false) {
         context.metrics.retrained.fetch_add(1, Relaxed);

@@ -57,7 +57,7 @@ pub async fn serve(settings: Settings, file: Option<&Path>, say: Say) -> Result<
     let listeners = open(server.service().settings()).await?;
     for (door, listener) in listeners {
         say(&format!("{} at {}", door.name(), listener.at));
-        tokio::spawn(accept(door, listener, server.clone()));
+        tokio::spawn(accept(door, server.clone(), listener));
     }
     if let Err(failure) = server.service().ready() {
         say(&format!("{failure}; until then, the answer to every message is to try again later"));
@@ -115,8 +115,8 @@ async fn open(settings: &Settings) -> Result<Vec<(Door, Listener)>> {
     Ok(listeners)
 }
 
-/// Accepts connections until the server stops.
-async fn accept(door: Door, listener: Listener, server: Arc<Server>) {
+/// Accepts connections until the server stops. The listener is dropped first, so that its file is gone when the server is.
+async fn accept(door: Door, server: Arc<Server>, listener: Listener) {
     let mut stopping = Stopping::new(server.stopping.clone());
     loop {
         let accepted = tokio::select! {
