@@ -37,7 +37,7 @@ impl Learner {
     /// model must then be opened again.
     pub fn commit(&mut self) -> Result<bool> {
         self.write(true)?;
-        self.retrain_if_due()
+        self.retrain_after_commit()
     }
 
     /// As [`commit`](Self::commit), but leaves to [`upkeep`](Self::upkeep) what takes as long as the model is large:
@@ -52,8 +52,10 @@ impl Learner {
     }
 
     /// Does what [`commit_without_upkeep`](Self::commit_without_upkeep) left: rewrites the file if log and segments
-    /// exceed [`LearnOptions::growth_limit`](crate::LearnOptions::growth_limit), and retrains the model in the cases of
-    /// [`commit`](Self::commit). Returns whether it retrained.
+    /// exceed [`LearnOptions::growth_limit`](crate::LearnOptions::growth_limit), and retrains a model of at most 20,000
+    /// documents that [wants it](Self::wants_retraining). As commit, never retrains if
+    /// [`LearnOptions::retrain`](crate::LearnOptions::retrain) is off or a shared model is behind this one. Returns
+    /// whether it retrained.
     ///
     /// # Errors
     /// As [`commit`](Self::commit). What was committed is in the file.
@@ -64,18 +66,24 @@ impl Learner {
         if self.is_full(log) && growth > self.longest_log(true) as u64 {
             self.compact()?;
         }
-        self.retrain_if_due()
+        let changes = std::mem::take(&mut self.changes);
+        let n = self.filter.store.n_documents() as u64;
+        self.retrain_if(changes > 0 && n <= Self::MOST_REFITTED && self.wants_retraining())
     }
 
-    fn retrain_if_due(&mut self) -> Result<bool> {
-        // the fit would lack the documents of the shared model
-        let may_retrain = self.options.retrain && self.filter.fallback().is_none();
+    fn retrain_after_commit(&mut self) -> Result<bool> {
         let changes = std::mem::take(&mut self.changes);
         let n = self.filter.store.n_documents() as u64;
         let is_bulk = changes >= BULK && changes > n / BULK_SHARE && refit::can_refit(&self.filter.store);
         let is_full = changes > 0 && self.filter.store.log.1.is_empty() && n <= Self::MOST_REFITTED;
-        let is_due = may_retrain && (is_bulk || is_full && self.wants_retraining());
-        match is_due.then(|| self.retrain()) {
+        self.retrain_if(is_bulk || is_full && self.wants_retraining())
+    }
+
+    /// Retrains if that is due and may be done.
+    fn retrain_if(&mut self, is_due: bool) -> Result<bool> {
+        // the fit would lack the documents of the shared model
+        let may_retrain = self.options.retrain && self.filter.fallback().is_none();
+        match (may_retrain && is_due).then(|| self.retrain()) {
             // what was learned is in the file; a later commit tries again
             Some(Err(error)) if matches!(error.reason(), Reason::Io { .. }) => Ok(false),
             Some(retrained) => retrained.map(|()| true),
