@@ -69,6 +69,8 @@ type Answer = oneshot::Sender<Result<Corrected, Failure>>;
 pub(crate) struct Waiting {
     queue: Mutex<Queue>,
     more: Condvar,
+    /// When something learned was last taken into use.
+    followed: Mutex<Option<Instant>>,
 }
 
 /// Corrections that are written together.
@@ -90,9 +92,9 @@ const BURST: Duration = Duration::from_millis(250);
 const LULL: Duration = Duration::from_millis(3);
 const PAUSE: Duration = Duration::from_millis(15);
 
-/// During a burst, what was learned is taken into use this often, since a filter that was opened anew has to look up all
-/// words again.
-const FOLLOW: Duration = Duration::from_millis(50);
+/// What was learned is taken into use before it is answered, but not more often than this: a filter that was opened anew
+/// has to look up all words again. What is left is taken into use with the server's next look at the file.
+const FOLLOW: Duration = Duration::from_millis(900);
 
 /// How long to wait for other processes that change the model.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
@@ -203,9 +205,9 @@ fn run(model: &Model, context: &Context) {
 /// Learns a batch and those that follow closely, under one lock. Then does what may take longer.
 fn burst(model: &Model, context: &Context, first: Batch) {
     let begun = Instant::now();
-    let (mut learner, mut followed, mut next) = (None, None, Some(first));
+    let (mut learner, mut next) = (None, Some(first));
     while let Some(batch) = next {
-        learner = learn(model, context, learner, batch, &mut followed);
+        learner = learn(model, context, learner, batch);
         next = if begun.elapsed() < BURST { model.waiting.next_within(LULL) } else { None };
     }
     // the answers are out; a defect here must not end the thread
@@ -214,16 +216,10 @@ fn burst(model: &Model, context: &Context, first: Batch) {
 }
 
 /// Learns a batch and answers it. Returns the learner, unless it failed.
-fn learn(
-    model: &Model,
-    context: &Context,
-    learner: Option<Learner>,
-    mut batch: Batch,
-    followed: &mut Option<Instant>,
-) -> Option<Learner> {
+fn learn(model: &Model, context: &Context, learner: Option<Learner>, mut batch: Batch) -> Option<Learner> {
     match catch_unwind(AssertUnwindSafe(|| attempt(model, context, learner, &batch))) {
         Ok(Ok((learner, outcomes))) => {
-            finish(model, context, batch, outcomes, followed);
+            finish(model, context, batch, outcomes);
             Some(learner)
         }
         Ok(Err(failure)) => {
@@ -238,8 +234,8 @@ fn learn(
                 return None;
             }
             let rest = batch.split_off(batch.len() / 2);
-            let learner = learn(model, context, None, batch, followed);
-            learn(model, context, learner, rest, followed)
+            let learner = learn(model, context, None, batch);
+            learn(model, context, learner, rest)
         }
     }
 }
@@ -341,18 +337,8 @@ fn end_of_day() -> i64 {
 }
 
 /// Takes what was learned into use, unless that was done just before, and answers.
-fn finish(
-    model: &Model,
-    context: &Context,
-    batch: Batch,
-    outcomes: Outcomes,
-    followed: &mut Option<Instant>,
-) {
-    if followed.is_none_or(|then| then.elapsed() >= FOLLOW) {
-        // if the file cannot be opened now, the next look does
-        let _ = model.follow();
-        *followed = Some(Instant::now());
-    }
+fn finish(model: &Model, context: &Context, batch: Batch, outcomes: Outcomes) {
+    follow(model);
     context.metrics.commits.fetch_add(1, Relaxed);
     for ((correction, answer), outcome) in batch.into_iter().zip(outcomes) {
         match (correction, &outcome) {
@@ -365,14 +351,23 @@ fn finish(
     }
 }
 
-/// Takes all that was learned into use. Then rewrites the file and retrains the model, where that is due.
+/// Takes what was learned into use, unless that was done just before.
+fn follow(model: &Model) {
+    let mut followed = model.waiting.followed.lock().unwrap_or_else(PoisonError::into_inner);
+    if followed.is_none_or(|then| then.elapsed() >= FOLLOW) {
+        // if the file cannot be opened now, the next look does
+        let _ = model.follow();
+        *followed = Some(Instant::now());
+    }
+}
+
+/// Rewrites the file and retrains the model, where that is due.
 fn upkeep(model: &Model, context: &Context, learner: Option<Learner>) {
     let Some(mut learner) = learner else { return };
-    let _ = model.follow();
     // what was learned is in the file; the next batch tries again
     if learner.upkeep().unwrap_or(false) {
         context.metrics.retrained.fetch_add(1, Relaxed);
     }
     drop(learner);
-    let _ = model.follow();
+    follow(model);
 }

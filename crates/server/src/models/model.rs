@@ -35,6 +35,10 @@ pub(crate) struct Open {
     is_users: bool,
 }
 
+/// A file of at most this many bytes is read into memory rather than mapped. It cannot change under the server then, so
+/// that scores need not be checked for that; while a learner writes, this would take longer than scoring.
+const MOST_READ: u64 = 128 << 20;
+
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
@@ -160,7 +164,12 @@ impl Model {
     }
 
     fn open_file(&self, shared: Option<&Open>) -> Result<Filter, Error> {
-        let mut filter = Filter::open(&self.path)?;
+        // users' models are many and change seldom
+        let is_small = || std::fs::metadata(&self.path).is_ok_and(|file| file.len() <= MOST_READ);
+        let mut filter = match self.shared.is_none() && is_small() {
+            true => Filter::read(&self.path)?,
+            false => Filter::open(&self.path)?,
+        };
         if let Some(shared) = shared {
             filter.set_live_fallback(&shared.live)?;
         }
