@@ -25,6 +25,9 @@ const LOOK: Duration = Duration::from_secs(1);
 /// The pause after a connection could not be accepted, as when the process has too many files open.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// SIGXFSZ: a file exceeds the limit of the process. Without a handler it ends the process.
+const FILE_TOO_LARGE: i32 = 25;
+
 /// What the server says about itself goes here, a line at a time.
 type Say = fn(&str);
 
@@ -191,6 +194,8 @@ async fn until_stopped(server: &Server, file: Option<&Path>) -> Result<()> {
     let mut terminate = signal(SignalKind::terminate()).context("SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("SIGINT")?;
     let mut hang_up = signal(SignalKind::hangup()).context("SIGHUP")?;
+    // the write fails then, which is answered
+    let _survived = signal(SignalKind::from_raw(FILE_TOO_LARGE)).context("SIGXFSZ")?;
     loop {
         tokio::select! {
             _ = terminate.recv() => return Ok(()),

@@ -1,0 +1,145 @@
+"""Three servers and a store that are killed at random while they learn, move and forget; all end at the same model."""
+
+import json
+import os
+import random
+import shutil
+import threading
+import time
+
+from support import (NotTold, Tamisd, TAMIS, check, connect, equal, folder, free_port, mail, model, need, run, start, tell,
+                     wait_for)
+
+MESSAGES = int(os.environ.get("FLEET_MESSAGES", "2000"))
+SETTINGS = """
+[spamd]
+listen = ["unix:FOLDER/spamd.sock"]
+[http]
+listen = ["tcp:127.0.0.1:0"]
+[fleet]
+url = "redis://127.0.0.1:{port}/"
+"""
+
+
+class Store:
+    """A Redis that keeps its stream on the disk."""
+
+    def __init__(self):
+        self.program, self.folder, self.port = need("redis-server"), folder("store"), free_port()
+        self.process = None
+
+    def start(self):
+        self.process = start([self.program, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.folder,
+                              "--save", "", "--appendonly", "yes", "--logfile", self.folder / "log"])
+
+        def answers():
+            try:
+                with connect(("127.0.0.1", self.port)) as stream:
+                    stream.sendall(b"PING\r\n")
+                    return stream.recv(10).startswith(b"+PONG")
+            except OSError:
+                return False
+
+        wait_for(answers, "the store answers")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def exported(server):
+    """The model's lines after a fit, without the counter of what this server applied."""
+    copy = server.folder / "compared.tamis"
+    shutil.copy(server.model, copy)
+    run([TAMIS, "retrain", "-q", "-m", copy])
+    first, *rest = run([TAMIS, "export", "-m", copy, "--documents"]).splitlines()
+    facts = json.loads(first)
+    facts["model"].pop("changes")
+    return [json.dumps(facts, sort_keys=True).encode(), *rest]
+
+
+def keep_telling(servers, work, acknowledged, chance):
+    """Tells each change to some server until one has acknowledged it."""
+    for number, label in work:
+        while True:
+            server = chance.choice(servers)
+            try:
+                tell(server.unix("spamd"), label, mail(number, "fleet"))
+                acknowledged[number] = label
+                break
+            except (OSError, NotTold):
+                time.sleep(0.02)
+
+
+def fleet():
+    store = Store()
+    # the servers begin without it
+    servers = [Tamisd(SETTINGS.format(port=store.port), name=f"server{n}") for n in range(3)]
+    chance = random.Random(7)
+    n_threads, kills = 4, 0
+    works = [[] for _ in range(n_threads)]
+    for number in range(MESSAGES):
+        # all changes of a message in one thread, so that their order is known
+        changes = [chance.choice(["ham", "spam"])]
+        if chance.random() < 0.3:
+            changes.append("ham" if changes[0] == "spam" else "spam")
+        if chance.random() < 0.2:
+            changes.append(None)
+        works[number % n_threads].extend((number, label) for label in changes)
+    acknowledged = {}
+    threads = [threading.Thread(target=keep_telling, args=(servers[:3], work, acknowledged, random.Random(n)))
+               for n, work in enumerate(works)]
+    for thread in threads:
+        thread.start()
+    time.sleep(1)
+    store.start()
+    joined = None
+    while any(thread.is_alive() for thread in threads):
+        time.sleep(chance.uniform(0.3, 1.2))
+        victim = chance.choice([store, *servers])
+        victim.kill()
+        time.sleep(chance.uniform(0, 0.3))
+        victim.start()
+        kills += 1
+        if joined is None and len(acknowledged) > MESSAGES / 2:
+            # from a copy of another's files while it stands still
+            servers[0].kill()
+            at = folder("server3")
+            for name in ("model.tamis", "fleet-position.json"):
+                shutil.copy(servers[0].folder / name, at / name)
+            servers[0].start()
+            joined = Tamisd(SETTINGS.format(port=store.port), at=at)
+    for thread in threads:
+        thread.join()
+    everyone = servers + ([joined] if joined else [])
+    begun = time.monotonic()
+
+    def is_quiet():
+        return all(server.metrics()["tamis_fleet_waiting"] == 0 for server in everyone)
+
+    wait_for(is_quiet, "the outboxes are empty", 30)
+    # one more, after which all have read the stream to its end
+    tell(servers[0].unix("spamd"), "spam", mail(10**9, "last"))
+
+    def documents(server):
+        return run([TAMIS, "export", "-m", server.model, "--documents"]).count(b'"digest"')
+
+    expected_documents = documents(servers[0])
+    wait_for(lambda: {documents(server) for server in everyone} == {expected_documents}, "all have as many documents", 30, 0.2)
+    settled = time.monotonic() - begun
+    first, *others = [exported(server) for server in everyone]
+    for server, other in zip(everyone[1:], others):
+        for here, there in zip(first, other):
+            equal(there, here, f"a line of the export of {server.folder.name}")
+        equal(len(other), len(first), f"lines of the export of {server.folder.name}")
+    base = run([TAMIS, "export", "-m", model(), "--documents"]).count(b'"digest"')
+    learned = sum(label is not None for label in acknowledged.values())
+    equal(len(acknowledged), MESSAGES, "messages acknowledged")
+    equal(expected_documents, base + learned + 1, "documents of the models")
+    for number, label in random.Random(3).sample(sorted(acknowledged.items()), 40):
+        if label is not None:
+            check(not tell(servers[1].unix("spamd"), label, mail(number, "fleet")), f"message {number} is {label}")
+    for server in everyone:
+        server.stop()
+    return (f"{MESSAGES} messages, {sum(map(len, works))} changes at three servers, {kills} kills of servers and store, "
+            f"{'one joined, ' if joined else ''}equal exports {settled:.1f} s after the last")

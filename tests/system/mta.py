@@ -1,0 +1,161 @@
+"""Exim with tamisd, in a folder of its own. Postfix and miltertest are in the tests of crates/server."""
+
+import grp
+import os
+import pwd
+import re
+import subprocess
+import time
+
+from support import (INBOX, IS_ROOT, SCRATCH, TAMIS, Skipped, Tamisd, check, connect, equal, folder, free_port, model,
+                     need, register, run, start, wait_for)
+
+
+def spam_and_ham():
+    """The most certain messages of the inbox."""
+    scored = []
+    for path in INBOX:
+        line = run([TAMIS, "score", "-m", model()], path.read_bytes(), expected=None).decode()
+        scored.append((float(line.split()[-1]), path))
+    scored.sort()
+    return scored[-1][1], scored[0][1]
+
+
+def send(port, path, forged=()):
+    """Sends a message with swaks. Returns the reply to its end, such as "250 OK"."""
+    # the forged fields stand in the header
+    data = folder("sent") / "mail"
+    data.write_bytes("".join(f"{field}\n" for field in forged).encode() + path.read_bytes())
+    # its reading of a file is bytes alone: percent signs and backslashes stay
+    done = subprocess.run(
+        ["swaks", "-s", f"127.0.0.1:{port}", "-f", "a@example.net", "-t", "b@example.org", "--no-data-fixup",
+         "--data", f"@{data}", "--suppress-data", "--timeout", "20"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    lines = done.stdout.splitlines()
+    # the reply that follows the end of the message, or the last error
+    replies = [line for line in lines if re.match(r"<(-|\*\*)  ?\d{3}", line)]
+    after = [n for n, line in enumerate(lines) if re.match(r" ->.*(lines sent| \.)$", line)]
+    check(after, f"swaks sent no message: {done.stdout}{done.stderr}")
+    replies = [line for line in lines[after[-1]:] if re.match(r"<(-|\*\*)  ?\d{3}", line)]
+    check(replies, f"swaks got no reply: {done.stdout}{done.stderr}")
+    return re.sub(r"^<(-|\*\*) +", "", replies[0])
+
+
+def user_and_group(*names):
+    """The first of these users that there is, and its group."""
+    for name in names:
+        try:
+            user = pwd.getpwnam(name)
+            return user, grp.getgrgid(user.pw_gid).gr_name
+        except KeyError:
+            continue
+    raise Skipped(f"there is none of the users {', '.join(names)}")
+
+
+EXIM = """
+exim_path = {exim}
+exim_user = {user}
+exim_group = {group}
+never_users =
+spool_directory = {at}/spool
+log_file_path = {at}/log/%slog
+pid_file_path = {at}/pid
+keep_environment =
+primary_hostname = mx.example.org
+qualify_domain = example.org
+tls_advertise_hosts =
+host_lookup =
+rfc1413_query_timeout = 0s
+acl_smtp_rcpt = accept
+acl_smtp_data = check_data
+spamd_address = 127.0.0.1 {port} {variant}
+begin acl
+check_data:
+  deny condition = ${{if eq{{$h_X-Test:}}{{reject}}}}
+       spam = b
+       message = looks like spam
+  warn spam = b:true/defer_ok
+       add_header = X-Score: $spam_score int=$spam_score_int action=$spam_action
+       add_header = X-Report: ${{sg{{$spam_report}}{{\\\\n}}{{ | }}}}
+  accept
+begin routers
+all:
+  driver = accept
+  transport = box
+begin transports
+box:
+  driver = appendfile
+  file = {at}/mail/box
+  user = {user}
+  group = {group}
+  mode = 0644
+"""
+
+
+def exim():
+    need("swaks")
+    unpacked = SCRATCH / "exim/exim"
+    if unpacked.exists():
+        program = str(unpacked)
+    else:
+        program = need("exim4")
+        check_text = run([program, "-bV"], expected=None).decode()
+        if "Content_Scanning" not in check_text:
+            raise Skipped("this Exim has no content scanning (exim4-daemon-heavy has)")
+    if not IS_ROOT:
+        raise Skipped("Exim delivers as root alone")
+    server = Tamisd('[spamd]\nlisten = ["tcp:127.0.0.1:0"]\n')
+    user, group = user_and_group("Debian-exim", "mail", "nobody")
+    spam, ham = spam_and_ham()
+    scores = []
+    for variant in ["", "variant=rspamd"]:
+        at = folder("exim", 0o755)
+        for name in ["spool", "log", "mail"]:
+            (at / name).mkdir()
+            os.chown(at / name, user.pw_uid, user.pw_gid)
+        config = at / "exim.conf"
+        config.write_text(EXIM.format(at=at, exim=program, user=user.pw_name, group=group, port=server.port("spamd"),
+                                      variant=variant))
+        port = free_port()
+        with open(at / "said", "w") as said:
+            daemon = start([program, "-C", config, "-bdf", "-oX", f"127.0.0.1.{port}"], stderr=said)
+        box = at / "mail/box"
+
+        def log():
+            parts = [path.read_text(errors="replace") for path in [at / "said", *sorted((at / "log").iterdir())]]
+            return "\n".join(parts)
+
+        def greets():
+            check(daemon.poll() is None, f"Exim ended: {log()}")
+            try:
+                with connect(("127.0.0.1", port)) as stream:
+                    return stream.recv(100)
+            except OSError:
+                return None
+
+        wait_for(greets, "Exim answers")
+        for path, is_spam in [(spam, True), (ham, False)]:
+            before = box.read_text(errors="replace").count("X-Score:") if box.exists() else 0
+            reply = send(port, path)
+            check(reply.startswith("250"), f"Exim with {variant or 'spamd'}: {reply}\n{log()}")
+            wait_for(lambda: box.exists() and box.read_text(errors="replace").count("X-Score:") > before,
+                     f"Exim delivers: {log()}")
+            text = box.read_text(errors="replace").split("X-Score:")[-1]
+            score, tenths = re.match(r" (-?[\d.]+) int=(-?\d+)", text).groups()
+            equal(float(score) >= 5, is_spam, f"Exim's score of {path.name}: {text[:200]}")
+            equal(round(float(score) * 10), int(tenths), "Exim's score in tenths")
+            scores.append(float(score))
+            if not variant:
+                check("Content analysis details" in text, f"Exim's report: {text[:600]}")
+        reply = send(port, spam, ["X-Test: reject"])
+        check(reply.startswith("550") and "looks like spam" in reply, f"Exim rejects: {reply}\n{log()}")
+        reply = send(port, ham, ["X-Test: reject"])
+        check(reply.startswith("250"), f"Exim accepts: {reply}")
+        # the filter is away: /defer_ok lets mail pass
+        server.kill()
+        check(send(port, spam).startswith("250"), f"Exim without the filter: {log()}")
+        server.start()
+        daemon.terminate()
+        daemon.wait(20)
+    equal(scores[:2], scores[2:], "the scores of both variants")
+    return f"{scores[0]:+.1f} and {scores[1]:+.1f} as spamd and as variant=rspamd, spam rejected, mail without the filter accepted"
