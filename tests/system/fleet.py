@@ -58,11 +58,12 @@ def exported(server):
     return [json.dumps(facts, sort_keys=True).encode(), *rest]
 
 
-def keep_telling(servers, work, acknowledged, chance):
-    """Tells each change to some server until one has acknowledged it."""
+def keep_telling(servers, work, acknowledged):
+    """Tells each change until it is acknowledged. All changes of a message go to one server: otherwise it is the stream,
+    not the time of the answer, that decides which is the last."""
     for number, label in work:
+        server = servers[number % len(servers)]
         while True:
-            server = chance.choice(servers)
             try:
                 tell(server.unix("spamd"), label, mail(number, "fleet"))
                 acknowledged[number] = label
@@ -87,8 +88,8 @@ def fleet():
             changes.append(None)
         works[number % n_threads].extend((number, label) for label in changes)
     acknowledged = {}
-    threads = [threading.Thread(target=keep_telling, args=(servers[:3], work, acknowledged, random.Random(n)))
-               for n, work in enumerate(works)]
+    threads = [threading.Thread(target=keep_telling, args=(servers[:3], work, acknowledged))
+               for work in works]
     for thread in threads:
         thread.start()
     time.sleep(1)

@@ -97,6 +97,11 @@ def exim():
     unpacked = SCRATCH / "exim/exim"
     if unpacked.exists():
         program = str(unpacked)
+        done = subprocess.run([program, "-bV"], capture_output=True, text=True)
+        if "failed to find uid" in done.stderr + done.stdout:
+            # Debian's Exim has this user compiled in, and this test makes no users; Exim's formats are tested byte for byte
+            # in crates/server
+            return "not run: there is no user Debian-exim on this machine"
     else:
         program = need("exim4")
         check_text = run([program, "-bV"], expected=None).decode()

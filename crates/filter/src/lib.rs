@@ -165,7 +165,7 @@ pub mod distributed {
 ///
 /// Some numbers depend on the order of learning: a document's part of the correction, and so the weights of its terms;
 /// its score before it was learned, and its number among those learned; the calibration, which is refitted to these
-/// scores when the file is rewritten; and the numbers of [`Changes`], which include repetitions. Scores therefore differ
+/// scores when the file is rewritten; and the numbers of [`Changes`](crate::information::Changes), which include repetitions. Scores therefore differ
 /// a little. [`Learner::retrain`] makes everything but `Changes` from the counts. After it, the files are equal byte for
 /// byte, apart from `Changes`. Files of naive Bayes are so without it, once they are
 /// [rewritten](Learner::compact). There are two exceptions. A model that cannot be retrained, such as one that remembers

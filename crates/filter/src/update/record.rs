@@ -36,7 +36,7 @@ const VERSION: u32 = 1;
 ///
 /// It holds counts, never the message: the document's digest, the label, its date, hashes of its group and of its
 /// Message-ID and body, and its terms, each as a 64-bit fingerprint with its number of occurrences, in an order that
-/// does not tell that of the document. Only if the model [stores names](crate::Stored::names) does the record of a
+/// does not tell that of the document. Only if the model [stores names](crate::information::Stored::names) does the record of a
 /// learned document have the Message-ID and the texts of the terms. A fingerprint hides no word from someone who
 /// guesses it.
 ///
