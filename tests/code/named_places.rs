@@ -7,7 +7,8 @@ use std::path::PathBuf;
 
 use crate::support::root;
 
-const CRATES: [&str; 8] = ["tokenizer", "model", "mail", "filter", "report", "program", "bogofilter", "cli"];
+const CRATES: [&str; 9] =
+    ["tokenizer", "model", "mail", "filter", "report", "program", "bogofilter", "server", "cli"];
 
 /// Where a path may lead: from the root, from a crate, from its sources.
 fn places(path: &str) -> Vec<PathBuf> {

@@ -29,8 +29,8 @@ mod run;
 #[doc(hidden)] // for fuzzing
 pub use door::milter::packet::{Framed, Macros, Packet, PacketError, Terms, announced, parse};
 pub use models::failure::Failure;
-pub use models::learning::{Change, Corrected};
 pub use models::registry::Of;
+pub use models::waiting::{Change, Corrected};
 pub use record::metrics::Door;
 pub use run::serve;
 pub use service::admission::{Incoming, TooLong};

@@ -5,3 +5,4 @@ pub(crate) mod learning;
 pub(crate) mod model;
 pub(crate) mod registry;
 pub(crate) mod users;
+pub(crate) mod waiting;

@@ -2,89 +2,19 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
 use tamis_filter::replication::Record;
-use tamis_filter::{Document, ErrorKind, LearnOptions, Learned, Learner};
+use tamis_filter::{ErrorKind, LearnOptions, Learned, Learner};
 use tokio::sync::oneshot;
 
 use crate::models::failure::Failure;
 use crate::models::model::Model;
+use crate::models::waiting::{Answer, Batch, Body, Change, Corrected, Correction};
 use crate::outbox::file::Outbox;
 use crate::record::metrics::Metrics;
-
-/// What a model is to take in.
-pub(crate) enum Correction {
-    /// A document to learn or to forget.
-    Document(Change, Body),
-    /// What another server of the fleet, or this one, has learned: the bytes of a record.
-    Record(Vec<u8>),
-}
-
-/// What to do with a document.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Change {
-    /// Learn it under this label.
-    Learn(String),
-    /// Forget it, whatever its label.
-    Forget,
-}
-
-/// A document that is owned.
-#[derive(Debug)]
-pub(crate) enum Body {
-    Mail(Vec<u8>),
-    Text(String),
-}
-
-impl Body {
-    pub(crate) fn document(&self) -> Document<'_> {
-        match self {
-            Body::Mail(bytes) => Document::Mail(bytes),
-            Body::Text(text) => Document::Text(text),
-        }
-    }
-}
-
-/// What came of a correction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Corrected {
-    /// The document was learned, or moved to the label.
-    Learned,
-    /// It was known under the label.
-    Already,
-    /// It was forgotten.
-    Forgotten,
-    /// It was to be forgotten, and was not known.
-    Unknown,
-}
-
-/// Answers a correction once it is on the disk.
-type Answer = oneshot::Sender<Result<Corrected, Failure>>;
-
-/// Corrections that wait for a model.
-#[derive(Default)]
-pub(crate) struct Waiting {
-    queue: Mutex<Queue>,
-    more: Condvar,
-    /// When something learned was last taken into use.
-    followed: Mutex<Option<Instant>>,
-}
-
-/// Corrections that are written together.
-type Batch = Vec<(Correction, Answer)>;
-
-#[derive(Default)]
-struct Queue {
-    waiting: Batch,
-    /// Whether a thread is learning.
-    is_running: bool,
-}
-
-/// Maximum number of corrections that are written at once, so that others get the lock between.
-const BATCH: usize = 256;
 
 /// How long the lock is kept while corrections keep coming, how soon the next must come, and how long the lock is free
 /// afterwards, so that other processes get it (they try every 5 ms).
@@ -98,38 +28,6 @@ const FOLLOW: Duration = Duration::from_millis(900);
 
 /// How long to wait for other processes that change the model.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
-
-impl Waiting {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether nothing waits and nothing is being learned.
-    pub(crate) fn is_idle(&self) -> bool {
-        let queue = self.lock();
-        !queue.is_running && queue.waiting.is_empty()
-    }
-
-    /// Takes the next batch; with none left, ends the run.
-    fn next(&self) -> Option<Batch> {
-        let mut queue = self.lock();
-        queue.is_running = !queue.waiting.is_empty();
-        queue.take()
-    }
-
-    /// Takes the next batch, if there is one within `lull`.
-    fn next_within(&self, lull: Duration) -> Option<Batch> {
-        let waited = self.more.wait_timeout_while(self.lock(), lull, |queue| queue.waiting.is_empty());
-        waited.unwrap_or_else(PoisonError::into_inner).0.take()
-    }
-}
-
-impl Queue {
-    fn take(&mut self) -> Option<Batch> {
-        let n = self.waiting.len().min(BATCH);
-        (n > 0).then(|| self.waiting.drain(..n).collect())
-    }
-}
 
 /// What learning needs besides the model.
 pub(crate) struct Context {

@@ -9,7 +9,7 @@ use tamis_filter::options::LabelShare;
 use tamis_filter::{DecisionOptions, Error, ErrorKind, Filter, LiveFilter, Scratch};
 
 use crate::models::failure::Failure;
-use crate::models::learning::Waiting;
+use crate::models::waiting::Waiting;
 use crate::settings::file::VerdictSettings;
 
 /// A model that follows its file.

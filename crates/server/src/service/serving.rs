@@ -11,8 +11,9 @@ use tamis_filter::{Document, Filter, Kind, Scratch};
 use tamis_mail::Limits;
 
 use crate::models::failure::Failure;
-use crate::models::learning::{Body, Change, Context, Corrected, Correction, Enqueued, correct, enqueue};
+use crate::models::learning::{Context, Enqueued, correct, enqueue};
 use crate::models::registry::{Models, Of};
+use crate::models::waiting::{Body, Change, Corrected, Correction};
 use crate::outbox::file::Outbox;
 use crate::record::log::{Line, Log};
 use crate::record::metrics::{Door, Gauge, Metrics, Outcome};

@@ -4,7 +4,7 @@ use tamis_mail::passthrough::SpamStatus;
 
 use crate::door::spamd::request::{Method, Request};
 use crate::models::failure::Failure;
-use crate::models::learning::Corrected;
+use crate::models::waiting::Corrected;
 use crate::service::answer::{Answer, REQUIRED};
 
 /// The answer to a connection that is one too many.
