@@ -7,7 +7,7 @@ import re
 import subprocess
 import time
 
-from support import (INBOX, IS_ROOT, SCRATCH, TAMIS, Skipped, Tamisd, check, connect, equal, folder, free_port, model,
+from support import (INBOX, IS_ROOT, SCRATCH, TAMIS, CannotRun, Skipped, Tamisd, check, connect, equal, folder, free_port, model,
                      need, register, run, start, wait_for)
 
 
@@ -101,7 +101,7 @@ def exim():
         if "failed to find uid" in done.stderr + done.stdout:
             # Debian's Exim has this user compiled in, and this test makes no users; Exim's formats are tested byte for byte
             # in crates/server
-            return "not run: there is no user Debian-exim on this machine"
+            raise CannotRun("there is no user Debian-exim on this machine")
     else:
         program = need("exim4")
         check_text = run([program, "-bV"], expected=None).decode()
