@@ -46,7 +46,7 @@ def guarded(run, work, seed):
         except Exception as error:
             run.failures.append(f"{work.__name__}: {error!r}")
 
-    return threading.Thread(target=body)
+    return threading.Thread(target=body, daemon=True)
 
 
 def score(run, chance):

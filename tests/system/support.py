@@ -25,10 +25,6 @@ class Skipped(Exception):
     """Something that a test needs is missing."""
 
 
-class CannotRun(Exception):
-    """What a test needs cannot be installed here: it is skipped, and said so, even where nothing else may be."""
-
-
 def need(program):
     """The path of a program; skips the test if there is none."""
     path = shutil.which(program)
