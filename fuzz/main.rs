@@ -5,9 +5,11 @@ mod targets;
 
 #[path = "targets/milter.rs"]
 mod milter;
+#[path = "targets/spamd.rs"]
+mod spamd;
 
 /// Targets of the server, which `cargo test` runs with its own tests.
-const SERVER: &[targets::Target] = &[("milter", milter::run)];
+const SERVER: &[targets::Target] = &[("milter", milter::run), ("spamd", spamd::run)];
 
 use std::sync::LazyLock;
 

@@ -1,6 +1,6 @@
 //! Packets of an MTA.
 
-use tamis_server::{Packet, announced, parse};
+use tamis_server::parsers::milter::{Packet, announced, parse};
 
 pub fn run(data: &[u8]) {
     let mut rest = data;

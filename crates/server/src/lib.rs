@@ -26,8 +26,6 @@ mod door;
 
 mod run;
 
-#[doc(hidden)] // for fuzzing
-pub use door::milter::packet::{Framed, Macros, Packet, PacketError, Terms, announced, parse};
 pub use models::failure::Failure;
 pub use models::registry::Of;
 pub use models::waiting::{Change, Corrected};
@@ -42,3 +40,19 @@ pub use settings::file::{
     Settings, SpamdSettings, VerdictSettings,
 };
 pub use settings::password::hash as hash_password;
+
+/// Parsers of what clients send, for fuzzing.
+#[doc(hidden)]
+pub mod parsers {
+    /// Packets of an MTA.
+    pub mod milter {
+        pub use crate::door::milter::packet::{Framed, Macros, Packet, PacketError, Terms, announced, parse};
+    }
+
+    /// Requests of spamd's protocol.
+    pub mod spamd {
+        pub use crate::door::spamd::request::{
+            BadLine, MOST_HEAD, Method, Request, head_end, message, parse,
+        };
+    }
+}

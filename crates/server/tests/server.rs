@@ -4,6 +4,8 @@
 #[path = "server/support.rs"]
 mod support;
 
+#[path = "server/fuzzed.rs"]
+mod fuzzed;
 #[path = "server/http.rs"]
 mod http;
 #[path = "server/life.rs"]

@@ -109,6 +109,8 @@ pub struct MilterSettings {
     pub tempfail: Option<f64>,
     /// What happens to a message that cannot be scored.
     pub on_error: OnError,
+    /// Maximum seconds that a connection may be idle; 7,200 by default. An MTA keeps it while its client is connected.
+    pub idle_seconds: u64,
 }
 
 /// What a milter does with a message that cannot be scored.
@@ -152,7 +154,7 @@ pub struct LimitSettings {
     pub command_seconds: u64,
     /// Maximum seconds until a message is complete; 60 by default.
     pub message_seconds: u64,
-    /// Maximum seconds that a connection of a milter or over HTTP may be idle; 300 by default.
+    /// Maximum seconds that a connection over HTTP may be idle; 300 by default.
     pub idle_seconds: u64,
     /// Maximum seconds that work may take after the server was told to stop; 10 by default.
     pub stop_seconds: u64,
@@ -229,6 +231,7 @@ impl Default for MilterSettings {
             quarantine: None,
             tempfail: None,
             on_error: OnError::Accept,
+            idle_seconds: 7_200,
         }
     }
 }
@@ -271,7 +274,7 @@ impl LimitSettings {
         Duration::from_secs(self.message_seconds)
     }
 
-    /// Maximum time that a connection may be idle.
+    /// Maximum time that a connection over HTTP may be idle.
     pub fn idle(&self) -> Duration {
         Duration::from_secs(self.idle_seconds)
     }

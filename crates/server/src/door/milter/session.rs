@@ -49,10 +49,10 @@ impl Session {
 
     /// Maximum time until the next packet. The content of a message has a limit as a whole, since it is kept in memory.
     pub(crate) fn patience(&self) -> Duration {
-        let limits = &self.service.settings().limits;
+        let settings = self.service.settings();
         match self.message.as_ref().and_then(|message| message.content_since) {
-            Some(since) => limits.message().saturating_sub(since.elapsed()),
-            None => limits.idle(),
+            Some(since) => settings.limits.message().saturating_sub(since.elapsed()),
+            None => Duration::from_secs(settings.milter.idle_seconds),
         }
     }
 

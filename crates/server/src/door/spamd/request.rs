@@ -2,7 +2,7 @@
 
 /// What a client asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Method {
+pub enum Method {
     /// Is it spam, and with which score?
     Check,
     /// And for which reasons, by name?
@@ -37,43 +37,43 @@ const METHODS: [(&str, Method); 9] = [
 
 impl Method {
     /// Whether the whole message goes back or is learned, so that it must be complete.
-    pub(crate) fn needs_whole(self) -> bool {
+    pub fn needs_whole(self) -> bool {
         matches!(self, Method::Process | Method::Headers | Method::Tell)
     }
 }
 
 /// A request without its message.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Request {
+pub struct Request {
     /// What is asked for.
-    pub(crate) method: Method,
+    pub method: Method,
     /// The minor version: 5 for 1.5.
-    pub(crate) version: u32,
+    pub version: u32,
     /// Whether the client speaks Exim's rspamd variant.
-    pub(crate) is_rspamc: bool,
+    pub is_rspamc: bool,
     /// `User`.
-    pub(crate) user: Option<String>,
+    pub user: Option<String>,
     /// `Content-length`, in bytes.
-    pub(crate) length: Option<usize>,
+    pub length: Option<usize>,
     /// `Message-class`.
-    pub(crate) class: Option<String>,
+    pub class: Option<String>,
     /// Whether `Set` names `local`.
-    pub(crate) set: bool,
+    pub set: bool,
     /// Whether `Remove` names `local`.
-    pub(crate) remove: bool,
+    pub remove: bool,
     /// `Queue-Id`.
-    pub(crate) queue_id: String,
+    pub queue_id: String,
 }
 
 /// Why a request is refused: spamd's words after "Bad header line: ".
-pub(crate) type BadLine = String;
+pub type BadLine = String;
 
 /// Maximum bytes of a request's first line and headers.
-pub(crate) const MOST_HEAD: usize = 64 << 10;
+pub const MOST_HEAD: usize = 64 << 10;
 
 /// Where the first line and the headers end, if they are whole. A PING or SKIP before 1.5 has no headers, and a first
 /// line that is none needs none to be refused.
-pub(crate) fn head_end(bytes: &[u8]) -> Option<usize> {
+pub fn head_end(bytes: &[u8]) -> Option<usize> {
     let line_end = bytes.iter().position(|byte| *byte == b'\n')? + 1;
     match first_line(&bytes[..line_end]) {
         Ok((Method::Ping | Method::Skip, version, _)) if version < 5 => Some(line_end),
@@ -98,7 +98,7 @@ pub(crate) fn head_end(bytes: &[u8]) -> Option<usize> {
 ///
 /// # Errors
 /// What spamd says about a line that it does not understand.
-pub(crate) fn parse(head: &[u8]) -> Result<Request, BadLine> {
+pub fn parse(head: &[u8]) -> Result<Request, BadLine> {
     let line_end = head.iter().position(|byte| *byte == b'\n').map_or(head.len(), |at| at + 1);
     let (method, version, is_rspamc) = first_line(&head[..line_end])?;
     let mut request = Request {
@@ -179,7 +179,7 @@ fn shown(text: &str) -> String {
 }
 
 /// The message itself: without the lines that clients put in front of it, which are not evidence.
-pub(crate) fn message(mut bytes: &[u8]) -> &[u8] {
+pub fn message(mut bytes: &[u8]) -> &[u8] {
     const FRONT: [&str; 3] = ["x-envelope-from:", "x-envelope-to:", "x-haraka-uuid:"];
     let line_end = |bytes: &[u8]| bytes.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
     if bytes.starts_with(b"From ") {

@@ -6,24 +6,9 @@ use std::time::{Duration, Instant};
 use proptest::collection::vec;
 use proptest::prelude::{any, proptest};
 
+use crate::fuzzed::milter;
 use crate::milter::mta::{Mta, OLD, POSTFIX, content, expected, message, packet, settings};
 use crate::support::{HAM, Running, SPAM};
-
-#[allow(unreachable_pub, reason = "fuzzing uses it from elsewhere")]
-#[path = "../../../../../fuzz/targets/milter.rs"]
-mod target;
-
-#[test]
-fn every_input_kept_from_fuzzing_still_holds() {
-    let fuzz = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
-    assert!(std::fs::read_to_string(fuzz.join("README.md")).unwrap().contains("| `milter` |"));
-    let files: Vec<_> = std::fs::read_dir(fuzz.join("corpus/milter")).unwrap().map(Result::unwrap).collect();
-    assert!(files.len() >= 10, "{} inputs", files.len());
-    for file in files {
-        eprintln!("{}", file.path().display()); // shown if the input makes it panic
-        target::run(&std::fs::read(file.path()).unwrap());
-    }
-}
 
 proptest! {
     #[test]
@@ -32,8 +17,8 @@ proptest! {
         for (at, value) in changes {
             bytes.get_mut(at).into_iter().for_each(|byte| *byte = value);
         }
-        target::run(&bytes);
-        target::run(&bytes[from.min(bytes.len())..]);
+        milter::run(&bytes);
+        milter::run(&bytes[from.min(bytes.len())..]);
     }
 }
 
@@ -149,8 +134,8 @@ fn what_is_not_milter_ends_the_connection_and_nothing_else() {
 
 #[test]
 fn slow_packets_and_idle_connections_end() {
-    let limits = "[limits]\nidle_seconds = 2\ncommand_seconds = 1\nmessage_seconds = 1\n";
-    let running = Running::start(&(settings("") + limits));
+    let limits = "idle_seconds = 2\n[limits]\ncommand_seconds = 1\nmessage_seconds = 1\n";
+    let running = Running::start(&settings(limits));
     for (bytes, least) in
         [(Vec::new(), 2), (b"\0\0".to_vec(), 1), (packet('M', b"<a@b>\0"), 2), (packet('L', b"To\0 b\0"), 1)]
     {
