@@ -20,6 +20,11 @@ pub fn spamassassin(path: &Path, report: &mut Report) {
     let plain = evaluate(report, "SpamAssassin", &mails, default());
     evaluate(report, "SpamAssassin, correction off", &mails, counts_alone(Kind::Mail));
     evaluate(report, "SpamAssassin, content only", &mails, content_only());
+    for n_received in 0..=2 {
+        let seen: Vec<_> = mails.test.iter().map(|mail| as_a_milter_sees_it(mail, n_received)).collect();
+        let row = format!("SpamAssassin, in a milter: {n_received} Received less");
+        report.row(&row, &answers(&plain, Kind::Mail, &seen), None);
+    }
     let windowed = evaluate(report, "SpamAssassin, windows", &mails, windows);
     for (row, options) in
         [("SpamAssassin, 10 folds", default()), ("SpamAssassin, 10 folds, content only", content_only())]
@@ -36,6 +41,27 @@ pub fn spamassassin(path: &Path, report: &mut Report) {
     for (name, filter) in [("", &plain), (", windows", &windowed)] {
         between_ham(report, name, filter, &mails);
     }
+}
+
+/// A message before its own server wrote into its header: without Return-Path, Delivered-To and the first `n_received`
+/// Received fields.
+fn as_a_milter_sees_it(mail: &Labelled, mut n_received: usize) -> Labelled {
+    let mut raw = Vec::new();
+    let (mut in_header, mut drops) = (true, false);
+    for line in mail.raw.split_inclusive(|byte| *byte == b'\n') {
+        in_header &= !line.trim_ascii().is_empty();
+        if in_header && !line.starts_with(b" ") && !line.starts_with(b"\t") {
+            let is =
+                |name: &str| line.get(..name.len()).is_some_and(|n| n.eq_ignore_ascii_case(name.as_bytes()));
+            let is_first_received = n_received > 0 && is("Received:");
+            n_received -= usize::from(is_first_received);
+            drops = is_first_received || is("Return-Path:") || is("Delivered-To:");
+        }
+        if !(in_header && drops) {
+            raw.extend(line);
+        }
+    }
+    Labelled { label: mail.label.clone(), raw }
 }
 
 fn held_out(documents: &[HeldOutScore]) -> Answers {
