@@ -1,5 +1,6 @@
 //! The models: one that all share, one a user behind which it stands, and others by name.
 
+pub(crate) mod background;
 pub(crate) mod failure;
 pub(crate) mod learning;
 pub(crate) mod model;

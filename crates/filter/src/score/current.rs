@@ -20,14 +20,15 @@ impl Current {
     }
 
     /// Reopens the file if it was replaced or changed; returns whether the filter was replaced. On an error it stays as
-    /// it is.
-    pub(super) fn reload(&self) -> Result<bool> {
+    /// it is. `prepare` gets the new filter before it is in use.
+    pub(super) fn reload(&self, prepare: impl FnOnce(&Filter)) -> Result<bool> {
         let _alone = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.filter();
         let filter = match before.check_unchanged() {
             Ok(()) => before.reopened()?,
             Err(_) => before.open_again()?,
         };
+        filter.as_ref().map(prepare);
         Ok(filter.map(|filter| self.set(filter)).is_some())
     }
 }
@@ -86,7 +87,7 @@ impl Filter {
         filter.spam = spam.or(filter.spam);
         if let Some(Fallback { shared, live, .. }) = &self.fallback {
             let shared = match live {
-                Some(live) => live.reload().map(|_| live.filter())?,
+                Some(live) => live.reload(|_| ()).map(|_| live.filter())?,
                 None => shared.clone(),
             };
             filter.put_behind(shared, live.clone())?;

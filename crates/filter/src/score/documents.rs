@@ -112,6 +112,18 @@ impl Filter {
         score
     }
 
+    /// A scratch that has looked up in this filter what `scratch` has looked up in another one. After a large model was
+    /// opened anew, that takes as long as scoring hundreds of documents.
+    pub(crate) fn warmed(&self, scratch: &Scratch) -> Scratch {
+        let shared = self.fallback().map(|shared| &shared.identity);
+        let mut memo = scratch.memo.with_same_terms(&self.identity, shared, self.scorer.n_sums());
+        // terms that cannot be read are looked up again, and fail the documents that have them
+        match self.scorer.sum_weights(self.layers(), &mut memo) {
+            Ok(()) => Scratch { memo, ..Scratch::default() },
+            Err(_) => Scratch::default(),
+        }
+    }
+
     /// Counts the terms of a document and sums their weights.
     fn sum_weights(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<()> {
         let Scratch { counted, memo, .. } = scratch;

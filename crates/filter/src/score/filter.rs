@@ -85,7 +85,11 @@ impl Current {
     }
 
     pub(super) fn set(&self, filter: Filter) {
-        *self.filter.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(filter);
+        let mut current = self.filter.write().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *current, Arc::new(filter));
+        drop(current);
+        // a model may be large, and nobody waits for its end
+        drop(before);
     }
 }
 

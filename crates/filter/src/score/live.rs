@@ -1,7 +1,7 @@
 //! A filter that is reopened when its file changes.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::sleep;
+use std::thread::{available_parallelism, sleep};
 use std::time::Duration;
 
 use crate::error::{Error, Reason, Result};
@@ -32,9 +32,27 @@ use crate::score::scratch::Scratch;
 /// ```
 pub struct LiveFilter {
     current: Arc<Current>,
-    /// Scratches to reuse, as many as there were calls at the same time.
-    scratches: Mutex<Vec<Scratch>>,
+    pool: Mutex<Pool>,
 }
+
+/// Scratches to reuse.
+#[derive(Default)]
+struct Pool {
+    free: Vec<Scratch>,
+    in_use: usize,
+    most_in_use: usize,
+}
+
+impl Pool {
+    fn take(&mut self) -> Scratch {
+        self.in_use += 1;
+        self.most_in_use = self.most_in_use.max(self.in_use);
+        self.free.pop().unwrap_or_default()
+    }
+}
+
+/// How often to look for a scratch that is not in use.
+const ATTEMPTS: usize = 100;
 
 /// The first and the last pause between attempts while a file is being written. Each pause is twice the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
@@ -43,7 +61,7 @@ const LAST_PAUSE: Duration = Duration::from_millis(80);
 impl LiveFilter {
     /// Creates a live filter that follows the file of `filter`.
     pub fn new(filter: Filter) -> Self {
-        LiveFilter { current: Arc::new(Current::new(filter)), scratches: Mutex::default() }
+        LiveFilter { current: Arc::new(Current::new(filter)), pool: Mutex::default() }
     }
 
     /// Opens a filter, and tries again while its file is being written: up to six attempts, with pauses that double
@@ -70,7 +88,13 @@ impl LiveFilter {
     /// # Errors
     /// As [`Filter::reopened`].
     pub fn reload(&self) -> Result<bool> {
-        self.current.reload()
+        let mut warmed = Vec::new();
+        let is_new = self.current.reload(|filter| warmed = self.warmed(filter))?;
+        if is_new {
+            let old = std::mem::replace(&mut self.pool().free, warmed);
+            drop(old);
+        }
+        Ok(is_new)
     }
 
     /// Runs `work` with the current filter and a scratch, and returns its answer, which comes from one whole model. If
@@ -88,9 +112,14 @@ impl LiveFilter {
                 self.current.replace(failed).map_err(|error| (error.is_passing(), error.into()))?;
             }
             let filter = &*failed.insert(self.filter());
-            let mut scratch = self.scratches().pop().unwrap_or_default();
+            let mut scratch = self.pool().take();
             let answer = work(filter, &mut scratch);
-            self.scratches().push(scratch);
+            let is_current = Arc::ptr_eq(filter, &self.filter());
+            let mut pool = self.pool();
+            pool.in_use = pool.in_use.saturating_sub(1);
+            // what a scratch has cached of a filter that was replaced is of no use
+            pool.free.extend(Some(scratch).filter(|_| is_current));
+            drop(pool);
             // a file that was changed in place explains any error
             let is_written = answer.is_err() && filter.may_have_changed();
             filter.check_unchanged().map_err(|error| (error.is_passing(), error.into()))?;
@@ -98,9 +127,35 @@ impl LiveFilter {
         })
     }
 
-    fn scratches(&self) -> MutexGuard<'_, Vec<Scratch>> {
+    /// Scratches that have looked up in `filter` what one in use has looked up in the current filter, for as many threads
+    /// as ask at a time. Otherwise all of them would be slow until they have seen most words again.
+    fn warmed(&self, filter: &Filter) -> Vec<Scratch> {
+        let n = self.pool().most_in_use.min(available_parallelism().map_or(1, Into::into));
+        let mut warmed = Vec::new();
+        if n == 0 {
+            return warmed;
+        }
+        // all may be in use
+        let found = (0..ATTEMPTS).find_map(|_| {
+            let scratch = self.pool().free.pop();
+            if scratch.is_none() {
+                sleep(Duration::from_millis(1));
+            }
+            scratch
+        });
+        if let Some(scratch) = found {
+            warmed.push(filter.warmed(&scratch));
+            self.pool().free.push(scratch);
+            while warmed.len() < n {
+                warmed.push(filter.warmed(&warmed[0]));
+            }
+        }
+        warmed
+    }
+
+    fn pool(&self) -> MutexGuard<'_, Pool> {
         // the lock is held only to push and pop, so nothing is left half done
-        self.scratches.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

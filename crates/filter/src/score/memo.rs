@@ -155,6 +155,19 @@ impl Memo {
         self.sums.begin(n_sums);
     }
 
+    /// A cache for another model. Its current document has all terms of this cache, so that summing over it looks them
+    /// up.
+    pub(crate) fn with_same_terms(&self, model: &Arc<()>, shared: Option<&Arc<()>>, n_sums: usize) -> Memo {
+        let mut memo = Memo { terms: self.terms.clone(), limits: self.limits, ..Memo::default() };
+        memo.models = Models { own: Some(model.clone()), shared: shared.cloned() };
+        memo.terms.truncate(self.kept.terms);
+        memo.terms.begin_document_of((0..).take(self.kept.terms).map(|id| (id, 1)));
+        memo.table = TermTable::new(n_sums);
+        memo.kept.bytes = memo.table.bytes();
+        memo.sums.begin(n_sums);
+        memo
+    }
+
     /// Looks up the new terms of the current document, and sums over all its terms. On an error the cache is cleared,
     /// so that only documents with the damaged term fail.
     pub(crate) fn sum_weights(&mut self, layers: Layers<'_>, scorer: &impl Additive) -> Result<()> {

@@ -1,8 +1,8 @@
 //! Learning in batches: what arrives while a batch is being written makes the next one, with one sync for all.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -10,6 +10,7 @@ use tamis_filter::replication::Record;
 use tamis_filter::{ErrorKind, LearnOptions, Learned, Learner};
 use tokio::sync::oneshot;
 
+use crate::models::background;
 use crate::models::failure::Failure;
 use crate::models::model::Model;
 use crate::models::waiting::{Answer, Batch, Body, Change, Corrected, Correction};
@@ -21,10 +22,6 @@ use crate::record::metrics::Metrics;
 const BURST: Duration = Duration::from_millis(250);
 const LULL: Duration = Duration::from_millis(3);
 const PAUSE: Duration = Duration::from_millis(15);
-
-/// What was learned is taken into use before it is answered, but not more often than this: a filter that was opened anew
-/// has to look up all words again. What is left is taken into use with the server's next look at the file.
-const FOLLOW: Duration = Duration::from_millis(900);
 
 /// How long to wait for other processes that change the model.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
@@ -82,20 +79,39 @@ pub(crate) fn enqueue(
         !std::mem::replace(&mut queue.is_running, true)
     };
     if must_start {
-        let (model, context) = (model.clone(), context.clone());
-        tokio::task::spawn_blocking(move || run(&model, &context));
+        start(model.clone(), context.clone());
     } else {
         model.waiting.more.notify_one();
     }
     Ok(Enqueued(answered))
 }
 
+/// Starts a thread that learns what waits. Scoring goes before it.
+fn start(model: Arc<Model>, context: Arc<Context>) {
+    let refused = model.clone();
+    let learning = move || {
+        background::step_back();
+        run(&model, &context);
+    };
+    if std::thread::Builder::new().name("learning".to_owned()).spawn(learning).is_err() {
+        // the system has no thread left
+        let waiting = std::mem::take(&mut *refused.waiting.lock()).waiting;
+        waiting.into_iter().for_each(|(_, answer)| drop(answer.send(Err(Failure::Busy))));
+    }
+}
+
 /// Learns until nothing waits.
 fn run(model: &Model, context: &Context) {
-    while let Some(batch) = model.waiting.next() {
+    let mut next = model.waiting.next();
+    while let Some(batch) = next {
         burst(model, context, batch);
         if !model.waiting.lock().waiting.is_empty() {
             sleep(PAUSE);
+        }
+        next = model.waiting.next_within(follow(model));
+        if next.is_none() {
+            follow(model);
+            next = model.waiting.next();
         }
     }
 }
@@ -109,7 +125,7 @@ fn burst(model: &Model, context: &Context, first: Batch) {
         next = if begun.elapsed() < BURST { model.waiting.next_within(LULL) } else { None };
     }
     // the answers are out; a defect here must not end the thread
-    let upkeep = catch_unwind(AssertUnwindSafe(|| upkeep(model, context, learner)));
+    let upkeep = catch_unwind(AssertUnwindSafe(|| upkeep(context, learner)));
     context.metrics.defects.fetch_add(u64::from(upkeep.is_err()), Relaxed);
 }
 
@@ -249,23 +265,17 @@ fn finish(model: &Model, context: &Context, batch: Batch, outcomes: Outcomes) {
     }
 }
 
-/// Takes what was learned into use, unless that was done just before.
-fn follow(model: &Model) {
-    let mut followed = model.waiting.followed.lock().unwrap_or_else(PoisonError::into_inner);
-    if followed.is_none_or(|then| then.elapsed() >= FOLLOW) {
-        // if the file cannot be opened now, the next look does
-        let _ = model.follow();
-        *followed = Some(Instant::now());
-    }
+/// Takes what was learned into use, unless that was done just before; returns when it is due.
+fn follow(model: &Model) -> Duration {
+    // if the file cannot be opened now, the server's next look at it tries again
+    model.follow_in_turn().ok().flatten().unwrap_or_default()
 }
 
 /// Rewrites the file and retrains the model, where that is due.
-fn upkeep(model: &Model, context: &Context, learner: Option<Learner>) {
+fn upkeep(context: &Context, learner: Option<Learner>) {
     let Some(mut learner) = learner else { return };
     // what was learned is in the file; the next batch tries again
     if learner.upkeep().unwrap_or(false) {
         context.metrics.retrained.fetch_add(1, Relaxed);
     }
-    drop(learner);
-    follow(model);
 }

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use tamis_filter::options::LabelShare;
 use tamis_filter::{DecisionOptions, Error, ErrorKind, Filter, LiveFilter, Scratch};
@@ -23,6 +24,8 @@ pub(crate) struct Model {
     open: RwLock<Option<Arc<Open>>>,
     /// Held while the file is opened.
     opening: Mutex<()>,
+    /// When it was last opened again by following it in turn.
+    followed: Mutex<Option<Instant>>,
     pub(crate) waiting: Waiting,
 }
 
@@ -38,6 +41,9 @@ pub(crate) struct Open {
 /// A file of at most this many bytes is read into memory rather than mapped. It cannot change under the server then, so
 /// that scores need not be checked for that; while a learner writes, this would take longer than scoring.
 const MOST_READ: u64 = 128 << 20;
+
+/// How often a file that keeps changing is opened again: what was looked up in it has to be looked up again.
+const FOLLOW: Duration = Duration::from_millis(900);
 
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
@@ -99,6 +105,7 @@ impl Model {
             shared,
             open: RwLock::default(),
             opening: Mutex::default(),
+            followed: Mutex::default(),
             waiting: Waiting::default(),
         }
     }
@@ -159,8 +166,30 @@ impl Model {
         }
     }
 
+    /// As [`follow`](Self::follow), at most every [`FOLLOW`]. Returns the time until it is due, if it is not.
+    ///
+    /// # Errors
+    /// As [`follow`](Self::follow).
+    pub(crate) fn follow_in_turn(&self) -> Result<Option<Duration>, Failure> {
+        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        let due = followed.map(|then| FOLLOW.saturating_sub(then.elapsed())).filter(|due| !due.is_zero());
+        if due.is_none() {
+            let filter = || self.current().map(|open| Arc::as_ptr(&open.filter()));
+            let before = filter();
+            let outcome = self.follow();
+            if before.is_some() && filter() != before {
+                *followed = Some(Instant::now());
+            }
+            outcome?;
+        }
+        Ok(due)
+    }
+
     fn set(&self, open: Option<Arc<Open>>) {
-        *self.open.write().unwrap_or_else(PoisonError::into_inner) = open;
+        let mut current = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *current, open);
+        drop(current);
+        drop(before);
     }
 
     fn open_file(&self, shared: Option<&Open>) -> Result<Filter, Error> {

@@ -107,7 +107,7 @@ impl Models {
         let own = std::iter::once(&self.shared).chain(self.named.values()).cloned();
         let users = self.users.as_ref().map(Users::all).unwrap_or_default();
         let users = users.into_iter().filter(|user| user.current().is_some());
-        own.chain(users).filter_map(|model| model.follow().err()).collect()
+        own.chain(users).filter_map(|model| model.follow_in_turn().err()).collect()
     }
 
     /// Number of users' models that are open.

@@ -1,7 +1,7 @@
 //! Corrections that wait to be learned by a model.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tamis_filter::Document;
 use tokio::sync::oneshot;
@@ -62,8 +62,6 @@ pub(super) type Answer = oneshot::Sender<Result<Corrected, Failure>>;
 pub(crate) struct Waiting {
     queue: Mutex<Queue>,
     pub(super) more: Condvar,
-    /// When something learned was last taken into use.
-    pub(super) followed: Mutex<Option<Instant>>,
 }
 
 /// Corrections that are written together.

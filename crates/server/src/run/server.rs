@@ -12,6 +12,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use crate::door;
 use crate::fleet::follower::Follower;
 use crate::fleet::sender;
+use crate::models::background;
 use crate::net::connection::{Connection, Stopping};
 use crate::net::listener::{Handed, Listener};
 use crate::record::metrics::Door;
@@ -55,6 +56,7 @@ pub async fn serve(settings: Settings, file: Option<&Path>, say: Say) -> Result<
     let (stop, stopping) = watch::channel(false);
     let (alive, mut ended) = mpsc::channel(1);
     let limit = settings.limits.stop();
+    background::start();
     let service = Arc::new(Service::new(settings)?);
     let server = Arc::new(Server { service: RwLock::new(service), stopping, alive, say });
     let listeners = open(server.service().settings()).await?;

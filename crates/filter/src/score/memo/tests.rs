@@ -195,6 +195,10 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("own.tamis");
         train(&own).finish().unwrap().save(&path).unwrap();
+        let (before, mut old) = (Filter::open(&path).unwrap(), Scratch::default());
+        for (_, words) in &asked {
+            before.score_text(&text(words), &mut old).unwrap();
+        }
         let shared = Arc::new(train(&shared).finish().unwrap().into_filter().unwrap());
         let mut learner = Learner::open(&path, LearnOptions::default()).unwrap();
         for (label, words) in &learned {
@@ -208,8 +212,11 @@ proptest! {
             if is_shared {
                 filter.set_fallback(shared.clone()).unwrap();
             }
+            let mut warm = filter.warmed(&old);
+            prop_assert_eq!(warm.memo.kept.terms, old.memo.kept.terms);
             for (_, words) in &asked {
                 check(&filter, Document::Text(&text(words)), &mut scratch);
+                check(&filter, Document::Text(&text(words)), &mut warm);
             }
         }
     }
