@@ -11,6 +11,7 @@ import faults
 import fleet
 import milters
 import mta
+import units
 from support import Skipped, end_all
 
 TESTS = {
@@ -18,6 +19,7 @@ TESTS = {
     "http": clients.http,
     "idle": milters.idle,
     "exim": mta.exim,
+    "units": units.units,
     "fleet": fleet.fleet,
     "faults": faults.faults,
     "full": faults.full_disk,
