@@ -24,8 +24,8 @@ pub(crate) struct Model {
     open: RwLock<Option<Arc<Open>>>,
     /// Held while the file is opened.
     opening: Mutex<()>,
-    /// When it was last opened again by following it in turn.
-    followed: Mutex<Option<Instant>>,
+    /// When it may be opened again by following it in turn.
+    next: Mutex<Option<Instant>>,
     pub(crate) waiting: Waiting,
 }
 
@@ -42,8 +42,10 @@ pub(crate) struct Open {
 /// that scores need not be checked for that; while a learner writes, this would take longer than scoring.
 const MOST_READ: u64 = 128 << 20;
 
-/// How often a file that keeps changing is opened again: what was looked up in it has to be looked up again.
+/// How often, and for which part of the time, a file that keeps changing is opened again: a large one is read, and what
+/// was looked up in it is looked up again.
 const FOLLOW: Duration = Duration::from_millis(900);
+const SHARE: u32 = 20;
 
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
@@ -105,7 +107,7 @@ impl Model {
             shared,
             open: RwLock::default(),
             opening: Mutex::default(),
-            followed: Mutex::default(),
+            next: Mutex::default(),
             waiting: Waiting::default(),
         }
     }
@@ -166,23 +168,24 @@ impl Model {
         }
     }
 
-    /// As [`follow`](Self::follow), at most every [`FOLLOW`]. Returns the time until it is due, if it is not.
+    /// As [`follow`](Self::follow), but a file that keeps changing is opened again at most every [`FOLLOW`], and for at
+    /// most a [`SHARE`]th of the time. Returns the time until it is due, if it is not.
     ///
     /// # Errors
     /// As [`follow`](Self::follow).
     pub(crate) fn follow_in_turn(&self) -> Result<Option<Duration>, Failure> {
-        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
-        let due = followed.map(|then| FOLLOW.saturating_sub(then.elapsed())).filter(|due| !due.is_zero());
-        if due.is_none() {
-            let filter = || self.current().map(|open| Arc::as_ptr(&open.filter()));
-            let before = filter();
-            let outcome = self.follow();
-            if before.is_some() && filter() != before {
-                *followed = Some(Instant::now());
-            }
-            outcome?;
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let begun = Instant::now();
+        if let Some(due) = next.filter(|next| *next > begun) {
+            return Ok(Some(due - begun));
         }
-        Ok(due)
+        let filter = || self.current().map(|open| Arc::as_ptr(&open.filter()));
+        let before = filter();
+        let outcome = self.follow();
+        if before.is_some() && filter() != before {
+            *next = Some(begun + FOLLOW.max(begun.elapsed() * SHARE));
+        }
+        outcome.map(|_| None)
     }
 
     fn set(&self, open: Option<Arc<Open>>) {
