@@ -117,7 +117,6 @@ impl Store {
         let read = log::read(log, self.log.0 as usize, self.checksum, n, |entry| {
             overlay.add(entry, n, &mut totals)
         })?;
-        overlay.shrink_to_fit();
         (self.totals, self.overlay) = (totals, overlay);
         Ok(read)
     }

@@ -46,14 +46,6 @@ impl Overlay {
         Overlay { features, learned, forgotten, ..Overlay::default() }
     }
 
-    /// Returns the memory that growing has left over: thousands of models with short logs can be open.
-    pub(crate) fn shrink_to_fit(&mut self) {
-        self.heads.shrink_to_fit();
-        self.changes.shrink_to_fit();
-        self.ids.shrink_to_fit();
-        self.new_terms.shrink_to_fit();
-    }
-
     /// Adds an entry, and updates the model's `totals`.
     pub(crate) fn add(&mut self, entry: Entry, n_own: usize, totals: &mut [ClassTotals]) -> Result<()> {
         let Entry { learned, document, features, new_terms } = entry;
