@@ -1,7 +1,7 @@
 //! Threads that learn, rewrite and retrain while others score.
 
 /// Where all processors are busy, such threads get a tenth of what the others get. With the lowest priority, 19, they
-/// would get a hundredth: corrections would wait for minutes on a machine that has other work.
+/// would get a hundredth, which is little for corrections on a machine that has other work.
 const NICENESS: i32 = 10;
 
 /// Lets threads that score go first. On Linux a priority is the calling thread's own; elsewhere it would be that of the
