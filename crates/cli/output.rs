@@ -18,7 +18,7 @@ mod verdict;
 
 pub(crate) use self::canvas::{Canvas, bar, signed_bar};
 pub(crate) use self::comparison::{Comparison, Outcome, Side};
-pub(crate) use self::expected::{expectation, report, report_change, report_counted};
+pub(crate) use self::expected::{report, report_change, report_counted};
 pub(crate) use self::facts::{describe_json, print_facts, print_reals, print_terms};
 pub(crate) use self::fixed::write_fixed;
 pub(crate) use self::log::{Entry, Log, What, message_id, parse_line};
@@ -27,4 +27,4 @@ pub(crate) use self::path_text::{file_name, from_text, path_of, to_text};
 pub(crate) use self::progress::{Measured, Progress, while_shown};
 pub(crate) use self::report::Report;
 pub(crate) use self::usage::usage_message;
-pub(crate) use self::verdict::{Verdict, labels, noun, say_limits, say_truncated, verdict_line};
+pub(crate) use self::verdict::{Verdict, labels, say_limits, say_truncated, verdict_line};

@@ -6,15 +6,13 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_filter::Scoring;
-use tamis_program::{check_unchanged, counted, json_line, shown_path};
+use tamis_program::{check_unchanged, counted, expectation, json_line, shown_path};
 use tamis_report::model_page;
 
 use crate::args::{InputArgs, ModelArg};
 use crate::commands::summary;
 use crate::commands::suspects::SuspectsArgs;
-use crate::output::{
-    Canvas, describe_json, expectation, file_name, page, print_facts, print_reals, print_terms, to_text,
-};
+use crate::output::{Canvas, describe_json, file_name, page, print_facts, print_reals, print_terms, to_text};
 
 #[derive(Args)]
 #[command(after_help = "\

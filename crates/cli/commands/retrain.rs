@@ -5,10 +5,9 @@ use std::io::Write;
 use anyhow::{Result, anyhow};
 use clap::Args;
 use tamis_filter::{ErrorKind, Learner, Scoring};
-use tamis_program::{counted, done, named, shown_path};
+use tamis_program::{counted, done, expectation, named, shown_path};
 
 use crate::args::{ChangeArgs, ModelArg};
-use crate::output::expectation;
 
 /// Refits what incremental learning leaves unchanged.
 #[derive(Args)]

@@ -7,12 +7,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use anyhow::{Result, bail};
 use tamis_filter::information::Contradiction;
 use tamis_filter::{ClassId, Kind, Trainer};
-use tamis_program::{counted, grouped, note, shown, shown_path};
+use tamis_program::{counted, grouped, note, noun, shown, shown_path};
 
 use crate::args::Contradictions;
 use crate::input::corpus::Corpus;
 use crate::input::items::Item;
-use crate::output::noun;
 
 /// Prints how many documents equal others, and whether they count.
 pub(crate) fn say_equal(trainer: &Trainer, repeat: bool) {

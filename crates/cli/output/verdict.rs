@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 use serde::Serialize;
 use tamis_filter::{Classes, Filter, Kind, Score, Scratch};
-use tamis_program::{counted, say, shown, shown_path};
+use tamis_program::{counted, noun, say, shown, shown_path};
 
 use crate::output::path_text::to_text;
 
@@ -56,14 +56,5 @@ pub(crate) fn say_limits(name: &(impl AsRef<Path> + ?Sized), scratch: &Scratch) 
 pub(crate) fn say_truncated(n: u64, kind: Kind) {
     if n > 0 {
         say!("tamis: {} read in part, because of limits", counted(n, noun(kind)));
-    }
-}
-
-/// The word for a document of this kind.
-pub(crate) fn noun(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Mail => "message",
-        Kind::Text => "document",
-        Kind::Table => "row",
     }
 }

@@ -31,7 +31,11 @@ pub const DAY: i64 = 86_400;
 /// The current time (UTC), as `2003-02-11T08:15:00Z`.
 pub fn now() -> String {
     let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let seconds = i64::try_from(since_1970.as_secs()).unwrap_or(0);
+    at(i64::try_from(since_1970.as_secs()).unwrap_or(0))
+}
+
+/// A time (UTC) in seconds since 1970, as `2003-02-11T08:15:00Z`.
+pub fn at(seconds: i64) -> String {
     let of_day = seconds.rem_euclid(86_400);
     format!("{}T{:02}:{:02}:{:02}Z", day(seconds), of_day / 3_600, of_day / 60 % 60, of_day % 60)
 }

@@ -1,0 +1,263 @@
+//! Sorts what arrives in the inbox, and learns from what is moved back there.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use tamis_program::{counted, note, say, shown};
+
+use crate::agent::state::{Agent, Correction, seconds_now};
+use crate::imap::commands::{Fetched, Mailbox};
+use crate::imap::failure::Failure;
+use crate::ledger::entry::{Event, Id, Place, Sorting};
+use crate::ledger::known::Known;
+use crate::model::judge::Opinion;
+use crate::model::message::Summary;
+use crate::settings::account::{Action, Folder};
+
+/// Number of messages that are fetched at a time.
+const BATCH: usize = 20;
+
+/// A message that arrived this many seconds before the inbox was last read has been moved there. Clocks differ.
+const SLACK: i64 = 3_600;
+
+/// How long a message that comes back may still be in the folder it comes from: programs that cannot move copy it first.
+const ON_ITS_WAY: Duration = Duration::from_secs(30);
+
+/// What to do with a message of the inbox.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Next {
+    /// It is dealt with.
+    Nothing,
+    /// It has arrived: judge it.
+    Judge,
+    /// It is known, and stays.
+    Leave,
+    /// Its copy is elsewhere, but it was not yet removed from here.
+    Remove,
+    /// It was moved back by a person, or it is a second copy.
+    Return,
+}
+
+impl Agent<'_> {
+    /// Sorts what is new in the inbox.
+    ///
+    /// # Errors
+    /// If the server, the model or the ledger fails. What was not dealt with then is dealt with the next time.
+    pub(crate) async fn look_into_inbox(&mut self) -> Result<()> {
+        let begun = seconds_now();
+        let Some(inbox) = self.mailbox(&self.account.inbox) else { return Ok(()) };
+        let opened = self.server.have_open(&inbox, true).await?;
+        let known = self.ledger.positions.folders.get(&inbox.name).copied();
+        let first = match known {
+            Some(position) if position.validity == opened.validity => position.next_uid,
+            // all messages are new then; those that did not just arrive stay
+            Some(_) => 1,
+            None => {
+                note!(
+                    "{}: leaves the {} of the inbox where they are, and sorts those that arrive from now on",
+                    self.account.name,
+                    counted(u64::from(opened.messages), "message")
+                );
+                opened.next_uid
+            }
+        };
+        let uids = self.server.uids_from(first).await?;
+        let mut next_uid = uids.last().map_or(opened.next_uid.max(first), |last| last.saturating_add(1));
+        for batch in uids.chunks(BATCH) {
+            let fetched = self.server.fetch(batch).await?;
+            let waits = self.sort(&inbox, opened.validity, fetched).await?;
+            self.server.have_open(&inbox, true).await?;
+            next_uid = next_uid.min(waits.unwrap_or(u32::MAX));
+            let done = batch.last().map_or(first, |last| last.saturating_add(1)).min(next_uid);
+            self.advance(&inbox.name, opened, done)?;
+        }
+        self.advance(&inbox.name, opened, next_uid)?;
+        if !self.is_dry && (known.is_none() || !uids.is_empty() || self.is_stale(begun)) {
+            self.ledger.positions.inbox_read_at = Some(begun);
+            self.keep_positions()?;
+        }
+        Ok(())
+    }
+
+    /// Whether it is a while since it was noted that the inbox was read.
+    fn is_stale(&self, now: i64) -> bool {
+        self.ledger.positions.inbox_read_at.is_none_or(|at| now - at > SLACK / 4)
+    }
+
+    /// Deals with messages. Returns the UID of the first that has to wait.
+    async fn sort(&mut self, inbox: &Mailbox, validity: u32, fetched: Vec<Fetched>) -> Result<Option<u32>> {
+        let (mut corrections, mut waits) = (Vec::new(), None);
+        for message in fetched.into_iter().filter(|message| !message.is_deleted) {
+            let id = Id::of(&message.bytes);
+            let place = Place { folder: inbox.name.clone(), validity, uid: message.uid };
+            let known = self.ledger.messages.get(id).cloned();
+            let read_at = self.ledger.positions.inbox_read_at;
+            match next(known.as_ref(), &place, message.arrived, read_at) {
+                Next::Nothing => {}
+                Next::Leave => self.note([(id, Event::Left { place })])?,
+                Next::Judge => self.judge_and_sort(inbox, id, place, &message).await?,
+                Next::Remove => {
+                    self.server.have_open(inbox, true).await?;
+                    self.server.delete_message(message.uid).await?;
+                }
+                Next::Return => {
+                    if self.is_still_elsewhere(known.as_ref(), inbox).await? {
+                        let since = *self.memory.waiting.entry(id).or_insert_with(Instant::now);
+                        if since.elapsed() < ON_ITS_WAY {
+                            waits = Some(waits.unwrap_or(message.uid));
+                            continue;
+                        }
+                        // a second copy of what was sorted: whoever made it wants it here
+                        self.note([(id, Event::Left { place })])?;
+                    } else {
+                        let label = self.account.label_of(&inbox.name).map(str::to_owned);
+                        corrections.push(Correction {
+                            id,
+                            bytes: message.bytes,
+                            label,
+                            left_at: Some(place),
+                        });
+                    }
+                    self.memory.waiting.remove(&id);
+                }
+            }
+        }
+        self.learn(&corrections)?;
+        Ok(waits)
+    }
+
+    /// Whether a message is still in the other folder that it is known to have been in.
+    async fn is_still_elsewhere(&mut self, known: Option<&Known>, inbox: &Mailbox) -> Result<bool> {
+        let Some(place) = known.and_then(|known| known.place.as_ref()) else { return Ok(false) };
+        let elsewhere = self.mailboxes.iter().find(|mailbox| mailbox.name == place.folder).cloned();
+        let Some(elsewhere) = elsewhere.filter(|elsewhere| elsewhere.name != inbox.name) else {
+            return Ok(false);
+        };
+        let opened = self.server.open(&elsewhere, false).await?;
+        Ok(opened.validity == place.validity && self.server.is_read(place.uid).await?.is_some())
+    }
+
+    async fn judge_and_sort(
+        &mut self,
+        inbox: &Mailbox,
+        id: Id,
+        place: Place,
+        message: &Fetched,
+    ) -> Result<()> {
+        let opinion = self.judge.judge(&message.bytes)?;
+        let target = opinion.and_then(|opinion| {
+            let folder = self.account.folder_of(&opinion.label)?;
+            let is_sure = opinion.probability >= self.account.threshold_of(folder);
+            (is_sure && folder.name != inbox.name).then(|| (opinion, folder.clone()))
+        });
+        let Some((mut opinion, folder)) = target else { return self.note([(id, Event::Left { place })]) };
+        let Some(to) = self.mailbox(&folder.name) else { return self.note([(id, Event::Left { place })]) };
+        self.judge.explain(&message.bytes, &mut opinion)?;
+        let summary = Summary::of(&message.bytes);
+        self.tell(&opinion, &folder, &summary);
+        if self.is_dry {
+            return Ok(());
+        }
+        self.server.have_open(inbox, true).await?;
+        self.ledger.note([(
+            id,
+            Event::Sorting(Box::new(sorting(self.action, &place, &folder, opinion, summary))),
+        )])?;
+        let done = self.act(&place, &folder, &to).await;
+        let event = match done {
+            Ok(Some(at)) => {
+                let at = at.map(|(validity, uid)| Place { folder: folder.name, validity, uid });
+                Event::Sorted { place: if self.action == Action::Flag { Some(place) } else { at } }
+            }
+            // someone else was faster
+            Ok(None) => Event::Left { place },
+            Err(failure @ Failure::Refused { .. }) if !failure.is_throttling() => {
+                say!("{}: {failure}; the message stays in the inbox", self.account.name);
+                Event::Left { place }
+            }
+            Err(failure) => return Err(failure.into()),
+        };
+        self.ledger.note([(id, event)])
+    }
+
+    async fn act(
+        &mut self,
+        place: &Place,
+        folder: &Folder,
+        to: &Mailbox,
+    ) -> Result<Option<Option<(u32, u32)>>, Failure> {
+        match self.action {
+            Action::Move => self.server.move_message(place.uid, to).await,
+            Action::Copy => self.server.copy_message(place.uid, to).await,
+            Action::Flag => {
+                let is_junk = self.account.junk.as_deref() == Some(&folder.name);
+                let keyword = keyword(is_junk, folder.label.as_deref().unwrap_or_default());
+                self.server.flag(place.uid, &keyword).await.map(|()| Some(None))
+            }
+        }
+    }
+
+    fn tell(&self, opinion: &Opinion, folder: &Folder, summary: &Summary) {
+        let verb = match (self.is_dry, self.action) {
+            (true, _) => "would go to",
+            (false, Action::Move) => "goes to",
+            (false, Action::Copy) => "is copied to",
+            (false, Action::Flag) => "is flagged as for",
+        };
+        note!(
+            "{}: {} from {} {verb} {} ({:.4})",
+            self.account.name,
+            shown(&format!("\"{}\"", summary.subject)),
+            shown(&summary.sender),
+            shown(&folder.name),
+            opinion.probability
+        );
+    }
+}
+
+fn sorting(action: Action, place: &Place, folder: &Folder, opinion: Opinion, summary: Summary) -> Sorting {
+    Sorting {
+        action,
+        from: place.clone(),
+        to: folder.name.clone(),
+        label: opinion.label,
+        probability: opinion.probability,
+        log_odds: opinion.log_odds,
+        message_id: summary.message_id,
+        sender: summary.sender,
+        subject: summary.subject,
+        reasons: opinion.reasons,
+    }
+}
+
+/// The keyword for a label: an atom of IMAP.
+fn keyword(is_junk: bool, label: &str) -> String {
+    if is_junk {
+        return "$Junk".to_owned();
+    }
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+    format!("tamis-{}", label.chars().map(plain).collect::<String>())
+}
+
+/// What to do with a message at a place of the inbox.
+fn next(known: Option<&Known>, place: &Place, arrived: Option<i64>, inbox_read_at: Option<i64>) -> Next {
+    let Some(known) = known else {
+        let was_there = arrived.zip(inbox_read_at).is_some_and(|(arrived, read)| arrived < read - SLACK);
+        return if was_there { Next::Leave } else { Next::Judge };
+    };
+    let is_from_here = known.sorted.as_ref().is_some_and(|sorted| sorted.what.from == *place);
+    if known.unfinished().is_some() && is_from_here {
+        return Next::Judge;
+    }
+    if known.place.as_ref() == Some(place) && !known.is_being_taught {
+        return Next::Nothing;
+    }
+    if known.is_undone {
+        return Next::Leave;
+    }
+    match known.sorted.as_ref().map(|sorted| sorted.what.action) {
+        Some(Action::Move) if is_from_here => Next::Remove,
+        Some(_) if is_from_here => Next::Nothing,
+        _ => Next::Return,
+    }
+}

@@ -1,0 +1,148 @@
+//! The arguments.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::settings::account::{Action, Tls};
+
+/// Sort a mailbox by what you have filed, and learn from the messages you move
+#[derive(Parser, Debug)]
+#[command(
+    name = "tamis-mailbox",
+    version,
+    disable_help_subcommand = true,
+    after_help = "\
+Example:
+  tamis mailbox setup anna@example.org     finds the server, proposes which folders mean what
+  tamis mailbox train                      learns from them, and shows how last month would have been sorted
+  tamis mailbox run --dry-run --once       shows what would be moved now
+  tamis mailbox run                        sorts what arrives, learns from what you move
+  tamis mailbox undo                       moves everything back"
+)]
+pub struct Arguments {
+    /// The settings file [default: ~/.config/tamis/mailbox.toml]
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) settings: Option<PathBuf>,
+    /// Only this account; can be repeated
+    #[arg(short, long, value_name = "NAME", global = true)]
+    pub(crate) account: Vec<String>,
+    /// Print errors only
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Write the settings of an account: the server, and what its folders mean
+    Setup(SetupArgs),
+    /// Learn from the folders, and show how the last month would have been sorted. Moves nothing
+    Train(TrainArgs),
+    /// Sort what arrives, and learn from what is moved
+    Run(RunArgs),
+    /// Move back what was moved
+    Undo(UndoArgs),
+    /// Show what was moved, and why
+    Log(LogArgs),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SetupArgs {
+    /// Your address
+    #[arg(value_name = "ADDRESS")]
+    pub(crate) address: String,
+    /// The server [default: the first of imap.DOMAIN, mail.DOMAIN and DOMAIN that answers]
+    #[arg(long, value_name = "HOST")]
+    pub(crate) host: Option<String>,
+    /// The server's port [default: 993, or 143 without TLS from the start]
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Option<u16>,
+    /// How the connection is encrypted: implicit (from the start), starttls, none (on this machine only)
+    #[arg(long, value_name = "HOW", default_value = "implicit", value_parser = tls)]
+    pub(crate) tls: Tls,
+    /// A file of certificates (PEM) to trust besides the system's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
+    /// The name to log in with [default: ADDRESS]
+    #[arg(long, value_name = "USER")]
+    pub(crate) user: Option<String>,
+    /// A command that prints the password, such as "pass show mail/anna" [default: the keyring, by secret-tool]
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) password: Option<String>,
+    /// A command that prints an OAuth 2 access token (XOAUTH2), in place of a password
+    #[arg(long, value_name = "COMMAND", conflicts_with = "password")]
+    pub(crate) token: Option<String>,
+    /// The name of the account [default: ADDRESS]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+}
+
+fn tls(text: &str) -> Result<Tls, String> {
+    match text {
+        "implicit" => Ok(Tls::Implicit),
+        "starttls" => Ok(Tls::Starttls),
+        "none" => Ok(Tls::None),
+        _ => Err("expected implicit, starttls or none".to_owned()),
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct TrainArgs {
+    /// Write the report of the last month to a page
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// List all messages that would have gone elsewhere, not only the latest 30
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RunArgs {
+    /// Look once, then end
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Keep looking (the default)
+    #[arg(long, conflicts_with = "once")]
+    pub(crate) watch: bool,
+    /// Tell what would be done, and do nothing; with --once
+    #[arg(short = 'n', long, requires = "once")]
+    pub(crate) dry_run: bool,
+    /// Do not move messages, but give them a keyword: $Junk or tamis-LABEL
+    #[arg(long)]
+    pub(crate) flag_only: bool,
+    /// Copy messages instead of moving them
+    #[arg(long, conflicts_with = "flag_only")]
+    pub(crate) copy: bool,
+}
+
+impl RunArgs {
+    pub(crate) fn action(&self) -> Option<Action> {
+        match (self.flag_only, self.copy) {
+            (true, _) => Some(Action::Flag),
+            (_, true) => Some(Action::Copy),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct UndoArgs {
+    /// Only what was moved since then: 30m, 12h, 2d, 1w or 2026-11-24 [default: everything]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// Tell what would be moved back, and move nothing
+    #[arg(short = 'n', long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct LogArgs {
+    /// Only what happened since then: 30m, 12h, 2d, 1w or 2026-11-24 [default: everything]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// Print the journal's lines of JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,59 @@
+//! `log`
+
+use std::collections::HashMap;
+use std::io::Write;
+
+use anyhow::Result;
+use tamis_program::{json_line, shown};
+
+use crate::commands::arguments::LogArgs;
+use crate::commands::since;
+use crate::ledger::entry::{Event, Id};
+use crate::ledger::journal::Ledger;
+use crate::settings::account::Account;
+use crate::settings::places;
+
+pub(crate) fn run(args: &LogArgs, account: &Account) -> Result<()> {
+    let since = since::since(args.since.as_deref())?;
+    let entries = Ledger::entries(&places::state(account)?)?;
+    let mut out = std::io::stdout().lock();
+    // how it went on with a message, for those that were sorted
+    let mut later: HashMap<Id, &str> = HashMap::new();
+    let mut lines = Vec::new();
+    for entry in entries.iter().rev() {
+        match &entry.event {
+            _ if args.json => {}
+            Event::Sorting(what) => {
+                let reasons: Vec<String> =
+                    what.reasons.iter().map(|(term, adds)| format!("{} {adds:+.2}", shown(term))).collect();
+                lines.push((
+                    &entry.at,
+                    format!(
+                        "{}  {} -> {} {:.4}{}  {}: {}  [{}]",
+                        entry.at,
+                        shown(&what.from.folder),
+                        shown(&what.to),
+                        what.probability,
+                        later.remove(&entry.id).unwrap_or_default(),
+                        shown(&what.sender),
+                        shown(&what.subject),
+                        reasons.join(", ")
+                    ),
+                ));
+            }
+            Event::Undone { .. } => drop(later.insert(entry.id, ", undone")),
+            Event::Left { .. } => drop(later.insert(entry.id, ", stayed or came back")),
+            Event::Taught { .. } => drop(later.insert(entry.id, ", corrected or confirmed")),
+            _ => {}
+        }
+    }
+    for (at, line) in lines.iter().rev() {
+        if ***at >= *since {
+            writeln!(out, "{line}")?;
+        }
+    }
+    for entry in entries.iter().filter(|entry| args.json && *entry.at >= *since) {
+        writeln!(out, "{}", json_line(serde_json::to_string(entry)?))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! `setup`
+
+use std::fs::OpenOptions;
+use std::io::{IsTerminal, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use tamis_program::{counted, done, make_private, say, shown, shown_path};
+
+use crate::commands::arguments::SetupArgs;
+use crate::commands::propose::propose;
+use crate::commands::runtime::runtime;
+use crate::imap::commands::{Mailbox, Server};
+use crate::imap::connect::answers;
+use crate::settings::account::{Account, Settings, Tls};
+
+pub(crate) fn run(args: &SetupArgs, path: &Path) -> Result<()> {
+    runtime()?.block_on(setup(args, path))
+}
+
+async fn setup(args: &SetupArgs, path: &Path) -> Result<()> {
+    let name = args.name.as_deref().unwrap_or(&args.address);
+    let existing = if path.exists() {
+        Settings::read(path).with_context(|| shown_path(path))?
+    } else {
+        Settings::default()
+    };
+    if let Some(account) = existing.accounts.iter().find(|account| account.name == name) {
+        return tell_new_folders(account, path).await;
+    }
+    let host = match &args.host {
+        Some(host) => host.clone(),
+        None => find_host(args).await?,
+    };
+    let mut account = Account::new(name, &host, args.user.as_deref().unwrap_or(&args.address));
+    (account.port, account.tls) = (args.port, args.tls);
+    account.ca = args.ca.as_deref().map(std::path::absolute).transpose().context("--ca")?;
+    match (&args.password, &args.token) {
+        (_, Some(command)) => account.token = shell(command),
+        (Some(command), None) => account.password = shell(command),
+        (None, None) => account.password = keyring(name)?,
+    }
+    // before anything is sent
+    Settings::parse(&toml::to_string(&Settings { accounts: vec![account.clone()] })?)?;
+    let mut server = Server::connect(&account).await?;
+    let (mailboxes, left_out) = server.mailboxes().await?;
+    if left_out > 0 {
+        say!(
+            "left out {}, with control characters in their names or beyond the first 10,000",
+            counted(left_out as u64, "folder")
+        );
+    }
+    propose(&mut account, &mailboxes);
+    show(&mut server, &account, &mailboxes).await?;
+    server.log_out().await;
+    if account.labels().len() < 2 {
+        bail!(
+            "expected messages of at least two kinds to learn from, got the inbox alone; make a folder for junk, or others, and file some messages there"
+        );
+    }
+    let text = toml::to_string(&Settings { accounts: vec![account.clone()] })?;
+    write(path, &text)?;
+    let mut out = done();
+    writeln!(
+        out,
+        "\nwrote {}. Change there what is not meant so: a folder without its lines is left alone.",
+        shown_path(path)
+    )?;
+    writeln!(out, "Next: tamis mailbox train")?;
+    Ok(())
+}
+
+/// Prints the folders that the settings of an account do not have.
+async fn tell_new_folders(account: &Account, path: &Path) -> Result<()> {
+    let mut server = Server::connect(account).await?;
+    let (mailboxes, _) = server.mailboxes().await?;
+    server.log_out().await;
+    let mut proposed = account.clone();
+    propose(&mut proposed, &mailboxes);
+    proposed.folders.retain(|folder| account.folders.iter().all(|known| known.name != folder.name));
+    let mut out = done();
+    writeln!(out, "{}: the account {} is there already", shown_path(path), account.name)?;
+    if !proposed.folders.is_empty() {
+        writeln!(out, "These folders are not in it; add the lines to it, and train again:\n")?;
+    }
+    for folder in &proposed.folders {
+        writeln!(out, "[[account.folder]]\n{}", toml::to_string(folder)?)?;
+    }
+    Ok(())
+}
+
+async fn find_host(args: &SetupArgs) -> Result<String> {
+    let domain = args.address.rsplit_once('@').map(|(_, domain)| domain);
+    let Some(domain) = domain.filter(|domain| !domain.is_empty()) else {
+        bail!(
+            "expected an address such as anna@example.org, got {}; or name the server: --host",
+            shown(&args.address)
+        );
+    };
+    let port = args.port.unwrap_or(if args.tls == Tls::Implicit { 993 } else { 143 });
+    for host in [format!("imap.{domain}"), format!("mail.{domain}"), domain.to_owned()] {
+        if answers(&host, port).await {
+            return Ok(host);
+        }
+    }
+    bail!(
+        "neither imap.{0} nor mail.{0} nor {0} answers on port {port}; name the server: --host",
+        shown(domain)
+    )
+}
+
+fn shell(command: &str) -> Vec<String> {
+    ["sh", "-c", command].map(str::to_owned).to_vec()
+}
+
+/// The command that asks the keyring. Stores the password there first, if it is not there yet.
+fn keyring(name: &str) -> Result<Vec<String>> {
+    let attributes = ["service", "tamis-mailbox", "account", name];
+    let lookup: Vec<String> =
+        ["secret-tool", "lookup"].iter().chain(&attributes).map(|word| (*word).to_owned()).collect();
+    let Ok(found) = Command::new(&lookup[0]).args(&lookup[1..]).output() else {
+        bail!(
+            "expected --password COMMAND, a command that prints the password, such as \"pass show mail\"; there is no secret-tool here to ask the keyring"
+        );
+    };
+    if !found.status.success() || found.stdout.is_empty() {
+        if !std::io::stdin().is_terminal() {
+            bail!(
+                "the keyring has no password for {}: secret-tool store --label=\"tamis mailbox\" {}",
+                shown(name),
+                attributes.join(" ")
+            );
+        }
+        let stored =
+            Command::new("secret-tool").args(["store", "--label=tamis mailbox"]).args(attributes).status();
+        if !stored.is_ok_and(|status| status.success()) {
+            bail!("the keyring did not take the password");
+        }
+    }
+    Ok(lookup)
+}
+
+/// Prints the folders, with their messages and what they mean.
+async fn show(server: &mut Server, account: &Account, mailboxes: &[Mailbox]) -> Result<()> {
+    let width = mailboxes.iter().map(|mailbox| mailbox.name.chars().count()).max().unwrap_or(0).clamp(6, 40);
+    let mut out = done();
+    writeln!(out, "{:<width$}  messages  label", "folder")?;
+    let mut learned = 0;
+    for mailbox in mailboxes {
+        let status = server.status(mailbox).await?;
+        let folder = account.folders.iter().find(|folder| folder.name == mailbox.name);
+        let meaning = match folder.map(|folder| folder.label.as_deref()) {
+            Some(Some(label)) => {
+                learned += u64::from(status.messages.min(account.newest));
+                shown(label).into_owned()
+            }
+            Some(None) => "(none: what is moved here from the junk is forgotten)".to_owned(),
+            None => "-".to_owned(),
+        };
+        writeln!(out, "{:<width$}  {:>8}  {meaning}", shown(&mailbox.name), status.messages)?;
+    }
+    writeln!(
+        out,
+        "\ntrain would learn {}, the newest {} of each folder with a label",
+        counted(learned, "message"),
+        account.newest
+    )?;
+    Ok(())
+}
+
+/// Appends an account to the settings file, which is private.
+fn write(path: &Path, text: &str) -> Result<()> {
+    if let Some(folder) = path.parent() {
+        make_private(folder).with_context(|| shown_path(folder))?;
+    }
+    let append = || {
+        let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+        let is_first = file.metadata()?.len() == 0;
+        file.write_all(if is_first { "" } else { "\n" }.as_bytes())?;
+        file.write_all(text.as_bytes())?;
+        file.sync_data()
+    };
+    append().with_context(|| shown_path(path))
+}

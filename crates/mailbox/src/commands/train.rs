@@ -1,0 +1,125 @@
+//! `train`
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use tamis_filter::{LearnOptions, Lock};
+use tamis_program::{counted, done, expectation, grouped, make_private, note, shown_path};
+
+use crate::commands::arguments::TrainArgs;
+use crate::commands::runtime::runtime;
+use crate::imap::commands::Server;
+use crate::ledger::entry::{Event, Id};
+use crate::ledger::journal::Ledger;
+use crate::settings::account::Account;
+use crate::settings::places;
+use crate::training::learn::{Example, read, train};
+use crate::training::plan::Plan;
+use crate::training::replay::Replay;
+use crate::training::spool::{fetch, path_of};
+
+/// Messages that would have gone elsewhere, in the table.
+const SHOWN: usize = 30;
+
+/// Lines of the journal that are written at a time.
+const BATCH: usize = 1_000;
+
+pub(crate) fn run(args: &TrainArgs, account: &Account) -> Result<()> {
+    if account.labels().len() < 2 {
+        bail!("account {}: expected folders of at least two labels", account.name);
+    }
+    let state = places::state(account)?;
+    // one program at a time, also while it reads
+    let mut ledger = Ledger::open(&state)?;
+    let spool = state.join("spool");
+    make_private(&spool).with_context(|| shown_path(&spool))?;
+    let plan = runtime()?.block_on(gather(account, &spool))?;
+    let examples = examples(&plan, &spool);
+    match Replay::of(&examples, account)? {
+        Some(replay) => {
+            replay.print(&mut done(), account, if args.all { usize::MAX } else { SHOWN })?;
+            if let Some(path) = &args.html {
+                replay.write_html(account, path)?;
+                note!("wrote {}", shown_path(path));
+            }
+        }
+        None => note!("too few messages to show how they would have been sorted"),
+    }
+    learn(account, &examples)?;
+    note_learned(&mut ledger, &examples)?;
+    for planned in &plan.folders {
+        ledger.positions.folders.insert(planned.folder.clone(), planned.position);
+    }
+    ledger.keep_positions()?;
+    fs::remove_dir_all(&spool).with_context(|| shown_path(&spool))?;
+    note!("Next: tamis mailbox run (with --dry-run --once it only tells what it would move)");
+    Ok(())
+}
+
+/// Fetches what is to be learned, or the rest of it.
+async fn gather(account: &Account, spool: &Path) -> Result<Plan> {
+    let mut server = Server::connect(account).await?;
+    let (mailboxes, _) = server.mailboxes().await?;
+    let plan = match Plan::begun(spool, account)? {
+        Some(plan) => plan,
+        None => {
+            fs::remove_dir_all(spool).with_context(|| shown_path(spool))?;
+            make_private(spool).with_context(|| shown_path(spool))?;
+            let plan = Plan::make(&mut server, &mailboxes, account).await?;
+            plan.keep(spool)?;
+            plan
+        }
+    };
+    let fetched = fetch(&mut server, &mailboxes, &plan, spool).await;
+    server.log_out().await;
+    fetched.map(|()| plan)
+}
+
+fn examples(plan: &Plan, spool: &Path) -> Vec<Example> {
+    let example = |(folder, uid): (usize, u32)| {
+        let label = plan.folders[folder].label.clone()?;
+        Some(Example { path: path_of(spool, (folder, uid)), label })
+    };
+    plan.messages().filter_map(example).collect()
+}
+
+/// Makes the model, in place of the one that is there: everything it has learned by moves is in the folders too.
+fn learn(account: &Account, examples: &[Example]) -> Result<()> {
+    let path = places::model(account)?;
+    if let Some(folder) = path.parent() {
+        make_private(folder).with_context(|| shown_path(folder))?;
+    }
+    let model = train(examples, &account.labels())?;
+    Lock::wait(&path, LearnOptions::default().lock_timeout)?.save(&model)?;
+    let filter = model.into_filter()?;
+    let information = filter.information();
+    note!(
+        "learned {} of {}; wrote {} ({} kB)",
+        counted(information.size.documents as u64, "message"),
+        counted(filter.classes().len() as u64, "label"),
+        shown_path(&path),
+        grouped(information.file.bytes.div_ceil(1_000) as u64)
+    );
+    if let Some(expectation) = expectation(&filter) {
+        note!("{expectation}");
+    }
+    Ok(())
+}
+
+/// Notes what was learned, so that a message that comes back to the inbox is known.
+fn note_learned(ledger: &mut Ledger, examples: &[Example]) -> Result<()> {
+    for batch in examples.chunks(BATCH) {
+        let mut events = Vec::new();
+        for example in batch {
+            let bytes = read(&example.path)?;
+            let id = Id::of(&bytes);
+            let known = ledger.messages.get(id).and_then(|known| known.learned.as_deref());
+            if !bytes.is_empty() && known != Some(&*example.label) {
+                events.push((id, Event::Taught { label: Some(example.label.clone()) }));
+            }
+        }
+        ledger.note(events)?;
+    }
+    Ok(())
+}

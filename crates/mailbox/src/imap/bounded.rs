@@ -1,0 +1,214 @@
+//! Limits on what a server sends, before anything is parsed.
+
+use std::fmt::Debug;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// Maximum bytes of a literal: a message is fetched in one, and never more than 256 KiB of it.
+const MOST_LITERAL: u64 = 1 << 20;
+
+/// Maximum bytes of a line: a search lists all messages of a folder in one.
+const MOST_LINE: u64 = 16 << 20;
+
+/// Maximum depth of parentheses. The parser recurses into them; what is asked for here has three.
+const MOST_DEPTH: u32 = 100;
+
+/// A connection, encrypted or not.
+pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin + Send + Debug {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send + Debug> Transport for T {}
+
+pub(crate) type Stream = Bounded<Box<dyn Transport>>;
+
+/// A stream that ends with an error when a server announces or sends too much.
+#[derive(Debug)]
+pub(crate) struct Bounded<S> {
+    inner: S,
+    scan: Scan,
+}
+
+/// Follows lines and literals (RFC 3501, section 4.3).
+#[derive(Default, Debug)]
+pub(crate) struct Scan {
+    /// Bytes of a literal that are still to come.
+    literal: u64,
+    /// Bytes of the line so far.
+    line: u64,
+    depth: u32,
+    /// The second word of a line: `OK` and the like are followed by text, in which nothing is announced.
+    words: u8,
+    word: Vec<u8>,
+    is_text: bool,
+    /// The number after a brace that may announce a literal, and whether the brace was closed.
+    number: Option<u64>,
+    is_closed: bool,
+}
+
+impl Scan {
+    /// Looks at what was received.
+    ///
+    /// # Errors
+    /// If a limit is exceeded.
+    pub(crate) fn look(&mut self, mut bytes: &[u8]) -> Result<(), &'static str> {
+        while let Some((byte, rest)) = bytes.split_first() {
+            if self.literal > 0 {
+                let n = bytes.len().min(usize::try_from(self.literal).unwrap_or(usize::MAX));
+                self.literal -= n as u64;
+                bytes = &bytes[n..];
+            } else {
+                self.look_at(*byte)?;
+                bytes = rest;
+            }
+        }
+        Ok(())
+    }
+
+    fn look_at(&mut self, byte: u8) -> Result<(), &'static str> {
+        self.line += 1;
+        if self.line > MOST_LINE {
+            return Err("the server sent a line of more than 16 MiB");
+        }
+        if self.words < 2 {
+            self.look_at_word(byte);
+        }
+        match byte {
+            b'\n' => return self.end_line(),
+            b'\r' => {}
+            _ if self.is_text => {}
+            b'{' => (self.number, self.is_closed) = (Some(0), false),
+            b'0'..=b'9' if !self.is_closed => {
+                self.number =
+                    self.number.map(|n| n.saturating_mul(10).saturating_add(u64::from(byte - b'0')));
+            }
+            b'}' if self.number.is_some() && !self.is_closed => self.is_closed = true,
+            _ => {
+                self.number = None;
+                self.depth = match byte {
+                    b'(' => self.depth + 1,
+                    b')' => self.depth.saturating_sub(1),
+                    _ => self.depth,
+                };
+                if self.depth > MOST_DEPTH {
+                    return Err("the server sent more than 100 nested lists");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn look_at_word(&mut self, byte: u8) {
+        if byte != b' ' && byte != b'\r' && byte != b'\n' {
+            // longer words are none of those that matter
+            if self.word.len() < 16 {
+                self.word.push(byte);
+            }
+            return;
+        }
+        let word = std::mem::take(&mut self.word);
+        self.is_text = match self.words {
+            0 => word == b"+",
+            _ => ["OK", "NO", "BAD", "BYE", "PREAUTH"]
+                .iter()
+                .any(|text| word.eq_ignore_ascii_case(text.as_bytes())),
+        };
+        self.words = if self.is_text { 2 } else { self.words + 1 };
+    }
+
+    fn end_line(&mut self) -> Result<(), &'static str> {
+        if let Some(length) = self.number.filter(|_| self.is_closed) {
+            if length > MOST_LITERAL {
+                return Err("the server announced a literal of more than 1 MiB");
+            }
+            self.literal = length;
+            (self.number, self.is_closed) = (None, false);
+            return Ok(());
+        }
+        *self = Scan { word: std::mem::take(&mut self.word), ..Scan::default() };
+        self.word.clear();
+        Ok(())
+    }
+}
+
+impl<S> Bounded<S> {
+    pub(crate) fn new(inner: S) -> Self {
+        Bounded { inner, scan: Scan::default() }
+    }
+
+    pub(crate) fn into_inner(self) -> S {
+        self.inner
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Bounded<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        let Bounded { inner, scan } = &mut *self;
+        match Pin::new(inner).poll_read(cx, buf) {
+            Poll::Ready(Ok(())) => Poll::Ready(
+                scan.look(&buf.filled()[before..])
+                    .map_err(|what| io::Error::new(io::ErrorKind::InvalidData, what)),
+            ),
+            other => other,
+        }
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Bounded<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.inner).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(bytes: &[u8]) -> Result<(), &'static str> {
+        let whole = Scan::default().look(bytes);
+        let mut by_bytes = Scan::default();
+        let one_by_one = bytes.iter().try_for_each(|byte| by_bytes.look(&[*byte]));
+        assert_eq!(whole, one_by_one);
+        whole
+    }
+
+    #[test]
+    fn what_is_announced_is_bounded() {
+        look(b"* 1 FETCH (BODY[] {12}\r\n{2000000000} UID 5)\r\n").unwrap();
+        look(b"* 1 FETCH (BODY[] {1048577}\r\n").unwrap_err();
+        look(b"* 1 FETCH (BODY[] {2000000000}\r\n").unwrap_err();
+        look(b"* 1 FETCH (BODY[] {99999999999999999999999999}\r\n").unwrap_err();
+        // in a message, nothing is announced
+        look(b"* 1 FETCH (BODY[] {14}\r\n{2000000000}\r\n UID 5)\r\n").unwrap();
+    }
+
+    #[test]
+    fn text_announces_nothing_so_that_nothing_hides_behind_it() {
+        for text in ["* OK hello {900000}", "A1 NO no {900000}", "+ {900000}", "* bye {900000}"] {
+            look(format!("{text}\r\n* 1 FETCH (BODY[] {{2000000000}}\r\n").as_bytes()).unwrap_err();
+        }
+        look(b"* LIST () \"/\" {5}\r\nInbox\r\n* OK done\r\n").unwrap();
+        look(b"* LIST () \"/\" \"{2000000000}\"\r\n").unwrap();
+    }
+
+    #[test]
+    fn nesting_and_lines_are_bounded() {
+        look("(".repeat(100_000).as_bytes()).unwrap_err();
+        look(format!("* 1 FETCH {}{}\r\n", "(".repeat(100), ")".repeat(100)).as_bytes()).unwrap();
+        look(&vec![b'a'; (16 << 20) + 1]).unwrap_err();
+    }
+}

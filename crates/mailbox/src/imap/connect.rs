@@ -1,0 +1,161 @@
+//! Connects and logs in.
+
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_imap::{Authenticator, Client};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+use crate::imap::bounded::{Bounded, Stream, Transport};
+use crate::imap::commands::Server;
+use crate::imap::failure::Failure;
+use crate::settings::account::{Account, Tls};
+
+/// How long connecting and logging in may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a login takes.
+enum Secret {
+    Password(String),
+    Token(String),
+}
+
+impl Server {
+    /// Connects to an account's server and logs in.
+    ///
+    /// # Errors
+    /// If there is no connection, it cannot be trusted, or the login is refused.
+    pub(crate) async fn connect(account: &Account) -> Result<Server, Failure> {
+        let secret = secret(account)?;
+        let connected = timeout(PATIENCE, async {
+            let client = greeted(account).await?;
+            log_in(client, account, secret).await
+        });
+        connected.await.unwrap_or_else(|_| Err(Failure::Lost("the server does not answer".to_owned())))
+    }
+}
+
+/// Whether a host answers on a port within some seconds.
+pub(crate) async fn answers(host: &str, port: u16) -> bool {
+    matches!(timeout(Duration::from_secs(5), TcpStream::connect((host, port))).await, Ok(Ok(_)))
+}
+
+fn lost(error: impl std::fmt::Display) -> Failure {
+    Failure::Lost(error.to_string())
+}
+
+/// Asks the command for the password or the token.
+fn secret(account: &Account) -> Result<Secret, Failure> {
+    let (command, is_token) = match account.token.is_empty() {
+        true => (&account.password, false),
+        false => (&account.token, true),
+    };
+    let Some((program, arguments)) = command.split_first() else {
+        return Err(Failure::Login("no command for the password".to_owned()));
+    };
+    let output =
+        Command::new(program).args(arguments).stdin(Stdio::inherit()).stderr(Stdio::inherit()).output();
+    let output =
+        output.map_err(|error| Failure::Login(format!("the password's command {program:?}: {error}")))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let first = text.lines().next().unwrap_or_default().to_owned();
+    if !output.status.success() || first.is_empty() {
+        return Err(Failure::Login(format!("the password's command {program:?} printed nothing or failed")));
+    }
+    Ok(if is_token { Secret::Token(first) } else { Secret::Password(first) })
+}
+
+/// A connection on which the server has said hello.
+async fn greeted(account: &Account) -> Result<Client<Stream>, Failure> {
+    let address = (account.host.as_str(), account.port());
+    let tcp = TcpStream::connect(address)
+        .await
+        .map_err(|error| Failure::Lost(format!("{}:{}: {error}", account.host, account.port())))?;
+    // a connection that idles must notice that the other end is gone, and a command is one packet
+    tcp.set_nodelay(true).map_err(lost)?;
+    let plain = |tcp| Bounded::new(Box::new(tcp) as Box<dyn Transport>);
+    match account.tls {
+        Tls::None => greet(plain(tcp)).await,
+        Tls::Implicit => greet(encrypted(account, Box::new(tcp)).await?).await,
+        Tls::Starttls => {
+            let mut client = greet(plain(tcp)).await?;
+            client.run_command_and_check_ok("STARTTLS", None).await.map_err(lost)?;
+            // what arrived before encryption is dropped with the client's buffer
+            let stream = encrypted(account, client.into_inner().into_inner()).await?;
+            Ok(Client::new(stream))
+        }
+    }
+}
+
+async fn greet(stream: Stream) -> Result<Client<Stream>, Failure> {
+    let mut client = Client::new(stream);
+    match client.read_response().await {
+        Ok(Some(response)) => match response.parsed() {
+            imap_proto::Response::Data { status: imap_proto::Status::Ok, .. } => Ok(client),
+            other => Err(Failure::Lost(format!("the server's greeting: {other:?}"))),
+        },
+        Ok(None) => Err(Failure::Lost("the server closed the connection".to_owned())),
+        Err(error) => Err(lost(error)),
+    }
+}
+
+async fn encrypted(account: &Account, tcp: Box<dyn Transport>) -> Result<Stream, Failure> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if let Some(path) = &account.ca {
+        let of_file = |error| Failure::Login(format!("{}: {error}", path.display()));
+        for certificate in CertificateDer::pem_file_iter(path).map_err(|error| of_file(error.to_string()))? {
+            let certificate = certificate.map_err(|error| of_file(error.to_string()))?;
+            roots.add(certificate).map_err(|error| of_file(error.to_string()))?;
+        }
+    }
+    let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+    let name = ServerName::try_from(account.host.clone())
+        .map_err(|_| Failure::Login(format!("{}: not a host name", account.host)))?;
+    let tls = TlsConnector::from(Arc::new(config)).connect(name, tcp).await.map_err(|error| {
+        match error.kind() {
+            // a certificate that cannot be trusted today is not trusted in a minute either
+            std::io::ErrorKind::InvalidData => Failure::Login(format!("{}: {error}", account.host)),
+            _ => lost(error),
+        }
+    })?;
+    Ok(Bounded::new(Box::new(tls)))
+}
+
+async fn log_in(client: Client<Stream>, account: &Account, secret: Secret) -> Result<Server, Failure> {
+    let session = match secret {
+        Secret::Password(password) => client.login(&account.user, password).await,
+        Secret::Token(token) => {
+            let response = format!("user={}\x01auth=Bearer {token}\x01\x01", account.user);
+            client.authenticate("XOAUTH2", Bearer(Some(response))).await
+        }
+    };
+    let session = session.map_err(|(error, _)| match error {
+        async_imap::error::Error::No(answer) | async_imap::error::Error::Bad(answer) => refused(&answer),
+        error => lost(error),
+    })?;
+    Server::new(session).await
+}
+
+/// A refused login; one refused for lack of time or room may succeed later.
+fn refused(answer: &str) -> Failure {
+    let failure = Failure::Login(answer.to_owned());
+    if failure.is_throttling() { Failure::Lost(answer.to_owned()) } else { failure }
+}
+
+/// Answers the first challenge of XOAUTH2; a second one tells of an error, and is answered by nothing.
+struct Bearer(Option<String>);
+
+impl Authenticator for Bearer {
+    type Response = String;
+
+    fn process(&mut self, _: &[u8]) -> String {
+        self.0.take().unwrap_or_default()
+    }
+}

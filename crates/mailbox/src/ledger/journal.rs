@@ -1,0 +1,175 @@
+//! The journal on the disk, and the lock that lets one program at a time write it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use tamis_program::{now, shown_path};
+
+use crate::ledger::entry::{Entry, Event, Id};
+use crate::ledger::known::Messages;
+use crate::ledger::positions::Positions;
+
+/// The journal of an account, with what it says.
+///
+/// Other programs are locked out from [`take_up`](Self::take_up) to [`put_down`](Self::put_down). A line counts once it
+/// ends with a line feed: a crash can only cut off the last one.
+pub(crate) struct Ledger {
+    folder: PathBuf,
+    journal: File,
+    /// Bytes of whole lines.
+    length: u64,
+    pub(crate) messages: Messages,
+    pub(crate) positions: Positions,
+}
+
+impl Ledger {
+    /// Opens the ledger in a folder, and takes it up.
+    ///
+    /// # Errors
+    /// If it cannot be read or written.
+    pub(crate) fn open(folder: &Path) -> Result<Self> {
+        let path = folder.join("journal.jsonl");
+        let open = || {
+            let mut options = OpenOptions::new();
+            options.read(true).append(true).create(true).mode(0o600).open(&path)
+        };
+        let journal = open().with_context(|| shown_path(&path))?;
+        let (messages, positions) = (Messages::default(), Positions::default());
+        let mut ledger = Ledger { folder: folder.to_owned(), journal, length: 0, messages, positions };
+        ledger.take_up()?;
+        Ok(ledger)
+    }
+
+    /// Waits while another program has the ledger, and reads what it wrote.
+    ///
+    /// # Errors
+    /// If it cannot be read or written.
+    pub(crate) fn take_up(&mut self) -> Result<()> {
+        let path = self.folder.join("journal.jsonl");
+        self.journal.lock().with_context(|| shown_path(&path))?;
+        self.positions = Positions::read(&self.folder.join("positions.json"))?;
+        self.replay().with_context(|| shown_path(&path))
+    }
+
+    /// Lets other programs have the ledger.
+    pub(crate) fn put_down(&self) {
+        // a lock that cannot be given up ends with the program
+        let _ = self.journal.unlock();
+    }
+
+    /// All entries, the oldest first.
+    pub(crate) fn entries(folder: &Path) -> Result<Vec<Entry>> {
+        let path = folder.join("journal.jsonl");
+        match File::open(&path) {
+            Ok(file) => {
+                let mut entries = Vec::new();
+                read(&file, 0, |entry| entries.push(entry)).with_context(|| shown_path(&path))?;
+                Ok(entries)
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(error).with_context(|| shown_path(&path)),
+        }
+    }
+
+    fn replay(&mut self) -> Result<()> {
+        let messages = &mut self.messages;
+        self.length = read(&self.journal, self.length, |entry| messages.apply(entry))?;
+        // half a line of a crash
+        Ok(self.journal.set_len(self.length)?)
+    }
+
+    /// Writes entries to the disk, and knows them from then on.
+    ///
+    /// # Errors
+    /// If they cannot be written. Then none of them counts.
+    pub(crate) fn note(&mut self, events: impl IntoIterator<Item = (Id, Event)>) -> Result<()> {
+        let at = now();
+        let entries: Vec<Entry> =
+            events.into_iter().map(|(id, event)| Entry { at: at.clone(), id, event }).collect();
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let mut text = Vec::new();
+        for entry in &entries {
+            serde_json::to_writer(&mut text, entry)?;
+            text.push(b'\n');
+        }
+        let written = self.journal.write_all(&text).and_then(|()| self.journal.sync_data());
+        if let Err(error) = written {
+            // on a full disk a part may be there; if it stays, the next reader cuts it off
+            let _ = self.journal.set_len(self.length);
+            return Err(error).with_context(|| shown_path(&self.folder.join("journal.jsonl")));
+        }
+        self.length += text.len() as u64;
+        entries.into_iter().for_each(|entry| self.messages.apply(entry));
+        Ok(())
+    }
+
+    /// Writes the positions to the disk.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub(crate) fn keep_positions(&self) -> Result<()> {
+        self.positions.write(&self.folder.join("positions.json"))
+    }
+}
+
+/// Reads all whole lines from a place on. Returns the place after them.
+fn read(file: &File, from: u64, mut take: impl FnMut(Entry)) -> Result<u64> {
+    let mut reader = BufReader::new(file);
+    reader.seek(SeekFrom::Start(from))?;
+    let (mut line, mut length) = (Vec::new(), from);
+    loop {
+        line.clear();
+        reader.read_until(b'\n', &mut line)?;
+        if line.last() != Some(&b'\n') {
+            return Ok(length);
+        }
+        take(serde_json::from_slice(&line).with_context(|| format!("the line at byte {length}"))?);
+        length += line.len() as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::entry::Place;
+
+    fn place(uid: u32) -> Place {
+        Place { folder: "INBOX".to_owned(), validity: 1, uid }
+    }
+
+    #[test]
+    fn what_was_noted_is_known_again_whatever_the_last_line_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let id = |n: u8| Id::of(&[n]);
+        let mut ledger = Ledger::open(folder.path()).unwrap();
+        ledger.note([(id(1), Event::Left { place: place(1) }), (id(2), Event::Teaching)]).unwrap();
+        ledger.note([(id(2), Event::Taught { label: Some("spam".to_owned()) })]).unwrap();
+        drop(ledger);
+        let path = folder.path().join("journal.jsonl");
+        let whole = std::fs::read(&path).unwrap();
+        let lines = whole.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::len);
+        let ends: Vec<usize> = lines
+            .scan(0, |end, length| {
+                *end += length;
+                Some(*end)
+            })
+            .collect();
+        for cut in 0..=whole.len() {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            let mut ledger = Ledger::open(folder.path()).unwrap();
+            let n = ends.iter().filter(|end| **end <= cut).count();
+            assert_eq!(ledger.messages.get(id(1)).is_some(), n > 0);
+            let second = ledger.messages.get(id(2));
+            assert_eq!(second.is_some_and(|known| known.is_being_taught), n == 2);
+            assert_eq!(second.and_then(|known| known.learned.as_deref()), (n == 3).then_some("spam"));
+            ledger.note([(id(3), Event::Teaching)]).unwrap();
+            drop(ledger);
+            assert_eq!(Ledger::entries(folder.path()).unwrap().len(), n + 1);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What the journal says of each message.
+
+use std::collections::HashMap;
+
+use crate::ledger::entry::{Entry, Event, Id, Place, Sorting};
+use crate::settings::account::Action;
+
+/// What is known of a message.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub(crate) struct Known {
+    /// Where it was last seen, or put.
+    pub(crate) place: Option<Place>,
+    /// What the filter did with it last.
+    pub(crate) sorted: Option<Sorted>,
+    /// The label it was learned under.
+    pub(crate) learned: Option<String>,
+    /// Whether it was about to be learned or forgotten, and it is not known whether it was.
+    pub(crate) is_being_taught: bool,
+    /// Whether it went back after it had been sorted, or was about to.
+    pub(crate) is_undone: bool,
+}
+
+/// What the filter did with a message.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Sorted {
+    pub(crate) at: String,
+    pub(crate) what: Box<Sorting>,
+    /// Whether it is known to be done.
+    pub(crate) is_done: bool,
+}
+
+impl Known {
+    /// The folder that the filter has put it into, unless it went back.
+    pub(crate) fn put_into(&self) -> Option<&str> {
+        let sorted = self.sorted.as_ref().filter(|_| !self.is_undone)?;
+        (sorted.what.action != Action::Flag).then_some(&*sorted.what.to)
+    }
+
+    /// The filter's move that may not have happened: the program ended in between.
+    pub(crate) fn unfinished(&self) -> Option<&Sorting> {
+        self.sorted.as_ref().filter(|sorted| !sorted.is_done && !self.is_undone).map(|sorted| &*sorted.what)
+    }
+}
+
+/// All messages.
+#[derive(Default, Debug)]
+pub(crate) struct Messages(HashMap<Id, Known>);
+
+impl Messages {
+    pub(crate) fn get(&self, id: Id) -> Option<&Known> {
+        self.0.get(&id)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, &Known)> {
+        self.0.iter().map(|(id, known)| (*id, known))
+    }
+
+    pub(crate) fn apply(&mut self, entry: Entry) {
+        let known = self.0.entry(entry.id).or_default();
+        match entry.event {
+            Event::Left { place } => (known.place, known.sorted) = (Some(place), None),
+            Event::Sorting(what) => {
+                known.place = Some(what.from.clone());
+                known.sorted = Some(Sorted { at: entry.at, what, is_done: false });
+                known.is_undone = false;
+            }
+            Event::Sorted { place } => {
+                known.place = place;
+                if let Some(sorted) = &mut known.sorted {
+                    sorted.is_done = true;
+                }
+            }
+            Event::Teaching => known.is_being_taught = true,
+            Event::Taught { label } => {
+                known.learned = label;
+                known.is_being_taught = false;
+            }
+            Event::Undoing => known.is_undone = true,
+            Event::Undone { place } => {
+                known.place = place;
+                known.is_undone = true;
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! How far each folder was read.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use tamis_program::shown_path;
+
+/// How far a folder was read: everything with a lower UID is dealt with.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Debug)]
+pub(crate) struct Position {
+    pub(crate) validity: u32,
+    pub(crate) next_uid: u32,
+}
+
+/// The positions of all folders.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
+pub(crate) struct Positions {
+    pub(crate) folders: BTreeMap<String, Position>,
+    /// When the inbox was last read to its end, in seconds since 1970.
+    pub(crate) inbox_read_at: Option<i64>,
+}
+
+impl Positions {
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        match fs::read(path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).with_context(|| shown_path(path)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Positions::default()),
+            Err(error) => Err(error).with_context(|| shown_path(path)),
+        }
+    }
+
+    pub(crate) fn write(&self, path: &Path) -> Result<()> {
+        replace(path, &serde_json::to_vec(self)?)
+    }
+}
+
+/// Replaces a private file, whole or not at all.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let write = || {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_data()?;
+        file.persist(path)?;
+        fs::File::open(folder)?.sync_all()
+    };
+    write().with_context(|| shown_path(path))
+}

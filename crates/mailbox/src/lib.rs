@@ -1,0 +1,33 @@
+//! Sorts a mailbox on an IMAP server by what its owner has filed, and learns from the messages that are moved.
+//!
+//! The program is `tamis-mailbox`; this library is what it consists of, for its tests.
+#![deny(unsafe_code)]
+
+#[cfg(not(unix))]
+compile_error!("the agent is for Unix: models in files, and private folders");
+
+// The rooms, the lowest first: none uses one that comes after it (tests/code/rooms.rs).
+mod settings;
+
+mod imap;
+
+mod ledger;
+
+mod model;
+
+mod agent;
+
+mod training;
+
+mod commands;
+
+pub use commands::arguments::Arguments;
+pub use commands::run;
+pub use imap::failure::Failure;
+pub use settings::account::{Account, Action, Folder, Settings, Tls};
+
+/// What looks at the bytes of a server first, for fuzzing.
+#[doc(hidden)]
+pub mod parsers {
+    pub use crate::imap::fuzzed::look;
+}

@@ -1,0 +1,24 @@
+//! `tamis-mailbox`, which `tamis mailbox` calls.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use tamis_mailbox::{Arguments, Failure};
+use tamis_program::{ERROR, is_closed_pipe, keep_lost_pages, say, told};
+
+/// The exit status after a refused login, EX_NOPERM of sysexits.h: starting again would not help.
+const REFUSED: u8 = 77;
+
+fn main() -> ExitCode {
+    keep_lost_pages();
+    let arguments = Arguments::parse();
+    match tamis_mailbox::run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            say!("tamis-mailbox: {}", told(&error));
+            let is_refused = matches!(error.downcast_ref(), Some(Failure::Login(_)));
+            ExitCode::from(if is_refused { REFUSED } else { ERROR })
+        }
+    }
+}

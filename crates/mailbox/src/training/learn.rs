@@ -1,0 +1,65 @@
+//! From kept messages to a model.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use anyhow::{Context, Result, anyhow, bail};
+use tamis_filter::options::{Pairs, ScoringOptions};
+use tamis_filter::{Document, Kind, Model, TrainOptions, Trainer};
+use tamis_program::shown_path;
+
+/// A kept message with its label.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Example {
+    pub(crate) path: PathBuf,
+    pub(crate) label: String,
+}
+
+/// Trains a model as `tamis train` does by default. The order of the examples does not matter.
+///
+/// # Errors
+/// If there are fewer than two labels, or a file cannot be read.
+pub(crate) fn train(examples: &[Example], labels: &[&str]) -> Result<Model> {
+    if labels.len() < 2 {
+        bail!("expected folders of at least two labels, got {}", labels.len());
+    }
+    let mut options = TrainOptions::new(Kind::Mail);
+    if labels.len() > 2 {
+        // pairs are for two labels only
+        options.pairs = Pairs::Fixed;
+    }
+    let asked = ScoringOptions::default();
+    options.prepare(&asked)?;
+    let n_threads = thread::available_parallelism().map_or(1, Into::into);
+    let share = examples.len().div_ceil(n_threads).max(1);
+    let counted: Vec<Result<Trainer>> = thread::scope(|scope| {
+        let counting: Vec<_> =
+            examples.chunks(share).map(|part| scope.spawn(|| count(part, &options))).collect();
+        counting
+            .into_iter()
+            .map(|one| one.join().unwrap_or_else(|_| Err(anyhow!("a thread failed"))))
+            .collect()
+    });
+    let mut trainer = Trainer::new(options.clone())?;
+    for other in counted {
+        trainer.merge(other?)?;
+    }
+    let scoring = asked.scoring(trainer.recipe(), trainer.classes(), trainer.n_documents())?;
+    Ok(trainer.with_scoring(scoring).finish()?)
+}
+
+fn count(examples: &[Example], options: &TrainOptions) -> Result<Trainer> {
+    let mut trainer = Trainer::new(options.clone())?;
+    for example in examples {
+        let bytes = read(&example.path)?;
+        if !bytes.is_empty() {
+            trainer.add(&example.label, Document::Mail(&bytes))?;
+        }
+    }
+    Ok(trainer)
+}
+
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| shown_path(path))
+}

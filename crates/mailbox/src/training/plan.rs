@@ -1,0 +1,80 @@
+//! Which messages to train on.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use tamis_program::{say, shown, shown_path};
+
+use crate::imap::commands::{Mailbox, Server};
+use crate::ledger::positions::{Position, replace};
+use crate::settings::account::Account;
+
+/// The messages of all folders. It is kept until the model is made, so that training that was interrupted goes on with
+/// the same messages.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
+pub(crate) struct Plan {
+    pub(crate) folders: Vec<Planned>,
+}
+
+/// The messages of a folder.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
+pub(crate) struct Planned {
+    pub(crate) folder: String,
+    /// None of a folder whose position alone matters.
+    pub(crate) label: Option<String>,
+    pub(crate) position: Position,
+    pub(crate) uids: Vec<u32>,
+}
+
+impl Plan {
+    /// The plan that was begun in a spool, if it is still about the account's folders.
+    pub(crate) fn begun(spool: &Path, account: &Account) -> Result<Option<Plan>> {
+        let path = spool.join("plan.json");
+        let plan: Plan = match fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).with_context(|| shown_path(&path))?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error).with_context(|| shown_path(&path)),
+        };
+        let known: Vec<_> = account.folders.iter().map(|folder| (&folder.name, &folder.label)).collect();
+        let is_same = plan.folders.iter().all(|planned| known.contains(&(&planned.folder, &planned.label)));
+        Ok(Some(plan).filter(|_| is_same))
+    }
+
+    /// Plans to train on the newest messages of each folder that has a label.
+    pub(crate) async fn make(server: &mut Server, mailboxes: &[Mailbox], account: &Account) -> Result<Plan> {
+        let mut plan = Plan::default();
+        for folder in &account.folders {
+            let Some(mailbox) = mailboxes.iter().find(|mailbox| mailbox.name == folder.name) else {
+                say!("{}: there is no folder {} (any more)", account.name, shown(&folder.name));
+                continue;
+            };
+            let opened = server.open(mailbox, false).await?;
+            let mut uids = match folder.label {
+                Some(_) => server.uids_from(1).await?,
+                None => Vec::new(),
+            };
+            // what arrives from now on is for the agent
+            uids.retain(|uid| *uid < opened.next_uid);
+            uids.drain(..uids.len().saturating_sub(account.newest as usize));
+            let position = Position { validity: opened.validity, next_uid: opened.next_uid };
+            plan.folders.push(Planned {
+                folder: folder.name.clone(),
+                label: folder.label.clone(),
+                position,
+                uids,
+            });
+        }
+        Ok(plan)
+    }
+
+    pub(crate) fn keep(&self, spool: &Path) -> Result<()> {
+        replace(&spool.join("plan.json"), &serde_json::to_vec(self)?)
+    }
+
+    /// The messages, as (number of the folder, UID).
+    pub(crate) fn messages(&self) -> impl Iterator<Item = (usize, u32)> {
+        self.folders.iter().enumerate().flat_map(|(n, folder)| folder.uids.iter().map(move |uid| (n, *uid)))
+    }
+}

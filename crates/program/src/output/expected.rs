@@ -1,0 +1,75 @@
+//! The expected performance of a model, in words.
+
+use tamis_filter::information::{Expected, Interval};
+use tamis_filter::{Filter, Kind, Scoring, positive_class};
+use tamis_model::clopper_pearson;
+use tamis_report::counted;
+
+use crate::output::shown::shown;
+
+/// The word for a document of this kind.
+pub fn noun(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Mail => "message",
+        Kind::Text => "document",
+        Kind::Table => "row",
+    }
+}
+
+/// The expected performance on documents like those learned, in words; `None` if it is unknown for this scoring.
+pub fn expectation(filter: &Filter) -> Option<String> {
+    let information = filter.information();
+    if !matches!(information.scoring, Scoring::Weighted(_)) {
+        return None;
+    }
+    let is_mail = information.recipe.kind == Kind::Mail;
+    let documents = format!("{}s", noun(information.recipe.kind));
+    let Some(expected) = information.expected else {
+        return Some("too few documents to tell what to expect".to_owned());
+    };
+    let (Expected::Detection { groups, .. } | Expected::Accuracy { groups, .. }) = expected;
+    let (on, how) = match groups {
+        0 => ("drawn like these", "95 % interval".to_owned()),
+        _ => ("of new groups", format!("{}, each held out as a whole", counted(groups, "group"))),
+    };
+    let on = format!("{documents} {on}");
+    // groups have no intervals, since documents of a group are similar
+    let share = |part, whole| match groups {
+        0 => share_of(part, whole),
+        _ => format!("{} %", percent(part, whole)),
+    };
+    let labelled_right = |right: u64, all: u64| {
+        Some(format!("expected on {on}: {} labelled right ({how})", share(right, all)))
+    };
+    let (negatives, false_positives, positives, missed) = match expected {
+        Expected::Detection { negatives, false_positives, positives, missed, .. } => {
+            (negatives, false_positives, positives, missed)
+        }
+        Expected::Accuracy { documents, right, .. } => return labelled_right(right, documents),
+    };
+    let Some(spam) = filter.spam() else {
+        let all = negatives + positives;
+        return labelled_right(all - false_positives - missed, all);
+    };
+    let (mut ham_lost, mut spam_missed) = (share(false_positives, negatives), share(missed, positives));
+    if spam != positive_class(information.classes) {
+        std::mem::swap(&mut ham_lost, &mut spam_missed);
+    }
+    let label = |class| shown(information.classes.label(class).unwrap_or_default());
+    let (ham, spam) = (label(1 - spam), label(spam));
+    let lost = if is_mail { "lost".to_owned() } else { format!("called {spam}") };
+    Some(format!(
+        "expected on {on}: {ham_lost} of {ham} {lost}, {spam_missed} of {spam} missed or unsure ({how})"
+    ))
+}
+
+/// `0.38 % (0.17 to 0.75)`
+fn share_of(part: u64, whole: u64) -> String {
+    let Interval { low, high } = clopper_pearson(part, whole, 0.95);
+    format!("{} % ({:.2} to {:.2})", percent(part, whole), 100.0 * low, 100.0 * high)
+}
+
+/// `0.38`
+fn percent(part: u64, whole: u64) -> String {
+    format!("{:.2}", 100.0 * part as f64 / whole as f64)
+}
