@@ -12,6 +12,7 @@ pub(crate) mod import;
 pub(crate) mod inspect;
 pub(crate) mod label;
 pub(crate) mod learn;
+pub(crate) mod mailbox;
 pub(crate) mod merge;
 pub(crate) mod passthrough;
 pub(crate) mod recipe;
@@ -91,6 +92,8 @@ pub(crate) enum Command {
     Stats(stats::StatsArgs),
     /// Behave like bogofilter, with its options
     Bogofilter(BogofilterArgs),
+    /// Sort a mailbox on an IMAP server, and learn from the messages that are moved
+    Mailbox(mailbox::MailboxArgs),
     /// Print the completions of the word being typed, for a shell
     #[command(hide = true)]
     Complete(complete::CompleteArgs),
@@ -139,6 +142,7 @@ pub(crate) fn run(command: Command) -> Result<u8> {
         Command::Compare(args) => on_threads(&args.input, || compare::run(&args)),
         Command::Stats(args) => stats::run(&args),
         Command::Bogofilter(args) => Ok(tamis_bogofilter::run(&args.arguments)),
+        Command::Mailbox(args) => mailbox::run(&args),
         Command::Complete(args) => complete::run(&args, Cli::command()),
         Command::Generate(args) => generate::run(&args, Cli::command()),
     }

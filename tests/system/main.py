@@ -6,6 +6,7 @@ import sys
 import time
 import traceback
 
+import agent
 import clients
 import faults
 import fleet
@@ -23,6 +24,11 @@ TESTS = {
     "fleet": fleet.fleet,
     "faults": faults.faults,
     "full": faults.full_disk,
+    "mailbox": agent.mailbox,
+    "moves": agent.moves,
+    "gmail": agent.like_gmail,
+    "copies": agent.cannot_move,
+    "hostile": agent.hostile,
 }
 
 

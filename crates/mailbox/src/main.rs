@@ -4,13 +4,15 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use tamis_mailbox::{Arguments, Failure};
-use tamis_program::{ERROR, is_closed_pipe, keep_lost_pages, say, told};
+use tamis_program::{ERROR, is_closed_pipe, keep_lost_pages, say, survive_file_limits, told};
 
 /// The exit status after a refused login, EX_NOPERM of sysexits.h: starting again would not help.
 const REFUSED: u8 = 77;
 
 fn main() -> ExitCode {
     keep_lost_pages();
+    // a disk that is full is an error, not the end
+    survive_file_limits();
     let arguments = Arguments::parse();
     match tamis_mailbox::run(&arguments) {
         Ok(()) => ExitCode::SUCCESS,

@@ -122,7 +122,7 @@ impl Server {
             if self.can.special_use { r#"LIST "" "*" RETURN (SPECIAL-USE)"# } else { r#"LIST "" "*""# };
         let mut take = |response: &Response<'_>| {
             let Response::MailboxData(MailboxDatum::List(folder)) = response else { return };
-            if folder.name_attributes.iter().any(|attribute| matches!(attribute, NameAttribute::NoSelect)) {
+            if folder.name_attributes.iter().any(has_no_messages) {
                 return;
             }
             if quote(&folder.name).is_none() || found.len() == MOST_FOLDERS {
@@ -457,6 +457,15 @@ fn require_uids(folder: &Mailbox, opened: Opened) -> Result<Opened, Failure> {
 
 fn has(flags: &[std::borrow::Cow<'_, str>], wanted: &str) -> bool {
     flags.iter().any(|flag| flag.eq_ignore_ascii_case(wanted))
+}
+
+/// Whether a name is that of a folder in which there can be none (RFC 5258, section 3).
+fn has_no_messages(attribute: &NameAttribute<'_>) -> bool {
+    match attribute {
+        NameAttribute::NoSelect => true,
+        NameAttribute::Extension(name) => name.eq_ignore_ascii_case("\\NonExistent"),
+        _ => false,
+    }
 }
 
 fn role(attribute: &NameAttribute<'_>) -> Option<Role> {

@@ -1,0 +1,484 @@
+"""`tamis mailbox` with a real IMAP server: sorting, learning from moves, undoing, and everything going wrong at once."""
+
+import collections
+import contextlib
+import email
+import json
+import os
+import random
+import re
+import resource
+import signal
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+from dovecot import PASSWORD, Dovecot, bodies, ok
+from imapd import Box, Imapd
+from support import INBOX, MAIL, TAMIS, check, equal, folder, free_port, mail, run, short, start, tamis_json, wait_for
+
+DAY = 86_400
+MAILBOX = Path(TAMIS).with_name("tamis-mailbox")
+
+
+class Agent:
+    """The agent in a home of its own."""
+
+    def __init__(self, name="home"):
+        self.home = folder(name)
+        variables = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "TAMIS_MODEL", "TAMIS_FALLBACK")
+        self.environment = {k: v for k, v in os.environ.items() if k not in variables} | {"HOME": str(self.home)}
+        self.settings = self.home / ".config/tamis/mailbox.toml"
+        self.said = self.home / "said"
+        self.process = None
+
+    def model(self, account):
+        return self.home / f".local/share/tamis/mailbox/{account}.tamis"
+
+    def state(self, account):
+        return self.home / f".local/state/tamis/mailbox/{account}"
+
+    def run(self, *arguments, expected=0, timeout=120):
+        """Runs a command to its end; returns all it says."""
+        done = subprocess.run([TAMIS, "mailbox", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              env=self.environment, timeout=timeout)
+        said = done.stdout + done.stderr
+        equal(done.returncode, expected, f"exit status of {arguments}: {said}")
+        check("panicked" not in said, said)
+        return said
+
+    def set_up(self, server, user, *arguments):
+        return self.run("setup", user, "--host", "localhost", "--port", str(server.tls_port), "--ca", str(server.certificate),
+                        "--password", f"echo {PASSWORD}", *arguments)
+
+    def change(self, *replacements):
+        text = self.settings.read_text()
+        for old, new in replacements:
+            check(old in text, f"{old} is not in the settings")
+            text = text.replace(old, new)
+        self.settings.write_text(text)
+
+    def start(self, *arguments):
+        with open(self.said, "ab") as said:
+            self.process = start([MAILBOX, "run", *arguments], stderr=said, stdout=said, env=self.environment)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def learned(self, account):
+        """The label of each message that the model knows, by Message-ID."""
+        lines = run([TAMIS, "export", "--documents", "-m", self.model(account)], timeout=120).splitlines()
+        documents = [json.loads(line) for line in lines if line.startswith(b'{"digest"')]
+        labels = collections.defaultdict(list)
+        for document in documents:
+            labels[document["name"]].extend([document["label"]] * document.get("copies", 1))
+        return labels
+
+    def events(self, account):
+        path = self.state(account) / "journal.jsonl"
+        lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+        return [json.loads(line) for line in lines]
+
+
+def name_of(message):
+    return email.message_from_bytes(message)["Message-ID"].strip("<> ")
+
+
+def where(client, folders):
+    """The folders that each message is in, by its bytes."""
+    found = collections.defaultdict(list)
+    for name in folders:
+        for uid, message in bodies(client, name).items():
+            found[message].append((name, uid))
+    return found
+
+
+def move(client, uid, to):
+    return ok(client.uid("MOVE", str(uid), f'"{to}"'))
+
+
+def mailbox():
+    server = Dovecot()
+    now = int(time.time())
+    for label, name in (("ham", "INBOX"), ("spam", "Junk")):
+        mails = [path.read_bytes() for path in sorted((MAIL / label).iterdir())]
+        server.fill("anna", name, [(now - 60 * DAY + n * 60_000, it) for n, it in enumerate(mails)], seen=False)
+    agent = Agent()
+    said = agent.set_up(server, "anna")
+    check("Junk" in said and "would learn 167 messages" in said, said)
+    equal(agent.settings.stat().st_mode & 0o777, 0o600, "mode of the settings")
+    check("Next" in said and PASSWORD not in said.replace("echo", ""), said)
+    said = agent.run("train", "--html", str(agent.home / "report.html"))
+    check("would have gone where you put them" in said and "expected on messages" in said, said)
+    check("</html>" in (agent.home / "report.html").read_text(), "the report is a page")
+    equal(sorted(path.name for path in agent.state("anna").iterdir()), ["journal.jsonl", "positions.json"], "what is kept")
+    client = server.client("anna", tls=True)
+
+    # what arrives is sorted as `tamis score` says, within a second; nothing is marked as read
+    agent.change(("poll_seconds = 60", "poll_seconds = 1"))
+    agent.start()
+    wait_for(lambda: "inbox_read_at" in (agent.state("anna") / "positions.json").read_text(), "the first look")
+    expected, longest = {}, 0
+    for path in INBOX:
+        message = path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+        is_spam = float(tamis_json(message, agent.model("anna"))["probability"]) >= 0.95
+        begun = time.monotonic()
+        ok(client.append("INBOX", None, None, message))
+        if is_spam:
+            wait_for(lambda: message in bodies(client, "Junk").values(), f"{path.name} is in Junk")
+            longest = max(longest, time.monotonic() - begun)
+        expected[message] = "Junk" if is_spam else "INBOX"
+    time.sleep(0.5)
+    places = where(client, ["INBOX", "Junk", "Trash"])
+    for message, name in expected.items():
+        equal([at for at, _ in places[message]], [name], f"place of {short(message[:80])}")
+    ok(client.select("INBOX", readonly=True))
+    for name in ("INBOX", "Junk"):
+        ok(client.select(name, readonly=True))
+        equal(ok(client.uid("SEARCH", "SEEN"))[0], b"", f"messages of {name} that were marked as read")
+
+    # what a person moves is learned, what the filter moves is not; Junk to Trash teaches nothing
+    before = agent.learned("anna")
+    equal(len(before), 167, "messages learned before any was moved")
+    sorted_away = [message for message, name in expected.items() if name == "Junk"]
+    left = [message for message, name in expected.items() if name == "INBOX"]
+    back, trashed, junked = sorted_away[0], sorted_away[1], left[0]
+    ok(client.select("Junk"))
+    move(client, dict(places[back])["Junk"], "INBOX")
+    move(client, dict(places[trashed])["Junk"], "Trash")
+    ok(client.select("INBOX"))
+    move(client, dict(places[junked])["INBOX"], "Junk")
+    wait_for(lambda: len(agent.learned("anna")) == 169, "two corrections are learned")
+    time.sleep(1.5)
+    learned = agent.learned("anna")
+    equal((learned[name_of(back)], learned[name_of(junked)]), (["ham"], ["spam"]), "what was learned")
+    check(name_of(trashed) not in learned, "what was thrown away teaches nothing")
+    equal(where(client, ["INBOX", "Junk", "Trash"])[back][0][0], "INBOX", "what came back stays")
+
+    # and again: the correction is corrected
+    ok(client.select("Junk"))
+    again = {message: uid for uid, message in bodies(client, "Junk").items()}
+    ok(client.select("Junk"))
+    move(client, again[junked], "INBOX")
+    wait_for(lambda: agent.learned("anna")[name_of(junked)] == ["ham"], "it is ham again")
+
+    # undo: what is still where the filter put it goes back, and stays there
+    agent.kill()
+    said = agent.run("undo")
+    check(f"moved {len(sorted_away) - 2} messages back" in said and "1 message not where" in said, said)
+    agent.run("run", "--once")
+    places = where(client, ["INBOX", "Junk", "Trash"])
+    for message in sorted_away:
+        equal([at for at, _ in places[message]], ["Trash" if message == trashed else "INBOX"], "place after undo")
+    check("undone" in agent.run("log"), "the log tells of it")
+
+    # a password that is refused is told in one line, and ends the program
+    agent.change((f'"echo {PASSWORD}"', '"echo wrong"'))
+    said = agent.run("run", "--once", expected=77)
+    check(said.count("\n") == 1 and "refuses the login" in said, said)
+    client.logout()
+    return f"{len(sorted_away)} of {len(expected)} messages sorted, at the latest {longest:.2f} s after they arrived"
+
+
+class Cutter:
+    """Passes connections on, and cuts them when told to."""
+
+    def __init__(self, port):
+        self.to, self.port, self.connections = port, free_port(), []
+        self.listener = socket.create_server(("127.0.0.1", self.port))
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                here, _ = self.listener.accept()
+                there = socket.create_connection(("127.0.0.1", self.to))
+                self.connections.append((here, there))
+                for pair in ((here, there), (there, here)):
+                    threading.Thread(target=self.pass_on, args=pair, daemon=True).start()
+
+    @staticmethod
+    def pass_on(source, sink):
+        with contextlib.suppress(OSError):
+            while part := source.recv(65_536):
+                sink.sendall(part)
+        for end in (source, sink):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def cut(self):
+        while self.connections:
+            for end in self.connections.pop():
+                with contextlib.suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+                end.close()
+
+
+FOLDERS = ("INBOX", "Junk", "Lists/rust", "Bills", "Trips")
+CLIENTS, MOVES = 20, 1_000
+
+
+def moves():
+    """Twenty clients move messages while the agent is killed, cut off, without disk, and its model rewritten."""
+    total = int(os.environ.get("MOVES", MOVES))
+    server = Dovecot()
+    now = int(time.time())
+    for n, name in enumerate(FOLDERS):
+        mails = [mail(number, f"f{n}") for number in range(60)]
+        server.fill("bob", name, [(now - 60 * DAY + number * 60_000, it) for number, it in enumerate(mails)], seen=False)
+    cutter = Cutter(server.port)
+    agent = Agent()
+    agent.run("setup", "bob", "--host", "127.0.0.1", "--tls", "none", "--port", str(cutter.port),
+              "--password", f"echo {PASSWORD}")
+    agent.change(("poll_seconds = 60", "poll_seconds = 1"))
+    agent.run("train")
+    labels = dict(re.findall(r'name = "([^"]+)"\nlabel = "([^"]+)"', agent.settings.read_text()))
+    equal(labels, {"INBOX": "inbox", "Junk": "spam", "Lists/rust": "Lists/rust", "Bills": "Bills", "Trips": "Trips"}, "labels")
+    todo, failures, arrived = list(range(total)), [], []
+    lock, over = threading.Lock(), threading.Event()
+
+    def person(number):
+        chance = random.Random(number)
+        client = server.client("bob")
+        try:
+            while True:
+                with lock:
+                    if not todo:
+                        break
+                    step = todo.pop()
+                if step % 20 == 0:
+                    message = mail(step, "new")
+                    ok(client.append("INBOX", None, None, message))
+                    arrived.append(message)
+                name, to = chance.sample(FOLDERS, 2)
+                ok(client.select(f'"{name}"'))
+                uids = ok(client.uid("SEARCH", "UNDELETED"))[0].split()
+                if not uids:
+                    continue
+                uid = chance.choice(uids).decode()
+                # two that have one message in hand at a time would make two of it, whoever sorts
+                with lock:
+                    if client.uid("FETCH", uid, "(FLAGS)")[1][0] is None:
+                        continue
+                    if number % 2:
+                        move(client, uid, to)
+                    else:
+                        # as programs do that cannot move
+                        ok(client.uid("COPY", uid, f'"{to}"'))
+                        ok(client.uid("STORE", uid, "+FLAGS.SILENT", "(\\Deleted)"))
+                        ok(client.uid("EXPUNGE", uid))
+                time.sleep(chance.random() * 1.6)
+            client.logout()
+        except Exception as error:  # told by the test
+            failures.append(error)
+
+    people = [threading.Thread(target=person, args=(number,)) for number in range(CLIENTS)]
+    counts = collections.Counter()
+    full_until = None
+
+    def trouble():
+        nonlocal full_until
+        chance = random.Random(1)
+        while not over.is_set():
+            agent.start()
+            if full_until is None and counts["kills"] == 3:
+                full_until = time.monotonic() + 10
+            if full_until and time.monotonic() < full_until:
+                with contextlib.suppress(ProcessLookupError):
+                    resource.prlimit(agent.process.pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+                counts["starts without disk"] += 1
+            over.wait(chance.uniform(0.3, 3))
+            if chance.random() < 0.3:
+                cutter.cut()
+                counts["cuts"] += 1
+                over.wait(chance.uniform(0.5, 3))
+            if chance.random() < 0.3:
+                run([TAMIS, "retrain", "-q", "-m", agent.model("bob")], expected=None, timeout=120)
+                counts["rewritten"] += 1
+            agent.kill()
+            counts["kills"] += 1
+
+    troubling = threading.Thread(target=trouble)
+    troubling.start()
+    for thread in people:
+        thread.start()
+    for thread in people:
+        thread.join(300)
+    over.set()
+    troubling.join(60)
+    equal(failures, [], "failures of clients")
+    check(not todo, "all moves were made")
+    client = server.client("bob")
+    # programs that copy first are waited for
+    for _ in range(2):
+        agent.run("run", "--once")
+    places = where(client, [*FOLDERS, "Trash", "Sent"])
+    everything = [mail(number, f"f{n}") for n in range(len(FOLDERS)) for number in range(60)] + arrived
+    for message in everything:
+        equal(len(places[message]), 1, f"copies of {name_of(message)}: {places[message]}")
+    equal(len(places), len(everything), "messages")
+    for name in FOLDERS:
+        ok(client.select(f'"{name}"', readonly=True))
+        equal(ok(client.uid("SEARCH", "SEEN"))[0], b"", f"messages of {name} that were marked as read")
+    learned = agent.learned("bob")
+    put = {event["id"]: event for event in agent.events("bob") if event["event"] == "sorting"}
+    n_corrected = 0
+    for message in everything:
+        [(name, _)] = places[message]
+        got = learned.get(name_of(message), [])
+        is_new = message in arrived
+        if is_new and not got:
+            # it stayed where it arrived, or is where the filter put it
+            is_own = any(event["to"] == name and event["message_id"].strip("<>") == name_of(message) for event in put.values())
+            check(name == "INBOX" or is_own, f"{name_of(message)} was moved to {name} and not learned")
+            continue
+        equal(got, [labels[name]], f"label of {name_of(message)}, which is in {name}")
+        n_corrected += is_new or not name_of(message).startswith(f"f{FOLDERS.index(name)}-")
+    for event in agent.events("bob"):
+        check("panicked" not in str(event), "no defect")
+    said = agent.said.read_text(errors="replace")
+    check("panicked" not in said, said[-2000:])
+    return (f"{total} moves by {CLIENTS} clients, {n_corrected} messages elsewhere than at first and learned so; {counts['kills']} kills, "
+            f"{counts['cuts']} cuts, {counts['rewritten']} times rewritten, {counts['starts without disk']} starts without disk")
+
+
+def odd_set_up(imapd, agent, user="eve"):
+    return agent.run("setup", user, "--host", "127.0.0.1", "--tls", "none", "--port", str(imapd.port),
+                     "--password", f"echo {PASSWORD}")
+
+
+def filed(boxes, counts):
+    """Puts messages of a kind of their own into folders."""
+    for name, n in counts.items():
+        for number in range(n):
+            boxes[name].add(topic_mail(name, number))
+    return boxes
+
+
+def topic_mail(topic, number):
+    word = re.sub(r"\W", "", topic).lower()
+    chance = random.Random(f"{topic} {number}")
+    body = " ".join(f"{word}{chance.randrange(30)}" for _ in range(30))
+    return (f"From: {word}@example.net\r\nSubject: {word} {number}\r\nMessage-ID: <{word}-{number}@example.net>\r\n"
+            f"Date: Mon, 2 Nov 2026 10:00:00 +0000\r\n\r\n{body}\r\n").encode()
+
+
+def like_gmail():
+    """Labels as folders, one that holds all mail, no QRESYNC, and commands that are refused for a while."""
+    boxes = {"INBOX": Box(), "[Gmail]/All Mail": Box("\\All"), "[Gmail]/Spam": Box("\\Junk"), "[Gmail]/Trash": Box("\\Trash"),
+             "Entw&APw-rfe f&APw-r Anna": Box(), "Rust": Box(), "[Gmail]/Important": Box("\\Important")}
+    filed(boxes, {"INBOX": 40, "[Gmail]/Spam": 40, "Rust": 40, "Entw&APw-rfe f&APw-r Anna": 40, "[Gmail]/All Mail": 90})
+    throttled = []
+
+    def quirk(words):
+        if words[:2] == ["UID", "MOVE"] and len(throttled) < 1:
+            throttled.append(words)
+            return b"TAG NO [THROTTLED] slow down\r\n"
+        return None
+
+    imapd = Imapd(boxes, "IMAP4rev1 IDLE MOVE UIDPLUS X-GM-EXT-1 SPECIAL-USE", quirk)
+    agent = Agent()
+    said = odd_set_up(imapd, agent)
+    check("Entwürfe für Anna" in said, said)
+    settings = agent.settings.read_text()
+    check("All Mail" not in settings and "Important" not in settings and "Trash" not in settings, settings)
+    agent.run("train")
+    for n in range(5):
+        boxes["INBOX"].add(topic_mail("Rust", 1_000 + n))
+    boxes["INBOX"].add(topic_mail("[Gmail]/Spam", 1_000))
+    # refused for a while: nothing is lost, and the next look goes on
+    said = agent.run("run", "--once", expected=3)
+    check("THROTTLED" in said or "slow down" in said, said)
+    agent.run("run", "--once")
+    equal((len(boxes["Rust"].messages), len(boxes["[Gmail]/Spam"].messages), len(boxes["INBOX"].messages)), (45, 41, 40),
+          "messages after sorting")
+    equal(len(agent.learned("eve")), 160, "what was moved by the filter is no evidence")
+    check(not any("\\Seen" in flags for box in boxes.values() for _, flags in box.messages.values()), "nothing is marked")
+    check(not any(re.search(r"BODY\[|^EXPUNGE|UID FETCH.* RFC822\b", command) for command in imapd.commands), "commands")
+
+    # a folder numbered anew: nothing is learned twice, nothing in the inbox is sorted that was there
+    for name in ("INBOX", "Rust"):
+        boxes[name].validity = 2
+    agent.run("run", "--once")
+    equal((len(agent.learned("eve")), len(boxes["INBOX"].messages)), (160, 40), "after UIDVALIDITY changed")
+    agent.run("undo")
+    equal((len(boxes["Rust"].messages), len(boxes["[Gmail]/Spam"].messages), len(boxes["INBOX"].messages)), (40, 40, 46),
+          "messages after undo")
+    imapd.close()
+    return "labels as folders, throttled once, numbered anew, undone"
+
+
+def cannot_move():
+    """Servers without MOVE, and without UIDPLUS: other messages that are marked as deleted stay."""
+    for capability in ("IMAP4rev1 UIDPLUS", "IMAP4rev1"):
+        boxes = filed({"INBOX": Box(), "Junk": Box(), "Rust": Box()}, {"INBOX": 40, "Junk": 40, "Rust": 40})
+        boxes["INBOX"].add(topic_mail("INBOX", 5_000), ["\\Deleted"])
+        cut = []
+
+        def quirk(words):
+            # the connection is lost between copying and deleting
+            if words[:2] == ["UID", "STORE"] and not cut:
+                cut.append(words)
+                return "cut"
+            return None
+
+        imapd = Imapd(boxes, capability, quirk)
+        agent = Agent()
+        odd_set_up(imapd, agent)
+        agent.run("train")
+        for n in range(3):
+            boxes["INBOX"].add(topic_mail("Rust", 1_000 + n))
+        agent.run("run", "--once", expected=3)
+        agent.run("run", "--once")
+        equal(len(boxes["Rust"].messages), 43, f"messages that were sorted, {capability}")
+        there = [(message, flags) for message, flags in boxes["INBOX"].messages.values() if "\\Deleted" not in flags]
+        equal(len(there), 40, f"messages in the inbox, {capability}")
+        check(any(message == topic_mail("INBOX", 5_000) for message, _ in boxes["INBOX"].messages.values()),
+              "a message that was marked by someone else was not removed")
+        check(not any(command.startswith("EXPUNGE") for command in imapd.commands), "a bare EXPUNGE")
+        imapd.close()
+    return "copied, marked and removed one by one; cut in between"
+
+
+def hostile():
+    """Whatever a server sends, the agent ends with one line, and takes little memory."""
+    evil = {
+        "a literal of 2 GB": lambda words: b"* 1 FETCH (UID 1 BODY[] {2147483648}\r\n" if words[0] == "LIST" else None,
+        "a literal of 500 MB behind text": lambda words: (b"* OK {1000000}\r\n* 1 FETCH (UID 1 BODY[] {500000000}\r\n"
+                                                          if words[0] == "LIST" else None),
+        "parentheses": lambda words: b"* 1 FETCH (BODYSTRUCTURE " + b"(" * 1_000_000 if words[0] == "LIST" else None,
+        "a line without end": lambda words: b"* LIST () \"/\" \"" + b"a" * (20 << 20) if words[0] == "LIST" else None,
+        "no IMAP": lambda words: b"\x00\xff\r\n" * 10 if words[0] == "LIST" else None,
+        "the end": lambda words: "cut" if words[0] == "LIST" else None,
+        "goodbye": lambda words: b"* BYE Autologout\r\n" if words[0] == "LIST" else None,
+        "UIDs of nothing": lambda words: b"* STATUS x (MESSAGES 4294967295 UIDNEXT 0 UIDVALIDITY 0)\r\nTAG OK\r\n" if words[0] == "STATUS" else None,
+    }
+    most = 0
+    for what, quirk in evil.items():
+        imapd = Imapd(filed({"INBOX": Box(), "Junk": Box()}, {"INBOX": 3, "Junk": 3}), quirk=quirk)
+        agent = Agent()
+        begun = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        said = agent.run("setup", "eve", "--host", "127.0.0.1", "--tls", "none", "--port", str(imapd.port),
+                         "--password", "echo x", expected=3, timeout=60)
+        equal(said.rstrip().count("\n"), 0 if what != "UIDs of nothing" else 1, f"lines said about {what}: {said}")
+        most = max(most, begun, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+        imapd.close()
+    names = ['INBOX', 'Junk', '../../../etc/passwd', 'a\x1b[2Jb', '~root', '&AAo-', 'x' * 5_000, '-rf', '&Jjo-']
+    boxes = {name: Box() for name in names}
+    filed(boxes, {"INBOX": 20, "Junk": 20, "../../../etc/passwd": 20, "-rf": 20})
+    imapd = Imapd(boxes)
+    agent = Agent()
+    said = odd_set_up(imapd, agent)
+    check("\x1b" not in said and "left out 1 folder" in said, said)
+    agent.run("train")
+    boxes["INBOX"].add(topic_mail("../../../etc/passwd", 1_000))
+    agent.run("run", "--once")
+    equal(len(boxes["../../../etc/passwd"].messages), 21, "a folder is a name, not a path")
+    outside = [path for path in agent.home.rglob("*") if path.is_file() and ".." in str(path.relative_to(agent.home))]
+    equal(outside, [], "files of folders' names")
+    imapd.close()
+    check(most < 200_000, f"memory: {most} KB")
+    return f"{len(evil)} kinds of nonsense, and odd names; at most {most // 1000} MB"

@@ -1,0 +1,122 @@
+"""An IMAP server of a few lines that can be as odd as one wishes: like Gmail, throttling, or hostile."""
+
+import contextlib
+import re
+import socket
+import threading
+
+from support import free_port
+
+
+class Box:
+    """A folder: messages by UID."""
+
+    def __init__(self, attributes=""):
+        self.attributes, self.validity, self.next_uid, self.messages = attributes, 1, 1, {}
+
+    def add(self, message, flags=()):
+        self.messages[self.next_uid] = (message, set(flags))
+        self.next_uid += 1
+        return self.next_uid - 1
+
+
+class Imapd:
+    """The server. `quirk` is called with the command's words and may answer it: bytes to send, "cut", or nothing."""
+
+    def __init__(self, boxes, capability="IMAP4rev1 IDLE MOVE UIDPLUS", quirk=None, all_mail=None):
+        self.boxes, self.capability, self.quirk, self.all_mail = boxes, capability, quirk, all_mail
+        self.commands, self.lock, self.port = [], threading.RLock(), free_port()
+        self.listener = socket.create_server(("127.0.0.1", self.port))
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def close(self):
+        self.listener.close()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                stream, _ = self.listener.accept()
+                threading.Thread(target=self.serve, args=(stream,), daemon=True).start()
+
+    def serve(self, stream):
+        with contextlib.suppress(OSError, ValueError), stream, stream.makefile("rb") as lines:
+            stream.sendall(b"* OK hello\r\n")
+            selected = None
+            while line := lines.readline():
+                tag, command = line.decode().strip().split(" ", 1)
+                words = command.replace('"', "").split()
+                self.commands.append(command)
+                answer = self.quirk(words) if self.quirk else None
+                if answer == "cut":
+                    return
+                if answer is None:
+                    with self.lock:
+                        selected, answer = self.answer(words, command, selected)
+                if words[0] == "IDLE":
+                    stream.sendall(b"+ idling\r\n")
+                    lines.readline()
+                stream.sendall(answer.replace(b"TAG", tag.encode()))
+                if words[0] == "LOGOUT":
+                    return
+
+    def answer(self, words, command, selected):
+        verb = " ".join(words[:2]).upper() if words[0].upper() == "UID" else words[0].upper()
+        ok = b"TAG OK done\r\n"
+        name = re.findall(r'"([^"]*)"', command)
+        box = self.boxes.get(selected)
+        if verb == "CAPABILITY":
+            return selected, f"* CAPABILITY {self.capability}\r\n".encode() + ok
+        if verb == "LIST":
+            lines = (f'* LIST ({box.attributes}) "/" "{name}"\r\n' for name, box in self.boxes.items())
+            return selected, "".join(lines).encode() + ok
+        if verb in ("SELECT", "EXAMINE", "STATUS"):
+            if name[0] not in self.boxes:
+                return selected, b"TAG NO [NONEXISTENT] no such folder\r\n"
+            box = self.boxes[name[0]]
+            if verb == "STATUS":
+                numbers = f"(MESSAGES {len(box.messages)} UIDNEXT {box.next_uid} UIDVALIDITY {box.validity})"
+                return selected, f'* STATUS "{name[0]}" {numbers}\r\n'.encode() + ok
+            said = (f"* {len(box.messages)} EXISTS\r\n* OK [UIDVALIDITY {box.validity}] valid\r\n"
+                    f"* OK [UIDNEXT {box.next_uid}] next\r\n")
+            return name[0], said.encode() + ok
+        if verb == "UID SEARCH":
+            first = re.search(r"UID (\d+):\*", command)
+            uids = [uid for uid, (_, flags) in box.messages.items() if "\\Deleted" not in flags]
+            if first:
+                uids = [uid for uid in uids if uid >= int(first[1])] or uids[-1:]
+            return selected, f"* SEARCH {' '.join(map(str, uids))}\r\n".encode() + ok
+        if verb == "UID FETCH":
+            parts = []
+            for n, uid in enumerate(box.messages, 1):
+                if self.within(uid, words[2]):
+                    message, flags = box.messages[uid]
+                    head = f"* {n} FETCH (UID {uid} FLAGS ({' '.join(sorted(flags))})".encode()
+                    if "BODY.PEEK" in command:
+                        head += b' INTERNALDATE "24-Nov-2026 10:00:00 +0000" BODY[]<0> {%d}\r\n%s' % (len(message), message)
+                    parts.append(head + b")\r\n")
+            return selected, b"".join(parts) + ok
+        if verb in ("UID MOVE", "UID COPY"):
+            uid, target = int(words[2]), self.boxes.get(name[0])
+            if target is None or uid not in box.messages:
+                return selected, ok if target else b"TAG NO [TRYCREATE] no such folder\r\n"
+            to = target.add(*box.messages[uid])
+            code = f"[COPYUID {target.validity} {uid} {to}]" if "UIDPLUS" in self.capability else ""
+            if verb == "UID MOVE":
+                del box.messages[uid]
+                return selected, f"* OK {code} moved\r\n".encode() + ok
+            return selected, f"TAG OK {code} copied\r\n".encode()
+        if verb == "UID STORE":
+            for uid in list(box.messages):
+                if self.within(uid, words[2]):
+                    box.messages[uid][1].update(re.search(r"\((.*)\)", command)[1].split())
+            return selected, ok
+        if verb == "UID EXPUNGE":
+            for uid in [uid for uid, (_, flags) in box.messages.items() if "\\Deleted" in flags and self.within(uid, words[2])]:
+                del box.messages[uid]
+            return selected, ok
+        return selected, ok
+
+    @staticmethod
+    def within(uid, uids):
+        ranges = (part.split(":") for part in uids.split(","))
+        return any(int(part[0]) <= uid <= int(part[-1]) for part in ranges)
