@@ -26,8 +26,8 @@ pub use commands::run;
 pub use imap::failure::Failure;
 pub use settings::account::{Account, Action, Folder, Settings, Tls};
 
-/// What looks at the bytes of a server first, for fuzzing.
+/// A conversation with a server, for fuzzing.
 #[doc(hidden)]
 pub mod parsers {
-    pub use crate::imap::fuzzed::look;
+    pub use crate::imap::fuzzed::converse;
 }

@@ -17,6 +17,7 @@ pub(crate) fn run(args: &RunArgs, accounts: &[Account]) -> Result<()> {
     if let [account] = accounts {
         return one(account);
     }
+    // a defect ends the account that it is in, not the others
     thread::scope(|scope| {
         let working: Vec<_> =
             accounts.iter().map(|account| (account, scope.spawn(move || one(account)))).collect();

@@ -32,7 +32,7 @@ pub(crate) struct Bounded<S> {
 
 /// Follows lines and literals (RFC 3501, section 4.3).
 #[derive(Default, Debug)]
-pub(crate) struct Scan {
+struct Scan {
     /// Bytes of a literal that are still to come.
     literal: u64,
     /// Bytes of the line so far.
@@ -48,19 +48,24 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    /// Looks at what was received.
+    /// Looks at what was received. In text for people, which is ASCII (RFC 3501, section 7.1), other bytes become `?`:
+    /// the parser takes the text apart at places that may be within a character.
     ///
     /// # Errors
     /// If a limit is exceeded.
-    pub(crate) fn look(&mut self, mut bytes: &[u8]) -> Result<(), &'static str> {
-        while let Some((byte, rest)) = bytes.split_first() {
+    fn look(&mut self, bytes: &mut [u8]) -> Result<(), &'static str> {
+        let mut at = 0;
+        while at < bytes.len() {
             if self.literal > 0 {
-                let n = bytes.len().min(usize::try_from(self.literal).unwrap_or(usize::MAX));
+                let n = (bytes.len() - at).min(usize::try_from(self.literal).unwrap_or(usize::MAX));
                 self.literal -= n as u64;
-                bytes = &bytes[n..];
+                at += n;
             } else {
-                self.look_at(*byte)?;
-                bytes = rest;
+                self.look_at(bytes[at])?;
+                if self.is_text && !bytes[at].is_ascii() {
+                    bytes[at] = b'?';
+                }
+                at += 1;
             }
         }
         Ok(())
@@ -152,7 +157,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Bounded<S> {
         let Bounded { inner, scan } = &mut *self;
         match Pin::new(inner).poll_read(cx, buf) {
             Poll::Ready(Ok(())) => Poll::Ready(
-                scan.look(&buf.filled()[before..])
+                scan.look(&mut buf.filled_mut()[before..])
                     .map_err(|what| io::Error::new(io::ErrorKind::InvalidData, what)),
             ),
             other => other,
@@ -179,11 +184,12 @@ mod tests {
     use super::*;
 
     fn look(bytes: &[u8]) -> Result<(), &'static str> {
-        let whole = Scan::default().look(bytes);
+        let (mut whole, mut parts) = (bytes.to_vec(), bytes.to_vec());
+        let looked = Scan::default().look(&mut whole);
         let mut by_bytes = Scan::default();
-        let one_by_one = bytes.iter().try_for_each(|byte| by_bytes.look(&[*byte]));
-        assert_eq!(whole, one_by_one);
-        whole
+        assert_eq!(parts.chunks_mut(1).try_for_each(|byte| by_bytes.look(byte)), looked);
+        assert_eq!(parts, whole);
+        looked
     }
 
     #[test]
@@ -203,6 +209,15 @@ mod tests {
         }
         look(b"* LIST () \"/\" {5}\r\nInbox\r\n* OK done\r\n").unwrap();
         look(b"* LIST () \"/\" \"{2000000000}\"\r\n").unwrap();
+    }
+
+    #[test]
+    fn text_becomes_ascii_and_nothing_else_does() {
+        let mut said =
+            "* OK [ALERT]é {5}\r\n* LIST () \"/\" é\r\n* 1 FETCH (BODY[] {2}\r\né)\r\n".as_bytes().to_vec();
+        Scan::default().look(&mut said).unwrap();
+        let expected = "* OK [ALERT]?? {5}\r\n* LIST () \"/\" é\r\n* 1 FETCH (BODY[] {2}\r\né)\r\n";
+        assert_eq!(String::from_utf8(said).unwrap(), expected);
     }
 
     #[test]
