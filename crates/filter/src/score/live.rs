@@ -109,12 +109,7 @@ impl LiveFilter {
         &self,
         mut work: impl FnMut(&Arc<Filter>, &mut Scratch) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
-        let mut failed = None;
-        retry(|| {
-            if let Some(failed) = &failed {
-                self.current.replace(failed).map_err(|error| (error.is_passing(), error.into()))?;
-            }
-            let filter = &*failed.insert(self.filter());
+        self.answer(|filter| {
             let mut scratch = self.pool().take();
             let answer = work(filter, &mut scratch);
             let is_current = Arc::ptr_eq(filter, &self.filter());
@@ -122,7 +117,34 @@ impl LiveFilter {
             pool.in_use = pool.in_use.saturating_sub(1);
             // what a scratch has cached of a filter that was replaced is of no use
             pool.free.extend(Some(scratch).filter(|_| is_current));
-            drop(pool);
+            answer
+        })
+    }
+
+    /// As [`ask`](Self::ask), with a scratch of the caller. For many filters that are seldom asked: none then keeps a
+    /// scratch of its own.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask).
+    pub fn ask_with<T, E: From<Error>>(
+        &self,
+        scratch: &mut Scratch,
+        mut work: impl FnMut(&Arc<Filter>, &mut Scratch) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        self.answer(|filter| work(filter, scratch))
+    }
+
+    fn answer<T, E: From<Error>>(
+        &self,
+        mut work: impl FnMut(&Arc<Filter>) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        let mut failed = None;
+        retry(|| {
+            if let Some(failed) = &failed {
+                self.current.replace(failed).map_err(|error| (error.is_passing(), error.into()))?;
+            }
+            let filter = &*failed.insert(self.filter());
+            let answer = work(filter);
             // a file that was changed in place explains any error
             let is_written = answer.is_err() && filter.may_have_changed();
             filter.check_unchanged().map_err(|error| (error.is_passing(), error.into()))?;

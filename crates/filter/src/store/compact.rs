@@ -119,8 +119,9 @@ impl Store {
                     }
                 }
                 None => match self.overlay.documents().get(&key).and_then(Option::as_ref) {
-                    Some(document) => {
-                        self.encode_kept(document, &mut vectors);
+                    Some(logged) => {
+                        let document = logged.document()?;
+                        self.encode_kept(&document, &mut vectors);
                         document.record(vectors.len() as u64)
                     }
                     None => DocumentRecord::forgotten(key, vectors.len() as u64),

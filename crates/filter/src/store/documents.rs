@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::file::documents::{DocumentKey, DocumentRecord, Remembered, decode_coefficients, decode_vector};
 use crate::file::names;
 use crate::store::opened::Store;
+use crate::store::overlay::Logged;
 use crate::store::sections::Sections;
 
 impl Store {
@@ -27,7 +28,7 @@ impl Store {
     /// Returns the stored document with this digest and class.
     pub(crate) fn document(&self, key: DocumentKey) -> Result<Option<Remembered>> {
         if let Some(state) = self.overlay.documents().get(&key) {
-            return Ok(state.clone());
+            return state.as_ref().map(Logged::document).transpose();
         }
         for part in self.parts().rev() {
             if let Some(i) = part.find_document(&self.bytes, key)? {
@@ -46,8 +47,11 @@ impl Store {
                 visit(record.message.get(), record.digest);
             }
         }
-        self.overlay.documents().values().flatten().for_each(|known| visit(known.message, known.digest));
-        Ok(())
+        self.overlay.documents().values().flatten().try_for_each(|known| {
+            let Remembered { message, digest, .. } = known.document()?;
+            visit(message, digest);
+            Ok(())
+        })
     }
 
     /// The stored documents in the order of digests. Their vectors are empty if only digests are kept.
@@ -70,7 +74,8 @@ impl Store {
                 let Some(key) = of_log.map(|(key, _)| *key).or(first.map(|(key, _)| key)) else {
                     return Ok(None);
                 };
-                let mut document = of_log.and_then(|(_, state)| state.clone());
+                let logged = of_log.and_then(|(_, state)| state.as_ref());
+                let mut document = logged.map(Logged::document).transpose()?;
                 for (number, (part, at)) in parts.iter_mut().enumerate() {
                     if *at < part.n_documents() && part.record(&self.bytes, *at)?.key() == key {
                         if of_log.is_none() && first.is_some_and(|(_, newest)| newest == number) {
@@ -107,7 +112,11 @@ impl Store {
                 }
             }
         }
-        found.extend(self.overlay.documents().iter().map(|(key, document)| (*key, document.clone())));
+        for (key, state) in self.overlay.documents() {
+            if let Ok(document) = state.as_ref().map(Logged::document).transpose() {
+                found.insert(*key, document);
+            }
+        }
         found.into_values().flatten().collect()
     }
 

@@ -21,7 +21,10 @@ impl Store {
         }
         match self.base.find(&self.bytes, fingerprint)? {
             Some((place, group)) => Ok(Some((place as TermId, Runs::of(group.run(place % GROUP)?)?))),
-            None => Ok(self.overlay.find(fingerprint).map(|id| (id, Runs::default()))),
+            None => {
+                let place = self.overlay.new_terms().find(fingerprint);
+                Ok(place.map(|place| ((self.n_known + place) as TermId, Runs::default())))
+            }
         }
     }
 
@@ -71,7 +74,7 @@ impl Store {
     pub(crate) fn fingerprint(&self, id: TermId) -> Result<u64> {
         let id = id as usize;
         if let Some((fingerprint, _)) = self.logged(id) {
-            return Ok(*fingerprint);
+            return Ok(fingerprint);
         }
         match self.brought(id) {
             Some(segment) => segment.fingerprint(&self.bytes, id),
@@ -92,8 +95,8 @@ impl Store {
         segment.part.text(&self.bytes, place)
     }
 
-    /// A term that the log introduced.
-    fn logged(&self, id: usize) -> Option<&(u64, String)> {
+    /// Fingerprint and text of a term that the log introduced.
+    fn logged(&self, id: usize) -> Option<(u64, &str)> {
         self.overlay.new_terms().get(id.checked_sub(self.n_known)?)
     }
 

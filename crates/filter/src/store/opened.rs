@@ -114,9 +114,8 @@ impl Store {
             Overlay::over(newest.features, newest.learned, newest.forgotten)
         });
         let n = self.n_known;
-        let read = log::read(log, self.log.0 as usize, self.checksum, n, |entry| {
-            overlay.add(entry, n, &mut totals)
-        })?;
+        let read =
+            log::read(log, self.log.0 as usize, self.checksum, n, |entry| overlay.add(entry, &mut totals))?;
         (self.totals, self.overlay) = (totals, overlay);
         Ok(read)
     }
@@ -129,7 +128,7 @@ impl Store {
 
     /// Adds an entry that is not yet in the log on disk.
     pub(crate) fn add(&mut self, entry: Entry) -> Result<()> {
-        self.overlay.add(entry, self.n_known, &mut self.totals)
+        self.overlay.add(entry, &mut self.totals)
     }
 
     /// The immutable part of the file, before slots, segments and log.

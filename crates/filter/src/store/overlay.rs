@@ -1,14 +1,16 @@
 //! The overlay of a log: changes of counts and weights, new terms, documents.
 
 use std::collections::BTreeMap;
+use std::hash::BuildHasher;
 
-use hashbrown::HashMap;
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Coefficient};
 use tamis_tokenizer::TermId;
 
 use crate::error::{Error, Result};
 use crate::file::documents::{DocumentKey, Remembered};
 use crate::file::log::Entry;
+use crate::file::terms::limited;
 use crate::store::add::too_large;
 
 /// The sum of a log's entries by term id. Terms that are new in the log have ids after the model's own.
@@ -17,16 +19,33 @@ pub(crate) struct Overlay {
     /// The first change of each term.
     heads: HashMap<TermId, u32>,
     changes: Vec<Change>,
-    ids: HashMap<u64, TermId>,
-    new_terms: Vec<(u64, String)>,
+    new_terms: NewTerms,
     /// The state of each document in the log; `None` if it was forgotten.
-    documents: BTreeMap<DocumentKey, Option<Remembered>>,
+    documents: BTreeMap<DocumentKey, Option<Logged>>,
     /// Terms that gained counts minus terms that lost them.
     features: i64,
     /// Number of entries that learn a document, and of those that forget one.
     learned: u64,
     forgotten: u64,
 }
+
+/// The terms that are new in a log, in the order of their ids. A server has thousands of logs open, so their texts are one
+/// buffer.
+#[derive(Default)]
+pub(crate) struct NewTerms {
+    fingerprints: Vec<u64>,
+    /// The texts one after the other, and where each ends.
+    texts: String,
+    ends: Vec<u32>,
+    /// The positions of terms by fingerprint.
+    places: HashTable<u32>,
+    state: DefaultHashBuilder,
+}
+
+/// A document in the log, as its entry without new terms. Decoded it takes several times the memory, and scoring does not
+/// need it.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Logged(Box<[u8]>);
 
 /// The change of a term in a class.
 #[derive(Clone, Copy, Default)]
@@ -47,8 +66,11 @@ impl Overlay {
     }
 
     /// Adds an entry, and updates the model's `totals`.
-    pub(crate) fn add(&mut self, entry: Entry, n_own: usize, totals: &mut [ClassTotals]) -> Result<()> {
-        let Entry { learned, document, features, new_terms } = entry;
+    pub(crate) fn add(&mut self, mut entry: Entry, totals: &mut [ClassTotals]) -> Result<()> {
+        for (fingerprint, text) in std::mem::take(&mut entry.new_terms) {
+            self.new_terms.push(fingerprint, &text)?;
+        }
+        let Entry { learned, ref document, features, .. } = entry;
         let impossible = |expected: &str| Error::inconsistent("log", expected, "others");
         let is_of_model = |weight: &Coefficient| usize::from(weight.class) < totals.len();
         if document.coefficients.len() > totals.len() || !document.coefficients.iter().all(is_of_model) {
@@ -69,10 +91,6 @@ impl Overlay {
                 .ok_or_else(|| impossible("counts to forget"))?,
         };
         *own = sums;
-        for (fingerprint, text) in new_terms {
-            self.ids.insert(fingerprint, (n_own + self.new_terms.len()) as TermId);
-            self.new_terms.push((fingerprint, text));
-        }
         for (id, count) in row.iter() {
             let tf = copies * i64::from(count);
             self.change(id, Change { class: document.class, df: copies, tf, ..Change::default() });
@@ -86,7 +104,7 @@ impl Overlay {
         self.features = self.features.saturating_add(features.into());
         let count = if learned { &mut self.learned } else { &mut self.forgotten };
         *count = count.saturating_add(1);
-        self.documents.insert(document.key(), learned.then_some(document));
+        self.documents.insert(document.key(), learned.then(|| Logged::new(&entry)));
         Ok(())
     }
 
@@ -184,13 +202,8 @@ impl Overlay {
         Ok(())
     }
 
-    /// The id of a term that is new in the log.
-    pub(crate) fn find(&self, fingerprint: u64) -> Option<TermId> {
-        self.ids.get(&fingerprint).copied()
-    }
-
-    /// Fingerprint and text of the terms that are new in the log, in the order of ids.
-    pub(crate) fn new_terms(&self) -> &[(u64, String)] {
+    /// The terms that are new in the log.
+    pub(crate) fn new_terms(&self) -> &NewTerms {
         &self.new_terms
     }
 
@@ -215,7 +228,58 @@ impl Overlay {
     }
 
     /// The documents in the log, in the order of digests; `None` for those forgotten.
-    pub(crate) fn documents(&self) -> &BTreeMap<DocumentKey, Option<Remembered>> {
+    pub(crate) fn documents(&self) -> &BTreeMap<DocumentKey, Option<Logged>> {
         &self.documents
+    }
+}
+
+impl NewTerms {
+    fn push(&mut self, fingerprint: u64, text: &str) -> Result<()> {
+        let NewTerms { fingerprints, texts, ends, places, state } = self;
+        let end = limited("bytes of texts", (texts.len() + text.len()) as u64)?;
+        let place = limited("terms", fingerprints.len() as u64)?;
+        fingerprints.push(fingerprint);
+        texts.push_str(text);
+        ends.push(end);
+        let print_at = |place: &u32| fingerprints[*place as usize];
+        let is_equal = |place: &u32| print_at(place) == fingerprint;
+        places.entry(state.hash_one(fingerprint), is_equal, |at| state.hash_one(print_at(at))).insert(place);
+        Ok(())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.fingerprints.len()
+    }
+
+    /// The position of the term with this fingerprint.
+    pub(crate) fn find(&self, fingerprint: u64) -> Option<usize> {
+        // most models have no log: that saves the hash
+        if self.places.is_empty() {
+            return None;
+        }
+        let is_equal = |place: &u32| self.fingerprints[*place as usize] == fingerprint;
+        let place = self.places.find(self.state.hash_one(fingerprint), is_equal)?;
+        Some(*place as usize)
+    }
+
+    /// The fingerprint of the term at a position, and its text.
+    pub(crate) fn get(&self, place: usize) -> Option<(u64, &str)> {
+        let fingerprint = *self.fingerprints.get(place)?;
+        let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
+        Some((fingerprint, &self.texts[start as usize..self.ends[place] as usize]))
+    }
+}
+
+impl Logged {
+    fn new(entry: &Entry) -> Self {
+        let mut bytes = Vec::new();
+        entry.write(&mut bytes);
+        Logged(bytes.into())
+    }
+
+    /// The document.
+    pub(crate) fn document(&self) -> Result<Remembered> {
+        // its terms were checked when it was added
+        Ok(Entry::take(&mut &self.0[..], TermId::MAX as usize)?.document)
     }
 }

@@ -57,19 +57,18 @@ impl Open {
         &self,
         mut work: impl FnMut(&Filter, &mut Scratch) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let answer = self.live.ask(|filter, scratch| {
-            let answer = match self.is_users {
+        let work =
+            |filter: &Arc<Filter>, scratch: &mut Scratch| work(filter, scratch).map_err(Asked::Failure);
+        let answer = match self.is_users {
+            true => {
                 // taken out, so that a panic drops it
-                true => {
-                    let mut scratch = SCRATCH.take();
-                    let answer = work(filter, &mut scratch);
-                    SCRATCH.set(scratch);
-                    answer
-                }
-                false => work(filter, scratch),
-            };
-            answer.map_err(Asked::Failure)
-        });
+                let mut scratch = SCRATCH.take();
+                let answer = self.live.ask_with(&mut scratch, work);
+                SCRATCH.set(scratch);
+                answer
+            }
+            false => self.live.ask(work),
+        };
         answer.map_err(|asked| match asked {
             Asked::Failure(failure) => failure,
             Asked::Error(error) => error.into(),

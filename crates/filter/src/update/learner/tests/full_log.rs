@@ -19,10 +19,14 @@ fn state(learner: &mut Learner) -> impl PartialEq + std::fmt::Debug + use<> {
     let score = learner.score(Document::Text("w1 w2 w3 w4 q")).unwrap();
     let store = &learner.filter.store;
     let overlay = &store.overlay;
+    let new_terms: Vec<_> = (0..)
+        .map_while(|at| overlay.new_terms().get(at))
+        .map(|(print, text)| (print, text.to_owned()))
+        .collect();
     (
         format!("{:?}", learner.filter.information()),
         (store.totals.clone(), store.changes(), store.unfitted(), store.n_documents()),
-        (overlay.documents().clone(), overlay.new_terms().to_vec(), overlay.features(), overlay.n_entries()),
+        (overlay.documents().clone(), new_terms, overlay.features(), overlay.n_entries()),
         (learner.pending.clone(), counts(&learner.filter), score),
     )
 }
