@@ -5,5 +5,6 @@ mod determinism;
 mod exchange;
 mod learn;
 mod scikit_learn;
+mod spool;
 mod twice;
 mod upkeep;

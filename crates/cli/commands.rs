@@ -19,6 +19,8 @@ pub(crate) mod recipe;
 pub(crate) mod retrain;
 pub(crate) mod salvage;
 pub(crate) mod score;
+pub(crate) mod spool;
+pub(crate) mod spooled;
 pub(crate) mod stats;
 pub(crate) mod summary;
 pub(crate) mod suspects;
@@ -127,7 +129,10 @@ pub(crate) fn run(command: Command) -> Result<u8> {
         Command::Train(args) => on_threads(&args.input, || train::run(&args)),
         Command::Score(args) => score::run(&args),
         Command::Label(args) => on_threads(&args.input, || label::run(&args)),
-        Command::Learn(args) => learn::run(&args),
+        Command::Learn(args) => match args.spool() {
+            Some(folder) => spooled::run(&args, folder),
+            None => learn::run(&args),
+        },
         Command::Forget(args) => forget::run(&args),
         Command::Retrain(args) => retrain::run(&args),
         Command::Expire(args) => expire::run(&args),

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -29,12 +29,15 @@ Example:
   tamis learn spam < message.eml
   tamis learn ham \"$HOME/Maildir/.Archive\"
   tamis learn spam --if-wrong < message.eml
+  tamis learn spam --spool ~/.local/share/tamis/spool < message.eml
   grep -l casino mail/* | tamis learn spam --files-from -")]
 pub(crate) struct LearnArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
     #[command(flatten)]
-    documents: DocumentArgs,
+    pub(crate) documents: DocumentArgs,
+    #[command(flatten)]
+    spool: SpoolArgs,
     #[command(flatten)]
     wrong: WrongArgs,
     /// Allow a label that the model does not know yet
@@ -60,16 +63,28 @@ pub(crate) struct LearnArgs {
 
 /// The documents, and their label.
 #[derive(Args)]
-struct DocumentArgs {
-    /// The label to learn the documents under
-    #[arg(value_name = "LABEL")]
-    label: String,
+pub(crate) struct DocumentArgs {
+    /// The label to learn the documents under. Optional with --spool
+    #[arg(value_name = "LABEL", required_unless_present = "spool")]
+    pub(crate) label: Option<String>,
     /// Files, folders, mboxes, Maildirs; standard input by default
     #[arg(value_name = "PATH")]
     paths: Vec<OsString>,
     /// Follow links that lead out of the named folders
     #[arg(long)]
     follow: bool,
+}
+
+/// Where a message waits until it is learned.
+#[derive(Args)]
+struct SpoolArgs {
+    /// Put the message on standard input into this private folder first, then learn what waits there, the oldest first.
+    /// If the model is busy or cannot be written, the message stays there for the next call, and this one succeeds.
+    /// Without a label, only learn what waits. A message that can never be learned is kept as FILE.refused. For mail,
+    /// one folder for each model
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["paths", "follow", "files_from", "kind", "mbox",
+        "input_format", "group", "group_by", "progress", "dots"])]
+    spool: Option<PathBuf>,
 }
 
 /// Whether documents that are labelled right already are passed over.
@@ -122,11 +137,11 @@ impl ProgressArgs {
 
 /// Counts what happened to the documents.
 #[derive(Default)]
-struct Tally {
-    learned: u64,
-    already: u64,
-    moved: u64,
-    right: u64,
+pub(crate) struct Tally {
+    pub(crate) learned: u64,
+    pub(crate) already: u64,
+    pub(crate) moved: u64,
+    pub(crate) right: u64,
 }
 
 impl Tally {
@@ -135,7 +150,7 @@ impl Tally {
     }
 
     /// `spam: learned 3 documents, 2 already known`
-    fn line(&self, label: &str) -> String {
+    pub(crate) fn line(&self, label: &str) -> String {
         let parts = [
             (self.already, "already known"),
             (self.moved, "moved from another label"),
@@ -148,13 +163,21 @@ impl Tally {
     }
 }
 
+impl LearnArgs {
+    /// The folder of --spool.
+    pub(crate) fn spool(&self) -> Option<&Path> {
+        self.spool.spool.as_deref()
+    }
+}
+
 pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
+    let Some(label) = &args.documents.label else { bail!("expected a label") };
     let path = args.model.own.path()?;
     let log = args.log.begin(&args.model.own);
     if log.is_some() {
         survive_file_limits();
     }
-    check_label(args, &path)?;
+    check_label(args, label, &path)?;
     let shared = args.model.shared()?.map(Arc::new);
     // read standard input first, so that the model is opened only once
     let is_input = args.documents.paths.is_empty() && args.input.list.files_from.is_none();
@@ -172,22 +195,22 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
     if !path.exists() && corpus.is_an_empty_message() {
         bail!("expected a message to learn, got nothing; no model was made");
     }
-    let mut learner = open_or_create(args, &path, corpus.kind, shared.as_deref())?;
+    let mut learner = open_or_create(args, Some(label), &path, corpus.kind, shared.as_deref())?;
     corpus.suit(learner.filter().information().recipe)?;
     if let Some(shared) = shared {
         learner.set_fallback(shared).context("--fallback")?;
     }
-    if args.new_label && learner.filter().classes().index(&args.documents.label).is_none() {
-        learner.add_label(&args.documents.label)?;
+    if args.new_label && learner.filter().classes().index(label).is_none() {
+        learner.add_label(label)?;
     }
     let (mut tally, mut logged) = (Tally::default(), Vec::new());
     let unreadable =
         for_each(&mut corpus, &mut learner, &args.progress, |learner, item, group, document| {
-            if is_sure(args, learner, document)? {
+            if is_sure(args, label, learner, document)? {
                 tally.right += 1;
                 return Ok(());
             }
-            match learner.learn_in_group(&args.documents.label, group, document) {
+            match learner.learn_in_group(label, group, document) {
                 Ok(Learned::Already) => {
                     tally.already += 1;
                     return Ok(());
@@ -195,7 +218,7 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
                 Ok(Learned::Moved { .. }) => tally.moved += 1,
                 Ok(Learned::Beside { labels }) => {
                     tally.learned += 1;
-                    say_beside(item, &labels);
+                    say_beside(&shown_path(&item.name()), &labels);
                 }
                 Ok(_) => tally.learned += 1,
                 Err(error) if error.kind() == ErrorKind::Label => {
@@ -210,29 +233,27 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
         })?;
     commit(&mut learner)?;
     if let Some(mut log) = log {
-        log.learned(&logged, &args.documents.label);
+        log.learned(&logged, label);
     }
-    let usual = tally.line(&args.documents.label);
+    let usual = tally.line(label);
     let (changed, examined) = (tally.learned + tally.moved, tally.examined());
     args.progress.print_last("Learned", changed, examined, &usual)?;
     Ok(unreadable)
 }
 
 /// Prints a warning that a message could not be moved.
-fn say_beside(item: &Item<'_>, labels: &[String]) {
+pub(crate) fn say_beside(name: &str, labels: &[String]) {
     say!(
-        "tamis: {}: still known as {} too, with the header it was learned with: this model does not remember terms, so \
+        "tamis: {name}: still known as {} too, with the header it was learned with: this model does not remember terms, so \
          only an identical message can be moved; tamis forget removes the message as it was learned",
-        shown_path(&item.name()),
         shown(&labels.join(", "))
     );
 }
 
 /// Refuses a path in place of the label before anything is read. Otherwise standard input would be read.
-fn check_label(args: &LearnArgs, path: &Path) -> Result<()> {
-    let label = &args.documents.label;
+pub(crate) fn check_label(args: &LearnArgs, label: &str, path: &Path) -> Result<()> {
     if args.new_label
-        || args.new.labels.contains(label)
+        || args.new.labels.iter().any(|known| known == label)
         || !(label.contains('/') || Path::new(label).exists())
     {
         return Ok(());
@@ -242,7 +263,7 @@ fn check_label(args: &LearnArgs, path: &Path) -> Result<()> {
         Err(_) if args.new.labels.is_empty() => vec!["ham".to_owned(), "spam".to_owned()],
         Err(_) => args.new.labels.clone(),
     };
-    if known.contains(label) {
+    if known.iter().any(|known| known == label) {
         return Ok(());
     }
     let (path, known) = (shown(label), known.join(", "));
@@ -251,16 +272,28 @@ fn check_label(args: &LearnArgs, path: &Path) -> Result<()> {
 }
 
 /// Whether the model already gives a document the right label, surely enough that it need not be learned.
-fn is_sure(args: &LearnArgs, learner: &mut Learner, document: Document<'_>) -> Result<bool> {
+pub(crate) fn is_sure(
+    args: &LearnArgs,
+    label: &str,
+    learner: &mut Learner,
+    document: Document<'_>,
+) -> Result<bool> {
     if !args.wrong.if_wrong && args.wrong.margin.is_none() {
         return Ok(false);
     }
     let score: Score = learner.score(document)?;
-    let is_right = learner.filter().label_of(&score) == args.documents.label;
+    let is_right = learner.filter().label_of(&score) == label;
     Ok(is_right && score.log_odds.abs() >= args.wrong.margin.unwrap_or(0.0))
 }
 
-fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Filter>) -> Result<Learner> {
+/// Opens the model for learning. If there is none, creates one, which must have this label if it is given.
+pub(crate) fn open_or_create(
+    args: &LearnArgs,
+    label: Option<&str>,
+    path: &Path,
+    kind: Kind,
+    shared: Option<&Filter>,
+) -> Result<Learner> {
     let mut options = args.change.options();
     options.retrain = !args.no_retrain;
     if path.exists() {
@@ -271,8 +304,8 @@ fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Fil
         ([], None) => vec!["ham", "spam"],
         (labels, _) => labels.iter().map(String::as_str).collect(),
     };
-    if !labels.contains(&args.documents.label.as_str()) {
-        let (path, label) = (shown_path(path), &args.documents.label);
+    if let Some(label) = label.filter(|label| !labels.contains(label)) {
+        let path = shown_path(path);
         bail!("{path}: there is no model yet; name the labels of a new one with --labels {label},OTHER");
     }
     if let Some(shared) = shared
@@ -297,7 +330,7 @@ fn open_or_create(args: &LearnArgs, path: &Path, kind: Kind, shared: Option<&Fil
     Ok(learner)
 }
 
-fn print(line: &str) -> Result<()> {
+pub(crate) fn print(line: &str) -> Result<()> {
     writeln!(done(), "{line}").context("standard output")
 }
 
