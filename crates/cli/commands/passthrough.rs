@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use tamis_filter::{Filter, Kind, Limits, Scratch};
-use tamis_mail::passthrough::{Head, Verdict, head};
+use tamis_mail::passthrough::{Head, Verdict, fields, head_with, label_field};
 use tamis_program::{ERROR, Held, Model, say, shown, told};
 
 use crate::output::{Log, message_id};
@@ -90,7 +90,8 @@ fn annotate(
 fn score(message: &Held, filter: &Filter, keep_headers: bool) -> Result<Annotated> {
     let mut scratch = Scratch::default();
     let score = filter.score_mail(&message.mail(&filter.information().recipe.limits)?, &mut scratch)?;
-    if filter.spam().is_none() {
+    let is_of_topics = filter.classes().len() > 2 || filter.spam().is_none();
+    if filter.spam().is_none() && filter.classes().len() <= 2 {
         let labels: Vec<_> = filter.classes().iter().map(|(_, label)| shown(label).to_string()).collect();
         say!(
             "tamis: none of the labels ({}) is known to mean spam, so X-Spam-Flag and X-Spam-Status are left out; \
@@ -99,7 +100,11 @@ fn score(message: &Held, filter: &Filter, keep_headers: bool) -> Result<Annotate
         );
     }
     let verdict = filter.verdict(&score, &scratch);
-    let head = head(message.bytes(), &verdict, keep_headers);
+    let mut fields = fields(&verdict);
+    if is_of_topics && !verdict.unsure {
+        fields.push(label_field(verdict.label));
+    }
+    let head = head_with(message.bytes(), &fields, keep_headers);
     let Verdict { label, log_odds, truncated, .. } = verdict;
     Ok(Annotated { head, label: label.to_owned(), log_odds, truncated })
 }

@@ -66,12 +66,12 @@ pub struct SpamStatus {
 /// Returns the message with up to five fields added at the end of its header block.
 ///
 /// Adds `X-Spam-Flag`, `X-Spam-Status`, `X-Spam-Level` (an asterisk for each whole nat of the score, 50 at most),
-/// `X-Tamis` and, if asked for, `X-Tamis-Reasons`, with the line end of the first remaining line. First removes fields of these names, `X-Spam-Score` and
-/// `X-Bogosity` that came with the message; with `keep_headers`, only `X-Tamis` and
-/// `X-Tamis-Reasons`. They are removed up to the first empty
-/// line, because other programs read on after a line that is not a field, and also after a lone carriage return. No
-/// other byte changes, with one exception: a message without a header block whose first line is indented gets an empty
-/// line in front, or that line would become part of the last field.
+/// `X-Tamis` and, if asked for, `X-Tamis-Reasons`, with the line end of the first remaining line. First removes fields of
+/// these names, `X-Spam-Score`, `X-Bogosity` and `X-Tamis-Label` that came with the message; with `keep_headers`, only
+/// `X-Tamis`, `X-Tamis-Reasons` and `X-Tamis-Label`. They are removed up to the first empty line, because other programs
+/// read on after a line that is not a field, and also after a lone carriage return. No other byte changes, with one
+/// exception: a message without a header block whose first line is indented gets an empty line in front, or that line
+/// would become part of the last field.
 pub fn annotate(raw: &[u8], verdict: &Verdict<'_>, keep_headers: bool) -> Vec<u8> {
     let Head { mut bytes, rest } = head(raw, verdict, keep_headers);
     bytes.extend_from_slice(&raw[rest..]);
@@ -110,6 +110,20 @@ pub struct Head {
 /// assert_eq!([&head.bytes, &mail[head.rest..]].concat(), annotate(mail, &verdict, false));
 /// ```
 pub fn head(raw: &[u8], verdict: &Verdict<'_>, keep_headers: bool) -> Head {
+    head_with(raw, &fields(verdict), keep_headers)
+}
+
+/// As [`head`], with these fields (names and values) in place of a verdict's. The values must have no line ends, as those
+/// of [`fields`] and [`label_field`].
+///
+/// ```
+/// use tamis_mail::passthrough::{head_with, label_field};
+///
+/// let mail = b"Subject: Soup\nX-Tamis-Label: forged\n\nAt noon?\n";
+/// let head = head_with(mail, &[label_field("lunch")], false);
+/// assert_eq!(String::from_utf8_lossy(&head.bytes), "Subject: Soup\nX-Tamis-Label: lunch\n");
+/// ```
+pub fn head_with(raw: &[u8], added: &[(&str, String)], keep_headers: bool) -> Head {
     let mut out = Vec::with_capacity(4096);
     let mut fields = Fields::new(raw);
     fields.by_ref().for_each(drop);
@@ -130,7 +144,7 @@ pub fn head(raw: &[u8], verdict: &Verdict<'_>, keep_headers: bool) -> Head {
     if unended && !out.ends_with(b"\n") {
         out.extend_from_slice(line_break);
     }
-    out.extend_from_slice(&lines(verdict).join(line_break));
+    out.extend_from_slice(&lines(added).join(line_break));
     if !unended {
         out.extend_from_slice(line_break);
     }
@@ -163,12 +177,12 @@ fn line_break(raw: &[u8]) -> &'static [u8] {
     if line.strip_suffix(b"\n").unwrap_or(line).ends_with(b"\r") { b"\r\n" } else { b"\n" }
 }
 
-fn lines(verdict: &Verdict<'_>) -> Vec<Vec<u8>> {
-    let line = |(name, value): (&str, String)| match value.is_empty() {
+fn lines(fields: &[(&str, String)]) -> Vec<Vec<u8>> {
+    let line = |(name, value): &(&str, String)| match value.is_empty() {
         true => format!("{name}:").into_bytes(),
         false => format!("{name}: {value}").into_bytes(),
     };
-    fields(verdict).into_iter().map(line).collect()
+    fields.iter().map(line).collect()
 }
 
 /// The header fields of a verdict, as names and values. Values have no line ends; that of `X-Spam-Level` may be empty.
@@ -214,6 +228,13 @@ pub fn fields(verdict: &Verdict<'_>) -> Vec<(&'static str, String)> {
     fields
 }
 
+/// The field `X-Tamis-Label`, whose whole value is a label, for programs that file by label. Its first 200 characters are
+/// written, with `_` in place of control characters.
+pub fn label_field(label: &str) -> (&'static str, String) {
+    let safe = |c: char| if c.is_control() { '_' } else { c };
+    ("X-Tamis-Label", label.chars().take(200).map(safe).collect())
+}
+
 /// Whether fields of this name hold a verdict, ours or another filter's: those in arriving mail are forged or old. Case
 /// does not matter.
 pub fn holds_verdict(name: &str) -> bool {
@@ -222,7 +243,7 @@ pub fn holds_verdict(name: &str) -> bool {
 
 /// Whether fields of this name are written by tamis alone.
 fn is_own(name: &str) -> bool {
-    ["x-tamis", "x-tamis-reasons"].iter().any(|own| name.eq_ignore_ascii_case(own))
+    ["x-tamis", "x-tamis-reasons", "x-tamis-label"].iter().any(|own| name.eq_ignore_ascii_case(own))
 }
 
 /// Maximum number of asterisks in a level, as in SpamAssassin.

@@ -108,9 +108,10 @@ pub fn is_ignored(name: &str) -> bool {
 }
 
 /// Names of fields that mail programs take for a verdict, in lower case: ours, SpamAssassin's and bogofilter's.
-const VERDICTS: [&str; 7] = [
+const VERDICTS: [&str; 8] = [
     "x-tamis",
     "x-tamis-reasons",
+    "x-tamis-label",
     "x-spam-flag",
     "x-spam-status",
     "x-spam-level",

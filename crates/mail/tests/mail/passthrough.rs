@@ -1,6 +1,6 @@
 //! Verdicts written into messages of every shape.
 use proptest::prelude::*;
-use tamis_mail::passthrough::{SpamStatus, Verdict, annotate};
+use tamis_mail::passthrough::{SpamStatus, Verdict, annotate, head_with, holds_verdict, label_field};
 use tamis_mail::{Limits, Message};
 
 const VERDICT: Verdict<'_> = Verdict {
@@ -146,6 +146,24 @@ fn verdicts() {
         let odd = show(Verdict { probability: value, log_odds: value, spam, ..VERDICT });
         assert_eq!(odd.lines().count(), 4);
     }
+}
+
+#[test]
+fn a_label_stands_alone_in_its_field_and_forged_ones_are_taken_out() {
+    let raw = b"A: 1\nX-Tamis-Label: forged\nno field\rx-tamis-LABEL : 2\n\nX-Tamis-Label: body";
+    let written = |label: &str, keep_headers| {
+        let head = head_with(raw, &[label_field(label)], keep_headers);
+        String::from_utf8([&head.bytes, &raw[head.rest..]].concat()).unwrap()
+    };
+    for keep_headers in [false, true] {
+        let expected = "A: 1\nX-Tamis-Label: a; b/Ä\nno field\n\nX-Tamis-Label: body";
+        assert_eq!(written("a; b/Ä", keep_headers), expected);
+        let none = head_with(raw, &[], keep_headers);
+        assert!(!String::from_utf8_lossy(&none.bytes).contains("Label"));
+    }
+    assert!(written("a\r\nX-Evil: 1\u{85}", false).contains("\nX-Tamis-Label: a__X-Evil: 1_\nno"));
+    assert_eq!(label_field(&"é".repeat(500)).1, "é".repeat(200));
+    assert!(holds_verdict("x-tamis-label"));
 }
 
 fn find(bytes: &[u8], what: &[u8]) -> usize {
