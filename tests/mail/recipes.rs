@@ -186,13 +186,12 @@ fn mutt_teaches_and_files() {
 #[test]
 fn recipes_agree_on_folders_and_carry_what_is_asked() {
     let world = World::new();
-    for program in ["procmail", "maildrop", "fdm", "sieve", "mutt"] {
+    for program in ["procmail", "maildrop", "fdm", "sieve", "sieve-labels", "dovecot-learn", "mutt"] {
         let rules = world.succeed(&["generate", "recipe", program]);
-        assert!(rules.contains("Junk") && (program == "mutt" || rules.contains("Unsure")), "{rules}");
-        assert!(
-            program == "sieve" || rules.contains("Maildir/.Junk") || rules.contains("\n.Junk/"),
-            "{rules}"
-        );
+        let is_unsure_filed = !["mutt", "sieve-labels"].contains(&program);
+        assert!(rules.contains("Junk") && (!is_unsure_filed || rules.contains("Unsure")), "{rules}");
+        let is_dovecot = ["sieve", "sieve-labels", "dovecot-learn"].contains(&program);
+        assert!(is_dovecot || rules.contains("Maildir/.Junk") || rules.contains("\n.Junk/"), "{rules}");
         assert!(rules.contains(TAMIS) && !rules.contains(" -m "), "{rules}");
         let mut elsewhere = world.command(&["generate", "recipe", program, "--fallback", "all.tamis"]);
         elsewhere.env("TAMIS_MODEL", "/var/lib/own.tamis");
@@ -205,4 +204,47 @@ fn recipes_agree_on_folders_and_carry_what_is_asked() {
     assert!(
         world.fail(&["generate", "recipe", "fdm", "--junk", "a b"]).contains("expected a name of letters")
     );
+}
+
+/// The files in the comments of the recipe for learning from moves, as its own commands take them out. Dovecot runs them in
+/// tests/system/sieve.py.
+#[test]
+fn the_recipe_for_moves_holds_settings_scripts_and_the_program() {
+    let world = World::new();
+    let rules = recipe(&world, "dovecot-learn", &["--fallback", "/var/lib/all.tamis"]);
+    world.write("tamis-learn", &rules);
+    let part = |tag: &str| {
+        let mut sed = Command::new("sed");
+        sed.args(["-n", &format!("s/^#{tag} //p")]).arg(world.path("tamis-learn"));
+        String::from_utf8(sed.output().unwrap().stdout).unwrap()
+    };
+    for version in ["2.3", "2.4"] {
+        let settings = part(version);
+        let (opened, closed) = (settings.matches('{').count(), settings.matches('}').count());
+        assert!(opened > 0 && opened == closed, "{settings}");
+        for expected in ["Spam", "Open", "sieve/learn-spam.sieve", "sieve/learn-ham.sieve", "sieve-pipe"] {
+            assert!(settings.contains(expected), "{expected}: {settings}");
+        }
+    }
+    assert!(part("spam").ends_with("pipe :copy \"tamis-learn\" [\"spam\"];\n"), "{rules}");
+    assert!(part("ham").contains("[\"Spam\", \"Open\", \"Trash\"]"), "{rules}");
+    // the program, with nothing in its environment but a home
+    let log = world.path("log").display().to_string();
+    assert!(
+        rules.contains(&format!("exec {TAMIS} learn --fallback /var/lib/all.tamis --log {log} --wait 5 "))
+    );
+    world.write("tamis-learn", recipe(&world, "dovecot-learn", &[]));
+    let learn = |arguments: &[&str]| {
+        let mut shell = Command::new("/bin/sh");
+        shell.arg(world.path("tamis-learn")).args(arguments).env_clear().env("HOME", world.path("home"));
+        feed(shell, &message("01.eml"))
+    };
+    fs::create_dir(world.path("home")).unwrap();
+    let output = learn(&["spam"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(learn(&[]).status.success());
+    let model = world.path("home/.local/share/tamis/model.tamis");
+    let known = world.succeed(&["inspect", "-m", model.to_str().unwrap()]);
+    assert!(known.contains("1 learned"), "{known}");
+    assert!(world.path("home/.local/share/tamis/spool").is_dir());
 }

@@ -12,6 +12,7 @@ import faults
 import fleet
 import milters
 import mta
+import sieve
 import units
 from support import Skipped, end_all
 
@@ -20,6 +21,7 @@ TESTS = {
     "http": clients.http,
     "idle": milters.idle,
     "exim": mta.exim,
+    "sieve": sieve.sieve,
     "units": units.units,
     "fleet": fleet.fleet,
     "faults": faults.faults,

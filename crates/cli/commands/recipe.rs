@@ -18,6 +18,10 @@ pub(crate) enum Program {
     Maildrop,
     /// For all users of Dovecot (Pigeonhole)
     Sieve,
+    /// For all users of Dovecot: files each message in the folder of its label
+    SieveLabels,
+    /// For all users of Dovecot: learns from messages that are moved (IMAPSieve)
+    DovecotLearn,
     /// For ~/.fdm.conf
     Fdm,
     /// For ~/.muttrc: teaches tamis
@@ -32,7 +36,8 @@ model is used.
 
 Example:
   tamis generate recipe procmail --log ~/tamis.log >> ~/.procmailrc
-  tamis generate recipe mutt --log ~/tamis.log >> ~/.muttrc")]
+  tamis generate recipe mutt --log ~/tamis.log >> ~/.muttrc
+  tamis generate recipe dovecot-learn --log syslog > tamis-learn")]
 pub(crate) struct RecipeArgs {
     /// The mail program
     #[arg(value_name = "PROGRAM")]
@@ -58,6 +63,8 @@ impl Program {
             Program::Procmail => include_str!("../../../contrib/mail/procmailrc"),
             Program::Maildrop => include_str!("../../../contrib/mail/maildroprc"),
             Program::Sieve => include_str!("../../../contrib/mail/tamis.sieve"),
+            Program::SieveLabels => include_str!("../../../contrib/mail/labels.sieve"),
+            Program::DovecotLearn => include_str!("../../../contrib/mail/tamis-learn"),
             Program::Fdm => include_str!("../../../contrib/mail/fdm.conf"),
             Program::Mutt => include_str!("../../../contrib/mail/muttrc"),
         }

@@ -67,9 +67,7 @@ impl Overlay {
 
     /// Adds an entry, and updates the model's `totals`.
     pub(crate) fn add(&mut self, mut entry: Entry, totals: &mut [ClassTotals]) -> Result<()> {
-        for (fingerprint, text) in std::mem::take(&mut entry.new_terms) {
-            self.new_terms.push(fingerprint, &text)?;
-        }
+        let new_terms = std::mem::take(&mut entry.new_terms);
         let Entry { learned, ref document, features, .. } = entry;
         let impossible = |expected: &str| Error::inconsistent("log", expected, "others");
         let is_of_model = |weight: &Coefficient| usize::from(weight.class) < totals.len();
@@ -90,6 +88,7 @@ impl Overlay {
             tf: add(&mut own.tf, copies.checked_mul(occurrences))
                 .ok_or_else(|| impossible("counts to forget"))?,
         };
+        self.new_terms.append(&new_terms)?;
         *own = sums;
         for (id, count) in row.iter() {
             let tf = copies * i64::from(count);
@@ -234,16 +233,21 @@ impl Overlay {
 }
 
 impl NewTerms {
-    fn push(&mut self, fingerprint: u64, text: &str) -> Result<()> {
+    /// Adds terms, all or none.
+    fn append(&mut self, terms: &[(u64, String)]) -> Result<()> {
+        let bytes: usize = terms.iter().map(|(_, text)| text.len()).sum();
+        limited("bytes of texts", (self.texts.len() + bytes) as u64)?;
+        limited("terms", (self.fingerprints.len() + terms.len()) as u64)?;
         let NewTerms { fingerprints, texts, ends, places, state } = self;
-        let end = limited("bytes of texts", (texts.len() + text.len()) as u64)?;
-        let place = limited("terms", fingerprints.len() as u64)?;
-        fingerprints.push(fingerprint);
-        texts.push_str(text);
-        ends.push(end);
-        let print_at = |place: &u32| fingerprints[*place as usize];
-        let is_equal = |place: &u32| print_at(place) == fingerprint;
-        places.entry(state.hash_one(fingerprint), is_equal, |at| state.hash_one(print_at(at))).insert(place);
+        for (fingerprint, text) in terms {
+            let place = fingerprints.len() as u32;
+            fingerprints.push(*fingerprint);
+            texts.push_str(text);
+            ends.push(texts.len() as u32);
+            let print_at = |place: &u32| fingerprints[*place as usize];
+            let is_equal = |place: &u32| print_at(place) == *fingerprint;
+            places.entry(state.hash_one(fingerprint), is_equal, |at| state.hash_one(print_at(at))).insert(place);
+        }
         Ok(())
     }
 
