@@ -13,6 +13,10 @@ fn main() -> ExitCode {
     keep_lost_pages();
     // a disk that is full is an error, not the end
     survive_file_limits();
+    std::panic::set_hook(Box::new(|panic| {
+        let at = panic.location().map_or_else(String::new, |at| format!(" at {}:{}", at.file(), at.line()));
+        say!("tamis-mailbox: a defect{at}: {}", panic.payload_as_str().unwrap_or("no message"));
+    }));
     let arguments = Arguments::parse();
     match tamis_mailbox::run(&arguments) {
         Ok(()) => ExitCode::SUCCESS,

@@ -246,7 +246,9 @@ impl NewTerms {
             ends.push(texts.len() as u32);
             let print_at = |place: &u32| fingerprints[*place as usize];
             let is_equal = |place: &u32| print_at(place) == *fingerprint;
-            places.entry(state.hash_one(fingerprint), is_equal, |at| state.hash_one(print_at(at))).insert(place);
+            places
+                .entry(state.hash_one(fingerprint), is_equal, |at| state.hash_one(print_at(at)))
+                .insert(place);
         }
         Ok(())
     }

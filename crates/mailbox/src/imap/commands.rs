@@ -15,7 +15,7 @@ use imap_proto::{
 use tokio::time::timeout;
 
 use crate::imap::bounded::Stream;
-use crate::imap::failure::Failure;
+use crate::imap::failure::{Failure, guarded};
 use crate::imap::names::{decode, quote};
 
 /// How long the server may be silent while it has to answer.
@@ -29,7 +29,7 @@ const MOST_FOLDERS: usize = 10_000;
 
 /// A server that a user is logged in to.
 pub(crate) struct Server {
-    /// `None` only while idling, or after idling failed.
+    /// `None` after the connection failed.
     session: Option<Session<Stream>>,
     can: Abilities,
     /// The folder that is open, as it is sent, and whether it may be changed.
@@ -344,26 +344,8 @@ impl Server {
             tokio::time::sleep(most).await;
             return Ok(());
         };
-        let lost = |error: async_imap::error::Error| Failure::Lost(error.to_string());
-        let silent = |_| Failure::Lost("the server is silent".to_owned());
-        // what the server says before it agrees to idle is news too
-        let unsolicited = session.unsolicited_responses.clone();
-        while unsolicited.try_recv().is_ok() {}
-        let mut idle = session.idle();
-        timeout(SILENCE, idle.init()).await.map_err(silent)?.map_err(lost)?;
-        if unsolicited.is_empty() {
-            let (news, _stop) = idle.wait_with_timeout(most);
-            // the crate's own timeout starts anew with every sign of life
-            match timeout(most, news).await {
-                Ok(Ok(IdleResponse::ManualInterrupt)) => {
-                    return Err(Failure::Lost("the server closed the connection".to_owned()));
-                }
-                Ok(Err(error)) => return Err(lost(error)),
-                Ok(Ok(_)) | Err(_) => {}
-            }
-        }
-        let session = timeout(SILENCE, idle.done()).await.map_err(silent)?.map_err(lost)?;
-        self.session = Some(session);
+        // taken for good if this fails
+        self.session = Some(guarded(idle(session, most)).await??);
         Ok(())
     }
 
@@ -391,7 +373,8 @@ impl Server {
         Ok(place)
     }
 
-    /// Sends a command and shows every response to `each`, the last one too.
+    /// Sends a command and shows every response to `each`, the last one too. After a failure that is no answer, the
+    /// connection is of no use any more.
     async fn exchange(
         &mut self,
         what: &str,
@@ -399,15 +382,15 @@ impl Server {
         mut each: impl FnMut(&Response<'_>),
     ) -> Result<(), Failure> {
         let lost = |error: &dyn std::fmt::Display| Failure::Lost(format!("{what}: {error}"));
-        let Some(session) = &mut self.session else {
+        let Some(mut session) = self.session.take() else {
             return Err(Failure::Lost("the connection is closed".to_owned()));
         };
         let sent = timeout(SILENCE, session.run_command(command)).await;
         let id = sent.map_err(|_| lost(&"the server does not read"))?.map_err(|error| lost(&error))?;
         loop {
-            let read = timeout(SILENCE, session.read_response()).await;
-            let response =
-                read.map_err(|_| lost(&"the server is silent"))?.map_err(|error| lost(&brief(&error)))?;
+            let read = timeout(SILENCE, guarded(session.read_response())).await;
+            let response = read.map_err(|_| lost(&"the server is silent"))??;
+            let response = response.map_err(|error| lost(&brief(&error)))?;
             let Some(response) = response else { return Err(lost(&"the server closed the connection")) };
             let parsed = response.parsed();
             self.has_news |= matches!(parsed, Response::MailboxData(MailboxDatum::Exists(_)));
@@ -415,6 +398,7 @@ impl Server {
             match parsed {
                 Response::Done { tag, status, outcome, .. } if *tag == id => {
                     let answer = || outcome.information.as_deref().unwrap_or("no reason given").to_owned();
+                    self.session = Some(session);
                     return match status {
                         Said::Ok => Ok(()),
                         _ => Err(Failure::Refused { what: what.to_owned(), answer: answer() }),
@@ -427,6 +411,29 @@ impl Server {
             }
         }
     }
+}
+
+/// Idles until there is news, at most for some time.
+async fn idle(session: Session<Stream>, most: Duration) -> Result<Session<Stream>, Failure> {
+    let lost = |error: async_imap::error::Error| Failure::Lost(error.to_string());
+    let silent = |_| Failure::Lost("the server is silent".to_owned());
+    // what the server says before it agrees to idle is news too
+    let unsolicited = session.unsolicited_responses.clone();
+    while unsolicited.try_recv().is_ok() {}
+    let mut idle = session.idle();
+    timeout(SILENCE, idle.init()).await.map_err(silent)?.map_err(lost)?;
+    if unsolicited.is_empty() {
+        let (news, _stop) = idle.wait_with_timeout(most);
+        // the crate's own timeout starts anew with every sign of life
+        match timeout(most, news).await {
+            Ok(Ok(IdleResponse::ManualInterrupt)) => {
+                return Err(Failure::Lost("the server closed the connection".to_owned()));
+            }
+            Ok(Err(error)) => return Err(lost(error)),
+            Ok(Ok(_)) | Err(_) => {}
+        }
+    }
+    timeout(SILENCE, idle.done()).await.map_err(silent)?.map_err(lost)
 }
 
 /// An error of reading, without the bytes that could not be parsed: they may be mail.

@@ -14,7 +14,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::imap::bounded::{Bounded, Stream, Transport};
 use crate::imap::commands::Server;
-use crate::imap::failure::Failure;
+use crate::imap::failure::{Failure, guarded};
 use crate::settings::account::{Account, Tls};
 
 /// How long connecting and logging in may take.
@@ -34,8 +34,11 @@ impl Server {
     pub(crate) async fn connect(account: &Account) -> Result<Server, Failure> {
         let secret = secret(account)?;
         let connected = timeout(PATIENCE, async {
-            let client = greeted(account).await?;
-            log_in(client, account, secret).await
+            guarded(async {
+                let client = greeted(account).await?;
+                log_in(client, account, secret).await
+            })
+            .await?
         });
         connected.await.unwrap_or_else(|_| Err(Failure::Lost("the server does not answer".to_owned())))
     }

@@ -1,6 +1,9 @@
 //! What can go wrong with a server, by what to do about it.
 
 use std::fmt;
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt;
 
 /// A failure of a server or of the way to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,6 +35,16 @@ impl Failure {
     pub fn is_over_quota(&self) -> bool {
         matches!(self, Failure::Refused { answer, .. } if answer.to_ascii_lowercase().contains("quota"))
     }
+}
+
+/// The outcome of `work`, which parses what a server says. The parser (imap-proto 0.17) panics on some answers that are not
+/// valid; what it was working on must not be used after that.
+///
+/// # Errors
+/// If it panics.
+pub(crate) async fn guarded<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
+    let done = AssertUnwindSafe(work).catch_unwind().await;
+    done.map_err(|_| Failure::Lost("the server's answer cannot be parsed".to_owned()))
 }
 
 impl fmt::Display for Failure {

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::imap::bounded::{Bounded, Stream, Transport};
 use crate::imap::commands::{MOST_OF_MESSAGE, Server};
-use crate::imap::failure::Failure;
+use crate::imap::failure::{Failure, guarded};
 use crate::imap::names::{decode, quote};
 
 /// Says bytes, whatever it hears.
@@ -66,8 +66,8 @@ pub fn converse(bytes: &[u8]) -> usize {
 }
 
 async fn talk(stream: Stream, steps: &mut usize) -> Result<(), Failure> {
-    let session =
-        Client::new(stream).login("a", "b").await.map_err(|(error, _)| Failure::Login(error.to_string()))?;
+    let session = guarded(Client::new(stream).login("a", "b")).await?;
+    let session = session.map_err(|(error, _)| Failure::Login(error.to_string()))?;
     *steps += 1;
     let mut server = Server::new(session).await?;
     *steps += 1;

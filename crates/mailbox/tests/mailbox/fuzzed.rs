@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 #[path = "../../../../fuzz/targets/imap.rs"]
 pub mod imap;
 
-pub(crate) fn corpus() -> PathBuf {
+fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/imap")
 }
 
