@@ -147,7 +147,7 @@ pub(crate) fn run(command: Command) -> Result<u8> {
         Command::Compare(args) => on_threads(&args.input, || compare::run(&args)),
         Command::Stats(args) => stats::run(&args),
         Command::Bogofilter(args) => Ok(tamis_bogofilter::run(&args.arguments)),
-        Command::Mailbox(args) => mailbox::run(&args),
+        Command::Mailbox(args) => mailbox::run(&args, Cli::command()),
         Command::Complete(args) => complete::run(&args, Cli::command()),
         Command::Generate(args) => generate::run(&args, Cli::command()),
     }

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use crate::support::root;
 
-const CRATES: [&str; 9] =
-    ["tokenizer", "model", "mail", "filter", "report", "program", "bogofilter", "server", "cli"];
+const CRATES: [&str; 10] =
+    ["tokenizer", "model", "mail", "filter", "report", "program", "bogofilter", "server", "mailbox", "cli"];
 
 /// Where a path may lead: from the root, from a crate, from its sources.
 fn places(path: &str) -> Vec<PathBuf> {

@@ -34,7 +34,8 @@ fn every_command_has_a_page_and_so_has_the_model_file() {
     expected.sort();
     assert_eq!(names, expected);
     assert!(names.len() > 15);
-    for name in &commands {
+    // tamis-mailbox, which need not be there, has a help of its own
+    for name in commands.iter().filter(|name| *name != "mailbox") {
         let page = fs::read_to_string(world.path(&format!("man/tamis-{name}.1"))).unwrap().replace('\\', "");
         for option in world.succeed(&[name, "--help"]).lines().filter_map(|line| line.trim().split_once("--"))
         {

@@ -29,12 +29,19 @@ pub(crate) struct MailboxArgs {
     arguments: Vec<OsString>,
 }
 
-/// Becomes the program beside this one, or the one that the shell would find.
-pub(crate) fn run(args: &MailboxArgs) -> Result<u8> {
+/// Becomes the program beside this one, or the one that the shell would find. Without it, help says how to get it.
+pub(crate) fn run(args: &MailboxArgs, mut tamis: clap::Command) -> Result<u8> {
     let beside = std::env::current_exe().ok().map(|tamis| tamis.with_file_name(PROGRAM));
     let program = beside.filter(|path| path.exists()).unwrap_or_else(|| PathBuf::from(PROGRAM));
     let error = Command::new(&program).args(&args.arguments).exec();
     if error.kind() == io::ErrorKind::NotFound {
+        if let ([], Some(help)) | ([_], Some(help)) =
+            (&args.arguments[..], tamis.find_subcommand_mut("mailbox"))
+            && args.arguments.iter().all(|argument| argument == "-h" || argument == "--help")
+        {
+            help.print_help().context("standard output")?;
+            return Ok(0);
+        }
         bail!("there is no {PROGRAM}; `cargo install --locked --path crates/mailbox` installs it");
     }
     Err(error).with_context(|| program.display().to_string())

@@ -150,7 +150,9 @@ impl Message {
 
 /// Whether fields of this name are written by tamis alone.
 fn is_own(name: &[u8]) -> bool {
-    [&b"x-tamis"[..], b"x-tamis-reasons"].iter().any(|own| name.trim_ascii_end().eq_ignore_ascii_case(own))
+    [&b"x-tamis"[..], b"x-tamis-reasons", b"x-tamis-label"]
+        .iter()
+        .any(|own| name.trim_ascii_end().eq_ignore_ascii_case(own))
 }
 
 #[cfg(test)]
