@@ -25,5 +25,5 @@ pub use output::status::{ERROR, is_closed_pipe};
 pub use output::volume::{Volume, done};
 pub use passthrough::held::{Held, standard_output};
 pub use passthrough::passed::{asks_for_passthrough, passes_input_through};
-pub use passthrough::rescue::{arm, keep_lost_pages, survive_file_limits};
+pub use passthrough::rescue::{arm, keep_lost_pages, return_large_blocks, survive_file_limits};
 pub use tamis_report::{counted, grouped};

@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
+use rayon::prelude::*;
 use tamis_filter::options::{Pairs, ScoringOptions};
 use tamis_filter::{Document, Kind, Model, TrainOptions, Trainer};
 use tamis_program::shown_path;
@@ -31,19 +31,13 @@ pub(crate) fn train(examples: &[Example], labels: &[&str]) -> Result<Model> {
     }
     let asked = ScoringOptions::default();
     options.prepare(&asked)?;
-    let n_threads = thread::available_parallelism().map_or(1, Into::into);
-    let share = examples.len().div_ceil(n_threads).max(1);
-    let counted: Vec<Result<Trainer>> = thread::scope(|scope| {
-        let counting: Vec<_> =
-            examples.chunks(share).map(|part| scope.spawn(|| count(part, &options))).collect();
-        counting
-            .into_iter()
-            .map(|one| one.join().unwrap_or_else(|_| Err(anyhow!("a thread failed"))))
-            .collect()
-    });
-    let mut trainer = Trainer::new(options.clone())?;
+    // on the threads that fit as well: each thread keeps what it has freed
+    let share = examples.len().div_ceil(rayon::current_num_threads()).max(1);
+    let mut counted: Vec<Trainer> =
+        examples.par_chunks(share).map(|part| count(part, &options)).collect::<Result<_>>()?;
+    let mut trainer = counted.pop().map_or_else(|| Trainer::new(options.clone()), Ok)?;
     for other in counted {
-        trainer.merge(other?)?;
+        trainer.merge(other)?;
     }
     let scoring = asked.scoring(trainer.recipe(), trainer.classes(), trainer.n_documents())?;
     Ok(trainer.with_scoring(scoring).finish()?)
