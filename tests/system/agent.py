@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from dovecot import PASSWORD, Dovecot, bodies, ok
-from imapd import Box, Imapd
+from imapd import Box, Imapd, arrivals
 from support import INBOX, MAIL, TAMIS, check, equal, folder, free_port, mail, run, short, start, tamis_json, wait_for
 
 DAY = 86_400
@@ -174,6 +174,15 @@ def mailbox():
     for message in sorted_away:
         equal([at for at, _ in places[message]], ["Trash" if message == trashed else "INBOX"], "place after undo")
     check("undone" in agent.run("log"), "the log tells of it")
+
+    # encrypted after STARTTLS; a certificate that is not known is refused
+    carl = Agent()
+    server.fill("carl", "INBOX", [(now, mail(1, "carl"))])
+    carl.run("setup", "carl", "--host", "localhost", "--tls", "starttls", "--port", str(server.port), "--ca",
+             str(server.certificate), "--password", f"echo {PASSWORD}")
+    said = carl.run("setup", "dora", "--host", "localhost", "--port", str(server.tls_port), "--password", f"echo {PASSWORD}",
+                    expected=77)
+    check("certificate" in said and said.count("\n") == 1, said)
 
     # a password that is refused is told in one line, and ends the program
     agent.change((f'"echo {PASSWORD}"', '"echo wrong"'))
@@ -345,15 +354,16 @@ def moves():
             f"{counts['cuts']} cuts, {counts['rewritten']} times rewritten, {counts['starts without disk']} starts without disk")
 
 
-def odd_set_up(imapd, agent, user="eve"):
-    return agent.run("setup", user, "--host", "127.0.0.1", "--tls", "none", "--port", str(imapd.port),
-                     "--password", f"echo {PASSWORD}")
+def odd_set_up(imapd, agent, *secret):
+    return agent.run("setup", "eve", "--host", "127.0.0.1", "--tls", "none", "--port", str(imapd.port),
+                     *(secret or ("--password", f"echo {PASSWORD}")))
 
 
 def filed(boxes, counts):
     """Puts messages of a kind of their own into folders."""
     for name, n in counts.items():
         for number in range(n):
+            arrivals[topic_mail(name, number)] = time.time() - 10 * DAY
             boxes[name].add(topic_mail(name, number))
     return boxes
 
@@ -381,7 +391,8 @@ def like_gmail():
 
     imapd = Imapd(boxes, "IMAP4rev1 IDLE MOVE UIDPLUS X-GM-EXT-1 SPECIAL-USE", quirk)
     agent = Agent()
-    said = odd_set_up(imapd, agent)
+    said = odd_set_up(imapd, agent, "--token", "echo ya29.token")
+    equal(imapd.tokens, [b"user=eve\x01auth=Bearer ya29.token\x01\x01"], "XOAUTH2")
     check("Entwürfe für Anna" in said, said)
     settings = agent.settings.read_text()
     check("All Mail" not in settings and "Important" not in settings and "Trash" not in settings, settings)
@@ -399,16 +410,45 @@ def like_gmail():
     check(not any("\\Seen" in flags for box in boxes.values() for _, flags in box.messages.values()), "nothing is marked")
     check(not any(re.search(r"BODY\[|^EXPUNGE|UID FETCH.* RFC822\b", command) for command in imapd.commands), "commands")
 
+    # what is read and has stayed in its place is learned if the settings say so
+    boxes["Rust"].messages[boxes["Rust"].next_uid - 1][1].add("\\Seen")
+    agent.change(("poll_seconds = 60", "poll_seconds = 60\nconfirm_days = 0"))
+    agent.run("run", "--once")
+    equal(len(agent.learned("eve")), 161, "one message is confirmed")
+
     # a folder numbered anew: nothing is learned twice, nothing in the inbox is sorted that was there
     for name in ("INBOX", "Rust"):
         boxes[name].validity = 2
     agent.run("run", "--once")
-    equal((len(agent.learned("eve")), len(boxes["INBOX"].messages)), (160, 40), "after UIDVALIDITY changed")
+    equal((len(agent.learned("eve")), len(boxes["INBOX"].messages)), (161, 40), "after UIDVALIDITY changed")
     agent.run("undo")
     equal((len(boxes["Rust"].messages), len(boxes["[Gmail]/Spam"].messages), len(boxes["INBOX"].messages)), (40, 40, 46),
           "messages after undo")
     imapd.close()
     return "labels as folders, throttled once, numbered anew, undone"
+
+
+def without_moving():
+    """Flags and copies instead of moves."""
+    boxes = filed({"INBOX": Box(), "Junk": Box(), "Rust lists": Box()}, {"INBOX": 40, "Junk": 40, "Rust lists": 40})
+    imapd = Imapd(boxes)
+    agent = Agent()
+    odd_set_up(imapd, agent)
+    agent.run("train")
+    boxes["INBOX"].add(topic_mail("Rust lists", 1_000))
+    boxes["INBOX"].add(topic_mail("Junk", 1_000))
+    said = agent.run("run", "--once", "--dry-run")
+    equal((said.count("would go to"), len(imapd.boxes["INBOX"].messages)), (2, 42), said)
+    agent.run("run", "--once", "--flag-only")
+    flags = [flags for _, flags in boxes["INBOX"].messages.values() if flags]
+    equal(flags, [{"tamis-Rust_lists"}, {"$Junk"}], "keywords")
+    boxes["INBOX"].add(topic_mail("Rust lists", 2_000))
+    for _ in range(2):
+        agent.run("run", "--once", "--copy")
+    equal((len(boxes["INBOX"].messages), len(boxes["Rust lists"].messages)), (43, 41), "messages after copying")
+    equal(len(agent.learned("eve")), 120, "what was copied by the filter is no evidence")
+    imapd.close()
+    return "told, flagged, copied"
 
 
 def cannot_move():

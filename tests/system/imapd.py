@@ -1,11 +1,17 @@
 """An IMAP server of a few lines that can be as odd as one wishes: like Gmail, throttling, or hostile."""
 
+import base64
 import contextlib
 import re
 import socket
 import threading
+import time
 
 from support import free_port
+
+
+# when a message arrived, which moving and copying do not change
+arrivals = {}
 
 
 class Box:
@@ -15,6 +21,7 @@ class Box:
         self.attributes, self.validity, self.next_uid, self.messages = attributes, 1, 1, {}
 
     def add(self, message, flags=()):
+        arrivals.setdefault(message, time.time())
         self.messages[self.next_uid] = (message, set(flags))
         self.next_uid += 1
         return self.next_uid - 1
@@ -25,7 +32,7 @@ class Imapd:
 
     def __init__(self, boxes, capability="IMAP4rev1 IDLE MOVE UIDPLUS", quirk=None, all_mail=None):
         self.boxes, self.capability, self.quirk, self.all_mail = boxes, capability, quirk, all_mail
-        self.commands, self.lock, self.port = [], threading.RLock(), free_port()
+        self.commands, self.tokens, self.lock, self.port = [], [], threading.RLock(), free_port()
         self.listener = socket.create_server(("127.0.0.1", self.port))
         threading.Thread(target=self.accept, daemon=True).start()
 
@@ -52,6 +59,9 @@ class Imapd:
                 if answer is None:
                     with self.lock:
                         selected, answer = self.answer(words, command, selected)
+                if words[0] == "AUTHENTICATE":
+                    stream.sendall(b"+ \r\n")
+                    self.tokens.append(base64.b64decode(lines.readline()))
                 if words[0] == "IDLE":
                     stream.sendall(b"+ idling\r\n")
                     lines.readline()
@@ -92,7 +102,8 @@ class Imapd:
                     message, flags = box.messages[uid]
                     head = f"* {n} FETCH (UID {uid} FLAGS ({' '.join(sorted(flags))})".encode()
                     if "BODY.PEEK" in command:
-                        head += b' INTERNALDATE "24-Nov-2026 10:00:00 +0000" BODY[]<0> {%d}\r\n%s' % (len(message), message)
+                        date = time.strftime("%d-%b-%Y %H:%M:%S +0000", time.gmtime(arrivals[message]))
+                        head += b' INTERNALDATE "%s" BODY[]<0> {%d}\r\n%s' % (date.encode(), len(message), message)
                     parts.append(head + b")\r\n")
             return selected, b"".join(parts) + ok
         if verb in ("UID MOVE", "UID COPY"):

@@ -30,6 +30,7 @@ TESTS = {
     "moves": agent.moves,
     "gmail": agent.like_gmail,
     "copies": agent.cannot_move,
+    "flags": agent.without_moving,
     "hostile": agent.hostile,
 }
 

@@ -252,12 +252,74 @@ fn next(known: Option<&Known>, place: &Place, arrived: Option<i64>, inbox_read_a
     if known.place.as_ref() == Some(place) && !known.is_being_taught {
         return Next::Nothing;
     }
-    if known.is_undone {
+    let is_numbered_anew =
+        known.place.as_ref().is_some_and(|at| at.folder == place.folder && at.validity != place.validity);
+    if known.is_undone || is_numbered_anew && !known.is_being_taught {
         return Next::Leave;
     }
     match known.sorted.as_ref().map(|sorted| sorted.what.action) {
         Some(Action::Move) if is_from_here => Next::Remove,
         Some(_) if is_from_here => Next::Nothing,
         _ => Next::Return,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::known::Sorted;
+
+    fn at(folder: &str, validity: u32, uid: u32) -> Place {
+        Place { folder: folder.to_owned(), validity, uid }
+    }
+
+    /// A message that was put into the junk from the inbox, where it had UID 5.
+    fn sorted(action: Action, is_done: bool) -> Known {
+        let what = Sorting {
+            action,
+            from: at("INBOX", 1, 5),
+            to: "Junk".to_owned(),
+            label: "spam".to_owned(),
+            probability: 1.0,
+            log_odds: 9.0,
+            message_id: String::new(),
+            sender: String::new(),
+            subject: String::new(),
+            reasons: Vec::new(),
+        };
+        let place = Some(if is_done { at("Junk", 7, 1) } else { at("INBOX", 1, 5) });
+        let sorted = Some(Sorted { at: String::new(), what: Box::new(what), is_done });
+        Known { place, sorted, ..Known::default() }
+    }
+
+    #[test]
+    fn what_arrives_is_judged_and_what_was_there_is_not() {
+        let next = |arrived, read| next(None, &at("INBOX", 1, 5), arrived, read);
+        assert_eq!(next(Some(10_000), Some(9_000)), Next::Judge);
+        assert_eq!(next(Some(10_000), Some(10_000 + SLACK)), Next::Judge);
+        assert_eq!(next(Some(10_000), Some(10_001 + SLACK)), Next::Leave);
+        assert_eq!(next(None, Some(10_000)), Next::Judge);
+        assert_eq!(next(Some(10_000), None), Next::Judge);
+    }
+
+    #[test]
+    fn what_is_known_is_dealt_with_by_what_became_of_it() {
+        let next =
+            |known: &Known, validity, uid| super::next(Some(known), &at("INBOX", validity, uid), None, None);
+        // the program ended before it moved the message, or between copying and removing it
+        assert_eq!(next(&sorted(Action::Move, false), 1, 5), Next::Judge);
+        assert_eq!(next(&sorted(Action::Move, true), 1, 5), Next::Remove);
+        assert_eq!(next(&sorted(Action::Copy, true), 1, 5), Next::Nothing);
+        // a person moved it back
+        assert_eq!(next(&sorted(Action::Move, true), 1, 6), Next::Return);
+        let undone = Known { is_undone: true, ..sorted(Action::Move, true) };
+        assert_eq!(next(&undone, 1, 6), Next::Leave);
+        // it stayed in the inbox, and is looked at once more: as it was, numbered anew, after it was away
+        let left = Known { place: Some(at("INBOX", 1, 5)), ..Known::default() };
+        assert_eq!(next(&left, 1, 5), Next::Nothing);
+        assert_eq!(next(&left, 2, 5), Next::Leave);
+        assert_eq!(next(&left, 1, 9), Next::Return);
+        let being_taught = Known { is_being_taught: true, ..left };
+        assert_eq!(next(&being_taught, 1, 5), Next::Return);
     }
 }
