@@ -36,6 +36,9 @@ pub(crate) fn run(args: &TrainArgs, account: &Account) -> Result<()> {
     make_private(&spool).with_context(|| shown_path(&spool))?;
     let plan = runtime()?.block_on(gather(account, &spool))?;
     let examples = examples(&plan, &spool);
+    if examples.iter().all(|example| example.label == examples[0].label) {
+        bail!("account {}: expected messages in folders of at least two labels; file some first", account.name);
+    }
     match Replay::of(&examples, account)? {
         Some(replay) => {
             replay.print(&mut done(), account, if args.all { usize::MAX } else { SHOWN })?;
