@@ -195,7 +195,7 @@ def one_by_one(corpora, threshold):
             n, last = after - len(known), recent[-500:]
             rows[after] = (right / n, wrong / n, sum(r for r, _ in last) / len(last), sum(f and not r for r, f in last) / len(last),
                            majority / n, counted / n)
-    agent.run("run", "--once", "-q")
+    measured(agent, "run", "--once", "-q")
     end_all()
     return rows
 

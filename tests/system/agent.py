@@ -184,6 +184,17 @@ def mailbox():
                     expected=77)
     check("certificate" in said and said.count("\n") == 1, said)
 
+    # the server is found by its address, the password is asked of the keyring
+    fred = Agent()
+    tools = folder("tools")
+    (tools / "secret-tool").write_text(f'#!/bin/sh\n[ "$1 $3 $5" = "lookup tamis-mailbox fred@localhost" ] && echo {PASSWORD}\n')
+    (tools / "secret-tool").chmod(0o755)
+    fred.environment["PATH"] = f"{tools}:{os.environ['PATH']}"
+    server.fill("fred@localhost", "INBOX", [(now, mail(1, "fred"))])
+    fred.run("setup", "fred@localhost", "--port", str(server.tls_port), "--ca", str(server.certificate))
+    settings = fred.settings.read_text()
+    check('localhost"\nport' in settings and f'"{PASSWORD}"' not in settings, settings)
+
     # a password that is refused is told in one line, and ends the program
     agent.change((f'"echo {PASSWORD}"', '"echo wrong"'))
     said = agent.run("run", "--once", expected=77)
