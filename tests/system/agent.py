@@ -458,6 +458,21 @@ def without_moving():
         agent.run("run", "--once", "--copy")
     equal((len(boxes["INBOX"].messages), len(boxes["Rust lists"].messages)), (43, 41), "messages after copying")
     equal(len(agent.learned("eve")), 120, "what was copied by the filter is no evidence")
+
+    # a copy that a person makes in the inbox stays there, teaches nothing, and is dealt with once
+    agent.run("run", "--once")
+    rust, inbox = boxes["Rust lists"], boxes["INBOX"]
+    message = topic_mail("Rust lists", 3_000)
+    inbox.add(message)
+    agent.run("run", "--once")
+    check(message in [it for it, _ in rust.messages.values()], "it was sorted")
+    copy = inbox.add(message)
+    for _ in range(2):
+        agent.run("run", "--once")
+    check(copy in inbox.messages and len(agent.learned("eve")) == 120, "a copy in the inbox")
+    begun = len(imapd.commands)
+    agent.run("run", "--once")
+    check(not any("BODY" in command for command in imapd.commands[begun:]), "nothing is read again")
     imapd.close()
     return "told, flagged, copied"
 

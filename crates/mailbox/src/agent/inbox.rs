@@ -22,6 +22,7 @@ const SLACK: i64 = 3_600;
 
 /// How long a message that comes back may still be in the folder it comes from: programs that cannot move copy it first.
 const ON_ITS_WAY: Duration = Duration::from_secs(30);
+const A_MOMENT: Duration = Duration::from_secs(2);
 
 /// What to do with a message of the inbox.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,28 +102,35 @@ impl Agent<'_> {
                     self.server.delete_message(message.uid).await?;
                 }
                 Next::Return => {
-                    if self.is_still_elsewhere(known.as_ref(), inbox).await? {
-                        let since = *self.memory.waiting.entry(id).or_insert_with(Instant::now);
-                        if since.elapsed() < ON_ITS_WAY {
-                            waits = Some(waits.unwrap_or(message.uid));
-                            continue;
-                        }
+                    if self.is_on_its_way(id, known.as_ref(), inbox).await? {
+                        waits = Some(waits.unwrap_or(message.uid));
+                    } else if self.is_still_elsewhere(known.as_ref(), inbox).await? {
                         // a second copy of what was sorted: whoever made it wants it here
                         self.note([(id, Event::Left { place })])?;
                     } else {
                         let label = self.account.label_of(&inbox.name).map(str::to_owned);
-                        corrections.push(Correction {
-                            id,
-                            bytes: message.bytes,
-                            label,
-                            left_at: Some(place),
-                        });
+                        let left_at = Some(place);
+                        corrections.push(Correction { id, bytes: message.bytes, label, left_at });
                     }
-                    self.memory.waiting.remove(&id);
                 }
             }
         }
         self.learn(&corrections)?;
+        Ok(waits)
+    }
+
+    /// Whether a message that came back may yet be removed from the folder it comes from. An agent that looks once waits
+    /// for that here.
+    async fn is_on_its_way(&mut self, id: Id, known: Option<&Known>, inbox: &Mailbox) -> Result<bool> {
+        let since = *self.memory.waiting.entry(id).or_insert_with(Instant::now);
+        let is_elsewhere = self.is_still_elsewhere(known, inbox).await?;
+        if is_elsewhere && self.memory.looks_once {
+            tokio::time::sleep(A_MOMENT).await;
+        }
+        let waits = is_elsewhere && !self.memory.looks_once && since.elapsed() < ON_ITS_WAY;
+        if !waits {
+            self.memory.waiting.remove(&id);
+        }
         Ok(waits)
     }
 

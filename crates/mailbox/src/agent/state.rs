@@ -35,6 +35,8 @@ pub(crate) struct Memory {
     pub(crate) waiting: HashMap<Id, Instant>,
     /// When messages that were sorted were last looked at for confirmation.
     pub(crate) confirmed_at: Option<Instant>,
+    /// Whether there is only one look.
+    pub(crate) looks_once: bool,
     /// Whether the last connection was good for a whole look.
     pub(crate) has_looked: bool,
 }

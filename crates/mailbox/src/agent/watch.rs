@@ -42,7 +42,7 @@ pub(crate) async fn watch(account: &Account, manner: Manner) -> Result<()> {
     let judge = Judge::open(account)?;
     let mut ledger = Ledger::open(&places::state(account)?)?;
     ledger.put_down();
-    let (mut memory, mut pause) = (Memory::default(), FIRST_PAUSE);
+    let (mut memory, mut pause) = (Memory { looks_once: manner.once, ..Memory::default() }, FIRST_PAUSE);
     loop {
         memory.has_looked = false;
         let Err(error) = connected(account, manner, &judge, &mut ledger, &mut memory).await else {

@@ -37,7 +37,10 @@ pub(crate) fn run(args: &TrainArgs, account: &Account) -> Result<()> {
     let plan = runtime()?.block_on(gather(account, &spool))?;
     let examples = examples(&plan, &spool);
     if examples.iter().all(|example| example.label == examples[0].label) {
-        bail!("account {}: expected messages in folders of at least two labels; file some first", account.name);
+        bail!(
+            "account {}: expected messages in folders of at least two labels; file some first",
+            account.name
+        );
     }
     match Replay::of(&examples, account)? {
         Some(replay) => {
