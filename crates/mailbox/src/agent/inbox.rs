@@ -312,8 +312,7 @@ mod tests {
 
     #[test]
     fn what_is_known_is_dealt_with_by_what_became_of_it() {
-        let next =
-            |known: &Known, validity, uid| super::next(Some(known), &at("INBOX", validity, uid), None, None);
+        let next = |known: &Known, validity, uid| next(Some(known), &at("INBOX", validity, uid), None, None);
         // the program ended before it moved the message, or between copying and removing it
         assert_eq!(next(&sorted(Action::Move, false), 1, 5), Next::Judge);
         assert_eq!(next(&sorted(Action::Move, true), 1, 5), Next::Remove);
