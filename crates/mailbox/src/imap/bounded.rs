@@ -10,8 +10,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 /// Maximum bytes of a literal: a message is fetched in one, and never more than 256 KiB of it.
 const MOST_LITERAL: u64 = 1 << 20;
 
-/// Maximum bytes of a line: a search lists all messages of a folder in one.
-const MOST_LINE: u64 = 16 << 20;
+/// Maximum bytes of a line: a search lists all messages of a folder in one, a million in this.
+const MOST_LINE: u64 = 8 << 20;
 
 /// Maximum depth of parentheses. The parser recurses into them; what is asked for here has three.
 const MOST_DEPTH: u32 = 100;
@@ -74,7 +74,7 @@ impl Scan {
     fn look_at(&mut self, byte: u8) -> Result<(), &'static str> {
         self.line += 1;
         if self.line > MOST_LINE {
-            return Err("the server sent a line of more than 16 MiB");
+            return Err("the server sent a line of more than 8 MiB");
         }
         if self.words < 2 {
             self.look_at_word(byte);
@@ -224,6 +224,6 @@ mod tests {
     fn nesting_and_lines_are_bounded() {
         look("(".repeat(100_000).as_bytes()).unwrap_err();
         look(format!("* 1 FETCH {}{}\r\n", "(".repeat(100), ")".repeat(100)).as_bytes()).unwrap();
-        look(&vec![b'a'; (16 << 20) + 1]).unwrap_err();
+        look(&vec![b'a'; (8 << 20) + 1]).unwrap_err();
     }
 }
