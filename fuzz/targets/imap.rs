@@ -2,7 +2,7 @@
 
 #[allow(unexpected_cfgs, reason = "set by `run`")]
 pub fn run(data: &[u8]) {
-    // libFuzzer ends at every panic; those of the parser are caught, and the others end it all the same
+    // libFuzzer's own hook would end it at panics that are caught, as the parser's are
     #[cfg(fuzzing)]
     std::panic::set_hook(Box::new(|_| {}));
     // the same bytes tell the same

@@ -16,7 +16,7 @@ pub use input::decoded::{decoded, is_encoded};
 pub use input::stream::{Contents, Stream, read_document, read_start};
 pub use model::learning::commit;
 pub use model::opened::{Model, check_unchanged, make_private, open_model};
-pub use output::dates::{DAY, at, day, now, today};
+pub use output::dates::{DAY, at, day, now, seconds_now, today};
 pub use output::expected::{expectation, noun};
 pub use output::shown::{
     clean, json_line, named, one_word, plain, say_at, say_line, shown, shown_path, told,

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use tamis_program::{DAY, day};
+use tamis_program::{DAY, day, seconds_now};
 
-use crate::agent::state::{Agent, Correction, seconds_now};
+use crate::agent::state::{Agent, Correction};
 use crate::ledger::entry::{Id, Place};
 
 /// How often to look.

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use tamis_program::{counted, note, say, shown};
+use tamis_program::{counted, note, say, seconds_now, shown};
 
-use crate::agent::state::{Agent, Correction, seconds_now};
+use crate::agent::state::{Agent, Correction};
 use crate::imap::commands::{Fetched, Mailbox};
 use crate::imap::failure::Failure;
 use crate::ledger::entry::{Event, Id, Place, Sorting};
@@ -102,9 +102,14 @@ impl Agent<'_> {
                     self.server.delete_message(message.uid).await?;
                 }
                 Next::Return => {
-                    if self.is_on_its_way(id, known.as_ref(), inbox).await? {
+                    let since = *self.memory.waiting.entry(id).or_insert_with(Instant::now);
+                    let is_elsewhere = self.is_still_elsewhere(known.as_ref(), inbox).await?;
+                    if is_elsewhere && !self.memory.looks_once && since.elapsed() < ON_ITS_WAY {
                         waits = Some(waits.unwrap_or(message.uid));
-                    } else if self.is_still_elsewhere(known.as_ref(), inbox).await? {
+                        continue;
+                    }
+                    self.memory.waiting.remove(&id);
+                    if is_elsewhere {
                         // a second copy of what was sorted: whoever made it wants it here
                         self.note([(id, Event::Left { place })])?;
                     } else {
@@ -119,22 +124,8 @@ impl Agent<'_> {
         Ok(waits)
     }
 
-    /// Whether a message that came back may yet be removed from the folder it comes from. An agent that looks once waits
-    /// for that here.
-    async fn is_on_its_way(&mut self, id: Id, known: Option<&Known>, inbox: &Mailbox) -> Result<bool> {
-        let since = *self.memory.waiting.entry(id).or_insert_with(Instant::now);
-        let is_elsewhere = self.is_still_elsewhere(known, inbox).await?;
-        if is_elsewhere && self.memory.looks_once {
-            tokio::time::sleep(A_MOMENT).await;
-        }
-        let waits = is_elsewhere && !self.memory.looks_once && since.elapsed() < ON_ITS_WAY;
-        if !waits {
-            self.memory.waiting.remove(&id);
-        }
-        Ok(waits)
-    }
-
-    /// Whether a message is still in the other folder that it is known to have been in.
+    /// Whether a message is still in the other folder that it is known to have been in. An agent that looks once waits a
+    /// moment for it to be removed there.
     async fn is_still_elsewhere(&mut self, known: Option<&Known>, inbox: &Mailbox) -> Result<bool> {
         let Some(place) = known.and_then(|known| known.place.as_ref()) else { return Ok(false) };
         let elsewhere = self.mailboxes.iter().find(|mailbox| mailbox.name == place.folder).cloned();
@@ -142,7 +133,13 @@ impl Agent<'_> {
             return Ok(false);
         };
         let opened = self.server.open(&elsewhere, false).await?;
-        Ok(opened.validity == place.validity && self.server.is_read(place.uid).await?.is_some())
+        let mut is_there =
+            opened.validity == place.validity && self.server.is_read(place.uid).await?.is_some();
+        if is_there && self.memory.looks_once {
+            tokio::time::sleep(A_MOMENT).await;
+            is_there = self.server.is_read(place.uid).await?.is_some();
+        }
+        Ok(is_there)
     }
 
     async fn judge_and_sort(
@@ -154,9 +151,8 @@ impl Agent<'_> {
     ) -> Result<()> {
         let opinion = self.judge.judge(&message.bytes)?;
         let target = opinion.and_then(|opinion| {
-            let folder = self.account.folder_of(&opinion.label)?;
-            let is_sure = opinion.probability >= self.account.threshold_of(folder);
-            (is_sure && folder.name != inbox.name).then(|| (opinion, folder.clone()))
+            let folder = self.account.destination(&opinion.label, opinion.probability)?.clone();
+            Some((opinion, folder))
         });
         let Some((mut opinion, folder)) = target else { return self.note([(id, Event::Left { place })]) };
         let Some(to) = self.mailbox(&folder.name) else { return self.note([(id, Event::Left { place })]) };
@@ -283,18 +279,7 @@ mod tests {
 
     /// A message that was put into the junk from the inbox, where it had UID 5.
     fn sorted(action: Action, is_done: bool) -> Known {
-        let what = Sorting {
-            action,
-            from: at("INBOX", 1, 5),
-            to: "Junk".to_owned(),
-            label: "spam".to_owned(),
-            probability: 1.0,
-            log_odds: 9.0,
-            message_id: String::new(),
-            sender: String::new(),
-            subject: String::new(),
-            reasons: Vec::new(),
-        };
+        let what = Sorting::example(action, at("INBOX", 1, 5), "Junk");
         let place = Some(if is_done { at("Junk", 7, 1) } else { at("INBOX", 1, 5) });
         let sorted = Some(Sorted { at: String::new(), what: Box::new(what), is_done });
         Known { place, sorted, ..Known::default() }

@@ -148,18 +148,7 @@ mod tests {
     }
 
     fn sorting(to: &str) -> Event {
-        Event::Sorting(Box::new(Sorting {
-            action: Action::Move,
-            from: place("INBOX", 1),
-            to: to.to_owned(),
-            label: "spam".to_owned(),
-            probability: 1.0,
-            log_odds: 9.0,
-            message_id: String::new(),
-            sender: String::new(),
-            subject: String::new(),
-            reasons: Vec::new(),
-        }))
+        Event::Sorting(Box::new(Sorting::example(Action::Move, place("INBOX", 1), to)))
     }
 
     fn after(events: impl IntoIterator<Item = Event>) -> Known {

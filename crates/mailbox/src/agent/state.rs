@@ -1,7 +1,7 @@
 //! What the agent holds: a connection, a model and a ledger.
 
 use std::collections::{HashMap, HashSet};
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use anyhow::Result;
 use tamis_program::{note, say, shown};
@@ -119,10 +119,4 @@ impl Agent<'_> {
 
 fn named(label: Option<&str>) -> String {
     label.map_or_else(|| "nothing (forgotten)".to_owned(), |label| shown(label).into_owned())
-}
-
-/// The current time in seconds since 1970.
-pub(crate) fn seconds_now() -> i64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }

@@ -1,9 +1,7 @@
 //! Times in the past: `2d` or a date.
 
 use anyhow::{Result, anyhow};
-use tamis_program::at;
-
-use crate::agent::state::seconds_now;
+use tamis_program::{at, seconds_now};
 
 /// A time as the journal has it.
 ///

@@ -73,7 +73,7 @@ pub(crate) enum Role {
 /// What is known of a folder without its messages.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Opened {
-    /// UIDs are those of before as long as this number is.
+    /// While this number stays the same, so do the UIDs.
     pub(crate) validity: u32,
     /// The UID that the next message will have at least.
     pub(crate) next_uid: u32,
@@ -373,8 +373,7 @@ impl Server {
         Ok(place)
     }
 
-    /// Sends a command and shows every response to `each`, the last one too. After a failure that is no answer, the
-    /// connection is of no use any more.
+    /// Sends a command and shows every response to `each`, also the last. Any failure but a refusal ends the connection.
     async fn exchange(
         &mut self,
         what: &str,

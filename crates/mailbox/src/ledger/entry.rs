@@ -98,3 +98,22 @@ pub(crate) struct Sorting {
     /// The terms that spoke most for the label, with what each adds in nats.
     pub(crate) reasons: Vec<(String, f64)>,
 }
+
+#[cfg(test)]
+impl Sorting {
+    /// A decision about some message.
+    pub(crate) fn example(action: crate::settings::account::Action, from: Place, to: &str) -> Self {
+        Sorting {
+            action,
+            from,
+            to: to.to_owned(),
+            label: "spam".to_owned(),
+            probability: 1.0,
+            log_odds: 9.0,
+            message_id: String::new(),
+            sender: String::new(),
+            subject: String::new(),
+            reasons: Vec::new(),
+        }
+    }
+}

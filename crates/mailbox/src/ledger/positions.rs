@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tamis_program::shown_path;
 
@@ -26,15 +27,20 @@ pub(crate) struct Positions {
 
 impl Positions {
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        match fs::read(path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).with_context(|| shown_path(path)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Positions::default()),
-            Err(error) => Err(error).with_context(|| shown_path(path)),
-        }
+        Ok(read_if_there(path)?.unwrap_or_default())
     }
 
     pub(crate) fn write(&self, path: &Path) -> Result<()> {
         replace(path, &serde_json::to_vec(self)?)
+    }
+}
+
+/// Reads a file of JSON; `None` if there is none.
+pub(crate) fn read_if_there<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    match fs::read(path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).with_context(|| shown_path(path)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| shown_path(path)),
     }
 }
 

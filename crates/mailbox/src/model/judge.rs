@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use tamis_filter::{Document, Error, Filter, LiveFilter};
+use tamis_filter::{Document, Error, Filter, LiveFilter, Scratch};
 use tamis_program::{named, shown_path};
 
 use crate::settings::account::Account;
@@ -79,13 +79,9 @@ impl Judge {
             if score.known_terms == 0 {
                 return Ok(None);
             }
-            let probabilities = scratch.probabilities();
-            let likeliest = (1..probabilities.len())
-                .fold(0, |best, class| if probabilities[class] > probabilities[best] { class } else { best });
-            let probability = probabilities.get(likeliest).copied().unwrap_or_default();
-            let label = u16::try_from(likeliest).ok().and_then(|class| filter.classes().label(class));
+            let Some((label, probability)) = likeliest(filter, scratch) else { return Ok(None) };
             Ok::<_, Error>(Some(Opinion {
-                label: label.unwrap_or_default().to_owned(),
+                label,
                 probability,
                 log_odds: (probability / (1.0 - probability)).ln().clamp(-1e3, 1e3),
                 reasons: Vec::new(),
@@ -116,6 +112,13 @@ impl Judge {
         opinion.reasons = reasons;
         Ok(())
     }
+}
+
+/// The likeliest label of the message that was scored last, and its probability.
+pub(crate) fn likeliest(filter: &Filter, scratch: &Scratch) -> Option<(String, f64)> {
+    let probabilities = scratch.probabilities().iter().copied().zip(0..);
+    let (probability, class) = probabilities.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))?;
+    Some((filter.classes().label(class)?.to_owned(), probability))
 }
 
 fn open_shared(path: &Path) -> Result<LiveFilter> {

@@ -198,9 +198,11 @@ impl Account {
         inbox.or_else(|| self.folders.iter().find(has))
     }
 
-    /// The least probability with which a message goes to a folder.
-    pub fn threshold_of(&self, folder: &Folder) -> f64 {
-        folder.threshold.unwrap_or(self.threshold)
+    /// The folder that a message goes to from the inbox, if it has a label with this probability; `None` if it stays.
+    pub fn destination(&self, label: &str, probability: f64) -> Option<&Folder> {
+        let folder = self.folder_of(label)?;
+        let is_sure = probability >= folder.threshold.unwrap_or(self.threshold);
+        (is_sure && folder.name != self.inbox).then_some(folder)
     }
 
     /// The labels, in alphabetical order.

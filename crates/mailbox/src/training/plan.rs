@@ -1,14 +1,13 @@
 //! Which messages to train on.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
-use tamis_program::{say, shown, shown_path};
+use tamis_program::{say, shown};
 
 use crate::imap::commands::{Mailbox, Server};
-use crate::ledger::positions::{Position, replace};
+use crate::ledger::positions::{Position, read_if_there, replace};
 use crate::settings::account::Account;
 
 /// The messages of all folders. It is kept until the model is made, so that training that was interrupted goes on with
@@ -31,12 +30,7 @@ pub(crate) struct Planned {
 impl Plan {
     /// The plan that was begun in a spool, if it is still about the account's folders.
     pub(crate) fn begun(spool: &Path, account: &Account) -> Result<Option<Plan>> {
-        let path = spool.join("plan.json");
-        let plan: Plan = match fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).with_context(|| shown_path(&path))?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error).with_context(|| shown_path(&path)),
-        };
+        let Some(plan) = read_if_there::<Plan>(&spool.join("plan.json"))? else { return Ok(None) };
         let known: Vec<_> = account.folders.iter().map(|folder| (&folder.name, &folder.label)).collect();
         let is_same = plan.folders.iter().all(|planned| known.contains(&(&planned.folder, &planned.label)));
         Ok(Some(plan).filter(|_| is_same))

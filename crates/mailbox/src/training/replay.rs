@@ -8,6 +8,7 @@ use tamis_filter::{Document, Filter, Scratch};
 use tamis_program::{DAY, clean, counted, day, grouped, shown};
 use tamis_report::{EvaluationReport, Mislabel};
 
+use crate::model::judge::likeliest;
 use crate::model::message::Summary;
 use crate::settings::account::Account;
 use crate::training::learn::{Example, read, train};
@@ -34,7 +35,7 @@ struct Replayed {
     verdict: Option<String>,
 }
 
-/// The examples before a month, and those of the month with their arrival, in seconds since 1970.
+/// The examples of a month, with the time each arrived (seconds since 1970), and those before it.
 struct Split {
     before: Vec<Example>,
     month: Vec<(i64, Example)>,
@@ -82,16 +83,10 @@ impl Replay {
                 continue;
             };
             let score = filter.score(Document::Mail(&bytes), &mut scratch)?;
-            let probabilities = scratch.probabilities();
-            let likeliest =
-                (0..probabilities.len()).max_by(|a, b| probabilities[*a].total_cmp(&probabilities[*b]));
-            let verdict = likeliest.filter(|_| score.known_terms > 0).and_then(|likeliest| {
-                let label = filter.classes().label(u16::try_from(likeliest).ok()?)?;
-                let folder = account.folder_of(label)?;
-                let is_sure = probabilities[likeliest] >= account.threshold_of(folder);
-                (is_sure && folder.name != account.inbox).then(|| label.to_owned())
-            });
-            outcomes.push(HeldOutScore::new(class, score, probabilities[usize::from(class)]));
+            let known = likeliest(&filter, &scratch).filter(|_| score.known_terms > 0);
+            let verdict =
+                known.filter(|(label, p)| account.destination(label, *p).is_some()).map(|(label, _)| label);
+            outcomes.push(HeldOutScore::new(class, score, scratch.probabilities()[usize::from(class)]));
             messages.push(Replayed { arrived, summary: Summary::of(&bytes), label: example.label, verdict });
         }
         Ok(Some(Replay { filter, outcomes, messages, since }))

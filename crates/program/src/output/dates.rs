@@ -20,9 +20,7 @@ pub fn day(seconds: i64) -> String {
 
 /// The end of the current day (UTC), in seconds since 1970, so that everything learned on one day has the same date.
 pub fn today() -> i64 {
-    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let seconds = i64::try_from(since_1970.as_secs()).unwrap_or(0);
-    (seconds.div_euclid(DAY) + 1) * DAY - 1
+    (seconds_now().div_euclid(DAY) + 1) * DAY - 1
 }
 
 /// Seconds per day.
@@ -30,8 +28,13 @@ pub const DAY: i64 = 86_400;
 
 /// The current time (UTC), as `2003-02-11T08:15:00Z`.
 pub fn now() -> String {
+    at(seconds_now())
+}
+
+/// The current time, in seconds since 1970.
+pub fn seconds_now() -> i64 {
     let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    at(i64::try_from(since_1970.as_secs()).unwrap_or(0))
+    i64::try_from(since_1970.as_secs()).unwrap_or(0)
 }
 
 /// A time (UTC) in seconds since 1970, as `2003-02-11T08:15:00Z`.
