@@ -243,9 +243,12 @@ impl Server {
                     AttributeValue::Uid(uid) => message.uid = *uid,
                     AttributeValue::Flags(flags) => message.is_deleted = has(flags, "\\Deleted"),
                     AttributeValue::InternalDate(date) => message.arrived = seconds(date),
-                    AttributeValue::BodySection { section: None, data, .. } => {
+                    // of a message that someone removes meanwhile, there is nothing
+                    AttributeValue::BodySection { section: None, data: Some(data), .. }
+                        if !data.is_empty() =>
+                    {
                         has_body = true;
-                        message.bytes = data.as_deref().unwrap_or_default().to_vec();
+                        message.bytes = data.to_vec();
                         message.bytes.truncate(MOST_OF_MESSAGE);
                     }
                     _ => {}
