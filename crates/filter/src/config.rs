@@ -4,6 +4,7 @@ pub(crate) mod column;
 pub(crate) mod columns;
 pub(crate) mod decision;
 pub(crate) mod keep;
+pub(crate) mod label_set;
 pub(crate) mod labels;
 pub(crate) mod options;
 pub(crate) mod recipe;

@@ -70,6 +70,7 @@ pub mod exchange;
 pub use config::column::{is_missing, parse_flag};
 pub use config::decision::{Decision, DecisionOptions};
 pub use config::keep::Keep;
+pub use config::label_set::{join_labels, split_labels};
 pub use config::recipe::{RECIPE_VERSION, Recipe};
 pub use config::roles::{positive_class, spam_class};
 pub use config::scoring::Scoring;
