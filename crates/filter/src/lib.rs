@@ -89,7 +89,7 @@ pub use score::explain::{Explanation, TermContribution};
 pub use score::filter::Filter;
 #[cfg(feature = "files")]
 pub use score::live::LiveFilter;
-pub use score::scratch::Scratch;
+pub use score::scratch::{LabelScore, Scratch};
 pub use score::verdict::{Score, may_judge};
 pub use score::words::ExplainedWord;
 pub use store::information::Information;
@@ -114,7 +114,7 @@ pub mod options {
         UnlabelledOptions,
     };
     pub use crate::config::scoring::{ExpectationMaximization, Mixed};
-    pub use crate::config::training::{Pairs, Pieces};
+    pub use crate::config::training::{Labels, Pairs, Pieces};
 
     pub use tamis_model::{
         ClassPrior, Counting, Criterion, EmOptions, FeatureLimits, Likelihood, Parameters, RobinsonFisher,
@@ -125,7 +125,7 @@ pub mod options {
 
 /// What a model tells about itself: the parts of [`Information`], and documents that deserve a second look.
 pub mod information {
-    pub use crate::config::decision::Expected;
+    pub use crate::config::decision::{Expected, LabelDecision};
     pub use crate::config::scoring::{Chosen, Teacher, TriedTeacher, TriedTerms, Unlabelled};
     pub use crate::file::header::{Changes, Stored};
     pub use crate::score::remembered::Suspect;

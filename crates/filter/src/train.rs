@@ -5,6 +5,7 @@ pub(crate) mod duplicates;
 pub(crate) mod finish;
 pub(crate) mod fit;
 pub(crate) mod fitting;
+pub(crate) mod label_decisions;
 pub(crate) mod pairs;
 pub(crate) mod partial;
 pub(crate) mod pieces;

@@ -6,6 +6,7 @@ pub(crate) mod choose;
 pub(crate) mod column_fit;
 pub(crate) mod competitors;
 mod cross_fit;
+mod label_lines;
 pub(crate) mod online_step;
 pub(crate) mod partition;
 pub(crate) mod sample;
@@ -20,9 +21,9 @@ use crate::fit::competitors::{Competitors, LeftOutBayes};
 use crate::fit::tried::HeldOutScores;
 use crate::linear::{
     Choices, Coefficients, Columns, CorrectedStatistics, Correction, Readings, TriedParts, TriedTau,
-    WeightedLogOdds, WeightedOptions,
+    WeightedLogOdds, WeightedOptions, priors,
 };
-use crate::selection::{HeldOut, SampleTerms, SmoothingChoice, min_per_class, priors, sample_size};
+use crate::selection::{HeldOut, SampleTerms, SmoothingChoice, min_per_class, sample_size};
 
 /// The result of a fit: choices, correction and held-out scores.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,8 +36,11 @@ pub struct Fitted {
     pub taus: Vec<TriedTau>,
     /// How well the parts of the log-odds predicted held-out documents; `None` if no document could be held out.
     pub parts: Option<TriedParts>,
-    /// p of each column: 1 for two classes, else the logarithm of the class's share.
+    /// p of each column, see [`priors`].
     pub prior: Vec<f64>,
+    /// The calibration line of each label, from its log-odds z to calibrated ones: slope and offset. Empty if classes are
+    /// not sets of labels.
+    pub lines: Vec<[f64; 2]>,
     /// The correction.
     pub correction: Correction,
     /// The coefficients of the documents; the correction is their sum.
@@ -54,6 +58,7 @@ impl Fitted {
             taus: Vec::new(),
             parts: None,
             prior: Vec::new(),
+            lines: Vec::new(),
             correction: Correction::default(),
             coefficients: Coefficients::default(),
             held_out: Vec::new(),
@@ -66,11 +71,11 @@ const FOLDS: usize = 5;
 /// Up to this many documents, there are more folds, so that more documents are left to learn from.
 const FEW: usize = 1_000;
 const FOLDS_OF_FEW: usize = 20;
-/// Maximum number of held-out documents: for two classes, where thresholds need many, and for more classes.
+/// Maximum number of held-out documents: for independent columns, whose thresholds need many, and for others.
 const MAX_HELD_OUT: [usize; 2] = [20_000, 2_000];
 
 /// The inputs of a fit: documents, counts, columns and options.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Fit<'a> {
     /// The counts of the documents.
     pub counts: &'a Statistics,
@@ -111,9 +116,9 @@ fn copies_left(held: Option<&Fold>, document: usize, label: &Label) -> u32 {
 impl Fit<'_> {
     /// Held-out scores without a correction, by exact leave-one-out.
     fn left_out(&self, choices: &Choices) -> Vec<HeldOutScores> {
-        let left_out = LeftOutBayes::new(self.columns, choices, self.counts);
+        let left_out = LeftOutBayes::new(&self.columns, choices, self.counts);
         let sample =
-            Groups::new(self.documents).sample(self.max_held_out(), min_per_class(self.columns)).weights;
+            Groups::new(self.documents).sample(self.max_held_out(), min_per_class(&self.columns)).weights;
         let reads_most = sample.len() > self.documents.len() / 2;
         let source =
             if reads_most { BlockReader::new(self.documents) } else { BlockReader::unread(self.documents) };
@@ -132,7 +137,8 @@ impl Fit<'_> {
             HeldOutScores { held, decisions: vec![vec![0.0; self.columns.len()]] }
         };
         let is_scored = |HeldOutScores { held, .. }: &HeldOutScores| {
-            self.counts.totals()[usize::from(self.documents.label(held.document).class)].documents > 1
+            self.columns.are_labels()
+                || self.counts.totals()[usize::from(self.documents.label(held.document).class)].documents > 1
         };
         sample.par_iter().zip(0..sample.len()).map(score).filter(is_scored).collect()
     }
@@ -153,14 +159,14 @@ impl Fit<'_> {
     }
 
     fn max_held_out(&self) -> usize {
-        let [two, many] = MAX_HELD_OUT;
-        sample_size(if self.columns.is_one() { two } else { many }, self.columns)
+        let [independent, others] = MAX_HELD_OUT;
+        sample_size(if self.columns.are_independent() { independent } else { others }, &self.columns)
     }
 
     /// The held-out documents, dealt into folds.
     fn folds(&self, source: &BlockReader<'_>) -> Vec<Fold> {
         let groups = Groups::new(self.documents);
-        let sample = groups.sample(self.max_held_out(), min_per_class(self.columns));
+        let sample = groups.sample(self.max_held_out(), min_per_class(&self.columns));
         // no fold has more than a fifth of all documents
         let n_folds = match self.documents.len() {
             ..=FEW => FOLDS_OF_FEW,
@@ -215,7 +221,7 @@ impl Fit<'_> {
         counts: &Statistics,
         held: Option<&Fold>,
     ) -> Vec<f32> {
-        let left_out = LeftOutBayes::new(self.columns, choices, counts);
+        let left_out = LeftOutBayes::new(&self.columns, choices, counts);
         let width = competitors.width();
         let mut odds = vec![0.0; self.documents.len() * width];
         source.for_all(|first, block| {
@@ -236,14 +242,13 @@ impl Fit<'_> {
 
     /// Scores the documents of `fold` by `counts`, which must be without them.
     fn score_held_out(&self, choices: &Choices, fold: &Fold, counts: &Statistics) -> Vec<HeldOut> {
-        let positive = self.columns.classes().next().unwrap_or_default();
         let totals = counts.totals();
-        let Ok(scorer) = WeightedLogOdds::new(choices, &[], totals, counts.n_features() as u64, positive)
+        let Ok(scorer) = WeightedLogOdds::new(choices, &[], totals, counts.n_features() as u64, &self.columns)
         else {
             return Vec::new();
         };
         // with priors from the counts without the fold, a class would seem rarer just for its own documents
-        let scorer = scorer.with_prior(priors(self.counts.totals(), self.columns));
+        let scorer = scorer.with_prior(priors(self.counts.totals(), &self.columns));
         let read = |(at, document): (usize, &usize)| {
             let label = self.documents.label(*document);
             let (mut readings, mut bayes) = (Readings::default(), Vec::new());
@@ -257,8 +262,9 @@ impl Fit<'_> {
             let Ok(()) = scorer.read(&mut terms, fold.rows[at].row(), &mut readings);
             scorer.bayes(&readings, &mut bayes);
             let has_documents = |class: ClassId| totals[usize::from(class)].documents > 0;
-            let is_scored = has_documents(label.class)
-                && (!self.columns.is_one() || has_documents(0) && has_documents(1));
+            let is_scored = self.columns.are_labels()
+                || has_documents(label.class)
+                    && (!self.columns.is_one() || has_documents(0) && has_documents(1));
             HeldOut {
                 document: *document,
                 weight: if is_scored { fold.weights[at] } else { 0.0 },

@@ -17,12 +17,11 @@ use crate::numbers::log_smoothed;
 /// Leave-one-out scores: exactly those of a model trained without (one copy of) the document. The parts that depend on
 /// the term alone are computed once for all documents.
 pub(crate) struct LeaveOneOut<'a> {
-    columns: Columns,
+    columns: &'a Columns,
     points: Points,
-    totals: &'a [ClassTotals],
     all_df: u64,
     n_features: u64,
-    /// The distinct df of the columns' classes, and each column's index among them: many small classes share a value.
+    /// The distinct df of the columns, and each column's index among them: many small classes share a value.
     dfs: Vec<u64>,
     places: Vec<u16>,
     terms: TermWeights,
@@ -40,7 +39,7 @@ enum TermWeights {
 
 impl<'a> LeaveOneOut<'a> {
     /// Computes the weights of all terms, in parallel in the current rayon pool.
-    pub(crate) fn new(points: Points, counts: &'a Statistics, columns: Columns) -> Self {
+    pub(crate) fn new(points: Points, counts: &Statistics, columns: &'a Columns) -> Self {
         let totals = counts.totals();
         let terms = match points.len() {
             1 if columns.is_one() => TermWeights::TwoClass(TwoClassTerms::new(&points, counts, columns)),
@@ -51,19 +50,15 @@ impl<'a> LeaveOneOut<'a> {
             }
         };
         let all_df = totals.iter().map(|totals| totals.df).fold(0, u64::saturating_add);
-        let of_columns = || columns.classes().map(|class| totals[usize::from(class)].df);
-        let mut dfs: Vec<u64> = of_columns().collect();
+        let of_columns = columns.totals(totals);
+        let mut dfs: Vec<u64> = of_columns.iter().map(|totals| totals.df).collect();
         dfs.sort_unstable();
         dfs.dedup();
-        // no more than classes, which are numbered by u16
-        let places = of_columns().map(|df| dfs.partition_point(|other| *other < df) as u16).collect();
+        // no more than columns, which are numbered by u16
+        let place = |of: &ClassTotals| dfs.partition_point(|other| *other < of.df) as u16;
+        let places = of_columns.iter().map(place).collect();
         let n_features = counts.n_features() as u64;
-        LeaveOneOut { columns, points, totals, all_df, n_features, dfs, places, terms }
-    }
-
-    /// The totals of the classes, with all documents.
-    pub(crate) fn totals(&self) -> &[ClassTotals] {
-        self.totals
+        LeaveOneOut { columns, points, all_df, n_features, dfs, places, terms }
     }
 
     /// Counts the document's terms that also occur in other documents.
@@ -101,7 +96,7 @@ impl<'a> LeaveOneOut<'a> {
         own: ClassId,
         out: &mut [Vec<f64>],
     ) {
-        let sums = ratios.sum_terms(row, self.columns.of(own).is_some());
+        let sums = ratios.sum_terms(row, self.columns.is_positive(own, 0));
         let powers = self.points.powers.len();
         for (at, (alpha, out)) in self.points.alphas.iter().zip(out.chunks_mut(powers)).enumerate() {
             let log_totals = self.log_totals(*alpha, own, row.len() as u64, sums.unique_terms);
@@ -122,11 +117,11 @@ impl<'a> LeaveOneOut<'a> {
         let log = |df: u64| log_smoothed(df as f64, alpha.alpha(), n_features);
         let of = |df: u64| log(all.saturating_sub(df)) - log(df);
         let by_df: Vec<f64> = self.dfs.iter().map(|df| of(*df)).collect();
-        let of_column = |(class, place): (ClassId, &u16)| match own == class {
+        let of_column = |(column, place): (usize, &u16)| match self.columns.is_positive(own, column) {
             true => of(self.dfs[usize::from(*place)].saturating_sub(n_terms)),
             false => by_df[usize::from(*place)],
         };
-        self.columns.classes().zip(&self.places).map(of_column).collect()
+        self.places.iter().enumerate().map(of_column).collect()
     }
 }
 
@@ -146,6 +141,7 @@ mod tests {
             rows in proptest::collection::vec((0u16..4, proptest::collection::btree_map(0u32..9, 1u32..99, 0..8)), 1..30),
             positive in 0u16..2,
             is_one: bool,
+            are_labels: bool,
         ) {
             let rows: Vec<_> = rows.into_iter().map(|(c, r)| (c % n_classes as u16, CountVector::from_pairs(r).unwrap())).collect();
             let mut statistics = Statistics::new(n_classes);
@@ -155,8 +151,12 @@ mod tests {
                 true => Points::one(smoothings[0], 1.7),
                 false => Points { alphas: smoothings.to_vec(), powers: vec![0.0, 0.5, 1.7] },
             };
-            let columns = Columns::new(n_classes, positive).unwrap();
-            let left_out = LeaveOneOut::new(points.clone(), &statistics, columns);
+            let columns = match are_labels {
+                // class 0 has no label, 1 has label 0, 2 has label 1, 3 has both
+                true => Columns::of_sets(3, (0..n_classes as u16).map(|c| (0..3).filter(|l| c & (1 << l) != 0).collect())).unwrap(),
+                false => Columns::new(n_classes, positive).unwrap(),
+            };
+            let left_out = LeaveOneOut::new(points.clone(), &statistics, &columns);
             let block = Block::of(rows.iter().map(|(_, row)| row.row()));
             for (at, (class, row)) in rows.iter().enumerate() {
                 let mut scores = vec![Vec::new(); points.len()];
@@ -166,7 +166,7 @@ mod tests {
                 for ((alpha, idf_power), scores) in points.iter().zip(scores) {
                     let choices = Choices { alpha, idf_power, ..Choices::for_classes(n_classes) };
                     let n_features = others.n_features() as u64;
-                    let scorer = WeightedLogOdds::new(&choices, &[], others.totals(), n_features, positive).unwrap();
+                    let scorer = WeightedLogOdds::new(&choices, &[], others.totals(), n_features, &columns).unwrap();
                     let mut expected = Readings::default();
                     let Ok(()) = scorer.read(&mut CorrectedStatistics::new(&others, None), row.row(), &mut expected);
                     for (score, expected) in scores.iter().zip(&expected.counts) {

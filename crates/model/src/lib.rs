@@ -122,7 +122,7 @@ pub use gaussian::{
 };
 pub use linear::{
     Choices, ClassWeight, Coefficient, Coefficients, Columns, CorrectedStatistics, Correction, Readings,
-    TriedParts, TriedSmoothing, TriedTau, WeightedLogOdds, WeightedOptions,
+    TriedParts, TriedSmoothing, TriedTau, WeightedLogOdds, WeightedOptions, priors,
 };
 pub use metrics::binomial::{
     Interval, TooFewNegatives, clopper_pearson, clopper_pearson_upper, threshold_for_fpr, wilson,

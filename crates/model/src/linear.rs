@@ -11,5 +11,5 @@ pub(crate) use coefficients::{COEFFICIENT_ONE, GroupCoefficients};
 pub use coefficients::{ClassWeight, Coefficient, Coefficients, CorrectedStatistics, Correction};
 pub use columns::Columns;
 pub use tried::{TriedParts, TriedSmoothing, TriedTau};
-pub(crate) use weighted::{LOGS, Logs, log_share, norm, powered, vector_length};
-pub use weighted::{Readings, WeightedLogOdds};
+pub(crate) use weighted::{LOGS, Logs, norm, powered, vector_length};
+pub use weighted::{Readings, WeightedLogOdds, priors};

@@ -57,7 +57,8 @@ fn choices(n_classes: usize, idf_power: f64) -> Choices {
 }
 
 fn scorer(choices: &Choices, statistics: &Statistics, bias: &[i64]) -> WeightedLogOdds {
-    WeightedLogOdds::new(choices, bias, statistics.totals(), statistics.n_features() as u64, 1).unwrap()
+    let columns = Columns::new(statistics.totals().len(), 1).unwrap();
+    WeightedLogOdds::new(choices, bias, statistics.totals(), statistics.n_features() as u64, &columns).unwrap()
 }
 
 fn read(
@@ -75,7 +76,7 @@ fn read(
 fn fit(n_classes: usize, documents: &[Document], options: &WeightedOptions) -> Fitted {
     let (counts, documents) = (learn(n_classes, documents), labelled(documents));
     let columns = Columns::new(n_classes, 1).unwrap();
-    let smoothing = SmoothingChoice::new(&counts, &documents, columns, options);
+    let smoothing = SmoothingChoice::new(&counts, &documents, &columns, options);
     let fit = Fit { counts: &counts, documents: &documents, columns, options };
     fit.fit(smoothing).unwrap()
 }
@@ -398,7 +399,7 @@ fn probability(documents: &[Document], row: CountRow<'_>) -> f64 {
     let (statistics, labelled) = (learn(2, documents), labelled(documents));
     let (documents, columns) = (Apart(&labelled), Columns::new(2, 1).unwrap());
     let options = WeightedOptions::default();
-    let smoothing = SmoothingChoice::new(&statistics, &documents, columns, &options);
+    let smoothing = SmoothingChoice::new(&statistics, &documents, &columns, &options);
     let fit = Fit { counts: &statistics, documents: &documents, columns, options: &options };
     let fitted = fit.fit(smoothing).unwrap();
     let scorer = scorer(&fitted.choices, &statistics, fitted.correction.bias());

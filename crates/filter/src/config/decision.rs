@@ -16,6 +16,9 @@ pub struct DecisionOptions {
     /// Cost of one false positive, counted in missed spams (missed positives); by default 19 in a spam filter, 1
     /// elsewhere.
     pub cost: Option<f64>,
+    /// Many labels: minimum precision of each label, with 95 % confidence; takes precedence over `cost`. By default,
+    /// thresholds are those of the best F1.
+    pub min_precision: Option<f64>,
     /// The prior: expected share of the positive class, if not that of the training documents.
     pub prior: Option<f64>,
     /// Minimum probability of a verdict, below which a document is unsure; by default 0.95 for spam and 0.6 for ham in
@@ -165,6 +168,43 @@ impl Decision {
     }
 }
 
+/// The calibration and the threshold of a label, in a model of many labels, and how well it was found in held-out
+/// documents.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct LabelDecision {
+    /// Slope and offset, from the log-odds that are fitted to all labels together to those of this label.
+    pub line: [f64; 2],
+    /// Log-odds above which a document has the label, in nats.
+    pub threshold: f64,
+    /// Held-out documents that have the label and were given it.
+    pub found: u64,
+    /// Held-out documents that were given the label and do not have it.
+    pub wrong: u64,
+    /// Held-out documents that have the label and were not given it.
+    pub missed: u64,
+}
+
+impl LabelDecision {
+    /// The decision on a label of which no document was held out.
+    pub(crate) const PLAIN: LabelDecision =
+        LabelDecision { line: [1.0, 0.0], threshold: 0.0, found: 0, wrong: 0, missed: 0 };
+
+    /// The harmonic mean of precision and recall in held-out documents; 0 if the label was never found.
+    pub fn f1(&self) -> f64 {
+        f1(self.found, self.wrong, self.missed)
+    }
+
+    pub(crate) fn is_finite(&self) -> bool {
+        self.line.iter().chain([&self.threshold]).all(|number| number.is_finite())
+    }
+}
+
+/// F1 from true positives, false positives and false negatives; 0 if there are no true positives.
+pub(crate) fn f1(found: u64, wrong: u64, missed: u64) -> f64 {
+    if found == 0 { 0.0 } else { 2.0 * found as f64 / (2 * found + wrong + missed) as f64 }
+}
+
 /// Held-out performance: verdicts of models on documents that they had not learned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Expected {
@@ -192,6 +232,19 @@ pub enum Expected {
         /// Number of named groups, as above.
         groups: u64,
     },
+    /// Many labels: the labels of all documents together. [`LabelDecision`] has those of each label.
+    Labels {
+        /// Documents that were held out.
+        documents: u64,
+        /// Labels that were given and right.
+        found: u64,
+        /// Labels that were given and wrong.
+        wrong: u64,
+        /// Labels that were not given.
+        missed: u64,
+        /// Number of named groups, as above.
+        groups: u64,
+    },
 }
 
 impl Expected {
@@ -208,6 +261,7 @@ impl Expected {
             Expected::Accuracy { documents, right, .. } => {
                 n_classes != 2 && documents > 0 && right <= documents
             }
+            Expected::Labels { documents, .. } => n_classes != 2 && documents > 0,
         }
     }
 }

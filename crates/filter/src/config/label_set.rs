@@ -1,10 +1,23 @@
 //! Several labels of a document as the name of one class.
+//!
+//! In a model of many labels, a class is the set of labels that a document has, so that documents are learned, forgotten
+//! and merged as in any other model. What is scored are the labels.
 
-/// Separates the labels in the name of a set.
-const SEPARATOR: char = '\u{1f}';
+use std::borrow::Cow;
 
-/// The name of the class of the documents with exactly these labels, in any order; a label given twice counts once.
-/// A single label is its own name.
+use tamis_model::{ClassId, ClassTotals, Classes, Columns};
+
+use crate::config::roles::positive_class;
+use crate::error::Result;
+
+/// Separates the labels in the name of a set: the invisible separator of Unicode.
+const SEPARATOR: char = '\u{2063}';
+
+/// The name of the set without labels. It is a class of every model of many labels, and of no other.
+pub(crate) const NO_LABELS: &str = "\u{2063}";
+
+/// The name of the class of the documents with exactly these labels, in any order; a label given twice counts once. A
+/// single label is its own name. A label must not contain the character U+2063, which separates labels.
 ///
 /// ```
 /// use tamis_filter::{join_labels, split_labels};
@@ -20,12 +33,43 @@ pub fn join_labels<'a>(labels: impl IntoIterator<Item = &'a str>) -> String {
     labels.sort_unstable();
     labels.dedup();
     match labels.is_empty() {
-        true => SEPARATOR.into(),
-        false => labels.join(&SEPARATOR.to_string()),
+        true => NO_LABELS.to_owned(),
+        false => labels.join(NO_LABELS),
     }
 }
 
 /// The labels of a set, in alphabetical order, from the name that [`join_labels`] gave it.
 pub fn split_labels(name: &str) -> impl Iterator<Item = &str> {
     name.split(SEPARATOR).filter(|label| !label.is_empty())
+}
+
+/// Whether classes are sets of labels.
+pub(crate) fn are_sets(classes: &Classes) -> bool {
+    classes.index(NO_LABELS).is_some()
+}
+
+/// The labels that documents may have: the classes or, where these are sets, what is in them.
+pub(crate) fn labels_of(classes: &Classes) -> Result<Cow<'_, Classes>> {
+    match are_sets(classes) {
+        true => Ok(Cow::Owned(Classes::new(classes.iter().flat_map(|(_, set)| split_labels(set)))?)),
+        false => Ok(Cow::Borrowed(classes)),
+    }
+}
+
+/// The columns of weighted scoring for these classes.
+pub(crate) fn columns_of(classes: &Classes) -> Result<Columns> {
+    if !are_sets(classes) {
+        return Ok(Columns::new(classes.len(), positive_class(classes))?);
+    }
+    let labels = labels_of(classes)?;
+    let ids = |set| split_labels(set).filter_map(|label| labels.index(label)).collect::<Vec<ClassId>>();
+    Ok(Columns::of_sets(labels.len(), classes.iter().map(|(_, set)| ids(set)))?)
+}
+
+/// The totals of each label: of the documents that have it.
+pub(crate) fn totals_of<'a>(classes: &Classes, totals: &'a [ClassTotals]) -> Cow<'a, [ClassTotals]> {
+    match columns_of(classes).ok().filter(Columns::are_labels) {
+        Some(columns) => Cow::Owned(columns.totals(totals)),
+        None => Cow::Borrowed(totals),
+    }
 }

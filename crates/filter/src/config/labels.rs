@@ -3,6 +3,7 @@
 use tamis_model::Classes;
 use tamis_tokenizer::normalize;
 
+use crate::config::label_set::labels_of;
 use crate::error::{Error, Reason, Result};
 
 /// The name of the verdict that gives no label.
@@ -24,6 +25,7 @@ pub(crate) fn check_label(label: &str) -> Result<()> {
 /// # Errors
 /// If a label is reserved, or two labels look the same.
 pub(crate) fn check_labels(classes: &Classes) -> Result<()> {
+    let classes = labels_of(classes)?;
     classes.iter().try_for_each(|(_, label)| check_label(label))?;
     let mut all: Vec<_> = classes.iter().map(|(_, label)| (folded(label), label)).collect();
     all.sort_unstable();

@@ -15,7 +15,7 @@ use crate::config::keep::Keep;
 use crate::config::recipe::Recipe;
 use crate::config::roles::positive_class;
 use crate::config::scoring::{ExpectationMaximization, Mixed, Scoring};
-use crate::config::training::{Pairs, Pieces, TrainOptions};
+use crate::config::training::{Labels, Pairs, Pieces, TrainOptions};
 use crate::error::{Error, Result};
 use crate::kind::Kind;
 
@@ -458,17 +458,24 @@ impl TrainOptions {
     /// # Errors
     /// One of them is given without weighted scoring of two labels.
     pub fn check_for(&self, n_labels: usize) -> Result<()> {
-        let DecisionOptions { max_fpr, cost, prior, unsure } = self.decision;
+        let DecisionOptions { max_fpr, min_precision, cost, prior, unsure } = self.decision;
+        let are_many = self.labels == Labels::Many;
+        if are_many && !matches!(self.scoring(), Scoring::Weighted(_)) {
+            return refused("labels", "expected weighted scoring for many labels, got naive Bayes");
+        }
+        if min_precision.is_some() && !are_many {
+            return refused("min_precision", "expected a model of many labels, got one label a document");
+        }
         let of_two = [
             ("windows", self.recipe.windows.is_some()),
             ("max_fpr", max_fpr.is_some()),
-            ("cost", cost.is_some()),
+            ("cost", cost.is_some() && !are_many),
             ("prior", prior.is_some()),
-            ("unsure", unsure.is_some()),
+            ("unsure", unsure.is_some() && !are_many),
         ];
         let Some((option, _)) = of_two.iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
         let message = match *option {
-            _ if n_labels == 2 && matches!(self.scoring(), Scoring::Weighted(_)) => return Ok(()),
+            _ if n_labels == 2 && !are_many && matches!(self.scoring(), Scoring::Weighted(_)) => return Ok(()),
             "windows" => "expected mail or text of two labels and weighted scoring",
             "unsure" => {
                 "expected two labels and weighted scoring; any model takes this option when it scores"
@@ -480,18 +487,21 @@ impl TrainOptions {
 }
 
 impl DecisionOptions {
-    /// Checks that at most one of `max_fpr`, `cost` and `unsure` is given, and the range of each.
+    /// Checks that at most one of `max_fpr`, `min_precision`, `cost` and `unsure` is given, and the range of each.
     ///
     /// # Errors
     /// Several are given, or one is out of range.
     pub fn check(&self) -> Result<()> {
-        let DecisionOptions { max_fpr, cost, unsure, .. } = *self;
-        if [max_fpr, cost, unsure].iter().flatten().count() > 1 {
+        let DecisionOptions { max_fpr, min_precision, cost, unsure, .. } = *self;
+        if [max_fpr, min_precision, cost, unsure].iter().flatten().count() > 1 {
             let option = if unsure.is_some() { "unsure" } else { "cost" };
-            return refused(option, "expected one of max_fpr, cost and unsure");
+            return refused(option, "expected one of max_fpr, min_precision, cost and unsure");
         }
         if let Some(got) = max_fpr.filter(|share| !(*share > 0.0 && *share < 1.0)) {
             return refused("max_fpr", format!("expected a share between 0 and 1, got {got}"));
+        }
+        if let Some(got) = min_precision.filter(|share| !(*share > 0.0 && *share < 1.0)) {
+            return refused("min_precision", format!("expected a share between 0 and 1, got {got}"));
         }
         cost.map(|cost| Decision::PLAIN.with_cost(cost)).transpose()?;
         unsure.map(|unsure| Decision::PLAIN.with_unsure_below(unsure)).transpose()?;

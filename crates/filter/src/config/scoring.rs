@@ -9,6 +9,7 @@ use tamis_model::{
 };
 
 use crate::config::column::{Column, ColumnKind};
+use crate::config::decision::LabelDecision;
 use crate::config::keep::Keep;
 use crate::config::recipe::Recipe;
 use crate::error::{Reason, Result};
@@ -131,6 +132,8 @@ pub struct Chosen {
     pub pieces: Option<TriedTerms>,
     /// How unlabelled documents were used, if there were any.
     pub unlabelled: Option<Unlabelled>,
+    /// The decision on each label, in a model of many labels; otherwise empty.
+    pub labels: Vec<LabelDecision>,
 }
 
 /// How [`Scoring::Weighted`] used the unlabelled documents it was trained with: a teacher labels them, and the model
@@ -201,6 +204,7 @@ impl Chosen {
             pairs: None,
             pieces: None,
             unlabelled: None,
+            labels: Vec::new(),
         }
     }
 

@@ -25,6 +25,8 @@ pub struct TrainOptions {
     /// Whether equal documents of the same label count again. By default mail counts once and text every time, since it
     /// matters how often a short text occurs. Documents without terms and rows of a table always count every time.
     pub repeat: bool,
+    /// How many labels a document has: [`Labels::One`] by default.
+    pub labels: Labels,
     /// Whether pairs of words are terms: [`Pairs::Auto`] by default.
     pub pairs: Pairs,
     /// Whether pieces of words are terms: [`Pieces::Auto`] by default.
@@ -32,6 +34,17 @@ pub struct TrainOptions {
     /// Whether the names of documents are stored; by default only for mail. The name of a mail is its Message-ID; of
     /// several names, the first in byte order is stored. The bytes of the model then depend on the names.
     pub names: bool,
+}
+
+/// How many labels a document has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum Labels {
+    /// One.
+    #[default]
+    One,
+    /// Any number. Documents are learned under [sets of labels](crate::join_labels), and each label is found by itself,
+    /// with a probability and a threshold of its own.
+    Many,
 }
 
 impl TrainOptions {
@@ -43,6 +56,7 @@ impl TrainOptions {
             decision: DecisionOptions::default(),
             keep: None,
             repeat: kind != Kind::Mail,
+            labels: Labels::One,
             pairs: Pairs::Auto,
             pieces: Pieces::Auto,
             names: kind == Kind::Mail,
@@ -111,6 +125,7 @@ impl TrainOptions {
     /// Whether training decides if pairs of words are terms.
     pub(crate) fn tries_pairs(&self) -> bool {
         self.pairs == Pairs::Auto
+            && self.labels == Labels::One
             && self.recipe.kind == Kind::Text
             && self.recipe.tokenizer.terms == Ngrams::default()
             && self.scoring().weighted().is_some()

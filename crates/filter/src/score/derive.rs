@@ -1,7 +1,8 @@
 //! Derives the scorer of a model from its header.
 
-use tamis_model::ClassTotals;
+use tamis_model::{ClassTotals, WeightedLogOdds};
 
+use crate::config::label_set::columns_of;
 use crate::config::roles::positive_class;
 use crate::error::{Error, Result};
 use crate::file::fitted::FittedScoring;
@@ -25,7 +26,10 @@ pub(crate) fn derive(
     Ok(match &header.scoring {
         FittedScoring::Weighted { options, chosen, .. } => {
             options.check()?;
-            Box::new(WeightedScorer::new(chosen.in_use(), bias, totals, n_features, positive)?)
+            let columns = columns_of(&header.classes)?;
+            let log_odds = WeightedLogOdds::new(chosen.in_use(), bias, totals, n_features, &columns)?;
+            let lines = chosen.labels.iter().map(|label| label.line).collect();
+            Box::new(WeightedScorer { log_odds: log_odds.with_lines(lines), positive })
         }
         FittedScoring::NaiveBayes { parameters, summary } => {
             Box::new(naive_bayes(parameters, summary, header.classes.len())?)

@@ -5,8 +5,8 @@ use tamis_model::ClassId;
 use crate::error::{Reason, Result};
 use crate::extract::document::Document;
 use crate::score::filter::Filter;
-use crate::score::scratch::Scratch;
-use crate::score::verdict::{Score, likeliest, verdict};
+use crate::score::scratch::{LabelScore, Scratch};
+use crate::score::verdict::{Score, likeliest, sigmoid, verdict};
 
 impl Filter {
     /// Scores a raw RFC 5322 message.
@@ -42,7 +42,12 @@ impl Filter {
     pub fn score(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Score> {
         let score = self.score_what_is_read(document, scratch)?;
         let is_open = scratch.limits_hit().text && self.spam().is_some() && score.label != self.spam();
-        Ok(Score { label: score.label.filter(|_| !is_open), ..score })
+        let score = Score { label: score.label.filter(|_| !is_open), ..score };
+        if !self.scorer.has_many_labels() {
+            scratch.labels.clear();
+            scratch.labels.extend(score.label.map(|label| self.label_score(&score, label)));
+        }
+        Ok(score)
     }
 
     fn score_what_is_read(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Score> {
@@ -50,6 +55,9 @@ impl Filter {
         let known_terms = self.scorer.read_sums(self.layers(), scratch)?;
         if let Some(positive) = self.scorer.positive() {
             return Ok(self.decide(positive, known_terms, &mut scratch.posterior));
+        }
+        if self.scorer.has_many_labels() {
+            return Ok(self.choose_labels(known_terms, scratch));
         }
         let posterior = &mut scratch.posterior;
         let score = likeliest(self.spam(), known_terms, posterior);
@@ -100,6 +108,37 @@ impl Filter {
             row.copy_from_slice(scratch.probabilities());
         }
         Ok(())
+    }
+
+    /// The score of the verdict: that of the other class if the score refers to spam.
+    fn label_score(&self, score: &Score, label: ClassId) -> LabelScore {
+        let Score { scored_class, probability, log_odds, .. } = *score;
+        match label == scored_class {
+            true => LabelScore { label, probability, log_odds },
+            false => LabelScore { label, probability: 1.0 - probability, log_odds: -log_odds },
+        }
+    }
+
+    /// Chooses the labels whose log-odds are above their thresholds. `posterior` has the log-odds of each label, and gets
+    /// its probability.
+    fn choose_labels(&self, known_terms: usize, scratch: &mut Scratch) -> Score {
+        let Scratch { posterior, labels, .. } = scratch;
+        let score = |(label, log_odds): (ClassId, &f64)| LabelScore {
+            label,
+            probability: sigmoid(*log_odds),
+            log_odds: *log_odds,
+        };
+        let scored = || (0..=ClassId::MAX).zip(&*posterior).map(score);
+        labels.clear();
+        labels.extend(scored().filter(|of| of.log_odds > self.label_threshold(of.label)));
+        labels.sort_by(|a, b| b.log_odds.total_cmp(&a.log_odds).then(a.label.cmp(&b.label)));
+        let by_log_odds = |a: &LabelScore, b: &LabelScore| a.log_odds.total_cmp(&b.log_odds).then(b.label.cmp(&a.label));
+        let likeliest = labels.first().copied().or_else(|| scored().max_by(by_log_odds));
+        let likeliest = likeliest.unwrap_or(LabelScore { label: 0, probability: 0.5, log_odds: 0.0 });
+        let label = labels.first().map(|of| of.label);
+        posterior.iter_mut().for_each(|log_odds| *log_odds = sigmoid(*log_odds));
+        let LabelScore { label: scored_class, probability, log_odds } = likeliest;
+        Score { label, scored_class, probability, log_odds, known_terms }
     }
 
     /// Decides between two classes. `posterior` has the log-odds of `positive`, and gets the posterior of both.

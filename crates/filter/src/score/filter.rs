@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tamis_model::{ClassId, Classes};
 
 use crate::config::decision::Decision;
+use crate::config::label_set::are_sets;
 use crate::config::labels::{UNSURE, unknown_label};
 use crate::config::roles::spam_class;
 use crate::disk::map::Bytes;
@@ -178,7 +179,7 @@ impl Filter {
     fn new(store: Store, source: Option<ModelFile>) -> Result<Self> {
         let scorer = derive(&store.header, &store.totals, store.n_features(), store.bias())?;
         let extractor = Extractor::new(store.header.recipe.clone())?;
-        let spam = spam_class(&store.header.classes);
+        let spam = spam_class(&store.header.classes).filter(|_| !are_sets(&store.header.classes));
         Ok(Filter {
             store,
             scorer,
@@ -199,7 +200,7 @@ impl Filter {
 
     /// The labels, in the order of their class ids.
     pub fn classes(&self) -> &Classes {
-        &self.store.header.classes
+        self.store.labels()
     }
 
     /// The class that counts as spam, if there is one: by its label, see [`spam_class`], or by
@@ -235,6 +236,22 @@ impl Filter {
         }
     }
 
+    /// Whether documents have any number of labels. [`Scratch::labels`](crate::Scratch::labels) then has those of the last
+    /// document.
+    pub fn has_many_labels(&self) -> bool {
+        are_sets(&self.store.header.classes)
+    }
+
+    /// The log-odds above which a document has a label, in nats, in a model of many labels.
+    pub fn label_threshold(&self, label: ClassId) -> f64 {
+        let least = self.least_probability.map(|least| (least / (1.0 - least)).ln());
+        let of_model = || {
+            let labels = self.store.header.scoring.chosen().map_or(&[][..], |chosen| &chosen.labels);
+            labels.get(usize::from(label)).map_or(0.0, |label| label.threshold)
+        };
+        least.or(self.decision.map(|decision| decision.upper)).unwrap_or_else(of_model)
+    }
+
     /// The label of a score; `unsure` if it has none.
     pub fn label_of(&self, score: &Score) -> &str {
         score.label.and_then(|class| self.classes().label(class)).unwrap_or(UNSURE)
@@ -252,7 +269,8 @@ impl Filter {
     }
 
     /// Makes a document unsure unless its likeliest label has at least this probability, in any model. With 0, only the
-    /// other reasons given at [`Score::label`] remain.
+    /// other reasons given at [`Score::label`] remain. In a model of many labels, a document has the labels with at least
+    /// this probability.
     ///
     /// # Errors
     /// If the probability is not at least 0 and below 1.
@@ -263,7 +281,7 @@ impl Filter {
     }
 
     /// Replaces the model's own thresholds and prior. This has no effect on models of more than two classes, nor on
-    /// plain naive Bayes.
+    /// plain naive Bayes. In a model of many labels, the upper threshold becomes that of every label.
     pub fn set_decision(&mut self, decision: Decision) {
         self.decision = Some(decision);
         self.least_probability = self.least_probability.filter(|_| self.scorer.positive().is_none());

@@ -20,8 +20,14 @@ pub(crate) trait Scorer: SumWeights + Any + Send + Sync {
         None
     }
 
+    /// Whether each label has log-odds of its own, so that a document can have any number of labels.
+    fn has_many_labels(&self) -> bool {
+        false
+    }
+
     /// Reads the sums over the terms of the document in `scratch`. Writes its log-odds for the positive class to
-    /// `scratch.posterior` or, without one, a joint log-likelihood per class. Returns the number of known terms.
+    /// `scratch.posterior` or, without one, a joint log-likelihood per class; the log-odds of each of many labels. Returns
+    /// the number of known terms.
     fn read_sums(&self, layers: Layers<'_>, scratch: &mut Scratch) -> Result<usize>;
 
     /// What speaks for a class and against another in a document.

@@ -1,7 +1,7 @@
 //! The buffers of a thread that scores.
 
 use tamis_mail::LimitsHit;
-use tamis_model::Readings;
+use tamis_model::{ClassId, Readings};
 
 use crate::extract::counted::Counted;
 use crate::score::memo::Memo;
@@ -17,12 +17,56 @@ pub struct Scratch {
     pub(crate) memo: Memo,
     pub(crate) readings: Readings,
     pub(crate) posterior: Vec<f64>,
+    pub(crate) labels: Vec<LabelScore>,
+}
+
+/// A label of a document, with its score.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct LabelScore {
+    /// The label.
+    pub label: ClassId,
+    /// The probability that the document has it.
+    pub probability: f64,
+    /// Its log-odds, in nats.
+    pub log_odds: f64,
 }
 
 impl Scratch {
-    /// The posterior probability of every class for the last document, in class order.
+    /// The posterior probability of every class for the last document, in class order. Those of many labels need not sum
+    /// to 1.
     pub fn probabilities(&self) -> &[f64] {
         &self.posterior
+    }
+
+    /// The labels of the last document, the likeliest first: any number of them in a model of
+    /// [many labels](crate::Filter::has_many_labels), otherwise the verdict, or none if it is unsure.
+    ///
+    /// ```
+    /// use tamis_filter::options::Labels;
+    /// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer, join_labels};
+    ///
+    /// let mut options = TrainOptions::new(Kind::Text);
+    /// options.labels = Labels::Many;
+    /// let mut trainer = Trainer::new(options)?;
+    /// for _ in 0..20 {
+    ///     trainer.add("fruit", Document::Text("apples and pears"))?;
+    ///     trainer.add("metal", Document::Text("iron and tin"))?;
+    ///     trainer.add(&join_labels(["fruit", "metal"]), Document::Text("tin of pears"))?;
+    ///     trainer.add(&join_labels([]), Document::Text("rain and wind"))?;
+    /// }
+    /// let (filter, mut scratch) = (trainer.finish()?.into_filter()?, Scratch::default());
+    /// let mut labels = |text| -> Result<Vec<&str>, tamis_filter::Error> {
+    ///     filter.score_text(text, &mut scratch)?;
+    ///     Ok(scratch.labels().iter().filter_map(|of| filter.classes().label(of.label)).collect())
+    /// };
+    /// assert_eq!(labels("a pear and apples")?, ["fruit"]);
+    /// assert_eq!(labels("tin of pears")?.len(), 2);
+    /// assert_eq!(labels("wind")?.len(), 0);
+    /// # Ok::<(), tamis_filter::Error>(())
+    /// ```
+    pub fn labels(&self) -> &[LabelScore] {
+        &self.labels
     }
 
     /// Limits that truncated the last document; empty if it was read completely.

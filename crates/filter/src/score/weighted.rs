@@ -1,6 +1,6 @@
 //! Weighted scoring with a correction.
 
-use tamis_model::{Choices, ClassId, ClassTotals, Readings, TermEntry, WeightedLogOdds};
+use tamis_model::{ClassId, Readings, TermEntry, WeightedLogOdds};
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 use crate::error::Result;
@@ -18,17 +18,6 @@ pub(crate) struct WeightedScorer {
 }
 
 impl WeightedScorer {
-    pub(crate) fn new(
-        choices: &Choices,
-        bias: &[i64],
-        totals: &[ClassTotals],
-        n_features: u64,
-        positive: ClassId,
-    ) -> Result<Self> {
-        let log_odds = WeightedLogOdds::new(choices, bias, totals, n_features, positive)?;
-        Ok(WeightedScorer { log_odds, positive })
-    }
-
     /// Whether there are two classes, so that the score is a single number.
     fn is_of_two(&self) -> bool {
         self.log_odds.columns().is_one()
@@ -107,6 +96,10 @@ impl Scorer for WeightedScorer {
         self.is_of_two().then_some(self.positive)
     }
 
+    fn has_many_labels(&self) -> bool {
+        self.log_odds.columns().are_labels()
+    }
+
     fn read_sums(&self, layers: Layers<'_>, scratch: &mut Scratch) -> Result<usize> {
         let Scratch { memo, readings, posterior, .. } = &mut *scratch;
         self.log_odds.read_sums(&memo.sums, readings);
@@ -129,12 +122,15 @@ impl Scorer for WeightedScorer {
             row = self.best(layers, counted)?.map_or(row, |(_, row)| row);
             [slope, offset] = self.log_odds.choices().line;
         }
+        if self.has_many_labels() {
+            [slope, offset] = self.log_odds.line(usize::from(contest.class));
+        }
         let (intercept, mut contributions) = self.contributions(layers, row, contest)?;
         contributions.iter_mut().for_each(|(_, contribution)| *contribution *= slope);
         if self.is_of_two() {
-            offset += decision.log_odds(0.0);
+            offset = contest.sign(self.positive) * (offset + decision.log_odds(0.0));
         }
-        let intercept = slope * intercept + contest.sign(self.positive) * offset;
+        let intercept = slope * intercept + offset;
         Ok(Reasons { row, intercept, contributions, values: Vec::new() })
     }
 

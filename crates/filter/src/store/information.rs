@@ -1,8 +1,11 @@
 //! Information about a model.
 
+use std::borrow::Cow;
+
 use tamis_model::{ClassTotals, Classes, GaussianStatistics};
 
 use crate::config::decision::{Decision, Expected};
+use crate::config::label_set::totals_of;
 use crate::config::recipe::Recipe;
 use crate::config::scoring::{Chosen, Scoring};
 use crate::file::fitted::FittedScoring;
@@ -25,8 +28,11 @@ pub struct Information<'a> {
     pub expected: Option<Expected>,
     /// The labels.
     pub classes: &'a Classes,
-    /// Documents and counts, one entry per class.
-    pub totals: &'a [ClassTotals],
+    /// Documents and counts, one entry per label; the last one of [`Scoring::ExpectationMaximization`] is of documents
+    /// without labels.
+    pub totals: Cow<'a, [ClassTotals]>,
+    /// Number of documents. With many labels, a document counts once here and in each of its labels above.
+    pub documents: u64,
     /// Statistics of the columns, for mixed naive Bayes.
     pub table: Option<TableStatistics<'a>>,
     /// How much there is.
@@ -79,7 +85,7 @@ pub struct FileSize {
 
 impl Store {
     pub(crate) fn information(&self) -> Information<'_> {
-        let Header { recipe, stored, scoring, decision, expected, classes, size, .. } = &self.header;
+        let Header { recipe, stored, scoring, decision, expected, size, .. } = &self.header;
         let features = match scoring {
             FittedScoring::NaiveBayes { summary, .. } => summary.n_features(),
             _ => self.n_features(),
@@ -92,8 +98,9 @@ impl Store {
             decision,
             chosen: scoring.chosen(),
             expected: *expected,
-            classes,
-            totals: &self.totals,
+            classes: self.labels(),
+            totals: totals_of(&self.header.classes, &self.totals),
+            documents: self.totals.iter().map(|totals| totals.documents).fold(0, u64::saturating_add),
             table: scoring
                 .table()
                 .map(|table| TableStatistics { reals: &table.reals, missing: &table.missing }),

@@ -1,8 +1,9 @@
 //! A model file in use: its terms, counts, texts and documents, read in place.
 
-use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, ClassWeights, Counts};
+use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, ClassWeights, Classes, Counts};
 use tamis_tokenizer::TermId;
 
+use crate::config::label_set::{are_sets, labels_of};
 use crate::disk::map::Bytes;
 use crate::disk::source::MappedFile;
 use crate::error::{Error, Reason, Result};
@@ -23,6 +24,8 @@ pub(crate) struct Store {
     /// Checksum of the header when it was read. All other checksums continue it.
     pub(crate) checksum: u32,
     pub(crate) header: Header,
+    /// The labels, if classes are sets of them.
+    labels: Option<Classes>,
     /// Documents and counts of each class, log and segments included.
     pub(crate) totals: Vec<ClassTotals>,
     pub(crate) overlay: Overlay,
@@ -57,12 +60,15 @@ impl Store {
         let segments = segments.collect::<Result<Vec<_>>>()?;
         let start = slots.log_start();
         let length = if log.is_empty() { bytes.len() } else { start + log.len() } as u64;
+        let labels = labels_of(&header.classes)?;
+        let labels = are_sets(&header.classes).then(|| labels.into_owned());
         let overlay = Overlay::default();
         let (totals, rest) = (Vec::new(), (Rest::Nothing, length));
         let mut store = Store {
             bytes,
             checksum,
             header,
+            labels,
             totals,
             overlay,
             slots,
@@ -78,6 +84,11 @@ impl Store {
         log.truncate(whole);
         (store.log.1, store.rest.0) = (log, rest);
         Ok(store)
+    }
+
+    /// The labels that documents may have.
+    pub(crate) fn labels(&self) -> &Classes {
+        self.labels.as_ref().unwrap_or(&self.header.classes)
     }
 
     /// Checks that no valid record follows the log.

@@ -3,6 +3,7 @@
 use tamis_model::{Classes, Counts, Documents, GaussianStatistics, Statistics};
 use tamis_tokenizer::{TermId, TermTexts};
 
+use crate::config::label_set::labels_of;
 use crate::config::labels::check_labels;
 use crate::config::recipe::Recipe;
 use crate::config::scoring::Scoring;
@@ -45,6 +46,14 @@ impl Trainer {
         Ok(InOrder { texts, merged, documents })
     }
 
+    /// Makes each label of sets a class of its own, even if no document has it alone: a model of many labels has these
+    /// classes, whatever it has learned. Returns the number of labels.
+    pub(crate) fn add_single_labels(&mut self) -> Result<usize> {
+        let labels = labels_of(&self.classes)?.into_owned();
+        labels.iter().try_for_each(|(_, label)| self.class_of(label).map(drop))?;
+        Ok(labels.len())
+    }
+
     /// Makes a model of everything learned.
     ///
     /// # Errors
@@ -52,8 +61,9 @@ impl Trainer {
     /// suit the documents; if windows or decisions are asked for that only [`Scoring::Weighted`] supports; if documents
     /// are needed that are elsewhere; or if the model is larger than its format allows.
     pub fn finish(mut self) -> Result<Model> {
-        if self.classes.len() < 2 {
-            return Err(Reason::TooFewLabels { expected: 2, got: self.classes.len() }.into());
+        let n_labels = self.add_single_labels()?;
+        if n_labels < 2 {
+            return Err(Reason::TooFewLabels { expected: 2, got: n_labels }.into());
         }
         check_labels(&self.classes)?;
         self.options.check_for(self.classes.len())?;

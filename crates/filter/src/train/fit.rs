@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::file::fitted::FittedScoring;
 use crate::file::table::Table;
 use crate::gather::ordered::Ordered;
-use crate::train::fitting::{self, Fitted};
+use crate::train::fitting::{self, Fitted, Thresholds};
 use crate::train::self_training::Taught;
 
 /// What a scoring is fitted to.
@@ -44,16 +44,14 @@ pub(crate) fn fit(
             Fitted::by_counts(FittedScoring::RobinsonFisher(parameters), default)
         }
         Scoring::Weighted(options) => {
-            let decide = |scores: &[(f64, bool)]| {
-                fitting::decide(scores, asked, default, statistics.totals(), classes)
-            };
+            let thresholds = Thresholds { asked, default, totals: statistics.totals() };
             let smoothing = fitting::smoothing(&options, statistics, documents, classes)?;
             let fitted = fitting::weights(&options, smoothing, statistics, documents, classes)?;
             let fitted = match taught.as_ref().filter(|taught| taught.record.teacher.is_some()) {
                 Some(taught) => taught.calibrate(fitted, documents, classes)?,
                 None => fitted,
             };
-            fitting::conclude(&options, fitted, decide, documents, classes)?
+            fitting::conclude(&options, fitted, &thresholds, documents, classes)?
         }
         Scoring::ExpectationMaximization(settings) => {
             fitting::maximize_expectation(settings, statistics, classes.len(), documents)?

@@ -5,13 +5,14 @@ use std::collections::HashSet;
 use std::convert::Infallible;
 
 use tamis_model::{
-    Choices, ClassId, ClassTotals, ClassWeight, Classes, Coefficients, Columns, Correction, Counts,
+    Choices, ClassId, ClassTotals, ClassWeight, Classes, Coefficients, Correction, Counts,
     Documents, ExpectedStatistics, Fit, FitError, HeldOut, Label, SmoothingChoice, Statistics,
     StatisticsError, WeightedLoss, WeightedOptions, WeightedVector, threshold_for_fpr,
 };
 use tamis_tokenizer::{CountVector, TermId};
 
 use crate::config::decision::{Decision, DecisionOptions, Expected};
+use crate::config::label_set::{are_sets, columns_of};
 use crate::config::roles::{positive_class, spam_class};
 use crate::config::scoring::{Chosen, ExpectationMaximization, TriedTerms};
 use crate::error::{Error, Reason, Result};
@@ -20,6 +21,7 @@ use crate::file::fitted::FittedScoring;
 use crate::file::groups::is_named;
 use crate::file::header::Header;
 use crate::score::verdict::may_judge;
+use crate::train::label_decisions::{decide_labels, expect_labels};
 
 /// The result of fitting.
 pub(crate) struct Fitted {
@@ -70,7 +72,7 @@ pub(crate) fn smoothing(
     classes: &Classes,
 ) -> Result<SmoothingChoice> {
     options.check()?;
-    Ok(SmoothingChoice::new(statistics, documents, columns(classes)?, options))
+    Ok(SmoothingChoice::new(statistics, documents, &columns_of(classes)?, options))
 }
 
 /// The mean loss per document with further terms and without them, in nats.
@@ -82,11 +84,6 @@ pub(crate) fn tried_terms(with: &[WeightedLoss], without: &[WeightedLoss]) -> Tr
     TriedTerms { with: mean(with), without: mean(without) }
 }
 
-/// The columns of the correction for these classes.
-pub(crate) fn columns(classes: &Classes) -> Result<Columns> {
-    Ok(Columns::new(classes.len(), positive_class(classes))?)
-}
-
 /// Fits the weights. Does not choose thresholds.
 pub(crate) fn weights(
     options: &WeightedOptions,
@@ -95,15 +92,24 @@ pub(crate) fn weights(
     documents: &dyn Documents,
     classes: &Classes,
 ) -> Result<tamis_model::Fitted> {
-    let fit = Fit { counts: statistics, documents, columns: columns(classes)?, options };
+    let fit = Fit { counts: statistics, documents, columns: columns_of(classes)?, options };
     fit.fit(smoothing).map_err(refused)
+}
+
+/// What thresholds are chosen by, besides held-out scores.
+#[derive(Clone, Copy)]
+pub(crate) struct Thresholds<'a> {
+    pub(crate) asked: &'a DecisionOptions,
+    /// The thresholds that stay unless `asked` moves them.
+    pub(crate) default: Decision,
+    pub(crate) totals: &'a [ClassTotals],
 }
 
 /// Derives thresholds and expected error rates from the fit's held-out scores.
 pub(crate) fn conclude(
     options: &WeightedOptions,
     fitted: tamis_model::Fitted,
-    decide: impl FnOnce(&[(f64, bool)]) -> Result<Decision>,
+    thresholds: &Thresholds<'_>,
     documents: &dyn Documents,
     classes: &Classes,
 ) -> Result<Fitted> {
@@ -111,8 +117,14 @@ pub(crate) fn conclude(
     let in_folds = options.correction || documents.has_windows();
     let held_out = fitted.held_out.iter().filter(|held| in_folds && held.weight > 0.0);
     let groups = count_named(held_out.map(|held| documents.label(held.document).group));
-    let (mut held_out, mut decision) = (Vec::new(), Decision::PLAIN);
+    let (mut held_out, mut decision, mut labels) = (Vec::new(), Decision::PLAIN, Vec::new());
     let expected = match classes.len() {
+        _ if are_sets(classes) => {
+            let columns = columns_of(classes)?;
+            labels = decide_labels(&fitted, documents, &columns, thresholds.asked)?;
+            let n = fitted.held_out.iter().filter(|held| held.weight > 0.0).count() as u64;
+            expect_labels(&labels, n, groups)
+        }
         2 => {
             let known = fitted.held_out.iter().filter(|held| held.known_terms > 0 && held.weight > 0.0);
             // rounded as a model stores them, so that a refit starts from the same numbers
@@ -132,7 +144,8 @@ pub(crate) fn conclude(
                 }
             };
             let scores = scores(&held_out.iter().map(judged).collect::<Vec<_>>(), &fitted.choices);
-            decision = decide(&scores)?;
+            let Thresholds { asked, default, totals } = *thresholds;
+            decision = decide(&scores, asked, default, totals, classes)?;
             expect(&scores, &decision, classes, groups)
         }
         _ => expect_right(&fitted, documents, spam_class(classes), groups),
@@ -153,6 +166,7 @@ pub(crate) fn conclude(
         pairs: None,
         pieces: None,
         unlabelled: None,
+        labels,
     };
     let scoring = FittedScoring::Weighted { options: *options, chosen, bias };
     Ok(Fitted { scoring, weights, held_out, decision, expected })

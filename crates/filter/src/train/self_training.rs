@@ -10,6 +10,7 @@ use tamis_model::{
 };
 use tamis_tokenizer::CountRow;
 
+use crate::config::label_set::columns_of;
 use crate::config::roles::positive_class;
 use crate::config::scoring::{ExpectationMaximization, Teacher, TriedTeacher, Unlabelled};
 use crate::error::Result;
@@ -171,8 +172,8 @@ impl Taught {
             let choices = Choices { stack, ..fitted.choices };
             return Ok(tamis_model::Fitted { choices, held_out: Vec::new(), parts: None, ..fitted });
         }
-        let (columns, positive) = (fitting::columns(classes)?, positive_class(classes));
-        let z = |held: &HeldOut| of_classes(held.log_odds(&fitted.choices, &fitted.prior), columns, positive);
+        let (columns, positive) = (columns_of(classes)?, positive_class(classes));
+        let z = |held: &HeldOut| of_classes(held.log_odds(&fitted.choices, &fitted.prior), &columns, positive);
         let log_odds = self.held_out.iter().map(|held| (documents.label(held.document).class, z(held)));
         let slope = Scores { log_odds: log_odds.collect(), held_out: self.held_out.clone() }.slope();
         let choices = Choices { stack: fitted.choices.stack.map(|q| slope * q), ..fitted.choices };
@@ -193,17 +194,17 @@ struct Classifier {
 
 impl Classifier {
     fn fit(of: &SelfTraining<'_>, documents: &Vec<Labelled<'_>>) -> Result<Classifier> {
-        let columns = fitting::columns(of.classes)?;
+        let columns = columns_of(of.classes)?;
         let mut counts = Statistics::new(of.classes.len());
         documents.iter().try_for_each(|d| counts.observe_times(d.class, d.row, d.multiplicity))?;
-        let smoothing = SmoothingChoice::new(&counts, documents, columns, of.options);
+        let smoothing = SmoothingChoice::new(&counts, documents, &columns, of.options);
         let fitted = fitting::weights(of.options, smoothing, &counts, documents, of.classes)?;
         let tamis_model::Fitted { choices, correction, .. } = fitted;
         let positive = positive_class(of.classes);
         let scorer = |stack| {
             let choices = Choices { stack, ..choices };
             let n_features = counts.n_features() as u64;
-            WeightedLogOdds::new(&choices, correction.bias(), counts.totals(), n_features, positive)
+            WeightedLogOdds::new(&choices, correction.bias(), counts.totals(), n_features, &columns)
         };
         let (scorer, corrector) = (scorer(choices.stack)?, scorer([0.0, 1.0, 0.0])?);
         Ok(Classifier { counts, correction, scorer, corrector, columns, positive })
@@ -220,12 +221,12 @@ impl Classifier {
         self.scorer.log_odds(&readings, &mut z);
         let known_terms = readings.known_terms;
         let held_out = HeldOut { document, weight, known_terms, bayes, correction, windows: Vec::new() };
-        (held_out, of_classes(z, self.columns, self.positive))
+        (held_out, of_classes(z, &self.columns, self.positive))
     }
 }
 
 /// Turns the log-odds of the columns into log-odds of each class, up to a constant.
-fn of_classes(z: Vec<f64>, columns: Columns, positive: ClassId) -> Vec<f64> {
+fn of_classes(z: Vec<f64>, columns: &Columns, positive: ClassId) -> Vec<f64> {
     match (columns.is_one(), z.first()) {
         (true, Some(z)) => (0..2).map(|class| if class == positive { *z } else { 0.0 }).collect(),
         _ => z,

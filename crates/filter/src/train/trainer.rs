@@ -4,10 +4,11 @@ use tamis_model::{ClassId, Classes, Counts};
 use tamis_tokenizer::TermId;
 
 use crate::config::decision::DecisionOptions;
+use crate::config::label_set::{NO_LABELS, split_labels};
 use crate::config::labels::check_label;
 use crate::config::recipe::Recipe;
 use crate::config::scoring::{Scoring, TriedTerms};
-use crate::config::training::TrainOptions;
+use crate::config::training::{Labels, TrainOptions};
 use crate::disk::spool::spill;
 use crate::error::{Reason, Result};
 use crate::extract::counted::Counted;
@@ -97,11 +98,13 @@ impl Trainer {
         let missing = vec![0; options.recipe.columns.len()];
         let nothing = digest_of_nothing(&options.recipe);
         let texts = options.tries_pairs().then(Texts::default);
+        let are_many = options.labels == Labels::Many;
+        let classes = Classes::new(are_many.then_some(NO_LABELS))?;
         Ok(Trainer {
             options,
             extractor,
-            classes: Classes::new(Vec::<String>::new())?,
-            parts: vec![Shard::new(0)],
+            parts: vec![Shard::new(classes.len())],
+            classes,
             documents: Vec::new(),
             known: LearnedIndex::default(),
             apart: Vec::new(),
@@ -207,7 +210,7 @@ impl Trainer {
         self.count(document)?;
         if let Some(label) = label.filter(|label| self.classes.index(label).is_none()) {
             // only checked here: the label becomes a class once nothing else can fail
-            check_label(label)?;
+            split_labels(label).try_for_each(check_label)?;
             self.classes.clone().insert(label)?;
         }
         let digest = self.digest();

@@ -36,6 +36,13 @@ pub enum ParametersError {
     },
     /// No classes.
     NoClasses,
+    /// Numbers of a different number of classes.
+    NumberOfClasses {
+        /// The number of classes.
+        expected: usize,
+        /// The number of classes that numbers were given for.
+        got: usize,
+    },
     /// A class without documents: a learned prior needs at least one of each class.
     EmptyClass {
         /// The class.
@@ -85,6 +92,13 @@ pub enum ParametersError {
         /// The class given as the positive one.
         positive: ClassId,
     },
+    /// A set of labels with one that does not exist.
+    UnknownLabel {
+        /// The number of labels; ids are below it.
+        expected: usize,
+        /// The label.
+        got: ClassId,
+    },
     /// An option of weighted scoring, or a number chosen by fitting, out of its range.
     Weighted {
         /// The range.
@@ -130,6 +144,8 @@ tamis_tokenizer::error_messages! {
         NotGenerative { expected, got } =>
             "likelihood: expected {expected}, which give probabilities of documents, got {got}";
         NoClasses => "expected at least one class, got none";
+        NumberOfClasses { expected, got } => "expected numbers of {expected} classes, got {got}";
+        UnknownLabel { expected, got } => "expected a label below {expected}, got {got}";
         EmptyClass { class, expected, got } =>
             "a learned prior: expected at least {expected} document of class {class}, got {got}; choose a \
              smoothed or uniform prior";

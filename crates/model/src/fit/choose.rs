@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use crate::counts::Counts;
 use crate::fit::tried::HeldOutScores;
 use crate::fit::{Fit, Fitted};
-use crate::linear::{Choices, TriedParts, TriedTau};
-use crate::selection::{HeldOut, SmoothingChoice, StackingInput, priors};
+use crate::linear::{Choices, TriedParts, TriedTau, priors};
+use crate::selection::{HeldOut, SmoothingChoice, StackingInput, Targets};
 
 /// The shares tau of the counts that a fit of two classes chooses from.
 pub const TAUS: [f64; 2] = [0.5, 1.0];
@@ -19,14 +19,14 @@ impl Fit<'_> {
     /// The choices once smoothing is chosen: the rest are defaults, or fixed by the options.
     pub(super) fn choices_with(&self, smoothing: &SmoothingChoice) -> Choices {
         let SmoothingChoice { alpha, idf_power, bayes, .. } = *smoothing;
-        let default = Choices::for_classes(self.columns.n_classes()).fixed_by(self.options);
+        let default = Choices::for_columns(&self.columns).fixed_by(self.options);
         Choices { alpha, idf_power, bayes, ..default }
     }
 
     /// Chooses the stacking weights and, for two classes, which fitted column becomes the correction: there is one for
     /// each of [`TAUS`]. Returns the fit with these choices, and the position of that column.
     pub(super) fn choose(&self, mut fitted: Fitted, read: &[HeldOutScores]) -> (Fitted, usize) {
-        fitted.prior = priors(self.counts.totals(), self.columns);
+        fitted.prior = priors(self.counts.totals(), &self.columns);
         let (is_one, own) = (self.columns.is_one(), [fitted.choices.tau]);
         let taus = if is_one && self.options.correction { &TAUS[..] } else { &own };
         let mut best: Option<(TriedParts, usize, Choices, Vec<HeldOut>)> = None;
@@ -45,7 +45,8 @@ impl Fit<'_> {
         let Some((parts, lane, choices, held_out)) = best else { return (fitted, 0) };
         let choices = self.with_window_line(choices, &held_out);
         let parts = (parts.documents > 0.0).then_some(parts);
-        (Fitted { choices, held_out, parts, ..fitted }, lane)
+        let lines = self.label_lines(&choices, &fitted.prior, &held_out);
+        (Fitted { choices, held_out, parts, lines, ..fitted }, lane)
     }
 
     /// Fits the stacking weights to held-out scores. Returns the choices and how well they predict.
@@ -55,13 +56,15 @@ impl Fit<'_> {
     /// according to its gain on held-out documents, see [`shrinkage`]. The documents of a group count as one, unless
     /// `copies_are_apart`.
     fn with_stacking(&self, choices: Choices, prior: &[f64], held_out: &[HeldOut]) -> (Choices, TriedParts) {
-        let (columns, totals) = (self.columns, self.counts.totals());
-        let mut parts = StackingInput::new(columns.len(), PARTS);
+        let (columns, totals) = (&self.columns, self.counts.totals());
+        let targets = Targets::new(columns, totals);
+        let mut parts = targets.input(PARTS);
         let (mut documents, mut groups) = (0.0, HashSet::new());
         for held in held_out.iter().filter(|held| held.known_terms > 0 && held.weight > 0.0) {
             let label = self.documents.label(held.document);
             let values = held.bayes.iter().zip(&held.correction).zip(prior);
-            parts.push(values.flat_map(|((b, d), p)| [*b, *d, *p]), columns.of(label.class), held.weight);
+            let values = values.flat_map(|((b, d), p)| [*b, *d, *p]);
+            targets.push(&mut parts, values, label.class, held.weight);
             documents += f64::from(label.multiplicity);
             groups.insert(label.group);
         }
@@ -75,10 +78,10 @@ impl Fit<'_> {
         let default = choices.stack;
         let loss = |stack: &[f64; PARTS]| {
             let loss = parts.mean(&parts.losses(stack));
-            if loss.is_nan() { f64::MAX } else { loss }
+            if loss.is_nan() { f64::MAX } else { loss * targets.per_document() as f64 }
         };
         // with more than two classes, the counts' log-odds already include the class shares
-        let has_offset = columns.is_one();
+        let has_offset = columns.are_independent();
         let fit = |has_correction: bool| {
             let is_free = vec![true, has_correction, has_offset];
             let fitted = parts.fit_free(&default, is_free, 2);
@@ -109,7 +112,7 @@ impl Fit<'_> {
         let mut parts = StackingInput::new(1, 2);
         for held in held_out.iter().filter(|held| held.known_terms > 0) {
             let z = held.log_odds(&choices, &[1.0]).first().copied().unwrap_or(0.0);
-            let column = self.columns.of(self.documents.label(held.document).class);
+            let column = self.columns.only(self.documents.label(held.document).class);
             parts.push([z, 1.0], column, held.weight);
         }
         choices.with_line(&parts)
@@ -122,7 +125,7 @@ impl Fit<'_> {
 /// By chance alone, twice the gain is a chi-squared variable with one degree of freedom, which rarely exceeds c = 4.
 ///
 /// Source: James and Stein, "Estimation with quadratic loss" (1961): the positive part of their estimator.
-fn shrinkage(gain: f64) -> f64 {
+pub(super) fn shrinkage(gain: f64) -> f64 {
     if gain > 2.0 { 1.0 - 2.0 / gain } else { 0.0 }
 }
 

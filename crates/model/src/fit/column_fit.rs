@@ -152,7 +152,6 @@ impl ColumnFit<'_> {
             if copies == 0 {
                 continue;
             }
-            let own = self.fit.columns.of(label.class);
             weights[at] = self.source.weights.of(&label, copies);
             let columns = || group.iter().flatten().map(|of| of.column);
             let (Some(first), Some(last)) = (columns().min(), columns().max()) else { continue };
@@ -162,7 +161,7 @@ impl ColumnFit<'_> {
             for (lane, to) in group.iter().enumerate() {
                 let Some(FitColumn { column, tau }) = to else { continue };
                 if let Some(place) = self.competitors.place(document, *column) {
-                    let is_own = own == Some(usize::from(*column));
+                    let is_own = self.fit.columns.is_positive(label.class, usize::from(*column));
                     let offset = passes.odds[place] * *tau as f32;
                     offsets[at][lane] = offset;
                     is_positive[at][lane] = is_own;

@@ -7,21 +7,22 @@ use rayon::prelude::*;
 use crate::counts::{ClassId, ClassTotals, Counts, Statistics};
 use crate::documents::{BlockReader, DocumentTerms};
 use crate::left_out::{LeaveOneOut, Points};
-use crate::linear::{Choices, Columns};
+use crate::linear::{Choices, Columns, priors};
 use crate::numbers::softmax_and_sum;
-use crate::selection::priors;
 
 /// The columns that learn from each document: all whose classes have documents or, with many classes, only the
-/// document's own and those of its highest-scoring rivals.
+/// document's own and its highest-scoring rivals.
 pub(crate) struct Competitors {
     n_columns: usize,
     /// Whether each column's class has documents; for the single column of two classes, whether both have.
     is_learned: Vec<bool>,
-    /// The columns that learn from each document, in increasing order; `None` if all columns learn from all documents.
-    lists: Option<Vec<[ClassId; RIVALS + 1]>>,
+    /// The number of columns that learn from a document.
+    width: usize,
+    /// These columns, document after document, each in increasing order; empty if all columns learn from all documents.
+    lists: Vec<ClassId>,
 }
 
-/// Number of columns that learn from a document besides its own.
+/// Minimum number of columns that learn from a document besides its own.
 pub(crate) const RIVALS: usize = 32;
 
 /// The largest offset of a one-vs-rest column, in nats.
@@ -30,96 +31,110 @@ const MAX_OFFSET: f64 = 15.0;
 impl Competitors {
     /// Also returns the [offsets](LeftOutBayes::offsets) of all documents, if they were needed to find rivals.
     pub(crate) fn new(
-        columns: Columns,
+        columns: &Columns,
         counts: &Statistics,
         source: &BlockReader<'_>,
         choices: &Choices,
     ) -> (Competitors, Option<Vec<f32>>) {
         let (totals, documents) = (counts.totals(), source.documents);
-        let has_documents = |class: ClassId| totals[usize::from(class)].documents > 0;
         let is_learned = match columns.is_one() {
             true => vec![totals.iter().all(|totals| totals.documents > 0)],
-            false => columns.classes().map(has_documents).collect(),
+            false => columns.totals(totals).iter().map(|totals| totals.documents > 0).collect(),
         };
-        let mut competitors = Competitors { n_columns: columns.len(), is_learned, lists: None };
-        if columns.len() <= RIVALS + 1 {
+        let width = (RIVALS + columns.most_positive()).min(columns.len());
+        let mut competitors = Competitors { n_columns: columns.len(), width, is_learned, lists: Vec::new() };
+        if width == columns.len() {
             return (competitors, None);
         }
         let bayes = LeftOutBayes::new(columns, choices, counts);
-        let mut lists = vec![[0; RIVALS + 1]; documents.len()];
-        let mut odds = vec![0.0; documents.len() * (RIVALS + 1)];
+        let mut lists = vec![0; documents.len() * width];
+        let mut odds = vec![0.0; documents.len() * width];
         source.for_all(|first, block| {
-            let prepare = |(at, (list, odds)): (usize, (&mut [ClassId; RIVALS + 1], &mut [f32]))| {
+            let prepare = |(at, (list, odds)): (usize, (&mut [ClassId], &mut [f32]))| {
                 let class = documents.label(first + at).class;
                 let mut scores = Vec::new();
                 bayes.of(class, block.terms(at), &mut scores);
                 let mut ranked: Vec<_> = (0..=ClassId::MAX).zip(scores.iter().copied()).collect();
-                keep_rivals(&mut ranked, class);
-                *list = std::array::from_fn(|at| ranked[at].0);
+                keep_rivals(&mut ranked, width, |column| columns.is_positive(class, usize::from(column)));
+                list.iter_mut().zip(&ranked).for_each(|(to, (column, _))| *to = *column);
                 bayes.write_offsets(class, &mut scores, list.iter().copied(), odds);
             };
-            let of_block = first..first + block.len();
-            let odds = odds.par_chunks_mut(RIVALS + 1).skip(first).take(block.len());
-            lists[of_block].par_iter_mut().zip(odds).with_min_len(64).enumerate().for_each(prepare);
+            let of_block = first * width..(first + block.len()) * width;
+            let odds = odds[of_block.clone()].par_chunks_mut(width);
+            lists[of_block].par_chunks_mut(width).zip(odds).with_min_len(64).enumerate().for_each(prepare);
         });
-        competitors.lists = Some(lists);
+        competitors.lists = lists;
         (competitors, Some(odds))
     }
 
     /// The columns that compete for a document, in increasing order.
-    pub(crate) fn of(&self, document: usize) -> impl Iterator<Item = ClassId> {
-        let list = self.lists.as_ref().map(|lists| lists[document]);
-        let all = (0..=ClassId::MAX).take(if list.is_none() { self.n_columns } else { 0 });
-        list.into_iter().flatten().chain(all)
+    pub(crate) fn of(&self, document: usize) -> impl Iterator<Item = ClassId> + '_ {
+        let all = (0..=ClassId::MAX).take(if self.learn_from_all() { self.n_columns } else { 0 });
+        self.list(document).iter().copied().chain(all)
     }
 
     /// The number of values stored per document.
     pub(crate) fn width(&self) -> usize {
-        if self.lists.is_some() { RIVALS + 1 } else { self.n_columns }
+        self.width
+    }
+
+    /// Whether all columns learn from all documents.
+    fn learn_from_all(&self) -> bool {
+        self.width == self.n_columns
+    }
+
+    fn list(&self, document: usize) -> &[ClassId] {
+        self.lists.get(document * self.width..(document + 1) * self.width).unwrap_or_default()
     }
 
     /// Whether any column in the range `columns` may learn from a document.
     pub(crate) fn has_any(&self, document: usize, columns: RangeInclusive<ClassId>) -> bool {
-        let Some(lists) = &self.lists else { return true };
-        let at = lists[document].partition_point(|column| column < columns.start());
-        lists[document].get(at).is_some_and(|column| column <= columns.end())
+        let list = self.list(document);
+        let at = list.partition_point(|column| column < columns.start());
+        self.learn_from_all() || list.get(at).is_some_and(|column| column <= columns.end())
     }
 
     /// The index of the value stored for a document and a column; `None` if the column does not learn from the
     /// document.
     pub(crate) fn place(&self, document: usize, column: ClassId) -> Option<usize> {
-        let at = match &self.lists {
-            Some(lists) => lists[document].binary_search(&column).ok()?,
-            None => usize::from(column),
+        let at = match self.learn_from_all() {
+            true => usize::from(column),
+            false => self.list(document).binary_search(&column).ok()?,
         };
-        self.is_learned[usize::from(column)].then_some(document * self.width() + at)
+        self.is_learned[usize::from(column)].then_some(document * self.width + at)
     }
 }
 
-/// Keeps the document's own class and the [`RIVALS`] others that score highest, in class order.
-pub(crate) fn keep_rivals(ranked: &mut Vec<(ClassId, f64)>, own: ClassId) {
-    if ranked.len() > RIVALS + 1 {
-        let is_own = |class| class == own;
-        ranked.select_nth_unstable_by(RIVALS, |a, b| {
+/// Keeps `n` columns, the document's own and those that score highest, in the order of columns.
+pub(crate) fn keep_rivals(
+    ranked: &mut Vec<(ClassId, f64)>,
+    n: usize,
+    is_own: impl Fn(ClassId) -> bool,
+) {
+    if ranked.len() > n {
+        ranked.select_nth_unstable_by(n - 1, |a, b| {
             is_own(b.0).cmp(&is_own(a.0)).then(b.1.total_cmp(&a.1)).then(a.0.cmp(&b.0))
         });
-        ranked.truncate(RIVALS + 1);
-        ranked.sort_unstable_by_key(|(class, _)| *class);
+        ranked.truncate(n);
+        ranked.sort_unstable_by_key(|(column, _)| *column);
     }
 }
 
 /// Leave-one-out log-odds B of the counts.
 pub(crate) struct LeftOutBayes<'a> {
     scores: LeaveOneOut<'a>,
-    columns: Columns,
+    columns: &'a Columns,
+    /// The totals of the columns; of both classes, where they share one.
+    totals: Vec<ClassTotals>,
     choices: &'a Choices,
     prior: Vec<f64>,
 }
 
 impl<'a> LeftOutBayes<'a> {
-    pub(crate) fn new(columns: Columns, choices: &'a Choices, counts: &'a Statistics) -> Self {
+    pub(crate) fn new(columns: &'a Columns, choices: &'a Choices, counts: &Statistics) -> Self {
         let scores = LeaveOneOut::new(Points::one(choices.alpha, choices.idf_power), counts, columns);
-        LeftOutBayes { scores, columns, choices, prior: priors(counts.totals(), columns) }
+        let totals = column_totals(counts.totals(), columns);
+        LeftOutBayes { scores, columns, totals, choices, prior: priors(counts.totals(), columns) }
     }
 
     /// Writes a document's offsets to `out`, one per column given.
@@ -142,10 +157,9 @@ impl<'a> LeftOutBayes<'a> {
         columns: impl Iterator<Item = ClassId>,
         out: &mut [f32],
     ) {
-        let totals = self.scores.totals();
-        shares(b, totals, self.columns);
+        shares(b, &self.totals, self.columns);
         for (out, column) in out.iter_mut().zip(columns) {
-            *out = offset(b, column, totals, self.columns, Some(class)) as f32;
+            *out = offset(b, column, &self.totals, self.columns, Some(class)) as f32;
         }
     }
 
@@ -163,17 +177,23 @@ impl<'a> LeftOutBayes<'a> {
 
 /// Turns B, one per column, into the log-odds of each column against the rest: the offsets of the correction.
 ///
-/// A class whose only document is this one gets 0, since without it the class is unknown.
-pub(crate) fn offsets(b: &mut [f64], totals: &[ClassTotals], columns: Columns, own: Option<ClassId>) {
-    shares(b, totals, columns);
+/// A class or label whose only document is this one gets 0, since without it the class is unknown.
+pub(crate) fn offsets(b: &mut [f64], totals: &[ClassTotals], columns: &Columns, own: Option<ClassId>) {
+    let totals = column_totals(totals, columns);
+    shares(b, &totals, columns);
     for column in (0..=ClassId::MAX).take(b.len()) {
-        b[usize::from(column)] = offset(b, column, totals, columns, own);
+        b[usize::from(column)] = offset(b, column, &totals, columns, own);
     }
 }
 
-/// Turns the B of more than two classes into probabilities; leaves the single B of two classes as it is.
-fn shares(b: &mut [f64], totals: &[ClassTotals], columns: Columns) {
-    if columns.is_one() {
+/// The totals of the columns; of both classes, where they share one.
+fn column_totals(of_classes: &[ClassTotals], columns: &Columns) -> Vec<ClassTotals> {
+    if columns.is_one() { of_classes.to_vec() } else { columns.totals(of_classes) }
+}
+
+/// Turns the B of more than two classes into probabilities; leaves that of two classes, and of labels, as it is.
+fn shares(b: &mut [f64], totals: &[ClassTotals], columns: &Columns) {
+    if columns.are_independent() {
         return;
     }
     for (b, totals) in b.iter_mut().zip(totals) {
@@ -187,15 +207,19 @@ fn offset(
     shares: &[f64],
     column: ClassId,
     totals: &[ClassTotals],
-    columns: Columns,
+    columns: &Columns,
     own: Option<ClassId>,
 ) -> f64 {
-    let is_only = |class: ClassId| totals.get(usize::from(class)).is_none_or(|totals| totals.documents <= 1);
-    let is_unknown = own.is_some_and(|own| (columns.is_one() || own == column) && is_only(own));
+    let is_only = |at: ClassId| totals.get(usize::from(at)).is_none_or(|totals| totals.documents <= 1);
+    let is_unknown = own.is_some_and(|own| match columns.is_one() {
+        true => is_only(own),
+        false => columns.is_positive(own, usize::from(column)) && is_only(column),
+    });
     match shares.get(usize::from(column)) {
         _ if is_unknown => 0.0,
         None => 0.0,
         Some(b) if columns.is_one() => *b,
+        Some(b) if columns.are_independent() => b.clamp(-MAX_OFFSET, MAX_OFFSET),
         Some(p) => (p.ln() - (1.0 - p).max(1e-7).ln()).clamp(-MAX_OFFSET, MAX_OFFSET),
     }
 }

@@ -36,7 +36,7 @@ impl Fit<'_> {
     ///     counts.observe(d.class, d.row)?;
     /// }
     /// let (columns, options) = (Columns::new(2, 1)?, WeightedOptions::default());
-    /// let smoothing = SmoothingChoice::new(&counts, &documents, columns, &options);
+    /// let smoothing = SmoothingChoice::new(&counts, &documents, &columns, &options);
     /// let fit = Fit { counts: &counts, documents: &documents, columns, options: &options };
     /// let fitted = fit.fit(smoothing)?;
     /// let weight = |term| fitted.correction.weights(term).map(|weight| weight.units).sum::<i64>();
@@ -58,7 +58,7 @@ impl Fit<'_> {
         let idf = self.idf(self.counts);
         let source =
             BlockReader::new(self.documents).with_vectors(TermScales { idf, ..TermScales::default() });
-        let (competitors, odds) = Competitors::new(self.columns, self.counts, &source, &choices);
+        let (competitors, odds) = Competitors::new(&self.columns, self.counts, &source, &choices);
         let odds = odds.unwrap_or_else(|| self.odds(&choices, &source, &competitors, self.counts, None));
         let folds = self.folds(&source);
         let columns = ColumnFit { fit: self, source: &source, competitors: &competitors };
@@ -81,7 +81,7 @@ impl Fit<'_> {
     pub(super) fn fit_columns(&self, choices: &Choices) -> Vec<FitColumn> {
         match self.columns.is_one() {
             true => TAUS.map(|tau| FitColumn { column: 0, tau }).to_vec(),
-            false => self.columns.classes().map(|column| FitColumn { column, tau: choices.tau }).collect(),
+            false => self.columns.ids().map(|column| FitColumn { column, tau: choices.tau }).collect(),
         }
     }
 }
@@ -141,11 +141,11 @@ impl<'a> CrossFit<'a> {
         (Coefficients { scales: self.columns.scales(), groups }, in_order(read))
     }
 
-    /// The only fold, if choices made by its scores still hold after further passes. Not for two classes: their choices
-    /// include an offset, which does not hold until the bias has settled.
+    /// The only fold, if choices made by its scores still hold after further passes. Not for independent columns: their
+    /// choices include an offset, which does not hold until the bias has settled.
     fn joins_later(&self) -> Option<&'a Fold> {
         match self.folds {
-            [fold] if !self.columns.fit.columns.is_one() => Some(fold),
+            [fold] if !self.columns.fit.columns.are_independent() => Some(fold),
             _ => None,
         }
     }

@@ -5,7 +5,7 @@ use crate::counts::{
 };
 use crate::documents::Labelled;
 use crate::fit::ascent::DualAscent;
-use crate::fit::competitors::{keep_rivals, offsets};
+use crate::fit::competitors::{RIVALS, keep_rivals, offsets};
 use crate::linear::{Coefficient, Readings, WeightedLogOdds, WeightedOptions, vector_length};
 
 impl WeightedLogOdds {
@@ -28,6 +28,8 @@ impl WeightedLogOdds {
     ) -> Result<Vec<Coefficient>, T::Error> {
         let Labelled { row, class: own, multiplicity, .. } = *document;
         let columns = self.columns();
+        let of_columns = columns.totals(totals);
+        let is_own = |column: ClassId| columns.is_positive(own, usize::from(column));
         let has_documents = |class: ClassId| totals[usize::from(class)].documents > 0;
         let has_others =
             (0..=ClassId::MAX).take(totals.len()).any(|class| class != own && has_documents(class));
@@ -69,19 +71,17 @@ impl WeightedLogOdds {
         };
         let choices = self.choices();
         let d = |column: usize| sums[column] / length + self.bias(column);
-        let of_columns = b.iter().zip(self.prior()).enumerate();
-        let z = of_columns.map(|(column, (b, p))| choices.stacked([*b, d(column), *p]));
+        let z = b.iter().zip(self.prior()).enumerate().map(|(column, (b, p))| choices.stacked([*b, d(column), *p]));
         let mut z: Vec<f64> = z.collect();
         let mut ranked: Vec<_> = (0..=ClassId::MAX).zip(z.iter().copied()).collect();
         if !columns.is_one() {
-            keep_rivals(&mut ranked, own);
+            keep_rivals(&mut ranked, RIVALS + columns.most_positive(), |column| is_own(column));
         }
         offsets(&mut z, totals, columns, Some(own).filter(|own| !has_documents(*own)));
-        let own_column = columns.of(own);
         let step = |(column, _): (ClassId, f64)| {
             let at = usize::from(column);
-            let is_positive = own_column == Some(at);
-            let is_learned = columns.is_one() || is_positive || has_documents(column);
+            let is_positive = is_own(column);
+            let is_learned = columns.is_one() || is_positive || of_columns[at].documents > 0;
             let c = ascent.coefficient(z[at], is_positive, choices.stack[1] * gain, c, 0.5 * c);
             let coefficient = Coefficient::new(column, c, 1.0 / length).filter(|_| is_learned)?;
             (coefficient.units != 0).then_some(Coefficient { bias: 0, ..coefficient })

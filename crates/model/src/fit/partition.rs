@@ -50,7 +50,7 @@ const LOCAL_PASSES: usize = 6;
 /// }
 /// let (columns, options) = (Columns::new(2, 1)?, WeightedOptions::default());
 /// let partition = |half| {
-///     let fit = Fit { counts: &counts, documents: half, columns, options: &options };
+///     let fit = Fit { counts: &counts, documents: half, columns: columns.clone(), options: &options };
 ///     Partition::new(fit, &Choices::for_classes(2), 2)
 /// };
 /// let mut partitions = [partition(&halves[0])?, partition(&halves[1])?];
@@ -100,7 +100,8 @@ impl<'a> Partition<'a> {
     /// # Errors
     /// Options or choices out of their ranges.
     pub fn new(fit: Fit<'a>, choices: &Choices, n_partitions: u32) -> Result<Self, ParametersError> {
-        Partition::without(fit, fit.counts, choices, n_partitions)
+        let counts = fit.counts;
+        Partition::without(fit, counts, choices, n_partitions)
     }
 
     /// As [`new`](Self::new), while some documents are held out of all partitions: `counts` excludes them, the counts
@@ -125,7 +126,7 @@ impl<'a> Partition<'a> {
         let roots: Vec<f32> = (0..=TermId::MAX).take(idf.len()).map(root).collect();
         let factors = std::iter::zip(&idf, &roots).map(|(idf, root)| idf / root).collect();
         let source = BlockReader::new(fit.documents).with_vectors(TermScales { idf, roots });
-        let (competitors, _) = Competitors::new(fit.columns, fit.counts, &source, choices);
+        let (competitors, _) = Competitors::new(&fit.columns, fit.counts, &source, choices);
         let odds = fit.odds(choices, &source, &competitors, counts, None);
         let columns = fit.fit_columns(choices);
         let column_fit = ColumnFit { fit: &fit, source: &source, competitors: &competitors };

@@ -40,7 +40,7 @@ impl Fit<'_> {
         let counts = forget_fold(self.counts, self.documents, fold.rows());
         let read = self.with_correction(self.score_held_out(&choices, &fold, &counts), &fold, correction);
         let (fitted, _) = self.choose(Fitted::unfitted(choices, smoothing), &read);
-        let correction = fitted.choices.correction(self.columns, correction).map_err(FitError::Counts)?;
+        let correction = fitted.choices.correction(&self.columns, correction).map_err(FitError::Counts)?;
         Ok(Fitted { correction, ..fitted })
     }
 
@@ -76,7 +76,7 @@ impl Choices {
     /// More weights than a `u32` can number.
     pub fn correction(
         &self,
-        columns: Columns,
+        columns: &Columns,
         correction: &Correction,
     ) -> Result<Correction, StatisticsError> {
         match columns.is_one() {

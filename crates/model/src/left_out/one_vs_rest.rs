@@ -40,6 +40,8 @@ struct TermChunk {
     terms: Vec<Term>,
     cells: Vec<ClassId>,
     parts: Vec<f64>,
+    /// The columns of the current term, with their document frequencies.
+    dfs: Vec<(ClassId, u64)>,
 }
 
 /// Number of terms per chunk.
@@ -47,7 +49,7 @@ const CHUNK: usize = 1 << 13;
 
 impl OneVsRestTerms {
     /// Computes the weights of all terms, in parallel in the current rayon pool.
-    pub(super) fn new(alpha: Smoothing, counts: &Statistics, columns: Columns) -> Self {
+    pub(super) fn new(alpha: Smoothing, counts: &Statistics, columns: &Columns) -> Self {
         let all = counts.totals().iter().map(|totals| totals.documents).fold(0, u64::saturating_add);
         let log_documents = log_documents(all.saturating_sub(1));
         let logs = Logs::new(alpha.alpha(), LOGS);
@@ -59,8 +61,8 @@ impl OneVsRestTerms {
         };
         let chunks: Vec<_> = ids.par_chunks(CHUNK).map(compute).collect();
         let (cells, parts) = (Vec::new(), Vec::new());
-        let mut all = OneVsRestTerms { columns, terms: Vec::with_capacity(ids.len()), cells, parts };
-        for TermChunk { terms, mut cells, mut parts } in chunks {
+        let mut all = OneVsRestTerms { columns: columns.clone(), terms: Vec::with_capacity(ids.len()), cells, parts };
+        for TermChunk { terms, mut cells, mut parts, .. } in chunks {
             // cells are numbered by u32
             let before = all.cells.len() as u32;
             all.terms.extend(terms.into_iter().map(|term| Term { start: term.start + before, ..term }));
@@ -102,8 +104,8 @@ impl OneVsRestTerms {
     ) {
         let mut unique_terms = 0;
         let mut sums = vec![[0.0; P]; self.columns.len()];
-        let [mut absent, mut weight, mut square, mut own_score] = [[0.0; P]; 4];
-        let own_column = self.columns.of(own);
+        let [mut absent, mut weight, mut square] = [[0.0; P]; 3];
+        let mut own_scores: Vec<_> = self.columns.of(own).map(|column| (column, [0.0; P])).collect();
         let add = |to: &mut [f64; P], v: &[f64; P], part: f64| {
             to.iter_mut().zip(v).for_each(|(to, v)| *to += v * part);
         };
@@ -118,22 +120,26 @@ impl OneVsRestTerms {
             let (start, len) = (term.start as usize, usize::from(term.len));
             let cells = &self.cells[start..start + len];
             let (parts, own_parts) = self.parts[2 * start..2 * (start + len)].split_at(len);
-            let own_cell = if parts.len() == sums.len() {
-                // all classes have the term: the common case
-                sums.iter_mut().zip(parts).for_each(|(sums, part)| add(sums, &v, *part));
-                own_column
-            } else {
-                cells.iter().zip(parts).for_each(|(column, part)| {
+            // all columns have the term: the common case
+            let have_all = parts.len() == sums.len();
+            match have_all {
+                true => sums.iter_mut().zip(parts).for_each(|(sums, part)| add(sums, &v, *part)),
+                false => cells.iter().zip(parts).for_each(|(column, part)| {
                     add(&mut sums[usize::from(*column)], &v, *part);
-                });
-                own_column.and_then(|own| cells.binary_search(&(own as ClassId)).ok())
-            };
-            if let Some(part) = own_cell.and_then(|at| own_parts.get(at)) {
-                add(&mut own_score, &v, *part);
+                }),
+            }
+            for (own, score) in &mut own_scores {
+                // columns are numbered by `ClassId`
+                let cell = if have_all { Some(*own) } else { cells.binary_search(&(*own as ClassId)).ok() };
+                if let Some(part) = cell.and_then(|at| own_parts.get(at)) {
+                    add(score, &v, *part);
+                }
             }
         }
-        if let Some(sums) = own_column.and_then(|own| sums.get_mut(own)) {
-            *sums = own_score;
+        for (own, score) in own_scores {
+            if let Some(sums) = sums.get_mut(own) {
+                *sums = score;
+            }
         }
         let log_totals = log_totals(unique_terms);
         for (power, out) in out.iter_mut().enumerate().take(powers.len().min(P)) {
@@ -155,7 +161,7 @@ impl TermChunk {
     fn push_term(
         &mut self,
         counts: &Statistics,
-        columns: Columns,
+        columns: &Columns,
         logs: &Logs,
         log_documents: f64,
         term: TermId,
@@ -168,14 +174,18 @@ impl TermChunk {
         let absent = logs.of(0) - logs.of(left);
         let part = |n: u64| logs.of(n) - logs.of(left.saturating_sub(n)) - absent;
         let start = self.cells.len() as u32;
-        let cells = || counts.cells(term).filter_map(|cell| Some((columns.of(cell.class)?, cell)));
-        for (column, cell) in cells() {
-            self.cells.push(column as ClassId);
-            self.parts.push(part(cell.df.into()));
+        self.dfs.clear();
+        if columns.are_labels() {
+            let cells: Vec<Cell> = counts.cells(term).collect();
+            columns.for_each_df(&cells, |column, n| self.dfs.push((column, n)));
+        } else {
+            let of_cell = |cell: Cell| Some((columns.only(cell.class)? as ClassId, u64::from(cell.df)));
+            self.dfs.extend(counts.cells(term).filter_map(of_cell));
         }
-        let own_part = |(_, cell): (usize, Cell)| part(u64::from(cell.df).saturating_sub(1));
-        self.parts.extend(cells().map(own_part));
-        // at most Classes::MAX cells, which is u16::MAX
+        self.cells.extend(self.dfs.iter().map(|(column, _)| *column));
+        self.parts.extend(self.dfs.iter().map(|(_, n)| part(*n)));
+        self.parts.extend(self.dfs.iter().map(|(_, n)| part(n.saturating_sub(1))));
+        // at most Classes::MAX columns, which is u16::MAX
         let len = (self.cells.len() - start as usize) as u16;
         self.terms.push(Term { idf: idf(left, log_documents), absent, start, len, is_unique: false });
     }

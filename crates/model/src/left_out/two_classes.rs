@@ -52,7 +52,7 @@ pub(super) struct TermSums<const P: usize, const A: usize> {
 
 impl<const P: usize, const A: usize> TwoClassTerms<P, A> {
     /// Computes the weights of all terms; `points` has at most `A` smoothings and `P` powers.
-    pub(super) fn new(points: &Points, counts: &Statistics, columns: Columns) -> Self {
+    pub(super) fn new(points: &Points, counts: &Statistics, columns: &Columns) -> Self {
         let all = counts.totals().iter().map(|totals| totals.documents).fold(0, u64::saturating_add);
         let log_documents = log_documents(all.saturating_sub(1));
         let logs: Vec<Logs> = points.alphas.iter().map(|alpha| Logs::new(alpha.alpha(), LOGS)).collect();
@@ -60,7 +60,7 @@ impl<const P: usize, const A: usize> TwoClassTerms<P, A> {
         let dfs = |id: &TermId| {
             counts.cells(*id).fold((0, 0), |(df, n), cell| {
                 let of_cell = u64::from(cell.df);
-                (df + of_cell, if columns.of(cell.class).is_some() { n + of_cell } else { n })
+                (df + of_cell, if columns.is_positive(cell.class, 0) { n + of_cell } else { n })
             })
         };
         let dfs: Vec<Dfs> = ids.par_iter().with_min_len(1 << 12).map(dfs).collect();

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::bayes::{ParametersError, Smoothing};
+use crate::linear::columns::Columns;
 
 /// How a [`WeightedLogOdds`](crate::WeightedLogOdds) is fitted. Options that are not set are chosen by left-out
 /// documents.
@@ -67,8 +68,8 @@ pub struct Choices {
     pub alpha: Smoothing,
     /// The exponent of idf in term weights.
     pub idf_power: f64,
-    /// k0 and k1: the counts' log-odds are `B = k0 s + k1 p`, with the score `s` of the counts; p is 1 for two classes,
-    /// else the logarithm of the class's share.
+    /// k0 and k1: the counts' log-odds are `B = k0 s + k1 p`, with the score `s` of the counts and the column's p, see
+    /// [`priors`](crate::priors).
     pub bayes: [f64; 2],
     /// The share of the counts' log-odds that is the offset of the correction's regression.
     pub tau: f64,
@@ -92,6 +93,11 @@ impl Choices {
             stack: if is_two { [1.0, 1.0, 0.0] } else { [0.4, 2.0, 0.0] },
             line: [1.0, 0.0],
         }
+    }
+
+    /// The defaults for columns.
+    pub(crate) fn for_columns(columns: &Columns) -> Self {
+        Choices::for_classes(if columns.is_one() { 2 } else { 3 })
     }
 
     /// Replaces the choices that the options fix.

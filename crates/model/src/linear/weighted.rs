@@ -16,7 +16,8 @@ use crate::numbers::log_smoothed;
 /// learned on top of them. Weighting happens only when scoring, so training is counting.
 ///
 /// There is one column per class, the class against all others (one-vs-rest); two classes share one column, that of the
-/// positive class. Let `n` be the document frequency of a term in the class, `N` the sum of the class's document
+/// positive class. Where classes are sets of labels, there is one per label, the documents that have it against the rest
+/// ([`Columns`]). Let `n` be the document frequency of a term in the class, `N` the sum of the class's document
 /// frequencies, `r` and `R` the same for all other classes together, `V` the number of terms with counts, `M` the
 /// number of documents, `tf` the occurrences of the term in the document to score, `u` and `b` weight and bias of the
 /// correction, and `a, g, k, q` the numbers of its [`Choices`]:
@@ -25,7 +26,7 @@ use crate::numbers::log_smoothed;
 /// w = ln((n + a) / (N + aV)) - ln((r + a) / (R + aV))      the log-odds of the term for the class, nats
 /// i = ln((M + 1) / (n + r)),  v = ln(1 + tf) i^g           its weight in the document
 /// s = sum(v w) / sqrt(sum(v v))                            what the counts say
-/// B = k0 s + k1 p                                          p: 1 for two classes, else ln of the class's share
+/// B = k0 s + k1 p                                          p: 1 for two classes, else see `priors`
 /// x = ln(1 + tf) i / sqrt(sum((ln(1 + tf) i)^2))           the document as a vector of length 1 (shorter if the root is below 1)
 /// d = b + sum(x i u)                                       what the correction says
 /// z = q0 B + q1 d + q2 p                                   the log-odds; of more than two classes their softmax
@@ -42,7 +43,7 @@ use crate::numbers::log_smoothed;
 /// one-versus-all-but-one weights and their document transforms, here on the document to score instead of the training data.
 ///
 /// ```
-/// use tamis_model::{Choices, Correction, CorrectedStatistics, Counts, Readings, Statistics, WeightedLogOdds};
+/// use tamis_model::{Choices, Columns, CorrectedStatistics, Counts, Readings, Statistics, WeightedLogOdds};
 /// use tamis_tokenizer::CountVector;
 ///
 /// let rows = [[(0, 1), (3, 1)], [(1, 2), (3, 1)], [(2, 1), (3, 2)]].map(CountVector::from_pairs);
@@ -51,7 +52,8 @@ use crate::numbers::log_smoothed;
 ///     statistics.observe(class, row?.row())?;
 /// }
 /// let choices = Choices::for_classes(3);
-/// let scorer = WeightedLogOdds::new(&choices, &[], statistics.totals(), statistics.n_features() as u64, 0)?;
+/// let (columns, n_features) = (Columns::new(3, 0)?, statistics.n_features() as u64);
+/// let scorer = WeightedLogOdds::new(&choices, &[], statistics.totals(), n_features, &columns)?;
 /// let (mut readings, mut z) = (Readings::default(), Vec::new());
 /// let document = CountVector::from_pairs([(1, 1), (9, 1)])?;
 /// let Ok(()) = scorer.read(&mut CorrectedStatistics::new(&statistics, None), document.row(), &mut readings);
@@ -73,8 +75,10 @@ pub struct WeightedLogOdds {
     prior: Vec<f64>,
     /// b, one per column.
     bias: Vec<f64>,
-    /// Whether each class has documents.
+    /// Whether each class (two classes) or column has documents.
     is_learned: Vec<bool>,
+    /// The calibration line of each label; empty if there are none.
+    lines: Vec<[f64; 2]>,
     logs: Logs,
 }
 
@@ -136,9 +140,18 @@ pub(crate) fn vector_length(square: f64) -> f64 {
     square.sqrt().max(1.0)
 }
 
-/// ln of the share of a class, smoothed, in nats.
-pub(crate) fn log_share(documents: u64, all: u64, n_classes: usize) -> f64 {
-    ((documents as f64 + 0.5) / (all as f64 + 0.5 * n_classes as f64)).ln()
+/// p of each column: 1 for two classes; for more, the logarithm of the class's share; for labels, the log-odds of the
+/// label's share. Shares are smoothed by half a document.
+pub fn priors(totals: &[ClassTotals], columns: &Columns) -> Vec<f64> {
+    let all = totals.iter().map(|totals| totals.documents).fold(0, u64::saturating_add) as f64;
+    let smoothed = |of_column: &ClassTotals| of_column.documents as f64 + 0.5;
+    let log_share = |of_class| (smoothed(of_class) / (all + 0.5 * totals.len() as f64)).ln();
+    let log_odds = |of_label| (smoothed(of_label) / (all + 1.0 - smoothed(of_label))).ln();
+    match columns.totals(totals) {
+        _ if columns.is_one() => vec![1.0],
+        of_labels if columns.are_labels() => of_labels.iter().map(log_odds).collect(),
+        of_classes => of_classes.iter().map(log_share).collect(),
+    }
 }
 
 /// The divisors of the sums over a document: the lengths of its two vectors.
@@ -157,44 +170,44 @@ impl Lengths {
 impl WeightedLogOdds {
     /// Creates a scorer from the choices, the bias of the correction (fixed point, one per column; empty if all are 0),
     /// the totals of the classes and the number of terms with counts
-    /// ([`Statistics::n_features`](crate::Statistics::n_features)). `positive` is the class of the single column of two
-    /// classes; it is ignored for more classes.
+    /// ([`Statistics::n_features`](crate::Statistics::n_features)).
     ///
     /// # Errors
-    /// No classes; choices out of their ranges; for two classes, a positive class that is neither.
+    /// Choices out of their ranges; totals of another number of classes than the columns are of.
     pub fn new(
         choices: &Choices,
         bias: &[i64],
         totals: &[ClassTotals],
         n_features: u64,
-        positive: ClassId,
+        columns: &Columns,
     ) -> Result<Self, ParametersError> {
         choices.check()?;
-        let columns = Columns::new(totals.len(), positive)?;
+        if columns.n_classes() != totals.len() {
+            let (expected, got) = (columns.n_classes(), totals.len());
+            return Err(ParametersError::NumberOfClasses { expected, got });
+        }
         let sum = |of: fn(&ClassTotals) -> u64| totals.iter().map(of).fold(0, u64::saturating_add);
         let (documents, all_df) = (sum(|t| t.documents), sum(|t| t.df));
         let alpha = choices.alpha.alpha();
         // without features nothing is scored, so any number will do
         let n_features = n_features.max(1) as f64;
-        let log_total = |class: ClassId| {
-            let df = totals[usize::from(class)].df;
+        let of_columns = columns.totals(totals);
+        let log_total = |of_column: &ClassTotals| {
             let log = |df: u64| log_smoothed(df as f64, alpha, n_features);
-            log(all_df.saturating_sub(df)) - log(df)
+            log(all_df.saturating_sub(of_column.df)) - log(of_column.df)
         };
-        let prior = |class: ClassId| match columns.is_one() {
-            true => 1.0,
-            false => log_share(totals[usize::from(class)].documents, documents, totals.len()),
-        };
+        let learned = if columns.is_one() { totals } else { &of_columns };
         let units = |column: usize| bias.get(column).copied().unwrap_or(0) as f64;
         Ok(WeightedLogOdds {
             choices: *choices,
-            columns,
+            columns: columns.clone(),
             documents,
             log_documents: log_documents(documents),
-            log_totals: columns.classes().map(log_total).collect(),
-            prior: columns.classes().map(prior).collect(),
+            log_totals: of_columns.iter().map(log_total).collect(),
+            prior: priors(totals, columns),
             bias: (0..columns.len()).map(|column| units(column) / COEFFICIENT_ONE as f64).collect(),
-            is_learned: totals.iter().map(|totals| totals.documents > 0).collect(),
+            is_learned: learned.iter().map(|totals| totals.documents > 0).collect(),
+            lines: Vec::new(),
             logs: Logs::new(alpha, if columns.is_one() { FEW_LOGS } else { LOGS }),
         })
     }
@@ -205,8 +218,8 @@ impl WeightedLogOdds {
     }
 
     /// The columns of the scorer's classes.
-    pub fn columns(&self) -> Columns {
-        self.columns
+    pub fn columns(&self) -> &Columns {
+        &self.columns
     }
 
     /// The bias of a column, in nats.
@@ -219,7 +232,18 @@ impl WeightedLogOdds {
         WeightedLogOdds { prior, ..self }
     }
 
-    /// p of each column: 1 for two classes, else the logarithm of the class's share.
+    /// Sets the calibration lines of labels: slope and offset of each column, from `z` to its calibrated log-odds.
+    #[must_use]
+    pub fn with_lines(self, lines: Vec<[f64; 2]>) -> Self {
+        WeightedLogOdds { lines, ..self }
+    }
+
+    /// The calibration line of a column.
+    pub fn line(&self, column: usize) -> [f64; 2] {
+        self.lines.get(column).copied().unwrap_or([1.0, 0.0])
+    }
+
+    /// p of each column, see [`priors`].
     pub fn prior(&self) -> &[f64] {
         &self.prior
     }
@@ -278,6 +302,7 @@ impl WeightedLogOdds {
         {
             *z = self.choices.stacked([*z, sum + bias, *p]);
         }
+        out.iter_mut().zip(&self.lines).for_each(|(z, [slope, offset])| *z = slope * *z + offset);
         self.rule_out(out);
     }
 
@@ -294,6 +319,10 @@ impl WeightedLogOdds {
                 _ => (),
             });
             return;
+        }
+        if self.columns.are_labels() {
+            let others = z.iter_mut().zip(&self.is_learned).filter(|(_, is_learned)| !**is_learned);
+            return others.for_each(|(z, _)| *z = -UNLIKELY);
         }
         let learned = z.iter().zip(&self.is_learned).filter(|(_, is_learned)| **is_learned);
         let least = learned.map(|(z, _)| *z).fold(f64::INFINITY, f64::min);
@@ -324,8 +353,13 @@ impl WeightedLogOdds {
         let (idf, absent) = (idf(df, self.log_documents), self.log_ratio(0, df));
         let weight = powered(idf, self.choices.idf_power);
         (out.is_known, out.full, out.weight, out.absent) = (true, idf, weight, absent);
+        if self.columns.are_labels() {
+            self.columns.for_each_df(term.cells, |column, n| {
+                out.cells.push((usize::from(column), self.log_ratio(n, df) - absent));
+            });
+        }
         for cell in term.cells {
-            let Some(column) = self.columns.of(cell.class) else { continue };
+            let Some(column) = self.columns.only(cell.class) else { continue };
             out.cells.push((column, self.log_ratio(cell.df.into(), df) - absent));
         }
         // i i u, divided by the weight that multiplies all sums
@@ -337,14 +371,14 @@ impl WeightedLogOdds {
     /// Writes the scores of a document by counts and by correction to `out`, given the sums over its terms.
     ///
     /// ```
-    /// # use tamis_model::{Choices, CorrectedStatistics, Counts, DocumentSums, KnownTerms, Readings, Statistics, TermEntry, WeightedLogOdds};
+    /// # use tamis_model::{Choices, Columns, CorrectedStatistics, Counts, DocumentSums, KnownTerms, Readings, Statistics, TermEntry, WeightedLogOdds};
     /// # use tamis_tokenizer::CountVector;
     /// # let documents = [[(0, 1), (1, 2)], [(1, 1), (2, 5)]];
     /// # let mut statistics = Statistics::new(2);
     /// # for (class, document) in (0..).zip(documents) {
     /// #     statistics.observe(class, CountVector::from_pairs(document)?.row())?;
     /// # }
-    /// let scorer = WeightedLogOdds::new(&Choices::for_classes(2), &[], statistics.totals(), 3, 1)?;
+    /// let scorer = WeightedLogOdds::new(&Choices::for_classes(2), &[], statistics.totals(), 3, &Columns::new(2, 1)?)?;
     /// let mut terms = CorrectedStatistics::new(&statistics, None);
     /// let (mut entry, mut sums) = (TermEntry::default(), DocumentSums::default());
     /// sums.begin(scorer.n_sums());
@@ -376,7 +410,8 @@ impl WeightedLogOdds {
 
     /// Writes each known term of the document to `out`, in order, with its contribution to the log-odds of the class
     /// `of` against the class `against`. Returns the log-odds before any term. Together, these add up to the
-    /// [log-odds](Self::log_odds) for two classes; for more, to the difference between the log-odds of the two.
+    /// [log-odds](Self::log_odds) for two classes; for more, to the difference between the log-odds of the two. Where
+    /// classes are sets of labels, `of` and `against` are columns, and the log-odds those before calibration.
     ///
     /// # Errors
     /// Reading a term fails; the contents of `out` are then undefined.
@@ -387,7 +422,10 @@ impl WeightedLogOdds {
         [of, against]: [ClassId; 2],
         out: &mut Vec<(TermId, f64)>,
     ) -> Result<f64, T::Error> {
-        let column = |class: ClassId| self.columns.of(class);
+        let column = |class: ClassId| match self.columns.are_labels() {
+            true => Some(usize::from(class)),
+            false => self.columns.only(class),
+        };
         let number = |of: &[f64], class| column(class).and_then(|at| of.get(at)).copied().unwrap_or(0.0);
         let difference = |numbers: &[f64]| number(numbers, of) - number(numbers, against);
         let (mut entry, mut sums) = (TermEntry::default(), DocumentSums::default());

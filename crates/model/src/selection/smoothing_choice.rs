@@ -4,11 +4,12 @@ use rayon::prelude::*;
 use tamis_tokenizer::CountVector;
 
 use crate::bayes::Smoothing;
-use crate::counts::{ClassTotals, Counts, Statistics};
+use crate::counts::{Counts, Statistics};
 use crate::documents::{Block, BlockReader, DocumentTerms, Documents, Groups, Label};
 use crate::left_out::{LeaveOneOut, MOST_ALPHAS, MOST_POWERS, Points};
-use crate::linear::{Choices, Columns, TriedSmoothing, WeightedOptions, log_share};
+use crate::linear::{Choices, Columns, TriedSmoothing, WeightedOptions, priors};
 use crate::selection::stacking::StackingInput;
+use crate::selection::targets::Targets;
 
 /// Smoothing and idf power of a [`WeightedLogOdds`](crate::WeightedLogOdds), chosen by leave-one-out.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,12 +50,12 @@ const MAX_SCORES: usize = 1 << 18;
 const MAX_SAMPLE_SCORES: usize = 1 << 21;
 
 /// The sample size of a fit: at most `most`, fewer with very many classes, but at least 200.
-pub(crate) fn sample_size(most: usize, columns: Columns) -> usize {
+pub(crate) fn sample_size(most: usize, columns: &Columns) -> usize {
     most.min(MAX_SAMPLE_SCORES / columns.len()).max(200)
 }
 
 /// Minimum number of documents per class in a sample.
-pub(crate) fn min_per_class(columns: Columns) -> usize {
+pub(crate) fn min_per_class(columns: &Columns) -> usize {
     MIN_RARE / columns.n_classes()
 }
 
@@ -67,10 +68,10 @@ impl SmoothingChoice {
     pub fn new(
         counts: &Statistics,
         documents: &dyn Documents,
-        columns: Columns,
+        columns: &Columns,
         options: &WeightedOptions,
     ) -> SmoothingChoice {
-        let default = Choices::for_classes(columns.n_classes()).fixed_by(options);
+        let default = Choices::for_columns(columns).fixed_by(options);
         let Choices { alpha, idf_power, bayes, .. } = default;
         let mut choice = SmoothingChoice { alpha, idf_power, bayes, tried: Vec::new(), losses: Vec::new() };
         // 0.03 to 3 are in range
@@ -186,7 +187,7 @@ impl<'a> SampleTerms<'a> {
 /// The grid search.
 pub(crate) struct Grid<'a> {
     pub(crate) counts: &'a Statistics,
-    pub(crate) columns: Columns,
+    pub(crate) columns: &'a Columns,
     pub(crate) default: [f64; 2],
 }
 
@@ -196,7 +197,7 @@ const CHUNK: usize = 64;
 impl Grid<'_> {
     /// Fits k at each grid point to the leave-one-out scores of a sample.
     pub(crate) fn fit(&self, points: Points, sample: &SampleTerms<'_>) -> Vec<PointFit> {
-        let mut of_points = vec![StackingInput::new(self.columns.len(), 2); points.len()];
+        let mut of_points = vec![self.targets().input(2); points.len()];
         let left_out = LeaveOneOut::new(points, self.counts, self.columns);
         let document = |at: usize| (sample.labels[at], sample.terms(at));
         self.score(&left_out, sample.labels.len(), document, &mut of_points);
@@ -212,7 +213,7 @@ impl Grid<'_> {
 
     /// Fits k to the leave-one-out scores of all documents.
     fn fit_all(&self, point: Points, source: &BlockReader<'_>) -> [f64; 2] {
-        let mut parts = [StackingInput::new(self.columns.len(), 2)];
+        let mut parts = [self.targets().input(2)];
         let left_out = LeaveOneOut::new(point, self.counts, self.columns);
         source.for_all(|first, block| {
             let document = |at: usize| {
@@ -232,19 +233,19 @@ impl Grid<'_> {
         document: impl Fn(usize) -> ((Label, f64), DocumentTerms<'d>) + Sync,
         parts: &mut [StackingInput],
     ) {
-        let prior = priors(self.counts.totals(), self.columns);
+        let (prior, targets) = (priors(self.counts.totals(), self.columns), self.targets());
         let (n_points, numbers) = (parts.len(), (0..n_documents).collect::<Vec<_>>());
         let score = |of: &[usize]| {
             let mut scores = vec![Vec::new(); n_points];
-            let mut parts = vec![StackingInput::new(self.columns.len(), 2); n_points];
+            let mut parts = vec![targets.input(2); n_points];
             for at in of {
                 let ((document, weight), terms) = document(*at);
                 left_out.scores(terms, document.class, &mut scores);
-                let is_scored = !terms.is_empty() && self.has_others(&document);
+                let is_scored = !terms.is_empty() && (self.columns.are_labels() || self.has_others(&document));
                 let weight = if is_scored { weight } else { 0.0 };
                 for (parts, scores) in parts.iter_mut().zip(&scores) {
                     let both = scores.iter().zip(&prior).flat_map(|(score, prior)| [*score, *prior]);
-                    parts.push(both, self.columns.of(document.class), weight);
+                    targets.push(parts, both, document.class, weight);
                 }
             }
             parts
@@ -253,6 +254,10 @@ impl Grid<'_> {
         for of_points in scored {
             parts.iter_mut().zip(of_points).for_each(|(parts, others)| parts.append(others));
         }
+    }
+
+    fn targets(&self) -> Targets<'_> {
+        Targets::new(self.columns, self.counts.totals())
     }
 
     fn bayes(&self, parts: &StackingInput) -> [f64; 2] {
@@ -265,13 +270,4 @@ impl Grid<'_> {
         let of_class = self.counts.totals().get(usize::from(document.class));
         of_class.is_some_and(|totals| totals.documents > 1)
     }
-}
-
-/// p of each column, see [`WeightedLogOdds`](crate::WeightedLogOdds).
-pub(crate) fn priors(totals: &[ClassTotals], columns: Columns) -> Vec<f64> {
-    if columns.is_one() {
-        return vec![1.0];
-    }
-    let all = totals.iter().map(|totals| totals.documents).sum();
-    totals.iter().map(|of_class| log_share(of_class.documents, all, totals.len())).collect()
 }

@@ -41,7 +41,7 @@ impl StackingInput {
     /// Adds a document: the parts of each column in turn. A document of weight 0 is skipped.
     pub(crate) fn push(&mut self, values: impl IntoIterator<Item = f64>, column: Option<usize>, weight: f64) {
         if weight <= 0.0 {
-            return;
+            return values.into_iter().for_each(drop);
         }
         let start = self.values.len();
         self.values.extend(values);
@@ -67,6 +67,10 @@ impl StackingInput {
             let mean = own().map(|at| values[at]).sum::<f64>() / self.n_columns as f64;
             own().for_each(|at| values[at] -= mean);
         }
+    }
+
+    pub(crate) fn n_parts(&self) -> usize {
+        self.n_parts
     }
 
     pub(crate) fn len(&self) -> usize {

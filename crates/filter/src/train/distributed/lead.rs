@@ -11,7 +11,7 @@ use crate::disk::model::Model;
 use crate::error::{Error, Reason, Result};
 use crate::gather::ordered::Ordered;
 use crate::train::finish::{InOrder, settle_scoring, write_model};
-use crate::train::fitting;
+use crate::train::fitting::{self, Thresholds};
 use crate::train::partial::Partial;
 use crate::train::trainer::Trainer;
 
@@ -245,7 +245,7 @@ impl DistributedTrainer {
         let DistributedTrainer { plan, sample, held_out, smoothing, correction, fitted, .. } = self;
         let (fitted, documents) = match fitted {
             Some(fitted) => {
-                let correction = fitted.choices.correction(plan.columns, &correction)?;
+                let correction = fitted.choices.correction(&plan.columns, &correction)?;
                 (Fitted { correction, coefficients: Coefficients::default(), ..fitted }, held_out)
             }
             None => {
@@ -259,8 +259,8 @@ impl DistributedTrainer {
         let options = TrainOptions { keep: Some(Keep::Digests), names: false, ..options };
         let (asked, totals) = (&options.decision, merged.statistics.totals());
         let default = asked.default_for(&classes)?;
-        let decide = |scores: &[(f64, bool)]| fitting::decide(scores, asked, default, totals, &classes);
-        let fitted = fitting::conclude(&weighted, fitted, decide, &documents, &classes)?;
+        let thresholds = Thresholds { asked, default, totals };
+        let fitted = fitting::conclude(&weighted, fitted, &thresholds, &documents, &classes)?;
         let none = Ordered::new(Vec::new(), Vec::new(), &[], classes.len(), merged.n_terms())?;
         let learned = InOrder { texts, merged, documents: none };
         write_model(options, classes, learned, fitted)

@@ -9,6 +9,7 @@ use tamis_tokenizer::{TermId, TermTexts};
 use super::messages::{self, Header, PlanHeader, WeightsHeader};
 use crate::config::scoring::Scoring;
 use crate::config::training::TrainOptions;
+use crate::config::label_set::columns_of;
 use crate::error::{Error, Reason, Result};
 use crate::gather::merged::{MergedShards, Shard};
 use crate::gather::ordered::Ordered;
@@ -66,7 +67,7 @@ impl FitPlan {
         header.choices.check()?;
         let in_order = counts.take_in_order()?;
         let classes = counts.classes;
-        let columns = fitting::columns(&classes)?;
+        let columns = columns_of(&classes)?;
         let Some(held_out) = OfShard::new(held_out, &counts.options, &classes)? else {
             return Err(Error::inconsistent("message", "labels that were counted", "others"));
         };
@@ -159,7 +160,7 @@ impl FitPlan {
 
     /// Returns a fit of `documents` that uses the counts of all documents.
     pub(super) fn of<'a>(&'a self, documents: &'a dyn Documents) -> Fit<'a> {
-        Fit { counts: &self.merged.statistics, documents, columns: self.columns, options: &self.weighted }
+        Fit { counts: &self.merged.statistics, documents, columns: self.columns.clone(), options: &self.weighted }
     }
 
     /// Returns the documents of a partial whose group is wanted. Their terms are numbered as in the plan.

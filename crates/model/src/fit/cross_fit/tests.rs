@@ -118,7 +118,7 @@ impl Set {
             let (mut own, mut is_positive) = ([f32::NAN; N], [false; N]);
             for (column, offset) in offsets.iter().flatten().enumerate() {
                 own[column] = (tau * offset) as f32;
-                is_positive[column] = columns.of(source.documents.label(i).class) == Some(column);
+                is_positive[column] = columns.is_positive(source.documents.label(i).class, column);
             }
             rows.offsets.push(own);
             rows.is_positive.push(is_positive);
@@ -168,7 +168,7 @@ fn leaving_out_and_choosing_are_the_formulas() {
         let (documents, columns) = (set.documents(), set.columns());
         for expected in &set.golden.left_out {
             let point = Points::one(expected.alpha.try_into().unwrap(), expected.power);
-            let left_out = LeaveOneOut::new(point, &set.counts, columns);
+            let left_out = LeaveOneOut::new(point, &set.counts, &columns);
             let block = Block::of(documents.iter().map(|document| document.row));
             for (at, (document, scores)) in documents.iter().zip(&expected.scores).enumerate() {
                 let mut got = [Vec::new()];
@@ -179,7 +179,7 @@ fn leaving_out_and_choosing_are_the_formulas() {
             }
         }
         let default = Choices::for_classes(set.golden.n_classes).bayes;
-        let grid = Grid { counts: &set.counts, columns, default };
+        let grid = Grid { counts: &set.counts, columns: &columns, default };
         let all: Vec<_> = (0..documents.len()).map(|i| (i, 1.0)).collect();
         let source = BlockReader::new(&documents);
         let all = SampleTerms::new(&source, &all);
@@ -267,7 +267,7 @@ fn stacking_is_the_formula() {
         {
             let (Some(b), Some(d)) = (b, d) else { continue };
             let values = b.iter().zip(d).flat_map(|(b, d)| [*b, *d, 1.0].into_iter().take(n_parts));
-            parts.push(values, columns.of(document.class), f64::from(document.multiplicity));
+            parts.push(values, columns.only(document.class), f64::from(document.multiplicity));
         }
         let default = Choices::for_classes(set.golden.n_classes);
         let stack = default.with_stack(&parts, &default.stack[..n_parts]).stack;
@@ -333,7 +333,8 @@ fn documents_that_are_read_again_give_the_same_fit() {
         }
         let (columns, options) = (Columns::new(n_classes, 1).unwrap(), WeightedOptions::default());
         let fit = |documents: &dyn Documents| {
-            let smoothing = SmoothingChoice::new(&counts, documents, columns, &options);
+            let smoothing = SmoothingChoice::new(&counts, documents, &columns, &options);
+            let columns = columns.clone();
             Fit { counts: &counts, documents, columns, options: &options }.fit(smoothing).unwrap()
         };
         let kept = fit(&documents);

@@ -52,7 +52,8 @@ impl Set {
 
     fn partitions<'a>(&'a self, dealt: &'a [Vec<Labelled<'_>>], choices: &Choices) -> Vec<Partition<'a>> {
         let partition = |documents: &'a Vec<_>| {
-            let fit = Fit { counts: &self.counts, documents, columns: self.columns, options: &self.options };
+            let columns = self.columns.clone();
+            let fit = Fit { counts: &self.counts, documents, columns, options: &self.options };
             Partition::new(fit, choices, dealt.len() as u32).unwrap()
         };
         dealt.iter().map(partition).collect()
@@ -101,8 +102,9 @@ fn objective(partitions: &[Partition<'_>]) -> f64 {
                     let z = f64::from(odds[place] * column.tau as f32)
                         + w[n_terms]
                         + terms.iter().map(x).map(|(term, x)| w[term] * x).sum::<f64>();
-                    let own = fit.columns.of(fit.documents.label(document).class);
-                    margins.push(if own == Some(usize::from(column.column)) { z } else { -z });
+                    let class = fit.documents.label(document).class;
+                    let is_own = fit.columns.is_positive(class, usize::from(column.column));
+                    margins.push(if is_own { z } else { -z });
                 }
             }
         }
@@ -119,8 +121,8 @@ fn a_single_partition_is_the_fit_of_one_machine() {
     for (n_classes, n) in [(2, 600), (3, 500), (40, 900)] {
         let set = Set::new(n_classes, n);
         let dealt = set.deal(1);
-        let (counts, columns, options) = (&set.counts, set.columns, &set.options);
-        let smoothing = SmoothingChoice::new(counts, &dealt[0], columns, options);
+        let (counts, columns, options) = (&set.counts, set.columns.clone(), &set.options);
+        let smoothing = SmoothingChoice::new(counts, &dealt[0], &columns, options);
         let expected = Fit { counts, documents: &dealt[0], columns, options }.fit(smoothing).unwrap();
         let mut partitions = set.partitions(&dealt, &expected.choices);
         let mut correction = fit(&mut partitions, 1);
