@@ -17,7 +17,7 @@
 use serde::{Deserialize, Serialize};
 use tamis_model::{ClassTotals, Classes, ExpectedNaiveBayes, Summary};
 
-use crate::config::decision::{Decision, DecisionOptions, Expected};
+use crate::config::decision::{Decision, DecisionOptions, Expected, LabelDecision};
 use crate::config::keep::Keep;
 use crate::config::recipe::Recipe;
 use crate::config::scoring::{Chosen, Scoring};
@@ -238,6 +238,9 @@ impl Header {
                 "2 labels for Robinson and Fisher's scoring",
                 n_classes,
             ));
+        }
+        if scoring.chosen().is_some_and(|chosen| !chosen.labels.iter().all(LabelDecision::is_finite)) {
+            return Err(Error::inconsistent("header", "finite thresholds of labels", "others"));
         }
         scoring.options().check(recipe, self.stored.keep)?;
         self.decision.check()

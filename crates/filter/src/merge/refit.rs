@@ -1,6 +1,9 @@
 //! Fitting a model anew to the documents that it remembers; new labels.
 
+use tamis_model::Classes;
+
 use crate::config::decision::Decision;
+use crate::config::label_set::{are_sets, split_labels};
 use crate::config::labels::check_labels_of;
 use crate::config::scoring::Unlabelled;
 use crate::disk::model::Model;
@@ -78,6 +81,10 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
 pub(crate) fn with_label(store: &Store, label: &str) -> Result<Model> {
     let mut classes = store.header.classes.clone();
     classes.insert(label)?;
+    if are_sets(&classes) {
+        // each label is a class of its own too, as in a model that is trained
+        classes = Classes::new(classes.iter().flat_map(|(_, set)| std::iter::once(set).chain(split_labels(set))))?;
+    }
     check_labels_of([&store.header.classes], &classes)?;
     let is_other = !keeps_weights(store, classes.len());
     let model = merge_stores(&[store], classes, store.header.stored, true)?;

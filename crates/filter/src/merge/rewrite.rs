@@ -3,8 +3,9 @@
 use tamis_model::{Classes, Counts};
 use zerocopy::IntoBytes;
 
-use crate::config::decision::Decision;
+use crate::config::decision::{Decision, LabelDecision};
 use crate::config::keep::Keep;
+use crate::config::label_set::labels_of;
 use crate::config::roles::positive_class;
 use crate::config::scoring::{Scoring, Unlabelled};
 use crate::disk::model::Model;
@@ -88,6 +89,7 @@ fn merged_header(
     };
     if let FittedScoring::Weighted { chosen, bias, .. } = &mut scoring {
         (chosen.unlabelled, *bias) = (unlabelled(stores), terms.bias()?);
+        chosen.labels = label_decisions(first, &chosen.labels, &classes)?;
     }
     scoring.summarize(terms)?;
     Ok(Header {
@@ -104,6 +106,15 @@ fn merged_header(
         size,
         lengths,
     })
+}
+
+/// The decisions on the labels of merged models: those of the first, by name.
+fn label_decisions(first: &Store, decided: &[LabelDecision], classes: &Classes) -> Result<Vec<LabelDecision>> {
+    let of_label = |(_, label)| {
+        let place = first.labels().index(label).map(usize::from);
+        place.and_then(|place| decided.get(place)).copied().unwrap_or(LabelDecision::PLAIN)
+    };
+    Ok(if decided.is_empty() { Vec::new() } else { labels_of(classes)?.iter().map(of_label).collect() })
 }
 
 /// How unlabelled documents were used: by the first model that learned some, else by the first that was given some.

@@ -3,6 +3,7 @@
 use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Classes, Counts};
 use tamis_tokenizer::{CountVector, TermId};
 
+use crate::config::label_set::labels_of;
 use crate::error::{Error, Reason, Result};
 use crate::extract::digest::digest_of_nothing;
 use crate::file::documents::Remembered;
@@ -24,6 +25,8 @@ pub(crate) struct Stores<'a> {
     pub(crate) ids: Vec<Vec<Option<TermId>>>,
     /// For each store, the new class of each of its classes.
     pub(crate) moved: Vec<Vec<ClassId>>,
+    /// The same for its columns.
+    moved_columns: Vec<Vec<ClassId>>,
     pub(crate) totals: Vec<ClassTotals>,
     /// The digest of documents without terms.
     pub(crate) nothing: [u8; 16],
@@ -53,9 +56,17 @@ impl<'a> Stores<'a> {
             start = limited("terms", u64::from(start) + equal.len() as u64)?;
         }
         starts.push(start);
-        let class = |(_, label)| classes.index(label).unwrap_or_default();
+        let moved_to = |classes: &Classes, from: &Classes| -> Vec<ClassId> {
+            from.iter().map(|(_, label)| classes.index(label).unwrap_or_default()).collect()
+        };
         let moved: Vec<Vec<_>> =
-            stores.iter().map(|store| store.header.classes.iter().map(class).collect()).collect();
+            stores.iter().map(|store| moved_to(classes, &store.header.classes)).collect();
+        let labels = labels_of(classes)?;
+        let moved_columns = match classes.len() {
+            // two classes share a column
+            2 => vec![Vec::new(); stores.len()],
+            _ => stores.iter().map(|store| moved_to(&labels, store.labels())).collect(),
+        };
         let mut totals = vec![ClassTotals::default(); classes.len()];
         for (store, moved) in stores.iter().zip(&moved) {
             for (class, of) in moved.iter().zip(&store.totals) {
@@ -64,7 +75,7 @@ impl<'a> Stores<'a> {
         }
         let keeps_weights = stores.iter().map(|store| keeps_weights(store, classes.len())).collect();
         let nothing = digest_of_nothing(&stores[0].header.recipe);
-        Ok(Stores { stores, keeps_weights, order, starts, ids, moved, totals, nothing })
+        Ok(Stores { stores, keeps_weights, order, starts, ids, moved, moved_columns, totals, nothing })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -88,9 +99,9 @@ impl<'a> Stores<'a> {
         self.moved[store].get(usize::from(class)).copied().unwrap_or(class)
     }
 
-    /// The new column of a store's column; two classes share one.
+    /// The new column of a store's column.
     pub(crate) fn column(&self, store: usize, column: ClassId) -> ClassId {
-        if self.totals.len() == 2 { column } else { self.class(store, column) }
+        self.moved_columns[store].get(usize::from(column)).copied().unwrap_or(column)
     }
 
     /// The bias of each column of the correction.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::config::label_set::are_sets;
 use crate::error::{Error, Reason, Result};
 use crate::store::opened::Store;
 
@@ -19,6 +20,13 @@ pub(crate) fn check(stores: &[&Store]) -> Result<()> {
         }
     }
     for other in others {
+        let [expected, got] = [first, other].map(|store| match are_sets(&store.header.classes) {
+            true => "many labels a document",
+            false => "one label a document",
+        });
+        if expected != got {
+            return unlike("labels", expected, got);
+        }
         check_equal("recipe", &first.header.recipe, &other.header.recipe)?;
         check_equal("scoring", &first.header.scoring.options(), &other.header.scoring.options())?;
     }

@@ -5,6 +5,7 @@ use tamis_model::{Columns, Documents, Fitted, clopper_pearson};
 
 use crate::config::decision::{Decision, DecisionOptions, Expected, LabelDecision};
 use crate::error::Result;
+use crate::score::verdict::sigmoid;
 
 /// A held-out document, as one label sees it.
 #[derive(Clone, Copy)]
@@ -61,12 +62,21 @@ pub(crate) fn expect_labels(labels: &[LabelDecision], documents: u64, groups: u6
 }
 
 /// The threshold with the best F1, which lies between two documents. `judged` is sorted, the highest log-odds first.
+///
+/// What a few documents say of a label is chance, so the best F1 is sought for a mixture of two counts of its documents:
+/// those that have the label, and the sum of its probabilities. The latter counts like [`PRIOR_DOCUMENTS`] documents.
 fn for_f1(judged: &[Judged]) -> f64 {
     let positives: f64 = judged.iter().filter(|of| of.has_label).map(|of| of.weight).sum();
+    let share = positives / (positives + PRIOR_DOCUMENTS);
+    let mixed = |of: &Judged| {
+        let observed = if of.has_label { 1.0 } else { 0.0 };
+        of.weight * (share * observed + (1.0 - share) * sigmoid(of.log_odds))
+    };
+    let positives: f64 = judged.iter().map(mixed).sum();
     let (mut found, mut given, mut best, mut threshold) = (0.0, 0.0, 0.0, 0.0);
     for (at, of) in judged.iter().enumerate() {
         given += of.weight;
-        found += if of.has_label { of.weight } else { 0.0 };
+        found += mixed(of);
         let next = judged.get(at + 1).map_or(of.log_odds - 1.0, |next| next.log_odds);
         let f1 = 2.0 * found / (given + positives);
         if f1 > best && next < of.log_odds {
@@ -75,6 +85,9 @@ fn for_f1(judged: &[Judged]) -> f64 {
     }
     threshold
 }
+
+/// The number of documents with a label that its probabilities count like.
+const PRIOR_DOCUMENTS: f64 = 3.0;
 
 /// The lowest threshold above which the precision is at least `precision` with 95 % confidence; one that no document
 /// exceeds if there is none. `judged` is sorted, the highest log-odds first.

@@ -35,6 +35,7 @@ fn kinds_keep_their_numbers() {
     check(&[
         Expected::Detection { negatives: 1, false_positives: 0, positives: 1, missed: 0, groups: 0 },
         Expected::Accuracy { documents: 1, right: 1, groups: 0 },
+        Expected::Labels { documents: 1, found: 1, wrong: 0, missed: 0, groups: 0 },
     ]);
     check(&[
         Likelihood::Bernoulli,
