@@ -1,4 +1,5 @@
 //! Tables: rows with columns of many kinds.
 
 mod columns;
+mod several_labels;
 mod table_rows;

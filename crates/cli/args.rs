@@ -3,6 +3,7 @@
 mod decision;
 mod documents;
 mod input;
+mod labels;
 mod log;
 mod model;
 mod recipe;
@@ -13,6 +14,7 @@ mod volume;
 pub(crate) use self::decision::{DecisionArgs, VerdictArgs};
 pub(crate) use self::documents::{TableArgs, UnlabelledArgs};
 pub(crate) use self::input::{GroupArgs, InputArgs, ListArgs};
+pub(crate) use self::labels::LabelsArgs;
 pub(crate) use self::log::LogArg;
 pub(crate) use self::model::{
     ChangeArgs, ModelArg, ModelArgs, lock, refuse_to_replace, refuse_to_replace_all_but_partials,

@@ -1,9 +1,12 @@
-//! Files that hold many documents, as rows: CSV, TSV and JSON lines.
+//! Files that hold many documents, as rows: CSV, TSV, JSON lines and fastText's lines.
 //!
 //! These modules refer to their neighbours by `super`, since fuzzing includes them on their own.
 
 pub(crate) mod array;
+pub(crate) mod fasttext;
 pub(crate) mod holds;
+pub(crate) mod labels;
+pub(crate) mod names;
 pub(crate) mod object;
 pub(crate) mod records;
 pub(crate) mod rows;

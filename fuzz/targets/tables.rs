@@ -1,4 +1,4 @@
-//! CSV, TSV and JSON lines, by the program's own two readers, which must agree.
+//! Rows of CSV, TSV, JSON and fastText, by the program's own two readers, which must agree.
 
 use super::Choices;
 
@@ -6,7 +6,10 @@ use super::Choices;
 #[allow(dead_code)]
 #[path = "../../crates/cli/formats"]
 mod formats {
+    pub(super) mod fasttext;
     pub(super) mod holds;
+    pub(super) mod labels;
+    pub(super) mod names;
     pub(super) mod object;
     pub(super) mod records;
     pub(super) mod rows;
@@ -14,20 +17,30 @@ mod formats {
 }
 
 use formats::holds::{Holds, Shape};
+use formats::labels::RowLabels;
 use formats::records::records;
 use formats::table::{Columns, TextRow, rows};
 
 pub fn run(data: &[u8]) {
     let mut choices = Choices(data);
-    let holds = choices.of(&[Holds::Csv, Holds::Tsv, Holds::Jsonl]);
+    let holds = choices.of(&[Holds::Csv, Holds::Tsv, Holds::Jsonl, Holds::FastText]);
     let shape = Shape { delimiter: None, no_header: false };
-    let columns = Columns { label: "label", text: "text", group: Some("label"), shape };
+    let columns = Columns {
+        label: "label",
+        text: "text",
+        group: Some("label"),
+        labels: RowLabels::Many { delimiter: ';' },
+        shape,
+    };
     let table = choices.0;
     if let Ok((rows, _)) = rows(table, holds, &columns) {
         rows.flat_map(|row| row.content).for_each(|row| drop(row.text_row(&columns)));
     }
     if let Ok(records) = records(table, holds, None, shape) {
         records.flat_map(|row| row.content).for_each(|row| drop(row.named_cells()));
+    }
+    if holds == Holds::FastText {
+        return;
     }
     let first: &[u8] = match holds {
         Holds::Csv => b"label,text\n",

@@ -10,6 +10,7 @@ use tamis_mail::decode_text;
 use tamis_program::{note, shown_path};
 
 use crate::args::values::{Choice, at_least};
+use crate::formats::labels::RowLabels;
 
 /// How documents become terms.
 #[derive(Args, Clone, PartialEq, Default, Debug)]
@@ -81,8 +82,9 @@ pub(crate) struct TermArgs {
 
 impl RecipeArgs {
     /// The options of training for documents of this kind, as far as the arguments set them.
-    pub(crate) fn train_options(&self, kind: Kind) -> Result<TrainOptions> {
+    pub(crate) fn train_options(&self, kind: Kind, _labels: RowLabels) -> Result<TrainOptions> {
         let mut options = TrainOptions::new(kind);
+        // `options.labels` is set here, and nowhere else, as soon as there is such an option
         let (recipe, RecipeArgs { reading, terms }) = (&mut options.recipe, self);
         recipe.raw = reading.raw;
         recipe.content_only = reading.content_only;

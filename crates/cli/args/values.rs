@@ -40,6 +40,13 @@ pub(crate) enum GroupBy {
     Folder,
 }
 
+/// How many labels a document has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum HowMany {
+    One,
+    Many,
+}
+
 /// How documents are filed.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum By {
@@ -125,6 +132,16 @@ pub(crate) fn delimiter(s: &str) -> Result<u8, String> {
         b"\\t" => Ok(b'\t'),
         [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\r' | b'\n') => Ok(*byte),
         _ => Err(format!("expected one ASCII character such as ; or \\t, got {s:?}")),
+    }
+}
+
+/// A delimiter between labels; `\t` is a tab.
+pub(crate) fn label_delimiter(s: &str) -> Result<char, String> {
+    let mut characters = s.chars();
+    match (s, characters.next(), characters.next()) {
+        ("\\t", ..) => Ok('\t'),
+        (_, Some(character), None) => Ok(character),
+        _ => Err(format!("expected one character such as ; or \\t, got {s:?}")),
     }
 }
 

@@ -20,8 +20,8 @@ use tamis_program::{check_unchanged, grouped, json_line, shown_path};
 use tamis_report::{EvaluationReport, Mislabel, Page};
 
 use crate::args::{
-    GroupArgs, InputArgs, ModelArgs, Order, RecipeArgs, ScoringArgs, TableArgs, UnlabelledArgs, VerdictArgs,
-    at_least,
+    GroupArgs, InputArgs, LabelsArgs, ModelArgs, Order, RecipeArgs, ScoringArgs, TableArgs, UnlabelledArgs,
+    VerdictArgs, at_least,
 };
 use crate::input::{Corpus, Given, Item, Loaded, Scorer, Wanted, columns, say_equal};
 use crate::output::{Canvas, Report, file_name, labels, page, to_text, while_shown};
@@ -46,6 +46,8 @@ pub(crate) struct EvaluateArgs {
     pub(crate) sources: Vec<OsString>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    #[command(flatten)]
+    labels: LabelsArgs,
     #[command(flatten)]
     method: MethodArgs,
     #[command(flatten)]
@@ -188,6 +190,7 @@ fn by_model(args: &EvaluateArgs, counts_learned: bool) -> Result<Evaluated> {
     let recipe = filter.information().recipe;
     let sources = args.input.list.add_to(&args.sources)?;
     let corpus = Corpus::find_for(&sources, Wanted::Labelled, &args.input, recipe)?;
+    let corpus = corpus.labelled(args.labels.row_labels());
     let known = known_documents(&filter, counts_learned)?;
     let (mut outcomes, learned) = (Vec::new(), AtomicU64::new(0));
     let finished = corpus.for_each(
@@ -277,8 +280,8 @@ fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     }
     let sources = args.input.list.add_to(&args.sources)?;
     let corpus = Corpus::find_labelled(&sources, &args.input, args.table.target.as_deref())?;
-    let corpus = corpus.grouped(&args.groups);
-    let mut options = args.recipe.train_options(corpus.kind)?;
+    let corpus = corpus.labelled(args.labels.row_labels()).grouped(&args.groups);
+    let mut options = args.recipe.train_options(corpus.kind, args.labels.row_labels())?;
     columns::choose(&mut options.recipe, &corpus, &args.table, &args.recipe)?;
     options.prepare(&asked)?;
     if args.method.order == Order::Date && corpus.kind != Kind::Mail {

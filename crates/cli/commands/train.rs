@@ -10,8 +10,9 @@ use tamis_filter::{Document, Filter, Keep, LearnOptions, Lock, Scoring, TrainOpt
 use tamis_program::{counted, note};
 
 use crate::args::{
-    Contradictions, DecisionArgs, GroupArgs, InputArgs, ModelArg, RecipeArgs, ScoringArgs, TableArgs,
-    UnlabelledArgs, refuse_to_replace_all_but_partials, refuse_to_replace_taught, say_chosen_terms, share,
+    Contradictions, DecisionArgs, GroupArgs, InputArgs, LabelsArgs, ModelArg, RecipeArgs, ScoringArgs,
+    TableArgs, UnlabelledArgs, refuse_to_replace_all_but_partials, refuse_to_replace_taught,
+    say_chosen_terms, share,
 };
 use crate::input::{Corpus, Given, Names, Wanted, check_contradictions, columns, say_equal};
 use crate::output::{report, report_counted, say_truncated, while_shown};
@@ -41,6 +42,8 @@ pub(crate) struct TrainArgs {
     pub(crate) sources: Vec<OsString>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    #[command(flatten)]
+    labels: LabelsArgs,
     #[command(flatten)]
     pub(crate) groups: GroupArgs,
     #[command(flatten)]
@@ -109,7 +112,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     }
     let sources = args.input.list.add_to(&args.sources)?;
     let corpus = Corpus::find_labelled(&sources, &args.input, args.table.target.as_deref())?;
-    let corpus = corpus.grouped(&args.groups);
+    let corpus = corpus.labelled(args.labels.row_labels()).grouped(&args.groups);
     let options = options(args, &corpus)?;
     let (trainer, names, unreadable) = learn_all(args, &corpus, &options)?;
     let (documents, labels) = (trainer.n_documents(), trainer.classes().len());
@@ -158,7 +161,7 @@ fn say_terms_left_out(options: &TrainOptions, filter: &Filter) {
 
 /// The options that are known before anything is learned.
 fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
-    let mut options = args.recipe.train_options(corpus.kind)?;
+    let mut options = args.recipe.train_options(corpus.kind, args.labels.row_labels())?;
     columns::choose(&mut options.recipe, corpus, &args.table, &args.recipe)?;
     options.repeat |= args.copies.repeat || args.kept.partial;
     // other shards may have more labels

@@ -18,12 +18,19 @@ pub(crate) enum Holds {
     Jsonl,
     /// A JSON array of objects. A file with this name may also be one document.
     Json,
+    /// A line per text, with its labels in it as fastText writes them.
+    FastText,
 }
 
 impl Holds {
     /// Table formats, by their names on the command line.
-    pub(crate) const TABLES: [(&str, Holds); 4] =
-        [("csv", Holds::Csv), ("tsv", Holds::Tsv), ("jsonl", Holds::Jsonl), ("json", Holds::Json)];
+    pub(crate) const TABLES: [(&str, Holds); 5] = [
+        ("csv", Holds::Csv),
+        ("tsv", Holds::Tsv),
+        ("jsonl", Holds::Jsonl),
+        ("json", Holds::Json),
+        ("fasttext", Holds::FastText),
+    ];
 
     /// File name extensions of files that hold many documents, in any case.
     const ENDINGS: [(&str, Holds); 6] = [

@@ -3,35 +3,58 @@
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
 use serde_json::error::Category;
-use serde_json::map::Entry;
 
-/// A JSON object.
-pub(crate) type Object = serde_json::Map<String, serde_json::Value>;
+/// The members of a JSON object, in order.
+#[cfg_attr(test, derive(Debug))]
+pub(crate) struct Object(Vec<(String, Value)>);
+
+impl Object {
+    pub(crate) fn get(&self, key: &str) -> Option<&Value> {
+        self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+    }
+
+    /// Takes a value out, which is null from then on.
+    pub(crate) fn take(&mut self, key: &str) -> Option<Value> {
+        self.0.iter_mut().find(|(known, _)| known == key).map(|(_, value)| value.take())
+    }
+
+    /// A key that occurs twice.
+    fn repeated(&self) -> Option<String> {
+        let mut keys: Vec<_> = self.0.iter().map(|(key, _)| key).collect();
+        keys.sort_unstable();
+        keys.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0].clone())
+    }
+}
+
+impl IntoIterator for Object {
+    type Item = (String, Value);
+    type IntoIter = std::vec::IntoIter<(String, Value)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
 
 /// Reads a line as an object without repeated keys.
 pub(crate) fn read(line: &[u8]) -> Result<Object, String> {
     let line = str::from_utf8(line).map_err(|_| "expected a line of UTF-8, got other bytes".to_owned())?;
     // never the text itself, which may be private
     let read = serde_json::from_str(line.strip_prefix('\u{feff}').unwrap_or(line));
-    let WrittenObject { object, repeated } = read.map_err(|error| match error.classify() {
+    let object: Object = read.map_err(|error: serde_json::Error| match error.classify() {
         Category::Eof => "expected a JSON object, got the beginning of one".to_owned(),
         Category::Data => "expected a JSON object, got a JSON value of another kind".to_owned(),
         _ => format!("expected a JSON object, got something else at column {}", error.column()),
     })?;
-    match repeated {
+    match object.repeated() {
         Some(key) => Err(format!("expected each key once, got {key:?} twice")),
         None => Ok(object),
     }
 }
 
-/// A JSON object as written, and its first repeated key. `serde_json` alone would take the last value.
-struct WrittenObject {
-    object: Object,
-    repeated: Option<String>,
-}
-
-impl<'de> Deserialize<'de> for WrittenObject {
+// `serde_json` alone would take the last value of a repeated key
+impl<'de> Deserialize<'de> for Object {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(ObjectVisitor)
     }
@@ -40,25 +63,18 @@ impl<'de> Deserialize<'de> for WrittenObject {
 struct ObjectVisitor;
 
 impl<'de> Visitor<'de> for ObjectVisitor {
-    type Value = WrittenObject;
+    type Value = Object;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<WrittenObject, A::Error> {
-        let (mut object, mut repeated) = (Object::new(), None);
-        while let Some((key, value)) = map.next_entry()? {
-            match object.entry::<String>(key) {
-                Entry::Vacant(place) => {
-                    place.insert(value);
-                }
-                Entry::Occupied(known) => {
-                    repeated.get_or_insert_with(|| known.key().clone());
-                }
-            }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
+        let mut members = Vec::new();
+        while let Some(member) = map.next_entry()? {
+            members.push(member);
         }
-        Ok(WrittenObject { object, repeated })
+        Ok(Object(members))
     }
 }
 
@@ -80,6 +96,6 @@ mod tests {
         assert_eq!(error, "expected each key once, got \"label\" twice");
         // other keys, and keys of other objects
         let object = read(br#"{"text": "a", "Text": "b", "x": {"text": "c"}}"#).unwrap();
-        assert_eq!(object.len(), 3);
+        assert_eq!(object.into_iter().count(), 3);
     }
 }

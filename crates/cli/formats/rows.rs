@@ -12,8 +12,10 @@ use memchr::{memchr, memchr_iter, memchr2, memchr3};
 /// How rows and cells are separated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Dialect {
-    /// One row per line, without cells.
-    Lines,
+    /// A JSON object per line.
+    Json,
+    /// A text per line, with its labels in it.
+    FastText,
     /// Lines of cells separated by this byte. Empty lines are not rows.
     Cells {
         delimiter: u8,
@@ -62,7 +64,7 @@ impl<R: BufRead> Rows<R> {
 
     /// Takes the row at the current position, if its end has been read.
     fn take(&mut self) -> Option<(u64, io::Result<Raw>)> {
-        if self.dialect != Dialect::Lines {
+        if !self.dialect.is_of_lines() {
             while let Some(end @ (b'\n' | b'\r')) = self.block.get(self.at) {
                 self.lines += u64::from(*end == b'\n');
                 self.at += 1;
@@ -86,7 +88,7 @@ impl<R: BufRead> Rows<R> {
         };
         let has_line_end = rest.get(length) == Some(&b'\n');
         self.lines += within as u64 + u64::from(has_line_end);
-        let is_windows = self.dialect == Dialect::Lines && has_line_end && rest[..length].ends_with(b"\r");
+        let is_windows = self.dialect.is_of_lines() && has_line_end && rest[..length].ends_with(b"\r");
         let range = self.at..self.at + length - usize::from(is_windows);
         self.at = (self.at + length + 1).min(self.block.len());
         Some((lines, Ok(Raw { block: Arc::clone(&self.block), range })))
@@ -102,11 +104,8 @@ impl<R: BufRead> Rows<R> {
         let read = self.reader.by_ref().take((room - rest.len()) as u64).read_to_end(&mut block);
         self.failure = read.err();
         self.is_last = self.failure.is_none() && block.len() < room;
-        self.at = if is_first && self.dialect != Dialect::Lines && block.starts_with(MARK) {
-            MARK.len()
-        } else {
-            0
-        };
+        self.at =
+            if is_first && self.dialect != Dialect::Json && block.starts_with(MARK) { MARK.len() } else { 0 };
         self.block = Arc::new(block);
     }
 }
@@ -147,10 +146,15 @@ fn unclosed(rest: &[u8]) -> io::Error {
 }
 
 impl Dialect {
+    /// Whether each line is a row.
+    pub(crate) fn is_of_lines(self) -> bool {
+        !matches!(self, Dialect::Cells { .. })
+    }
+
     /// The end of the line in which the row ends.
     fn end(self, bytes: &[u8]) -> Result<usize, Unfinished> {
         let delimiter = match self {
-            Dialect::Lines => return memchr(b'\n', bytes).ok_or(Unfinished::Line),
+            Dialect::Json | Dialect::FastText => return memchr(b'\n', bytes).ok_or(Unfinished::Line),
             Dialect::Cells { quoting: false, .. } => {
                 return memchr2(b'\n', b'\r', bytes).ok_or(Unfinished::Line);
             }
@@ -309,7 +313,7 @@ mod tests {
                 Err(io::Error::other("worn out"))
             }
         }
-        for dialect in [Dialect::Lines, Dialect::Cells { delimiter: b',', quoting: true }] {
+        for dialect in [Dialect::Json, Dialect::Cells { delimiter: b',', quoting: true }] {
             let reader = io::BufReader::new(b"a,b\nc,d\ne".chain(Failing));
             let rows: Vec<_> = Rows::new(reader, dialect).take(9).collect();
             let texts: Vec<_> = rows.iter().flat_map(|(_, raw)| raw).map(Raw::bytes).collect();
@@ -339,7 +343,7 @@ mod tests {
 
         #[test]
         fn lines_are_those_of_the_standard_library(table in pieces(), at_once in 1usize..50) {
-            let rows = Rows::new(io::BufReader::with_capacity(at_once, &*table), Dialect::Lines);
+            let rows = Rows::new(io::BufReader::with_capacity(at_once, &*table), Dialect::Json);
             let ours: Vec<_> = rows.map(|(_, raw)| String::from_utf8(raw.unwrap().bytes().to_vec()).unwrap()).collect();
             let lines: Vec<_> = table.lines().map(Result::unwrap).collect();
             prop_assert_eq!(ours, lines);

@@ -1,4 +1,4 @@
-//! Labelled text in CSV, TSV and JSON.
+//! Labelled text in CSV, TSV, JSON and fastText's format.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead};
@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 
+use super::fasttext;
 use super::holds::{Holds, Shape};
+use super::labels::{Label, RowLabels};
+use super::names::Names;
 use super::object::{self, Object};
 use super::rows::{CellsOf, Dialect, Raw, Rows};
 
@@ -15,6 +18,7 @@ pub(crate) struct Columns<'a> {
     pub(crate) label: &'a str,
     pub(crate) text: &'a str,
     pub(crate) group: Option<&'a str>,
+    pub(crate) labels: RowLabels,
     pub(crate) shape: Shape,
 }
 
@@ -36,6 +40,11 @@ impl<H> Record<H> {
         self.raw.bytes().len()
     }
 
+    /// Whether it has cells, or keys as JSON has.
+    pub(crate) fn has_columns(&self) -> bool {
+        self.dialect != Dialect::FastText
+    }
+
     /// The cells of a row that is not JSON.
     pub(crate) fn cells(&self) -> CellsOf<'_> {
         self.dialect.cells(self.raw.bytes())
@@ -43,14 +52,14 @@ impl<H> Record<H> {
 
     /// The object, if the row is JSON.
     pub(crate) fn json(&self) -> Option<Result<Object, String>> {
-        (self.dialect == Dialect::Lines).then(|| object::read(self.raw.bytes()))
+        (self.dialect == Dialect::Json).then(|| object::read(self.raw.bytes()))
     }
 }
 
-/// The text of a row, its label if it has one, and its group's name if groups are asked for.
+/// The text of a row, its label, and its group's name if groups are asked for.
 #[cfg_attr(test, derive(Debug))]
 pub(crate) struct TextRow<'a> {
-    pub(crate) label: Option<Cow<'a, str>>,
+    pub(crate) label: Label<'a>,
     pub(crate) text: Cow<'a, str>,
     pub(crate) group: Option<Cow<'a, str>>,
 }
@@ -70,7 +79,7 @@ pub(crate) fn rows<'a>(
     columns: &Columns<'_>,
 ) -> Result<(TextRows<'a>, Option<String>)> {
     let (mut rows, dialect) = written(reader, holds, columns.shape)?;
-    if dialect == Dialect::Lines {
+    if dialect.is_of_lines() {
         return Ok((Box::new(read(rows, dialect, Position::default())), None));
     }
     let Some((lines, first)) = first_row(&mut rows)? else {
@@ -85,7 +94,11 @@ pub(crate) fn rows<'a>(
             position.label_recurs(&cells, &ahead, dialect)
         });
     }
-    let position = unnamed.map_or(named, Ok)?;
+    let mut position = unnamed.map_or(named, Ok)?;
+    position.names = match position.has_names {
+        true => Names::of_header(&cells),
+        false => Names::numbers(cells.len()),
+    };
     let taken_for = position.describe(&cells, columns);
     drop(cells);
     let first = (!position.has_names).then_some((lines, Ok(first)));
@@ -122,8 +135,13 @@ fn look_ahead(rows: &mut impl Iterator<Item = Written>) -> Vec<Written> {
 /// # Errors
 /// If nothing can be read from it.
 pub(crate) fn written<R: BufRead>(mut reader: R, holds: Holds, shape: Shape) -> Result<(Rows<R>, Dialect)> {
-    if matches!(holds, Holds::Jsonl | Holds::Json) {
-        return Ok((Rows::new(reader, Dialect::Lines), Dialect::Lines));
+    let of_lines = match holds {
+        Holds::Jsonl | Holds::Json => Some(Dialect::Json),
+        Holds::FastText => Some(Dialect::FastText),
+        _ => None,
+    };
+    if let Some(dialect) = of_lines {
+        return Ok((Rows::new(reader, dialect), dialect));
     }
     let delimiter = match shape.delimiter {
         Some(delimiter) => delimiter,
@@ -135,14 +153,14 @@ pub(crate) fn written<R: BufRead>(mut reader: R, holds: Holds, shape: Shape) -> 
     Ok((Rows::new(reader, dialect), dialect))
 }
 
-/// Adds the table's information to rows. An empty line of JSON is not a row.
+/// Adds the table's information to rows. An empty line is not a row.
 pub(crate) fn read<H>(
     rows: impl Iterator<Item = Written>,
     dialect: Dialect,
     head: H,
 ) -> impl Iterator<Item = Row<H>> {
     let head = Arc::new(head);
-    let is_row = move |raw: &Raw| dialect != Dialect::Lines || !is_empty_line(raw.bytes());
+    let is_row = move |raw: &Raw| !dialect.is_of_lines() || !is_empty_line(raw.bytes());
     rows.filter(move |(_, raw)| raw.as_ref().map_or(true, is_row)).map(move |(lines, raw)| {
         let record = |raw| Record { raw, dialect, head: Arc::clone(&head) };
         Row { line: lines + 1, content: raw.map(record).map_err(|error| error.to_string()) }
@@ -172,7 +190,7 @@ pub(crate) fn wrong_length(expected: usize, got: usize) -> String {
 }
 
 /// The positions of label, text and group in the rows of a table. In JSON they are found by name.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Position {
     label: Option<usize>,
     text: usize,
@@ -184,6 +202,13 @@ pub(crate) struct Position {
     /// Whether the row has the names of both label and text.
     is_certain: bool,
     n_columns: usize,
+    names: Names,
+}
+
+impl AsRef<Names> for Position {
+    fn as_ref(&self) -> &Names {
+        &self.names
+    }
 }
 
 impl Position {
@@ -229,7 +254,7 @@ impl Position {
         let [has_label, has_text] = [label, text].map(is_named);
         let (is_guess, is_certain) = (!has_label && !has_text, has_label && has_text);
         let found = Position { is_guess, is_certain, n_columns, ..Position::default() };
-        let position = |label, text, has_names| Position { label, text, has_names, ..found };
+        let position = |label, text, has_names| Position { label, text, has_names, ..found.clone() };
         match (at(label), at(text)) {
             (label_at, Some(text)) if label_at.is_some() || label == "label" => {
                 Ok(position(label_at, text, !shape.no_header))
@@ -298,6 +323,11 @@ impl Record<Position> {
         if let Some(object) = self.json() {
             return of_object(object?, columns);
         }
+        if self.dialect == Dialect::FastText {
+            let line = decoded(self.raw.bytes().into());
+            let fasttext::Line { labels, text } = fasttext::read(&line);
+            return Ok(TextRow { label: columns.labels.of_labels(&labels), text: text.into(), group: None });
+        }
         let Position { label: label_at, text: text_at, group: group_at, n_columns, .. } = *self.head;
         let (mut label, mut text, mut group, mut n) = (None, None, None, 0);
         for cell in self.cells() {
@@ -313,7 +343,9 @@ impl Record<Position> {
             n += 1;
         }
         match text {
-            Some(text) if n == n_columns => Ok(TextRow { label, text, group }),
+            Some(text) if n == n_columns => {
+                Ok(TextRow { label: Ok(label.map(|label| columns.labels.of_text(label))), text, group })
+            }
             _ => Err(wrong_length(n_columns, n)),
         }
     }
@@ -334,8 +366,9 @@ fn of_object(mut object: Object, columns: &Columns<'_>) -> Result<TextRow<'stati
         Some(other) if !other.is_null() => Some(other.to_string().into()),
         _ => None,
     };
-    let (label, group) = (cell(columns.label), columns.group.and_then(cell));
-    match object.remove(columns.text) {
+    let label = object.get(columns.label).map_or(Ok(None), |label| columns.labels.of_value(label));
+    let group = columns.group.and_then(cell);
+    match object.take(columns.text) {
         Some(serde_json::Value::String(text)) => Ok(TextRow { label, text: text.into(), group }),
         _ => Err(format!("expected an object with a string {:?}", columns.text)),
     }
@@ -350,13 +383,14 @@ mod tests {
         let owned = |row: Row<Position>| {
             let record = row.content.unwrap();
             let TextRow { label, text, .. } = record.text_row(columns).unwrap();
-            (row.line, label.map(Cow::into_owned), text.into_owned())
+            (row.line, label.unwrap().map(Cow::into_owned), text.into_owned())
         };
         rows.map(owned).collect()
     }
 
     const SHAPE: Shape = Shape { delimiter: None, no_header: false };
-    static COLUMNS: Columns<'_> = Columns { label: "label", text: "text", group: None, shape: SHAPE };
+    static COLUMNS: Columns<'_> =
+        Columns { label: "label", text: "text", group: None, labels: RowLabels::One, shape: SHAPE };
 
     #[test]
     fn what_is_no_object_is_told_without_its_words() {
@@ -379,7 +413,7 @@ mod tests {
             [(1, Some("ham".into()), "say \"hi".into()), (2, Some("spam".into()), "buy".into())]
         );
         let numbered =
-            Columns { label: "3", text: "1", group: None, shape: Shape { no_header: true, ..SHAPE } };
+            Columns { label: "3", text: "1", shape: Shape { no_header: true, ..SHAPE }, ..COLUMNS };
         assert_eq!(read("buy,x,spam\n", Holds::Csv, &numbered), [(1, Some("spam".into()), "buy".into())]);
         let numbered = Columns { shape: SHAPE, ..numbered };
         let rows = read("\u{feff}v3;v2;v1\nbuy;x;spam\n", Holds::Csv, &numbered);

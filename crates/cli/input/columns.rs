@@ -10,7 +10,7 @@ use tamis_filter::{Document, Filter, Recipe, Score, Scratch, is_missing, parse_f
 use tamis_program::{grouped, note, shown};
 
 use crate::args::{ColumnChoice, RecipeArgs, TableArgs};
-use crate::formats::records::listed;
+use crate::formats::names::listed;
 use crate::input::corpus::Corpus;
 
 /// Number of rows used to guess the kinds of columns.

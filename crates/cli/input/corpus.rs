@@ -10,7 +10,8 @@ use tamis_program::{ERROR, counted, note, say, shown_path, told};
 
 use crate::args::{GroupArgs, InputArgs};
 use crate::formats::holds::Holds;
-use crate::formats::records::Names;
+use crate::formats::labels::RowLabels;
+use crate::formats::names::Names;
 use crate::formats::table::{Record, Row};
 use crate::input::find::{Found, find, find_tables, recognise};
 use crate::input::items::whole_rows;
@@ -28,6 +29,8 @@ pub(crate) struct Corpus<'a> {
     pub(super) failed: AtomicUsize,
     /// In tables, the column that holds the labels.
     pub(super) target: Option<String>,
+    /// How labels are read.
+    pub(super) labels: RowLabels,
     /// How documents are grouped, if at all.
     pub(super) groups: Option<&'a GroupArgs>,
     /// Whether any document that was read has a group.
@@ -104,6 +107,7 @@ impl<'a> Corpus<'a> {
             unreadable: 0,
             failed: AtomicUsize::default(),
             target: None,
+            labels: RowLabels::One,
             groups: None,
             has_groups: AtomicBool::new(false),
             has_bar: true,
@@ -113,6 +117,11 @@ impl<'a> Corpus<'a> {
     /// Whether each document must have a label.
     pub(super) fn is_labelled(&self) -> bool {
         self.wanted == Wanted::Labelled
+    }
+
+    /// Reads labels like this.
+    pub(crate) fn labelled(self, labels: RowLabels) -> Self {
+        Corpus { labels, ..self }
     }
 
     /// Groups the documents if `groups` asks for that.

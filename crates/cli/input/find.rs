@@ -8,6 +8,7 @@ use tamis_filter::Kind;
 use tamis_mail::{looks_like_mail, maildir};
 use tamis_program::{Stream, read_start, shown_path};
 
+use crate::formats::fasttext::looks_like_fasttext;
 use crate::formats::holds::{Holds, extension, extension_is};
 use crate::input::listing::{LeftOut, Listing};
 use crate::input::place::{Place, Source, Wanted};
@@ -54,16 +55,15 @@ pub(crate) fn find(
     } else if is_folder {
         listing.folder_of_labels(path)?;
     } else {
-        let place = match metadata {
-            Some(metadata) if metadata.is_file() => {
-                Place { named: true, ..Place::found(path.clone(), None, holds_of(path, mbox)?) }
-            }
-            _ => {
-                let stream = Stream::of(path).with_context(|| shown_path(&path))?;
-                Place::of_stream(path, stream, mbox)
-            }
+        let place = single(path, metadata.is_some_and(|metadata| metadata.is_file()), mbox)?;
+        let is_one = place.holds == Holds::One && kind != Some(Kind::Mail);
+        let may_be_rows = is_one && matches!(wanted, Wanted::Labelled | Wanted::WhatIsThere);
+        let holds = match format {
+            Some(format) => format,
+            None if may_be_rows && looks_like_fasttext(&place.start()) => Holds::FastText,
+            None => place.holds,
         };
-        listing.places.push(Place { label, holds: format.unwrap_or(place.holds), ..place });
+        listing.places.push(Place { label, holds, ..place });
     }
     let without_label = |p: &&Place| p.label.is_none() && !p.holds.is_table();
     if let Some(place) = listing.places.iter().find(without_label).filter(|_| labelled) {
@@ -84,6 +84,15 @@ pub(crate) fn find(
     }
     let Listing { places, left_out, unreadable, .. } = listing;
     Ok(Found { places, kind, left_out, unreadable })
+}
+
+/// A single file or stream.
+fn single(path: &Path, is_file: bool, mbox: bool) -> Result<Place> {
+    if is_file {
+        return Ok(Place { named: true, ..Place::found(path.to_owned(), None, holds_of(path, mbox)?) });
+    }
+    let stream = Stream::of(path).with_context(|| shown_path(&path))?;
+    Ok(Place::of_stream(path, stream, mbox))
 }
 
 /// Recognises mail or text from a sample of documents spread over all places. Tables count only if there is nothing

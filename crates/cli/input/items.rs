@@ -10,7 +10,8 @@ use tamis_mail::mbox;
 use tamis_program::{note, plain, shown, shown_path, told};
 
 use crate::formats::holds::{Holds, Shape};
-use crate::formats::records::{Cells, Names, records};
+use crate::formats::names::Names;
+use crate::formats::records::{Cells, records};
 use crate::formats::table::{Columns, Position, Record, Row};
 use crate::input::place::Place;
 

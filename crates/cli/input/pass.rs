@@ -1,5 +1,6 @@
 //! A pass over the documents of a corpus: they are read ahead, processed by all threads, and finished in order.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
@@ -12,6 +13,7 @@ use tamis_mail::looks_like_mail;
 use tamis_program::{Volume, counted, grouped, plain, read_document, say, shown_path};
 
 use crate::formats::holds::Holds;
+use crate::formats::labels::Label;
 use crate::formats::table::{Columns, TextRow};
 use crate::input::corpus::Corpus;
 use crate::input::items::{Content, Item, Layout, cell_of, items};
@@ -233,23 +235,22 @@ impl Corpus<'_> {
         match &item.content {
             Content::Unreadable(error) => Err(error.clone().into()),
             Content::Text(record) => {
-                let TextRow { label: own, text, group } = record.text_row(columns)?;
-                let label = self.expected_label(given.or(own.as_deref()))?;
+                let TextRow { label, text, group } = record.text_row(columns)?;
+                let label = self.label(given, label)?;
                 let group = self.group(item, group.as_deref());
-                Ok(work(Given { label, group }, Document::Text(&text)))
+                Ok(work(Given { label: &label, group }, Document::Text(&text)))
             }
             Content::Row(record) => {
                 let cells = record.named_cells()?;
-                let label = self.expected_label(given.or(cell_of(&cells, self.target.as_deref())))?;
-                let group = cell_of(&cells, self.group_column());
-                let given = Given { label, group: self.group(item, group) };
-                Ok(work(given, Loaded::row(&cells).document()))
+                let label = self.label(given, record.label(&cells, self.target.as_deref(), self.labels))?;
+                let group = self.group(item, cell_of(&cells, self.group_column()));
+                Ok(work(Given { label: &label, group }, Loaded::row(&cells).document()))
             }
             Content::Bytes(bytes) => {
-                Ok(work(whole(self.expected_label(given)?), self.whole(item, bytes)?.document()))
+                Ok(work(whole(&self.label(given, Ok(None))?), self.whole(item, bytes)?.document()))
             }
             Content::File => {
-                let label = self.expected_label(given)?;
+                let label = self.label(given, Ok(None))?;
                 buffer.clear();
                 buffer.shrink_to(MOST_KEPT);
                 // room for most documents, so that reading a document takes two calls
@@ -260,20 +261,25 @@ impl Corpus<'_> {
                 if let Some(what) = foreign_or_binary(buffer).filter(|_| !item.named()) {
                     return Err(Skipped::Foreign(what));
                 }
-                Ok(work(whole(label), self.whole(item, buffer)?.document()))
+                Ok(work(whole(&label), self.whole(item, buffer)?.document()))
             }
         }
     }
 
-    /// The label. A missing label is an error if each document must have one.
-    fn expected_label<'l>(&self, label: Option<&'l str>) -> Result<&'l str, String> {
-        match (label.unwrap_or_default(), &self.target) {
-            ("", Some(target)) if self.is_labelled() => {
-                Err(format!("column {target:?}: expected a label, got none"))
-            }
-            ("", None) if self.is_labelled() => Err("expected a label, got none".to_owned()),
-            (label, _) => Ok(label),
+    /// The label given with the place, or else the document's own. Empty unless each document must have one; then a
+    /// missing label is an error.
+    fn label<'l>(&self, given: Option<&'l str>, own: Label<'l>) -> Result<Cow<'l, str>, String> {
+        if !self.is_labelled() {
+            return Ok(Cow::default());
         }
+        let label = match given {
+            Some(given) => Some(self.labels.of_text(given.into())),
+            None => own?,
+        };
+        label.filter(|label| !label.is_empty()).ok_or_else(|| match &self.target {
+            Some(target) => format!("column {target:?}: expected a label, got none"),
+            None => "expected a label, got none".to_owned(),
+        })
     }
 
     /// Makes a document of these bytes. A document to learn may have been delivered as it is, and a message can begin
@@ -295,21 +301,16 @@ impl Corpus<'_> {
 
     /// The label of a document, without reading its text.
     pub(crate) fn label_of(&self, item: &Item<'_>) -> String {
-        if let Some(given) = &item.place.label {
-            return given.to_string();
-        }
-        let own = match &item.content {
-            Content::Text(record) => {
-                let row = record.text_row(&self.columns());
-                row.ok().and_then(|row| Some(row.label?.into_owned()))
-            }
+        let columns = self.columns();
+        let label = |own: Label<'_>| self.label(item.place.label.as_deref(), own).map(Cow::into_owned);
+        let label = match &item.content {
+            Content::Text(record) => record.text_row(&columns).and_then(|row| label(row.label)),
             Content::Row(record) => record
                 .named_cells()
-                .ok()
-                .and_then(|cells| cell_of(&cells, self.target.as_deref()).map(str::to_owned)),
-            _ => None,
+                .and_then(|cells| label(record.label(&cells, self.target.as_deref(), self.labels))),
+            _ => label(Ok(None)),
         };
-        own.unwrap_or_default()
+        label.unwrap_or_default()
     }
 
     /// Maximum bytes to read of a document. Of a message, as many as are used, and one more to detect that there is
@@ -324,6 +325,7 @@ impl Corpus<'_> {
             label: self.input.label_column.as_deref().unwrap_or("label"),
             text: self.input.text_column.as_deref().unwrap_or("text"),
             group: self.group_column(),
+            labels: self.labels,
             shape: self.input.shape(),
         }
     }

@@ -1,0 +1,114 @@
+//! Several labels of a document: in columns, in JSON, in fastText's files, and where they are not expected.
+
+use crate::support::{World, stderr, stdout};
+
+/// What `tamis train` printed, which must succeed, and what it said.
+#[track_caller]
+fn train(world: &World, arguments: &[&str]) -> (String, String) {
+    let output = world.run(&[&["train"], arguments].concat());
+    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+    (stdout(&output), stderr(&output))
+}
+
+#[test]
+fn an_array_is_not_a_label_unless_there_may_be_many() {
+    let world = World::new();
+    let rows = r#"{"label": "ham", "text": "lunch"}
+{"label": ["spam"], "text": "pills"}
+{"label": ["ham", "spam"], "text": "offers"}
+{"label": 7, "text": "numbers"}
+{"label": {"a": 1}, "text": "odd"}
+"#;
+    world.write("t.jsonl", rows);
+    let (learned, said) = train(&world, &["t.jsonl"]);
+    assert!(learned.starts_with("learned 2 documents (1 7, 1 ham)"), "{learned}");
+    assert!(
+        said.contains("t.jsonl:2: expected one label, got an array of 1; --labels many reads them"),
+        "{said}"
+    );
+    assert!(
+        said.contains("t.jsonl:3: expected one label, got an array of 2; --labels many reads them"),
+        "{said}"
+    );
+    assert!(
+        said.contains("t.jsonl:5: expected a label, a string, a number, true or false, got an object"),
+        "{said}"
+    );
+    // the label of a row that is not learned does not matter
+    assert_eq!(world.succeed(&["label", "t.jsonl"]).lines().count(), 6);
+    let (learned, _) = train(&world, &["--labels", "one", "--target", "label", "t.jsonl"]);
+    assert!(learned.starts_with("learned 2 documents (1 7, 1 ham)"), "{learned}");
+}
+
+#[test]
+fn labels_are_read_in_every_format() {
+    let world = World::new();
+    world.write("t.json", r#"[{"label": ["a"], "text": "lunch"}, {"label": "a,b", "text": "pills"}]"#);
+    world.write("t.csv", "label,text\n\" a,, a \",lunch\n\"b,\",pills\n");
+    world.write("t.tsv", "label\ttext\na|\tlunch\n b | b\tpills\n");
+    world.write("t.ft", "__label__a __label__a lunch\npills __label__b\n");
+    world.write("a, a/1.txt", "lunch");
+    world.write("b/1.txt", "pills");
+    for (arguments, expected) in [
+        (&["t.json"][..], "(1 a, 1 a,b)"),
+        (&["--target", "label", "t.json"], "(1 a, 1 a,b)"),
+        (&["t.csv"], "(1 a, 1 b)"),
+        (&["--target", "label", "t.csv"], "(1 a, 1 b)"),
+        (&["--label-delimiter", "|", "t.tsv"], "(1 a, 1 b)"),
+        (&["--input-format", "fasttext", "t.ft"], "(1 a, 1 b)"),
+        (&["a, a", "b"], "(1 a, 1 b)"),
+        (&["a,=a, a/1.txt", "b=b/1.txt"], "(1 a, 1 b)"),
+    ] {
+        let (learned, _) = train(&world, &[&["--labels", "many"], arguments].concat());
+        assert!(learned.starts_with(&format!("learned 2 documents {expected}")), "{arguments:?}: {learned}");
+    }
+    let evaluated = world.succeed(&["evaluate", "--labels", "many", "t.csv"]);
+    assert!(evaluated.starts_with("2 documents"), "{evaluated}");
+}
+
+#[test]
+fn a_missing_label_is_told() {
+    let world = World::new();
+    world.write("t.csv", "label,text\nham,lunch\nspam,pills\n,nothing\n");
+    let (_, said) = train(&world, &["t.csv"]);
+    assert!(said.contains("t.csv:4: expected a label, got none"), "{said}");
+    world.write(
+        "t.jsonl",
+        "{\"label\": \"ham\", \"text\": \"a\"}\n{\"label\": \"spam\", \"text\": \"b\"}\n{\"text\": \"c\"}\n",
+    );
+    let (_, said) = train(&world, &["--labels", "many", "t.jsonl"]);
+    assert!(said.contains("t.jsonl:3: expected a label, got none"), "{said}");
+    world.write("r.csv", "label,a\nham,lunch\nspam,pills\n?,nothing\n");
+    let (_, said) = train(&world, &["--labels", "many", "--target", "label", "r.csv"]);
+    assert!(said.contains("r.csv:4: column \"label\": expected a label, got none"), "{said}");
+    assert!(
+        world
+            .fail(&["train", "--labels", "many", "--label-delimiter", "ab", "t.csv"])
+            .contains("one character")
+    );
+}
+
+#[test]
+fn files_of_fasttext_are_recognised() {
+    let world = World::new();
+    let rows = "__label__food lunch at noon\n\n__label__drug cheap\tpills\r\n__label__food __label__drug both\nnone\n";
+    world.write("t.txt", rows);
+    // the last line has no label, so this is no file of fastText unless the user says so
+    let (learned, said) = train(&world, &["--input-format", "fasttext", "t.txt"]);
+    assert!(learned.starts_with("learned 2 documents (1 drug, 1 food)"), "{learned}");
+    assert!(said.contains("t.txt:4: expected one label, got 2; --labels many reads them"), "{said}");
+    assert!(said.contains("t.txt:5: expected a label, got none"), "{said}");
+    assert_eq!(world.succeed(&["label", "--input-format", "fasttext", "t.txt"]).lines().count(), 5);
+    assert_eq!(world.succeed(&["label", "t.txt"]).lines().count(), 2);
+    let labelled = rows.trim_end_matches("none\n");
+    world.write("train.txt", labelled);
+    let labels = world.succeed(&["label", "train.txt"]);
+    assert!(labels.contains("\ntrain.txt:1,food,") && labels.contains("\ntrain.txt:3,drug,"), "{labels}");
+    let output = world.run_with_input(&["train", "-"], labelled.as_bytes());
+    assert!(stdout(&output).starts_with("learned 2 documents"), "{}", stderr(&output));
+    assert!(
+        world
+            .fail(&["train", "--target", "label", "--input-format", "fasttext", "t.txt"])
+            .contains("fastText")
+    );
+}
