@@ -5,6 +5,7 @@
 pub(crate) mod array;
 pub(crate) mod fasttext;
 pub(crate) mod holds;
+pub(crate) mod keep;
 pub(crate) mod labels;
 pub(crate) mod names;
 pub(crate) mod object;

@@ -5,23 +5,29 @@ use std::ffi::OsString;
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::{Map, Value, json};
 use tamis_filter::{Classes, Filter};
 use tamis_program::{check_unchanged, counted, json_line, note, say, shown, shown_path};
 
 use crate::args::{By, Format, InputArgs, ModelArgs, VerdictArgs};
+use crate::formats::keep::{Keep, Kept};
 use crate::input::{Content, Corpus, Item, Scorer, Wanted, columns};
-use crate::output::{Verdict, say_truncated, write_fixed};
+use crate::output::{KeptColumns, Verdict, say_truncated, write_fixed};
 
 #[derive(Args)]
 #[command(after_help = "\
+The columns of --keep come before those of the verdict, as they are; in JSON, values keep their types. \
+If the rows have a column such as label, that of the verdict is called tamis_label. With --keep all, \
+CSV and TSV have the columns of the first row.
+
 CSV and TSV have unchanged paths. In JSON a path that is not UTF-8 is quoted as in bash, \
 $'...', which --files-from accepts. --sort-into skips documents that are already there.
 
 Example:
   tamis label articles/ > labels.csv
+  tamis label tickets.csv --keep id,date > labels.csv
   tamis label --sort-into sorted --by link \"$HOME/Maildir\"")]
 pub(crate) struct LabelArgs {
     #[command(flatten)]
@@ -37,6 +43,9 @@ pub(crate) struct LabelArgs {
     /// Add the probability of every label
     #[arg(long)]
     pub(crate) all: bool,
+    /// Write these columns of each row before its verdict: their names, or all
+    #[arg(long, value_name = "COLUMN,COLUMN|all", value_delimiter = ',')]
+    keep: Vec<String>,
     /// File the documents into DIR/LABEL
     #[arg(long, value_name = "DIR")]
     pub(crate) sort_into: Option<PathBuf>,
@@ -57,19 +66,20 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
     let recipe = filter.information().recipe;
     let paths = args.input.list.add_to(&args.paths)?;
     let corpus = Corpus::find_for(&paths, Wanted::WhatIsThere, &args.input, recipe)?;
+    let keep = Keep::of_names(&args.keep);
     let mut rows = Rows::new(args, &filter)?;
     let (mut not_filed, mut n_truncated) = (0, 0);
     let finished = corpus.for_each(
         &recipe.limits,
         || Ok(Scorer::new(&filter)),
-        |scorer, _, _, document| {
+        |scorer, item, _, document| {
             let score = scorer.score(document)?;
             let probabilities = if args.all { scorer.probabilities().to_vec() } else { Vec::new() };
-            Ok((score, probabilities, scorer.truncated()))
+            Ok((score, probabilities, scorer.truncated(), kept(keep.as_ref(), item)?))
         },
-        |item, (score, probabilities, truncated)| {
+        |item, (score, probabilities, truncated, kept)| {
             let name = item.name();
-            rows.write(&filter, &Verdict::new(&filter, &name, &score, truncated), &probabilities)?;
+            rows.write(&filter, &Verdict::new(&filter, &name, &score, truncated), &probabilities, kept)?;
             n_truncated += u64::from(truncated);
             if let Some(directory) = &args.sort_into {
                 // file a document only if the model did not change meanwhile
@@ -90,8 +100,27 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
     Ok(corpus.conclude(finished.unreadable))
 }
 
+/// The cells that are kept of a document, which must be a row then.
+fn kept(keep: Option<&Keep>, item: &Item<'_>) -> Result<Kept> {
+    let Some(keep) = keep else { return Ok(Kept::new()) };
+    let kept = match &item.content {
+        Content::Text(row) => keep.of_row(row),
+        Content::Row(row) => keep.of_row(row),
+        _ => bail!("--keep: expected a row of a table, got a document without columns"),
+    };
+    kept.map_err(anyhow::Error::msg)
+}
+
 /// The rows written to standard output.
-enum Rows {
+struct Rows {
+    writer: Writer,
+    /// The names of the verdict's columns.
+    columns: Vec<String>,
+    /// The columns before the verdict, known since the first row.
+    kept: Option<KeptColumns>,
+}
+
+enum Writer {
     Table { writer: Box<csv::Writer<std::io::Stdout>>, cell: Vec<u8> },
     Json { writer: BufWriter<std::io::Stdout>, all: bool },
 }
@@ -99,25 +128,52 @@ enum Rows {
 impl Rows {
     fn new(args: &LabelArgs, filter: &Filter) -> Result<Self> {
         let all = args.all;
-        if args.format == Format::Jsonl {
-            return Ok(Rows::Json { writer: BufWriter::new(std::io::stdout()), all });
+        let mut columns: Vec<String> = ["path", "label", "probability", "log_odds"].map(str::to_owned).into();
+        let writer = if args.format == Format::Jsonl {
+            columns.extend(["truncated", "probabilities"].map(str::to_owned));
+            Writer::Json { writer: BufWriter::new(std::io::stdout()), all }
+        } else {
+            if all {
+                columns.extend(filter.classes().iter().map(|(_, label)| format!("probability_{label}")));
+            }
+            let mut builder = csv::WriterBuilder::new();
+            if args.format == Format::Tsv {
+                builder.delimiter(b'\t');
+            }
+            let writer = Box::new(builder.from_writer(std::io::stdout()));
+            Writer::Table { writer, cell: Vec::new() }
+        };
+        let mut rows = Rows { writer, columns, kept: None };
+        if args.keep.is_empty() {
+            rows.begin(KeptColumns::default())?;
         }
-        let mut builder = csv::WriterBuilder::new();
-        if args.format == Format::Tsv {
-            builder.delimiter(b'\t');
-        }
-        let mut writer = Box::new(builder.from_writer(std::io::stdout()));
-        let mut header: Vec<String> = ["path", "label", "probability", "log_odds"].map(str::to_owned).into();
-        if all {
-            header.extend(filter.classes().iter().map(|(_, label)| format!("probability_{label}")));
-        }
-        writer.write_record(header)?;
-        Ok(Rows::Table { writer, cell: Vec::new() })
+        Ok(rows)
     }
 
-    fn write(&mut self, filter: &Filter, verdict: &Verdict<'_>, probabilities: &[f64]) -> Result<()> {
-        match self {
-            Rows::Table { writer, cell } => {
+    /// Begins with the columns that are kept.
+    fn begin(&mut self, kept: KeptColumns) -> Result<()> {
+        if let Writer::Table { writer, .. } = &mut self.writer {
+            kept.names().try_for_each(|name| writer.write_field(name))?;
+            writer.write_record(self.columns.iter().map(|name| kept.beside(name)))?;
+        }
+        self.kept = Some(kept);
+        Ok(())
+    }
+
+    fn write(
+        &mut self,
+        filter: &Filter,
+        verdict: &Verdict<'_>,
+        probabilities: &[f64],
+        own: Kept,
+    ) -> Result<()> {
+        if self.kept.is_none() {
+            self.begin(KeptColumns::of_first(&own, &self.columns)?)?;
+        }
+        let Rows { writer, kept: Some(kept), .. } = self else { return Ok(()) };
+        match writer {
+            Writer::Table { writer, cell } => {
+                kept.texts(&own)?.iter().try_for_each(|cell| writer.write_field(&**cell))?;
                 writer.write_field(verdict.path.as_encoded_bytes())?;
                 writer.write_field(verdict.label)?;
                 let mut write_number = |number, decimals| -> Result<()> {
@@ -131,23 +187,28 @@ impl Rows {
                 probabilities.iter().try_for_each(|probability| write_number(*probability, 6))?;
                 writer.write_record(None::<&[u8]>)?;
             }
-            Rows::Json { writer, all } => {
-                let mut row = json!(verdict);
-                if *all && let Value::Object(row) = &mut row {
+            Writer::Json { writer, all } => {
+                let Value::Object(mut row) = json!(verdict) else { return Ok(()) };
+                if *all {
                     let labels = filter.classes().iter().map(|(_, label)| label.to_owned());
                     let posterior: Map<_, _> = labels.zip(probabilities.iter().map(|p| json!(p))).collect();
                     row.insert("probabilities".to_owned(), Value::Object(posterior));
                 }
+                let row = Value::Object(kept.add_to(row, own)?);
                 writeln!(writer, "{}", json_line(row.to_string()))?;
             }
         }
         Ok(())
     }
 
-    fn finish(self) -> Result<()> {
-        match self {
-            Rows::Table { mut writer, .. } => writer.flush()?,
-            Rows::Json { mut writer, .. } => writer.flush()?,
+    fn finish(mut self) -> Result<()> {
+        match &self.kept {
+            None => self.begin(KeptColumns::default())?,
+            Some(kept) => kept.note_empty(),
+        }
+        match self.writer {
+            Writer::Table { mut writer, .. } => writer.flush()?,
+            Writer::Json { mut writer, .. } => writer.flush()?,
         }
         Ok(())
     }

@@ -1,0 +1,71 @@
+//! The columns of rows that are written beside their verdicts.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::names::{Names, listed};
+use super::table::{Record, decoded, wrong_length};
+
+/// Which of a row's own columns are kept.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Keep {
+    All,
+    Columns(Vec<Arc<str>>),
+}
+
+/// The cells that are kept of a row, in order, each with the name of its column.
+pub(crate) type Kept = Vec<(Arc<str>, Value)>;
+
+impl Keep {
+    /// The columns that were asked for, if any.
+    pub(crate) fn of_names(names: &[String]) -> Option<Self> {
+        Some(match names {
+            [] => return None,
+            [all] if all == "all" => Keep::All,
+            names => Keep::Columns(names.iter().map(|name| name.as_str().into()).collect()),
+        })
+    }
+
+    /// The cells that are kept of a row. In JSON, a column that a row does not have is null.
+    pub(crate) fn of_row<H: AsRef<Names>>(&self, row: &Record<H>) -> Result<Kept, String> {
+        if let Some(object) = row.json() {
+            let mut object = object?;
+            return Ok(match self {
+                Keep::All => object.into_iter().map(|(name, value)| (name.into(), value)).collect(),
+                Keep::Columns(names) => {
+                    let cell = |name: &Arc<str>| (Arc::clone(name), object.take(name).unwrap_or_default());
+                    names.iter().map(cell).collect()
+                }
+            });
+        }
+        if !row.has_columns() {
+            return Err("--keep: expected a row of a table, got a line of fastText".to_owned());
+        }
+        let names = (*row.head).as_ref().all();
+        let cells: Vec<_> = row.cells().collect();
+        if names.len() != cells.len() {
+            return Err(wrong_length(names.len(), cells.len()));
+        }
+        let kept = |(name, cell): (&Arc<str>, &Cow<'_, [u8]>)| {
+            (Arc::clone(name), Value::String(decoded(cell.clone()).into_owned()))
+        };
+        match self {
+            Keep::All => Ok(names.iter().zip(&cells).map(kept).collect()),
+            Keep::Columns(wanted) => {
+                wanted.iter().map(|name| position(names, name).map(|at| kept((name, &cells[at])))).collect()
+            }
+        }
+    }
+}
+
+/// The column with this name.
+fn position(names: &[Arc<str>], name: &Arc<str>) -> Result<usize, String> {
+    let mut found = (0..names.len()).filter(|at| names[*at] == *name);
+    match (found.next(), found.next()) {
+        (Some(at), None) => Ok(at),
+        (None, _) => Err(format!("--keep: expected columns of the table, {}, got {name:?}", listed(names))),
+        (Some(_), Some(_)) => Err(format!("--keep: expected one column {name:?}, got several")),
+    }
+}

@@ -1,0 +1,158 @@
+//! The columns that are written before the verdict: those of the documents' own rows.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use serde_json::{Map, Value};
+use tamis_program::{note, shown};
+
+/// The columns of the first row, which every later row has too.
+#[derive(Default)]
+pub(crate) struct KeptColumns {
+    names: Vec<Arc<str>>,
+    /// Columns without a value so far.
+    empty: HashSet<Arc<str>>,
+}
+
+impl KeptColumns {
+    /// The columns of a row, beside which there will be those of the verdict.
+    pub(crate) fn of_first(row: &[(Arc<str>, Value)], verdict: &[String]) -> Result<Self> {
+        let names: Vec<_> = row.iter().map(|(name, _)| Arc::clone(name)).collect();
+        let empty: HashSet<_> = names.iter().cloned().collect();
+        if empty.len() < names.len() {
+            bail!("--keep: expected columns of names that differ, got {}", shown(&names.join(", ")));
+        }
+        let columns = KeptColumns { names, empty };
+        for name in verdict.iter().filter(|name| columns.has(name)) {
+            let other = columns.beside(name);
+            note!(
+                "--keep: the rows have a column {}, so that of the verdict is {}",
+                shown(name),
+                shown(&other)
+            );
+        }
+        Ok(columns)
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|known| **known == *name)
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(|name| &**name)
+    }
+
+    /// The name of a column of the verdict: its own, unless the rows have a column of that name.
+    pub(crate) fn beside(&self, name: &str) -> String {
+        let mut name = name.to_owned();
+        while self.has(&name) {
+            name.insert_str(0, "tamis_");
+        }
+        name
+    }
+
+    /// The cells of a row as text, in the order of the columns. One that the row does not have is empty.
+    pub(crate) fn texts<'r>(&mut self, row: &'r [(Arc<str>, Value)]) -> Result<Vec<Cow<'r, str>>> {
+        self.see(row);
+        if let Some((other, _)) = row.iter().find(|(name, _)| !self.has(name)) {
+            let (known, other) = (self.names.join(","), shown(other));
+            bail!(
+                "--keep all: expected the columns of the first row, {}, got also {other}; name the columns, or write \
+                 --format jsonl",
+                shown(&known)
+            );
+        }
+        let cell = |name: &Arc<str>| row.iter().find(|(known, _)| known == name).map(|(_, cell)| text(cell));
+        Ok(self.names.iter().map(|name| cell(name).unwrap_or_default()).collect())
+    }
+
+    /// Adds the cells of a row to the verdict's object.
+    pub(crate) fn add_to(
+        &mut self,
+        verdict: Map<String, Value>,
+        row: Vec<(Arc<str>, Value)>,
+    ) -> Result<Map<String, Value>> {
+        if self.names.is_empty() && row.is_empty() {
+            return Ok(verdict);
+        }
+        self.see(&row);
+        let mut object: Map<_, _> =
+            verdict.into_iter().map(|(name, value)| (self.beside(&name), value)).collect();
+        for (name, value) in row {
+            if object.insert((*name).to_owned(), value).is_some() {
+                let name = shown(&name);
+                bail!(
+                    "--keep all: expected no column {name} of the verdict in a row after the first; name the columns"
+                );
+            }
+        }
+        Ok(object)
+    }
+
+    fn see(&mut self, row: &[(Arc<str>, Value)]) {
+        if !self.empty.is_empty() {
+            row.iter()
+                .filter(|(_, value)| !value.is_null())
+                .for_each(|(name, _)| _ = self.empty.remove(name));
+        }
+    }
+
+    /// Notes which columns no row had a value in.
+    pub(crate) fn note_empty(&self) {
+        for name in self.names.iter().filter(|name| self.empty.contains(*name)) {
+            note!("--keep: no row has a value in {}", shown(name));
+        }
+    }
+}
+
+/// A cell as text.
+fn text(cell: &Value) -> Cow<'_, str> {
+    match cell {
+        Value::Null => Cow::Borrowed(""),
+        Value::String(text) => Cow::Borrowed(text),
+        other => Cow::Owned(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn row(cells: &[(&str, Value)]) -> Vec<(Arc<str>, Value)> {
+        cells.iter().map(|(name, cell)| ((*name).into(), cell.clone())).collect()
+    }
+
+    fn columns(names: &[&str]) -> KeptColumns {
+        let cells: Vec<_> = names.iter().map(|name| (*name, json!(1))).collect();
+        KeptColumns::of_first(&row(&cells), &["path".to_owned(), "label".to_owned()]).unwrap()
+    }
+
+    #[test]
+    fn a_column_of_the_verdict_gives_way() {
+        let columns = columns(&["label", "tamis_label", "id"]);
+        assert_eq!(columns.beside("path"), "path");
+        assert_eq!(columns.beside("label"), "tamis_tamis_label");
+    }
+
+    #[test]
+    fn cells_are_in_the_order_of_the_first_row() {
+        let mut columns = columns(&["b", "a", "c"]);
+        let texts = columns.texts(&row(&[("a", json!("x,\n")), ("b", json!(1.5))])).unwrap().join("|");
+        assert_eq!(texts, "1.5|x,\n|");
+        let error = columns.texts(&row(&[("d", json!(1))])).unwrap_err().to_string();
+        assert!(error.contains("b,a,c, got also d"), "{error}");
+    }
+
+    #[test]
+    fn objects_keep_types_and_refuse_a_late_clash() {
+        let mut columns = columns(&["a"]);
+        let verdict = || json!({"label": "ham"}).as_object().unwrap().clone();
+        let object = columns.add_to(verdict(), row(&[("a", json!([1, null])), ("z", json!(true))])).unwrap();
+        assert_eq!(Value::Object(object), json!({"a": [1, null], "z": true, "label": "ham"}));
+        assert!(columns.add_to(verdict(), row(&[("label", json!(1))])).is_err());
+    }
+}
