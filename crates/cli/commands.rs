@@ -3,6 +3,7 @@
 pub(crate) mod compare;
 pub(crate) mod complete;
 pub(crate) mod evaluate;
+mod evaluate_labels;
 pub(crate) mod expire;
 pub(crate) mod explain;
 pub(crate) mod export;

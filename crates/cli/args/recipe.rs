@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_filter::options::{Language, Span, WordRule, stop_words};
+use tamis_filter::options::{Labels, Language, Span, WordRule, stop_words};
 use tamis_filter::{Kind, Recipe, TrainOptions};
 use tamis_mail::decode_text;
 use tamis_program::{note, shown_path};
@@ -82,9 +82,9 @@ pub(crate) struct TermArgs {
 
 impl RecipeArgs {
     /// The options of training for documents of this kind, as far as the arguments set them.
-    pub(crate) fn train_options(&self, kind: Kind, _labels: RowLabels) -> Result<TrainOptions> {
+    pub(crate) fn train_options(&self, kind: Kind, labels: RowLabels) -> Result<TrainOptions> {
         let mut options = TrainOptions::new(kind);
-        // `options.labels` is set here, and nowhere else, as soon as there is such an option
+        options.labels = if labels == RowLabels::One { Labels::One } else { Labels::Many };
         let (recipe, RecipeArgs { reading, terms }) = (&mut options.recipe, self);
         recipe.raw = reading.raw;
         recipe.content_only = reading.content_only;

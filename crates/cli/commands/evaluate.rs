@@ -23,6 +23,8 @@ use crate::args::{
     GroupArgs, InputArgs, LabelsArgs, ModelArgs, Order, RecipeArgs, ScoringArgs, TableArgs, UnlabelledArgs,
     VerdictArgs, at_least,
 };
+use crate::commands::evaluate_labels;
+use crate::formats::labels::RowLabels;
 use crate::input::{Corpus, Given, Item, Loaded, Scorer, Wanted, columns, say_equal};
 use crate::output::{Canvas, Report, file_name, labels, page, to_text, while_shown};
 
@@ -47,11 +49,11 @@ pub(crate) struct EvaluateArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]
-    labels: LabelsArgs,
+    pub(super) labels: LabelsArgs,
     #[command(flatten)]
-    method: MethodArgs,
+    pub(super) method: MethodArgs,
     #[command(flatten)]
-    written: WrittenArgs,
+    pub(super) written: WrittenArgs,
     #[command(flatten)]
     pub(crate) decision: VerdictArgs,
     #[command(flatten)]
@@ -68,11 +70,11 @@ pub(crate) struct EvaluateArgs {
 
 /// How documents are scored without a model.
 #[derive(Args)]
-struct MethodArgs {
+pub(super) struct MethodArgs {
     /// Cross-validate: split the documents into K folds and score each with a model of the others. Documents of a group
     /// (--group, --group-by), or else with the same body, stay together
     #[arg(long, value_name = "K", conflicts_with_all = ["model", "online"], value_parser = at_least::<u16>(2))]
-    folds: Option<u16>,
+    pub(super) folds: Option<u16>,
     /// Score each document with a model of those before it, then learn it (prequential evaluation). With --order date,
     /// this measures performance on later documents
     #[arg(long, conflicts_with = "model")]
@@ -84,19 +86,31 @@ struct MethodArgs {
 
 /// What is written.
 #[derive(Args)]
-struct WrittenArgs {
-    /// Write path, true label, log-odds, verdict and probability of every document to this file (TSV)
+pub(super) struct WrittenArgs {
+    /// Write path, true label, log-odds, verdict and probability of every document to this file (TSV); with many labels
+    /// path, true labels, labels and the probability of each label
     #[arg(long, value_name = "FILE")]
-    scores: Option<PathBuf>,
+    pub(super) scores: Option<PathBuf>,
     /// Also write a report with pictures to this file (HTML)
     #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    pub(super) html: Option<PathBuf>,
     /// Print a JSON object
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
+    if args.method.folds.is_some() || args.method.online {
+        if args.labels.row_labels() != RowLabels::One {
+            return evaluate_labels::run(args, None);
+        }
+    } else {
+        let mut filter = args.model.open()?;
+        if filter.has_many_labels() {
+            args.decision.apply(&mut filter)?;
+            return evaluate_labels::run(args, Some(&filter));
+        }
+    }
     let evaluated = evaluated(args, false)?;
     let Evaluated { classes, spam, named, status, .. } = &evaluated;
     if named.is_empty() {
@@ -122,7 +136,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
 }
 
 /// A title that says what was evaluated.
-fn title(args: &EvaluateArgs) -> Result<String> {
+pub(super) fn title(args: &EvaluateArgs) -> Result<String> {
     const MOST: usize = 4;
     let sources = args.input.list.add_to(&args.sources)?;
     let mut names: Vec<_> = sources.iter().take(MOST).map(|source| file_name(source).into_owned()).collect();
@@ -187,10 +201,13 @@ fn by_model(args: &EvaluateArgs, counts_learned: bool) -> Result<Evaluated> {
     }
     let mut filter = args.model.open()?;
     args.decision.apply(&mut filter)?;
+    if filter.has_many_labels() {
+        bail!("expected a model of one label a document, got many");
+    }
     let recipe = filter.information().recipe;
     let sources = args.input.list.add_to(&args.sources)?;
     let corpus = Corpus::find_for(&sources, Wanted::Labelled, &args.input, recipe)?;
-    let corpus = corpus.labelled(args.labels.row_labels());
+    let corpus = corpus.labelled(args.labels.for_model(&filter)?);
     let known = known_documents(&filter, counts_learned)?;
     let (mut outcomes, learned) = (Vec::new(), AtomicU64::new(0));
     let finished = corpus.for_each(
@@ -227,17 +244,17 @@ fn known_documents(filter: &Filter, are_wanted: bool) -> Result<HashSet<[u8; 16]
     documents.map(|known| Ok(known?.digest)).collect()
 }
 
-fn class_of(classes: &Classes, label: &str) -> Result<ClassId> {
+pub(super) fn class_of(classes: &Classes, label: &str) -> Result<ClassId> {
     classes.index(label).with_context(|| {
         format!("expected one of the model's labels ({}), got {label:?}", labels(classes).join(", "))
     })
 }
 
 /// A document held in memory, to be learned when its turn comes.
-struct Held {
-    name: OsString,
-    label: String,
-    group: Option<String>,
+pub(super) struct Held {
+    pub(super) name: OsString,
+    pub(super) label: String,
+    pub(super) group: Option<String>,
     content: HeldContent,
     key: Key,
 }
@@ -257,7 +274,7 @@ enum Key {
 }
 
 impl Held {
-    fn loaded(&self) -> Loaded<'_> {
+    pub(super) fn loaded(&self) -> Loaded<'_> {
         match &self.content {
             HeldContent::Mail(bytes) => Loaded::Mail(bytes),
             HeldContent::Text(text) => Loaded::Text(text.into()),
@@ -329,7 +346,7 @@ fn spam_of(args: &EvaluateArgs, classes: &Classes) -> Result<Option<ClassId>> {
 }
 
 /// Reads all documents. Also returns how many could not be read. Rows are checked by learning them.
-fn hold_all(corpus: &Corpus<'_>, options: &TrainOptions, order: Order) -> Result<(Vec<Held>, usize)> {
+pub(super) fn hold_all(corpus: &Corpus<'_>, options: &TrainOptions, order: Order) -> Result<(Vec<Held>, usize)> {
     let mut documents = Vec::new();
     let finished = corpus.for_each(
         &options.recipe.limits,
@@ -405,7 +422,7 @@ fn hold_out(
 }
 
 /// Keeps only the documents that count.
-fn take_copies_out(options: &TrainOptions, documents: &mut Vec<Held>) -> Result<()> {
+pub(super) fn take_copies_out(options: &TrainOptions, documents: &mut Vec<Held>) -> Result<()> {
     let mut of_words = options.clone();
     of_words.pairs = Pairs::Fixed;
     let mut trainer = Trainer::new(of_words)?;

@@ -15,7 +15,7 @@ use crate::args::{ModelArgs, VerdictArgs};
 use crate::formats::holds::Shape;
 use crate::formats::table::Row;
 use crate::input::{Loaded, Source, find_tables, part, whole_rows};
-use crate::output::{Canvas, file_name, page, say_limits, signed_bar, to_text, verdict_line};
+use crate::output::{Canvas, file_name, page, say_limits, signed_bar, to_text, Verdict};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -111,7 +111,9 @@ fn explain(
     if args.json {
         print_json(out, filter, name, &explanation, most)
     } else {
-        print_table(out, filter, name, &explanation, most)
+        let verdict = Verdict::new(filter, name, &explanation.score, scratch.labels(), false).line();
+        writeln!(out, "{verdict} {}", shown_path(name))?;
+        print_table(out, filter, &explanation, most)
     }
 }
 
@@ -140,14 +142,17 @@ fn bars(table: &[TermContribution], text: usize) -> impl Fn(f64) -> String {
 fn print_table(
     out: &mut impl Write,
     filter: &Filter,
-    name: &OsStr,
     explanation: &Explanation,
     most: usize,
 ) -> Result<()> {
-    let Explanation { score, terms, unknown, intercept, .. } = explanation;
+    let Explanation { terms, unknown, intercept, .. } = explanation;
     let label = |class| shown(filter.classes().label(class).unwrap_or_default());
-    let (class, against) = (label(explanation.class), label(explanation.against));
-    writeln!(out, "{} {}", verdict_line(filter, score), shown_path(name))?;
+    let class = label(explanation.class);
+    // a label of many is compared with all documents that do not have it
+    let against = match filter.has_many_labels() {
+        true => "the rest".into(),
+        false => label(explanation.against),
+    };
     writeln!(out, "log-odds of {class} against {against}, in nats:")?;
     let width = |label: &str| label.chars().count().max(6);
     let (for_width, against_width) = (width(&class), width(&against));
@@ -156,7 +161,10 @@ fn print_table(
     let room = " ".repeat(drawn(0.0).chars().count());
     writeln!(out, "     adds{room}  count  {class:>for_width$}  {against:>against_width$}  term")?;
     for TermContribution { term, contribution, count, document_frequencies, .. } in table {
-        let documents = |class| grouped(document_frequencies[usize::from(class)]);
+        let documents = |class| match class == explanation.class || !filter.has_many_labels() {
+            true => grouped(document_frequencies[usize::from(class)]),
+            false => String::new(),
+        };
         let (bar, count, term) = (drawn(*contribution), grouped((*count).into()), shown(term));
         let [for_it, against] = [explanation.class, explanation.against].map(documents);
         write!(out, "{contribution:>+9.3}{bar}  {count:>5}  {for_it:>for_width$}")?;

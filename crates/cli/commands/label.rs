@@ -8,19 +8,22 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::{Map, Value, json};
-use tamis_filter::{Classes, Filter};
+use tamis_filter::{Classes, Filter, LabelScore, Score};
 use tamis_program::{check_unchanged, counted, json_line, note, say, shown, shown_path};
 
 use crate::args::{By, Format, InputArgs, ModelArgs, VerdictArgs};
 use crate::formats::keep::{Keep, Kept};
 use crate::input::{Content, Corpus, Item, Scorer, Wanted, columns};
-use crate::output::{KeptColumns, Verdict, say_truncated, write_fixed};
+use crate::output::{KeptColumns, OneOrMany, Verdict, say_truncated, write_fixed};
 
 #[derive(Args)]
 #[command(after_help = "\
 The columns of --keep come before those of the verdict, as they are; in JSON, values keep their types. \
 If the rows have a column such as label, that of the verdict is called tamis_label. With --keep all, \
 CSV and TSV have the columns of the first row.
+
+A model of many labels gives a document any number of them: commas separate them, their probabilities \
+and their log-odds in CSV and TSV; JSON has arrays.
 
 CSV and TSV have unchanged paths. In JSON a path that is not UTF-8 is quoted as in bash, \
 $'...', which --files-from accepts. --sort-into skips documents that are already there.
@@ -62,6 +65,9 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
     args.decision.apply(&mut filter)?;
     if args.sort_into.is_some() {
         note_folders(filter.classes());
+        if filter.has_many_labels() && args.by == By::Move {
+            bail!("--by move: expected copy or link, since a document may have several labels");
+        }
     }
     let recipe = filter.information().recipe;
     let paths = args.input.list.add_to(&args.paths)?;
@@ -75,17 +81,22 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
         |scorer, item, _, document| {
             let score = scorer.score(document)?;
             let probabilities = if args.all { scorer.probabilities().to_vec() } else { Vec::new() };
-            Ok((score, probabilities, scorer.truncated(), kept(keep.as_ref(), item)?))
+            let labels = scorer.labels().to_vec();
+            Ok(Labelled { score, labels, probabilities, truncated: scorer.truncated(), kept: kept(keep.as_ref(), item)? })
         },
-        |item, (score, probabilities, truncated, kept)| {
+        |item, Labelled { score, labels, probabilities, truncated, kept }| {
             let name = item.name();
-            rows.write(&filter, &Verdict::new(&filter, &name, &score, truncated), &probabilities, kept)?;
+            let verdict = Verdict::new(&filter, &name, &score, &labels, truncated);
             n_truncated += u64::from(truncated);
+            rows.write(&filter, &verdict, &probabilities, kept)?;
             if let Some(directory) = &args.sort_into {
                 // file a document only if the model did not change meanwhile
                 check_unchanged(&filter)?;
-                not_filed +=
-                    u64::from(!file(item, &directory.join(&*folder_name(filter.label_of(&score))), args.by)?);
+                let mut is_filed = true;
+                for label in verdict.label.each() {
+                    is_filed &= file(item, &directory.join(&*folder_name(label)), args.by)?;
+                }
+                not_filed += u64::from(!is_filed);
             }
             Ok(())
         },
@@ -98,6 +109,16 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
         say!("tamis: labelled but not filed: {} inside larger files", counted(not_filed, "document"));
     }
     Ok(corpus.conclude(finished.unreadable))
+}
+
+/// What is written of a document.
+struct Labelled {
+    score: Score,
+    labels: Vec<LabelScore>,
+    /// Those of all labels, if they are asked for.
+    probabilities: Vec<f64>,
+    truncated: bool,
+    kept: Kept,
 }
 
 /// The cells that are kept of a document, which must be a row then.
@@ -175,16 +196,22 @@ impl Rows {
             Writer::Table { writer, cell } => {
                 kept.texts(&own)?.iter().try_for_each(|cell| writer.write_field(&**cell))?;
                 writer.write_field(verdict.path.as_encoded_bytes())?;
-                writer.write_field(verdict.label)?;
-                let mut write_number = |number, decimals| -> Result<()> {
+                match &verdict.label {
+                    OneOrMany::One(label) => writer.write_field(label)?,
+                    OneOrMany::Many(labels) => writer.write_field(labels.join(","))?,
+                }
+                let mut write_numbers = |numbers: &[f64], decimals| -> Result<()> {
                     cell.clear();
-                    write_fixed(cell, number, decimals)?;
+                    for (at, number) in numbers.iter().enumerate() {
+                        cell.extend((at > 0).then_some(b','));
+                        write_fixed(cell, *number, decimals)?;
+                    }
                     Ok(writer.write_field(&cell)?)
                 };
-                write_number(verdict.probability, 6)?;
-                write_number(verdict.log_odds, 4)?;
+                write_numbers(verdict.probability.each(), 6)?;
+                write_numbers(verdict.log_odds.each(), 4)?;
                 // empty unless all are asked for
-                probabilities.iter().try_for_each(|probability| write_number(*probability, 6))?;
+                probabilities.iter().try_for_each(|probability| write_numbers(&[*probability], 6))?;
                 writer.write_record(None::<&[u8]>)?;
             }
             Writer::Json { writer, all } => {

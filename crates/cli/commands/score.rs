@@ -12,7 +12,7 @@ use tamis_program::{Contents, ERROR, Model, Stream, json_line, say, shown_path, 
 use crate::args::{ListArgs, LogArg, ModelArgs, VerdictArgs};
 use crate::commands::passthrough;
 use crate::input::{Loaded, foreign, part};
-use crate::output::{Log, Verdict, message_id, say_limits, verdict_line};
+use crate::output::{Log, Verdict, message_id, say_limits};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -173,12 +173,13 @@ impl<Open: Fn() -> Result<Filter>> Scorer<'_, Open> {
 
 /// The output line for a document.
 fn line(args: &ScoreArgs, filter: &Filter, name: &OsStr, score: &Score, scratch: &Scratch) -> Result<String> {
+    let truncated = !scratch.limits_hit().is_empty();
+    let verdict = Verdict::new(filter, name, score, scratch.labels(), truncated);
     if args.json {
-        let truncated = !scratch.limits_hit().is_empty();
-        return Ok(json_line(serde_json::to_string(&Verdict::new(filter, name, score, truncated))?));
+        return Ok(json_line(serde_json::to_string(&verdict)?));
     }
     let name = if name == "-" { String::new() } else { format!(" {}", shown_path(name)) };
-    Ok(verdict_line(filter, score) + &name)
+    Ok(verdict.line() + &name)
 }
 
 /// The exit status: 0 spam, 1 ham, 2 unsure; for other labels 0 labelled, 2 unsure.

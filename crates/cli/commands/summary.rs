@@ -32,12 +32,11 @@ pub(crate) fn print(models: &[PathBuf]) -> Result<u8> {
 
 /// The table cells of a model.
 fn row(filter: &Filter, path: String) -> [String; 6] {
-    let Information { totals, classes, changes, size, file, .. } = filter.information();
-    let documents = totals.iter().map(|totals| totals.documents).sum();
+    let Information { totals, documents, classes, changes, size, file, .. } = filter.information();
     let label = |((_, label), totals): ((_, &str), &ClassTotals)| {
         format!("{} {}", grouped(totals.documents), shown(label))
     };
-    let labels: Vec<_> = classes.iter().zip(totals).map(label).collect();
+    let labels: Vec<_> = classes.iter().zip(totals.iter()).map(label).collect();
     let [documents, changes, terms, bytes] =
         [documents, changes.since_training, size.terms as u64, file.bytes as u64].map(grouped);
     [documents, changes, terms, bytes, labels.join(", "), path]

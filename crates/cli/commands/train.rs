@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use clap::Args;
 use tamis_filter::options::Pairs;
-use tamis_filter::{Document, Filter, Keep, LearnOptions, Lock, Scoring, TrainOptions, Trainer};
+use tamis_filter::{DecisionOptions, Document, Filter, Keep, LearnOptions, Lock, Scoring, TrainOptions, Trainer};
 use tamis_program::{counted, note};
 
 use crate::args::{
@@ -57,6 +57,10 @@ pub(crate) struct TrainArgs {
     /// Highest share of ham that may be called spam (0.5% or 0.005), with 95 % confidence
     #[arg(long, value_name = "SHARE", help_heading = "Decision", value_parser = share, conflicts_with_all = ["cost", "unsure"])]
     pub(crate) max_fpr: Option<f64>,
+    /// With --labels many: lowest precision of each label (95% or 0.95), with 95 % confidence [default: the threshold of
+    /// each label has the best F1 on held-out documents]
+    #[arg(long, value_name = "SHARE", help_heading = "Decision", value_parser = share, conflicts_with_all = ["cost", "unsure", "max_fpr"])]
+    pub(crate) min_precision: Option<f64>,
     #[command(flatten)]
     pub(crate) unlabelled: UnlabelledArgs,
     #[command(flatten)]
@@ -130,7 +134,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
         return Ok(corpus.conclude(unreadable));
     }
     let scoring = scoring(args, &trainer)?;
-    let decision = args.decision.options(trainer.classes(), args.max_fpr)?;
+    let decision = decision(args, &trainer)?;
     let trainer = trainer.with_scoring(scoring).with_decision(decision);
     let model = while_shown("fitting", || trainer.finish())?;
     args.model.make_folder(&path)?;
@@ -187,7 +191,7 @@ fn write_partial(args: &TrainArgs, trainer: Trainer, path: &Path) -> Result<()> 
     if !args.unlabelled.unlabelled.is_empty() && !is_default {
         bail!("--partial --unlabelled: expected no options of scoring, which depend on all documents");
     }
-    let decision = args.decision.options(trainer.classes(), args.max_fpr)?;
+    let decision = decision(args, &trainer)?;
     let mut trainer = trainer.with_decision(decision);
     if !is_default {
         let scoring = scoring(args, &trainer)?;
@@ -218,6 +222,14 @@ fn learn_all(
         unreadable += failed;
     }
     Ok((trainer, names, unreadable))
+}
+
+/// The requirements on decisions.
+fn decision(args: &TrainArgs, trainer: &Trainer) -> Result<DecisionOptions> {
+    let mut decision = args.decision.options(trainer.classes(), args.max_fpr)?;
+    decision.min_precision = args.min_precision;
+    decision.check()?;
+    Ok(decision)
 }
 
 /// The scoring that the arguments ask for, known once all documents are learned.

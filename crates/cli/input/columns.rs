@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use tamis_filter::options::{Column, ColumnKind};
-use tamis_filter::{Document, Filter, Recipe, Score, Scratch, is_missing, parse_flag};
+use tamis_filter::evaluate::HeldOutLabels;
+use tamis_filter::{
+    ClassId, Document, Filter, LabelScore, Recipe, Score, Scratch, is_missing, parse_flag,
+};
 use tamis_program::{grouped, note, shown};
 
 use crate::args::{ColumnChoice, RecipeArgs, TableArgs};
@@ -170,6 +173,16 @@ impl<'a> Scorer<'a> {
     /// The posterior probabilities of the last document.
     pub(crate) fn probabilities(&self) -> &[f64] {
         self.scratch.probabilities()
+    }
+
+    /// The labels that the last document was given.
+    pub(crate) fn labels(&self) -> &[LabelScore] {
+        self.scratch.labels()
+    }
+
+    /// Scores a document of many labels, which has the labels `has`.
+    pub(crate) fn held_out(&mut self, has: &[ClassId], document: Document<'_>) -> Result<HeldOutLabels> {
+        Ok(HeldOutLabels::of(self.filter, &mut self.scratch, has, document)?)
     }
 
     /// Whether only a part of the last document was read.

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 use tamis_filter::distributed::Partial;
 use tamis_filter::information::{Expected, Unlabelled};
-use tamis_filter::{Classes, Filter};
+use tamis_filter::{Classes, Filter, Information};
 use tamis_program::{counted, done, expectation, grouped, shown, shown_path};
 
 pub(crate) fn report(path: &Path, filter: &Filter) -> Result<()> {
@@ -14,7 +14,11 @@ pub(crate) fn report(path: &Path, filter: &Filter) -> Result<()> {
     let documents: Vec<_> = information.totals.iter().map(|totals| totals.documents).collect();
     let terms = counted(information.size.terms as u64, "term");
     let mut out = done();
-    writeln!(out, "learned {}: {terms}", documents_of(information.classes, &documents))?;
+    let learned = match filter.has_many_labels() {
+        true => documents_of_labels(&information),
+        false => documents_of(information.classes, &documents),
+    };
+    writeln!(out, "learned {learned}: {terms}")?;
     if let Some(unlabelled) = information.chosen.and_then(|chosen| chosen.unlabelled.as_ref()) {
         writeln!(out, "{}", learned_unlabelled(unlabelled))?;
     }
@@ -45,6 +49,17 @@ fn learned_unlabelled(unlabelled: &Unlabelled) -> String {
             "left out {documents} without a label: too few have one to tell whether they help (--lambda 1 counts them)"
         ),
     }
+}
+
+/// The number of documents, of labels, and of labels a document.
+fn documents_of_labels(information: &Information<'_>) -> String {
+    let of_labels: u64 = information.totals.iter().map(|totals| totals.documents).sum();
+    format!(
+        "{} with {}, {:.2} a document",
+        counted(information.documents, "document"),
+        counted(information.classes.len() as u64, "label"),
+        of_labels as f64 / information.documents.max(1) as f64
+    )
 }
 
 /// As [`report`], for a partial, which has no expected performance yet.
@@ -85,6 +100,12 @@ pub(crate) fn report_change(out: &mut impl Write, before: Option<Expected>, filt
         Some(Expected::Accuracy { documents, right, .. }) => {
             format!("{} of {} labelled right", grouped(right), grouped(documents))
         }
+        Some(Expected::Labels { found, wrong, missed, .. }) => format!(
+            "{} labels right, {} wrong, {} missed",
+            grouped(found),
+            grouped(wrong),
+            grouped(missed)
+        ),
         None => "not known".to_owned(),
     };
     writeln!(out, "before: {wrong}")?;

@@ -18,8 +18,7 @@ use crate::output::canvas::{Canvas, bar};
 
 pub(crate) fn print_facts(out: &mut impl Write, canvas: Option<Canvas>, filter: &Filter) -> Result<()> {
     let information = filter.information();
-    let Information { recipe, classes, totals, .. } = &information;
-    let documents: u64 = totals.iter().map(|t| t.documents).sum();
+    let Information { recipe, classes, totals, documents, .. } = &information;
     writeln!(out, "kind        {} (recipe {})", recipe.kind, recipe.version)?;
     if let Some(target) = &recipe.target {
         let columns = recipe.columns.iter().map(|column| format!("{} {}", shown(&column.name), column.kind));
@@ -39,7 +38,7 @@ pub(crate) fn print_facts(out: &mut impl Write, canvas: Option<Canvas>, filter: 
         (Keep::Digests, true) => "by their digests and names",
         (Keep::Digests, false) => "by their digests",
     };
-    let [learned, distinct] = [documents, information.size.documents as u64].map(grouped);
+    let [learned, distinct] = [*documents, information.size.documents as u64].map(grouped);
     writeln!(out, "documents   {learned} learned, {distinct} distinct ones remembered {remembered}")?;
     let (terms, used) = (counted(information.size.terms as u64, "term"), grouped(information.size.features));
     writeln!(out, "vocabulary  {terms}, {used} of them used")?;
@@ -54,7 +53,7 @@ pub(crate) fn print_facts(out: &mut impl Write, canvas: Option<Canvas>, filter: 
     writeln!(out, "{:<width$}  {:>10}  {:>12}  {:>14}", "label", "documents", "terms in all", "occurrences")?;
     let beside = canvas.and_then(|canvas| canvas.beside(width + 42, 20));
     let most = totals.iter().map(|totals| totals.documents).max().unwrap_or_default();
-    for ((_, label), totals) in classes.iter().zip(*totals) {
+    for ((_, label), totals) in classes.iter().zip(totals.iter()) {
         let drawn = |columns| format!("  {}", bar(totals.documents as f64 / most as f64, columns));
         let drawn = beside.map_or(String::new(), drawn);
         let [documents, df, tf] = [totals.documents, totals.df, totals.tf].map(grouped);
@@ -285,7 +284,7 @@ pub(crate) fn print_terms(
 pub(crate) fn describe_json(path: &str, filter: &Filter, most: usize) -> Result<serde_json::Value> {
     let information = filter.information();
     let mut classes = Vec::new();
-    for ((class, label), totals) in filter.classes().iter().zip(information.totals) {
+    for ((class, label), totals) in filter.classes().iter().zip(information.totals.iter()) {
         let terms: Vec<_> = if most == 0 { Vec::new() } else { filter.strongest_terms(class, most)? }
             .into_iter()
             .map(|term| json!({"term": term.term, "weight": term.contribution}))

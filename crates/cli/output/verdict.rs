@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use serde::Serialize;
-use tamis_filter::{Classes, Filter, Kind, Score, Scratch};
+use tamis_filter::{Classes, Filter, Kind, LabelScore, Score, Scratch};
 use tamis_program::{counted, noun, say, shown, shown_path};
 
 use crate::output::path_text::to_text;
@@ -15,18 +15,58 @@ use crate::output::path_text::to_text;
 pub(crate) struct Verdict<'a> {
     #[serde(serialize_with = "path_as_text")]
     pub(crate) path: &'a OsStr,
-    pub(crate) label: &'a str,
-    pub(crate) probability: f64,
-    pub(crate) log_odds: f64,
+    pub(crate) label: OneOrMany<&'a str>,
+    pub(crate) probability: OneOrMany<f64>,
+    pub(crate) log_odds: OneOrMany<f64>,
     /// Whether only a part of the message was read. The key is left out if all of it was read.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) truncated: bool,
 }
 
 impl<'a> Verdict<'a> {
-    pub(crate) fn new(filter: &'a Filter, path: &'a OsStr, score: &Score, truncated: bool) -> Self {
+    /// The verdict on a document; `labels` are those that it was given, see [`Scratch::labels`].
+    pub(crate) fn new(
+        filter: &'a Filter,
+        path: &'a OsStr,
+        score: &Score,
+        labels: &[LabelScore],
+        truncated: bool,
+    ) -> Self {
         let Score { probability, log_odds, .. } = *score;
-        Verdict { path, label: filter.label_of(score), probability, log_odds, truncated }
+        if filter.has_many_labels() {
+            let label = |of: &LabelScore| filter.classes().label(of.label).unwrap_or_default();
+            return Verdict {
+                path,
+                label: OneOrMany::Many(labels.iter().map(label).collect()),
+                probability: OneOrMany::Many(labels.iter().map(|of| of.probability).collect()),
+                log_odds: OneOrMany::Many(labels.iter().map(|of| of.log_odds).collect()),
+                truncated,
+            };
+        }
+        Verdict {
+            path,
+            label: OneOrMany::One(filter.label_of(score)),
+            probability: OneOrMany::One(probability),
+            log_odds: OneOrMany::One(log_odds),
+            truncated,
+        }
+    }
+}
+
+/// What a verdict says: of one label, or of each of many, the likeliest first.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum OneOrMany<T> {
+    One(T),
+    Many(Vec<T>),
+}
+
+impl<T> OneOrMany<T> {
+    pub(crate) fn each(&self) -> &[T] {
+        match self {
+            OneOrMany::One(one) => std::slice::from_ref(one),
+            OneOrMany::Many(many) => many,
+        }
     }
 }
 
@@ -34,9 +74,19 @@ fn path_as_text<S: serde::Serializer>(path: &OsStr, serializer: S) -> Result<S::
     serializer.serialize_str(&to_text(path))
 }
 
-/// `spam 0.9987 +6.64`
-pub(crate) fn verdict_line(filter: &Filter, score: &Score) -> String {
-    format!("{} {:.4} {:+.2}", shown(filter.label_of(score)), score.probability, score.log_odds)
+impl Verdict<'_> {
+    /// `spam 0.9987 +6.64`, and of many labels `grain,wheat 0.9987,0.8808 +6.64,+2.00`; `-` if a document has none.
+    pub(crate) fn line(&self) -> String {
+        let Verdict { label, probability, log_odds, .. } = self;
+        if label.each().is_empty() {
+            return "-".to_owned();
+        }
+        let joined = |numbers: Vec<String>| numbers.join(",");
+        let labels = joined(label.each().iter().map(|label| shown(label).into_owned()).collect());
+        let probabilities = joined(probability.each().iter().map(|p| format!("{p:.4}")).collect());
+        let log_odds = joined(log_odds.each().iter().map(|z| format!("{z:+.2}")).collect());
+        format!("{labels} {probabilities} {log_odds}")
+    }
 }
 
 /// The labels of a model.

@@ -25,6 +25,7 @@ mod reports;
 pub use page::Page;
 pub use reports::evaluation::EvaluationReport;
 pub use reports::explanation::explanation_page;
+pub use reports::labels::labels_page;
 pub use reports::mislabels::Mislabel;
 pub use reports::model::model_page;
 pub use reports::score::score_page;

@@ -2,6 +2,7 @@
 
 pub(crate) mod evaluation;
 pub(crate) mod explanation;
+pub(crate) mod labels;
 pub(crate) mod mislabels;
 pub(crate) mod model;
 pub(crate) mod score;

@@ -11,6 +11,7 @@ use crate::extract::document::Document;
 use crate::extract::extractor::Extractor;
 use crate::file::groups;
 use crate::kind::Kind;
+use crate::score::filter::Filter;
 use crate::score::scratch::Scratch;
 use crate::score::verdict::Score;
 use crate::train::trainer::Trainer;
@@ -91,6 +92,37 @@ pub fn cross_validate(
     seed: u64,
 ) -> Result<(Classes, Vec<HeldOutScore>)> {
     let classes = Classes::new(labelled.iter().map(|(label, ..)| *label))?;
+    let held_out = |filter: &Filter, scratch: &mut Scratch, at: usize| {
+        // the model of a fold that has all documents of a label does not know that label
+        let of_all =
+            |class| filter.classes().label(class).and_then(|label| classes.index(label)).unwrap_or(class);
+        let mut score = filter.score(labelled[at].2, scratch)?;
+        let known = filter.classes().index(labelled[at].0);
+        let probability = known.map_or(0.0, |class| scratch.probabilities()[usize::from(class)]);
+        (score.label, score.scored_class) = (score.label.map(of_all), of_all(score.scored_class));
+        Ok(HeldOutScore::new(classes.index(labelled[at].0).unwrap_or_default(), score, probability))
+    };
+    let scores = score_folds(options, labelled, unlabelled, Folds { n: folds, seed }, held_out)?;
+    Ok((classes, scores))
+}
+
+/// How documents are dealt into folds.
+#[derive(Clone, Copy)]
+pub(crate) struct Folds {
+    pub(crate) n: usize,
+    pub(crate) seed: u64,
+}
+
+/// Trains a model for each fold, on the documents of the others, and asks `held_out` of each document of the fold, by
+/// its place. Returns the answers in the order of the documents.
+pub(crate) fn score_folds<T: Send>(
+    options: &TrainOptions,
+    labelled: &[(&str, Option<&str>, Document<'_>)],
+    unlabelled: &[Document<'_>],
+    folds: Folds,
+    held_out: impl Fn(&Filter, &mut Scratch, usize) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let classes = Classes::new(labelled.iter().map(|(label, ..)| *label))?;
     if classes.len() < 2 {
         return Err(Reason::TooFewLabels { expected: 2, got: classes.len() }.into());
     }
@@ -99,11 +131,11 @@ pub fn cross_validate(
         row: CountRow::default(),
         class: classes.index(label).unwrap_or_default(),
         multiplicity: 1,
-        group: seeded(group, seed),
+        group: seeded(group, folds.seed),
     };
     let documents: Vec<_> = labelled.iter().zip(groups).map(with_group).collect();
-    let dealt = assign_folds(&documents, folds);
-    let of_fold = |fold: &Vec<usize>| -> Result<Vec<HeldOutScore>> {
+    let dealt = assign_folds(&documents, folds.n);
+    let of_fold = |fold: &Vec<usize>| -> Result<Vec<T>> {
         let mut trainer = Trainer::new(options.clone())?;
         let others = (0..labelled.len()).filter(|at| fold.binary_search(at).is_err());
         for (label, group, document) in others.map(|at| labelled[at]) {
@@ -113,22 +145,12 @@ pub fn cross_validate(
         check_fold(&classes, |class| classes.label(class).is_some_and(is_left))?;
         unlabelled.iter().try_for_each(|document| trainer.add_unlabelled(*document))?;
         let (filter, mut scratch) = (trainer.finish()?.into_filter()?, Scratch::default());
-        // the model of a fold that has all documents of a label does not know that label
-        let of_all =
-            |class| filter.classes().label(class).and_then(|label| classes.index(label)).unwrap_or(class);
-        let held_out = |&at: &usize| {
-            let mut score = filter.score(labelled[at].2, &mut scratch)?;
-            let known = filter.classes().index(labelled[at].0);
-            let probability = known.map_or(0.0, |class| scratch.probabilities()[usize::from(class)]);
-            (score.label, score.scored_class) = (score.label.map(of_all), of_all(score.scored_class));
-            Ok(HeldOutScore::new(documents[at].class, score, probability))
-        };
-        fold.iter().map(held_out).collect()
+        fold.iter().map(|at| held_out(&filter, &mut scratch, *at)).collect()
     };
     let scored: Vec<_> = dealt.par_iter().map(of_fold).collect::<Result<_>>()?;
     let mut all: Vec<_> = dealt.into_iter().flatten().zip(scored.into_iter().flatten()).collect();
     all.sort_unstable_by_key(|(document, _)| *document);
-    Ok((classes, all.into_iter().map(|(_, held_out)| held_out).collect()))
+    Ok(all.into_iter().map(|(_, held_out)| held_out).collect())
 }
 
 /// The group of each document: a hash of the group's name or, without a name, of the body; for a table row without a

@@ -5,7 +5,7 @@ use tempfile::TempDir;
 
 use crate::config::keep::Keep;
 use crate::config::labels::unknown_label;
-use crate::config::training::{Pairs, Pieces, TrainOptions};
+use crate::config::training::{Labels, Pairs, Pieces, TrainOptions};
 use crate::error::{Error, Result};
 use crate::evaluate::cross_validation::HeldOutScore;
 use crate::extract::document::Document;
@@ -41,6 +41,9 @@ impl Prequential {
     /// # Errors
     /// As [`Learner::create`]; the system's folder of temporary files cannot be used.
     pub fn new<'a>(options: TrainOptions, labels: impl IntoIterator<Item = &'a str>) -> Result<Self> {
+        if options.labels == Labels::Many {
+            return Err(Error::option("labels", "expected one label a document; folds evaluate many"));
+        }
         let folder = TempDir::new().map_err(|error| Error::io(&std::env::temp_dir())(error))?;
         let keep = options.keep.or(Some(Keep::Vectors));
         let options = TrainOptions { pairs: Pairs::Fixed, pieces: Pieces::Fixed, keep, ..options };

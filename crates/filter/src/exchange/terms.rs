@@ -49,12 +49,10 @@ impl Filter {
     fn row(&self, id: TermId, decoded: &mut DecodedTerm<'_>) -> Result<Option<TermRow>> {
         let n_classes = self.classes().len();
         let (mut documents, mut occurrences) = (vec![0; n_classes], vec![0; n_classes]);
-        for cell in decoded.term(id)?.cells {
-            let class = usize::from(cell.class);
-            if class < n_classes {
-                (documents[class], occurrences[class]) = (cell.df.into(), cell.tf.into());
-            }
-        }
+        self.for_each_label(decoded.term(id)?.cells, |label, cell| {
+            documents[label] += u64::from(cell.df);
+            occurrences[label] += u64::from(cell.tf);
+        });
         if documents.iter().all(|n| *n == 0) {
             return Ok(None);
         }

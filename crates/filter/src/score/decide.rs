@@ -1,6 +1,6 @@
 //! Changing where an open filter draws the line between labels.
 
-use crate::config::decision::DecisionOptions;
+use crate::config::decision::{Decision, DecisionOptions};
 use crate::config::roles::positive_class;
 use crate::config::scoring::Scoring;
 use crate::error::{Error, Result};
@@ -29,6 +29,9 @@ impl Filter {
     /// model that is not one of two labels with weighted scoring. The filter is unchanged then.
     pub fn decide_by(&mut self, options: &DecisionOptions) -> Result<()> {
         options.check()?;
+        if self.has_many_labels() {
+            return self.decide_labels_by(options);
+        }
         if let Some(probability) = options.unsure {
             self.set_unsure(probability)?;
         }
@@ -59,6 +62,22 @@ impl Filter {
             };
         }
         self.set_decision(decision);
+        Ok(())
+    }
+
+    /// Gives all of many labels the same threshold: a cost or a probability.
+    fn decide_labels_by(&mut self, options: &DecisionOptions) -> Result<()> {
+        let DecisionOptions { max_fpr, min_precision, prior, cost, unsure } = *options;
+        if max_fpr.is_some() || min_precision.is_some() || prior.is_some() {
+            let message = "expected a cost or a probability for a model of many labels";
+            return Err(Error::option("prior, max_fpr and min_precision", message));
+        }
+        if let Some(probability) = unsure {
+            self.set_unsure(probability)?;
+        }
+        if let Some(cost) = cost {
+            self.set_decision(Decision::PLAIN.with_cost(cost)?);
+        }
         Ok(())
     }
 }

@@ -25,7 +25,8 @@ pub struct Explanation {
     pub score: Score,
     /// The explained class, which is the [`scored_class`](Score::scored_class) of the score.
     pub class: ClassId,
-    /// The class that `class` is compared with: the likeliest of the others.
+    /// The class that `class` is compared with: the likeliest of the others; `class` itself in a model of many labels,
+    /// where a label is compared with the documents that do not have it.
     pub against: ClassId,
     /// The log-odds before any term, in nats: the prior or an offset, and for Bernoulli the absence of every term.
     pub intercept: f64,
@@ -105,13 +106,13 @@ impl Filter {
         let posterior = scratch.probabilities();
         // With two classes the other one; with more the strongest rival.
         let against = (0..posterior.len() as ClassId)
-            .filter(|other| *other != class)
+            .filter(|other| *other != class && !self.has_many_labels())
             .max_by(|a, b| posterior[usize::from(*a)].total_cmp(&posterior[usize::from(*b)]).then(b.cmp(a)))
             .unwrap_or(class);
         let of = Explained {
             layers: self.layers(),
             counted: &scratch.counted,
-            contest: Contest { class, against },
+            contest: Contest { class, against: if self.has_many_labels() { ClassId::MAX } else { against } },
             decision: self.decision(),
         };
         let Reasons { row, intercept, contributions, values } = self.scorer.explain(&of)?;
@@ -175,11 +176,10 @@ impl Filter {
 
     fn contribution(&self, id: TermId, count: u32, contribution: f64) -> Result<TermContribution> {
         let mut term = DecodedTerm::new(self.layers());
-        let mut document_frequencies = vec![0; self.store.header.totals.len()];
-        for cell in term.term(id)?.cells {
-            document_frequencies[usize::from(cell.class)] = u64::from(cell.df);
-        }
-        document_frequencies.truncate(self.classes().len());
+        let mut document_frequencies = vec![0; self.classes().len()];
+        self.for_each_label(term.term(id)?.cells, |label, cell| {
+            document_frequencies[label] += u64::from(cell.df);
+        });
         let term = term.text()?.to_owned();
         Ok(TermContribution { term, count, document_frequencies, contribution, of_pieces: 0.0 })
     }

@@ -45,7 +45,7 @@ impl Filter {
         let unlike = |setting: &str, expected: String, got: String| {
             Err(Reason::Incompatible { setting: setting.to_owned(), expected, got }.into())
         };
-        if self.classes() != shared.classes() {
+        if self.store.header.classes != shared.store.header.classes {
             let labels = |filter: &Filter| {
                 filter.classes().iter().map(|(_, label)| label).collect::<Vec<_>>().join(", ")
             };

@@ -4,10 +4,10 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use tamis_model::{ClassId, Classes};
+use tamis_model::{Cell, ClassId, Classes};
 
 use crate::config::decision::Decision;
-use crate::config::label_set::are_sets;
+use crate::config::label_set::{are_sets, split_labels};
 use crate::config::labels::{UNSURE, unknown_label};
 use crate::config::roles::spam_class;
 use crate::disk::map::Bytes;
@@ -250,6 +250,21 @@ impl Filter {
             labels.get(usize::from(label)).map_or(0.0, |label| label.threshold)
         };
         least.or(self.decision.map(|decision| decision.upper)).unwrap_or_else(of_model)
+    }
+
+    /// Calls `visit` with each cell of a term and the label that it counts for; once for each, if its class is a set of
+    /// labels. Documents without labels are left out.
+    pub(crate) fn for_each_label(&self, cells: &[Cell], mut visit: impl FnMut(usize, Cell)) {
+        let (classes, labels) = (&self.store.header.classes, self.classes());
+        for cell in cells {
+            if !self.has_many_labels() {
+                let class = usize::from(cell.class);
+                (0..labels.len()).contains(&class).then(|| visit(class, *cell));
+                continue;
+            }
+            let of_class = classes.label(cell.class).into_iter().flat_map(split_labels);
+            of_class.filter_map(|label| labels.index(label)).for_each(|label| visit(usize::from(label), *cell));
+        }
     }
 
     /// The label of a score; `unsure` if it has none.

@@ -139,6 +139,7 @@ impl Scorer for WeightedScorer {
         // with more than two classes every class has a column
         let against = if self.is_of_two() { 1 - class.min(1) } else { ClassId::MAX };
         let (_, contributions) = self.contributions(layers, lone.row(), Contest { class, against })?;
-        Ok(contributions.first().map(|(_, weight)| *weight))
+        let [slope, _] = self.log_odds.line(usize::from(class));
+        Ok(contributions.first().map(|(_, weight)| slope * *weight))
     }
 }

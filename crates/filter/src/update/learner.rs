@@ -12,6 +12,7 @@ use std::sync::Arc;
 use tamis_model::{ClassId, Coefficient, Counts, Labelled, Readings};
 use tamis_tokenizer::Vocabulary;
 
+use crate::config::label_set::{are_sets, split_labels};
 use crate::config::labels::unknown_label;
 use crate::disk::lock::Lock;
 use crate::disk::model::Model;
@@ -138,7 +139,8 @@ impl Learner {
         self.filter.score(document, &mut self.scratch)
     }
 
-    /// Learns a document under a label that the model knows. A document known under other labels moves, with all its
+    /// Learns a document under a label that the model knows; in a model of many labels under a
+    /// [set](crate::join_labels) of them. A document known under other labels moves, with all its
     /// copies; what was learned from it is subtracted, even if a mail has other header fields now. Documents without
     /// terms cannot be told apart, so each is new and counts.
     ///
@@ -161,6 +163,7 @@ impl Learner {
         group: Option<&str>,
         document: Document<'_>,
     ) -> Result<Learned> {
+        self.know_set(label)?;
         let class = self.class(label)?;
         let mut seen = self.see(group, document)?;
         let mut known = self.known_as(&seen.document, Some(class))?;
@@ -335,12 +338,24 @@ impl Learner {
     }
 
     fn class(&self, label: &str) -> Result<ClassId> {
-        let classes = self.filter.classes();
-        classes.index(label).ok_or_else(|| unknown_label(label, classes))
+        let (classes, labels) = (&self.filter.store.header.classes, self.filter.classes());
+        let unknown = split_labels(label).find(|label| labels.index(label).is_none());
+        classes.index(label).ok_or_else(|| unknown_label(unknown.unwrap_or(label), labels))
     }
 
+    /// Makes a set of labels a class of a model of many labels, if the model knows each of them. Rewrites the file if no
+    /// document had exactly these labels before.
+    fn know_set(&mut self, label: &str) -> Result<()> {
+        let (classes, labels) = (&self.filter.store.header.classes, self.filter.classes());
+        let is_known = |label: &str| labels.index(label).is_some();
+        let is_new = are_sets(classes) && classes.index(label).is_none() && split_labels(label).all(is_known);
+        if is_new { self.add_label(label) } else { Ok(()) }
+    }
+
+    /// The label of a class; several, separated by commas, if it is a set of them.
     fn label(&self, class: ClassId) -> String {
-        self.filter.classes().label(class).unwrap_or_default().to_owned()
+        let label = self.filter.store.header.classes.label(class).unwrap_or_default();
+        split_labels(label).collect::<Vec<_>>().join(", ")
     }
 
     /// Forgets the known records of a document. If the model does not store its terms, those of `seen` are used.

@@ -25,6 +25,34 @@ pub fn one_minus_roc_auc_percent(scores: &[(f64, bool)]) -> Option<f64> {
     Some(100.0 * losses as f64 / (wins + losses) as f64)
 }
 
+/// The average precision: the mean, over the positive documents, of the precision among documents that score at least
+/// as high. Unlike the area under the ROC curve, it depends on how rare positives are.
+///
+/// `None` without positives, or if a score is NaN.
+///
+/// ```
+/// use tamis_model::metrics::average_precision;
+///
+/// let scores = [(0.1, false), (0.4, false), (0.35, true), (0.8, true)];
+/// assert!((average_precision(&scores).unwrap() - 0.8333333).abs() < 1e-6);
+/// assert_eq!(average_precision(&[(0.9, false)]), None);
+/// ```
+pub fn average_precision(scores: &[(f64, bool)]) -> Option<f64> {
+    let mut ranked = scores.to_vec();
+    ranked.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+    let positives = scores.iter().filter(|(_, positive)| *positive).count();
+    if positives == 0 || scores.iter().any(|(score, _)| score.is_nan()) {
+        return None;
+    }
+    let (mut n, mut found, mut sum) = (0, 0, 0.0);
+    for equal in ranked.chunk_by(|a, b| a.0 == b.0) {
+        let new = equal.iter().filter(|(_, positive)| *positive).count();
+        (n, found) = (n + equal.len(), found + new);
+        sum += new as f64 * found as f64 / n as f64;
+    }
+    Some(sum / positives as f64)
+}
+
 /// The true-positive rate at a false-positive rate `fpr`. The threshold is read off the negatives themselves,
 /// `floor(fpr n)` of which may exceed it. Optimistic, for comparing rankings;
 /// [`threshold_for_fpr`](crate::threshold_for_fpr) gives a threshold with a guarantee.

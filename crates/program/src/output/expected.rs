@@ -27,7 +27,9 @@ pub fn expectation(filter: &Filter) -> Option<String> {
     let Some(expected) = information.expected else {
         return Some("too few documents to tell what to expect".to_owned());
     };
-    let (Expected::Detection { groups, .. } | Expected::Accuracy { groups, .. }) = expected;
+    let (Expected::Detection { groups, .. }
+    | Expected::Accuracy { groups, .. }
+    | Expected::Labels { groups, .. }) = expected;
     let (on, how) = match groups {
         0 => ("drawn like these", "95 % interval".to_owned()),
         _ => ("of new groups", format!("{}, each held out as a whole", counted(groups, "group"))),
@@ -46,6 +48,14 @@ pub fn expectation(filter: &Filter) -> Option<String> {
             (negatives, false_positives, positives, missed)
         }
         Expected::Accuracy { documents, right, .. } => return labelled_right(right, documents),
+        Expected::Labels { found, wrong, missed, .. } => {
+            let [given, have] = [found + wrong, found + missed].map(|n| n.max(1));
+            return Some(format!(
+                "expected on {on}: {} of the labels given right, {} of those that documents have missed ({how})",
+                share(found, given),
+                share(missed, have)
+            ));
+        }
     };
     let Some(spam) = filter.spam() else {
         let all = negatives + positives;

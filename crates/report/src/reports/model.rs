@@ -30,7 +30,7 @@ pub fn model_page(
     let information = filter.information();
     let mut facts = vec![format!(
         "A model of {} of {}: {}, {} bytes.",
-        counted(information.totals.iter().map(|totals| totals.documents).sum(), "document"),
+        counted(information.documents, "document"),
         information.recipe.kind,
         counted(information.size.terms as u64, "term"),
         grouped(information.file.bytes as u64)
@@ -53,7 +53,7 @@ pub fn model_page(
 
 fn documents(filter: &Filter) -> Figure {
     let totals = filter.information().totals;
-    let labels: Vec<_> = filter.classes().iter().zip(totals).collect();
+    let labels: Vec<_> = filter.classes().iter().zip(totals.iter()).collect();
     let bar = |((_, label), totals): &((ClassId, &'_ str), &ClassTotals)| Bar {
         name: bars::name(label),
         value: Some(totals.documents as f64),
@@ -107,7 +107,9 @@ fn strongest(filter: &Filter, class: ClassId, most: usize) -> Result<Option<Figu
 /// What held-out documents lead to expect of the filter.
 fn expectation(filter: &Filter, expected: Expected) -> String {
     let groups = match expected {
-        Expected::Accuracy { groups, .. } | Expected::Detection { groups, .. } => groups,
+        Expected::Accuracy { groups, .. }
+        | Expected::Detection { groups, .. }
+        | Expected::Labels { groups, .. } => groups,
     };
     let part = |part: u64, whole: u64| {
         let Interval { low, high } = clopper_pearson(part, whole, 0.95);
@@ -123,6 +125,13 @@ fn expectation(filter: &Filter, expected: Expected) -> String {
     };
     let (right, documents) = match expected {
         Expected::Accuracy { documents, right, .. } => (right, documents),
+        Expected::Labels { found, wrong, missed, .. } => {
+            return format!(
+                "To expect on {on}: {} of the labels given right, {} of those that documents have missed.",
+                part(found, (found + wrong).max(1)),
+                part(missed, (found + missed).max(1))
+            );
+        }
         Expected::Detection { negatives, false_positives, positives, missed, .. } => {
             if let Some(spam) = filter.spam() {
                 let mut wrong = [part(false_positives, negatives), part(missed, positives)];

@@ -9,7 +9,7 @@ use crate::file::documents::Remembered;
 impl Learner {
     /// The stored records of a digest, under any class.
     pub(super) fn known(&self, digest: [u8; 16]) -> Result<Vec<Remembered>> {
-        let classes = 0..self.filter.classes().len() as ClassId;
+        let classes = 0..self.filter.store.header.classes.len() as ClassId;
         classes.filter_map(|class| self.filter.store.document((digest, class)).transpose()).collect()
     }
 

@@ -1,0 +1,131 @@
+//! `tamis evaluate` for documents of many labels
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use tamis_filter::evaluate::{HeldOutLabels, LabelEvaluation, cross_validate_labels};
+use tamis_filter::options::Labels;
+use tamis_filter::{ClassId, Classes, Filter, split_labels};
+use tamis_program::{check_unchanged, json_line, shown_path};
+use tamis_report::labels_page;
+
+use crate::args::Order;
+use crate::commands::evaluate::{EvaluateArgs, class_of, hold_all, take_copies_out, title};
+use crate::input::{Corpus, Loaded, Scorer, Wanted, columns};
+use crate::output::{LabelReport, page, while_shown};
+
+/// Documents with their labels, and those that they were given.
+struct Evaluated {
+    classes: Classes,
+    named: Vec<(OsString, HeldOutLabels)>,
+    status: u8,
+}
+
+/// Evaluates a model of many labels, or folds of documents with many.
+pub(super) fn run(args: &EvaluateArgs, filter: Option<&Filter>) -> Result<u8> {
+    let Evaluated { classes, named, status } = match filter {
+        Some(filter) => by_model(args, filter)?,
+        None => by_folds(args)?,
+    };
+    if named.is_empty() {
+        bail!("expected documents to evaluate, got none");
+    }
+    if let Some(path) = &args.written.scores {
+        write_scores(path, &classes, &named).with_context(|| shown_path(path))?;
+    }
+    let outcomes: Vec<_> = named.into_iter().map(|(_, outcome)| outcome).collect();
+    let evaluation = LabelEvaluation::new(classes.len(), &outcomes);
+    if let Some(path) = &args.written.html {
+        page::write(path, &labels_page(&title(args)?, &classes, &evaluation))?;
+    }
+    let report = LabelReport { classes: &classes, evaluation: &evaluation };
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    match args.written.json {
+        true => writeln!(out, "{}", json_line(report.json().to_string()))?,
+        false => report.print(&mut out)?,
+    }
+    out.flush()?;
+    Ok(status)
+}
+
+fn by_model(args: &EvaluateArgs, filter: &Filter) -> Result<Evaluated> {
+    let recipe = filter.information().recipe;
+    let sources = args.input.list.add_to(&args.sources)?;
+    let corpus = Corpus::find_for(&sources, Wanted::Labelled, &args.input, recipe)?;
+    let corpus = corpus.labelled(args.labels.for_model(filter)?);
+    let classes = filter.classes();
+    let mut named = Vec::new();
+    let finished = corpus.for_each(
+        &recipe.limits,
+        || Ok(Scorer::new(filter)),
+        |scorer, _, given, document| {
+            let has = split_labels(given.label).map(|label| class_of(classes, label));
+            scorer.held_out(&has.collect::<Result<Vec<_>>>()?, document)
+        },
+        |item, outcome| {
+            named.push((item.name().into_owned(), outcome));
+            Ok(())
+        },
+    )?;
+    check_unchanged(filter)?;
+    columns::say_missing(recipe, &Scorer::missing(&finished.states));
+    Ok(Evaluated { classes: classes.clone(), named, status: corpus.conclude(finished.unreadable) })
+}
+
+fn by_folds(args: &EvaluateArgs) -> Result<Evaluated> {
+    let Some(folds) = args.method.folds else {
+        bail!("--labels many: expected a model or --folds with it, got --online");
+    };
+    if args.table.target.is_some() || !args.unlabelled.unlabelled.is_empty() {
+        bail!("--labels many: expected no --target and no --unlabelled with it");
+    }
+    if !args.decision.is_for_held_out() {
+        bail!("--prior and --cost: expected a model, got --folds");
+    }
+    let asked = args.scoring.options(&args.unlabelled);
+    asked.check()?;
+    let sources = args.input.list.add_to(&args.sources)?;
+    let corpus = Corpus::find_labelled(&sources, &args.input, None)?;
+    let corpus = corpus.labelled(args.labels.row_labels()).grouped(&args.groups);
+    let mut options = args.recipe.train_options(corpus.kind, args.labels.row_labels())?;
+    options.labels = Labels::Many;
+    options.prepare(&asked)?;
+    let (mut documents, unreadable) = hold_all(&corpus, &options, Order::Given)?;
+    let classes = Classes::new(documents.iter().flat_map(|held| split_labels(&held.label)))?;
+    options.scoring = Some(asked.scoring(&options.recipe, &classes, documents.len() as u64)?);
+    options.decision.unsure = args.decision.decision.unsure;
+    options.check_for(classes.len())?;
+    take_copies_out(&options, &mut documents)?;
+    let own: Vec<_> = documents.iter().map(|held| held.loaded()).collect();
+    let labelled = documents.iter().zip(&own);
+    let labelled: Vec<_> =
+        labelled.map(|(held, own)| (&*held.label, held.group.as_deref(), Loaded::document(own))).collect();
+    let seed = args.scoring.seed.unwrap_or_default();
+    let validate = || cross_validate_labels(&options, &labelled, folds.into(), seed);
+    let (classes, outcomes) = while_shown("validating", validate)?;
+    let named = documents.iter().map(|held| held.name.clone()).zip(outcomes).collect();
+    Ok(Evaluated { classes, named, status: corpus.conclude(unreadable) })
+}
+
+/// Writes path, labels and given labels of each document, and the probability of each label.
+fn write_scores(path: &Path, classes: &Classes, named: &[(OsString, HeldOutLabels)]) -> Result<()> {
+    let mut table = csv::WriterBuilder::new().delimiter(b'\t').from_writer(File::create(path)?);
+    let probabilities = classes.iter().map(|(_, label)| format!("probability_{label}"));
+    let head = ["path", "true_labels", "labels"].map(str::to_owned);
+    table.write_record(head.into_iter().chain(probabilities))?;
+    let joined = |labels: &[ClassId]| {
+        let names: Vec<_> = labels.iter().filter_map(|label| classes.label(*label)).collect();
+        names.join(",")
+    };
+    for (name, HeldOutLabels { has, given, probabilities, .. }) in named {
+        table.write_field(OsStr::as_encoded_bytes(name))?;
+        table.write_field(joined(has))?;
+        table.write_field(joined(given))?;
+        probabilities.iter().try_for_each(|p| table.write_field(p.to_string()))?;
+        table.write_record(None::<&[u8]>)?;
+    }
+    Ok(table.flush()?)
+}
