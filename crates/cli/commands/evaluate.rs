@@ -244,7 +244,7 @@ fn known_documents(filter: &Filter, are_wanted: bool) -> Result<HashSet<[u8; 16]
     documents.map(|known| Ok(known?.digest)).collect()
 }
 
-pub(super) fn class_of(classes: &Classes, label: &str) -> Result<ClassId> {
+fn class_of(classes: &Classes, label: &str) -> Result<ClassId> {
     classes.index(label).with_context(|| {
         format!("expected one of the model's labels ({}), got {label:?}", labels(classes).join(", "))
     })

@@ -1,5 +1,6 @@
 //! `tamis evaluate` for documents of many labels
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -9,11 +10,11 @@ use anyhow::{Context, Result, bail};
 use tamis_filter::evaluate::{HeldOutLabels, LabelEvaluation, cross_validate_labels};
 use tamis_filter::options::Labels;
 use tamis_filter::{ClassId, Classes, Filter, split_labels};
-use tamis_program::{check_unchanged, json_line, shown_path};
+use tamis_program::{check_unchanged, counted, json_line, note, shown_path};
 use tamis_report::labels_page;
 
 use crate::args::Order;
-use crate::commands::evaluate::{EvaluateArgs, class_of, hold_all, take_copies_out, title};
+use crate::commands::evaluate::{EvaluateArgs, hold_all, take_copies_out, title};
 use crate::input::{Corpus, Loaded, Scorer, Wanted, columns};
 use crate::output::{LabelReport, page, while_shown};
 
@@ -56,23 +57,45 @@ fn by_model(args: &EvaluateArgs, filter: &Filter) -> Result<Evaluated> {
     let sources = args.input.list.add_to(&args.sources)?;
     let corpus = Corpus::find_for(&sources, Wanted::Labelled, &args.input, recipe)?;
     let corpus = corpus.labelled(args.labels.for_model(filter)?);
-    let classes = filter.classes();
-    let mut named = Vec::new();
+    let labels = filter.classes();
+    let (mut named, mut unknown) = (Vec::new(), Vec::new());
     let finished = corpus.for_each(
         &recipe.limits,
         || Ok(Scorer::new(filter)),
         |scorer, _, given, document| {
-            let has = split_labels(given.label).map(|label| class_of(classes, label));
-            scorer.held_out(&has.collect::<Result<Vec<_>>>()?, document)
+            let has: Vec<_> = split_labels(given.label).filter_map(|label| labels.index(label)).collect();
+            let unknown = split_labels(given.label).filter(|label| labels.index(label).is_none());
+            let unknown: Vec<_> = unknown.map(str::to_owned).collect();
+            Ok((scorer.held_out(labels, &has, document)?, unknown))
         },
-        |item, outcome| {
+        |item, (outcome, its_unknown)| {
             named.push((item.name().into_owned(), outcome));
+            unknown.push(its_unknown);
             Ok(())
         },
     )?;
     check_unchanged(filter)?;
     columns::say_missing(recipe, &Scorer::missing(&finished.states));
-    Ok(Evaluated { classes: classes.clone(), named, status: corpus.conclude(finished.unreadable) })
+    let (classes, named) = with_unknown(labels, named, &unknown)?;
+    Ok(Evaluated { classes, named, status: corpus.conclude(finished.unreadable) })
+}
+
+/// Adds the labels that the model does not know, `unknown` of each document. They are always missed.
+fn with_unknown(
+    labels: &Classes,
+    named: Vec<(OsString, HeldOutLabels)>,
+    unknown: &[Vec<String>],
+) -> Result<(Classes, Vec<(OsString, HeldOutLabels)>)> {
+    let more: BTreeSet<&str> = unknown.iter().flatten().map(String::as_str).collect();
+    if more.is_empty() {
+        return Ok((labels.clone(), named));
+    }
+    note!("the model does not know {}, which are always missed", counted(more.len() as u64, "label"));
+    let all = Classes::new(labels.iter().map(|(_, label)| label).chain(more))?;
+    let moved = named.into_iter().zip(unknown);
+    let moved = moved.map(|((name, of), unknown)| (name, of.among(labels, &all, unknown)));
+    let moved = moved.collect();
+    Ok((all, moved))
 }
 
 fn by_folds(args: &EvaluateArgs) -> Result<Evaluated> {

@@ -1,16 +1,17 @@
 //! `tamis expire`
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use anyhow::{Result, anyhow};
 use clap::Args;
 use tamis_filter::exchange::Known;
-use tamis_filter::{ErrorKind, Learner};
+use tamis_filter::{ClassId, ErrorKind, Learner, split_labels};
 use tamis_program::{DAY, counted, done, grouped, named, shown, shown_path, today};
 
 use crate::args::{ChangeArgs, ModelArg};
-use crate::output::{labels, report_change};
+use crate::output::report_change;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -88,17 +89,20 @@ pub(crate) fn run(args: &ExpireArgs) -> Result<u8> {
     drop(args.model.open()?);
     let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
     let known: Vec<Known> = learner.filter().documents().collect::<tamis_filter::Result<_>>()?;
-    let labels = labels(learner.filter().classes());
+    let filter = learner.filter();
+    let all = filter.classes().iter().map(|(class, _)| class).filter(|_| !filter.has_many_labels());
+    let classes: BTreeSet<ClassId> = all.chain(known.iter().map(|known| known.class)).collect();
+    let labels: Vec<_> = classes.iter().map(|class| filter.learned_label(*class).to_owned()).collect();
     let today = today();
     // ignore dates in the future
     let date_of = |known: &Known| known.date.filter(|date| *date <= today);
     let undated = known.iter().filter(|known| date_of(known).is_none()).count();
     let before_day = args.before.map(|day| day.0).or(args.older_than.map(|age| today - age.0));
     let mut old = Vec::new();
-    for class in 0..labels.len() {
+    for class in &classes {
         let mut dated: Vec<_> = known
             .iter()
-            .filter(|known| usize::from(known.class) == class)
+            .filter(|known| known.class == *class)
             .filter_map(|known| Some((date_of(known)?, known.digest)))
             .collect();
         dated.sort_unstable_by_key(|document| Reverse(*document));
@@ -126,8 +130,10 @@ pub(crate) fn run(args: &ExpireArgs) -> Result<u8> {
         learner.compact()?;
     }
     let mut out = done();
-    let each =
-        labels.iter().zip(&old).map(|(label, old)| format!("{} {}", grouped(old.len() as u64), shown(label)));
+    let each = labels.iter().zip(&old).map(|(label, old)| {
+        let labels = split_labels(label).collect::<Vec<_>>().join(",");
+        format!("{} {}", grouped(old.len() as u64), shown(&labels))
+    });
     let (verb, each) = (if args.dry_run { "would forget" } else { "forgot" }, each.collect::<Vec<_>>());
     writeln!(out, "{verb} {} ({})", counted(n_old, "document"), each.join(", "))?;
     if undated > 0 {

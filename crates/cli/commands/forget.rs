@@ -7,11 +7,12 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use clap::Args;
 use tamis_filter::exchange::Known;
-use tamis_filter::{ErrorKind, Filter, Learner, document_name};
+use tamis_filter::{ErrorKind, Filter, Learner, document_name, split_labels};
 use tamis_program::{ERROR, commit, counted, named, say, shown, shown_path};
 
 use crate::args::{ChangeArgs, InputArgs, ModelArg};
 use crate::commands::learn::{ProgressArgs, corpus, for_each};
+use crate::formats::labels::learned_as;
 use crate::input::Wanted;
 use crate::output::labels;
 
@@ -64,7 +65,8 @@ pub(crate) fn run(args: &ForgetArgs) -> Result<u8> {
     let path = args.model.path()?;
     let filter = args.model.open()?;
     let first = args.paths.first().and_then(|first| first.to_str());
-    let label = first.filter(|first| filter.classes().index(first).is_some());
+    let label = first.filter(|first| knows(&filter, first)).map(|first| learned_as(&filter, first));
+    let label = label.as_deref();
     if let (None, Some(first)) = (label, args.paths.first())
         && first != "-"
         && !Path::new(first).exists()
@@ -107,13 +109,18 @@ pub(crate) fn run(args: &ForgetArgs) -> Result<u8> {
     Ok(if unknown > 0 { ERROR } else { unreadable })
 }
 
+/// Whether the model knows a label, or each of several.
+fn knows(filter: &Filter, label: &str) -> bool {
+    split_labels(&learned_as(filter, label)).all(|label| filter.classes().index(label).is_some())
+}
+
 /// The digests and labels of the documents with these names, restricted to `label` if it is given.
 fn of_names(names: &[String], label: Option<&str>, filter: &Filter) -> Result<BTreeSet<([u8; 16], String)>> {
     let names: BTreeMap<_, _> = names.iter().map(|typed| (document_name(typed), typed)).collect();
     let (mut documents, mut missing) = (BTreeSet::new(), names.clone());
     for known in filter.documents().filter(|_| !names.is_empty()) {
         let Known { digest, class, name, .. } = known?;
-        let own = filter.classes().label(class).unwrap_or_default();
+        let own = filter.learned_label(class);
         let name = name.filter(|name| names.contains_key(name) && label.is_none_or(|label| label == own));
         if let Some(name) = name {
             documents.insert((digest, own.to_owned()));

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use tamis_filter::{Classes, Document, ErrorKind, Filter, Keep, Kind, Learned, Learner, Score, TrainOptions};
+use tamis_filter::{
+    Classes, Document, ErrorKind, Filter, Keep, Kind, Learned, Learner, Score, TrainOptions, join_labels, split_labels,
+};
 use tamis_mail::looks_like_mail;
 use tamis_program::{
     ERROR, commit, counted, done, grouped, named, note, open_model, say, shown, shown_path,
@@ -16,6 +18,7 @@ use tamis_program::{
 };
 
 use crate::args::{ChangeArgs, GroupArgs, InputArgs, LogArg, ModelArgs};
+use crate::formats::labels::learned_as;
 use crate::input::{Corpus, Given, Item, Wanted};
 use crate::output::{labels, message_id};
 
@@ -200,17 +203,19 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
     if let Some(shared) = shared {
         learner.set_fallback(shared).context("--fallback")?;
     }
-    if args.new_label && learner.filter().classes().index(label).is_none() {
-        learner.add_label(label)?;
+    let learned = learned_as(learner.filter(), label).into_owned();
+    let is_known = |label: &str| learner.filter().classes().index(label).is_some();
+    if args.new_label && !split_labels(&learned).all(is_known) {
+        learner.add_label(&learned)?;
     }
     let (mut tally, mut logged) = (Tally::default(), Vec::new());
     let unreadable =
         for_each(&mut corpus, &mut learner, &args.progress, |learner, item, group, document| {
-            if is_sure(args, label, learner, document)? {
+            if is_sure(args, &learned, learner, document)? {
                 tally.right += 1;
                 return Ok(());
             }
-            match learner.learn_in_group(label, group, document) {
+            match learner.learn_in_group(&learned, group, document) {
                 Ok(Learned::Already) => {
                     tally.already += 1;
                     return Ok(());
@@ -282,7 +287,9 @@ pub(crate) fn is_sure(
         return Ok(false);
     }
     let score: Score = learner.score(document)?;
-    let is_right = learner.filter().label_of(&score) == label;
+    let filter = learner.filter();
+    let given = learner.labels().iter().filter_map(|of| filter.classes().label(of.label));
+    let is_right = join_labels(given) == join_labels(split_labels(label));
     Ok(is_right && score.log_odds.abs() >= args.wrong.margin.unwrap_or(0.0))
 }
 

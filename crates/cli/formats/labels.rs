@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
-use tamis_filter::join_labels;
+use tamis_filter::{Filter, join_labels};
 
 /// How many labels a document has.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -12,6 +12,13 @@ pub(crate) enum RowLabels {
     One,
     /// Any number, even none. This character is between the labels in a text.
     Many { delimiter: char },
+}
+
+/// The label that an argument names, for a model: several, between commas, if the model is of many labels.
+pub(crate) fn learned_as<'a>(filter: &Filter, label: &'a str) -> Cow<'a, str> {
+    let labels =
+        if filter.has_many_labels() { RowLabels::Many { delimiter: ',' } } else { RowLabels::One };
+    labels.of_text(label.into())
 }
 
 /// The name of the class that a row is of, `None` if it has no label, or why there is none.

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use tamis_filter::options::{Column, ColumnKind};
 use tamis_filter::evaluate::HeldOutLabels;
 use tamis_filter::{
-    ClassId, Document, Filter, LabelScore, Recipe, Score, Scratch, is_missing, parse_flag,
+    ClassId, Classes, Document, Filter, LabelScore, Recipe, Score, Scratch, is_missing, parse_flag,
 };
 use tamis_program::{grouped, note, shown};
 
@@ -180,9 +180,14 @@ impl<'a> Scorer<'a> {
         self.scratch.labels()
     }
 
-    /// Scores a document of many labels, which has the labels `has`.
-    pub(crate) fn held_out(&mut self, has: &[ClassId], document: Document<'_>) -> Result<HeldOutLabels> {
-        Ok(HeldOutLabels::of(self.filter, &mut self.scratch, has, document)?)
+    /// Scores a document of many labels, which has the labels `has` of `labels`.
+    pub(crate) fn held_out(
+        &mut self,
+        labels: &Classes,
+        has: &[ClassId],
+        document: Document<'_>,
+    ) -> Result<HeldOutLabels> {
+        Ok(HeldOutLabels::of(self.filter, &mut self.scratch, labels, has, document)?)
     }
 
     /// Whether only a part of the last document was read.

@@ -25,13 +25,15 @@ pub struct HeldOutLabels {
 }
 
 impl HeldOutLabels {
-    /// What a model says of a document that has the labels `has`.
+    /// What a model says of a document that has the labels `has` of `labels`. A label that the model does not know has
+    /// probability 0.
     ///
     /// # Errors
     /// As [`Filter::score`].
     pub fn of(
         filter: &Filter,
         scratch: &mut Scratch,
+        labels: &Classes,
         has: &[ClassId],
         document: Document<'_>,
     ) -> Result<HeldOutLabels> {
@@ -39,11 +41,29 @@ impl HeldOutLabels {
         let mut has = has.to_vec();
         has.sort_unstable();
         has.dedup();
-        Ok(HeldOutLabels {
-            has,
-            given: scratch.labels().iter().map(|of| of.label).collect(),
-            probabilities: scratch.probabilities().to_vec(),
-        })
+        let given = scratch.labels().iter().map(|of| of.label).collect();
+        let of_model =
+            HeldOutLabels { has: Vec::new(), given, probabilities: scratch.probabilities().to_vec() };
+        Ok(HeldOutLabels { has, ..of_model.among(filter.classes(), labels, &[]) })
+    }
+}
+
+impl HeldOutLabels {
+    /// Numbers the labels as in `all`, which has those of `labels`, and adds the labels `more` to those that the document
+    /// has.
+    #[must_use]
+    pub fn among(self, labels: &Classes, all: &Classes, more: &[String]) -> HeldOutLabels {
+        let moved = |label: ClassId| labels.label(label).and_then(|label| all.index(label));
+        let mut probabilities = vec![0.0; all.len()];
+        for (label, probability) in (0..=ClassId::MAX).zip(self.probabilities) {
+            if let Some(label) = moved(label) {
+                probabilities[usize::from(label)] = probability;
+            }
+        }
+        let more = more.iter().filter_map(|label| all.index(label));
+        let mut has: Vec<_> = self.has.into_iter().filter_map(moved).chain(more).collect();
+        has.sort_unstable();
+        HeldOutLabels { has, given: self.given.into_iter().filter_map(moved).collect(), probabilities }
     }
 }
 
@@ -168,17 +188,7 @@ pub fn cross_validate_labels(
     let held_out = |filter: &Filter, scratch: &mut Scratch, at: usize| {
         let (set, _, document) = labelled[at];
         let has: Vec<_> = split_labels(set).filter_map(|label| labels.index(label)).collect();
-        let of_fold = HeldOutLabels::of(filter, scratch, &has, document)?;
-        // the model of a fold that has all documents of a label does not know that label
-        let known = |label: ClassId| filter.classes().label(label).and_then(|label| labels.index(label));
-        let mut probabilities = vec![0.0; labels.len()];
-        for (label, probability) in (0..=ClassId::MAX).zip(&of_fold.probabilities) {
-            if let Some(label) = known(label) {
-                probabilities[usize::from(label)] = *probability;
-            }
-        }
-        let given = of_fold.given.into_iter().filter_map(known).collect();
-        Ok(HeldOutLabels { has: of_fold.has, given, probabilities })
+        HeldOutLabels::of(filter, scratch, &labels, &has, document)
     };
     let scores = score_folds(options, labelled, &[], Folds { n: folds, seed }, held_out)?;
     Ok((labels, scores))

@@ -236,6 +236,12 @@ impl Filter {
         }
     }
 
+    /// The label of a class of learned documents. In a model of many labels, a class is a set of them: this is its
+    /// [name](crate::join_labels).
+    pub fn learned_label(&self, class: ClassId) -> &str {
+        self.store.header.classes.label(class).unwrap_or_default()
+    }
+
     /// Whether documents have any number of labels. [`Scratch::labels`](crate::Scratch::labels) then has those of the last
     /// document.
     pub fn has_many_labels(&self) -> bool {

@@ -27,7 +27,7 @@ use crate::file::names;
 use crate::merge::{refit, rewrite};
 use crate::score::filter::Filter;
 use crate::score::scorer::Scorer;
-use crate::score::scratch::Scratch;
+use crate::score::scratch::{LabelScore, Scratch};
 use crate::score::verdict::Score;
 use crate::score::weighted::WeightedScorer;
 use crate::store::layers::DecodedTerm;
@@ -137,6 +137,11 @@ impl Learner {
     /// As [`Filter::score`].
     pub fn score(&mut self, document: Document<'_>) -> Result<Score> {
         self.filter.score(document, &mut self.scratch)
+    }
+
+    /// The labels of the document that was scored last, see [`Scratch::labels`].
+    pub fn labels(&self) -> &[LabelScore] {
+        self.scratch.labels()
     }
 
     /// Learns a document under a label that the model knows; in a model of many labels under a
