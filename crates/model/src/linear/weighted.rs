@@ -73,6 +73,9 @@ pub struct WeightedLogOdds {
     log_totals: Vec<f64>,
     /// p, one per column.
     prior: Vec<f64>,
+    /// Whether q2 applies to each column: not to a label that was unknown when the correction was fitted, and so has no
+    /// bias that it belongs to.
+    is_stacked: Vec<bool>,
     /// b, one per column.
     bias: Vec<f64>,
     /// Whether each class (two classes) or column has documents.
@@ -205,6 +208,9 @@ impl WeightedLogOdds {
             log_documents: log_documents(documents),
             log_totals: of_columns.iter().map(log_total).collect(),
             prior: priors(totals, columns),
+            is_stacked: (0..columns.len())
+                .map(|column| bias.is_empty() || !columns.are_labels() || units(column) != 0.0)
+                .collect(),
             bias: (0..columns.len()).map(|column| units(column) / COEFFICIENT_ONE as f64).collect(),
             is_learned: learned.iter().map(|totals| totals.documents > 0).collect(),
             lines: Vec::new(),
@@ -298,12 +304,17 @@ impl WeightedLogOdds {
     /// one; with more, their softmax gives the probabilities.
     pub fn log_odds(&self, readings: &Readings, out: &mut Vec<f64>) {
         self.bayes(readings, out);
-        for (((z, sum), bias), p) in out.iter_mut().zip(&readings.correction).zip(&self.bias).zip(&self.prior)
-        {
-            *z = self.choices.stacked([*z, sum + bias, *p]);
+        for ((column, z), sum) in out.iter_mut().enumerate().zip(&readings.correction) {
+            *z = self.stacked(column, *z, sum + self.bias[column]);
         }
         out.iter_mut().zip(&self.lines).for_each(|(z, [slope, offset])| *z = slope * *z + offset);
         self.rule_out(out);
+    }
+
+    /// The log-odds z of a column before calibration, from B and d.
+    pub(crate) fn stacked(&self, column: usize, b: f64, d: f64) -> f64 {
+        let p = if self.is_stacked[column] { self.prior[column] } else { 0.0 };
+        self.choices.stacked([b, d, p])
     }
 
     /// Makes classes without documents the least likely.
@@ -448,7 +459,10 @@ impl WeightedLogOdds {
             let (s, d) = (difference(&readings.counts), difference(&readings.correction));
             out.push((term, q0 * self.choices.bayes[0] * s + q1 * d));
         }
-        Ok((q0 * self.choices.bayes[1] + q2) * difference(&self.prior) + q1 * difference(&self.bias))
+        let stacked: Vec<f64> =
+            self.prior.iter().zip(&self.is_stacked).map(|(p, is)| if *is { *p } else { 0.0 }).collect();
+        let shares = q0 * self.choices.bayes[1] * difference(&self.prior) + q2 * difference(&stacked);
+        Ok(shares + q1 * difference(&self.bias))
     }
 }
 
