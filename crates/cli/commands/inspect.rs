@@ -51,10 +51,9 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
     }
     let path = args.model.path()?;
     let filter = args.model.open()?;
-    let is_of_two =
-        matches!(filter.information().scoring, Scoring::Weighted(_)) && filter.classes().len() == 2;
-    if args.suspects.suspects.is_some() && !is_of_two {
-        bail!("--suspects: expected a model of two labels with weighted scoring, got another");
+    let is_weighted = matches!(filter.information().scoring, Scoring::Weighted(_));
+    if args.suspects.suspects.is_some() && !is_weighted {
+        bail!("--suspects: expected a model with weighted scoring, got naive Bayes");
     }
     if let Some(html) = &args.html {
         let size = if args.terms == 0 { [LABELS, TERMS] } else { [filter.classes().len(), args.terms] };

@@ -61,7 +61,17 @@ impl SuspectsArgs {
             let digest = hexadecimal(&suspect.digest);
             let label = filter.classes().label(suspect.class);
             let path = files.get(&suspect.digest).map(|name| to_text(name));
-            json!({"digest": digest, "label": label, "log_odds": suspect.log_odds, "date": suspect.date, "name": suspect.name, "path": path})
+            let proposed = filter.classes().label(suspect.proposed);
+            json!({
+                "digest": digest,
+                "label": label,
+                "proposed": proposed,
+                "probability": suspect.probability,
+                "log_odds": suspect.log_odds,
+                "date": suspect.date,
+                "name": suspect.name,
+                "path": path,
+            })
         };
         Ok(filter.suspects()?.iter().take(self.suspects.unwrap_or(0)).map(suspect).collect())
     }
@@ -96,23 +106,30 @@ fn print(out: &mut impl Write, model: &ModelArg, filter: &Filter, most: usize, f
         return Ok(());
     }
     let label = |suspect: &Suspect| shown(filter.classes().label(suspect.class).unwrap_or_default());
-    let width = suspects.iter().map(|suspect| label(suspect).chars().count()).max().unwrap_or(0).max(10);
+    let proposed = |suspect: &Suspect| {
+        let label = shown(filter.classes().label(suspect.proposed).unwrap_or_default());
+        format!("{label} {:.4}", suspect.probability)
+    };
+    let widest = |of: &dyn Fn(&Suspect) -> usize| suspects.iter().map(of).max().unwrap_or(0).max(10);
+    let width = widest(&|suspect| label(suspect).chars().count());
+    let proposed_width = widest(&|suspect| proposed(suspect).chars().count());
     let document = |suspect: &Suspect| {
         files.get(&suspect.digest).map_or_else(|| hexadecimal(&suspect.digest), shown_path)
     };
     let has_names = suspects.iter().any(|suspect| suspect.name.is_some());
     let longest = suspects.iter().map(|suspect| document(suspect).chars().count()).max().unwrap_or(0).max(8);
     writeln!(out)?;
-    let mut line = |log_odds: &str, learned: &str, date: &str, document: &str, name: &str| {
-        let line = format!("{log_odds:>9}  {learned:<width$}  {date:<10}  {document:<longest$}  {name}");
+    let mut line = |log_odds: &str, learned: &str, proposed: &str, date: &str, document: &str, name: &str| {
+        let labels = format!("{learned:<width$}  {proposed:<proposed_width$}");
+        let line = format!("{log_odds:>9}  {labels}  {date:<10}  {document:<longest$}  {name}");
         writeln!(out, "{}", line.trim_end())
     };
-    line("log-odds", "learned as", "date", "document", if has_names { "name" } else { "" })?;
+    line("log-odds", "learned as", "more likely", "date", "document", if has_names { "name" } else { "" })?;
     for suspect in suspects {
         let (log_odds, date) =
             (format!("{:+.3}", suspect.log_odds), suspect.date.map_or("unknown".to_owned(), day));
         let name = suspect.name.as_deref().map(shown).unwrap_or_default();
-        line(&log_odds, &label(suspect), &date, &document(suspect), &name)?;
+        line(&log_odds, &label(suspect), &proposed(suspect), &date, &document(suspect), &name)?;
     }
     let are_at_hand = suspects.iter().all(|suspect| files.contains_key(&suspect.digest));
     print_what_to_do(out, model, filter, has_names, are_at_hand)

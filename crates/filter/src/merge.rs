@@ -7,4 +7,5 @@ pub(crate) mod models;
 pub(crate) mod refit;
 pub(crate) mod rewrite;
 pub(crate) mod stores;
+mod suspects;
 pub(crate) mod terms;

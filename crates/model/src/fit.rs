@@ -150,7 +150,7 @@ impl Fit<'_> {
             let counts = forget_fold(self.counts, self.documents, fold.rows());
             self.score_held_out(choices, fold, &counts)
         };
-        let scored = self.folds(&source).par_iter().map(score).flatten().collect::<Vec<_>>();
+        let scored = self.folds(&source, self.max_held_out()).par_iter().map(score).flatten().collect::<Vec<_>>();
         let none = vec![0.0; self.columns.len()];
         let mut read: Vec<_> =
             scored.into_iter().map(|held| HeldOutScores { held, decisions: vec![none.clone()] }).collect();
@@ -163,10 +163,10 @@ impl Fit<'_> {
         sample_size(if self.columns.are_independent() { independent } else { others }, &self.columns)
     }
 
-    /// The held-out documents, dealt into folds.
-    fn folds(&self, source: &BlockReader<'_>) -> Vec<Fold> {
+    /// At most about `most` held-out documents, dealt into folds.
+    fn folds(&self, source: &BlockReader<'_>, most: usize) -> Vec<Fold> {
         let groups = Groups::new(self.documents);
-        let sample = groups.sample(self.max_held_out(), min_per_class(&self.columns));
+        let sample = groups.sample(most, min_per_class(&self.columns));
         // no fold has more than a fifth of all documents
         let n_folds = match self.documents.len() {
             ..=FEW => FOLDS_OF_FEW,

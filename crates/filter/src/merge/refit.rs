@@ -1,6 +1,6 @@
 //! Fitting a model anew to the documents that it remembers; new labels.
 
-use tamis_model::Classes;
+use tamis_model::{Classes, Statistics};
 
 use crate::config::decision::Decision;
 use crate::config::label_set::{are_sets, split_labels};
@@ -37,20 +37,14 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
     if !can_refit(store) {
         return Err(Reason::TermsNotStored.into());
     }
-    let Header { classes, scoring, recipe, .. } = &store.header;
+    let Header { classes, scoring, .. } = &store.header;
     let decision = match scoring {
         FittedScoring::RobinsonFisher(_) => Decision::for_classes(classes),
         _ => store.header.decision,
     };
     let stores = [store];
     let terms = Stores::new(&stores, classes)?;
-    let order: Vec<_> = terms.order.iter().map(|source| source.id).collect();
-    let statistics = store.statistics()?.permuted(&order);
-    let documents = store.documents().map(|document| -> Result<_> {
-        let document: Remembered = document?;
-        Ok((learned(&document), terms.renumber(0, &document.vector)?))
-    });
-    let mut documents = Ordered::of(documents, terms.len())?.of_kind(recipe.kind);
+    let (statistics, mut documents) = counted(&terms)?;
     let asked = store.header.asked.unwrap_or_default();
     let default = fitting::default_of(&asked, decision, classes);
     let (of, documents) = (&statistics, &mut documents);
@@ -74,6 +68,18 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
         ..store.header.clone()
     };
     seal(header, sections, documents)
+}
+
+/// The counts and the documents that a single model remembers, with the ids of `terms`.
+pub(crate) fn counted(terms: &Stores<'_>) -> Result<(Statistics, Ordered)> {
+    let store = terms.stores[0];
+    let order: Vec<_> = terms.order.iter().map(|source| source.id).collect();
+    let statistics = store.statistics()?.permuted(&order);
+    let documents = store.documents().map(|document| -> Result<_> {
+        let document: Remembered = document?;
+        Ok((learned(&document), terms.renumber(0, &document.vector)?))
+    });
+    Ok((statistics, Ordered::of(documents, terms.len())?.of_kind(store.header.recipe.kind)))
 }
 
 /// Adds a label to a model. A model of two labels thereby gets another scoring. It is fitted to its documents again if

@@ -11,6 +11,7 @@ use crate::extract::document::Document;
 use crate::file::documents::{NO_DATE, Remembered};
 use crate::file::names::named;
 use crate::score::filter::Filter;
+use crate::score::verdict::sigmoid;
 
 /// A document whose held-out score contradicts its label.
 #[derive(Clone, PartialEq, Debug)]
@@ -24,7 +25,12 @@ pub struct Suspect {
     pub date: Option<i64>,
     /// Its name, if it is stored.
     pub name: Option<String>,
-    /// Its held-out log-odds of the positive class, in nats.
+    /// The label that its held-out score gives it.
+    pub proposed: ClassId,
+    /// The held-out probability of that label.
+    pub probability: f64,
+    /// With two labels, the held-out log-odds of the positive one, in nats; with more, those of `class` against all
+    /// others.
     pub log_odds: f64,
 }
 
@@ -39,15 +45,8 @@ impl Filter {
         Ok(digest(self.extractor.recipe().version, counted.words(terms.document()), counted.reals()))
     }
 
-    /// The remembered documents whose held-out scores contradict their labels, the worst first: they are probably
-    /// mislabelled.
-    ///
-    /// Reads all stored documents. The list is empty if the model has no held-out scores: with more than two classes,
-    /// and with plain naive Bayes.
-    ///
-    /// # Errors
-    /// If the model is damaged.
-    pub fn suspects(&self) -> Result<Vec<Suspect>> {
+    /// As [`suspects`](Self::suspects), by the held-out scores that a model of two labels stores.
+    pub(crate) fn suspects_of_two(&self) -> Result<Vec<Suspect>> {
         let (positive, decision) = (positive_class(self.classes()), self.decision());
         let Some(chosen) = self.store.header.scoring.chosen() else { return Ok(Vec::new()) };
         let choices = chosen.in_use();
@@ -58,7 +57,8 @@ impl Filter {
             let log_odds = decision.log_odds(choices.log_odds(held_out));
             if (log_odds > 0.0) != (class == positive) {
                 let (date, name) = ((date != NO_DATE).then_some(date), named(name));
-                suspects.push(Suspect { digest, class, date, name, log_odds });
+                let (proposed, probability) = (1 - class.min(1), sigmoid(log_odds.abs()));
+                suspects.push(Suspect { digest, class, date, name, proposed, probability, log_odds });
             }
         }
         suspects.sort_by(|a, b| b.log_odds.abs().total_cmp(&a.log_odds.abs()).then(a.digest.cmp(&b.digest)));

@@ -60,7 +60,7 @@ impl Fit<'_> {
             BlockReader::new(self.documents).with_vectors(TermScales { idf, ..TermScales::default() });
         let (competitors, odds) = Competitors::new(&self.columns, self.counts, &source, &choices);
         let odds = odds.unwrap_or_else(|| self.odds(&choices, &source, &competitors, self.counts, None));
-        let folds = self.folds(&source);
+        let folds = self.folds(&source, self.max_held_out());
         let columns = ColumnFit { fit: self, source: &source, competitors: &competitors };
         let to_fit = self.fit_columns(&choices);
         let groups = to_fit.chunks(COLUMNS_TOGETHER).collect();
@@ -75,6 +75,58 @@ impl Fit<'_> {
         }
         fitted.correction = columns.sum_correction(&coefficients)?;
         Ok(Fitted { coefficients, ..fitted })
+    }
+
+    /// Holds out every document in turn, and returns what `of` makes of its scores, with its number. The choices are
+    /// those of an earlier [`fit`](Self::fit), for more than two classes or for labels.
+    ///
+    /// ```
+    /// # use tamis_model::{Columns, Counts, Fit, Labelled, SmoothingChoice, Statistics, WeightedOptions};
+    /// # use tamis_tokenizer::CountVector;
+    /// let row = |i: u32| CountVector::from_pairs([(i % 3, 1), (3 + i % 5, 1)]);
+    /// let rows = (0..30).map(row).collect::<Result<Vec<_>, _>>()?;
+    /// let class = |i: usize| if i == 29 { 0 } else { i as u16 % 3 }; // the last one should be of class 2
+    /// let document = |i: usize| Labelled { row: rows[i].row(), class: class(i), multiplicity: 1, group: i as u64 };
+    /// let documents: Vec<_> = (0..30).map(document).collect();
+    /// let mut counts = Statistics::new(3);
+    /// for d in &documents {
+    ///     counts.observe(d.class, d.row)?;
+    /// }
+    /// let (columns, options) = (Columns::new(3, 0)?, WeightedOptions::default());
+    /// let smoothing = SmoothingChoice::new(&counts, &documents, &columns, &options);
+    /// let fit = Fit { counts: &counts, documents: &documents, columns, options: &options };
+    /// let choices = fit.fit(smoothing)?.choices;
+    /// let scores = fit.hold_out_all(&choices, |held| held.log_odds(&choices, &[0.0; 3]));
+    /// let (document, z) = &scores[29];
+    /// assert!(*document == 29 && z[2] > z[0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn hold_out_all<T: Send>(
+        &self,
+        choices: &Choices,
+        of: impl Fn(&HeldOut) -> T + Sync,
+    ) -> Vec<(usize, T)> {
+        let idf = self.idf(self.counts);
+        let source =
+            BlockReader::new(self.documents).with_vectors(TermScales { idf, ..TermScales::default() });
+        let (competitors, odds) = Competitors::new(&self.columns, self.counts, &source, choices);
+        let odds = odds.unwrap_or_else(|| self.odds(choices, &source, &competitors, self.counts, None));
+        let folds = self.folds(&source, usize::MAX);
+        let columns = ColumnFit { fit: self, source: &source, competitors: &competitors };
+        let to_fit = self.fit_columns(choices);
+        let groups = to_fit.chunks(COLUMNS_TOGETHER).collect();
+        let cross = CrossFit { columns, groups, folds: &folds, choices: *choices };
+        let passes = Passes { most: PASSES, held: None, odds: &odds };
+        let fitted = cross.fit_groups(None, &[passes], &Block::default());
+        let of_fold = |fold: &Fold| {
+            let scores = cross.score(&cross.hold_out(fold), &fitted);
+            let with = |scores: &HeldOutScores| scores.with(<[f64]>::to_vec);
+            scores.iter().map(|scores| (scores.held.document, of(&with(scores)))).collect::<Vec<_>>()
+        };
+        let mut all: Vec<_> = folds.iter().flat_map(of_fold).collect();
+        all.sort_by_key(|(document, _)| *document);
+        all.dedup_by_key(|(document, _)| *document);
+        all
     }
 
     /// The columns to fit: for two classes, one for each share of the counts; otherwise one per class.
