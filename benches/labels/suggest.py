@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""What to label next: `tamis suggest` against random choice on 20 Newsgroups (stripped) and Ohsumed.
+
+    nice -n 5 benches/labels/suggest.py CORPORA TAMIS > RESULT.md
+
+CORPORA has `20newsgroups-bydate` and `ohsumed-23`. Starts from 5 random labels a class. A round trains, asks for as many documents
+as there are classes, and labels them truly, until there are 50 times as many labels as classes. Random choice starts from the same
+labels and draws from all others. Accuracy on the test part, mean of the seeds. `needed` is the number of labels with which suggestions reach the
+accuracy of random choice at 50 a class, as a share of it; the goal is .6. `--unlabelled` shows what semi-supervised training adds.
+20 Newsgroups lacks headers, footers and quotes, as scikit-learn removes them.
+"""
+
+import argparse
+import json
+import random
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from common import Tamis, labelled_lines, newsgroups, print_table, write_jsonl
+
+import numpy as np
+
+FIRST, LAST, GOAL = 5, 50, 0.6
+SHOWN = (5, 10, 15, 20, 25, 30, 40, 50)
+
+
+class Set:
+    """A corpus: a pool whose labels are asked for, and a test part."""
+
+    def __init__(self, tamis, work, pool, test):
+        self.tamis, self.work, (self.texts, self.labels) = tamis, work, pool
+        self.classes = sorted(set(self.labels))
+        self.test, self.truth = write_jsonl(work / "test.jsonl", test[0]), test[1]
+
+    def train(self, known, options=()):
+        rows = sorted(known)
+        table = write_jsonl(self.work / "known.jsonl", [self.texts[n] for n in rows], [self.labels[n] for n in rows])
+        self.tamis.train(self.work / "model.tamis", table, options=["--replace", *options])
+
+    def others(self, known):
+        """The table of all documents that are not known, and their numbers."""
+        rows = [n for n in range(len(self.texts)) if n not in known]
+        return write_jsonl(self.work / "others.jsonl", [self.texts[n] for n in rows]), rows
+
+    def suggestions(self, known, n):
+        table, rows = self.others(known)
+        output = self.tamis.run("suggest", "-q", "--threads", 1, "-m", self.work / "model.tamis", table, "-n", n, "--format", "jsonl")[1]
+        paths = [json.loads(line)["path"] for line in output.splitlines()]
+        chosen = {rows[int(path.rsplit(":", 1)[1]) - 1] for path in paths}
+        assert len(chosen) == len(paths) == min(n, len(rows)), f"{len(paths)} suggestions, {len(chosen)} different ones"
+        return chosen
+
+    def accuracy(self):
+        verdicts = self.tamis.label(self.work / "model.tamis", self.test)
+        assert len(verdicts) == len(self.truth)
+        return np.mean([verdict["label"] == label for verdict, label in zip(verdicts, self.truth)])
+
+    def first_labels(self, chance):
+        of_class = {label: [n for n, its in enumerate(self.labels) if its == label] for label in self.classes}
+        return {n for rows in of_class.values() for n in chance.sample(rows, min(FIRST, len(rows)))}
+
+
+def curve(corpus, seed, is_random, unlabelled):
+    """Accuracy by labels a class; and, at the shown sizes, with --unlabelled."""
+    chance = random.Random(seed)
+    known, size = corpus.first_labels(chance), len(corpus.classes)
+    accuracies, with_others = {}, {}
+    for a_class in range(FIRST, LAST + 1):
+        if not is_random or a_class in SHOWN:
+            if unlabelled and a_class in SHOWN:
+                corpus.train(known, ["--unlabelled", corpus.others(known)[0]])
+                with_others[a_class] = corpus.accuracy()
+            corpus.train(known)
+            accuracies[a_class] = corpus.accuracy()
+        if a_class < LAST:
+            rest = sorted(set(range(len(corpus.texts))) - known)
+            known |= set(chance.sample(rest, size)) if is_random else corpus.suggestions(known, size)
+    counts = Counter(corpus.labels[n] for n in known)
+    return accuracies, with_others, min(counts.values())
+
+
+def needed(accuracies, goal):
+    """The labels a class at which the accuracy reaches the goal, between two rounds by interpolation."""
+    before = None
+    for a_class, accuracy in sorted(accuracies.items()):
+        if accuracy >= goal:
+            return a_class if before is None else before[0] + (goal - before[1]) / (accuracy - before[1]) * (a_class - before[0])
+        before = a_class, accuracy
+    return float("inf")
+
+
+def mean_of(curves):
+    return {a_class: np.mean([curve[a_class] for curve in curves]) for a_class in curves[0]}
+
+
+def compare(name, corpus, seeds, unlabelled, peers):
+    kinds = ("random",) if peers else ("random", "suggest")
+    runs = {kind: [curve(corpus, seed, kind == "random", unlabelled) for seed in range(seeds)] for kind in kinds}
+    columns = {kind: mean_of([run[0] for run in its]) for kind, its in runs.items()}
+    if unlabelled:
+        columns |= {f"{kind}, --unlabelled": mean_of([run[1] for run in its]) for kind, its in runs.items()}
+    print(f"## {name}: {len(corpus.texts):,} documents to choose from, {len(corpus.classes)} classes, {seeds} seeds\n")
+    print_table(["labels a class", *columns], [(n, *(f"{column[n]:.3f}" for column in columns.values())) for n in SHOWN])
+    for kind, its in runs.items():
+        print(f"labels of the rarest class at the end, {kind}: {np.mean([run[2] for run in its]):.1f}")
+    if not peers:
+        share = needed(columns["suggest"], columns["random"][LAST]) / LAST
+        print(f"\nneeded: {share:.2f} of the labels ({'reached' if share <= GOAL else 'missed'}; goal {GOAL})\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpora", type=Path)
+    parser.add_argument("tamis", type=Path)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--unlabelled", action="store_true", help="also train with --unlabelled (slow)")
+    parser.add_argument("--peers", action="store_true", help="random choice alone")
+    args = parser.parse_args()
+    tamis, news, ohsumed = Tamis(args.tamis), args.corpora / "20newsgroups-bydate", args.corpora / "ohsumed-23"
+    sets = {"20 Newsgroups, stripped": [newsgroups(news, part, stripped=True) for part in ("train", "test")],
+            "Ohsumed": [labelled_lines(ohsumed / f"{part}.tsv") for part in ("train", "test")]}
+    for name, (pool, test) in sets.items():
+        with tempfile.TemporaryDirectory(prefix="tamis-labels-") as work:
+            compare(name, Set(tamis, Path(work), pool, test), args.seeds, args.unlabelled, args.peers)
+
+
+if __name__ == "__main__":
+    main()
