@@ -144,7 +144,7 @@ pub(crate) fn run(command: Command) -> Result<u8> {
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => inspect::verify(&args),
         Command::Salvage(args) => salvage::run(&args),
-        Command::Evaluate(args) => on_threads(&args.input, || evaluate::run(&args)),
+        Command::Evaluate(args) => on_threads(&args.input, || evaluate_labels::run(&args)),
         Command::Compare(args) => on_threads(&args.input, || compare::run(&args)),
         Command::Stats(args) => stats::run(&args),
         Command::Bogofilter(args) => Ok(tamis_bogofilter::run(&args.arguments)),

@@ -98,7 +98,8 @@ fn evaluating_refuses_what_it_would_pass_over() {
         assert!(error.contains(said), "{options:?}: {error}");
     }
     world.succeed(&["train", "-m", "t.tamis", &train]);
-    assert!(world.fail(&["inspect", "-m", "t.tamis", "--suspects"]).contains("two labels"));
+    world.succeed(&["train", "-m", "b.tamis", &train, "--likelihood", "multinomial"]);
+    assert!(world.fail(&["inspect", "-m", "b.tamis", "--suspects"]).contains("weighted scoring"));
 }
 
 /// Without smoothing, terms of different labels leave a document impossible under each of them.

@@ -23,8 +23,6 @@ use crate::args::{
     GroupArgs, InputArgs, LabelsArgs, ModelArgs, Order, RecipeArgs, ScoringArgs, TableArgs, UnlabelledArgs,
     VerdictArgs, at_least,
 };
-use crate::commands::evaluate_labels;
-use crate::formats::labels::RowLabels;
 use crate::input::{Corpus, Given, Item, Loaded, Scorer, Wanted, columns, say_equal};
 use crate::output::{Canvas, Report, file_name, labels, page, to_text, while_shown};
 
@@ -78,7 +76,7 @@ pub(super) struct MethodArgs {
     /// Score each document with a model of those before it, then learn it (prequential evaluation). With --order date,
     /// this measures performance on later documents
     #[arg(long, conflicts_with = "model")]
-    online: bool,
+    pub(super) online: bool,
     /// Order of documents for --online
     #[arg(long, value_enum, default_value_t = Order::Given, requires = "online")]
     order: Order,
@@ -99,18 +97,19 @@ pub(super) struct WrittenArgs {
     pub(super) json: bool,
 }
 
-pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
-    if args.method.folds.is_some() || args.method.online {
-        if args.labels.row_labels() != RowLabels::One {
-            return evaluate_labels::run(args, None);
+impl EvaluateArgs {
+    /// Refuses the options that an existing model does not need.
+    pub(super) fn check_for_model(&self) -> Result<()> {
+        let is_of_training = self.table.target.is_some() || !self.unlabelled.unlabelled.is_empty();
+        let only_seed = ScoringArgs { seed: self.scoring.seed, ..Default::default() };
+        if self.recipe != Default::default() || self.scoring != only_seed || is_of_training {
+            bail!("options of training: expected --folds or --online, since an existing model has its own");
         }
-    } else {
-        let mut filter = args.model.open()?;
-        if filter.has_many_labels() {
-            args.decision.apply(&mut filter)?;
-            return evaluate_labels::run(args, Some(&filter));
-        }
+        Ok(())
     }
+}
+
+pub(super) fn run(args: &EvaluateArgs) -> Result<u8> {
     let evaluated = evaluated(args, false)?;
     let Evaluated { classes, spam, named, status, .. } = &evaluated;
     if named.is_empty() {
@@ -194,11 +193,7 @@ pub(crate) fn evaluated(args: &EvaluateArgs, counts_learned: bool) -> Result<Eva
 
 /// Scores documents with a model that should not have learned them.
 fn by_model(args: &EvaluateArgs, counts_learned: bool) -> Result<Evaluated> {
-    let is_of_training = args.table.target.is_some() || !args.unlabelled.unlabelled.is_empty();
-    let only_seed = ScoringArgs { seed: args.scoring.seed, ..Default::default() };
-    if args.recipe != Default::default() || args.scoring != only_seed || is_of_training {
-        bail!("options of training: expected --folds or --online, since an existing model has its own");
-    }
+    args.check_for_model()?;
     let mut filter = args.model.open()?;
     args.decision.apply(&mut filter)?;
     if filter.has_many_labels() {

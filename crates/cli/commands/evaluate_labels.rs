@@ -14,7 +14,8 @@ use tamis_program::{check_unchanged, counted, json_line, note, shown_path};
 use tamis_report::labels_page;
 
 use crate::args::Order;
-use crate::commands::evaluate::{EvaluateArgs, hold_all, take_copies_out, title};
+use crate::commands::evaluate::{self, EvaluateArgs, hold_all, take_copies_out, title};
+use crate::formats::labels::RowLabels;
 use crate::input::{Corpus, Loaded, Scorer, Wanted, columns};
 use crate::output::{LabelReport, page, while_shown};
 
@@ -25,12 +26,16 @@ struct Evaluated {
     status: u8,
 }
 
-/// Evaluates a model of many labels, or folds of documents with many.
-pub(super) fn run(args: &EvaluateArgs, filter: Option<&Filter>) -> Result<u8> {
-    let Evaluated { classes, named, status } = match filter {
+/// Evaluates one label a document or, if the model or the arguments say so, many.
+pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
+    let needs_model = args.method.folds.is_none() && !args.method.online;
+    let filter = needs_model.then(|| args.model.open().ok()).flatten();
+    let evaluated = match filter.filter(Filter::has_many_labels) {
         Some(filter) => by_model(args, filter)?,
-        None => by_folds(args)?,
+        None if !needs_model && args.labels.row_labels() != RowLabels::One => by_folds(args)?,
+        None => return evaluate::run(args),
     };
+    let Evaluated { classes, named, status } = evaluated;
     if named.is_empty() {
         bail!("expected documents to evaluate, got none");
     }
@@ -52,7 +57,10 @@ pub(super) fn run(args: &EvaluateArgs, filter: Option<&Filter>) -> Result<u8> {
     Ok(status)
 }
 
-fn by_model(args: &EvaluateArgs, filter: &Filter) -> Result<Evaluated> {
+fn by_model(args: &EvaluateArgs, mut filter: Filter) -> Result<Evaluated> {
+    args.check_for_model()?;
+    args.decision.apply(&mut filter)?;
+    let filter = &filter;
     let recipe = filter.information().recipe;
     let sources = args.input.list.add_to(&args.sources)?;
     let corpus = Corpus::find_for(&sources, Wanted::Labelled, &args.input, recipe)?;

@@ -20,7 +20,8 @@ type Files = HashMap<[u8; 16], OsString>;
 
 #[derive(Args)]
 pub(crate) struct SuspectsArgs {
-    /// Also show the N learned documents whose held-out scores contradict their labels most: they may be mislabelled
+    /// Also show the N learned documents whose held-out scores contradict their labels most: they may be mislabelled.
+    /// With more than two labels, every document is held out now, which takes longer than training
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20", require_equals = true)]
     pub(crate) suspects: Option<usize>,
     /// The learned documents, to show suspects by file name
@@ -106,13 +107,18 @@ fn print(out: &mut impl Write, model: &ModelArg, filter: &Filter, most: usize, f
         return Ok(());
     }
     let label = |suspect: &Suspect| shown(filter.classes().label(suspect.class).unwrap_or_default());
+    // of two labels, the other one is meant
+    let is_of_two = filter.classes().len() == 2;
     let proposed = |suspect: &Suspect| {
+        if is_of_two {
+            return String::new();
+        }
         let label = shown(filter.classes().label(suspect.proposed).unwrap_or_default());
         format!("{label} {:.4}", suspect.probability)
     };
     let widest = |of: &dyn Fn(&Suspect) -> usize| suspects.iter().map(of).max().unwrap_or(0).max(10);
     let width = widest(&|suspect| label(suspect).chars().count());
-    let proposed_width = widest(&|suspect| proposed(suspect).chars().count());
+    let proposed_width = if is_of_two { 0 } else { widest(&|suspect| proposed(suspect).chars().count()) + 2 };
     let document = |suspect: &Suspect| {
         files.get(&suspect.digest).map_or_else(|| hexadecimal(&suspect.digest), shown_path)
     };
@@ -121,10 +127,11 @@ fn print(out: &mut impl Write, model: &ModelArg, filter: &Filter, most: usize, f
     writeln!(out)?;
     let mut line = |log_odds: &str, learned: &str, proposed: &str, date: &str, document: &str, name: &str| {
         let labels = format!("{learned:<width$}  {proposed:<proposed_width$}");
-        let line = format!("{log_odds:>9}  {labels}  {date:<10}  {document:<longest$}  {name}");
+        let line = format!("{log_odds:>9}  {labels}{date:<10}  {document:<longest$}  {name}");
         writeln!(out, "{}", line.trim_end())
     };
-    line("log-odds", "learned as", "more likely", "date", "document", if has_names { "name" } else { "" })?;
+    let likelier = if is_of_two { "" } else { "more likely" };
+    line("log-odds", "learned as", likelier, "date", "document", if has_names { "name" } else { "" })?;
     for suspect in suspects {
         let (log_odds, date) =
             (format!("{:+.3}", suspect.log_odds), suspect.date.map_or("unknown".to_owned(), day));
