@@ -1,0 +1,137 @@
+// The npm package says what the program says, in Node and in Chromium.
+//
+// NPM_PACKAGE is the folder that contrib/package/npm has made, TAMIS_BIN the program.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { chromium, inChromium } from "./chromium.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = join(here, "../../..");
+const made = process.env.NPM_PACKAGE;
+const { Filter } = await import(pathToFileURL(join(made, "tamis/node.js")));
+
+const folder = mkdtempSync(join(tmpdir(), "tamis-npm-"));
+after(() => rmSync(folder, { recursive: true }));
+const tamis = (...args) => execFileSync(process.env.TAMIS_BIN, args, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+const lines = (output) => output.trim().split("\n").map((line) => JSON.parse(line));
+
+// Each model with what the program says of documents.
+const models = { mail: ["ham=corpora/mail/ham", "spam=corpora/mail/spam"], topics: ["corpora/topics/train"] };
+const expected = {};
+for (const [model, sources] of Object.entries(models)) {
+    const file = join(folder, `${model}.tamis`);
+    tamis("train", "-q", "-m", file, ...sources);
+    expected[model] = lines(tamis("label", "-q", "-m", file, "--all", "--format", "jsonl", `corpora/${model}`));
+}
+const open = (model, options) => Filter.fromBytes(readFileSync(join(folder, `${model}.tamis`)), options);
+const document = (path) => readFileSync(join(root, path));
+
+/** A score with the program's keys. */
+const figures = ({ label, logOdds, probabilities, probability }) => ({ label, log_odds: logOdds, probabilities, probability });
+const withoutPath = ({ path, truncated, ...figures }) => figures;
+
+for (const model of Object.keys(models)) {
+    test(`${model}: every figure is the program's, to the last bit`, () => {
+        const filter = open(model);
+        for (const row of expected[model]) {
+            assert.deepStrictEqual(figures(filter.score(document(row.path))), withoutPath(row), row.path);
+        }
+        assert.ok(expected[model].length > 150);
+    });
+
+    test(`${model}: an explanation is the program's`, () => {
+        const filter = open(model);
+        for (const { path } of expected[model].slice(0, 20)) {
+            const args = ["--json", "--terms", "0", "-m", join(folder, `${model}.tamis`), path];
+            const told = JSON.parse(tamis("explain", ...args));
+            const { score, label, against, intercept, terms, unknown } = filter.explain(document(path));
+            assert.deepStrictEqual(score, filter.score(document(path)));
+            assert.deepStrictEqual(
+                { label, against, intercept, terms, unknown },
+                { label: told.class, against: told.against, intercept: told.intercept, terms: told.terms, unknown: told.unknown },
+                path,
+            );
+            assert.deepStrictEqual(filter.explain(document(path), 3).terms, terms.slice(0, 3));
+        }
+    });
+}
+
+test("a text may be a string or bytes, and its model says what it is for", () => {
+    const filter = open("topics");
+    assert.deepStrictEqual(filter.labels, ["astronomy", "cooking", "cycling", "gardening", "programming"]);
+    assert.deepStrictEqual([filter.kind, filter.isSpamFilter], ["text", false]);
+    assert.deepStrictEqual([open("mail").kind, open("mail").isSpamFilter], ["mail", true]);
+    const text = "Which telescope shows the rings of Saturn? 🪐 \ud800";
+    const score = filter.score(text);
+    assert.deepStrictEqual(score, filter.score(new TextEncoder().encode(text)));
+    assert.deepStrictEqual([score.label, score.isSpam, score.isUnsure, score.truncated], ["astronomy", false, false, false]);
+    assert.equal(open("topics", { unsure: 0.999999 }).score(text).label, "unsure");
+    assert.ok(open("mail", { spamLabel: "ham" }).score("Subject: lunch\n\nSoup?\n").probability > 0.5);
+});
+
+test("what is wrong is an error that says so", () => {
+    const filter = open("topics");
+    assert.throws(() => Filter.fromBytes(new Uint8Array(9)), /model/);
+    assert.throws(() => Filter.fromBytes(new ArrayBuffer(9)), /expected a Uint8Array/);
+    assert.throws(() => open("topics", { unsure: 1 }), /unsure/);
+    assert.throws(() => open("topics", { spamLabel: "junk" }), /junk/);
+    assert.throws(() => filter.score(5), /expected a string or a Uint8Array/);
+    assert.throws(() => filter.score(Uint8Array.of(0xff)), /utf-8/i);
+    // and the filter still answers
+    assert.equal(filter.score("flour and butter").label, "cooking");
+});
+
+test("a damaged model is an error or says what the whole one says, and never traps", () => {
+    const model = readFileSync(join(folder, "mail.tamis"));
+    const message = document("corpora/mail/inbox/01.eml");
+    const whole = open("mail").explain(message);
+    let refused = 0;
+    for (let at = 0; at < model.length; at += at < 4096 ? 7 : 997) {
+        for (const damaged of [Buffer.from(model), model.subarray(0, at)]) {
+            if (damaged.length > at) damaged[at] ^= 0x81;
+            let filter;
+            try {
+                filter = Filter.fromBytes(damaged);
+                assert.deepStrictEqual(filter.explain(message), whole);
+            } catch (error) {
+                assert.equal(error.constructor, Error, `${at}: ${error}`);
+                refused += 1;
+            }
+            filter?.free();
+        }
+    }
+    assert.ok(refused > 500, `${refused}`);
+});
+
+test("the example of the README runs", () => {
+    const readme = readFileSync(join(made, "tamis/README.md"), "utf8");
+    const [, code] = readme.match(/```js\n(.*?)```/s);
+    mkdirSync(join(folder, "node_modules"));
+    symlinkSync(join(made, "tamis"), join(folder, "node_modules/tamis"));
+    writeFileSync(join(folder, "example.mjs"), code);
+    const printed = execFileSync(process.execPath, ["example.mjs"], { cwd: folder, encoding: "utf8" });
+    const [, output] = readme.match(/```text\n(.*?)```/s);
+    assert.equal(printed, output);
+});
+
+test("Chromium says the same, and so does the page", { skip: !chromium && "there is no chromium" }, async () => {
+    const documents = {};
+    for (const [model, rows] of Object.entries(expected)) documents[model] = rows.map(({ path }) => document(path).toString("base64"));
+    writeFileSync(join(folder, "documents.json"), JSON.stringify(documents));
+    const folders = { package: join(made, "tamis"), page: join(made, "page"), data: folder, tests: here };
+    const { scores, page } = await inChromium(folders, "/tests/browser.mjs");
+    for (const [model, rows] of Object.entries(expected)) {
+        assert.deepStrictEqual(scores[model].map(figures), rows.map(withoutPath));
+    }
+    assert.deepStrictEqual([page.text.label, page.text.labels, page.text.terms > 0], ["astronomy", 5, true]);
+    assert.match(page.text.first, /^astronomy\s+\d\d\.\d\d%/);
+    assert.match(page.notAModel, /^notes.txt: .*model/);
+    assert.equal(page.opened, "mail.tamis: ham, spam");
+    assert.match(page.mail.label, /^(spam|unsure)$/);
+});
