@@ -1,11 +1,11 @@
 // Runs a script of ours in headless Chromium.
 
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { createReadStream, existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
-import { extname, join, normalize } from "node:path";
+import { delimiter, extname, join, normalize } from "node:path";
 import { text } from "node:stream/consumers";
 
 const TYPES = {
@@ -18,14 +18,9 @@ const TYPES = {
 };
 
 /** The program, if it is installed. */
-export const chromium = ["chromium", "chromium-browser", "google-chrome"].find((name) => {
-    try {
-        execFileSync("which", [name], { stdio: "ignore" });
-        return true;
-    } catch {
-        return false;
-    }
-});
+export const chromium = ["chromium", "chromium-browser", "google-chrome"].find((name) =>
+    process.env.PATH.split(delimiter).some((folder) => existsSync(join(folder, name))),
+);
 
 /** What the default function of a script returns, which may read `folders`: each is served under its name. */
 export async function inChromium(folders, script) {
