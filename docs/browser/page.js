@@ -30,14 +30,14 @@ function answer() {
         const start = performance.now();
         const { score, label, against, terms } = filter.explain(at("text").value, MOST_TERMS);
         at("time").textContent = `in ${(performance.now() - start).toFixed(1)} ms`;
-        at("label").textContent = score.label;
+        at("label").textContent = filter.hasManyLabels ? score.labels.join(", ") || "no label" : score.label;
         const labels = Object.entries(score.probabilities).sort((a, b) => b[1] - a[1]);
         at("labels").replaceChildren(
             ...labels.map(([name, p]) =>
                 row(name, number(percent.format(p)), element("td", { ariaHidden: "true" }, element("meter", { value: p }))),
             ),
         );
-        at("against").textContent = `Terms that decided: ${label} against ${against}`;
+        at("against").textContent = `Terms that decided: ${label}${against === label ? "" : ` against ${against}`}`;
         at("terms").replaceChildren(
             ...terms.map(({ term, count, contribution }) =>
                 row(term, number(count), number(signed.format(contribution), contribution < 0 ? "from" : "for")),

@@ -53,6 +53,12 @@ impl Filter {
         self.filter.is_spam_filter()
     }
 
+    /// Whether a document has any number of labels: the model was trained with `--labels many`.
+    #[wasm_bindgen(getter, js_name = hasManyLabels)]
+    pub fn has_many_labels(&self) -> bool {
+        self.filter.has_many_labels()
+    }
+
     /// Scores a raw message or a text, whichever the model is for. Bytes of a text are UTF-8.
     ///
     /// # Errors
@@ -118,8 +124,10 @@ impl Filter {
 
     /// The object of the score of the document that was asked about last.
     fn score_object(&self, score: &tamis_filter::Score) -> Answer<JsValue> {
+        let labels = self.scratch.labels().iter().map(|of| JsValue::from(self.label(of.label)));
         object([
             ("label", self.filter.label_of(score).into()),
+            ("labels", labels.collect::<Array>().into()),
             ("probability", score.probability.into()),
             ("logOdds", score.log_odds.into()),
             ("probabilities", self.by_label(self.scratch.probabilities().iter().copied())?),

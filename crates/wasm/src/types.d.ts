@@ -8,13 +8,15 @@ export interface Options {
 
 /** The score of one document. */
 export interface Score {
-    /** The verdict: a label of the model, or "unsure". */
+    /** The verdict: a label of the model, or "unsure". In a model of many labels, the likeliest that the document has. */
     label: string;
+    /** The labels that the document has, the likeliest first: in a model of many labels any number, otherwise the verdict. */
+    labels: string[];
     /** The probability of spam in a spam filter, else of the likeliest label; between 0 and 1. */
     probability: number;
     /** The same probability as log-odds, in nats. */
     logOdds: number;
-    /** The probability of every label. */
+    /** The probability of every label. Those of many labels need not sum to 1. */
     probabilities: Record<string, number>;
     /** Whether the verdict is spam; false if it is unsure. */
     isSpam: boolean;
@@ -35,7 +37,7 @@ export interface Explanation {
     score: Score;
     /** The label that is explained: spam in a spam filter, else the likeliest. */
     label: string;
-    /** The label it is compared with: the likeliest of the others. */
+    /** The label it is compared with: the likeliest of the others; itself in a model of many labels. */
     against: string;
     /** The log-odds before any term, in nats. */
     intercept: number;

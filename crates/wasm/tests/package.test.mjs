@@ -75,6 +75,24 @@ test("a text may be a string or bytes, and its model says what it is for", () =>
     assert.ok(open("mail", { spamLabel: "ham" }).score("Subject: lunch\n\nSoup?\n").probability > 0.5);
 });
 
+test("a model of many labels gives a document those that the program gives", () => {
+    const file = join(folder, "many.tamis");
+    const texts = { fruit: "apples and pears", metal: "iron and tin", "fruit,metal": "tin of pears", "": "rain and wind" };
+    const rows = Object.entries(texts).flatMap(([label, text]) => Array(20).fill(JSON.stringify({ label: label.split(",").filter(Boolean), text })));
+    writeFileSync(join(folder, "many.jsonl"), rows.join("\n"));
+    tamis("train", "-q", "--labels", "many", "-m", file, join(folder, "many.jsonl"));
+    const filter = Filter.fromBytes(readFileSync(file));
+    assert.ok(filter.hasManyLabels && !open("topics").hasManyLabels);
+    for (const [at, text] of Object.values(texts).entries()) {
+        writeFileSync(join(folder, `${at}.txt`), text);
+        const [told] = lines(tamis("label", "-q", "-m", file, "--format", "jsonl", join(folder, `${at}.txt`)));
+        const { labels, probabilities } = filter.score(text);
+        assert.deepStrictEqual(labels, told.label);
+        assert.deepStrictEqual(labels.map((label) => probabilities[label]), told.probability);
+    }
+    assert.deepStrictEqual([filter.score("tin of pears").labels.length, filter.score("rain and wind").labels], [2, []]);
+});
+
 test("what is wrong is an error that says so", () => {
     const filter = open("topics");
     assert.throws(() => Filter.fromBytes(new Uint8Array(9)), /model/);
