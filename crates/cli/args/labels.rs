@@ -33,7 +33,9 @@ impl LabelsArgs {
     pub(crate) fn for_model(&self, filter: &Filter) -> Result<RowLabels> {
         let of_model = if filter.has_many_labels() { HowMany::Many } else { HowMany::One };
         match self.labels.filter(|labels| *labels != of_model) {
-            Some(HowMany::Many) => bail!("--labels many: expected a model of many labels a document, got one"),
+            Some(HowMany::Many) => {
+                bail!("--labels many: expected a model of many labels a document, got one")
+            }
             Some(HowMany::One) => bail!("--labels one: expected a model of one label a document, got many"),
             None => Ok(self.if_many(of_model == HowMany::Many)),
         }

@@ -341,7 +341,11 @@ fn spam_of(args: &EvaluateArgs, classes: &Classes) -> Result<Option<ClassId>> {
 }
 
 /// Reads all documents. Also returns how many could not be read. Rows are checked by learning them.
-pub(super) fn hold_all(corpus: &Corpus<'_>, options: &TrainOptions, order: Order) -> Result<(Vec<Held>, usize)> {
+pub(super) fn hold_all(
+    corpus: &Corpus<'_>,
+    options: &TrainOptions,
+    order: Order,
+) -> Result<(Vec<Held>, usize)> {
     let mut documents = Vec::new();
     let finished = corpus.for_each(
         &options.recipe.limits,

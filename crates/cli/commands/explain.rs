@@ -15,7 +15,7 @@ use crate::args::{ModelArgs, VerdictArgs};
 use crate::formats::holds::Shape;
 use crate::formats::table::Row;
 use crate::input::{Loaded, Source, find_tables, part, whole_rows};
-use crate::output::{Canvas, file_name, page, say_limits, signed_bar, to_text, Verdict};
+use crate::output::{Canvas, Verdict, file_name, page, say_limits, signed_bar, to_text};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -139,12 +139,7 @@ fn bars(table: &[TermContribution], text: usize) -> impl Fn(f64) -> String {
     }
 }
 
-fn print_table(
-    out: &mut impl Write,
-    filter: &Filter,
-    explanation: &Explanation,
-    most: usize,
-) -> Result<()> {
+fn print_table(out: &mut impl Write, filter: &Filter, explanation: &Explanation, most: usize) -> Result<()> {
     let Explanation { terms, unknown, intercept, .. } = explanation;
     let label = |class| shown(filter.classes().label(class).unwrap_or_default());
     let class = label(explanation.class);

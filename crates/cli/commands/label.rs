@@ -82,7 +82,13 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
             let score = scorer.score(document)?;
             let probabilities = if args.all { scorer.probabilities().to_vec() } else { Vec::new() };
             let labels = scorer.labels().to_vec();
-            Ok(Labelled { score, labels, probabilities, truncated: scorer.truncated(), kept: kept(keep.as_ref(), item)? })
+            Ok(Labelled {
+                score,
+                labels,
+                probabilities,
+                truncated: scorer.truncated(),
+                kept: kept(keep.as_ref(), item)?,
+            })
         },
         |item, Labelled { score, labels, probabilities, truncated, kept }| {
             let name = item.name();

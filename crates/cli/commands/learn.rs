@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use tamis_filter::{
-    Classes, Document, ErrorKind, Filter, Keep, Kind, Learned, Learner, Score, TrainOptions, join_labels, split_labels,
+    Classes, Document, ErrorKind, Filter, Keep, Kind, Learned, Learner, Score, TrainOptions, join_labels,
+    split_labels,
 };
 use tamis_mail::looks_like_mail;
 use tamis_program::{

@@ -6,7 +6,9 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use clap::Args;
 use tamis_filter::options::Pairs;
-use tamis_filter::{DecisionOptions, Document, Filter, Keep, LearnOptions, Lock, Scoring, TrainOptions, Trainer};
+use tamis_filter::{
+    DecisionOptions, Document, Filter, Keep, LearnOptions, Lock, Scoring, TrainOptions, Trainer,
+};
 use tamis_program::{counted, note};
 
 use crate::args::{

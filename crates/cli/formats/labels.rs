@@ -16,8 +16,7 @@ pub(crate) enum RowLabels {
 
 /// The label that an argument names, for a model: several, between commas, if the model is of many labels.
 pub(crate) fn learned_as<'a>(filter: &Filter, label: &'a str) -> Cow<'a, str> {
-    let labels =
-        if filter.has_many_labels() { RowLabels::Many { delimiter: ',' } } else { RowLabels::One };
+    let labels = if filter.has_many_labels() { RowLabels::Many { delimiter: ',' } } else { RowLabels::One };
     labels.of_text(label.into())
 }
 

@@ -5,8 +5,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use tamis_filter::options::{Column, ColumnKind};
 use tamis_filter::evaluate::HeldOutLabels;
+use tamis_filter::options::{Column, ColumnKind};
 use tamis_filter::{
     ClassId, Classes, Document, Filter, LabelScore, Recipe, Score, Scratch, is_missing, parse_flag,
 };

@@ -100,12 +100,9 @@ pub(crate) fn report_change(out: &mut impl Write, before: Option<Expected>, filt
         Some(Expected::Accuracy { documents, right, .. }) => {
             format!("{} of {} labelled right", grouped(right), grouped(documents))
         }
-        Some(Expected::Labels { found, wrong, missed, .. }) => format!(
-            "{} labels right, {} wrong, {} missed",
-            grouped(found),
-            grouped(wrong),
-            grouped(missed)
-        ),
+        Some(Expected::Labels { found, wrong, missed, .. }) => {
+            format!("{} labels right, {} wrong, {} missed", grouped(found), grouped(wrong), grouped(missed))
+        }
         None => "not known".to_owned(),
     };
     writeln!(out, "before: {wrong}")?;

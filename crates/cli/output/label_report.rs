@@ -29,11 +29,7 @@ impl LabelReport<'_> {
         }
         let width = self.labels().map(|(label, _)| shown(label).chars().count().min(LABEL)).max();
         let width = width.unwrap_or_default().max("label".len());
-        writeln!(
-            out,
-            "\n{:<width$}  documents    F1  precision  recall  average precision",
-            "label"
-        )?;
+        writeln!(out, "\n{:<width$}  documents    F1  precision  recall  average precision", "label")?;
         for (label, figures) in self.labels() {
             let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
             writeln!(

@@ -150,7 +150,8 @@ impl Fit<'_> {
             let counts = forget_fold(self.counts, self.documents, fold.rows());
             self.score_held_out(choices, fold, &counts)
         };
-        let scored = self.folds(&source, self.max_held_out()).par_iter().map(score).flatten().collect::<Vec<_>>();
+        let scored =
+            self.folds(&source, self.max_held_out()).par_iter().map(score).flatten().collect::<Vec<_>>();
         let none = vec![0.0; self.columns.len()];
         let mut read: Vec<_> =
             scored.into_iter().map(|held| HeldOutScores { held, decisions: vec![none.clone()] }).collect();
@@ -243,7 +244,8 @@ impl Fit<'_> {
     /// Scores the documents of `fold` by `counts`, which must be without them.
     fn score_held_out(&self, choices: &Choices, fold: &Fold, counts: &Statistics) -> Vec<HeldOut> {
         let totals = counts.totals();
-        let Ok(scorer) = WeightedLogOdds::new(choices, &[], totals, counts.n_features() as u64, &self.columns)
+        let Ok(scorer) =
+            WeightedLogOdds::new(choices, &[], totals, counts.n_features() as u64, &self.columns)
         else {
             return Vec::new();
         };

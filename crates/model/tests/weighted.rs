@@ -58,7 +58,8 @@ fn choices(n_classes: usize, idf_power: f64) -> Choices {
 
 fn scorer(choices: &Choices, statistics: &Statistics, bias: &[i64]) -> WeightedLogOdds {
     let columns = Columns::new(statistics.totals().len(), 1).unwrap();
-    WeightedLogOdds::new(choices, bias, statistics.totals(), statistics.n_features() as u64, &columns).unwrap()
+    WeightedLogOdds::new(choices, bias, statistics.totals(), statistics.n_features() as u64, &columns)
+        .unwrap()
 }
 
 fn read(

@@ -475,7 +475,9 @@ impl TrainOptions {
         ];
         let Some((option, _)) = of_two.iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
         let message = match *option {
-            _ if n_labels == 2 && !are_many && matches!(self.scoring(), Scoring::Weighted(_)) => return Ok(()),
+            _ if n_labels == 2 && !are_many && matches!(self.scoring(), Scoring::Weighted(_)) => {
+                return Ok(());
+            }
             "windows" => "expected mail or text of two labels and weighted scoring",
             "unsure" => {
                 "expected two labels and weighted scoring; any model takes this option when it scores"

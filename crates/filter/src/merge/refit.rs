@@ -89,7 +89,8 @@ pub(crate) fn with_label(store: &Store, label: &str) -> Result<Model> {
     classes.insert(label)?;
     if are_sets(&classes) {
         // each label is a class of its own too, as in a model that is trained
-        classes = Classes::new(classes.iter().flat_map(|(_, set)| std::iter::once(set).chain(split_labels(set))))?;
+        classes =
+            Classes::new(classes.iter().flat_map(|(_, set)| std::iter::once(set).chain(split_labels(set))))?;
     }
     check_labels_of([&store.header.classes], &classes)?;
     let is_other = !keeps_weights(store, classes.len());

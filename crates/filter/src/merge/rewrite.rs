@@ -109,7 +109,11 @@ fn merged_header(
 }
 
 /// The decisions on the labels of merged models: those of the first, by name.
-fn label_decisions(first: &Store, decided: &[LabelDecision], classes: &Classes) -> Result<Vec<LabelDecision>> {
+fn label_decisions(
+    first: &Store,
+    decided: &[LabelDecision],
+    classes: &Classes,
+) -> Result<Vec<LabelDecision>> {
     let of_label = |(_, label)| {
         let place = first.labels().index(label).map(usize::from);
         place.and_then(|place| decided.get(place)).copied().unwrap_or(LabelDecision::PLAIN)

@@ -132,7 +132,8 @@ impl Filter {
         labels.clear();
         labels.extend(scored().filter(|of| of.log_odds > self.label_threshold(of.label)));
         labels.sort_by(|a, b| b.log_odds.total_cmp(&a.log_odds).then(a.label.cmp(&b.label)));
-        let by_log_odds = |a: &LabelScore, b: &LabelScore| a.log_odds.total_cmp(&b.log_odds).then(b.label.cmp(&a.label));
+        let by_log_odds =
+            |a: &LabelScore, b: &LabelScore| a.log_odds.total_cmp(&b.log_odds).then(b.label.cmp(&a.label));
         let likeliest = labels.first().copied().or_else(|| scored().max_by(by_log_odds));
         let likeliest = likeliest.unwrap_or(LabelScore { label: 0, probability: 0.5, log_odds: 0.0 });
         let label = labels.first().map(|of| of.label);

@@ -269,7 +269,9 @@ impl Filter {
                 continue;
             }
             let of_class = classes.label(cell.class).into_iter().flat_map(split_labels);
-            of_class.filter_map(|label| labels.index(label)).for_each(|label| visit(usize::from(label), *cell));
+            of_class
+                .filter_map(|label| labels.index(label))
+                .for_each(|label| visit(usize::from(label), *cell));
         }
     }
 

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use std::convert::Infallible;
 
 use tamis_model::{
-    Choices, ClassId, ClassTotals, ClassWeight, Classes, Coefficients, Correction, Counts,
-    Documents, ExpectedStatistics, Fit, FitError, HeldOut, Label, SmoothingChoice, Statistics,
-    StatisticsError, WeightedLoss, WeightedOptions, WeightedVector, threshold_for_fpr,
+    Choices, ClassId, ClassTotals, ClassWeight, Classes, Coefficients, Correction, Counts, Documents,
+    ExpectedStatistics, Fit, FitError, HeldOut, Label, SmoothingChoice, Statistics, StatisticsError,
+    WeightedLoss, WeightedOptions, WeightedVector, threshold_for_fpr,
 };
 use tamis_tokenizer::{CountVector, TermId};
 

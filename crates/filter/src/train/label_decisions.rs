@@ -26,8 +26,7 @@ pub(crate) fn decide_labels(
     asked: &DecisionOptions,
 ) -> Result<Vec<LabelDecision>> {
     let held_out = fitted.held_out.iter().filter(|held| held.weight > 0.0);
-    let scored: Vec<_> =
-        held_out.map(|held| (held, held.log_odds(&fitted.choices, &fitted.prior))).collect();
+    let scored: Vec<_> = held_out.map(|held| (held, held.log_odds(&fitted.choices, &fitted.prior))).collect();
     let fixed = match (asked.cost, asked.unsure) {
         (Some(cost), _) => Some(Decision::PLAIN.with_cost(cost)?.upper),
         (None, Some(probability)) => Some((probability / (1.0 - probability)).ln().max(-MOST_CERTAIN)),
@@ -110,10 +109,13 @@ fn for_precision(judged: &[Judged], precision: f64) -> f64 {
 /// Counts the verdicts that a decision gives held-out documents.
 fn count(judged: &[Judged], decision: LabelDecision) -> LabelDecision {
     let sum = |is_given: bool, has_label: bool| {
-        let counted = judged.iter().filter(|of| {
-            (of.log_odds > decision.threshold) == is_given && of.has_label == has_label
-        });
+        let counted = judged
+            .iter()
+            .filter(|of| (of.log_odds > decision.threshold) == is_given && of.has_label == has_label);
         counted.map(|of| of.weight).sum::<f64>().round() as u64
     };
     LabelDecision { found: sum(true, true), wrong: sum(true, false), missed: sum(false, true), ..decision }
 }
+
+#[cfg(test)]
+mod tests;

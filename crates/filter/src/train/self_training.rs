@@ -173,7 +173,8 @@ impl Taught {
             return Ok(tamis_model::Fitted { choices, held_out: Vec::new(), parts: None, ..fitted });
         }
         let (columns, positive) = (columns_of(classes)?, positive_class(classes));
-        let z = |held: &HeldOut| of_classes(held.log_odds(&fitted.choices, &fitted.prior), &columns, positive);
+        let z =
+            |held: &HeldOut| of_classes(held.log_odds(&fitted.choices, &fitted.prior), &columns, positive);
         let log_odds = self.held_out.iter().map(|held| (documents.label(held.document).class, z(held)));
         let slope = Scores { log_odds: log_odds.collect(), held_out: self.held_out.clone() }.slope();
         let choices = Choices { stack: fitted.choices.stack.map(|q| slope * q), ..fitted.choices };

@@ -106,11 +106,7 @@ impl Competitors {
 }
 
 /// Keeps `n` columns, the document's own and those that score highest, in the order of columns.
-pub(crate) fn keep_rivals(
-    ranked: &mut Vec<(ClassId, f64)>,
-    n: usize,
-    is_own: impl Fn(ClassId) -> bool,
-) {
+pub(crate) fn keep_rivals(ranked: &mut Vec<(ClassId, f64)>, n: usize, is_own: impl Fn(ClassId) -> bool) {
     if ranked.len() > n {
         ranked.select_nth_unstable_by(n - 1, |a, b| {
             is_own(b.0).cmp(&is_own(a.0)).then(b.1.total_cmp(&a.1)).then(a.0.cmp(&b.0))

@@ -75,7 +75,7 @@ impl WeightedLogOdds {
         let mut z: Vec<f64> = z.collect();
         let mut ranked: Vec<_> = (0..=ClassId::MAX).zip(z.iter().copied()).collect();
         if !columns.is_one() {
-            keep_rivals(&mut ranked, RIVALS + columns.most_positive(), |column| is_own(column));
+            keep_rivals(&mut ranked, RIVALS + columns.most_positive(), is_own);
         }
         offsets(&mut z, totals, columns, Some(own).filter(|own| !has_documents(*own)));
         let step = |(column, _): (ClassId, f64)| {

@@ -61,7 +61,8 @@ impl OneVsRestTerms {
         };
         let chunks: Vec<_> = ids.par_chunks(CHUNK).map(compute).collect();
         let (cells, parts) = (Vec::new(), Vec::new());
-        let mut all = OneVsRestTerms { columns: columns.clone(), terms: Vec::with_capacity(ids.len()), cells, parts };
+        let mut all =
+            OneVsRestTerms { columns: columns.clone(), terms: Vec::with_capacity(ids.len()), cells, parts };
         for TermChunk { terms, mut cells, mut parts, .. } in chunks {
             // cells are numbered by u32
             let before = all.cells.len() as u32;

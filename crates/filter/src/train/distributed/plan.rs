@@ -7,9 +7,9 @@ use tamis_model::{
 use tamis_tokenizer::{TermId, TermTexts};
 
 use super::messages::{self, Header, PlanHeader, WeightsHeader};
+use crate::config::label_set::columns_of;
 use crate::config::scoring::Scoring;
 use crate::config::training::TrainOptions;
-use crate::config::label_set::columns_of;
 use crate::error::{Error, Reason, Result};
 use crate::gather::merged::{MergedShards, Shard};
 use crate::gather::ordered::Ordered;
@@ -160,7 +160,12 @@ impl FitPlan {
 
     /// Returns a fit of `documents` that uses the counts of all documents.
     pub(super) fn of<'a>(&'a self, documents: &'a dyn Documents) -> Fit<'a> {
-        Fit { counts: &self.merged.statistics, documents, columns: self.columns.clone(), options: &self.weighted }
+        Fit {
+            counts: &self.merged.statistics,
+            documents,
+            columns: self.columns.clone(),
+            options: &self.weighted,
+        }
     }
 
     /// Returns the documents of a partial whose group is wanted. Their terms are numbered as in the plan.
