@@ -213,8 +213,14 @@ fn decisions_are_for_two_labels_and_ask_for_one_thing() {
     };
     assert!(checked(Some(0.01), None, None).is_ok() && checked(None, None, None).is_ok());
     for (checked, expected) in [
-        (checked(Some(0.1), Some(9.0), None), "cost: expected one of max_fpr, cost and unsure"),
-        (checked(None, Some(9.0), Some(0.9)), "unsure: expected one of max_fpr, cost and unsure"),
+        (
+            checked(Some(0.1), Some(9.0), None),
+            "cost: expected one of max_fpr, min_precision, cost and unsure",
+        ),
+        (
+            checked(None, Some(9.0), Some(0.9)),
+            "unsure: expected one of max_fpr, min_precision, cost and unsure",
+        ),
         (checked(Some(1.0), None, None), "max_fpr: expected a share between 0 and 1, got 1"),
         (checked(None, Some(0.0), None), "cost: expected a positive number, got 0"),
         (checked(None, None, Some(1.0)), "unsure: expected a probability of at least 0 and below 1, got 1"),
