@@ -3,6 +3,7 @@
 
 pub(crate) mod documents;
 pub(crate) mod fittable;
+pub(crate) mod held_out;
 pub(crate) mod models;
 pub(crate) mod refit;
 pub(crate) mod rewrite;

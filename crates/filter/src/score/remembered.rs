@@ -3,15 +3,11 @@
 use tamis_model::ClassId;
 use tamis_tokenizer::Vocabulary;
 
-use crate::config::roles::positive_class;
 use crate::error::Result;
 use crate::extract::counted::Counted;
 use crate::extract::digest::{digest, digest_of_nothing};
 use crate::extract::document::Document;
-use crate::file::documents::{NO_DATE, Remembered};
-use crate::file::names::named;
 use crate::score::filter::Filter;
-use crate::score::verdict::sigmoid;
 
 /// A document whose held-out score contradicts its label.
 #[derive(Clone, PartialEq, Debug)]
@@ -43,26 +39,6 @@ impl Filter {
         let (mut counted, mut terms) = (Counted::default(), Vocabulary::without_texts());
         self.extractor.count(document, &mut counted, &mut terms)?;
         Ok(digest(self.extractor.recipe().version, counted.words(terms.document()), counted.reals()))
-    }
-
-    /// As [`suspects`](Self::suspects), by the held-out scores that a model of two labels stores.
-    pub(crate) fn suspects_of_two(&self) -> Result<Vec<Suspect>> {
-        let (positive, decision) = (positive_class(self.classes()), self.decision());
-        let Some(chosen) = self.store.header.scoring.chosen() else { return Ok(Vec::new()) };
-        let choices = chosen.in_use();
-        let mut suspects = Vec::new();
-        for remembered in self.store.documents() {
-            let Remembered { digest, class, date, name, held_out, .. } = remembered?;
-            let Some(held_out) = held_out else { continue };
-            let log_odds = decision.log_odds(choices.log_odds(held_out));
-            if (log_odds > 0.0) != (class == positive) {
-                let (date, name) = ((date != NO_DATE).then_some(date), named(name));
-                let (proposed, probability) = (1 - class.min(1), sigmoid(log_odds.abs()));
-                suspects.push(Suspect { digest, class, date, name, proposed, probability, log_odds });
-            }
-        }
-        suspects.sort_by(|a, b| b.log_odds.abs().total_cmp(&a.log_odds.abs()).then(a.digest.cmp(&b.digest)));
-        Ok(suspects)
     }
 
     /// The number of different documents that the model knows under several labels. Reads all stored documents.
