@@ -1,7 +1,9 @@
-//! Evaluation on documents that a model was not trained on: cross-validation and prequential evaluation.
+//! Evaluation on documents that a model was not trained on: cross-validation, prequential evaluation, and drift.
 
 pub(crate) mod cross_validation;
 pub(crate) mod curves;
+pub(crate) mod drift;
+pub(crate) mod drift_reference;
 pub(crate) mod evaluation;
 pub(crate) mod labels;
 pub(crate) mod measure;
@@ -9,6 +11,8 @@ pub(crate) mod prequential;
 
 pub use cross_validation::{HeldOutScore, cross_validate};
 pub use curves::{LearningStep, LogOddsBin, OperatingPoint, ReliabilityBin};
+pub use drift::{Drift, DriftSample, MovedTerm};
+pub use drift_reference::{DriftReference, NewDocuments};
 pub use evaluation::{Evaluation, Figure};
 pub use labels::{HeldOutLabels, LabelEvaluation, LabelFigures, cross_validate_labels};
 pub use measure::{Measure, Unit};

@@ -52,7 +52,7 @@ pub struct Filter {
     /// The class that counts as spam.
     pub(super) spam: Option<ClassId>,
     /// Minimum probability of a verdict, if one was asked for.
-    pub(super) least_probability: Option<f64>,
+    pub(crate) least_probability: Option<f64>,
     pub(crate) extractor: Extractor,
     /// The shared model used as fallback.
     pub(crate) fallback: Option<Fallback>,
