@@ -5,7 +5,7 @@
 //! names stay text whatever they contain. Equal numbers give equal bytes.
 //!
 //! [`EvaluationReport`] draws what `tamis evaluate` measures, [`explanation_page`] an explanation, [`model_page`] a
-//! model, and [`score_page`] a score. Curves are thinned to what can be seen, so that the page for a hundred thousand
+//! model, [`score_page`] a score, and [`drift_page`] how new documents differ. Curves are thinned to what can be seen, so that the page for a hundred thousand
 //! documents is as small as the page for a thousand.
 #![forbid(unsafe_code)]
 
@@ -23,6 +23,7 @@ mod page;
 mod reports;
 
 pub use page::Page;
+pub use reports::drift::drift_page;
 pub use reports::evaluation::EvaluationReport;
 pub use reports::explanation::explanation_page;
 pub use reports::labels::labels_page;

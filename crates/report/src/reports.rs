@@ -1,5 +1,6 @@
-//! The pages: of an evaluation, a model, an explanation, a score.
+//! The pages: of an evaluation, a model, an explanation, a score, of drift.
 
+pub(crate) mod drift;
 pub(crate) mod evaluation;
 pub(crate) mod explanation;
 pub(crate) mod labels;
