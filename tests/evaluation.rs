@@ -2,5 +2,6 @@
 
 mod compare;
 mod decisions;
+mod drift;
 mod folds;
 mod report;

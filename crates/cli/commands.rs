@@ -2,6 +2,7 @@
 
 pub(crate) mod compare;
 pub(crate) mod complete;
+pub(crate) mod drift;
 pub(crate) mod evaluate;
 mod evaluate_labels;
 pub(crate) mod expire;
@@ -41,7 +42,7 @@ use crate::args::{InputArgs, ModelArg, VolumeArgs};
     version,
     max_term_width = 100,
     after_help = "\
-Exit status: 0 on success, 3 on any error; `score` also reports its verdict this way (see its help).
+Exit status: 0 on success, 3 on any error; `score` and `drift` also report their result this way (see their help).
 
 The model is the file that -m names, else $TAMIS_MODEL, else \
 $XDG_DATA_HOME/tamis/model.tamis (~/.local/share/tamis/model.tamis).
@@ -91,6 +92,8 @@ pub(crate) enum Command {
     Evaluate(evaluate::EvaluateArgs),
     /// Compare models, or settings, on the same labelled documents
     Compare(compare::CompareArgs),
+    /// Tell whether new documents differ from those that the model learned
+    Drift(drift::DriftArgs),
     /// Count the verdicts and corrections of a log by day
     Stats(stats::StatsArgs),
     /// Behave like bogofilter, with its options
@@ -146,6 +149,7 @@ pub(crate) fn run(command: Command) -> Result<u8> {
         Command::Salvage(args) => salvage::run(&args),
         Command::Evaluate(args) => on_threads(&args.input, || evaluate_labels::run(&args)),
         Command::Compare(args) => on_threads(&args.input, || compare::run(&args)),
+        Command::Drift(args) => on_threads(&args.input, || drift::run(&args)),
         Command::Stats(args) => stats::run(&args),
         Command::Bogofilter(args) => Ok(tamis_bogofilter::run(&args.arguments)),
         Command::Mailbox(args) => mailbox::run(&args, Cli::command()),

@@ -1,0 +1,234 @@
+//! `tamis drift`
+
+use std::ffi::OsString;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use clap::Args;
+use serde_json::{Value, json};
+use tamis_filter::evaluate::{Drift, DriftReference, DriftSample, MovedTerm, NewDocuments};
+use tamis_filter::{Classes, ErrorKind, Filter};
+use tamis_program::{check_unchanged, counted, grouped, json_line, shown, shown_path};
+use tamis_report::drift_page;
+
+use crate::args::{InputArgs, ModelArg};
+use crate::input::{Corpus, Wanted};
+use crate::output::{file_name, page};
+
+/// Tells whether new documents differ from those that the model learned. Prints numbers and words, never a document.
+#[derive(Args)]
+#[command(after_help = "\
+Every learned document is scored by a model without it. New documents are then compared with these \
+by three tests: whether their scores are less sure, whether more of their words are unknown, and whether \
+their labels have other shares. Any of them is enough for drift. The model must remember the terms of \
+its documents (train --documents), and documents have one label each.
+
+The population stability index (PSI) is shown because it is well known, and decides nothing: with few \
+documents it is high by chance. Words of fewer than five documents are never shown.
+
+Exit status: 0 no drift, or too few documents to tell (fewer than 20 new or 50 learned ones); 1 drift; \
+3 error.
+
+Example:
+  tamis drift -m topics.tamis new/
+  tamis drift tickets.csv --json
+  0 6 * * 1  tamis drift -q week.jsonl > drift.txt || mail -s drift anna < drift.txt")]
+pub(crate) struct DriftArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArg,
+    /// New documents: files, folders, mboxes, Maildirs, CSV, TSV, JSONL or a JSON array
+    #[arg(required_unless_present = "files_from", value_name = "PATH")]
+    pub(crate) paths: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// Probability of reporting drift where there is none
+    #[arg(long, value_name = "P", default_value_t = 0.01, value_parser = level)]
+    pub(crate) level: f64,
+    /// Also write a report with pictures to this file (HTML)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The exit status of drift.
+const DRIFT: u8 = 1;
+
+/// Maximum number of labels printed.
+const MOST_LABELS: usize = 20;
+
+fn level(argument: &str) -> Result<f64, String> {
+    let level = argument.parse().ok().filter(|level| *level > 0.0 && *level < 1.0);
+    level.ok_or_else(|| format!("expected a number between 0 and 1, got {argument:?}"))
+}
+
+pub(crate) fn run(args: &DriftArgs) -> Result<u8> {
+    let path = args.model.path()?;
+    let filter = args.model.open()?;
+    let recipe = filter.information().recipe;
+    let paths = args.input.list.add_to(&args.paths)?;
+    let corpus = Corpus::find_for(&paths, Wanted::WhatIsThere, &args.input, recipe)?;
+    let reference = hold_out(&filter, &path)?;
+    let finished = corpus.for_each(
+        &recipe.limits,
+        || Ok(NewDocuments::new(&reference)),
+        |new, _, _, document| Ok(new.add(document)?),
+        |_, ()| Ok(()),
+    )?;
+    let drift = reference.compare(finished.states, args.level)?;
+    check_unchanged(&filter)?;
+    if let Some(html) = &args.html {
+        page::write(html, &drift_page(&file_name(path.as_os_str()), filter.classes(), &drift))?;
+    }
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    match args.json {
+        true => writeln!(out, "{}", json_line(to_json(&drift, filter.classes()).to_string()))?,
+        false => print(&mut out, &drift, filter.classes())?,
+    }
+    out.flush()?;
+    let status = corpus.conclude(finished.unreadable);
+    Ok(if status == 0 && drift.is_found() == Some(true) { DRIFT } else { status })
+}
+
+fn hold_out<'a>(filter: &'a Filter, path: &Path) -> Result<DriftReference<'a>> {
+    match DriftReference::new(filter) {
+        Err(error) if error.kind() == ErrorKind::TermsNotStored => bail!(
+            "{}: expected a model that remembers the terms of its documents, which tamis train --documents makes",
+            shown_path(path)
+        ),
+        reference => Ok(reference?),
+    }
+}
+
+fn print(out: &mut impl Write, drift: &Drift, classes: &Classes) -> Result<()> {
+    let Drift { learned, new, log_odds, unknown, labels, .. } = drift;
+    writeln!(out, "{}", verdict(drift))?;
+    if drift.is_found().is_none() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let found = |p: f64| if drift.is_low(p) { "drift" } else { "" };
+    let mut row = |name: &str, values: [String; 2], test: &str, p: Option<f64>| {
+        let [learned, new] = values;
+        let p = p.map_or(String::new(), |p| format!("{:<10}  {}", shown_p(p), found(p)));
+        let line = format!("{name:<14}  {learned:>9}  {new:>9}  {test:<16}  {p}");
+        writeln!(out, "{}", line.trim_end())
+    };
+    row("", ["learned", "new"].map(str::to_owned), "", None)?;
+    row("documents", [learned, new].map(|of| grouped(of.documents)), "", None)?;
+    let d = |d: f64| format!("D {d:.3}");
+    row(
+        "log-odds",
+        [learned, new].map(|of| format!("{:+.3}", of.log_odds)),
+        &d(log_odds.d),
+        Some(log_odds.p),
+    )?;
+    row("unknown words", [learned, new].map(|of| percent(of.unknown)), &d(unknown.d), Some(unknown.p))?;
+    let chi_square = format!("chi2({}) {:.1}", labels.degrees, labels.statistic);
+    row("labels", Default::default(), &chi_square, Some(labels.p))?;
+    if learned.unsure + new.unsure > 0.0 {
+        row("unsure", [learned, new].map(|of| percent(of.unsure)), "", None)?;
+    }
+    let psi = [drift.log_odds_psi, drift.labels_psi];
+    writeln!(out, "\npopulation stability index: log-odds {:.3}, labels {:.3}", psi[0], psi[1])?;
+    print_shares(out, "label", &label_shares(drift, classes))?;
+    for (name, terms) in [("more frequent", &drift.risen), ("less frequent", &drift.fallen)] {
+        print_shares(out, name, &terms.iter().map(Share::from).collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+/// The result in a sentence.
+fn verdict(drift: &Drift) -> String {
+    let (new, learned) =
+        (counted(drift.new.documents, "new document"), counted(drift.learned.documents, "learned one"));
+    match drift.is_found() {
+        Some(true) => format!("drift: {new} differ from {learned}"),
+        Some(false) => format!("no drift found: {new}, {learned}"),
+        None => format!(
+            "too few documents to tell: expected 20 new documents and 50 learned ones, got {new}, {learned}"
+        ),
+    }
+}
+
+/// The shares of something among the learned and among the new documents.
+struct Share {
+    name: String,
+    learned: f64,
+    new: f64,
+}
+
+impl From<&MovedTerm> for Share {
+    fn from(term: &MovedTerm) -> Self {
+        Share { name: shown(&term.term).into_owned(), learned: term.learned, new: term.new }
+    }
+}
+
+/// The shares of the labels that changed most.
+fn label_shares(drift: &Drift, classes: &Classes) -> Vec<Share> {
+    let share = |sample: &DriftSample, n: u64| n as f64 / sample.documents.max(1) as f64;
+    let numbers = drift.learned.labels.iter().zip(&drift.new.labels);
+    let of = |((_, label), (learned, new)): ((_, &str), (&u64, &u64))| Share {
+        name: shown(label).into_owned(),
+        learned: share(&drift.learned, *learned),
+        new: share(&drift.new, *new),
+    };
+    let mut shares: Vec<_> = classes.iter().zip(numbers).map(of).collect();
+    shares.sort_by(|a, b| (b.new - b.learned).abs().total_cmp(&(a.new - a.learned).abs()));
+    shares.truncate(MOST_LABELS);
+    shares
+}
+
+fn print_shares(out: &mut impl Write, head: &str, shares: &[Share]) -> Result<()> {
+    if shares.is_empty() {
+        return Ok(());
+    }
+    let names = shares.iter().map(|share| share.name.chars().count());
+    let width = names.max().unwrap_or(0).max(14);
+    writeln!(out, "\n{head:<width$}  {:>9}  {:>9}", "learned", "new")?;
+    for Share { name, learned, new } in shares {
+        writeln!(out, "{name:<width$}  {:>9}  {:>9}", percent(*learned), percent(*new))?;
+    }
+    Ok(())
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.2} %", 100.0 * share)
+}
+
+fn shown_p(p: f64) -> String {
+    if p < 0.0001 { "p < 0.0001".to_owned() } else { format!("p = {p:.4}") }
+}
+
+fn to_json(drift: &Drift, classes: &Classes) -> Value {
+    let sample = |of: &DriftSample| {
+        let labels = classes.iter().zip(&of.labels).map(|((_, label), n)| (label.to_owned(), json!(n)));
+        json!({
+            "documents": of.documents,
+            "log_odds": of.log_odds,
+            "unknown_words": of.unknown,
+            "unsure": of.unsure,
+            "labels": labels.collect::<serde_json::Map<_, _>>(),
+            "log_odds_ranges": of.ranges,
+        })
+    };
+    let term = |of: &MovedTerm| json!({"term": of.term, "learned": of.learned, "new": of.new, "strength": of.strength});
+    let terms = |of: &[MovedTerm]| of.iter().map(term).collect::<Value>();
+    json!({
+        "drift": drift.is_found(),
+        "level": drift.level,
+        "learned": sample(&drift.learned),
+        "new": sample(&drift.new),
+        "log_odds_bounds": drift.bounds,
+        "tests": {
+            "log_odds": {"d": drift.log_odds.d, "p": drift.log_odds.p},
+            "unknown_words": {"d": drift.unknown.d, "p": drift.unknown.p},
+            "labels": {"chi_square": drift.labels.statistic, "degrees": drift.labels.degrees, "p": drift.labels.p},
+        },
+        "population_stability_index": {"log_odds": drift.log_odds_psi, "labels": drift.labels_psi},
+        "more_frequent": terms(&drift.risen),
+        "less_frequent": terms(&drift.fallen),
+    })
+}
