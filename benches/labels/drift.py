@@ -40,7 +40,7 @@ class Bench:
 
     def is_drift(self, texts):
         new = write_jsonl(self.work / "new.jsonl", texts)
-        return self.tamis.run("drift", "--threads", 1, self.work / "model.tamis", new, "--json", statuses=(0, 1))[0] == 1
+        return self.tamis.run("drift", "--threads", 1, "-m", self.work / "model.tamis", new, "--json", statuses=(0, 1))[0] == 1
 
 
 def over_time(bench, later, chance):
