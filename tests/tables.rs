@@ -1,5 +1,6 @@
 //! Tables: rows with columns of many kinds.
 
+mod columnar;
 mod columns;
 mod kept_columns;
 mod several_labels;

@@ -6,11 +6,15 @@ use super::Choices;
 #[allow(dead_code)]
 #[path = "../../crates/cli/formats"]
 mod formats {
+    #[path = "no_columnar.rs"]
+    pub(super) mod columnar;
     pub(super) mod fasttext;
     pub(super) mod holds;
+    pub(super) mod keep;
     pub(super) mod labels;
     pub(super) mod names;
     pub(super) mod object;
+    pub(super) mod record;
     pub(super) mod records;
     pub(super) mod rows;
     pub(super) mod table;
@@ -30,6 +34,7 @@ pub fn run(data: &[u8]) {
         text: "text",
         group: Some("label"),
         labels: RowLabels::Many { delimiter: ';' },
+        keep: None,
         shape,
     };
     let table = choices.0;

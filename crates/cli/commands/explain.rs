@@ -13,7 +13,7 @@ use tamis_report::explanation_page;
 
 use crate::args::{ModelArgs, VerdictArgs};
 use crate::formats::holds::Shape;
-use crate::formats::table::Row;
+use crate::formats::record::Row;
 use crate::input::{Loaded, Source, find_tables, part, whole_rows};
 use crate::output::{Canvas, Verdict, file_name, page, say_limits, signed_bar, to_text};
 

@@ -71,8 +71,8 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
     }
     let recipe = filter.information().recipe;
     let paths = args.input.list.add_to(&args.paths)?;
-    let corpus = Corpus::find_for(&paths, Wanted::WhatIsThere, &args.input, recipe)?;
     let keep = Keep::of_names(&args.keep);
+    let corpus = Corpus::find_for(&paths, Wanted::WhatIsThere, &args.input, recipe)?.keeping(keep.as_ref());
     let mut rows = Rows::new(args, &filter)?;
     let (mut not_filed, mut n_truncated) = (0, 0);
     let finished = corpus.for_each(

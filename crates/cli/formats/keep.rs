@@ -1,12 +1,11 @@
 //! The columns of rows that are written beside their verdicts.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::names::{Names, listed};
-use super::table::{Record, decoded, wrong_length};
+use super::record::{Record, decoded, wrong_length};
 
 /// Which of a row's own columns are kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,7 +39,7 @@ impl Keep {
                 }
             });
         }
-        if !row.has_columns() {
+        if row.fasttext(|_| ()).is_some() {
             return Err("--keep: expected a row of a table, got a line of fastText".to_owned());
         }
         let names = (*row.head).as_ref().all();
@@ -48,14 +47,19 @@ impl Keep {
         if names.len() != cells.len() {
             return Err(wrong_length(names.len(), cells.len()));
         }
-        let kept = |(name, cell): (&Arc<str>, &Cow<'_, [u8]>)| {
-            (Arc::clone(name), Value::String(decoded(cell.clone()).into_owned()))
+        let cell = |at: usize| match row.value(at) {
+            Some(value) => value,
+            None => Value::String(decoded(cells[at].clone()).into_owned()),
         };
+        let positions = self.positions(names)?;
+        Ok(positions.into_iter().map(|at| (Arc::clone(&names[at]), cell(at))).collect())
+    }
+
+    /// The places of the columns among those of a table.
+    pub(crate) fn positions(&self, names: &[Arc<str>]) -> Result<Vec<usize>, String> {
         match self {
-            Keep::All => Ok(names.iter().zip(&cells).map(kept).collect()),
-            Keep::Columns(wanted) => {
-                wanted.iter().map(|name| position(names, name).map(|at| kept((name, &cells[at])))).collect()
-            }
+            Keep::All => Ok((0..names.len()).collect()),
+            Keep::Columns(wanted) => wanted.iter().map(|name| position(names, name)).collect(),
         }
     }
 }

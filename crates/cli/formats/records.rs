@@ -7,11 +7,13 @@ use anyhow::{Result, bail};
 use serde_json::Value;
 use tamis_filter::is_missing;
 
+use super::columnar;
 use super::holds::{Holds, Shape};
 use super::labels::{Label, RowLabels};
 use super::names::{Names, listed, repeated};
+use super::record::{Record, Row, columnar_rows, decoded, wrong_length};
 use super::rows::Dialect;
-use super::table::{Record, Row, decoded, first_row, read, written, wrong_length};
+use super::table::{first_row, read, written};
 
 /// The cells of a row, each with the name of its column.
 pub(crate) type Cells<'a> = Vec<(Cow<'a, str>, Cow<'a, str>)>;
@@ -33,15 +35,32 @@ pub(crate) fn records<'a>(
     let Some((lines, first)) = first_row(&mut rows)? else { return Ok(Box::new(std::iter::empty())) };
     let cells: Vec<_> = dialect.cells(first.bytes()).collect();
     let names = if shape.no_header { Names::numbers(cells.len()) } else { Names::of_header(&cells) };
-    if let Some(name) = repeated(names.all()) {
-        bail!("expected a first row of names that differ, got {name:?} twice");
-    }
-    if let Some(name) = needed.filter(|needed| !names.all().iter().any(|name| **name == **needed)) {
-        bail!("expected a column {name:?}, got {}", listed(names.all()));
-    }
+    check(&names, needed)?;
     drop(cells);
     let first = shape.no_header.then_some((lines, Ok(first)));
     Ok(Box::new(read(first.into_iter().chain(rows), dialect, names)))
+}
+
+/// Reads the rows of a table whose columns have names and types.
+pub(crate) fn records_of_columns(
+    table: columnar::Table,
+    needed: Option<&str>,
+) -> Result<Box<dyn Iterator<Item = Row<Names>>>> {
+    let names = table.names().clone();
+    check(&names, needed)?;
+    let all = (0..names.all().len()).collect();
+    Ok(Box::new(columnar_rows(table, all, names)?))
+}
+
+/// Checks that names differ, and that the needed one is among them.
+fn check(names: &Names, needed: Option<&str>) -> Result<()> {
+    if let Some(name) = repeated(names.all()) {
+        bail!("expected a first row of names that differ, got {name:?} twice");
+    }
+    match needed.filter(|needed| !names.all().iter().any(|name| **name == **needed)) {
+        Some(name) => bail!("expected a column {name:?}, got {}", listed(names.all())),
+        None => Ok(()),
+    }
 }
 
 impl Record<Names> {
@@ -75,6 +94,10 @@ impl Record<Names> {
         let may_be_array = labels != RowLabels::One || cell.starts_with(['[', '{']);
         if let Some(object) = may_be_array.then(|| self.json()).flatten() {
             return object?.get(name).map_or(Ok(None), |label| labels.of_value(label));
+        }
+        let at = self.head.all().iter().position(|known| **known == **name);
+        if let Some(value) = at.and_then(|at| self.value(at)) {
+            return labels.of_value(&value);
         }
         let cell = cell.trim();
         let is_label = labels != RowLabels::One && cell.is_empty() || !is_missing(cell);

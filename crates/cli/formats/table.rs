@@ -1,17 +1,21 @@
 //! Labelled text in CSV, TSV, JSON and fastText's format.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::io::{self, BufRead};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 
-use super::fasttext;
+use super::columnar;
+use super::fasttext::Line;
 use super::holds::{Holds, Shape};
+use super::keep::Keep;
 use super::labels::{Label, RowLabels};
 use super::names::Names;
-use super::object::{self, Object};
-use super::rows::{CellsOf, Dialect, Raw, Rows};
+use super::object::Object;
+use super::record::{Record, Row, columnar_rows, decoded, wrong_length};
+use super::rows::{Dialect, Raw, Rows};
 
 /// The columns of label, text and group, as the user named them.
 pub(crate) struct Columns<'a> {
@@ -19,41 +23,9 @@ pub(crate) struct Columns<'a> {
     pub(crate) text: &'a str,
     pub(crate) group: Option<&'a str>,
     pub(crate) labels: RowLabels,
+    /// The columns that are read for their own sake.
+    pub(crate) keep: Option<&'a Keep>,
     pub(crate) shape: Shape,
-}
-
-/// A row: the line where it begins, and its record or the reason that it cannot be read.
-pub(crate) struct Row<H> {
-    pub(crate) line: u64,
-    pub(crate) content: Result<Record<H>, String>,
-}
-
-/// A raw row, with the table's information about its cells.
-pub(crate) struct Record<H> {
-    raw: Raw,
-    dialect: Dialect,
-    pub(crate) head: Arc<H>,
-}
-
-impl<H> Record<H> {
-    pub(crate) fn n_bytes(&self) -> usize {
-        self.raw.bytes().len()
-    }
-
-    /// Whether it has cells, or keys as JSON has.
-    pub(crate) fn has_columns(&self) -> bool {
-        self.dialect != Dialect::FastText
-    }
-
-    /// The cells of a row that is not JSON.
-    pub(crate) fn cells(&self) -> CellsOf<'_> {
-        self.dialect.cells(self.raw.bytes())
-    }
-
-    /// The object, if the row is JSON.
-    pub(crate) fn json(&self) -> Option<Result<Object, String>> {
-        (self.dialect == Dialect::Json).then(|| object::read(self.raw.bytes()))
-    }
 }
 
 /// The text of a row, its label, and its group's name if groups are asked for.
@@ -104,6 +76,27 @@ pub(crate) fn rows<'a>(
     let first = (!position.has_names).then_some((lines, Ok(first)));
     let rows = first.into_iter().chain(ahead).chain(rows);
     Ok((Box::new(read(rows, dialect, position)), taken_for))
+}
+
+/// Reads the columns that are used of a table whose columns have names and types.
+pub(crate) fn rows_of_columns(table: columnar::Table, columns: &Columns<'_>) -> Result<TextRows<'static>> {
+    let names = table.names().all();
+    let first: Vec<Cow<'_, [u8]>> = names.iter().map(|name| name.as_bytes().into()).collect();
+    let mut position = Position::find(&first, &Columns { shape: Shape::default(), ..*columns })?;
+    if !position.has_names {
+        bail!("expected a column {:?} (see --text-column), got {}", columns.text, row_shown(&first));
+    }
+    let kept =
+        columns.keep.map_or(Ok(Vec::new()), |keep| keep.positions(names)).map_err(anyhow::Error::msg)?;
+    let used: BTreeSet<_> =
+        [position.label, Some(position.text), position.group].into_iter().flatten().chain(kept).collect();
+    let place = |column| used.iter().position(|used| *used == column);
+    position.label = position.label.and_then(place);
+    position.group = position.group.and_then(place);
+    position.text = place(position.text).unwrap_or_default();
+    position.names = used.iter().map(|column| &*names[*column]).collect();
+    position.n_columns = used.len();
+    Ok(Box::new(columnar_rows(table, used.into_iter().collect(), position)?))
 }
 
 /// A raw row, and the number of line ends before it.
@@ -162,7 +155,7 @@ pub(crate) fn read<H>(
     let head = Arc::new(head);
     let is_row = move |raw: &Raw| !dialect.is_of_lines() || !is_empty_line(raw.bytes());
     rows.filter(move |(_, raw)| raw.as_ref().map_or(true, is_row)).map(move |(lines, raw)| {
-        let record = |raw| Record { raw, dialect, head: Arc::clone(&head) };
+        let record = |raw| Record::new(raw, dialect, Arc::clone(&head));
         Row { line: lines + 1, content: raw.map(record).map_err(|error| error.to_string()) }
     })
 }
@@ -182,11 +175,6 @@ fn recognised(start: &[u8]) -> u8 {
         counts.iter_mut().filter(|(delimiter, _)| !quoted && delimiter == byte).for_each(|(_, n)| *n += 1);
     }
     counts.iter().rev().max_by_key(|(_, n)| *n).map_or(b',', |(delimiter, _)| *delimiter)
-}
-
-/// The error for a row with a wrong number of cells.
-pub(crate) fn wrong_length(expected: usize, got: usize) -> String {
-    format!("expected {expected} cell{}, got {got}", if expected == 1 { "" } else { "s" })
 }
 
 /// The positions of label, text and group in the rows of a table. In JSON they are found by name.
@@ -323,10 +311,12 @@ impl Record<Position> {
         if let Some(object) = self.json() {
             return of_object(object?, columns);
         }
-        if self.dialect == Dialect::FastText {
-            let line = decoded(self.raw.bytes().into());
-            let fasttext::Line { labels, text } = fasttext::read(&line);
-            return Ok(TextRow { label: columns.labels.of_labels(&labels), text: text.into(), group: None });
+        let line = |Line { labels, text }: Line<'_>| {
+            let label = columns.labels.of_labels(&labels);
+            TextRow { label, text: text.into(), group: None }
+        };
+        if let Some(row) = self.fasttext(line) {
+            return Ok(row);
         }
         let Position { label: label_at, text: text_at, group: group_at, n_columns, .. } = *self.head;
         let (mut label, mut text, mut group, mut n) = (None, None, None, 0);
@@ -344,18 +334,14 @@ impl Record<Position> {
         }
         match text {
             Some(text) if n == n_columns => {
-                Ok(TextRow { label: Ok(label.map(|label| columns.labels.of_text(label))), text, group })
+                let label = match label_at.and_then(|at| self.value(at)) {
+                    Some(value) => columns.labels.of_value(&value),
+                    None => Ok(label.map(|label| columns.labels.of_text(label))),
+                };
+                Ok(TextRow { label, text, group })
             }
             _ => Err(wrong_length(n_columns, n)),
         }
-    }
-}
-
-/// Decodes text as UTF-8, or else as windows-1252.
-pub(crate) fn decoded(cell: Cow<'_, [u8]>) -> Cow<'_, str> {
-    match cell {
-        Cow::Borrowed(cell) => tamis_mail::decode_text(cell, None),
-        Cow::Owned(cell) => Cow::Owned(tamis_mail::decode_text(&cell, None).into_owned()),
     }
 }
 
@@ -389,8 +375,14 @@ mod tests {
     }
 
     const SHAPE: Shape = Shape { delimiter: None, no_header: false };
-    static COLUMNS: Columns<'_> =
-        Columns { label: "label", text: "text", group: None, labels: RowLabels::One, shape: SHAPE };
+    static COLUMNS: Columns<'_> = Columns {
+        label: "label",
+        text: "text",
+        group: None,
+        labels: RowLabels::One,
+        keep: None,
+        shape: SHAPE,
+    };
 
     #[test]
     fn what_is_no_object_is_told_without_its_words() {

@@ -10,9 +10,10 @@ use tamis_program::{ERROR, counted, note, say, shown_path, told};
 
 use crate::args::{GroupArgs, InputArgs};
 use crate::formats::holds::Holds;
+use crate::formats::keep::Keep;
 use crate::formats::labels::RowLabels;
 use crate::formats::names::Names;
-use crate::formats::table::{Record, Row};
+use crate::formats::record::{Record, Row};
 use crate::input::find::{Found, find, find_tables, recognise};
 use crate::input::items::whole_rows;
 use crate::input::place::{Place, Source, Wanted};
@@ -31,6 +32,8 @@ pub(crate) struct Corpus<'a> {
     pub(super) target: Option<String>,
     /// How labels are read.
     pub(super) labels: RowLabels,
+    /// The columns of rows that are kept.
+    pub(super) keep: Option<&'a Keep>,
     /// How documents are grouped, if at all.
     pub(super) groups: Option<&'a GroupArgs>,
     /// Whether any document that was read has a group.
@@ -108,6 +111,7 @@ impl<'a> Corpus<'a> {
             failed: AtomicUsize::default(),
             target: None,
             labels: RowLabels::One,
+            keep: None,
             groups: None,
             has_groups: AtomicBool::new(false),
             has_bar: true,
@@ -122,6 +126,11 @@ impl<'a> Corpus<'a> {
     /// Reads labels like this.
     pub(crate) fn labelled(self, labels: RowLabels) -> Self {
         Corpus { labels, ..self }
+    }
+
+    /// Also reads these columns of rows.
+    pub(crate) fn keeping(self, keep: Option<&'a Keep>) -> Self {
+        Corpus { keep, ..self }
     }
 
     /// Groups the documents if `groups` asks for that.

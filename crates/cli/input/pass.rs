@@ -326,6 +326,7 @@ impl Corpus<'_> {
             text: self.input.text_column.as_deref().unwrap_or("text"),
             group: self.group_column(),
             labels: self.labels,
+            keep: self.keep,
             shape: self.input.shape(),
         }
     }
