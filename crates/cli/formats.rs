@@ -13,6 +13,8 @@ pub(crate) mod keep;
 pub(crate) mod labels;
 pub(crate) mod names;
 pub(crate) mod object;
+#[cfg(feature = "parquet")]
+mod parquet_footer;
 pub(crate) mod record;
 pub(crate) mod records;
 pub(crate) mod rows;

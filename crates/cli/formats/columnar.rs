@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use super::arrow_stream;
 use super::names::Names;
+use super::parquet_footer::has_shallow_schema;
 
 /// Number of rows that are converted at a time.
 const ROWS: usize = 1024;
@@ -34,7 +35,10 @@ enum Batches {
 }
 
 impl Table {
-    pub(crate) fn parquet(file: File) -> Result<Self> {
+    pub(crate) fn parquet(mut file: File) -> Result<Self> {
+        if !has_shallow_schema(&mut file)? {
+            bail!("expected an intact file of Parquet, with groups in groups to a depth of 60 at most");
+        }
         // the types of Parquet say enough
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let open = || ParquetRecordBatchReaderBuilder::try_new_with_options(file, options);
