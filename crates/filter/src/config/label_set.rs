@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use tamis_model::{ClassId, ClassTotals, Classes, Columns};
+use tamis_model::{ClassId, Classes, Columns};
 
 use crate::config::roles::positive_class;
 use crate::error::Result;
@@ -43,6 +43,21 @@ pub fn split_labels(name: &str) -> impl Iterator<Item = &str> {
     name.split(SEPARATOR).filter(|label| !label.is_empty())
 }
 
+/// What is derived from classes that are sets of labels.
+pub(crate) struct SetLabels {
+    pub(crate) labels: Classes,
+    pub(crate) columns: Columns,
+}
+
+impl SetLabels {
+    /// `None` if classes are not sets.
+    pub(crate) fn of(classes: &Classes) -> Result<Option<SetLabels>> {
+        let of_sets =
+            || Ok(SetLabels { labels: labels_of(classes)?.into_owned(), columns: columns_of(classes)? });
+        are_sets(classes).then(of_sets).transpose()
+    }
+}
+
 /// Whether classes are sets of labels.
 pub(crate) fn are_sets(classes: &Classes) -> bool {
     classes.index(NO_LABELS).is_some()
@@ -64,12 +79,4 @@ pub(crate) fn columns_of(classes: &Classes) -> Result<Columns> {
     let labels = labels_of(classes)?;
     let ids = |set| split_labels(set).filter_map(|label| labels.index(label)).collect::<Vec<ClassId>>();
     Ok(Columns::of_sets(labels.len(), classes.iter().map(|(_, set)| ids(set)))?)
-}
-
-/// The totals of each label: of the documents that have it.
-pub(crate) fn totals_of<'a>(classes: &Classes, totals: &'a [ClassTotals]) -> Cow<'a, [ClassTotals]> {
-    match columns_of(classes).ok().filter(Columns::are_labels) {
-        Some(columns) => Cow::Owned(columns.totals(totals)),
-        None => Cow::Borrowed(totals),
-    }
 }

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use tamis_model::{ClassTotals, Classes, GaussianStatistics};
 
 use crate::config::decision::{Decision, Expected};
-use crate::config::label_set::totals_of;
 use crate::config::recipe::Recipe;
 use crate::config::scoring::{Chosen, Scoring};
 use crate::file::fitted::FittedScoring;
@@ -99,7 +98,10 @@ impl Store {
             chosen: scoring.chosen(),
             expected: *expected,
             classes: self.labels(),
-            totals: totals_of(&self.header.classes, &self.totals),
+            totals: match &self.sets {
+                Some(sets) => Cow::Owned(sets.columns.totals(&self.totals)),
+                None => Cow::Borrowed(&self.totals),
+            },
             documents: self.totals.iter().map(|totals| totals.documents).fold(0, u64::saturating_add),
             table: scoring
                 .table()

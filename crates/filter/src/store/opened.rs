@@ -3,7 +3,7 @@
 use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, ClassWeights, Classes, Counts};
 use tamis_tokenizer::TermId;
 
-use crate::config::label_set::{are_sets, labels_of};
+use crate::config::label_set::SetLabels;
 use crate::disk::map::Bytes;
 use crate::disk::source::MappedFile;
 use crate::error::{Error, Reason, Result};
@@ -24,8 +24,8 @@ pub(crate) struct Store {
     /// Checksum of the header when it was read. All other checksums continue it.
     pub(crate) checksum: u32,
     pub(crate) header: Header,
-    /// The labels, if classes are sets of them.
-    labels: Option<Classes>,
+    /// The labels, if classes are sets of them. Derived once, since information is asked for at every document.
+    pub(super) sets: Option<SetLabels>,
     /// Documents and counts of each class, log and segments included.
     pub(crate) totals: Vec<ClassTotals>,
     pub(crate) overlay: Overlay,
@@ -60,15 +60,14 @@ impl Store {
         let segments = segments.collect::<Result<Vec<_>>>()?;
         let start = slots.log_start();
         let length = if log.is_empty() { bytes.len() } else { start + log.len() } as u64;
-        let labels = labels_of(&header.classes)?;
-        let labels = are_sets(&header.classes).then(|| labels.into_owned());
+        let sets = SetLabels::of(&header.classes)?;
         let overlay = Overlay::default();
         let (totals, rest) = (Vec::new(), (Rest::Nothing, length));
         let mut store = Store {
             bytes,
             checksum,
             header,
-            labels,
+            sets,
             totals,
             overlay,
             slots,
@@ -88,7 +87,7 @@ impl Store {
 
     /// The labels that documents may have.
     pub(crate) fn labels(&self) -> &Classes {
-        self.labels.as_ref().unwrap_or(&self.header.classes)
+        self.sets.as_ref().map_or(&self.header.classes, |sets| &sets.labels)
     }
 
     /// Checks that no valid record follows the log.
