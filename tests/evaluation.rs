@@ -5,3 +5,4 @@ mod decisions;
 mod drift;
 mod folds;
 mod report;
+mod suggest;

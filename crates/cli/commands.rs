@@ -1,5 +1,6 @@
 //! The commands, one per file, each with its arguments.
 
+mod ask;
 pub(crate) mod compare;
 pub(crate) mod complete;
 pub(crate) mod drift;
@@ -24,6 +25,7 @@ pub(crate) mod score;
 pub(crate) mod spool;
 pub(crate) mod spooled;
 pub(crate) mod stats;
+pub(crate) mod suggest;
 pub(crate) mod summary;
 pub(crate) mod suspects;
 pub(crate) mod train;
@@ -94,6 +96,8 @@ pub(crate) enum Command {
     Compare(compare::CompareArgs),
     /// Tell whether new documents differ from those that the model learned
     Drift(drift::DriftArgs),
+    /// Name the documents that would teach a model most, to label them next
+    Suggest(suggest::SuggestArgs),
     /// Count the verdicts and corrections of a log by day
     Stats(stats::StatsArgs),
     /// Behave like bogofilter, with its options
@@ -150,6 +154,7 @@ pub(crate) fn run(command: Command) -> Result<u8> {
         Command::Evaluate(args) => on_threads(&args.input, || evaluate_labels::run(&args)),
         Command::Compare(args) => on_threads(&args.input, || compare::run(&args)),
         Command::Drift(args) => on_threads(&args.input, || drift::run(&args)),
+        Command::Suggest(args) => on_threads(&args.input, || suggest::run(&args)),
         Command::Stats(args) => stats::run(&args),
         Command::Bogofilter(args) => Ok(tamis_bogofilter::run(&args.arguments)),
         Command::Mailbox(args) => mailbox::run(&args, Cli::command()),

@@ -26,6 +26,17 @@ pub(crate) enum Format {
     Jsonl,
 }
 
+impl Format {
+    /// The delimiter of a table; JSON has none.
+    pub(crate) fn delimiter(self) -> Option<u8> {
+        match self {
+            Format::Csv => Some(b','),
+            Format::Tsv => Some(b'\t'),
+            Format::Jsonl => None,
+        }
+    }
+}
+
 /// Whether something is done, or chosen by left-out documents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Choice {

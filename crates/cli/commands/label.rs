@@ -2,19 +2,18 @@
 
 use std::borrow::Cow;
 use std::ffi::OsString;
-use std::io::{BufWriter, ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use serde_json::{Map, Value, json};
-use tamis_filter::{Classes, Filter, LabelScore, Score};
-use tamis_program::{check_unchanged, counted, json_line, note, say, shown, shown_path};
+use tamis_filter::{Classes, LabelScore, Score};
+use tamis_program::{check_unchanged, counted, note, say, shown, shown_path};
 
 use crate::args::{By, Format, InputArgs, ModelArgs, VerdictArgs};
 use crate::formats::keep::{Keep, Kept};
 use crate::input::{Content, Corpus, Item, Scorer, Wanted, columns};
-use crate::output::{KeptColumns, OneOrMany, Verdict, say_truncated, write_fixed};
+use crate::output::{Rows, Verdict, say_truncated};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -73,7 +72,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
     let paths = args.input.list.add_to(&args.paths)?;
     let keep = Keep::of_names(&args.keep);
     let corpus = Corpus::find_for(&paths, Wanted::WhatIsThere, &args.input, recipe)?.keeping(keep.as_ref());
-    let mut rows = Rows::new(args, &filter)?;
+    let mut rows = Rows::new(args.format.delimiter(), args.all.then_some(filter.classes()), keep.is_some())?;
     let (mut not_filed, mut n_truncated) = (0, 0);
     let finished = corpus.for_each(
         &recipe.limits,
@@ -87,14 +86,14 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
                 labels,
                 probabilities,
                 truncated: scorer.truncated(),
-                kept: kept(keep.as_ref(), item)?,
+                kept: item.kept(keep.as_ref())?,
             })
         },
         |item, Labelled { score, labels, probabilities, truncated, kept }| {
             let name = item.name();
             let verdict = Verdict::new(&filter, &name, &score, &labels, truncated);
             n_truncated += u64::from(truncated);
-            rows.write(&filter, &verdict, &probabilities, kept)?;
+            rows.write(&verdict, &probabilities, kept)?;
             if let Some(directory) = &args.sort_into {
                 // file a document only if the model did not change meanwhile
                 check_unchanged(&filter)?;
@@ -125,126 +124,6 @@ struct Labelled {
     probabilities: Vec<f64>,
     truncated: bool,
     kept: Kept,
-}
-
-/// The cells that are kept of a document, which must be a row then.
-fn kept(keep: Option<&Keep>, item: &Item<'_>) -> Result<Kept> {
-    let Some(keep) = keep else { return Ok(Kept::new()) };
-    let kept = match &item.content {
-        Content::Text(row) => keep.of_row(row),
-        Content::Row(row) => keep.of_row(row),
-        _ => bail!("--keep: expected a row of a table, got a document without columns"),
-    };
-    kept.map_err(anyhow::Error::msg)
-}
-
-/// The rows written to standard output.
-struct Rows {
-    writer: Writer,
-    /// The names of the verdict's columns.
-    columns: Vec<String>,
-    /// The columns before the verdict, known since the first row.
-    kept: Option<KeptColumns>,
-}
-
-enum Writer {
-    Table { writer: Box<csv::Writer<std::io::Stdout>>, cell: Vec<u8> },
-    Json { writer: BufWriter<std::io::Stdout>, all: bool },
-}
-
-impl Rows {
-    fn new(args: &LabelArgs, filter: &Filter) -> Result<Self> {
-        let all = args.all;
-        let mut columns: Vec<String> = ["path", "label", "probability", "log_odds"].map(str::to_owned).into();
-        let writer = if args.format == Format::Jsonl {
-            columns.extend(["truncated", "probabilities"].map(str::to_owned));
-            Writer::Json { writer: BufWriter::new(std::io::stdout()), all }
-        } else {
-            if all {
-                columns.extend(filter.classes().iter().map(|(_, label)| format!("probability_{label}")));
-            }
-            let mut builder = csv::WriterBuilder::new();
-            if args.format == Format::Tsv {
-                builder.delimiter(b'\t');
-            }
-            let writer = Box::new(builder.from_writer(std::io::stdout()));
-            Writer::Table { writer, cell: Vec::new() }
-        };
-        let mut rows = Rows { writer, columns, kept: None };
-        if args.keep.is_empty() {
-            rows.begin(KeptColumns::default())?;
-        }
-        Ok(rows)
-    }
-
-    /// Begins with the columns that are kept.
-    fn begin(&mut self, kept: KeptColumns) -> Result<()> {
-        if let Writer::Table { writer, .. } = &mut self.writer {
-            kept.names().try_for_each(|name| writer.write_field(name))?;
-            writer.write_record(self.columns.iter().map(|name| kept.beside(name)))?;
-        }
-        self.kept = Some(kept);
-        Ok(())
-    }
-
-    fn write(
-        &mut self,
-        filter: &Filter,
-        verdict: &Verdict<'_>,
-        probabilities: &[f64],
-        own: Kept,
-    ) -> Result<()> {
-        if self.kept.is_none() {
-            self.begin(KeptColumns::of_first(&own, &self.columns)?)?;
-        }
-        let Rows { writer, kept: Some(kept), .. } = self else { return Ok(()) };
-        match writer {
-            Writer::Table { writer, cell } => {
-                kept.texts(&own)?.iter().try_for_each(|cell| writer.write_field(&**cell))?;
-                writer.write_field(verdict.path.as_encoded_bytes())?;
-                match &verdict.label {
-                    OneOrMany::One(label) => writer.write_field(label)?,
-                    OneOrMany::Many(labels) => writer.write_field(labels.join(","))?,
-                }
-                let mut write_numbers = |numbers: &[f64], decimals| -> Result<()> {
-                    cell.clear();
-                    for (at, number) in numbers.iter().enumerate() {
-                        cell.extend((at > 0).then_some(b','));
-                        write_fixed(cell, *number, decimals)?;
-                    }
-                    Ok(writer.write_field(&cell)?)
-                };
-                write_numbers(verdict.probability.each(), 6)?;
-                write_numbers(verdict.log_odds.each(), 4)?;
-                // empty unless all are asked for
-                probabilities.iter().try_for_each(|probability| write_numbers(&[*probability], 6))?;
-                writer.write_record(None::<&[u8]>)?;
-            }
-            Writer::Json { writer, all } => {
-                let Value::Object(mut row) = json!(verdict) else { return Ok(()) };
-                if *all {
-                    let labels = filter.classes().iter().map(|(_, label)| label.to_owned());
-                    let posterior: Map<_, _> = labels.zip(probabilities.iter().map(|p| json!(p))).collect();
-                    row.insert("probabilities".to_owned(), Value::Object(posterior));
-                }
-                let row = Value::Object(kept.add_to(row, own)?);
-                writeln!(writer, "{}", json_line(row.to_string()))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<()> {
-        match &self.kept {
-            None => self.begin(KeptColumns::default())?,
-            Some(kept) => kept.note_empty(),
-        }
-        match self.writer {
-            Writer::Table { mut writer, .. } => writer.flush()?,
-            Writer::Json { mut writer, .. } => writer.flush()?,
-        }
-        Ok(())
-    }
 }
 
 /// Notes which labels are escaped in folder names.

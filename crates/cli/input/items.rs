@@ -4,12 +4,13 @@ use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use tamis_filter::{Kind, is_missing};
 use tamis_mail::mbox;
 use tamis_program::{note, plain, shown, shown_path, told};
 
 use crate::formats::holds::{Holds, Shape};
+use crate::formats::keep::{Keep, Kept};
 use crate::formats::names::Names;
 use crate::formats::record::{Record, Row};
 use crate::formats::records::{Cells, records, records_of_columns};
@@ -38,6 +39,17 @@ impl<'p> Item<'p> {
             None => Cow::Borrowed(self.place.path.as_os_str()),
             Some(number) => Cow::Owned(part(&self.place.path, number)),
         }
+    }
+
+    /// The cells that are kept of a document, which must be a row then.
+    pub(crate) fn kept(&self, keep: Option<&Keep>) -> Result<Kept> {
+        let Some(keep) = keep else { return Ok(Kept::new()) };
+        let kept = match &self.content {
+            Content::Text(row) => keep.of_row(row),
+            Content::Row(row) => keep.of_row(row),
+            _ => bail!("--keep: expected a row of a table, got a document without columns"),
+        };
+        kept.map_err(anyhow::Error::msg)
     }
 
     /// Whether the user named it as a single document.

@@ -1,13 +1,16 @@
-//! Evaluation on documents that a model was not trained on: cross-validation, prequential evaluation, and drift.
+//! Evaluation on documents that a model was not trained on: cross-validation, prequential evaluation, and drift;
+//! and which documents to label next.
 
 pub(crate) mod cross_validation;
 pub(crate) mod curves;
+mod design;
 pub(crate) mod drift;
 pub(crate) mod drift_reference;
 pub(crate) mod evaluation;
 pub(crate) mod labels;
 pub(crate) mod measure;
 pub(crate) mod prequential;
+pub(crate) mod suggest;
 
 pub use cross_validation::{HeldOutScore, cross_validate};
 pub use curves::{LearningStep, LogOddsBin, OperatingPoint, ReliabilityBin};
@@ -17,3 +20,4 @@ pub use evaluation::{Evaluation, Figure};
 pub use labels::{HeldOutLabels, LabelEvaluation, LabelFigures, cross_validate_labels};
 pub use measure::{Measure, Unit};
 pub use prequential::Prequential;
+pub use suggest::{Known, Suggestion, Suggestions, Unlabelled};
