@@ -1,6 +1,7 @@
 //! The program's output, for people and for programs.
 
 mod canvas;
+mod card;
 mod comparison;
 mod confusion;
 mod expected;
@@ -20,6 +21,7 @@ mod usage;
 mod verdict;
 
 pub(crate) use self::canvas::{Canvas, bar, signed_bar};
+pub(crate) use self::card::ModelCard;
 pub(crate) use self::comparison::{Comparison, Outcome, Side};
 pub(crate) use self::expected::{report, report_change, report_counted};
 pub(crate) use self::facts::{describe_json, print_facts, print_reals, print_terms};

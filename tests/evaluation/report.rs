@@ -250,3 +250,31 @@ fn long_labels_have_room_in_pictures() {
     // two labels of 19 characters each
     assert!(xs.iter().any(|x| *x > 38.0 * 1.35 * 7.0), "{xs:?}");
 }
+
+#[test]
+fn a_model_card_begins_with_its_metadata() {
+    let world = World::with_mail_model();
+    let card = world.succeed(&["inspect", "--card", "--terms", "3"]);
+    let mut parts = card.splitn(3, "---\n");
+    assert_eq!(parts.next(), Some(""));
+    let metadata: Value = serde_json::from_str(parts.next().unwrap()).unwrap();
+    let alone: Value = serde_json::from_str(&world.succeed(&["inspect", "--card", "--json"])).unwrap();
+    assert_eq!(metadata, alone);
+    assert_eq!(metadata["pipeline_tag"], "text-classification");
+    let text = parts.next().unwrap();
+    for part in [
+        "# model.tamis\n",
+        "## What to expect\n\nExpected on messages",
+        "strongest terms of spam",
+        "## Limits",
+    ] {
+        assert!(text.contains(part), "{part}: {card}");
+    }
+    // a model without held-out documents promises nothing
+    let mail = root().join("corpora/mail").display().to_string();
+    let (ham, spam) = (format!("ham={mail}/ham"), format!("spam={mail}/spam"));
+    world.succeed(&["train", "-m", "bayes", "--likelihood", "multinomial", &ham, &spam]);
+    let alone: Value =
+        serde_json::from_str(&world.succeed(&["inspect", "-m", "bayes", "--card", "--json"])).unwrap();
+    assert_eq!(alone["model-index"][0].get("results"), None);
+}

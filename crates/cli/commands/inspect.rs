@@ -12,13 +12,16 @@ use tamis_report::model_page;
 use crate::args::{InputArgs, ModelArg};
 use crate::commands::summary;
 use crate::commands::suspects::SuspectsArgs;
-use crate::output::{Canvas, describe_json, file_name, page, print_facts, print_reals, print_terms, to_text};
+use crate::output::{
+    Canvas, ModelCard, describe_json, file_name, page, print_facts, print_reals, print_terms, to_text,
+};
 
 #[derive(Args)]
 #[command(after_help = "\
 Example:
   tamis inspect --terms 20
   tamis inspect --suspects=10 mail/
+  tamis inspect -m topics.tamis --card --terms 10 > README.md
   tamis inspect --summary /var/lib/tamis/*/model.tamis")]
 pub(crate) struct InspectArgs {
     #[command(flatten)]
@@ -34,8 +37,11 @@ pub(crate) struct InspectArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// Print only a table with a row for each of these models
-    #[arg(long, value_name = "MODEL", num_args = 1.., conflicts_with_all = ["model", "terms", "html", "json", "suspects"])]
+    #[arg(long, value_name = "MODEL", num_args = 1.., conflicts_with_all = ["model", "terms", "html", "json", "suspects", "card"])]
     pub(crate) summary: Vec<PathBuf>,
+    /// Print only a model card in Markdown, with the metadata of Hugging Face; with --json, only the metadata
+    #[arg(long, conflicts_with_all = ["html", "suspects"])]
+    card: bool,
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -61,7 +67,14 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
         page::write(html, &model_page(&file_name(path.as_os_str()), &filter, size, &suspects)?)?;
     }
     let mut out = BufWriter::new(std::io::stdout().lock());
-    if args.json {
+    if args.card {
+        let name = file_name(path.as_os_str());
+        let card = ModelCard::new(&name, &filter);
+        match args.json {
+            true => writeln!(out, "{}", json_line(card.metadata.to_string()))?,
+            false => card.print(&mut out, args.terms)?,
+        }
+    } else if args.json {
         let mut object = describe_json(&to_text(path.as_os_str()), &filter, args.terms)?;
         if args.suspects.suspects.is_some() {
             object["suspects"] = args.suspects.json(&args.input, &filter)?;

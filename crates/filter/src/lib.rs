@@ -128,7 +128,7 @@ pub mod information {
     pub use crate::config::decision::{Expected, LabelDecision};
     pub use crate::config::scoring::{Chosen, Teacher, TriedTeacher, TriedTerms, Unlabelled};
     pub use crate::file::header::{Changes, Stored};
-    pub use crate::score::remembered::Suspect;
+    pub use crate::score::remembered::{LearnedRange, Suspect};
     pub use crate::store::information::{FileSize, ModelSize, TableStatistics};
     #[cfg(feature = "files")]
     pub use crate::train::duplicates::Contradiction;

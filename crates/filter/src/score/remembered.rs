@@ -1,12 +1,14 @@
-//! Stored documents: digests, suspects, contradictions.
+//! Stored documents: digests, dates and lengths, suspects, contradictions.
 
 use tamis_model::ClassId;
 use tamis_tokenizer::Vocabulary;
 
+use crate::config::keep::Keep;
 use crate::error::Result;
 use crate::extract::counted::Counted;
 use crate::extract::digest::{digest, digest_of_nothing};
 use crate::extract::document::Document;
+use crate::file::documents::{NO_DATE, Remembered};
 use crate::score::filter::Filter;
 
 /// A document whose held-out score contradicts its label.
@@ -30,7 +32,51 @@ pub struct Suspect {
     pub log_odds: f64,
 }
 
+/// What the remembered documents are like.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct LearnedRange {
+    /// The dates of the earliest and of the latest document that has one, in seconds since 1970.
+    pub dates: Option<[i64; 2]>,
+    /// The distinct terms of a document: nine of ten documents have between the first and the last number, half of them at
+    /// most the middle one. `None` if the terms of documents are not stored.
+    pub terms: Option<[usize; 3]>,
+}
+
 impl Filter {
+    /// The dates and lengths of the documents that the model remembers. Reads all of them.
+    ///
+    /// ```
+    /// use tamis_filter::{Document, Keep, Kind, TrainOptions, Trainer};
+    ///
+    /// let mut options = TrainOptions::new(Kind::Text);
+    /// options.keep = Some(Keep::Vectors);
+    /// let mut trainer = Trainer::new(options)?;
+    /// trainer.add("fruit", Document::Text("apples and pears"))?;
+    /// trainer.add("metal", Document::Text("iron"))?;
+    /// let filter = trainer.finish()?.into_filter()?;
+    /// assert_eq!(filter.learned_range()?.terms, Some([1, 3, 3]));
+    /// # Ok::<(), tamis_filter::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the model is damaged.
+    pub fn learned_range(&self) -> Result<LearnedRange> {
+        let (mut dates, mut terms) = (None::<[i64; 2]>, Vec::new());
+        for document in self.store.documents() {
+            let Remembered { date, vector, .. } = document?;
+            terms.push(vector.row().ids().len());
+            if date != NO_DATE {
+                let [first, last] = dates.unwrap_or([date; 2]);
+                dates = Some([first.min(date), last.max(date)]);
+            }
+        }
+        terms.sort_unstable();
+        let has_terms = self.store.header.stored.keep == Keep::Vectors && !terms.is_empty();
+        let at = |percent: usize| terms[terms.len() * percent / 100];
+        Ok(LearnedRange { dates, terms: has_terms.then(|| [at(5), at(50), at(95)]) })
+    }
+
     /// The identity under which the model remembers, or would remember, a document: a digest of its terms.
     ///
     /// # Errors
