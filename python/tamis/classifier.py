@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from tamis import _tamis
 from tamis._labels import encode, names
+from tamis._predictor import Predictor
 
 __all__ = ["TamisClassifier"]
 
@@ -22,7 +21,7 @@ _GROWTH = 1.25
 _HOW = ("kind", "encoding", "decode_error", "n_jobs", "progress")
 
 
-class TamisClassifier(ClassifierMixin, BaseEstimator):
+class TamisClassifier(Predictor):
     """Classify texts (or mail): text in, labels and calibrated probabilities out.
 
     Counts the terms of every text. By default it learns one-vs-rest log-odds, corrected by logistic regression
@@ -294,106 +293,6 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         self._partials, self.n_fitted_ = [partial], self.n_documents_
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The likeliest label of each document.
-
-        Parameters
-        ----------
-        X : array-like of str or bytes, shape (n_documents,)
-            Documents.
-
-        Returns
-        -------
-        numpy.ndarray, shape (n_documents,)
-            Labels, of the type of ``classes_``.
-        """
-        probabilities = self.predict_proba(X)
-        return self.classes_[probabilities.argmax(axis=1)]
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """The calibrated probability of every label.
-
-        Parameters
-        ----------
-        X : array-like of str or bytes, shape (n_documents,)
-            Documents.
-
-        Returns
-        -------
-        numpy.ndarray of float64, shape (n_documents, n_classes)
-            Columns are in the order of ``classes_``; rows add up to 1.
-        """
-        return self._score(X)[0]
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """The log-odds of every label against all others, in nats.
-
-        Parameters
-        ----------
-        X : array-like of str or bytes, shape (n_documents,)
-            Documents.
-
-        Returns
-        -------
-        numpy.ndarray of float64, shape (n_documents,) or (n_documents, n_classes)
-            With two labels, the log-odds of the second, ``classes_[1]``.
-        """
-        probabilities, log_odds = self._score(X)
-        if probabilities.shape[1] == 2:
-            return np.copysign(log_odds, probabilities[:, 1] - probabilities[:, 0])
-        rows, best = np.arange(len(probabilities)), probabilities.argmax(axis=1)
-        # those of the likeliest label are exact even if its probability is nearly 1
-        others = np.clip(probabilities, np.finfo(float).tiny, 0.5)
-        odds = np.log(others) - np.log1p(-others)
-        odds[rows, best] = log_odds
-        return odds
-
-    def explain(self, text: Any) -> _tamis.Explanation:
-        """Explain the label of a document: what each of its terms adds to the log-odds.
-
-        Parameters
-        ----------
-        text : str or bytes
-            A document.
-
-        Returns
-        -------
-        Explanation
-            Its labels are text, as in the model file. A notebook shows it as bars.
-        """
-        model = self._model()
-        if isinstance(text, bytes) and self.kind == "text":
-            text = text.decode(self.encoding, self.decode_error)
-        return model.explain(text)
-
-    def score_table(self, X: Any) -> _tamis.Table:
-        """Labels and probabilities as a table that other libraries read by Arrow's PyCapsule interface.
-
-        ``pyarrow.table(t)``, ``polars.DataFrame(t)`` and ``pandas.DataFrame.from_arrow(t)`` read it without a
-        copy.
-
-        Parameters
-        ----------
-        X : array-like of str or bytes, shape (n_documents,)
-            Documents.
-
-        Returns
-        -------
-        Table
-            Columns ``label`` (as in a model file: text), ``probability`` (that of the label) and
-            ``probability_LABEL`` for every label, in the order of ``classes_``.
-        """
-        probabilities = self.predict_proba(X)
-        return _tamis.label_table(names(self.classes_), probabilities)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that the program ``tamis`` reads too. Labels are stored as text.
-
-        An existing file is replaced in one step. To keep the options, labels of other types, and the counts of
-        ``partial_fit``, pickle the classifier instead.
-        """
-        self._model().save(path)
-
     @classmethod
     def load(cls, path: str | os.PathLike[str], **how: Any) -> TamisClassifier:
         """Open a model file, written by this class or by the program ``tamis``.
@@ -433,51 +332,6 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         if options["stop_words"] is not None and not isinstance(options["stop_words"], str):
             options["stop_words"] = list(options["stop_words"])
         return options
-
-    def _how(self) -> dict[str, Any]:
-        """How documents are read, and with how many threads."""
-        return {
-            "n_jobs": self.n_jobs,
-            "progress": bool(self.progress),
-            "encoding": self.encoding,
-            "decode_error": self.decode_error,
-        }
-
-    def _score(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The probability of every label, and the log-odds of the likeliest."""
-        check_is_fitted(self)
-        if self.filter_ is None:
-            how = {"encoding": self.encoding, "decode_error": self.decode_error}
-            n = _tamis.count_documents(X, kind=self.kind, **how)
-            scores, log_odds = np.ones((n, 1)), np.full(n, np.inf)
-        else:
-            scores, log_odds = _tamis.scores(self.filter_, X, **self._how())
-        if self._labels == names(self.classes_):
-            return scores, log_odds
-        place = {name: column for column, name in enumerate(names(self.classes_))}
-        ordered = np.zeros((len(scores), len(place)))
-        ordered[:, [place[label] for label in self._labels]] = scores
-        return ordered, log_odds
-
-    def _model(self) -> _tamis.Filter:
-        check_is_fitted(self)
-        if self.filter_ is None:
-            raise _tamis.TamisError("expected a model of at least 2 labels, got one of 1")
-        return self.filter_
-
-    def _repr_html_inner(self) -> str:
-        return super()._repr_html_inner() + self._model_html()
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in bundle:
-            bundle["text/html"] += self._model_html()
-        return bundle
-
-    def _model_html(self) -> str:
-        """What a notebook shows of the model below scikit-learn's diagram."""
-        model = getattr(self, "filter_", None)
-        return "" if model is None else model._repr_html_()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
