@@ -163,7 +163,8 @@ impl Filter {
     /// documents : list, numpy array, pandas or polars Series, Arrow array
     ///     Of bytes for mail, of str for text.
     /// labels : the same, of str
-    ///     As many as documents, of at least two different labels.
+    ///     As many as documents, of at least two different labels. With the option ``labels="many"``, lists of str: a
+    ///     document has any number of labels.
     /// groups : the same, optional
     ///     The group of each document, such as its author, thread or customer. Documents of a group are held out together
     ///     wherever documents are held out, so that probabilities hold for documents of new groups.
@@ -173,7 +174,7 @@ impl Filter {
     /// progress : bool, default False
     ///     Show a bar by tqdm.
     /// **options
-    ///     Those of ``tamis train``: ``likelihood``, ``alpha``, ``ngrams``, ``max_fpr`` and so on;
+    ///     Those of ``tamis train``: ``likelihood``, ``alpha``, ``ngrams``, ``max_fpr``, ``labels`` and so on;
     ///     ``deduplicate=True`` counts equal messages once, as the program does by default.
     #[classmethod]
     #[pyo3(signature = (documents, labels, /, *, groups=None, kind="mail", n_jobs=None, progress=false, **options))]
@@ -499,8 +500,14 @@ impl Filter {
         self.model().filter.is_spam_filter()
     }
 
-    /// Figures of the model: ``kind`` of documents, ``documents`` learned by label, ``remembered`` different documents,
-    /// ``keep`` (what is remembered of them), ``terms``, ``features`` (terms used in scoring), ``changes`` (documents
+    /// Whether documents have any number of labels.
+    #[getter]
+    fn has_many_labels(&self) -> bool {
+        self.model().filter.has_many_labels()
+    }
+
+    /// Figures of the model: ``kind`` of documents, ``documents`` learned by label, ``learned`` documents in all, ``remembered``
+    /// different documents, ``keep`` (what is remembered of them), ``terms``, ``features`` (terms used in scoring), ``changes`` (documents
     /// learned or forgotten one by one), ``unfitted`` (changes since the last fit), ``bytes``, ``log_bytes``,
     /// ``segments``.
     #[getter]
@@ -522,9 +529,11 @@ impl Filter {
     fn __repr__(&self) -> String {
         let model = self.model();
         let information = model.filter.information();
-        let documents: u64 = information.totals.iter().map(|totals| totals.documents).sum();
         let (kind, labels) = (information.recipe.kind, model.labels.names());
-        format!("Filter({kind}, labels={labels:?}, documents={documents}, terms={})", information.size.terms)
+        format!(
+            "Filter({kind}, labels={labels:?}, documents={}, terms={})",
+            information.documents, information.size.terms
+        )
     }
 
     fn _repr_html_(&self) -> Result<String> {

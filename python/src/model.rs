@@ -86,12 +86,15 @@ pub(crate) struct Batch {
     pub(crate) scores: Vec<Scored>,
     /// The probability of every label for each document.
     pub(crate) probabilities: Vec<f64>,
+    /// In a model of many labels, the log-odds of every label for each document, less the label's threshold.
+    pub(crate) margins: Vec<f64>,
 }
 
 impl Batch {
     pub(crate) fn append(&mut self, other: Batch) {
         self.scores.extend(other.scores);
         self.probabilities.extend(other.probabilities);
+        self.margins.extend(other.margins);
     }
 }
 
@@ -120,6 +123,7 @@ impl Model {
     /// # Errors
     /// The error of the first document that has one.
     pub(crate) fn score_all(&self, documents: &Documents, watch: &Watch) -> Result<Batch> {
+        let has_many_labels = self.filter.has_many_labels();
         let free = || self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
         let of_block = |start: usize| -> Result<Batch> {
             let mut batch = Batch::default();
@@ -133,6 +137,9 @@ impl Model {
                 let (scored, probabilities) = Scored::new(&self.filter, documents.get(row)?, &mut scratch)?;
                 batch.scores.push(scored);
                 batch.probabilities.extend_from_slice(probabilities);
+                if has_many_labels {
+                    batch.margins.extend(margins(&self.filter, &scratch));
+                }
             }
             free().push(scratch);
             Ok(batch)
@@ -144,4 +151,21 @@ impl Model {
         }
         Ok(all)
     }
+}
+
+/// The log-odds of every label of a scored document, less the label's threshold: positive for the labels that the document
+/// has.
+fn margins(filter: &Filter, scratch: &Scratch) -> Vec<f64> {
+    // a scratch has exact log-odds only of the labels that the document has
+    let of_probability = |(label, probability): (ClassId, &f64)| {
+        let probability = probability.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON);
+        ((probability / (1.0 - probability)).ln() - filter.label_threshold(label)).min(0.0)
+    };
+    let mut margins: Vec<_> = (0..=ClassId::MAX).zip(scratch.probabilities()).map(of_probability).collect();
+    for of in scratch.labels() {
+        if let Some(margin) = margins.get_mut(usize::from(of.label)) {
+            *margin = of.log_odds - filter.label_threshold(of.label);
+        }
+    }
+    margins
 }

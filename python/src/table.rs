@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray, StructArray};
 use arrow_schema::{DataType, Field, Schema};
 use pyo3::prelude::*;
@@ -61,6 +62,18 @@ impl Table {
             ("label".to_owned(), Arc::new(verdicts)),
             ("probability".to_owned(), numbers(rows().map(|(row, best)| row[best]))),
         ];
+        columns.extend(of_labels(labels, probabilities));
+        Table::new(columns)
+    }
+
+    /// The labels of each document whose margin is positive, and the probability of every label.
+    pub(crate) fn of_margins(labels: &[String], probabilities: &[f64], margins: &[f64]) -> PyResult<Self> {
+        let mut given = ListBuilder::new(StringBuilder::new());
+        for row in margins.chunks_exact(labels.len().max(1)) {
+            let of_row = labels.iter().zip(row).filter(|(_, margin)| **margin > 0.0);
+            given.append_value(of_row.map(|(label, _)| Some(label)));
+        }
+        let mut columns: Vec<(String, ArrayRef)> = vec![("labels".to_owned(), Arc::new(given.finish()))];
         columns.extend(of_labels(labels, probabilities));
         Table::new(columns)
     }

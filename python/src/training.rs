@@ -1,5 +1,6 @@
 //! Training: documents and labels to a model.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +11,7 @@ use pyo3::types::PyDict;
 use tamis_filter::distributed::Partial;
 use tamis_filter::evaluate::{HeldOutScore, cross_validate};
 use tamis_filter::options::Pairs;
-use tamis_filter::{Classes, Document, Kind, Model, TrainOptions, Trainer};
+use tamis_filter::{Classes, Document, Model, TrainOptions, Trainer, join_labels, split_labels};
 
 use crate::arguments::{How, kind_named};
 use crate::error::{Result, TamisError, wrong_row};
@@ -44,9 +45,12 @@ pub(crate) struct Labelled {
 impl Labelled {
     /// # Errors
     /// A value cannot be read; the number of labels, or of groups, is not that of documents.
-    pub(crate) fn new(kind: Kind, examples: &Examples<'_>, decoding: Decoding) -> PyResult<Self> {
-        let documents = Documents::new(kind, &examples.documents, decoding)?;
-        let labels = Labels::new(&examples.labels)?;
+    pub(crate) fn new(options: &Options, examples: &Examples<'_>, decoding: Decoding) -> PyResult<Self> {
+        let documents = Documents::new(options.train().recipe.kind, &examples.documents, decoding)?;
+        let labels = match options.are_labels_many() {
+            true => Labels::of_sets(&examples.labels)?,
+            false => Labels::new(&examples.labels)?,
+        };
         let groups = examples.groups.as_ref().map(Labels::new).transpose()?;
         let expected = documents.len();
         for (what, given) in [("labels", Some(&labels)), ("groups", groups.as_ref())] {
@@ -89,7 +93,7 @@ impl Training {
         let How { threads, progress, decoding } = how;
         let kind = kind_named(kind)?;
         let options = Options::new(kind, options.unwrap_or(&PyDict::new(examples.documents.py())))?;
-        let labelled = Arc::new(Labelled::new(kind, examples, decoding)?);
+        let labelled = Arc::new(Labelled::new(&options, examples, decoding)?);
         Ok(Training { labelled, options, threads, progress })
     }
 
@@ -119,6 +123,10 @@ impl Training {
         py: Python<'_>,
         folds: usize,
     ) -> Result<(Classes, Vec<HeldOutScore>)> {
+        if self.options.are_labels_many() {
+            let text = "labels: expected one label a document to cross-validate, got many";
+            return Err(TamisError::new_err(text).into());
+        }
         let trainer = self.count(py)?;
         let scoring = Some(self.options.settle(trainer.classes())?.0);
         let mut options = self.options.for_labels(trainer.classes().len());
@@ -167,12 +175,24 @@ pub(crate) fn fit(
             trainer = trainer.merge_partial(&Partial::from_bytes(partial)?)?;
         }
         let partial = trainer.into_partial()?;
-        let trainer = (partial.classes().len() > 1).then(|| partial.to_trainer()).transpose()?;
+        let trainer = (shares(&partial).len() > 1).then(|| partial.to_trainer()).transpose()?;
         Ok((partial, trainer))
     };
     let (partial, trainer) = run(py, threads, None, merge)?;
     let model = trainer.map(|trainer| finish(py, trainer, options, threads)).transpose()?;
     Ok((partial, model))
+}
+
+/// The labels of a partial, each with the share of the documents that have it.
+pub(crate) fn shares(partial: &Partial) -> BTreeMap<String, f64> {
+    let are_sets = partial.classes().index(&join_labels([])).is_some();
+    let mut documents: BTreeMap<&str, u64> = BTreeMap::new();
+    for ((_, class), n) in partial.classes().iter().zip(partial.documents()) {
+        let labels = if are_sets { split_labels(class).collect() } else { vec![class] };
+        labels.into_iter().for_each(|label| *documents.entry(label).or_default() += n);
+    }
+    let all = partial.documents().iter().sum::<u64>() as f64;
+    documents.into_iter().map(|(label, n)| (label.to_owned(), n as f64 / all)).collect()
 }
 
 /// Counts documents with one trainer per thread.

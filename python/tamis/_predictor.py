@@ -16,8 +16,11 @@ from tamis._labels import names
 class Predictor(ClassifierMixin, BaseEstimator):
     """Predicts labels with a fitted model."""
 
+    # whether a document has any number of labels
+    _are_many = False
+
     def predict(self, X: Any) -> np.ndarray:
-        """The likeliest label of each document.
+        """The likeliest label of each document or, in a model of many labels, all labels of each.
 
         Parameters
         ----------
@@ -26,9 +29,12 @@ class Predictor(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        numpy.ndarray, shape (n_documents,)
-            Labels, of the type of ``classes_``.
+        numpy.ndarray, shape (n_documents,) or (n_documents, n_classes)
+            Labels, of the type of ``classes_``. With many labels a document, 1 for each label that it has, and 0 for
+            the others: those whose ``decision_function`` is above 0.
         """
+        if self._are_many:
+            return (self.decision_function(X) > 0).astype(np.int64)
         probabilities = self.predict_proba(X)
         return self.classes_[probabilities.argmax(axis=1)]
 
@@ -43,7 +49,8 @@ class Predictor(ClassifierMixin, BaseEstimator):
         Returns
         -------
         numpy.ndarray of float64, shape (n_documents, n_classes)
-            Columns are in the order of ``classes_``; rows add up to 1.
+            Columns are in the order of ``classes_``. Rows add up to 1, but not with many labels a document: each then
+            has a probability by itself.
         """
         return self._score(X)[0]
 
@@ -58,15 +65,17 @@ class Predictor(ClassifierMixin, BaseEstimator):
         Returns
         -------
         numpy.ndarray of float64, shape (n_documents,) or (n_documents, n_classes)
-            With two labels, the log-odds of the second, ``classes_[1]``.
+            With two labels, the log-odds of the second, ``classes_[1]``. With many labels a document, the log-odds of
+            each label less its threshold, which held-out documents set.
         """
         probabilities, log_odds = self._score(X)
+        if self._are_many:
+            return log_odds
         if probabilities.shape[1] == 2:
             return np.copysign(log_odds, probabilities[:, 1] - probabilities[:, 0])
         rows, best = np.arange(len(probabilities)), probabilities.argmax(axis=1)
         # those of the likeliest label are exact even if its probability is nearly 1
-        others = np.clip(probabilities, np.finfo(float).tiny, 0.5)
-        odds = np.log(others) - np.log1p(-others)
+        odds = _log_odds(probabilities)
         odds[rows, best] = log_odds
         return odds
 
@@ -103,10 +112,11 @@ class Predictor(ClassifierMixin, BaseEstimator):
         -------
         Table
             Columns ``label`` (as in a model file: text), ``probability`` (that of the label) and
-            ``probability_LABEL`` for every label, in the order of ``classes_``.
+            ``probability_LABEL`` for every label, in the order of ``classes_``. With many labels a document,
+            ``labels``, a list of those that it has, instead of the first two.
         """
-        probabilities = self.predict_proba(X)
-        return _tamis.label_table(names(self.classes_), probabilities)
+        probabilities, log_odds = self._score(X)
+        return _tamis.label_table(names(self.classes_), probabilities, log_odds if self._are_many else None)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that the program ``tamis`` reads too. Labels are stored as text.
@@ -126,19 +136,27 @@ class Predictor(ClassifierMixin, BaseEstimator):
         }
 
     def _score(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The probability of every label, and the log-odds of the likeliest."""
+        """The probability of every label, and the log-odds of the likeliest; with many labels a document, the log-odds
+        of every label less its threshold.
+        """
         check_is_fitted(self)
         if self.filter_ is None:
             how = {"encoding": self.encoding, "decode_error": self.decode_error}
             n = _tamis.count_documents(X, kind=self.kind, **how)
-            scores, log_odds = np.ones((n, 1)), np.full(n, np.inf)
+            scores = np.tile(self._shares, (n, 1))
+            log_odds = _log_odds(scores) if self._are_many else np.full(n, np.inf)
         else:
             scores, log_odds = _tamis.scores(self.filter_, X, **self._how())
         if self._labels == names(self.classes_):
             return scores, log_odds
         place = {name: column for column, name in enumerate(names(self.classes_))}
         ordered = np.zeros((len(scores), len(place)))
-        ordered[:, [place[label] for label in self._labels]] = scores
+        columns = [place[label] for label in self._labels]
+        ordered[:, columns] = scores
+        if self._are_many:
+            margins = _log_odds(np.zeros_like(ordered))
+            margins[:, columns] = log_odds
+            log_odds = margins
         return ordered, log_odds
 
     def _model(self) -> _tamis.Filter:
@@ -160,3 +178,9 @@ class Predictor(ClassifierMixin, BaseEstimator):
         """What a notebook shows of the model below scikit-learn's diagram."""
         model = getattr(self, "filter_", None)
         return "" if model is None else model._repr_html_()
+
+
+def _log_odds(probabilities: np.ndarray) -> np.ndarray:
+    """Probabilities as log-odds that are finite."""
+    inner = np.clip(probabilities, np.finfo(float).tiny, 1 - np.finfo(float).eps)
+    return np.log(inner) - np.log1p(-inner)

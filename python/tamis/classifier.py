@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tamis import _tamis
+from tamis._label_sets import Targets, read
 from tamis._labels import encode, names
 from tamis._predictor import Predictor
 
@@ -88,6 +89,9 @@ class TamisClassifier(Predictor):
         Header fields of mail to ignore.
     windows : int, optional
         With two labels: also score every stretch of this many bytes by itself, and take the highest score.
+    min_precision : float, optional
+        With many labels a document: give a label only where this share of those it is given to have it, with 95 %
+        confidence. By default, the threshold of a label is the one with the best F1 on held-out documents.
     deduplicate : bool, default False
         Count equal mail of one label once, as the program does by default.
     documents : bool, optional
@@ -106,9 +110,10 @@ class TamisClassifier(Predictor):
     Attributes
     ----------
     classes_ : numpy.ndarray, shape (n_classes,)
-        The labels, sorted. In a model file they are text.
+        The labels: sorted, or in the order of the columns of ``y``. In a model file they are text.
     filter_ : Filter or None
-        The model; None if all documents had the same label, which is then always predicted.
+        The model; None if no two labels came. The same label is then always predicted or, with many labels a
+        document, every label that most documents had.
     n_documents_ : int
         Documents counted, by ``fit`` or by all calls of ``partial_fit``.
     n_fitted_ : int
@@ -154,6 +159,7 @@ class TamisClassifier(Predictor):
         content_only: bool = False,
         ignore_header: Sequence[str] | None = None,
         windows: int | None = None,
+        min_precision: float | None = None,
         deduplicate: bool = False,
         documents: bool | None = None,
         encoding: str = "utf-8",
@@ -172,8 +178,10 @@ class TamisClassifier(Predictor):
         ----------
         X : array-like of str or bytes, shape (n_documents,)
             Documents.
-        y : array-like, shape (n_documents,)
-            Their labels: text, whole numbers or booleans.
+        y : array-like, shape (n_documents,) or (n_documents, n_labels)
+            Their labels: text, whole numbers or booleans. If documents have any number of labels: a list (or tuple or
+            set) of labels for each document; or a matrix of 0 and 1 with at least two columns, one for each label:
+            a numpy array, a list of its rows, a sparse matrix, or a table whose columns are named by the labels.
         groups : array-like, shape (n_documents,), optional
             The group of each document, as text or number: its author, thread or customer. Documents of a group
             are always held out together, so that probabilities hold for documents of new groups, as a score by
@@ -189,14 +197,14 @@ class TamisClassifier(Predictor):
         TamisError
             A row is missing or cannot be decoded, lengths differ, or options contradict each other.
         """
-        labels, classes = encode(y)
-        if len(classes) == 1:
-            _, self.n_documents_ = self._learn(_tamis.count, X, labels, groups)
-            self.filter_ = None
+        targets = read(y)
+        if targets.are_too_few:
+            partial, self.n_documents_ = self._learn(_tamis.count, X, targets, groups)
+            self._merge([partial], targets.are_many)
         else:
-            self.filter_ = self._learn(_tamis.train, X, labels, groups)
-            self.n_documents_ = n_learned(self.filter_)
-        self.classes_, self._labels, self.n_fitted_ = classes, sorted(names(classes)), self.n_documents_
+            self.filter_ = self._learn(_tamis.train, X, targets, groups)
+            self._labels, self.n_documents_ = self.filter_.labels, n_learned(self.filter_)
+        self.classes_, self._are_many, self.n_fitted_ = targets.labels, targets.are_many, self.n_documents_
         for learned in ("_partials", "_expected"):
             vars(self).pop(learned, None)
         return self
@@ -212,8 +220,8 @@ class TamisClassifier(Predictor):
         ----------
         X : array-like of str or bytes, shape (n_documents,)
             Documents.
-        y : array-like, shape (n_documents,)
-            Their labels.
+        y : array-like, shape (n_documents,) or (n_documents, n_labels)
+            Their labels, as in ``fit``: in every call one for each document, or in every call any number.
         classes : array-like, optional
             All labels that may come, in this call or later. They are in ``classes_`` and have probability 0 until
             they come. Once ``classes`` was given, any other label is an error.
@@ -251,17 +259,23 @@ class TamisClassifier(Predictor):
             )
             for learned in ("classes_", "n_documents_", "n_fitted_"):
                 delattr(self, learned)
-        labels, seen = encode(y)
-        known = _union(getattr(self, "classes_", None), classes)
+        targets = read(y)
+        if hasattr(self, "_partials") and len(targets.rows) == 0:
+            targets = targets._replace(are_many=self._are_many)
+        if hasattr(self, "_partials") and targets.are_many != self._are_many:
+            numbers = ("one label", "many labels")
+            expected, got = numbers[self._are_many], numbers[targets.are_many]
+            raise _tamis.TamisError(f"expected {expected} a document, as in earlier calls, got {got}")
+        known = _union(getattr(self, "classes_", None), None if classes is None else np.unique(classes))
         expected = known if classes is not None else getattr(self, "_expected", None)
         if expected is not None:
-            others = sorted(set(names(seen)) - set(names(expected)))
+            others = sorted(set(names(targets.labels)) - set(names(expected)))
             if others:
                 listed = ", ".join(names(expected))
                 raise _tamis.TamisError(f"expected labels that are in classes ({listed}), got {others[0]!r}")
             self._expected = expected
-        partial, n = self._learn(_tamis.count, X, labels, groups)
-        self.classes_ = _union(known, seen)
+        partial, n = self._learn(_tamis.count, X, targets, groups)
+        self.classes_, self._are_many = _union(known, targets.labels), targets.are_many
         self._partials = [*getattr(self, "_partials", []), partial]
         self.n_documents_ = getattr(self, "n_documents_", 0) + n
         return self.refit() if self.n_documents_ >= _GROWTH * getattr(self, "n_fitted_", 0) else self
@@ -288,9 +302,7 @@ class TamisClassifier(Predictor):
         """
         if not hasattr(self, "_partials"):
             raise _tamis.TamisError("expected documents counted by partial_fit, got none; fit and load keep no counts")
-        merged = _tamis.fit(self._partials, self._options(), kind=self.kind, n_jobs=self.n_jobs)
-        self.filter_, self._labels, partial = merged
-        self._partials, self.n_fitted_ = [partial], self.n_documents_
+        self._partials, self.n_fitted_ = [self._merge(self._partials, self._are_many)], self.n_documents_
         return self
 
     @classmethod
@@ -315,18 +327,26 @@ class TamisClassifier(Predictor):
         classifier.kind = classifier.filter_.information["kind"]
         if classifier.kind not in ("text", "mail"):
             raise _tamis.TamisError(f"{os.fspath(path)}: expected a model of text or mail, got one of a table")
-        classifier._labels = classifier.filter_.labels
+        classifier._labels, classifier._are_many = classifier.filter_.labels, classifier.filter_.has_many_labels
         classifier.classes_ = np.array(classifier._labels)
         classifier.n_documents_ = classifier.n_fitted_ = n_learned(classifier.filter_)
         return classifier
 
-    def _learn(self, learn: Any, X: Any, labels: Any, groups: Any) -> Any:
-        examples = X, labels, None if groups is None else encode(groups)[0]
-        return learn(examples, self._options(), kind=self.kind, **self._how())
+    def _learn(self, learn: Any, X: Any, targets: Targets, groups: Any) -> Any:
+        examples = X, targets.rows, None if groups is None else encode(groups)[0]
+        return learn(examples, self._options(targets.are_many), kind=self.kind, **self._how())
 
-    def _options(self) -> dict[str, Any]:
+    def _merge(self, partials: list[bytes], are_many: bool) -> bytes:
+        """Fit to the documents of partials, and return these as one."""
+        merged = _tamis.fit(partials, self._options(are_many), kind=self.kind, n_jobs=self.n_jobs)
+        self.filter_, shares, partial = merged
+        self._labels, self._shares = list(shares), list(shares.values())
+        return partial
+
+    def _options(self, are_many: bool) -> dict[str, Any]:
         """The options of training, for the library."""
         options = {name: value for name, value in self.get_params(deep=False).items() if name not in _HOW}
+        options["labels"] = "many" if are_many else "one"
         if isinstance(options["class_prior"], Mapping):
             options["class_prior"] = {str(label): share for label, share in options["class_prior"].items()}
         if options["stop_words"] is not None and not isinstance(options["stop_words"], str):
@@ -338,16 +358,20 @@ class TamisClassifier(Predictor):
         tags.input_tags.two_d_array = False
         tags.input_tags.one_d_array = True
         tags.input_tags.string = True
+        tags.classifier_tags.multi_label = True
         tags.no_validation = True
         return tags
 
 
-def _union(*labels: Any) -> Any:
-    """All of these labels, sorted; None if nothing is given."""
-    given = [np.asarray(some) for some in labels if some is not None]
-    return np.unique(np.concatenate([some for some in given if len(some) > 0] or given)) if given else None
+def _union(known: Any, more: Any) -> Any:
+    """All of these labels, sorted if any is new; None if nothing is given."""
+    if known is None or more is None:
+        return more if known is None else known
+    if set(names(more)) <= set(names(known)):
+        return known
+    return np.unique(np.concatenate([some for some in (known, more) if len(some) > 0]))
 
 
 def n_learned(model: _tamis.Filter) -> int:
     """The number of documents that a model has learned."""
-    return sum(model.information["documents"].values())
+    return model.information["learned"]

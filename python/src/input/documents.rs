@@ -1,9 +1,10 @@
 //! Documents and their labels.
 
 use pyo3::prelude::*;
-use tamis_filter::{Document, Kind};
+use pyo3::types::{PyList, PyString};
+use tamis_filter::{Document, Kind, join_labels, split_labels};
 
-use crate::error::Result;
+use crate::error::{Result, wrong_row};
 use crate::input::column::Column;
 use crate::input::decoding::{Decoding, Reading};
 
@@ -55,6 +56,17 @@ impl Labels {
         Ok(Labels(Column::new(labels, &Reading::Text(Decoding::default()))?))
     }
 
+    /// The names of sets of labels: a value is the list of the labels of a document, or its only label.
+    ///
+    /// # Errors
+    /// A value is something else, or a label is empty or contains U+2063, which separates the labels in a name.
+    pub(crate) fn of_sets(sets: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let to_list = ["to_pylist", "to_list"].into_iter().find(|name| sets.hasattr(*name).unwrap_or(false));
+        let sets = to_list.map_or_else(|| Ok(sets.clone()), |name| sets.call_method0(name))?;
+        let names = sets.try_iter()?.enumerate().map(|(row, set)| name_of_set(row, &set?));
+        Labels::new(PyList::new(sets.py(), names.collect::<PyResult<Vec<_>>>()?)?.as_any())
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -79,5 +91,23 @@ impl Labels {
     /// As [`Column::text`].
     pub(crate) fn get(&self, row: usize) -> Result<&str> {
         self.0.text(row)
+    }
+}
+
+fn name_of_set(row: usize, set: &Bound<'_, PyAny>) -> PyResult<String> {
+    let wrong = |got: Bound<'_, PyString>| {
+        wrong_row(row, format!("expected a list of labels, not empty and without U+2063, got {got}"))
+    };
+    let labels = match set.extract::<String>() {
+        Ok(label) => vec![label],
+        Err(_) => match set.try_iter() {
+            Ok(labels) => labels.map(|label| label?.extract()).collect::<PyResult<_>>(),
+            Err(error) => Err(error),
+        }
+        .or_else(|_| Err(wrong(set.repr()?)))?,
+    };
+    match labels.iter().all(|label| split_labels(label).eq([label])) {
+        true => Ok(join_labels(labels.iter().map(String::as_str))),
+        false => Err(wrong(set.repr()?)),
     }
 }
