@@ -56,8 +56,7 @@ impl Explanation {
         scratch: &mut Scratch,
     ) -> tamis_filter::Result<Self> {
         let explanation = filter.explain(document, scratch)?;
-        let truncated = !scratch.limits_hit().is_empty();
-        let scored = Scored { score: explanation.score, truncated };
+        let scored = Scored::of(explanation.score, scratch);
         let score = Score::new(labels.clone(), scored, scratch.probabilities());
         let words = filter.explain_words(document, &explanation);
         Ok(Explanation { labels, explanation, words, score })

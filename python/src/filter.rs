@@ -15,7 +15,7 @@ use crate::evaluation;
 use crate::explanation::{Explanation, Term};
 use crate::filter::information::information;
 use crate::filter::state::{State, Verdicts};
-use crate::input::documents::{Documents, Labels};
+use crate::input::documents::{ClassName, Documents, Labels};
 use crate::model::{Answer, Batch, Model};
 use crate::progress::Progress;
 use crate::report::Report;
@@ -267,7 +267,8 @@ impl Filter {
     /// Returns
     /// -------
     /// Table
-    ///     With the columns ``label`` (str), ``probability`` (float64) and ``log_odds`` (float64, in nats).
+    ///     With the columns ``label`` (str), ``probability`` (float64) and ``log_odds`` (float64, in nats); of a model of
+    ///     many labels also ``labels`` (lists of str).
     #[pyo3(signature = (messages, *, n_jobs=None, progress=false, probabilities=false))]
     fn score_table(
         &self,
@@ -277,7 +278,7 @@ impl Filter {
         probabilities: bool,
     ) -> Result<Table> {
         let (model, batch) = self.batch(messages, How::new(n_jobs, progress)?)?;
-        Ok(Table::of_scores(&model.labels, &batch, probabilities)?)
+        Ok(Table::of_scores(&model, &batch, probabilities)?)
     }
 
     /// Explains the score of a message or text: what each of its terms adds.
@@ -418,7 +419,7 @@ impl Filter {
     /// Parameters
     /// ----------
     /// message : bytes, or str in a model of text
-    /// label : str
+    /// label : str or, in a model of many labels, list of str
     /// lock_timeout : float, default 60
     ///     Seconds to wait for others that are changing the file.
     ///
@@ -433,9 +434,9 @@ impl Filter {
     /// TimeoutError
     ///     Others were changing the file all that time.
     #[pyo3(signature = (message, label, *, lock_timeout=60.0))]
-    fn learn(&self, message: &Bound<'_, PyAny>, label: &str, lock_timeout: f64) -> Result<&'static str> {
+    fn learn(&self, message: &Bound<'_, PyAny>, label: ClassName, lock_timeout: f64) -> Result<&'static str> {
         let document = self.document(message)?;
-        self.0.change(message.py(), lock_timeout, |open| Ok(open.learn(label, document.get(0)?)?))
+        self.0.change(message.py(), lock_timeout, |open| Ok(open.learn(&label.0, document.get(0)?)?))
     }
 
     /// Forgets a message: removes exactly what learning it added.
@@ -443,7 +444,7 @@ impl Filter {
     /// Parameters
     /// ----------
     /// message : bytes, or str in a model of text
-    /// label : str, optional
+    /// label : as in ``learn``, optional
     ///     Forget it only if it is known under this label.
     /// lock_timeout : float, default 60
     ///     Seconds to wait for others that are changing the file.
@@ -456,10 +457,11 @@ impl Filter {
     fn forget(
         &self,
         message: &Bound<'_, PyAny>,
-        label: Option<&str>,
+        label: Option<ClassName>,
         lock_timeout: f64,
     ) -> Result<Option<String>> {
         let document = self.document(message)?;
+        let label = label.as_ref().map(|label| &*label.0);
         self.0.change(message.py(), lock_timeout, |open| Ok(open.learner.forget(label, document.get(0)?)?))
     }
 
@@ -506,10 +508,10 @@ impl Filter {
         self.model().filter.has_many_labels()
     }
 
-    /// Figures of the model: ``kind`` of documents, ``documents`` learned by label, ``learned`` documents in all, ``remembered``
-    /// different documents, ``keep`` (what is remembered of them), ``terms``, ``features`` (terms used in scoring), ``changes`` (documents
-    /// learned or forgotten one by one), ``unfitted`` (changes since the last fit), ``bytes``, ``log_bytes``,
-    /// ``segments``.
+    /// Figures of the model: ``kind`` of documents, ``documents`` learned by label, ``learned`` documents in all,
+    /// ``remembered`` different documents, ``keep`` (what is remembered of them), ``terms``, ``features`` (terms used in
+    /// scoring), ``changes`` (documents learned or forgotten one by one), ``unfitted`` (changes since the last fit),
+    /// ``bytes``, ``log_bytes``, ``segments``.
     #[getter]
     fn information<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         information(py, &self.model())

@@ -65,6 +65,8 @@ pub(crate) struct Scored {
     pub(crate) score: tamis_filter::Score,
     /// Whether a limit truncated the message.
     pub(crate) truncated: bool,
+    /// The labels that the document has besides the verdict, in a model of many labels.
+    pub(crate) others: Vec<ClassId>,
 }
 
 impl Scored {
@@ -75,8 +77,18 @@ impl Scored {
         scratch: &'s mut Scratch,
     ) -> tamis_filter::Result<(Self, &'s [f64])> {
         let score = filter.score(document, scratch)?;
+        Ok((Scored::of(score, scratch), scratch.probabilities()))
+    }
+
+    /// The last score of a scratch.
+    pub(crate) fn of(score: tamis_filter::Score, scratch: &Scratch) -> Self {
         let truncated = !scratch.limits_hit().is_empty();
-        Ok((Scored { score, truncated }, scratch.probabilities()))
+        Scored { score, truncated, others: scratch.labels().iter().skip(1).map(|of| of.label).collect() }
+    }
+
+    /// The labels of the document, the likeliest first.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = ClassId> {
+        self.score.label.into_iter().chain(self.others.iter().copied())
     }
 }
 

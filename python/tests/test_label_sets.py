@@ -23,7 +23,7 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import cross_val_predict, cross_val_score
 from sklearn.utils.estimator_checks import check_classifier_multioutput
 
-from tamis import Counter, Filter, TamisClassifier, TamisError, _label_sets
+from tamis import Counter, Filter, Learner, TamisClassifier, TamisError, _label_sets
 
 SUBJECTS = ["wheat", "gold", "oil"]
 
@@ -269,6 +269,38 @@ def test_what_is_of_one_label_says_so() -> None:
         Filter.train(TEXTS, LISTS, kind="text", labels="few")
     with pytest.raises(TamisError, match="row 0: expected a list of labels, not empty and without U.2063, got 5"):
         Filter.train(TEXTS, [5] * 300, kind="text", labels="many")
+
+
+def test_a_filter_scores_many_labels() -> None:
+    filter = Filter.train(TEXTS, LISTS, kind="text", labels="many")
+    score, other = filter.score("wheat1 gold2"), filter.score("report")
+    assert sorted(score.labels) == ["gold", "wheat"]
+    assert score.label == score.labels[0] == max(score.probabilities, key=score.probabilities.get)
+    assert (other.labels, other.is_unsure) == ([], True)
+    assert pickle.loads(pickle.dumps(score)) == score and score != other
+    assert [sorted(one.labels) for one in filter.score_many(TEXTS)] == [sorted(labels) for labels in LISTS]
+    table = pa.table(filter.score_table(["wheat1 gold2", "report"]))
+    assert table["labels"].to_pylist() == [score.labels, []]
+    assert Filter.train(["a", "b"], ["x", "y"], kind="text").score("a").labels == ["x"]
+
+
+def test_a_filter_learns_sets_of_labels(tmp_path: Path) -> None:
+    filter = Filter.train(TEXTS, LISTS, kind="text", labels="many")
+    filter.save(tmp_path / "m")
+    before = filter.information["documents"]
+    assert filter.learn("wheat9 oil9", ["oil", "wheat"]) == "new"
+    assert filter.information["documents"] == {**before, "oil": before["oil"] + 1, "wheat": before["wheat"] + 1}
+    with Learner.open(tmp_path / "m") as learner:
+        assert learner.learn("wheat9 oil9", {"wheat", "oil"}) == "already"
+        assert learner.learn("wheat9 oil9", []) == "moved"
+        learner.forget("wheat9 oil9", [])
+    filter.reload()
+    assert filter.information["documents"] == before and filter.information["learned"] == 300
+    for wrong in (5, ["a", 5], [""]):
+        with pytest.raises(TamisError, match="expected a list of labels, not empty and without U"):
+            filter.learn("wheat9", wrong)
+    with pytest.raises(TamisError, match="silver"):
+        filter.learn("wheat9", ["silver", "gold"])
 
 
 def test_a_counter_counts_lists() -> None:

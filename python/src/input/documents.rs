@@ -1,10 +1,10 @@
 //! Documents and their labels.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString};
+use pyo3::types::PyList;
 use tamis_filter::{Document, Kind, join_labels, split_labels};
 
-use crate::error::{Result, wrong_row};
+use crate::error::{Result, TamisError, wrong_row};
 use crate::input::column::Column;
 use crate::input::decoding::{Decoding, Reading};
 
@@ -63,7 +63,10 @@ impl Labels {
     pub(crate) fn of_sets(sets: &Bound<'_, PyAny>) -> PyResult<Self> {
         let to_list = ["to_pylist", "to_list"].into_iter().find(|name| sets.hasattr(*name).unwrap_or(false));
         let sets = to_list.map_or_else(|| Ok(sets.clone()), |name| sets.call_method0(name))?;
-        let names = sets.try_iter()?.enumerate().map(|(row, set)| name_of_set(row, &set?));
+        let names = sets
+            .try_iter()?
+            .enumerate()
+            .map(|(row, set)| name_of_set(&set?).map_err(|error| wrong_row(row, error.value(sets.py()))));
         Labels::new(PyList::new(sets.py(), names.collect::<PyResult<Vec<_>>>()?)?.as_any())
     }
 
@@ -94,20 +97,29 @@ impl Labels {
     }
 }
 
-fn name_of_set(row: usize, set: &Bound<'_, PyAny>) -> PyResult<String> {
-    let wrong = |got: Bound<'_, PyString>| {
-        wrong_row(row, format!("expected a list of labels, not empty and without U+2063, got {got}"))
-    };
+/// The class under which a document is learned: a label, or a list of labels.
+pub(crate) struct ClassName(pub(crate) String);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for ClassName {
+    type Error = PyErr;
+
+    fn extract(label: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        label.extract::<String>().or_else(|_| name_of_set(&label)).map(ClassName)
+    }
+}
+
+fn name_of_set(set: &Bound<'_, PyAny>) -> PyResult<String> {
     let labels = match set.extract::<String>() {
-        Ok(label) => vec![label],
-        Err(_) => match set.try_iter() {
-            Ok(labels) => labels.map(|label| label?.extract()).collect::<PyResult<_>>(),
-            Err(error) => Err(error),
-        }
-        .or_else(|_| Err(wrong(set.repr()?)))?,
+        Ok(label) => Some(vec![label]),
+        Err(_) => set.try_iter().and_then(|set| set.map(|label| label?.extract()).collect()).ok(),
     };
-    match labels.iter().all(|label| split_labels(label).eq([label])) {
-        true => Ok(join_labels(labels.iter().map(String::as_str))),
-        false => Err(wrong(set.repr()?)),
+    let are_right = |labels: &Vec<String>| labels.iter().all(|label| split_labels(label).eq([label]));
+    match labels.filter(are_right) {
+        Some(labels) => Ok(join_labels(labels.iter().map(String::as_str))),
+        None => {
+            let got: String = set.repr()?.to_cow()?.chars().take(60).collect();
+            let text = format!("expected a list of labels, not empty and without U+2063, got {got}");
+            Err(TamisError::new_err(text))
+        }
     }
 }
