@@ -16,10 +16,6 @@ use crate::work::run;
 /// # Errors
 /// The model does not know a label, or there are not as many labels as documents, at least one.
 pub(crate) fn outcomes(model: &Model, batch: &Batch, labels: &Labels) -> Result<Vec<HeldOutScore>> {
-    if model.filter.has_many_labels() {
-        let text = "expected a model of one label a document to evaluate, got one of many labels";
-        return Err(TamisError::new_err(text).into());
-    }
     let (expected, got) = (batch.scores.len(), labels.len());
     if expected != got || got == 0 {
         let expected = if got == 0 { "documents".to_owned() } else { format!("{expected} labels") };

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
-use tamis_filter::evaluate::HeldOutScore;
 use tamis_filter::{MergeOptions, spam_class};
 
 use crate::arguments::{How, threads};
@@ -15,7 +14,8 @@ use crate::evaluation;
 use crate::explanation::{Explanation, Term};
 use crate::filter::information::information;
 use crate::filter::state::{State, Verdicts};
-use crate::input::documents::{ClassName, Documents, Labels};
+use crate::input::documents::{ClassName, Documents};
+use crate::label_evaluation;
 use crate::model::{Answer, Batch, Model};
 use crate::progress::Progress;
 use crate::report::Report;
@@ -25,6 +25,7 @@ use crate::training::{Examples, Training};
 use crate::work::{Watch, run};
 
 mod information;
+mod measured;
 mod state;
 
 /// A trained model in use: scores and explains messages or texts, and learns from corrections.
@@ -68,19 +69,6 @@ impl Filter {
                 Ok(answer(model.labels.clone(), &model.filter, document.get(0)?, scratch)?)
             })
         })
-    }
-
-    /// Scores labelled documents in parallel.
-    fn outcomes(
-        &self,
-        documents: &Bound<'_, PyAny>,
-        labels: &Bound<'_, PyAny>,
-        how: How,
-    ) -> Result<(Arc<Model>, Vec<HeldOutScore>)> {
-        let labels = Labels::new(labels)?;
-        let (model, batch) = self.batch(documents, how)?;
-        let outcomes = evaluation::outcomes(&model, &batch, &labels)?;
-        Ok((model, outcomes))
     }
 
     /// Scores documents in parallel.
@@ -301,7 +289,8 @@ impl Filter {
     ///     What ``tamis evaluate --json`` prints: ``accuracy`` (unsure counts as wrong),
     ///     ``macro_f1``, ``log_loss`` in nats, ``classes`` with precision, recall and verdicts; of a spam
     ///     filter also ``false_positive_rate``, ``false_negative_rate``, ``one_minus_roc_auc_percent`` and
-    ///     others, with 95 % intervals (``..._interval``).
+    ///     others, with 95 % intervals (``..._interval``). Of a model of many labels, ``micro_f1``, ``macro_f1``,
+    ///     ``exact`` and others, and ``labels`` with those of each label.
     #[pyo3(signature = (documents, labels, *, n_jobs=None, progress=false))]
     fn evaluate<'py>(
         &self,
@@ -310,9 +299,7 @@ impl Filter {
         n_jobs: Option<i64>,
         progress: bool,
     ) -> Result<Bound<'py, PyDict>> {
-        let (model, outcomes) = self.outcomes(documents, labels, How::new(n_jobs, progress)?)?;
-        let (classes, spam) = (model.filter.classes(), model.filter.spam());
-        evaluation::figures(documents.py(), classes, spam, outcomes, threads(n_jobs)?)
+        self.figures(documents, labels, How::new(n_jobs, progress)?)
     }
 
     /// Makes a report with pictures: of the model or, given labelled documents that it has not learned, of how good it
@@ -330,10 +317,8 @@ impl Filter {
     /// -------
     /// Report
     #[pyo3(signature = (documents=None, labels=None, *, title=None, n_jobs=None, progress=false))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn report(
         &self,
-        py: Python<'_>,
         documents: Option<&Bound<'_, PyAny>>,
         labels: Option<&Bound<'_, PyAny>>,
         title: Option<&str>,
@@ -343,14 +328,8 @@ impl Filter {
         match (documents, labels) {
             (None, None) => Report::of_model(title.unwrap_or("of tamis"), &self.model().filter),
             (Some(documents), Some(labels)) => {
-                let (model, outcomes) = self.outcomes(documents, labels, How::new(n_jobs, progress)?)?;
-                Report::of_outcomes(
-                    py,
-                    title.unwrap_or("a model of tamis"),
-                    model,
-                    outcomes,
-                    threads(n_jobs)?,
-                )
+                let title = title.unwrap_or("a model of tamis");
+                self.measured(title, documents, labels, How::new(n_jobs, progress)?)
             }
             _ => Err(TamisError::new_err("expected documents with labels, or neither").into()),
         }
@@ -390,6 +369,13 @@ impl Filter {
         }
         let (how, examples) = (How::new(n_jobs, progress)?, Examples { documents, labels, groups });
         let training = Training::new(&examples, kind, options, how)?;
+        if training.are_labels_many() {
+            return label_evaluation::figures(
+                py,
+                training.cross_validate_labels(py, folds)?,
+                threads(n_jobs)?,
+            );
+        }
         let (classes, outcomes) = training.cross_validate(py, folds)?;
         evaluation::figures(py, &classes, spam_class(&classes), outcomes, threads(n_jobs)?)
     }

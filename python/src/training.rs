@@ -9,14 +9,15 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
 use tamis_filter::distributed::Partial;
-use tamis_filter::evaluate::{HeldOutScore, cross_validate};
+use tamis_filter::evaluate::{HeldOutScore, cross_validate, cross_validate_labels};
 use tamis_filter::options::Pairs;
 use tamis_filter::{Classes, Document, Model, TrainOptions, Trainer, join_labels, split_labels};
 
 use crate::arguments::{How, kind_named};
-use crate::error::{Result, TamisError, wrong_row};
+use crate::error::{Failure, Result, TamisError, wrong_row};
 use crate::input::decoding::Decoding;
 use crate::input::documents::{Documents, Labels};
+use crate::label_evaluation::HeldOut;
 use crate::options::Options;
 use crate::progress::Progress;
 use crate::work::{Watch, run};
@@ -123,16 +124,40 @@ impl Training {
         py: Python<'_>,
         folds: usize,
     ) -> Result<(Classes, Vec<HeldOutScore>)> {
-        if self.options.are_labels_many() {
-            let text = "labels: expected one label a document to cross-validate, got many";
-            return Err(TamisError::new_err(text).into());
-        }
+        let (labelled, options) = (self.labelled.clone(), self.validated(py)?);
+        let job = move |_: &Watch| {
+            Ok::<_, Failure>(cross_validate(&options, &counted(&labelled, &options)?, &[], folds, 0)?)
+        };
+        run(py, self.threads, None, job)
+    }
+
+    /// As [`cross_validate`](Self::cross_validate), for documents of many labels.
+    ///
+    /// # Errors
+    /// As [`model`](Self::model).
+    pub(crate) fn cross_validate_labels(&self, py: Python<'_>, folds: usize) -> Result<HeldOut> {
+        let (labelled, options) = (self.labelled.clone(), self.validated(py)?);
+        let job = move |_: &Watch| {
+            Ok::<_, Failure>(cross_validate_labels(&options, &counted(&labelled, &options)?, folds, 0)?)
+        };
+        run(py, self.threads, None, job)
+    }
+
+    /// Whether documents have any number of labels.
+    pub(crate) fn are_labels_many(&self) -> bool {
+        self.options.are_labels_many()
+    }
+
+    /// The options of a model of each fold.
+    fn validated(&self, py: Python<'_>) -> Result<TrainOptions> {
         let trainer = self.count(py)?;
-        let scoring = Some(self.options.settle(trainer.classes())?.0);
+        let (scoring, decision) = self.options.settle(trainer.classes())?;
         let mut options = self.options.for_labels(trainer.classes().len());
-        options.scoring = scoring;
-        let labelled = self.labelled.clone();
-        run(py, self.threads, None, move |_| validate(&labelled, &options, folds))
+        options.scoring = Some(scoring);
+        if self.are_labels_many() {
+            options.decision = decision;
+        }
+        Ok(options)
     }
 
     /// A trainer that has learned all documents.
@@ -218,12 +243,11 @@ fn count(labelled: &Labelled, options: &TrainOptions, watch: &Watch) -> Result<T
     Ok(all)
 }
 
-/// The labels, and the score of each document that counts by a model of the other folds.
-fn validate(
-    labelled: &Labelled,
+/// The label, group and document of each row that counts.
+fn counted<'a>(
+    labelled: &'a Labelled,
     options: &TrainOptions,
-    folds: usize,
-) -> Result<(Classes, Vec<HeldOutScore>)> {
+) -> Result<Vec<(&'a str, Option<&'a str>, Document<'a>)>> {
     let mut of_words = options.clone();
     of_words.pairs = Pairs::Fixed;
     let mut trainer = Trainer::new(of_words)?;
@@ -235,7 +259,7 @@ fn validate(
             given.push(labelled.row(row)?);
         }
     }
-    Ok(cross_validate(options, &given, &[], folds, 0)?)
+    Ok(given)
 }
 
 /// Learns the documents of some rows, in order.

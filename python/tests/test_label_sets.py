@@ -260,11 +260,6 @@ def test_what_is_of_one_label_says_so() -> None:
         TamisClassifier(min_precision=0.9).fit(TEXTS, MATRIX[:, 0])
     filter = Filter.train(TEXTS, LISTS, kind="text", labels="many")
     assert filter.has_many_labels and not Filter.train(["a", "b"], ["x", "y"], kind="text").has_many_labels
-    for measure in (filter.evaluate, filter.report):
-        with pytest.raises(TamisError, match="expected a model of one label a document to evaluate, got one of many"):
-            measure(TEXTS, ["gold"] * 300)
-    with pytest.raises(TamisError, match="labels: expected one label a document to cross-validate, got many"):
-        Filter.cross_validate(TEXTS, LISTS, kind="text", labels="many")
     with pytest.raises(TamisError, match="labels: expected one or many, got few"):
         Filter.train(TEXTS, LISTS, kind="text", labels="few")
     with pytest.raises(TamisError, match="row 0: expected a list of labels, not empty and without U.2063, got 5"):
@@ -301,6 +296,31 @@ def test_a_filter_learns_sets_of_labels(tmp_path: Path) -> None:
             filter.learn("wheat9", wrong)
     with pytest.raises(TamisError, match="silver"):
         filter.learn("wheat9", ["silver", "gold"])
+
+
+def test_figures_are_the_programs(tamis_program: Path, tmp_path: Path) -> None:
+    data = rows(tmp_path / "r.jsonl")
+    run(tamis_program, "train", "--labels", "many", "-m", tmp_path / "m", data)
+    test = tmp_path / "test.jsonl"
+    test.write_text('{"text": "wheat1 oil2", "label": ["wheat", "zinc"]}\n{"text": "gold3 gold4", "label": []}')
+    filter = Filter.open(tmp_path / "m")
+    for path, texts, labels in (
+        (data, TEXTS, LISTS),
+        (test, ["wheat1 oil2", "gold3 gold4"], [["wheat", "zinc"], []]),
+    ):
+        command = [str(tamis_program), "evaluate", "--json", "-m", str(tmp_path / "m"), str(path)]
+        done = subprocess.run(command, capture_output=True, check=True)
+        assert filter.evaluate(texts, labels, n_jobs=2) == json.loads(done.stdout)
+    assert "micro F1" in filter.report(TEXTS, LISTS).html
+    command = [str(tamis_program), "evaluate", "--json", "--folds", "5", "--labels", "many", str(data)]
+    done = subprocess.run(command, capture_output=True, check=True)
+    figures = Filter.cross_validate(TEXTS, LISTS, kind="text", labels="many", folds=5, n_jobs=2)
+    assert figures == json.loads(done.stdout) and 0.9 < figures["micro_f1"] < 1.0001
+    for measure in (filter.evaluate, filter.report):
+        with pytest.raises(TamisError, match="expected 2 labels to evaluate, got 1"):
+            measure(["a", "b"], [["gold"]])
+        with pytest.raises(TamisError, match="expected documents to evaluate, got 0"):
+            measure([], [])
 
 
 def test_a_counter_counts_lists() -> None:
