@@ -1,6 +1,8 @@
 //! What the estimator `TamisClassifier` needs besides `Filter`.
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, ToPyArray};
+use std::collections::BTreeMap;
+
+use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyReadonlyArray2, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
@@ -14,8 +16,11 @@ use crate::options::Options;
 use crate::table::Table;
 use crate::training::{self, Examples, Training};
 
-/// The probability of every label by document, and the log-odds of every document.
-type Scores<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
+/// The probability of every label by document, and the log-odds of every document or label.
+type Scores<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArrayDyn<f64>>);
+
+/// A model, the share of the documents that has each label, and the bytes of a partial.
+type Fit<'py> = (Option<Filter>, BTreeMap<String, f64>, Bound<'py, PyBytes>);
 
 /// Trains a model. `options` are named as those of `tamis train`.
 #[pyfunction]
@@ -46,7 +51,8 @@ pub(crate) fn count<'py>(
     Ok((PyBytes::new(py, partial.as_bytes()), partial.documents().iter().sum()))
 }
 
-/// Merges partials: the model if there are at least two labels, the labels, and the bytes of the merged partial.
+/// Merges partials: the model if there are at least two labels, the share of the documents that has each label, and the
+/// bytes of the merged partial.
 #[pyfunction]
 #[pyo3(signature = (partials, options, *, kind, n_jobs))]
 pub(crate) fn fit<'py>(
@@ -55,14 +61,15 @@ pub(crate) fn fit<'py>(
     options: &Bound<'py, PyDict>,
     kind: &str,
     n_jobs: Option<i64>,
-) -> Result<(Option<Filter>, Vec<String>, Bound<'py, PyBytes>)> {
+) -> Result<Fit<'py>> {
     let options = Options::new(kind_named(kind)?, options)?;
     let (partial, model) = training::fit(py, partials, &options, threads(n_jobs)?)?;
-    let labels = partial.classes().iter().map(|(_, label)| label.to_owned()).collect();
-    Ok((model.map(Filter::of_model).transpose()?, labels, PyBytes::new(py, partial.as_bytes())))
+    let shares = training::shares(&partial);
+    Ok((model.map(Filter::of_model).transpose()?, shares, PyBytes::new(py, partial.as_bytes())))
 }
 
-/// The probability of every label, shape (n_documents, n_labels), and the log-odds of the likeliest or of spam, in nats.
+/// The probability of every label, shape (n_documents, n_labels), and the log-odds of the likeliest or of spam, in nats. In
+/// a model of many labels, instead of these the log-odds of every label, less the label's threshold.
 #[pyfunction]
 #[pyo3(signature = (filter, documents, **how))]
 pub(crate) fn scores<'py>(
@@ -74,7 +81,11 @@ pub(crate) fn scores<'py>(
     let (model, batch) = filter.get().batch(documents, How::of(py, how)?)?;
     let shape = [batch.scores.len(), model.labels.names().len()];
     let probabilities = batch.probabilities.to_pyarray(py).reshape(shape)?;
-    Ok((probabilities, PyArray1::from_iter(py, batch.scores.iter().map(|scored| scored.score.log_odds))))
+    if model.filter.has_many_labels() {
+        return Ok((probabilities, batch.margins.to_pyarray(py).reshape(shape)?.to_dyn().clone()));
+    }
+    let log_odds = PyArray1::from_iter(py, batch.scores.iter().map(|scored| scored.score.log_odds));
+    Ok((probabilities, log_odds.to_dyn().clone()))
 }
 
 /// The number of documents, after checking that all can be read.
@@ -90,12 +101,21 @@ pub(crate) fn count_documents(
     Ok(Documents::new(kind_named(kind)?, documents, decoding)?.len())
 }
 
-/// A table of the likeliest label of each document with probabilities of shape (n_documents, n_labels).
+/// A table of the likeliest label of each document with probabilities of shape (n_documents, n_labels); with `margins` of
+/// that shape, of the labels whose margin is positive.
 #[pyfunction]
-pub(crate) fn label_table(labels: Vec<String>, probabilities: PyReadonlyArray2<'_, f64>) -> PyResult<Table> {
+pub(crate) fn label_table(
+    labels: Vec<String>,
+    probabilities: PyReadonlyArray2<'_, f64>,
+    margins: Option<PyReadonlyArray2<'_, f64>>,
+) -> PyResult<Table> {
+    let numbers = |of: &PyReadonlyArray2<'_, f64>| -> Vec<f64> { of.as_array().iter().copied().collect() };
     if probabilities.as_array().ncols() != labels.len() {
         return Err(TamisError::new_err("expected a column of probabilities for every label"));
     }
-    let rows: Vec<f64> = probabilities.as_array().iter().copied().collect();
-    Table::of_probabilities(&labels, &rows)
+    let rows = numbers(&probabilities);
+    match margins {
+        Some(margins) => Table::of_margins(&labels, &rows, &numbers(&margins)),
+        None => Table::of_probabilities(&labels, &rows),
+    }
 }

@@ -83,7 +83,7 @@ impl Counter {
     /// documents : list, numpy array, pandas or polars Series, Arrow array
     ///     Of str or bytes.
     /// labels : the same, of str
-    ///     As many as documents.
+    ///     As many as documents. With the option ``labels="many"``, lists of str.
     /// groups : the same, optional
     ///     The group of each document, such as its author: see ``Filter.train``.
     /// encoding : str, default "utf-8"
@@ -102,7 +102,7 @@ impl Counter {
         let py = documents.py();
         let decoding = Decoding::new(py, encoding, decode_error)?;
         let examples = Examples { documents, labels, groups };
-        let labelled = Labelled::new(self.options.train().recipe.kind, &examples, decoding)?;
+        let labelled = Labelled::new(&self.options, &examples, decoding)?;
         self.trainer.with(py, |trainer| training::learn(trainer, &labelled, 0..labelled.len()))
     }
 

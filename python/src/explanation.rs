@@ -22,7 +22,7 @@ use crate::score::Score;
 /// label : str
 ///     The label that is explained: spam in a spam filter, else the likeliest.
 /// against : str
-///     The label it is compared with: the likeliest of the others.
+///     The label it is compared with: the likeliest of the others; in a model of many labels, ``"the rest"``.
 /// intercept : float
 ///     The log-odds before any term, in nats.
 /// terms : tuple of Term
@@ -56,8 +56,7 @@ impl Explanation {
         scratch: &mut Scratch,
     ) -> tamis_filter::Result<Self> {
         let explanation = filter.explain(document, scratch)?;
-        let truncated = !scratch.limits_hit().is_empty();
-        let scored = Scored { score: explanation.score, truncated };
+        let scored = Scored::of(explanation.score, scratch);
         let score = Score::new(labels.clone(), scored, scratch.probabilities());
         let words = filter.explain_words(document, &explanation);
         Ok(Explanation { labels, explanation, words, score })
@@ -73,7 +72,8 @@ impl Explanation {
 
     #[getter]
     fn against(&self) -> &str {
-        self.labels.name(Some(self.explanation.against))
+        let tamis_filter::Explanation { class, against, .. } = self.explanation;
+        if class == against { "the rest" } else { self.labels.name(Some(against)) }
     }
 
     #[getter]

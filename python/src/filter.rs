@@ -6,7 +6,6 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
-use tamis_filter::evaluate::HeldOutScore;
 use tamis_filter::{MergeOptions, spam_class};
 
 use crate::arguments::{How, threads};
@@ -15,7 +14,8 @@ use crate::evaluation;
 use crate::explanation::{Explanation, Term};
 use crate::filter::information::information;
 use crate::filter::state::{State, Verdicts};
-use crate::input::documents::{Documents, Labels};
+use crate::input::documents::{ClassName, Documents};
+use crate::label_evaluation;
 use crate::model::{Answer, Batch, Model};
 use crate::progress::Progress;
 use crate::report::Report;
@@ -25,6 +25,7 @@ use crate::training::{Examples, Training};
 use crate::work::{Watch, run};
 
 mod information;
+mod measured;
 mod state;
 
 /// A trained model in use: scores and explains messages or texts, and learns from corrections.
@@ -68,19 +69,6 @@ impl Filter {
                 Ok(answer(model.labels.clone(), &model.filter, document.get(0)?, scratch)?)
             })
         })
-    }
-
-    /// Scores labelled documents in parallel.
-    fn outcomes(
-        &self,
-        documents: &Bound<'_, PyAny>,
-        labels: &Bound<'_, PyAny>,
-        how: How,
-    ) -> Result<(Arc<Model>, Vec<HeldOutScore>)> {
-        let labels = Labels::new(labels)?;
-        let (model, batch) = self.batch(documents, how)?;
-        let outcomes = evaluation::outcomes(&model, &batch, &labels)?;
-        Ok((model, outcomes))
     }
 
     /// Scores documents in parallel.
@@ -163,7 +151,8 @@ impl Filter {
     /// documents : list, numpy array, pandas or polars Series, Arrow array
     ///     Of bytes for mail, of str for text.
     /// labels : the same, of str
-    ///     As many as documents, of at least two different labels.
+    ///     As many as documents, of at least two different labels. With the option ``labels="many"``, lists of str: a
+    ///     document has any number of labels.
     /// groups : the same, optional
     ///     The group of each document, such as its author, thread or customer. Documents of a group are held out together
     ///     wherever documents are held out, so that probabilities hold for documents of new groups.
@@ -173,7 +162,7 @@ impl Filter {
     /// progress : bool, default False
     ///     Show a bar by tqdm.
     /// **options
-    ///     Those of ``tamis train``: ``likelihood``, ``alpha``, ``ngrams``, ``max_fpr`` and so on;
+    ///     Those of ``tamis train``: ``likelihood``, ``alpha``, ``ngrams``, ``max_fpr``, ``labels`` and so on;
     ///     ``deduplicate=True`` counts equal messages once, as the program does by default.
     #[classmethod]
     #[pyo3(signature = (documents, labels, /, *, groups=None, kind="mail", n_jobs=None, progress=false, **options))]
@@ -266,7 +255,8 @@ impl Filter {
     /// Returns
     /// -------
     /// Table
-    ///     With the columns ``label`` (str), ``probability`` (float64) and ``log_odds`` (float64, in nats).
+    ///     With the columns ``label`` (str), ``probability`` (float64) and ``log_odds`` (float64, in nats); of a model of
+    ///     many labels also ``labels`` (lists of str).
     #[pyo3(signature = (messages, *, n_jobs=None, progress=false, probabilities=false))]
     fn score_table(
         &self,
@@ -276,7 +266,7 @@ impl Filter {
         probabilities: bool,
     ) -> Result<Table> {
         let (model, batch) = self.batch(messages, How::new(n_jobs, progress)?)?;
-        Ok(Table::of_scores(&model.labels, &batch, probabilities)?)
+        Ok(Table::of_scores(&model, &batch, probabilities)?)
     }
 
     /// Explains the score of a message or text: what each of its terms adds.
@@ -299,7 +289,8 @@ impl Filter {
     ///     What ``tamis evaluate --json`` prints: ``accuracy`` (unsure counts as wrong),
     ///     ``macro_f1``, ``log_loss`` in nats, ``classes`` with precision, recall and verdicts; of a spam
     ///     filter also ``false_positive_rate``, ``false_negative_rate``, ``one_minus_roc_auc_percent`` and
-    ///     others, with 95 % intervals (``..._interval``).
+    ///     others, with 95 % intervals (``..._interval``). Of a model of many labels, ``micro_f1``, ``macro_f1``,
+    ///     ``exact`` and others, and ``labels`` with those of each label.
     #[pyo3(signature = (documents, labels, *, n_jobs=None, progress=false))]
     fn evaluate<'py>(
         &self,
@@ -308,9 +299,7 @@ impl Filter {
         n_jobs: Option<i64>,
         progress: bool,
     ) -> Result<Bound<'py, PyDict>> {
-        let (model, outcomes) = self.outcomes(documents, labels, How::new(n_jobs, progress)?)?;
-        let (classes, spam) = (model.filter.classes(), model.filter.spam());
-        evaluation::figures(documents.py(), classes, spam, outcomes, threads(n_jobs)?)
+        self.figures(documents, labels, How::new(n_jobs, progress)?)
     }
 
     /// Makes a report with pictures: of the model or, given labelled documents that it has not learned, of how good it
@@ -328,10 +317,8 @@ impl Filter {
     /// -------
     /// Report
     #[pyo3(signature = (documents=None, labels=None, *, title=None, n_jobs=None, progress=false))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn report(
         &self,
-        py: Python<'_>,
         documents: Option<&Bound<'_, PyAny>>,
         labels: Option<&Bound<'_, PyAny>>,
         title: Option<&str>,
@@ -341,14 +328,8 @@ impl Filter {
         match (documents, labels) {
             (None, None) => Report::of_model(title.unwrap_or("of tamis"), &self.model().filter),
             (Some(documents), Some(labels)) => {
-                let (model, outcomes) = self.outcomes(documents, labels, How::new(n_jobs, progress)?)?;
-                Report::of_outcomes(
-                    py,
-                    title.unwrap_or("a model of tamis"),
-                    model,
-                    outcomes,
-                    threads(n_jobs)?,
-                )
+                let title = title.unwrap_or("a model of tamis");
+                self.measured(title, documents, labels, How::new(n_jobs, progress)?)
             }
             _ => Err(TamisError::new_err("expected documents with labels, or neither").into()),
         }
@@ -388,6 +369,13 @@ impl Filter {
         }
         let (how, examples) = (How::new(n_jobs, progress)?, Examples { documents, labels, groups });
         let training = Training::new(&examples, kind, options, how)?;
+        if training.are_labels_many() {
+            return label_evaluation::figures(
+                py,
+                training.cross_validate_labels(py, folds)?,
+                threads(n_jobs)?,
+            );
+        }
         let (classes, outcomes) = training.cross_validate(py, folds)?;
         evaluation::figures(py, &classes, spam_class(&classes), outcomes, threads(n_jobs)?)
     }
@@ -417,7 +405,7 @@ impl Filter {
     /// Parameters
     /// ----------
     /// message : bytes, or str in a model of text
-    /// label : str
+    /// label : str or, in a model of many labels, list of str
     /// lock_timeout : float, default 60
     ///     Seconds to wait for others that are changing the file.
     ///
@@ -432,9 +420,9 @@ impl Filter {
     /// TimeoutError
     ///     Others were changing the file all that time.
     #[pyo3(signature = (message, label, *, lock_timeout=60.0))]
-    fn learn(&self, message: &Bound<'_, PyAny>, label: &str, lock_timeout: f64) -> Result<&'static str> {
+    fn learn(&self, message: &Bound<'_, PyAny>, label: ClassName, lock_timeout: f64) -> Result<&'static str> {
         let document = self.document(message)?;
-        self.0.change(message.py(), lock_timeout, |open| Ok(open.learn(label, document.get(0)?)?))
+        self.0.change(message.py(), lock_timeout, |open| Ok(open.learn(&label.0, document.get(0)?)?))
     }
 
     /// Forgets a message: removes exactly what learning it added.
@@ -442,7 +430,7 @@ impl Filter {
     /// Parameters
     /// ----------
     /// message : bytes, or str in a model of text
-    /// label : str, optional
+    /// label : as in ``learn``, optional
     ///     Forget it only if it is known under this label.
     /// lock_timeout : float, default 60
     ///     Seconds to wait for others that are changing the file.
@@ -455,10 +443,11 @@ impl Filter {
     fn forget(
         &self,
         message: &Bound<'_, PyAny>,
-        label: Option<&str>,
+        label: Option<ClassName>,
         lock_timeout: f64,
     ) -> Result<Option<String>> {
         let document = self.document(message)?;
+        let label = label.as_ref().map(|label| &*label.0);
         self.0.change(message.py(), lock_timeout, |open| Ok(open.learner.forget(label, document.get(0)?)?))
     }
 
@@ -499,10 +488,16 @@ impl Filter {
         self.model().filter.is_spam_filter()
     }
 
-    /// Figures of the model: ``kind`` of documents, ``documents`` learned by label, ``remembered`` different documents,
-    /// ``keep`` (what is remembered of them), ``terms``, ``features`` (terms used in scoring), ``changes`` (documents
-    /// learned or forgotten one by one), ``unfitted`` (changes since the last fit), ``bytes``, ``log_bytes``,
-    /// ``segments``.
+    /// Whether documents have any number of labels.
+    #[getter]
+    fn has_many_labels(&self) -> bool {
+        self.model().filter.has_many_labels()
+    }
+
+    /// Figures of the model: ``kind`` of documents, ``documents`` learned by label, ``learned`` documents in all,
+    /// ``remembered`` different documents, ``keep`` (what is remembered of them), ``terms``, ``features`` (terms used in
+    /// scoring), ``changes`` (documents learned or forgotten one by one), ``unfitted`` (changes since the last fit),
+    /// ``bytes``, ``log_bytes``, ``segments``.
     #[getter]
     fn information<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         information(py, &self.model())
@@ -522,9 +517,11 @@ impl Filter {
     fn __repr__(&self) -> String {
         let model = self.model();
         let information = model.filter.information();
-        let documents: u64 = information.totals.iter().map(|totals| totals.documents).sum();
         let (kind, labels) = (information.recipe.kind, model.labels.names());
-        format!("Filter({kind}, labels={labels:?}, documents={documents}, terms={})", information.size.terms)
+        format!(
+            "Filter({kind}, labels={labels:?}, documents={}, terms={})",
+            information.documents, information.size.terms
+        )
     }
 
     fn _repr_html_(&self) -> Result<String> {

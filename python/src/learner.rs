@@ -10,7 +10,7 @@ use tamis_filter::{Document, ErrorKind, Keep, Kind, LearnOptions, Learned, Scrat
 use crate::arguments::kind_named;
 use crate::error::{Result, TamisError};
 use crate::explanation::Explanation;
-use crate::input::documents::Documents;
+use crate::input::documents::{ClassName, Documents};
 use crate::model::{Answer, Labels};
 use crate::score::Score;
 use crate::work::{Slot, on_own_threads};
@@ -169,16 +169,16 @@ impl Learner {
         Ok(Learner::new(open, path))
     }
 
-    /// Learns a message under a label that the model knows.
+    /// Learns a message under a label that the model knows; in a model of many labels, under a list of labels.
     ///
     /// Returns
     /// -------
     /// str
     ///     ``"new"``, ``"already"`` if it was known under the label, or ``"moved"`` if it was known under
     ///     another.
-    fn learn(&self, message: &Bound<'_, PyAny>, label: &str) -> Result<&'static str> {
+    fn learn(&self, message: &Bound<'_, PyAny>, label: ClassName) -> Result<&'static str> {
         let document = Documents::one(self.kind, message)?;
-        self.open.with(message.py(), |open| Ok(open.learn(label, document.get(0)?)?))
+        self.open.with(message.py(), |open| Ok(open.learn(&label.0, document.get(0)?)?))
     }
 
     /// Forgets all copies of a message; with a label, only if it is known under that label.
@@ -188,8 +188,9 @@ impl Learner {
     /// str or None
     ///     The Message-ID, if the model remembers it.
     #[pyo3(signature = (message, label=None))]
-    fn forget(&self, message: &Bound<'_, PyAny>, label: Option<&str>) -> Result<Option<String>> {
+    fn forget(&self, message: &Bound<'_, PyAny>, label: Option<ClassName>) -> Result<Option<String>> {
         let document = Documents::one(self.kind, message)?;
+        let label = label.as_ref().map(|label| &*label.0);
         self.open.with(message.py(), |open| Ok(open.learner.forget(label, document.get(0)?)?))
     }
 

@@ -9,6 +9,7 @@ mod evaluation;
 mod explanation;
 mod filter;
 mod input;
+mod label_evaluation;
 mod learner;
 mod model;
 mod naive_bayes;

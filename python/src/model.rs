@@ -65,6 +65,8 @@ pub(crate) struct Scored {
     pub(crate) score: tamis_filter::Score,
     /// Whether a limit truncated the message.
     pub(crate) truncated: bool,
+    /// The labels that the document has besides the verdict, in a model of many labels.
+    pub(crate) others: Vec<ClassId>,
 }
 
 impl Scored {
@@ -75,8 +77,18 @@ impl Scored {
         scratch: &'s mut Scratch,
     ) -> tamis_filter::Result<(Self, &'s [f64])> {
         let score = filter.score(document, scratch)?;
+        Ok((Scored::of(score, scratch), scratch.probabilities()))
+    }
+
+    /// The last score of a scratch.
+    pub(crate) fn of(score: tamis_filter::Score, scratch: &Scratch) -> Self {
         let truncated = !scratch.limits_hit().is_empty();
-        Ok((Scored { score, truncated }, scratch.probabilities()))
+        Scored { score, truncated, others: scratch.labels().iter().skip(1).map(|of| of.label).collect() }
+    }
+
+    /// The labels of the document, the likeliest first.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = ClassId> {
+        self.score.label.into_iter().chain(self.others.iter().copied())
     }
 }
 
@@ -86,12 +98,15 @@ pub(crate) struct Batch {
     pub(crate) scores: Vec<Scored>,
     /// The probability of every label for each document.
     pub(crate) probabilities: Vec<f64>,
+    /// In a model of many labels, the log-odds of every label for each document, less the label's threshold.
+    pub(crate) margins: Vec<f64>,
 }
 
 impl Batch {
     pub(crate) fn append(&mut self, other: Batch) {
         self.scores.extend(other.scores);
         self.probabilities.extend(other.probabilities);
+        self.margins.extend(other.margins);
     }
 }
 
@@ -120,6 +135,7 @@ impl Model {
     /// # Errors
     /// The error of the first document that has one.
     pub(crate) fn score_all(&self, documents: &Documents, watch: &Watch) -> Result<Batch> {
+        let has_many_labels = self.filter.has_many_labels();
         let free = || self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
         let of_block = |start: usize| -> Result<Batch> {
             let mut batch = Batch::default();
@@ -133,6 +149,9 @@ impl Model {
                 let (scored, probabilities) = Scored::new(&self.filter, documents.get(row)?, &mut scratch)?;
                 batch.scores.push(scored);
                 batch.probabilities.extend_from_slice(probabilities);
+                if has_many_labels {
+                    batch.margins.extend(margins(&self.filter, &scratch));
+                }
             }
             free().push(scratch);
             Ok(batch)
@@ -144,4 +163,21 @@ impl Model {
         }
         Ok(all)
     }
+}
+
+/// The log-odds of every label of a scored document, less the label's threshold: positive for the labels that the document
+/// has.
+fn margins(filter: &Filter, scratch: &Scratch) -> Vec<f64> {
+    // a scratch has exact log-odds only of the labels that the document has
+    let of_probability = |(label, probability): (ClassId, &f64)| {
+        let probability = probability.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON);
+        ((probability / (1.0 - probability)).ln() - filter.label_threshold(label)).min(0.0)
+    };
+    let mut margins: Vec<_> = (0..=ClassId::MAX).zip(scratch.probabilities()).map(of_probability).collect();
+    for of in scratch.labels() {
+        if let Some(margin) = margins.get_mut(usize::from(of.label)) {
+            *margin = of.log_odds - filter.label_threshold(of.label);
+        }
+    }
+    margins
 }

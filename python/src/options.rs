@@ -2,12 +2,13 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tamis_filter::options::{Pairs, ScoringOptions};
+use tamis_filter::options::{Labels, Pairs, ScoringOptions};
 use tamis_filter::{Classes, DecisionOptions, Keep, Kind, Scoring, TrainOptions};
 
 use crate::error::{Failure, TamisError};
 use crate::options::decision::DecisionGiven;
 pub(crate) use crate::options::given::Given;
+use crate::options::given::wrong;
 use crate::options::recipe::set_recipe;
 use crate::options::scoring::scoring;
 
@@ -32,6 +33,7 @@ impl Options {
         let given = Given(given.copy()?);
         let mut train = TrainOptions::new(kind);
         set_recipe(&given, &mut train)?;
+        train.labels = labels(&given)?;
         let scoring = scoring(&given)?;
         let deduplicate = given.flag("deduplicate")?;
         if deduplicate && kind != Kind::Mail {
@@ -66,6 +68,11 @@ impl Options {
         options
     }
 
+    /// Whether documents have any number of labels.
+    pub(crate) fn are_labels_many(&self) -> bool {
+        self.train.labels == Labels::Many
+    }
+
     /// How counts become scores and decisions, now that the labels are known.
     ///
     /// # Errors
@@ -80,5 +87,14 @@ impl Options {
             Ok((scoring, train.decision))
         };
         settle().map_err(|error: tamis_filter::Error| Failure::from(error).into())
+    }
+}
+
+/// How many labels a document has.
+fn labels(given: &Given<'_>) -> PyResult<Labels> {
+    match given.take::<String>("labels")?.as_deref() {
+        None | Some("one") => Ok(Labels::One),
+        Some("many") => Ok(Labels::Many),
+        Some(got) => Err(wrong("labels", format!("expected one or many, got {got}"))),
     }
 }

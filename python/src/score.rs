@@ -16,7 +16,10 @@ use crate::model::{Batch, Labels, Scored};
 /// Attributes
 /// ----------
 /// label : str
-///     The verdict: a label of the model, or ``"unsure"``.
+///     The verdict: a label of the model, or ``"unsure"``. In a model of many labels, the likeliest of those that the
+///     document has, or ``"unsure"`` if it has none.
+/// labels : list of str
+///     The labels that the document has, the likeliest first: any number in a model of many labels, else the verdict.
 /// probability : float
 ///     The probability of spam in a spam filter, else of the likeliest label; between 0 and 1.
 /// log_odds : float
@@ -54,11 +57,12 @@ pub(crate) struct Score {
     known_terms: usize,
     #[pyo3(get)]
     truncated: bool,
+    others: Vec<ClassId>,
 }
 
-/// A pickled score: labels, the class of spam, the verdict, probability, log-odds, the probability of every label, known
-/// terms, whether truncated.
-type State = (Vec<String>, Option<ClassId>, Option<ClassId>, f64, f64, Vec<f64>, usize, bool);
+/// A pickled score: labels, the class of spam, the verdict and other labels of the document, probability, log-odds, the
+/// probability of every label, known terms, whether truncated.
+type State = (Vec<String>, Option<ClassId>, (Option<ClassId>, Vec<ClassId>), f64, f64, Vec<f64>, usize, bool);
 
 impl Score {
     /// # Errors
@@ -74,10 +78,10 @@ impl Score {
     }
 
     pub(crate) fn new(labels: Arc<Labels>, scored: Scored, probabilities: &[f64]) -> Self {
-        let Scored { score, truncated } = scored;
+        let Scored { score, truncated, others } = scored;
         let tamis_filter::Score { label: verdict, probability, log_odds, known_terms, .. } = score;
         let probabilities = probabilities.to_vec();
-        Score { labels, verdict, probability, log_odds, probabilities, known_terms, truncated }
+        Score { labels, verdict, probability, log_odds, probabilities, known_terms, truncated, others }
     }
 }
 
@@ -86,6 +90,12 @@ impl Score {
     #[getter]
     fn label(&self) -> &str {
         self.labels.name(self.verdict)
+    }
+
+    #[getter]
+    fn labels(&self) -> Vec<&str> {
+        let classes = self.verdict.into_iter().chain(self.others.iter().copied());
+        classes.map(|class| self.labels.name(Some(class))).collect()
     }
 
     #[getter]
@@ -110,16 +120,19 @@ impl Score {
     /// The score of a pickled state.
     #[staticmethod]
     fn _restore(state: State) -> Self {
-        let (names, spam, verdict, probability, log_odds, probabilities, known_terms, truncated) = state;
+        let (names, spam, (verdict, others), probability, log_odds, probabilities, known_terms, truncated) =
+            state;
         let labels = Arc::new(Labels::new(names, spam));
-        Score { labels, verdict, probability, log_odds, probabilities, known_terms, truncated }
+        Score { labels, verdict, probability, log_odds, probabilities, known_terms, truncated, others }
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (State,))> {
         let score = slf.get().clone();
         let (names, spam) = (score.labels.names().to_vec(), score.labels.spam);
-        let Score { verdict, probability, log_odds, probabilities, known_terms, truncated, .. } = score;
-        let state = (names, spam, verdict, probability, log_odds, probabilities, known_terms, truncated);
+        let Score { verdict, probability, log_odds, probabilities, known_terms, truncated, others, .. } =
+            score;
+        let state =
+            (names, spam, (verdict, others), probability, log_odds, probabilities, known_terms, truncated);
         Ok((slf.get_type().getattr("_restore")?.into_any(), (state,)))
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray, StructArray};
 use arrow_schema::{DataType, Field, Schema};
 use pyo3::prelude::*;
@@ -10,7 +11,7 @@ use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::{ArrayIterator, to_array_pycapsules, to_schema_pycapsule, to_stream_pycapsule};
 
 use crate::error::TamisError;
-use crate::model::{Batch, Labels};
+use crate::model::{Batch, Model, Scored};
 
 /// A table of scores. pyarrow, polars, pandas and others read it without a copy by Arrow's PyCapsule
 /// interface: ``pyarrow.table(scores)``, ``polars.DataFrame(scores)``,
@@ -35,14 +36,19 @@ pub(crate) struct Table(RecordBatch);
 
 impl Table {
     /// Columns as `tamis label` prints them; with `probabilities` also that of every label.
-    pub(crate) fn of_scores(labels: &Labels, batch: &Batch, probabilities: bool) -> PyResult<Self> {
+    pub(crate) fn of_scores(model: &Model, batch: &Batch, probabilities: bool) -> PyResult<Self> {
+        let labels = &model.labels;
         let scores = || batch.scores.iter().map(|scored| scored.score);
         let verdicts: StringArray = scores().map(|score| Some(labels.name(score.label))).collect();
-        let mut columns: Vec<(String, ArrayRef)> = vec![
-            ("label".to_owned(), Arc::new(verdicts)),
+        let mut columns: Vec<(String, ArrayRef)> = vec![("label".to_owned(), Arc::new(verdicts))];
+        if model.filter.has_many_labels() {
+            let of_row = |scored: &Scored| scored.labels().map(|class| labels.name(Some(class))).collect();
+            columns.push(("labels".to_owned(), lists(batch.scores.iter().map(of_row))));
+        }
+        columns.extend([
             ("probability".to_owned(), numbers(scores().map(|score| score.probability))),
             ("log_odds".to_owned(), numbers(scores().map(|score| score.log_odds))),
-        ];
+        ]);
         if probabilities {
             columns.extend(of_labels(labels.names(), &batch.probabilities));
         }
@@ -61,6 +67,17 @@ impl Table {
             ("label".to_owned(), Arc::new(verdicts)),
             ("probability".to_owned(), numbers(rows().map(|(row, best)| row[best]))),
         ];
+        columns.extend(of_labels(labels, probabilities));
+        Table::new(columns)
+    }
+
+    /// The labels of each document whose margin is positive, and the probability of every label.
+    pub(crate) fn of_margins(labels: &[String], probabilities: &[f64], margins: &[f64]) -> PyResult<Self> {
+        let of_row = |row: &[f64]| {
+            labels.iter().zip(row).filter(|(_, margin)| **margin > 0.0).map(|(label, _)| &**label).collect()
+        };
+        let given = lists(margins.chunks_exact(labels.len().max(1)).map(of_row));
+        let mut columns: Vec<(String, ArrayRef)> = vec![("labels".to_owned(), given)];
         columns.extend(of_labels(labels, probabilities));
         Table::new(columns)
     }
@@ -89,6 +106,12 @@ fn of_labels(labels: &[String], probabilities: &[f64]) -> impl Iterator<Item = (
         let of_label = probabilities.iter().skip(class).step_by(labels.len()).copied();
         (format!("probability_{label}"), numbers(of_label))
     })
+}
+
+fn lists<'a>(rows: impl Iterator<Item = Vec<&'a str>>) -> ArrayRef {
+    let mut lists = ListBuilder::new(StringBuilder::new());
+    rows.for_each(|row| lists.append_value(row.into_iter().map(Some)));
+    Arc::new(lists.finish())
 }
 
 fn numbers(numbers: impl Iterator<Item = f64>) -> ArrayRef {

@@ -1,5 +1,6 @@
 //! Training: documents and labels to a model.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,14 +9,15 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
 use tamis_filter::distributed::Partial;
-use tamis_filter::evaluate::{HeldOutScore, cross_validate};
+use tamis_filter::evaluate::{HeldOutScore, cross_validate, cross_validate_labels};
 use tamis_filter::options::Pairs;
-use tamis_filter::{Classes, Document, Kind, Model, TrainOptions, Trainer};
+use tamis_filter::{Classes, Document, Model, TrainOptions, Trainer, join_labels, split_labels};
 
 use crate::arguments::{How, kind_named};
-use crate::error::{Result, TamisError, wrong_row};
+use crate::error::{Failure, Result, TamisError, wrong_row};
 use crate::input::decoding::Decoding;
 use crate::input::documents::{Documents, Labels};
+use crate::label_evaluation::HeldOut;
 use crate::options::Options;
 use crate::progress::Progress;
 use crate::work::{Watch, run};
@@ -44,9 +46,12 @@ pub(crate) struct Labelled {
 impl Labelled {
     /// # Errors
     /// A value cannot be read; the number of labels, or of groups, is not that of documents.
-    pub(crate) fn new(kind: Kind, examples: &Examples<'_>, decoding: Decoding) -> PyResult<Self> {
-        let documents = Documents::new(kind, &examples.documents, decoding)?;
-        let labels = Labels::new(&examples.labels)?;
+    pub(crate) fn new(options: &Options, examples: &Examples<'_>, decoding: Decoding) -> PyResult<Self> {
+        let documents = Documents::new(options.train().recipe.kind, &examples.documents, decoding)?;
+        let labels = match options.are_labels_many() {
+            true => Labels::of_sets(&examples.labels)?,
+            false => Labels::new(&examples.labels)?,
+        };
         let groups = examples.groups.as_ref().map(Labels::new).transpose()?;
         let expected = documents.len();
         for (what, given) in [("labels", Some(&labels)), ("groups", groups.as_ref())] {
@@ -89,7 +94,7 @@ impl Training {
         let How { threads, progress, decoding } = how;
         let kind = kind_named(kind)?;
         let options = Options::new(kind, options.unwrap_or(&PyDict::new(examples.documents.py())))?;
-        let labelled = Arc::new(Labelled::new(kind, examples, decoding)?);
+        let labelled = Arc::new(Labelled::new(&options, examples, decoding)?);
         Ok(Training { labelled, options, threads, progress })
     }
 
@@ -119,12 +124,40 @@ impl Training {
         py: Python<'_>,
         folds: usize,
     ) -> Result<(Classes, Vec<HeldOutScore>)> {
+        let (labelled, options) = (self.labelled.clone(), self.validated(py)?);
+        let job = move |_: &Watch| {
+            Ok::<_, Failure>(cross_validate(&options, &counted(&labelled, &options)?, &[], folds, 0)?)
+        };
+        run(py, self.threads, None, job)
+    }
+
+    /// As [`cross_validate`](Self::cross_validate), for documents of many labels.
+    ///
+    /// # Errors
+    /// As [`model`](Self::model).
+    pub(crate) fn cross_validate_labels(&self, py: Python<'_>, folds: usize) -> Result<HeldOut> {
+        let (labelled, options) = (self.labelled.clone(), self.validated(py)?);
+        let job = move |_: &Watch| {
+            Ok::<_, Failure>(cross_validate_labels(&options, &counted(&labelled, &options)?, folds, 0)?)
+        };
+        run(py, self.threads, None, job)
+    }
+
+    /// Whether documents have any number of labels.
+    pub(crate) fn are_labels_many(&self) -> bool {
+        self.options.are_labels_many()
+    }
+
+    /// The options of a model of each fold.
+    fn validated(&self, py: Python<'_>) -> Result<TrainOptions> {
         let trainer = self.count(py)?;
-        let scoring = Some(self.options.settle(trainer.classes())?.0);
+        let (scoring, decision) = self.options.settle(trainer.classes())?;
         let mut options = self.options.for_labels(trainer.classes().len());
-        options.scoring = scoring;
-        let labelled = self.labelled.clone();
-        run(py, self.threads, None, move |_| validate(&labelled, &options, folds))
+        options.scoring = Some(scoring);
+        if self.are_labels_many() {
+            options.decision = decision;
+        }
+        Ok(options)
     }
 
     /// A trainer that has learned all documents.
@@ -167,12 +200,24 @@ pub(crate) fn fit(
             trainer = trainer.merge_partial(&Partial::from_bytes(partial)?)?;
         }
         let partial = trainer.into_partial()?;
-        let trainer = (partial.classes().len() > 1).then(|| partial.to_trainer()).transpose()?;
+        let trainer = (shares(&partial).len() > 1).then(|| partial.to_trainer()).transpose()?;
         Ok((partial, trainer))
     };
     let (partial, trainer) = run(py, threads, None, merge)?;
     let model = trainer.map(|trainer| finish(py, trainer, options, threads)).transpose()?;
     Ok((partial, model))
+}
+
+/// The labels of a partial, each with the share of the documents that have it.
+pub(crate) fn shares(partial: &Partial) -> BTreeMap<String, f64> {
+    let are_sets = partial.classes().index(&join_labels([])).is_some();
+    let mut documents: BTreeMap<&str, u64> = BTreeMap::new();
+    for ((_, class), n) in partial.classes().iter().zip(partial.documents()) {
+        let labels = if are_sets { split_labels(class).collect() } else { vec![class] };
+        labels.into_iter().for_each(|label| *documents.entry(label).or_default() += n);
+    }
+    let all = partial.documents().iter().sum::<u64>() as f64;
+    documents.into_iter().map(|(label, n)| (label.to_owned(), n as f64 / all)).collect()
 }
 
 /// Counts documents with one trainer per thread.
@@ -198,12 +243,11 @@ fn count(labelled: &Labelled, options: &TrainOptions, watch: &Watch) -> Result<T
     Ok(all)
 }
 
-/// The labels, and the score of each document that counts by a model of the other folds.
-fn validate(
-    labelled: &Labelled,
+/// The label, group and document of each row that counts.
+fn counted<'a>(
+    labelled: &'a Labelled,
     options: &TrainOptions,
-    folds: usize,
-) -> Result<(Classes, Vec<HeldOutScore>)> {
+) -> Result<Vec<(&'a str, Option<&'a str>, Document<'a>)>> {
     let mut of_words = options.clone();
     of_words.pairs = Pairs::Fixed;
     let mut trainer = Trainer::new(of_words)?;
@@ -215,7 +259,7 @@ fn validate(
             given.push(labelled.row(row)?);
         }
     }
-    Ok(cross_validate(options, &given, &[], folds, 0)?)
+    Ok(given)
 }
 
 /// Learns the documents of some rows, in order.

@@ -52,7 +52,7 @@ def encode(y: Any) -> tuple[Any, np.ndarray]:
             return (y if _is_of_arrow(y) else values), classes
     try:
         check_classification_targets(values)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise TamisError(f"labels: {error}") from None
     classes, codes = np.unique(values, return_inverse=True)
     texts = names(classes)

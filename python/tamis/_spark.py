@@ -134,7 +134,7 @@ def score_rows(
     filter = _opened(model)
     for batch in _without_nulls(batches, [document]):
         *columns, documents = batch.columns
-        scores = pa.record_batch(filter.score_table(documents))
+        scores = pa.record_batch(filter.score_table(documents)).select(["label", "probability", "log_odds"])
         yield pa.RecordBatch.from_arrays([*columns, *scores.columns], names=names)
 
 

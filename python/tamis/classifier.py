@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from tamis import _tamis
+from tamis._label_sets import Targets, read
 from tamis._labels import encode, names
+from tamis._predictor import Predictor
 
 __all__ = ["TamisClassifier"]
 
@@ -22,7 +22,7 @@ _GROWTH = 1.25
 _HOW = ("kind", "encoding", "decode_error", "n_jobs", "progress")
 
 
-class TamisClassifier(ClassifierMixin, BaseEstimator):
+class TamisClassifier(Predictor):
     """Classify texts (or mail): text in, labels and calibrated probabilities out.
 
     Counts the terms of every text. By default it learns one-vs-rest log-odds, corrected by logistic regression
@@ -89,6 +89,9 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         Header fields of mail to ignore.
     windows : int, optional
         With two labels: also score every stretch of this many bytes by itself, and take the highest score.
+    min_precision : float, optional
+        With many labels a document: give a label only where this share of those it is given to have it, with 95 %
+        confidence. By default, the threshold of a label is the one with the best F1 on held-out documents.
     deduplicate : bool, default False
         Count equal mail of one label once, as the program does by default.
     documents : bool, optional
@@ -107,9 +110,10 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : numpy.ndarray, shape (n_classes,)
-        The labels, sorted. In a model file they are text.
+        The labels: sorted, or in the order of the columns of ``y``. In a model file they are text.
     filter_ : Filter or None
-        The model; None if all documents had the same label, which is then always predicted.
+        The model; None if no two labels came. The same label is then always predicted or, with many labels a
+        document, every label that most documents had.
     n_documents_ : int
         Documents counted, by ``fit`` or by all calls of ``partial_fit``.
     n_fitted_ : int
@@ -155,6 +159,7 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         content_only: bool = False,
         ignore_header: Sequence[str] | None = None,
         windows: int | None = None,
+        min_precision: float | None = None,
         deduplicate: bool = False,
         documents: bool | None = None,
         encoding: str = "utf-8",
@@ -173,8 +178,10 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of str or bytes, shape (n_documents,)
             Documents.
-        y : array-like, shape (n_documents,)
-            Their labels: text, whole numbers or booleans.
+        y : array-like, shape (n_documents,) or (n_documents, n_labels)
+            Their labels: text, whole numbers or booleans. If documents have any number of labels: a list (or tuple or
+            set) of labels for each document; or a matrix of 0 and 1 with at least two columns, one for each label:
+            a numpy array, a list of its rows, a sparse matrix, or a table whose columns are named by the labels.
         groups : array-like, shape (n_documents,), optional
             The group of each document, as text or number: its author, thread or customer. Documents of a group
             are always held out together, so that probabilities hold for documents of new groups, as a score by
@@ -190,14 +197,14 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         TamisError
             A row is missing or cannot be decoded, lengths differ, or options contradict each other.
         """
-        labels, classes = encode(y)
-        if len(classes) == 1:
-            _, self.n_documents_ = self._learn(_tamis.count, X, labels, groups)
-            self.filter_ = None
+        targets = read(y)
+        if targets.are_too_few:
+            partial, self.n_documents_ = self._learn(_tamis.count, X, targets, groups)
+            self._merge([partial], targets.are_many)
         else:
-            self.filter_ = self._learn(_tamis.train, X, labels, groups)
-            self.n_documents_ = n_learned(self.filter_)
-        self.classes_, self._labels, self.n_fitted_ = classes, sorted(names(classes)), self.n_documents_
+            self.filter_ = self._learn(_tamis.train, X, targets, groups)
+            self._labels, self.n_documents_ = self.filter_.labels, n_learned(self.filter_)
+        self.classes_, self._are_many, self.n_fitted_ = targets.labels, targets.are_many, self.n_documents_
         for learned in ("_partials", "_expected"):
             vars(self).pop(learned, None)
         return self
@@ -213,8 +220,8 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of str or bytes, shape (n_documents,)
             Documents.
-        y : array-like, shape (n_documents,)
-            Their labels.
+        y : array-like, shape (n_documents,) or (n_documents, n_labels)
+            Their labels, as in ``fit``: in every call one for each document, or in every call any number.
         classes : array-like, optional
             All labels that may come, in this call or later. They are in ``classes_`` and have probability 0 until
             they come. Once ``classes`` was given, any other label is an error.
@@ -252,17 +259,23 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
             )
             for learned in ("classes_", "n_documents_", "n_fitted_"):
                 delattr(self, learned)
-        labels, seen = encode(y)
-        known = _union(getattr(self, "classes_", None), classes)
+        targets = read(y)
+        if hasattr(self, "_partials") and len(targets.rows) == 0:
+            targets = targets._replace(are_many=self._are_many)
+        if hasattr(self, "_partials") and targets.are_many != self._are_many:
+            numbers = ("one label", "many labels")
+            expected, got = numbers[self._are_many], numbers[targets.are_many]
+            raise _tamis.TamisError(f"expected {expected} a document, as in earlier calls, got {got}")
+        known = _union(getattr(self, "classes_", None), None if classes is None else np.unique(classes))
         expected = known if classes is not None else getattr(self, "_expected", None)
         if expected is not None:
-            others = sorted(set(names(seen)) - set(names(expected)))
+            others = sorted(set(names(targets.labels)) - set(names(expected)))
             if others:
                 listed = ", ".join(names(expected))
                 raise _tamis.TamisError(f"expected labels that are in classes ({listed}), got {others[0]!r}")
             self._expected = expected
-        partial, n = self._learn(_tamis.count, X, labels, groups)
-        self.classes_ = _union(known, seen)
+        partial, n = self._learn(_tamis.count, X, targets, groups)
+        self.classes_, self._are_many = _union(known, targets.labels), targets.are_many
         self._partials = [*getattr(self, "_partials", []), partial]
         self.n_documents_ = getattr(self, "n_documents_", 0) + n
         return self.refit() if self.n_documents_ >= _GROWTH * getattr(self, "n_fitted_", 0) else self
@@ -289,110 +302,8 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         """
         if not hasattr(self, "_partials"):
             raise _tamis.TamisError("expected documents counted by partial_fit, got none; fit and load keep no counts")
-        merged = _tamis.fit(self._partials, self._options(), kind=self.kind, n_jobs=self.n_jobs)
-        self.filter_, self._labels, partial = merged
-        self._partials, self.n_fitted_ = [partial], self.n_documents_
+        self._partials, self.n_fitted_ = [self._merge(self._partials, self._are_many)], self.n_documents_
         return self
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The likeliest label of each document.
-
-        Parameters
-        ----------
-        X : array-like of str or bytes, shape (n_documents,)
-            Documents.
-
-        Returns
-        -------
-        numpy.ndarray, shape (n_documents,)
-            Labels, of the type of ``classes_``.
-        """
-        probabilities = self.predict_proba(X)
-        return self.classes_[probabilities.argmax(axis=1)]
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """The calibrated probability of every label.
-
-        Parameters
-        ----------
-        X : array-like of str or bytes, shape (n_documents,)
-            Documents.
-
-        Returns
-        -------
-        numpy.ndarray of float64, shape (n_documents, n_classes)
-            Columns are in the order of ``classes_``; rows add up to 1.
-        """
-        return self._score(X)[0]
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """The log-odds of every label against all others, in nats.
-
-        Parameters
-        ----------
-        X : array-like of str or bytes, shape (n_documents,)
-            Documents.
-
-        Returns
-        -------
-        numpy.ndarray of float64, shape (n_documents,) or (n_documents, n_classes)
-            With two labels, the log-odds of the second, ``classes_[1]``.
-        """
-        probabilities, log_odds = self._score(X)
-        if probabilities.shape[1] == 2:
-            return np.copysign(log_odds, probabilities[:, 1] - probabilities[:, 0])
-        rows, best = np.arange(len(probabilities)), probabilities.argmax(axis=1)
-        # those of the likeliest label are exact even if its probability is nearly 1
-        others = np.clip(probabilities, np.finfo(float).tiny, 0.5)
-        odds = np.log(others) - np.log1p(-others)
-        odds[rows, best] = log_odds
-        return odds
-
-    def explain(self, text: Any) -> _tamis.Explanation:
-        """Explain the label of a document: what each of its terms adds to the log-odds.
-
-        Parameters
-        ----------
-        text : str or bytes
-            A document.
-
-        Returns
-        -------
-        Explanation
-            Its labels are text, as in the model file. A notebook shows it as bars.
-        """
-        model = self._model()
-        if isinstance(text, bytes) and self.kind == "text":
-            text = text.decode(self.encoding, self.decode_error)
-        return model.explain(text)
-
-    def score_table(self, X: Any) -> _tamis.Table:
-        """Labels and probabilities as a table that other libraries read by Arrow's PyCapsule interface.
-
-        ``pyarrow.table(t)``, ``polars.DataFrame(t)`` and ``pandas.DataFrame.from_arrow(t)`` read it without a
-        copy.
-
-        Parameters
-        ----------
-        X : array-like of str or bytes, shape (n_documents,)
-            Documents.
-
-        Returns
-        -------
-        Table
-            Columns ``label`` (as in a model file: text), ``probability`` (that of the label) and
-            ``probability_LABEL`` for every label, in the order of ``classes_``.
-        """
-        probabilities = self.predict_proba(X)
-        return _tamis.label_table(names(self.classes_), probabilities)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file that the program ``tamis`` reads too. Labels are stored as text.
-
-        An existing file is replaced in one step. To keep the options, labels of other types, and the counts of
-        ``partial_fit``, pickle the classifier instead.
-        """
-        self._model().save(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **how: Any) -> TamisClassifier:
@@ -416,84 +327,51 @@ class TamisClassifier(ClassifierMixin, BaseEstimator):
         classifier.kind = classifier.filter_.information["kind"]
         if classifier.kind not in ("text", "mail"):
             raise _tamis.TamisError(f"{os.fspath(path)}: expected a model of text or mail, got one of a table")
-        classifier._labels = classifier.filter_.labels
+        classifier._labels, classifier._are_many = classifier.filter_.labels, classifier.filter_.has_many_labels
         classifier.classes_ = np.array(classifier._labels)
         classifier.n_documents_ = classifier.n_fitted_ = n_learned(classifier.filter_)
         return classifier
 
-    def _learn(self, learn: Any, X: Any, labels: Any, groups: Any) -> Any:
-        examples = X, labels, None if groups is None else encode(groups)[0]
-        return learn(examples, self._options(), kind=self.kind, **self._how())
+    def _learn(self, learn: Any, X: Any, targets: Targets, groups: Any) -> Any:
+        examples = X, targets.rows, None if groups is None else encode(groups)[0]
+        return learn(examples, self._options(targets.are_many), kind=self.kind, **self._how())
 
-    def _options(self) -> dict[str, Any]:
+    def _merge(self, partials: list[bytes], are_many: bool) -> bytes:
+        """Fit to the documents of partials, and return these as one."""
+        merged = _tamis.fit(partials, self._options(are_many), kind=self.kind, n_jobs=self.n_jobs)
+        self.filter_, shares, partial = merged
+        self._labels, self._shares = list(shares), list(shares.values())
+        return partial
+
+    def _options(self, are_many: bool) -> dict[str, Any]:
         """The options of training, for the library."""
         options = {name: value for name, value in self.get_params(deep=False).items() if name not in _HOW}
+        options["labels"] = "many" if are_many else "one"
         if isinstance(options["class_prior"], Mapping):
             options["class_prior"] = {str(label): share for label, share in options["class_prior"].items()}
         if options["stop_words"] is not None and not isinstance(options["stop_words"], str):
             options["stop_words"] = list(options["stop_words"])
         return options
 
-    def _how(self) -> dict[str, Any]:
-        """How documents are read, and with how many threads."""
-        return {
-            "n_jobs": self.n_jobs,
-            "progress": bool(self.progress),
-            "encoding": self.encoding,
-            "decode_error": self.decode_error,
-        }
-
-    def _score(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The probability of every label, and the log-odds of the likeliest."""
-        check_is_fitted(self)
-        if self.filter_ is None:
-            how = {"encoding": self.encoding, "decode_error": self.decode_error}
-            n = _tamis.count_documents(X, kind=self.kind, **how)
-            scores, log_odds = np.ones((n, 1)), np.full(n, np.inf)
-        else:
-            scores, log_odds = _tamis.scores(self.filter_, X, **self._how())
-        if self._labels == names(self.classes_):
-            return scores, log_odds
-        place = {name: column for column, name in enumerate(names(self.classes_))}
-        ordered = np.zeros((len(scores), len(place)))
-        ordered[:, [place[label] for label in self._labels]] = scores
-        return ordered, log_odds
-
-    def _model(self) -> _tamis.Filter:
-        check_is_fitted(self)
-        if self.filter_ is None:
-            raise _tamis.TamisError("expected a model of at least 2 labels, got one of 1")
-        return self.filter_
-
-    def _repr_html_inner(self) -> str:
-        return super()._repr_html_inner() + self._model_html()
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in bundle:
-            bundle["text/html"] += self._model_html()
-        return bundle
-
-    def _model_html(self) -> str:
-        """What a notebook shows of the model below scikit-learn's diagram."""
-        model = getattr(self, "filter_", None)
-        return "" if model is None else model._repr_html_()
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.one_d_array = True
         tags.input_tags.string = True
+        tags.classifier_tags.multi_label = True
         tags.no_validation = True
         return tags
 
 
-def _union(*labels: Any) -> Any:
-    """All of these labels, sorted; None if nothing is given."""
-    given = [np.asarray(some) for some in labels if some is not None]
-    return np.unique(np.concatenate([some for some in given if len(some) > 0] or given)) if given else None
+def _union(known: Any, more: Any) -> Any:
+    """All of these labels, sorted if any is new; None if nothing is given."""
+    if known is None or more is None:
+        return more if known is None else known
+    if set(names(more)) <= set(names(known)):
+        return known
+    return np.unique(np.concatenate([some for some in (known, more) if len(some) > 0]))
 
 
 def n_learned(model: _tamis.Filter) -> int:
     """The number of documents that a model has learned."""
-    return sum(model.information["documents"].values())
+    return model.information["learned"]

@@ -14,11 +14,11 @@ class Numbers(TamisClassifier):
     """Classifies rows of numbers: each number is a word of its column and its floor."""
 
     def fit(self, X: Any, y: Any) -> Numbers:
-        X, y = validate_data(self, X, y)
+        X, y = validate_data(self, X, y, multi_output=True)
         return super().fit(words(X), y)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Numbers:
-        X, y = validate_data(self, X, y, reset=not hasattr(self, "classes_"))
+        X, y = validate_data(self, X, y, multi_output=True, reset=not hasattr(self, "classes_"))
         return super().partial_fit(words(X), y, classes)
 
     def _score(self, X: Any) -> tuple[np.ndarray, np.ndarray]:

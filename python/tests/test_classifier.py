@@ -49,6 +49,8 @@ def test_scikit_learns_checks_pass() -> None:
     names = {result["check_name"] for result in results if result["status"] == "passed"}
     assert {"check_classifiers_train", "check_classifiers_classes", "check_fit_idempotent"} <= names
     assert "check_decision_proba_consistency" in names
+    of_many = ["representation_invariance", *(f"output_format_{of}" for of in ("predict", "decision_function"))]
+    assert {f"check_classifiers_multilabel_{check}" for check in of_many} <= names
 
 
 OPTIONS: dict[str, tuple[list[str], dict[str, Any]]] = {

@@ -239,7 +239,7 @@ def test_the_only_column_of_a_table_is_taken(texts: Any) -> None:
 
 
 def test_labels_that_scikit_learn_refuses_are_errors_of_tamis() -> None:
-    for labels in [[0.5, 1.25], [["x", "y"], ["y", "x"]]]:
+    for labels in [[0.5, 1.25], [[0.5, 1.25], [1.25, 0.5]]]:
         with pytest.raises(TamisError):
             TamisClassifier().fit(COLUMN, labels)
 

@@ -16,6 +16,7 @@ pub(super) fn information<'py>(py: Python<'py>, model: &Model) -> PyResult<Bound
     let dict = PyDict::new(py);
     dict.set_item("kind", information.recipe.kind.to_string())?;
     dict.set_item("documents", model.labels.names().iter().zip(documents).into_py_dict(py)?)?;
+    dict.set_item("learned", information.documents)?;
     dict.set_item("remembered", information.size.documents)?;
     dict.set_item("keep", keep)?;
     dict.set_item("terms", information.size.terms)?;

@@ -1,9 +1,10 @@
 //! Documents and their labels.
 
 use pyo3::prelude::*;
-use tamis_filter::{Document, Kind};
+use pyo3::types::PyList;
+use tamis_filter::{Document, Kind, join_labels, split_labels};
 
-use crate::error::Result;
+use crate::error::{Result, TamisError, wrong_row};
 use crate::input::column::Column;
 use crate::input::decoding::{Decoding, Reading};
 
@@ -55,6 +56,20 @@ impl Labels {
         Ok(Labels(Column::new(labels, &Reading::Text(Decoding::default()))?))
     }
 
+    /// The names of sets of labels: a value is the list of the labels of a document, or its only label.
+    ///
+    /// # Errors
+    /// A value is something else, or a label is empty or contains U+2063, which separates the labels in a name.
+    pub(crate) fn of_sets(sets: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let to_list = ["to_pylist", "to_list"].into_iter().find(|name| sets.hasattr(*name).unwrap_or(false));
+        let sets = to_list.map_or_else(|| Ok(sets.clone()), |name| sets.call_method0(name))?;
+        let names = sets
+            .try_iter()?
+            .enumerate()
+            .map(|(row, set)| name_of_set(&set?).map_err(|error| wrong_row(row, error.value(sets.py()))));
+        Labels::new(PyList::new(sets.py(), names.collect::<PyResult<Vec<_>>>()?)?.as_any())
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -79,5 +94,32 @@ impl Labels {
     /// As [`Column::text`].
     pub(crate) fn get(&self, row: usize) -> Result<&str> {
         self.0.text(row)
+    }
+}
+
+/// The class under which a document is learned: a label, or a list of labels.
+pub(crate) struct ClassName(pub(crate) String);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for ClassName {
+    type Error = PyErr;
+
+    fn extract(label: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        label.extract::<String>().or_else(|_| name_of_set(&label)).map(ClassName)
+    }
+}
+
+fn name_of_set(set: &Bound<'_, PyAny>) -> PyResult<String> {
+    let labels = match set.extract::<String>() {
+        Ok(label) => Some(vec![label]),
+        Err(_) => set.try_iter().and_then(|set| set.map(|label| label?.extract()).collect()).ok(),
+    };
+    let are_right = |labels: &Vec<String>| labels.iter().all(|label| split_labels(label).eq([label]));
+    match labels.filter(are_right) {
+        Some(labels) => Ok(join_labels(labels.iter().map(String::as_str))),
+        None => {
+            let got: String = set.repr()?.to_cow()?.chars().take(60).collect();
+            let text = format!("expected a list of labels, not empty and without U+2063, got {got}");
+            Err(TamisError::new_err(text))
+        }
     }
 }

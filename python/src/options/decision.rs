@@ -28,6 +28,7 @@ impl DecisionGiven {
             .map(|(label, share)| LabelShare::new(label, share));
         let mut options = DecisionOptions::default();
         options.max_fpr = given.take("max_fpr")?;
+        options.min_precision = given.take("min_precision")?;
         options.cost = given.take("cost")?;
         options.unsure = given.take("unsure")?;
         options.check().map_err(Failure::from)?;

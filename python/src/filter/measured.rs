@@ -1,0 +1,83 @@
+//! How good a filter's scores of labelled documents are.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tamis_filter::evaluate::HeldOutScore;
+use tamis_report::labels_page;
+
+use crate::arguments::How;
+use crate::error::Result;
+use crate::evaluation;
+use crate::filter::Filter;
+use crate::input::documents::{Documents, Labels};
+use crate::label_evaluation::{self, HeldOut, held_out};
+use crate::model::Model;
+use crate::progress::Progress;
+use crate::report::Report;
+use crate::work::{Watch, run};
+
+impl Filter {
+    /// A dict with the keys of `tamis evaluate --json`.
+    pub(super) fn figures<'py>(
+        &self,
+        documents: &Bound<'py, PyAny>,
+        labels: &Bound<'py, PyAny>,
+        how: How,
+    ) -> Result<Bound<'py, PyDict>> {
+        let (py, threads) = (documents.py(), how.threads);
+        if self.model().filter.has_many_labels() {
+            return label_evaluation::figures(py, self.held_out_labels(documents, labels, how)?, threads);
+        }
+        let (model, outcomes) = self.outcomes(documents, labels, how)?;
+        evaluation::figures(py, model.filter.classes(), model.filter.spam(), outcomes, threads)
+    }
+
+    /// The page of these figures.
+    pub(super) fn measured(
+        &self,
+        title: &str,
+        documents: &Bound<'_, PyAny>,
+        labels: &Bound<'_, PyAny>,
+        how: How,
+    ) -> Result<Report> {
+        let (py, threads) = (documents.py(), how.threads);
+        if self.model().filter.has_many_labels() {
+            let held_out = self.held_out_labels(documents, labels, how)?;
+            let (labels, evaluation) = label_evaluation::evaluate(py, held_out, threads)?;
+            return Ok(Report::new(labels_page(title, &labels, &evaluation)));
+        }
+        let (model, outcomes) = self.outcomes(documents, labels, how)?;
+        Report::of_outcomes(py, title, model, outcomes, threads)
+    }
+
+    /// Scores labelled documents in parallel.
+    fn outcomes(
+        &self,
+        documents: &Bound<'_, PyAny>,
+        labels: &Bound<'_, PyAny>,
+        how: How,
+    ) -> Result<(Arc<Model>, Vec<HeldOutScore>)> {
+        let labels = Labels::new(labels)?;
+        let (model, batch) = self.batch(documents, how)?;
+        let outcomes = evaluation::outcomes(&model, &batch, &labels)?;
+        Ok((model, outcomes))
+    }
+
+    /// What a model of many labels says of documents, in parallel.
+    fn held_out_labels(
+        &self,
+        documents: &Bound<'_, PyAny>,
+        labels: &Bound<'_, PyAny>,
+        how: How,
+    ) -> Result<HeldOut> {
+        let (py, state) = (documents.py(), self.0.clone());
+        let sets = Labels::of_sets(labels)?;
+        let documents = Documents::new(self.model().kind(), documents, how.decoding)?;
+        let progress = Progress::new(py, how.progress, documents.len(), "documents")?;
+        let job =
+            move |watch: &Watch| state.ask(|model, _| held_out(&model.filter, &documents, &sets, watch));
+        run(py, how.threads, progress.callback()?.as_ref(), job)
+    }
+}

@@ -1,0 +1,186 @@
+"""What a fitted classifier does."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from tamis import _tamis
+from tamis._labels import names
+
+
+class Predictor(ClassifierMixin, BaseEstimator):
+    """Predicts labels with a fitted model."""
+
+    # whether a document has any number of labels
+    _are_many = False
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The likeliest label of each document or, in a model of many labels, all labels of each.
+
+        Parameters
+        ----------
+        X : array-like of str or bytes, shape (n_documents,)
+            Documents.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n_documents,) or (n_documents, n_classes)
+            Labels, of the type of ``classes_``. With many labels a document, 1 for each label that it has, and 0 for
+            the others: those whose ``decision_function`` is above 0.
+        """
+        if self._are_many:
+            return (self.decision_function(X) > 0).astype(np.int64)
+        probabilities = self.predict_proba(X)
+        return self.classes_[probabilities.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The calibrated probability of every label.
+
+        Parameters
+        ----------
+        X : array-like of str or bytes, shape (n_documents,)
+            Documents.
+
+        Returns
+        -------
+        numpy.ndarray of float64, shape (n_documents, n_classes)
+            Columns are in the order of ``classes_``. Rows add up to 1, but not with many labels a document: each then
+            has a probability by itself.
+        """
+        return self._score(X)[0]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The log-odds of every label against all others, in nats.
+
+        Parameters
+        ----------
+        X : array-like of str or bytes, shape (n_documents,)
+            Documents.
+
+        Returns
+        -------
+        numpy.ndarray of float64, shape (n_documents,) or (n_documents, n_classes)
+            With two labels, the log-odds of the second, ``classes_[1]``. With many labels a document, the log-odds of
+            each label less its threshold, which held-out documents set.
+        """
+        probabilities, log_odds = self._score(X)
+        if self._are_many:
+            return log_odds
+        if probabilities.shape[1] == 2:
+            return np.copysign(log_odds, probabilities[:, 1] - probabilities[:, 0])
+        rows, best = np.arange(len(probabilities)), probabilities.argmax(axis=1)
+        # those of the likeliest label are exact even if its probability is nearly 1
+        odds = _log_odds(probabilities)
+        odds[rows, best] = log_odds
+        return odds
+
+    def explain(self, text: Any) -> _tamis.Explanation:
+        """Explain the label of a document: what each of its terms adds to the log-odds.
+
+        Parameters
+        ----------
+        text : str or bytes
+            A document.
+
+        Returns
+        -------
+        Explanation
+            Its labels are text, as in the model file. A notebook shows it as bars.
+        """
+        model = self._model()
+        if isinstance(text, bytes) and self.kind == "text":
+            text = text.decode(self.encoding, self.decode_error)
+        return model.explain(text)
+
+    def score_table(self, X: Any) -> _tamis.Table:
+        """Labels and probabilities as a table that other libraries read by Arrow's PyCapsule interface.
+
+        ``pyarrow.table(t)``, ``polars.DataFrame(t)`` and ``pandas.DataFrame.from_arrow(t)`` read it without a
+        copy.
+
+        Parameters
+        ----------
+        X : array-like of str or bytes, shape (n_documents,)
+            Documents.
+
+        Returns
+        -------
+        Table
+            Columns ``label`` (as in a model file: text), ``probability`` (that of the label) and
+            ``probability_LABEL`` for every label, in the order of ``classes_``. With many labels a document,
+            ``labels``, a list of those that it has, instead of the first two.
+        """
+        probabilities, log_odds = self._score(X)
+        return _tamis.label_table(names(self.classes_), probabilities, log_odds if self._are_many else None)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that the program ``tamis`` reads too. Labels are stored as text.
+
+        An existing file is replaced in one step. To keep the options, labels of other types, and the counts of
+        ``partial_fit``, pickle the classifier instead.
+        """
+        self._model().save(path)
+
+    def _how(self) -> dict[str, Any]:
+        """How documents are read, and with how many threads."""
+        return {
+            "n_jobs": self.n_jobs,
+            "progress": bool(self.progress),
+            "encoding": self.encoding,
+            "decode_error": self.decode_error,
+        }
+
+    def _score(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The probability of every label, and the log-odds of the likeliest; with many labels a document, the log-odds
+        of every label less its threshold.
+        """
+        check_is_fitted(self)
+        if self.filter_ is None:
+            how = {"encoding": self.encoding, "decode_error": self.decode_error}
+            n = _tamis.count_documents(X, kind=self.kind, **how)
+            scores = np.tile(self._shares, (n, 1))
+            log_odds = _log_odds(scores) if self._are_many else np.full(n, np.inf)
+        else:
+            scores, log_odds = _tamis.scores(self.filter_, X, **self._how())
+        if self._labels == names(self.classes_):
+            return scores, log_odds
+        place = {name: column for column, name in enumerate(names(self.classes_))}
+        ordered = np.zeros((len(scores), len(place)))
+        columns = [place[label] for label in self._labels]
+        ordered[:, columns] = scores
+        if self._are_many:
+            margins = _log_odds(np.zeros_like(ordered))
+            margins[:, columns] = log_odds
+            log_odds = margins
+        return ordered, log_odds
+
+    def _model(self) -> _tamis.Filter:
+        check_is_fitted(self)
+        if self.filter_ is None:
+            raise _tamis.TamisError("expected a model of at least 2 labels, got one of 1")
+        return self.filter_
+
+    def _repr_html_inner(self) -> str:
+        return super()._repr_html_inner() + self._model_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._model_html()
+        return bundle
+
+    def _model_html(self) -> str:
+        """What a notebook shows of the model below scikit-learn's diagram."""
+        model = getattr(self, "filter_", None)
+        return "" if model is None else model._repr_html_()
+
+
+def _log_odds(probabilities: np.ndarray) -> np.ndarray:
+    """Probabilities as log-odds that are finite."""
+    inner = np.clip(probabilities, np.finfo(float).tiny, 1 - np.finfo(float).eps)
+    return np.log(inner) - np.log1p(-inner)
