@@ -54,6 +54,21 @@ class Predictor(ClassifierMixin, BaseEstimator):
         """
         return self._score(X)[0]
 
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """The logarithm of the probability of every label, in nats.
+
+        Parameters
+        ----------
+        X : array-like of str or bytes, shape (n_documents,)
+            Documents.
+
+        Returns
+        -------
+        numpy.ndarray of float64, shape (n_documents, n_classes)
+            As ``predict_proba``. The logarithm of 0 is that of the smallest positive number, -708.
+        """
+        return np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))
+
     def decision_function(self, X: Any) -> np.ndarray:
         """The log-odds of every label against all others, in nats.
 

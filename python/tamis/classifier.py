@@ -13,6 +13,7 @@ from tamis import _tamis
 from tamis._label_sets import Targets, read
 from tamis._labels import encode, names
 from tamis._predictor import Predictor
+from tamis._weights import repeated
 
 __all__ = ["TamisClassifier"]
 
@@ -171,7 +172,7 @@ class TamisClassifier(Predictor):
         del given["self"]
         vars(self).update(given)
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> TamisClassifier:
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> TamisClassifier:
         """Learn from labelled documents, and forget earlier ones.
 
         Parameters
@@ -186,6 +187,8 @@ class TamisClassifier(Predictor):
             The group of each document, as text or number: its author, thread or customer. Documents of a group
             are always held out together, so that probabilities hold for documents of new groups, as a score by
             ``GroupKFold`` does.
+        sample_weight : array-like of int, shape (n_documents,), optional
+            How often each document counts. The model is that of ``fit`` on documents repeated so often.
 
         Returns
         -------
@@ -197,6 +200,7 @@ class TamisClassifier(Predictor):
         TamisError
             A row is missing or cannot be decoded, lengths differ, or options contradict each other.
         """
+        X, y, groups = repeated(sample_weight, X, y, groups)
         targets = read(y)
         if targets.are_too_few:
             partial, self.n_documents_ = self._learn(_tamis.count, X, targets, groups)
@@ -209,7 +213,9 @@ class TamisClassifier(Predictor):
             vars(self).pop(learned, None)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, groups: Any = None) -> TamisClassifier:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, groups: Any = None, sample_weight: Any = None
+    ) -> TamisClassifier:
         """Learn from more labelled documents.
 
         The counts are exact. The model is fitted to them again when the documents have grown by a quarter or when
@@ -227,6 +233,8 @@ class TamisClassifier(Predictor):
             they come. Once ``classes`` was given, any other label is an error.
         groups : array-like, shape (n_documents,), optional
             The group of each document, as in ``fit``. The same name is the same group in every call.
+        sample_weight : array-like of int, shape (n_documents,), optional
+            How often each document counts, as in ``fit``.
 
         Returns
         -------
@@ -259,6 +267,7 @@ class TamisClassifier(Predictor):
             )
             for learned in ("classes_", "n_documents_", "n_fitted_"):
                 delattr(self, learned)
+        X, y, groups = repeated(sample_weight, X, y, groups)
         targets = read(y)
         if hasattr(self, "_partials") and len(targets.rows) == 0:
             targets = targets._replace(are_many=self._are_many)

@@ -13,13 +13,13 @@ from tamis import TamisClassifier
 class Numbers(TamisClassifier):
     """Classifies rows of numbers: each number is a word of its column and its floor."""
 
-    def fit(self, X: Any, y: Any) -> Numbers:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Numbers:
         X, y = validate_data(self, X, y, multi_output=True)
-        return super().fit(words(X), y)
+        return super().fit(words(X), y, sample_weight=sample_weight)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Numbers:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Numbers:
         X, y = validate_data(self, X, y, multi_output=True, reset=not hasattr(self, "classes_"))
-        return super().partial_fit(words(X), y, classes)
+        return super().partial_fit(words(X), y, classes, sample_weight=sample_weight)
 
     def _score(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         check_is_fitted(self)
