@@ -278,3 +278,17 @@ fn a_model_card_begins_with_its_metadata() {
         serde_json::from_str(&world.succeed(&["inspect", "-m", "bayes", "--card", "--json"])).unwrap();
     assert_eq!(alone["model-index"][0].get("results"), None);
 }
+
+#[test]
+fn an_explanation_of_one_of_many_labels_compares_it_with_the_rest() {
+    let world = World::new();
+    let rows = [r#"{"label": ["a"], "text": "an apple"}"#, r#"{"label": ["b"], "text": "a tin"}"#];
+    world.write("rows.jsonl", format!("{}\n", rows.join("\n")).repeat(20));
+    world.write("new.txt", "an apple");
+    world.succeed(&["train", "-m", "m.tamis", "--labels", "many", "rows.jsonl"]);
+    world.succeed(&["explain", "-m", "m.tamis", "new.txt", "--html", "why.html"]);
+    let page = fs::read_to_string(world.path("why.html")).unwrap();
+    assert!(page.contains("What speaks for") && page.contains("the rest"), "{page}");
+    // the number of documents is known of the label alone
+    assert!(page.contains("documents of") && page.matches("documents of").count() == 1, "{page}");
+}

@@ -76,13 +76,20 @@ fn for_f1(judged: &[Judged]) -> f64 {
     for (at, of) in judged.iter().enumerate() {
         given += of.weight;
         found += mixed(of);
-        let next = judged.get(at + 1).map_or(of.log_odds - 1.0, |next| next.log_odds);
+        let next = next_log_odds(judged, at);
         let f1 = 2.0 * found / (given + positives);
         if f1 > best && next < of.log_odds {
             (best, threshold) = (f1, 0.5 * (of.log_odds + next));
         }
     }
     threshold
+}
+
+/// The log-odds of the document after this one, between which a threshold may lie. After the last one the threshold gives
+/// the label to every document, so it must not be above zero.
+fn next_log_odds(judged: &[Judged], at: usize) -> f64 {
+    let of = judged[at].log_odds;
+    judged.get(at + 1).map_or((of - 1.0).min(-of), |next| next.log_odds)
 }
 
 /// The number of documents with a label that its probabilities count like.
@@ -97,7 +104,7 @@ fn for_precision(judged: &[Judged], precision: f64) -> f64 {
     for (at, of) in judged.iter().enumerate() {
         given += 1;
         found += u64::from(of.has_label);
-        let next = judged.get(at + 1).map_or(of.log_odds - 1.0, |next| next.log_odds);
+        let next = next_log_odds(judged, at);
         let is_precise = || clopper_pearson(found, given, 0.90).low >= precision;
         if next < of.log_odds && is_precise() {
             threshold = 0.5 * (of.log_odds + next);

@@ -20,11 +20,14 @@ pub fn explanation_page(
     let Explanation { score, class, against, intercept, terms, unknown, .. } = explanation;
     let label = |class: ClassId| classes.label(class).unwrap_or_default();
     let most = if most == 0 { terms.len() } else { most.min(terms.len()) };
-    let rows: Vec<_> = terms.iter().map(|term| Row::new(term, &[*class, *against])).collect();
+    // of many labels, one is compared with its absence
+    let is_alone = class == against;
+    let compared = if is_alone { &[*class][..] } else { &[*class, *against] };
+    let rows: Vec<_> = terms.iter().map(|term| Row::new(term, compared)).collect();
     let (drawn, rest) = rows.split_at(most);
     let colours = if spam_class(classes) == Some(*class) { bars::FOR_SPAM } else { bars::PLAIN };
     let parts = Parts { drawn, rest, intercept: *intercept };
-    let labels = [label(*class), label(*against)];
+    let labels = [label(*class), if is_alone { "the rest" } else { label(*against) }];
     let figure = Figure { beside: shaded(words, colours), ..parts.figure(labels, colours) };
     let verdict = score.label.map_or("unsure".to_owned(), |verdict| Name(label(verdict)).to_string());
     let mut facts = vec![format!(
@@ -102,6 +105,9 @@ impl Parts<'_> {
         let mut bars: Vec<_> = self.drawn.iter().map(Row::bar).collect();
         bars.extend(self.sums().map(|(name, value)| Bar { name, value: None, shown: nats(value) }));
         let of = [label, against].map(|label| format!("documents of {}", Name(label)));
+        let n_compared = self.drawn.first().map_or(2, |row| row.documents.len());
+        let head: Vec<_> =
+            ["term", "adds", "count"].into_iter().chain(of.iter().map(String::as_str)).collect();
         Figure {
             title: format!("What speaks for {} and what for {}", Name(label), Name(against)),
             finding: self.drawn.first().map(|row| {
@@ -121,7 +127,7 @@ impl Parts<'_> {
             ),
             drawing: bars::draw(&bars, colours),
             beside: None,
-            tables: vec![Table::new("", &["term", "adds", "count", &of[0], &of[1]], self.rows())],
+            tables: vec![Table::new("", &head[..3 + n_compared], self.rows(n_compared))],
             is_open: false,
         }
     }
@@ -133,7 +139,7 @@ impl Parts<'_> {
         others.into_iter().chain([("before any term".to_owned(), self.intercept)])
     }
 
-    fn rows(&self) -> Vec<Vec<String>> {
+    fn rows(&self, n_compared: usize) -> Vec<Vec<String>> {
         let of_term = |row: &Row<'_>| {
             let documents = row.documents.iter().map(|n| count(*n));
             let cells =
@@ -142,8 +148,9 @@ impl Parts<'_> {
         };
         let all = ("in all".to_owned(), self.intercept + sum(self.drawn) + sum(self.rest));
         let of_sum = |(name, value): (String, f64)| {
-            let none = String::new;
-            vec![format!("<i>{name}</i>"), number(value, &nats(value)), none(), none(), none()]
+            let mut cells = vec![format!("<i>{name}</i>"), number(value, &nats(value))];
+            cells.resize(3 + n_compared, String::new());
+            cells
         };
         self.drawn.iter().map(of_term).chain(self.sums().chain([all]).map(of_sum)).collect()
     }

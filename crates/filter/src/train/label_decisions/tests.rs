@@ -185,3 +185,11 @@ proptest! {
         prop_assert!(f1_at(for_f1(&judged)) >= best - 1e-3);
     }
 }
+
+#[test]
+fn a_label_that_every_document_has_needs_no_more_than_even_odds() {
+    let judged = [5.0, 4.0, 3.0].map(|log_odds| Judged { log_odds, has_label: true, weight: 1.0 });
+    assert!(for_f1(&judged) <= 0.0 && for_precision(&judged, 0.3) <= 0.0);
+    let judged = [-4.0, -5.0].map(|log_odds| Judged { log_odds, has_label: true, weight: 1.0 });
+    assert!(for_f1(&judged) < -5.0);
+}
