@@ -6,7 +6,7 @@ use tamis_filter::evaluate::{Evaluation, Figure, HeldOutScore};
 use tamis_filter::information::Interval;
 use tamis_filter::{ClassId, Classes};
 
-use crate::error::{Failure, Result, TamisError, wrong_row};
+use crate::error::{Failure, Result, wrong_row};
 use crate::input::documents::Labels;
 use crate::model::{Batch, Model, Scored};
 use crate::work::run;
@@ -16,11 +16,7 @@ use crate::work::run;
 /// # Errors
 /// The model does not know a label, or there are not as many labels as documents, at least one.
 pub(crate) fn outcomes(model: &Model, batch: &Batch, labels: &Labels) -> Result<Vec<HeldOutScore>> {
-    let (expected, got) = (batch.scores.len(), labels.len());
-    if expected != got || got == 0 {
-        let expected = if got == 0 { "documents".to_owned() } else { format!("{expected} labels") };
-        return Err(TamisError::new_err(format!("expected {expected} to evaluate, got {got}")).into());
-    }
+    labels.check_evaluates(batch.scores.len())?;
     let rows = batch.scores.iter().zip(batch.probabilities.chunks(model.labels.names().len()));
     let outcome = |(row, (scored, probabilities)): (usize, (&Scored, &[f64]))| {
         let class = model.labels.class(labels.get(row)?).map_err(|error| wrong_row(row, error))?;

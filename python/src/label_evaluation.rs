@@ -1,7 +1,5 @@
 //! How good the labels of documents are that have any number, in the figures of `tamis evaluate`.
 
-use std::cmp::Reverse;
-
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use rayon::prelude::*;
@@ -25,13 +23,9 @@ pub(crate) fn held_out(
     sets: &Labels,
     watch: &Watch,
 ) -> Result<HeldOut> {
-    let (expected, got) = (documents.len(), sets.len());
-    if expected != got || got == 0 {
-        let expected = if got == 0 { "documents".to_owned() } else { format!("{expected} labels") };
-        return Err(TamisError::new_err(format!("expected {expected} to evaluate, got {got}")).into());
-    }
+    sets.check_evaluates(documents.len())?;
     let known = filter.classes();
-    let sets = (0..got).map(|row| sets.get(row)).collect::<Result<Vec<_>>>()?;
+    let sets = (0..sets.len()).map(|row| sets.get(row)).collect::<Result<Vec<_>>>()?;
     let labels = known.iter().map(|(_, label)| label).chain(sets.iter().flat_map(|set| split_labels(set)));
     let labels = Classes::new(labels).map_err(|error| TamisError::new_err(error.to_string()))?;
     let of_row = |scratch: &mut Scratch, (row, set): (usize, &&str)| -> Result<HeldOutLabels> {
@@ -71,24 +65,12 @@ pub(crate) fn evaluate(
 /// As [`evaluate`].
 pub(crate) fn figures(py: Python<'_>, held_out: HeldOut, threads: usize) -> Result<Bound<'_, PyDict>> {
     let (labels, of) = evaluate(py, held_out, threads)?;
-    let (dict, all, of_labels) = (PyDict::new(py), of.all(), PyList::empty(py));
+    let (dict, of_labels) = (PyDict::new(py), PyList::empty(py));
     dict.set_item("documents", of.documents)?;
-    for (key, value) in [
-        ("micro_f1", of.micro_f1()),
-        ("macro_f1", of.macro_f1()),
-        ("precision", all.precision().unwrap_or_default()),
-        ("recall", all.recall().unwrap_or_default()),
-        ("exact", of.exact),
-        ("log_loss", of.log_loss),
-    ] {
+    for (key, value) in of.named() {
         dict.set_item(key, value)?;
     }
-    for (k, value) in LabelEvaluation::PLACES.iter().zip(of.precision_at) {
-        dict.set_item(format!("precision_at_{k}"), value)?;
-    }
-    let mut by_support: Vec<_> = labels.iter().zip(&of.labels).collect();
-    by_support.sort_by_key(|(_, of)| Reverse(of.found + of.missed));
-    for ((_, label), of) in by_support {
+    for (label, of) in of.most_frequent_first(&labels) {
         of_labels.append(of_label(py, label, of)?)?;
     }
     dict.set_item("labels", of_labels)?;

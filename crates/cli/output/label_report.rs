@@ -24,13 +24,14 @@ impl LabelReport<'_> {
         let of = self.evaluation;
         let n = self.classes.len() as u64;
         writeln!(out, "{}, {}", counted(of.documents as u64, "document"), counted(n, "label"))?;
-        for (name, value) in self.figures() {
+        for (name, value) in of.named() {
             writeln!(out, "{:<16}{value:.4}", name.replace('_', " "))?;
         }
-        let width = self.labels().map(|(label, _)| shown(label).chars().count().min(LABEL)).max();
+        let labels = of.most_frequent_first(self.classes);
+        let width = labels.iter().map(|(label, _)| shown(label).chars().count().min(LABEL)).max();
         let width = width.unwrap_or_default().max("label".len());
         writeln!(out, "\n{:<width$}  documents    F1  precision  recall  average precision", "label")?;
-        for (label, figures) in self.labels() {
+        for (label, figures) in labels {
             let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
             writeln!(
                 out,
@@ -61,36 +62,11 @@ impl LabelReport<'_> {
                 "roc_auc": of.roc_auc,
             })
         };
-        let mut report = Map::new();
-        report.insert("documents".to_owned(), json!(self.evaluation.documents));
-        report.extend(self.figures().into_iter().map(|(name, value)| (name, json!(value))));
-        report.insert("labels".to_owned(), self.labels().map(label).collect());
+        let (mut report, of) = (Map::new(), self.evaluation);
+        report.insert("documents".to_owned(), json!(of.documents));
+        report.extend(of.named().into_iter().map(|(name, value)| (name, json!(value))));
+        let labels = of.most_frequent_first(self.classes).into_iter().map(label).collect();
+        report.insert("labels".to_owned(), labels);
         Value::Object(report)
-    }
-
-    /// The figures of all labels together, by their names in JSON.
-    fn figures(&self) -> Vec<(String, f64)> {
-        let (of, all) = (self.evaluation, self.evaluation.all());
-        let mut figures: Vec<_> = [
-            ("micro_f1", of.micro_f1()),
-            ("macro_f1", of.macro_f1()),
-            ("precision", all.precision().unwrap_or_default()),
-            ("recall", all.recall().unwrap_or_default()),
-            ("exact", of.exact),
-            ("log_loss", of.log_loss),
-        ]
-        .map(|(name, value)| (name.to_owned(), value))
-        .into();
-        let at = LabelEvaluation::PLACES.iter().zip(of.precision_at);
-        figures.extend(at.map(|(k, value)| (format!("precision_at_{k}"), value)));
-        figures
-    }
-
-    /// The labels, the most frequent first.
-    fn labels(&self) -> impl Iterator<Item = (&str, &LabelFigures)> {
-        let labels = self.classes.iter().map(|(_, label)| label).zip(&self.evaluation.labels);
-        let mut labels: Vec<_> = labels.collect();
-        labels.sort_by_key(|(_, of)| std::cmp::Reverse(of.found + of.missed));
-        labels.into_iter()
     }
 }

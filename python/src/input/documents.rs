@@ -56,6 +56,19 @@ impl Labels {
         Ok(Labels(Column::new(labels, &Reading::Text(Decoding::default()))?))
     }
 
+    /// Checks that there is a label for each of so many documents to evaluate, at least one.
+    ///
+    /// # Errors
+    /// There is not.
+    pub(crate) fn check_evaluates(&self, documents: usize) -> PyResult<()> {
+        let got = self.len();
+        if got == documents && got > 0 {
+            return Ok(());
+        }
+        let expected = if got == 0 { "documents".to_owned() } else { format!("{documents} labels") };
+        Err(TamisError::new_err(format!("expected {expected} to evaluate, got {got}")))
+    }
+
     /// The names of sets of labels: a value is the list of the labels of a document, or its only label.
     ///
     /// # Errors

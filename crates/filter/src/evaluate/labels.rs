@@ -1,5 +1,7 @@
 //! Measures how well many labels are found.
 
+use std::cmp::Reverse;
+
 use tamis_model::metrics::{average_precision, roc_auc};
 use tamis_model::{ClassId, Classes};
 
@@ -159,6 +161,31 @@ impl LabelEvaluation {
     /// The mean F1 of the labels; 0 for a label that was never found.
     pub fn macro_f1(&self) -> f64 {
         self.labels.iter().map(LabelFigures::f1).sum::<f64>() / self.labels.len().max(1) as f64
+    }
+
+    /// The figures of all labels together, by the names that `tamis evaluate --json` gives them.
+    pub fn named(&self) -> Vec<(String, f64)> {
+        let all = self.all();
+        let mut named: Vec<_> = [
+            ("micro_f1", self.micro_f1()),
+            ("macro_f1", self.macro_f1()),
+            ("precision", all.precision().unwrap_or_default()),
+            ("recall", all.recall().unwrap_or_default()),
+            ("exact", self.exact),
+            ("log_loss", self.log_loss),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+        let at = Self::PLACES.iter().zip(self.precision_at);
+        named.extend(at.map(|(k, value)| (format!("precision_at_{k}"), value)));
+        named
+    }
+
+    /// The figures of each label, that of the most documents first. `labels` are the labels that were measured.
+    pub fn most_frequent_first<'a>(&'a self, labels: &'a Classes) -> Vec<(&'a str, &'a LabelFigures)> {
+        let mut figures: Vec<_> = labels.iter().map(|(_, label)| label).zip(&self.labels).collect();
+        figures.sort_by_key(|(_, of)| Reverse(of.found + of.missed));
+        figures
     }
 
     /// The counts of all labels together.

@@ -39,9 +39,7 @@ pub fn labels_page(title: &str, classes: &Classes, evaluation: &LabelEvaluation)
 
 /// The F1 of each label, the most frequent first.
 fn by_label(classes: &Classes, evaluation: &LabelEvaluation) -> Figure {
-    let mut labels: Vec<(&str, &LabelFigures)> =
-        classes.iter().map(|(_, label)| label).zip(&evaluation.labels).collect();
-    labels.sort_by_key(|(_, of)| std::cmp::Reverse(of.found + of.missed));
+    let labels = evaluation.most_frequent_first(classes);
     let bar = |(label, of): &(&str, &LabelFigures)| Bar {
         name: bars::name(label),
         value: Some(of.f1()),
