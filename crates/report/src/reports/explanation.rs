@@ -26,7 +26,7 @@ pub fn explanation_page(
     let rows: Vec<_> = terms.iter().map(|term| Row::new(term, compared)).collect();
     let (drawn, rest) = rows.split_at(most);
     let colours = if spam_class(classes) == Some(*class) { bars::FOR_SPAM } else { bars::PLAIN };
-    let parts = Parts { drawn, rest, intercept: *intercept };
+    let parts = Parts { drawn, rest, intercept: *intercept, n_compared: compared.len() };
     let labels = [label(*class), if is_alone { "the rest" } else { label(*against) }];
     let figure = Figure { beside: shaded(words, colours), ..parts.figure(labels, colours) };
     let verdict = score.label.map_or("unsure".to_owned(), |verdict| Name(label(verdict)).to_string());
@@ -98,6 +98,8 @@ struct Parts<'a> {
     drawn: &'a [Row<'a>],
     rest: &'a [Row<'a>],
     intercept: f64,
+    /// Number of labels whose documents are counted for each term.
+    n_compared: usize,
 }
 
 impl Parts<'_> {
@@ -105,7 +107,6 @@ impl Parts<'_> {
         let mut bars: Vec<_> = self.drawn.iter().map(Row::bar).collect();
         bars.extend(self.sums().map(|(name, value)| Bar { name, value: None, shown: nats(value) }));
         let of = [label, against].map(|label| format!("documents of {}", Name(label)));
-        let n_compared = self.drawn.first().map_or(2, |row| row.documents.len());
         let head: Vec<_> =
             ["term", "adds", "count"].into_iter().chain(of.iter().map(String::as_str)).collect();
         Figure {
@@ -127,7 +128,7 @@ impl Parts<'_> {
             ),
             drawing: bars::draw(&bars, colours),
             beside: None,
-            tables: vec![Table::new("", &head[..3 + n_compared], self.rows(n_compared))],
+            tables: vec![Table::new("", &head[..3 + self.n_compared], self.rows())],
             is_open: false,
         }
     }
@@ -139,7 +140,7 @@ impl Parts<'_> {
         others.into_iter().chain([("before any term".to_owned(), self.intercept)])
     }
 
-    fn rows(&self, n_compared: usize) -> Vec<Vec<String>> {
+    fn rows(&self) -> Vec<Vec<String>> {
         let of_term = |row: &Row<'_>| {
             let documents = row.documents.iter().map(|n| count(*n));
             let cells =
@@ -149,7 +150,7 @@ impl Parts<'_> {
         let all = ("in all".to_owned(), self.intercept + sum(self.drawn) + sum(self.rest));
         let of_sum = |(name, value): (String, f64)| {
             let mut cells = vec![format!("<i>{name}</i>"), number(value, &nats(value))];
-            cells.resize(3 + n_compared, String::new());
+            cells.resize(3 + self.n_compared, String::new());
             cells
         };
         self.drawn.iter().map(of_term).chain(self.sums().chain([all]).map(of_sum)).collect()
