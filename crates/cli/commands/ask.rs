@@ -96,9 +96,9 @@ pub(crate) fn run(
             break;
         };
         let Found { name, held: Some(held), .. } = next.place else { continue };
+        // this also scores it
         let text = text_of(&filter, held.document(), &mut scratch)?;
         writeln!(out, "\n{number} of {n}: {}\n\n{text}\n", shown_path(name))?;
-        filter.score(held.document(), &mut scratch)?;
         let choices = choices(&filter, scratch.probabilities());
         match ask(&mut input, &mut out, &filter, &choices)? {
             Answer::End => break,
@@ -112,10 +112,7 @@ pub(crate) fn run(
                 n_learned += 1;
             }
         }
-        suggestions.score_again(&filter, |found, score| match &found.held {
-            Some(held) => score(held.document()),
-            None => Ok(()),
-        })?;
+        suggestions.score_again(&filter, |found| found.held.as_ref().map(Held::document))?;
     }
     writeln!(out, "learned {}", counted(n_learned, "document")).context("standard output")
 }

@@ -71,7 +71,7 @@ pub(crate) fn run(args: &SuggestArgs) -> Result<u8> {
     };
     let finished = corpus.for_each(
         &recipe.limits,
-        || Ok(Unlabelled::new(&filter, &known)),
+        || Ok(Unlabelled::new(&known)),
         |unlabelled, item, _, document| unlabelled.add(document, || found(item, document)),
         |_, ()| Ok(()),
     )?;

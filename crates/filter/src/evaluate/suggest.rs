@@ -26,8 +26,7 @@ type Key = (u64, [u8; 16]);
 /// Documents that the model knows and documents without words are left out; of equal ones, the one with the least `place`
 /// is kept. `P` says where a document is.
 pub struct Unlabelled<'a, P> {
-    filter: &'a Filter,
-    known: &'a Known,
+    known: &'a Known<'a>,
     scratch: Scratch,
     counted: Counted,
     vocabulary: Vocabulary,
@@ -35,7 +34,8 @@ pub struct Unlabelled<'a, P> {
 }
 
 /// The documents that a model knows already.
-pub struct Known {
+pub struct Known<'a> {
+    filter: &'a Filter,
     digests: HashSet<[u8; 16]>,
     /// A sample of them, if their terms are stored.
     terms: Vec<Terms>,
@@ -60,11 +60,16 @@ type Terms = Vec<(u64, u32)>;
 struct Candidate<P> {
     place: P,
     terms: Terms,
+    judged: Judged,
+    is_left: bool,
+}
+
+/// What a model says of a document.
+struct Judged {
     score: Score,
     labels: Vec<LabelScore>,
     /// How unsure its label is, 0 to 1.
     doubt: f64,
-    is_left: bool,
 }
 
 /// Documents that are considered at a time, and learned ones that they are compared with: enough that more change little,
@@ -73,13 +78,13 @@ const SAMPLE: usize = 1_000;
 /// Most suggestions at a time.
 const MOST: usize = 5_000;
 
-impl Known {
+impl<'a> Known<'a> {
     /// The documents that a model knows, for up to `n` suggestions.
     ///
     /// # Errors
     /// [`ErrorKind::Settings`](crate::ErrorKind::Settings) if the model is of a table or `n` is not 1 to 5,000;
     /// otherwise if the model is damaged.
-    pub fn new(filter: &Filter, n: usize) -> Result<Self> {
+    pub fn new(filter: &'a Filter, n: usize) -> Result<Self> {
         let (store, recipe) = (&filter.store, filter.extractor.recipe());
         if recipe.kind == Kind::Table {
             return Err(Error::option("model", "expected a model of mail or text, got one of a table"));
@@ -96,7 +101,7 @@ impl Known {
             }
             digests.insert(digest);
         }
-        Ok(Known { digests, terms, most: SAMPLE.max(n) })
+        Ok(Known { filter, digests, terms, most: SAMPLE.max(n) })
     }
 }
 
@@ -114,9 +119,8 @@ fn words_of(filter: &Filter, row: CountRow<'_>) -> Result<Terms> {
 
 impl<'a, P: Ord> Unlabelled<'a, P> {
     /// Starts without documents.
-    pub fn new(filter: &'a Filter, known: &'a Known) -> Self {
+    pub fn new(known: &'a Known<'a>) -> Self {
         Unlabelled {
-            filter,
             known,
             scratch: Scratch::default(),
             counted: Counted::default(),
@@ -134,7 +138,8 @@ impl<'a, P: Ord> Unlabelled<'a, P> {
         document: Document<'_>,
         place: impl FnOnce() -> std::result::Result<P, E>,
     ) -> std::result::Result<(), E> {
-        let Unlabelled { filter, known, scratch, counted, vocabulary, kept } = self;
+        let Unlabelled { known, scratch, counted, vocabulary, kept } = self;
+        let filter = known.filter;
         filter.extractor.count(document, counted, vocabulary)?;
         let (words, recipe) = (counted.words(vocabulary.document()), filter.extractor.recipe());
         let digest = digest(recipe.version, words, counted.reals());
@@ -151,7 +156,8 @@ impl<'a, P: Ord> Unlabelled<'a, P> {
             return Ok(());
         }
         let terms = words.iter().map(|term| (term.fingerprint, term.count)).collect();
-        kept.insert(key, Candidate::new(filter, document, scratch, place, terms)?);
+        let judged = Judged::new(filter, document, scratch)?;
+        kept.insert(key, Candidate { place, terms, judged, is_left: true });
         if kept.len() > known.most {
             kept.pop_last();
         }
@@ -159,17 +165,10 @@ impl<'a, P: Ord> Unlabelled<'a, P> {
     }
 }
 
-impl<P> Candidate<P> {
-    fn new(
-        filter: &Filter,
-        document: Document<'_>,
-        scratch: &mut Scratch,
-        place: P,
-        terms: Terms,
-    ) -> Result<Self> {
+impl Judged {
+    fn new(filter: &Filter, document: Document<'_>, scratch: &mut Scratch) -> Result<Self> {
         let score = filter.score(document, scratch)?;
-        let (labels, doubt) = (scratch.labels().to_vec(), doubt(filter, scratch.probabilities()));
-        Ok(Candidate { place, terms, score, labels, doubt, is_left: true })
+        Ok(Judged { score, labels: scratch.labels().to_vec(), doubt: doubt(filter, scratch.probabilities()) })
     }
 }
 
@@ -189,7 +188,7 @@ impl<P> Candidate<P> {
 /// let filter = trainer.finish()?.into_filter()?;
 ///
 /// let known = Known::new(&filter, 2)?;
-/// let mut unlabelled = Unlabelled::new(&filter, &known);
+/// let mut unlabelled = Unlabelled::new(&known);
 /// for (n, text) in ["oak and ash", "an ash tree", "pears and apples", "tin roof"].into_iter().enumerate() {
 ///     unlabelled.add(Document::Text(text), || Ok::<_, Error>(n))?;
 /// }
@@ -206,7 +205,7 @@ pub struct Suggestions<P> {
 
 impl<P: Ord> Suggestions<P> {
     /// Chooses among the documents of all threads.
-    pub fn new<'a>(known: &Known, unlabelled: impl IntoIterator<Item = Unlabelled<'a, P>>) -> Self {
+    pub fn new<'a>(known: &Known<'_>, unlabelled: impl IntoIterator<Item = Unlabelled<'a, P>>) -> Self {
         let mut kept = BTreeMap::new();
         for (key, candidate) in unlabelled.into_iter().flat_map(|of_thread| of_thread.kept) {
             match kept.get_mut(&key) {
@@ -228,34 +227,30 @@ impl<P: Ord> Suggestions<P> {
     pub fn next(&mut self) -> Option<Suggestion<'_, P>> {
         let gains: Vec<_> = (0..self.candidates.len()).into_par_iter().map(|i| self.design.gain(i)).collect();
         let left = self.candidates.iter().zip(gains).enumerate().filter(|(_, (of, _))| of.is_left);
-        let worths = left.map(|(i, (of, gain))| (of.doubt * (of.terms.len() as f64).sqrt() * gain, i));
+        let worths = left.map(|(i, (of, gain))| (of.judged.doubt * (of.terms.len() as f64).sqrt() * gain, i));
         // of equals the first
         let (_, i) = worths.max_by(|(a, i), (b, j)| a.total_cmp(b).then(j.cmp(i)))?;
         self.design.observe(i);
-        let Candidate { place, score, labels, is_left, .. } = &mut self.candidates[i];
+        let Candidate { place, judged: Judged { score, labels, .. }, is_left, .. } = &mut self.candidates[i];
         *is_left = false;
         Some(Suggestion { place, score: *score, labels })
     }
 
-    /// Scores the documents that are left again, after the model has learned. `with` calls its second argument with the
-    /// document at a place.
+    /// Scores the documents that are left again, after the model has learned. `document` gives the document at a place;
+    /// without one, the score stays.
     ///
     /// # Errors
     /// As [`Filter::score`].
     pub fn score_again(
         &mut self,
         filter: &Filter,
-        with: impl Fn(&P, &mut dyn FnMut(Document<'_>) -> Result<()>) -> Result<()>,
+        document: impl Fn(&P) -> Option<Document<'_>>,
     ) -> Result<()> {
         let mut scratch = Scratch::default();
-        for Candidate { place, score, labels, doubt: of_it, .. } in
-            self.candidates.iter_mut().filter(|of| of.is_left)
-        {
-            with(place, &mut |document| {
-                *score = filter.score(document, &mut scratch)?;
-                (*labels, *of_it) = (scratch.labels().to_vec(), doubt(filter, scratch.probabilities()));
-                Ok(())
-            })?;
+        for Candidate { place, judged, .. } in self.candidates.iter_mut().filter(|of| of.is_left) {
+            if let Some(document) = document(place) {
+                *judged = Judged::new(filter, document, &mut scratch)?;
+            }
         }
         Ok(())
     }
