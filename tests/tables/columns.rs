@@ -35,7 +35,8 @@ fn csv(rows: &[[&str; 5]]) -> String {
 fn train_trips(world: &World) {
     world.write("trips.csv", csv(&TRIPS));
     let prior = "walk=0.2,bike=0.4,bus=0.2,car=0.2";
-    let output = world.run(&["train", "trips.csv", "--target", "mode", "--class-prior", prior]);
+    let textbook = ["--class-prior", prior, "--correction", "off"];
+    let output = world.run(&[&["train", "trips.csv", "--target", "mode"], &textbook[..]].concat());
     assert!(output.status.success(), "{}", stderr(&output));
     let said = stderr(&output);
     assert!(
@@ -164,6 +165,34 @@ fn an_explanation_of_a_row_adds_up() {
     let expected = (expected[at("class")] / expected[at("against")]).ln();
     assert!((sum + explained["intercept"].as_f64().unwrap() - expected).abs() < 1e-6);
     assert!(world.succeed(&["explain", "row.csv"]).contains("  miles=2.5\n"));
+}
+
+#[test]
+fn probabilities_are_what_held_out_rows_make_of_them() {
+    let world = World::new();
+    // ten columns that say the same, and are wrong in one row of ten
+    let says = |i: usize| if (i / 2).is_multiple_of(10) { 1 - i % 2 } else { i % 2 };
+    let row =
+        |i: usize| format!("{}{}\n", ["no", "yes"][i % 2], format!(",{}", 10 * says(i) + i % 7).repeat(10));
+    let head: String = (0..10).map(|column| format!(",c{column}")).collect();
+    let table = |rows: std::ops::Range<usize>| format!("answer{head}\n{}", rows.map(row).collect::<String>());
+    world.write("train.csv", table(0..400));
+    world.write("test.csv", table(1..140));
+    let loss = |options: &[&str]| {
+        let train = ["train", "--replace", "train.csv", "--target", "answer"];
+        let said = stdout(&world.run(&[&train[..], options].concat()));
+        let figures = world.succeed(&["evaluate", "--json", "test.csv"]);
+        (said, serde_json::from_str::<Value>(&figures).unwrap()["log_loss"].as_f64().unwrap())
+    };
+    let (said, calibrated) = loss(&[]);
+    assert!(said.contains("expected on rows drawn like these: "), "{said}");
+    // that of knowing that 1 in 10 is wrong, and no more, is 0.325
+    assert!(calibrated < 0.4, "{calibrated}");
+    assert!(world.succeed(&["inspect"]).contains(" of held-out rows, "));
+    world.succeed(&["verify"]);
+    let (said, of_textbook) = loss(&["--correction", "off"]);
+    assert!(!said.contains("expected on rows"), "{said}");
+    assert!(of_textbook > 1.0, "{of_textbook}");
 }
 
 #[test]

@@ -5,10 +5,11 @@ use std::io::Write;
 use anyhow::Result;
 use serde_json::json;
 use tamis_filter::information::{
-    Choices, Chosen, Moments, Teacher, TriedParts, TriedSmoothing, TriedTau, TriedTerms, Unlabelled,
+    Choices, Chosen, MixedChoices, Moments, Teacher, TriedParts, TriedSmoothing, TriedTau, TriedTerms, Trust,
+    Unlabelled,
 };
 use tamis_filter::options::{
-    ClassPrior, ColumnKind, EmOptions, Mixed, Ngrams, Parameters, RobinsonFisher, TokenizerOptions,
+    ClassPrior, Column, ColumnKind, EmOptions, Mixed, Ngrams, Parameters, RobinsonFisher, TokenizerOptions,
     WeightedOptions,
 };
 use tamis_filter::{Decision, Filter, Information, Keep, Recipe, Scoring, TermContribution, positive_class};
@@ -97,6 +98,9 @@ fn print_scoring(out: &mut impl Write, filter: &Filter) -> Result<()> {
             let alphas = format!("alpha {}, of text {}", alpha.alpha(), text_alpha.alpha());
             writeln!(out, "likelihood  mixed, {alphas}, variance smoothing {var_smoothing:e}")?;
             writeln!(out, "prior       {}", describe_prior(&mixed.prior))?;
+            if let Some(table) = information.table {
+                print_mixed(out, &information.recipe.columns, table.chosen)?;
+            }
         }
         Scoring::ExpectationMaximization(settings) => {
             let EmOptions { likelihood, alpha, lambda, .. } = &settings.options;
@@ -118,6 +122,24 @@ fn print_scoring(out: &mut impl Write, filter: &Filter) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Prints how the model of a table departs from the textbook.
+fn print_mixed(out: &mut impl Write, columns: &[Column], chosen: &MixedChoices) -> Result<()> {
+    let MixedChoices { shrinkage, trust: Trust { reals, categories, texts }, losses, .. } = *chosen;
+    let Some([textbook, chosen]) = losses else { return Ok(()) };
+    let has = |kinds: &[ColumnKind]| columns.iter().any(|column| kinds.contains(&column.kind));
+    let powers = [
+        (
+            &[ColumnKind::Gaussian][..],
+            format!("{reals:.4} numbers ({:.0} % of variances shared)", 100.0 * shrinkage),
+        ),
+        (&[ColumnKind::Categorical, ColumnKind::Bernoulli], format!("{categories:.4} categories")),
+        (&[ColumnKind::Text], format!("{texts:.4} texts")),
+    ];
+    let powers: Vec<_> = powers.into_iter().filter(|(kinds, _)| has(kinds)).map(|(_, text)| text).collect();
+    writeln!(out, "powers      {}", powers.join(", "))?;
+    Ok(writeln!(out, "log loss    {chosen:.4} of held-out rows, {textbook:.4} by the textbook (nats)")?)
 }
 
 /// Prints the thresholds between two labels.
@@ -305,6 +327,7 @@ pub(crate) fn describe_json(path: &str, filter: &Filter, most: usize) -> Result<
         "recipe": information.recipe,
         "missing": information.table.map_or(&[][..], |table| table.missing),
         "numbers": numbers,
+        "table": information.table.map(|table| table.chosen),
         "scoring": information.scoring,
         "decision": filter.decision(),
         "chosen": information.chosen,

@@ -134,7 +134,8 @@ pub mod information {
     pub use crate::train::duplicates::Contradiction;
 
     pub use tamis_model::{
-        Choices, ClassTotals, GaussianStatistics, Interval, Moments, TriedParts, TriedSmoothing, TriedTau,
+        Choices, ClassTotals, GaussianStatistics, Interval, MixedChoices, Moments, TriedParts,
+        TriedSmoothing, TriedTau, Trust,
     };
 }
 

@@ -11,5 +11,6 @@ pub(crate) mod partial;
 pub(crate) mod pieces;
 pub(crate) mod sections;
 pub(crate) mod self_training;
+pub(crate) mod table;
 pub(crate) mod trainer;
 pub(crate) mod unlabelled;

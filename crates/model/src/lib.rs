@@ -133,7 +133,9 @@ pub use selection::{HeldOut, SmoothingChoice, WeightedLoss, is_worse, is_worse_b
 pub use textbook::categorical::{CategoricalNaiveBayes, CategoricalStatistics};
 pub use textbook::decision::{CostError, CostMatrix};
 pub use textbook::estimate::{Beta, Dirichlet, EstimateError};
-pub use textbook::mixed::{ColumnLikelihood, MixedNaiveBayes};
+pub use textbook::mixed::{ColumnLikelihood, MixedChoices, MixedNaiveBayes, Trust};
+#[cfg(feature = "fit")]
+pub use textbook::mixed_fit::{HeldOutRow, MixedFit};
 pub use textbook::mixed_statistics::{Feature, MixedParameters, MixedStatistics, Value};
 pub use textbook::sample::{Generator, SampleError};
 

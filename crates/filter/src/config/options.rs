@@ -312,16 +312,17 @@ impl ScoringOptions {
 
     fn mixed(&self, mut mixed: Mixed, recipe: &Recipe, prior: Option<ClassPrior>) -> Result<Scoring> {
         self.refuse(
-            |name| !matches!(name, "alpha" | "estimate" | "class_prior"),
-            "expected none for a table, whose options of scoring are alpha, estimate and class prior",
+            |name| !matches!(name, "alpha" | "estimate" | "class_prior" | "correction"),
+            "expected none for a table, whose options of scoring are alpha, estimate, class prior and correction",
         )?;
         let is_smoothed = |c: &Column| matches!(c.kind, ColumnKind::Categorical | ColumnKind::Bernoulli);
         if !recipe.columns.iter().any(is_smoothed) {
             let message = "expected a categorical or bernoulli column, since it applies to no other";
-            self.refuse(|name| name != "class_prior", message)?;
+            self.refuse(|name| !matches!(name, "class_prior" | "correction"), message)?;
         }
         mixed.alpha = self.smoothing()?.unwrap_or(mixed.alpha);
         mixed.prior = prior.unwrap_or(mixed.prior);
+        mixed.correction = self.weighted.correction.unwrap_or(mixed.correction);
         Ok(Scoring::Mixed(mixed))
     }
 

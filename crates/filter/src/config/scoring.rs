@@ -56,15 +56,19 @@ impl ExpectationMaximization {
 
 /// The settings of [`Scoring::Mixed`]. Real values are normally distributed within a class, with the maximum likelihood
 /// estimates of mean and variance; missing cells, and categories that were never learned, are left out of the product.
+/// Held-out rows then calibrate the product, unless `correction` is off.
 ///
 /// ```
-/// use tamis_filter::options::{Column, ColumnKind};
-/// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
+/// use tamis_filter::options::{Column, ColumnKind, Mixed};
+/// use tamis_filter::{Document, Kind, Scoring, Scratch, TrainOptions, Trainer};
 ///
 /// let mut options = TrainOptions::new(Kind::Table);
 /// options.recipe.columns =
 ///     vec![Column::new("miles", ColumnKind::Gaussian), Column::new("raining", ColumnKind::Bernoulli)];
-/// let mut trainer = Trainer::new(options)?; // Mixed is what a table gets by default
+/// let mut textbook = Mixed::default(); // what a table gets by default
+/// textbook.correction = false;
+/// options.scoring = Some(Scoring::Mixed(textbook));
+/// let mut trainer = Trainer::new(options)?;
 /// for (mode, miles, raining) in
 ///     [("walk", "0.5", "no"), ("walk", "1.5", "no"), ("bus", "3.0", "no"), ("bus", "7.0", "yes")]
 /// {
@@ -87,6 +91,10 @@ pub struct Mixed {
     pub prior: ClassPrior,
     /// Added to every variance, as a portion of the largest variance of a column; 1e-9 by default.
     pub var_smoothing: f64,
+    /// Whether held-out rows choose how far columns of each kind are trusted, and how far variances are moved towards
+    /// their mean over classes ([`MixedChoices`](crate::information::MixedChoices)); `true` by default. If not, probabilities
+    /// are those of the textbook.
+    pub correction: bool,
 }
 
 impl Default for Mixed {
@@ -96,6 +104,7 @@ impl Default for Mixed {
             text_alpha: small_alpha(),
             prior: ClassPrior::Learned,
             var_smoothing: 1e-9,
+            correction: true,
         }
     }
 }

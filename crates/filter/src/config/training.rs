@@ -84,7 +84,13 @@ impl TrainOptions {
     pub(crate) fn needs_terms(&self) -> bool {
         self.kept(0) == Keep::Vectors
             || self.counts_once()
-            || !matches!(self.scoring(), Scoring::NaiveBayes(_) | Scoring::Mixed(_))
+            || match self.scoring() {
+                Scoring::NaiveBayes(_) => false,
+                Scoring::Mixed(mixed) => mixed.correction,
+                Scoring::Weighted(_) | Scoring::ExpectationMaximization(_) | Scoring::RobinsonFisher(_) => {
+                    true
+                }
+            }
     }
 
     /// The scoring asked for, or the default.

@@ -236,7 +236,10 @@ impl Extractor {
             let prefix = self.columns.prefix(i);
             match (column.kind, cell) {
                 (ColumnKind::Gaussian, cell) => {
-                    counted.reals.push(cell.map(|cell| column.number(cell)).transpose()?);
+                    let real = cell.map(|cell| column.number(cell)).transpose()?;
+                    let bits = real.map_or(0, f64::to_bits);
+                    counted.identity.body_hash = chain(counted.identity.body_hash, bits);
+                    counted.reals.push(real);
                     continue;
                 }
                 (_, None) => (),

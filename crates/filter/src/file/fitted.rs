@@ -58,6 +58,12 @@ impl FittedScoring {
         }
     }
 
+    /// Whether held-out documents calibrate it.
+    pub(crate) fn is_calibrated(&self) -> bool {
+        self.chosen().is_some()
+            || matches!(self, FittedScoring::Mixed { settings, .. } if settings.correction)
+    }
+
     /// The bias of each column of the correction; empty without one.
     pub(crate) fn bias(&self) -> &[i64] {
         match self {

@@ -229,7 +229,7 @@ impl Header {
                 "another order",
             ));
         }
-        if self.expected.is_some_and(|expected| scoring.chosen().is_none() || !expected.fits(n_classes)) {
+        if self.expected.is_some_and(|expected| !scoring.is_calibrated() || !expected.fits(n_classes)) {
             return Err(Error::inconsistent("header", "expected errors that suit the labels", "others"));
         }
         if matches!(scoring, FittedScoring::RobinsonFisher(_)) && n_classes != 2 {

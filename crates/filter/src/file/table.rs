@@ -1,7 +1,7 @@
 //! The part of a header for tables.
 
 use serde::{Deserialize, Serialize};
-use tamis_model::{ClassId, ClassTotals, GaussianStatistics, Summary};
+use tamis_model::{ClassId, ClassTotals, GaussianStatistics, MixedChoices, Summary, Trust};
 
 use crate::config::column::{Column, ColumnKind};
 use crate::config::recipe::Recipe;
@@ -16,6 +16,8 @@ pub(crate) struct Table {
     pub(crate) groups: Vec<Summary>,
     /// Missing cells of each column.
     pub(crate) missing: Vec<u64>,
+    /// How the model departs from the textbook.
+    pub(crate) chosen: MixedChoices,
 }
 
 impl Table {
@@ -30,7 +32,11 @@ impl Table {
             let debug = |numbers| format!("{numbers:?} numbers, groups, columns and classes");
             return Err(Error::inconsistent("header", debug(expected), debug(got)));
         }
-        Ok(())
+        let MixedChoices { trust: Trust { reals, categories, texts }, .. } = self.chosen;
+        match [reals, categories, texts].into_iter().find(|power| !(power.is_finite() && *power >= 0.0)) {
+            Some(got) => Err(Error::inconsistent("header", "finite powers of at least 0", got)),
+            None => Ok(()),
+        }
     }
 
     /// Checks it against the counts, which are consistent. In each column, every row has a cell or misses it.

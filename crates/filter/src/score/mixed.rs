@@ -1,8 +1,7 @@
 //! Mixed naive Bayes over the columns of a table.
 
 use tamis_model::{
-    ClassId, ClassPrior, ClassTotals, ColumnLikelihood, GaussianParameters, MixedNaiveBayes, NaiveBayes,
-    TermEntry,
+    ClassId, ClassTotals, ColumnLikelihood, GaussianParameters, MixedNaiveBayes, NaiveBayes, TermEntry,
 };
 use tamis_tokenizer::TermId;
 
@@ -35,36 +34,59 @@ impl MixedScorer {
         let mut recipe = recipe.clone();
         let columns = Columns::new(&mut recipe)?;
         table.check(&recipe, totals.len())?;
-        let mut gaussian = GaussianParameters::default();
-        (gaussian.prior, gaussian.var_smoothing) = (ClassPrior::Uniform, settings.var_smoothing);
-        let mut reals = gaussian.features(&table.reals)?.into_iter();
-        let mut groups = table.groups.iter();
-        let mut parts = Vec::with_capacity(recipe.columns.len());
-        for column in &recipe.columns {
-            let mut terms = || {
-                let (parameters, _) = settings.parameters_of(column.kind);
-                groups.next().map(|summary| NaiveBayes::new(&parameters, summary)).transpose()
-            };
-            // `table` has an entry for each column
-            parts.extend(match column.kind {
-                ColumnKind::Gaussian => reals.next().map(ColumnLikelihood::Gaussian),
-                ColumnKind::Text => terms()?.map(ColumnLikelihood::Terms),
-                ColumnKind::Categorical | ColumnKind::Bernoulli => terms()?.map(ColumnLikelihood::Category),
-            });
-        }
-        Ok(MixedScorer { model: MixedNaiveBayes::new(&settings.prior, totals, parts)?, recipe, columns })
+        Ok(MixedScorer { model: mixed_model(settings, &recipe, table, totals)?, recipe, columns })
     }
 
     /// Writes the weight of a term for each class to `out`; `false` if it belongs to no column.
     fn term_weights(&self, store: &Store, id: TermId, out: &mut Vec<f64>) -> Result<bool> {
         let column = self.columns.of_term(store.text(id)?);
-        match column.and_then(|column| self.model.parts().get(column)) {
-            Some(ColumnLikelihood::Category(terms) | ColumnLikelihood::Terms(terms)) => {
-                terms.term_weights(store, id, 1, out)
-            }
-            Some(ColumnLikelihood::Gaussian(_)) | None => Ok(false),
-        }
+        let part = column.and_then(|column| self.model.parts().get(column));
+        part.map_or(Ok(false), |part| self.weights_of(part, store, id, 1, out))
     }
+
+    /// Writes the weight of a term of `part` for each class to `out`; `false` if it is not known.
+    fn weights_of(
+        &self,
+        part: &ColumnLikelihood,
+        store: &Store,
+        id: TermId,
+        count: u32,
+        out: &mut Vec<f64>,
+    ) -> Result<bool> {
+        let (ColumnLikelihood::Category(terms) | ColumnLikelihood::Terms(terms)) = part else {
+            return Ok(false);
+        };
+        let is_known = terms.term_weights(store, id, count, out)?;
+        let trust = self.model.trust().of(part);
+        out.iter_mut().for_each(|weight| *weight *= trust);
+        Ok(is_known)
+    }
+}
+
+/// Derives mixed naive Bayes from the statistics of a table, which has an entry for each column.
+pub(crate) fn mixed_model(
+    settings: &Mixed,
+    recipe: &Recipe,
+    table: &Table,
+    totals: &[ClassTotals],
+) -> Result<MixedNaiveBayes> {
+    let mut gaussian = GaussianParameters::default();
+    (gaussian.var_smoothing, gaussian.shrinkage) = (settings.var_smoothing, table.chosen.shrinkage);
+    let mut reals = gaussian.features(&table.reals)?.into_iter();
+    let mut groups = table.groups.iter();
+    let mut parts = Vec::with_capacity(recipe.columns.len());
+    for column in &recipe.columns {
+        let mut terms = || {
+            let (parameters, _) = settings.parameters_of(column.kind);
+            groups.next().map(|summary| NaiveBayes::new(&parameters, summary)).transpose()
+        };
+        parts.extend(match column.kind {
+            ColumnKind::Gaussian => reals.next().map(ColumnLikelihood::Gaussian),
+            ColumnKind::Text => terms()?.map(ColumnLikelihood::Terms),
+            ColumnKind::Categorical | ColumnKind::Bernoulli => terms()?.map(ColumnLikelihood::Category),
+        });
+    }
+    Ok(MixedNaiveBayes::new(&settings.prior, totals, parts)?.with_trust(table.chosen.trust))
 }
 
 impl Additive for MixedScorer {
@@ -105,6 +127,8 @@ impl Scorer for MixedScorer {
                     weights.clear();
                     weights.resize(prior.len(), 0.0);
                     if let Some(value) = value.filter(|v| feature.add_log_density(Some(*v), &mut weights)) {
+                        let trust = self.model.trust().reals;
+                        weights.iter_mut().for_each(|weight| *weight *= trust);
                         let term = format!("{}={value}", column.name);
                         let table = layers.own().header.scoring.table();
                         let moments = |class| table?.reals.moments(n_reals, class);
@@ -114,9 +138,9 @@ impl Scorer for MixedScorer {
                     }
                     n_reals += 1;
                 }
-                ColumnLikelihood::Category(terms) | ColumnLikelihood::Terms(terms) => {
+                ColumnLikelihood::Category(_) | ColumnLikelihood::Terms(_) => {
                     for (id, count) in rows.next().into_iter().flat_map(|row| row.iter()) {
-                        if terms.term_weights(layers.own(), id, count, &mut weights)? {
+                        if self.weights_of(part, layers.own(), id, count, &mut weights)? {
                             contributions.push((id, contest.margin(&weights)));
                         }
                     }

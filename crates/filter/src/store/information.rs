@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tamis_model::{ClassTotals, Classes, GaussianStatistics};
+use tamis_model::{ClassTotals, Classes, GaussianStatistics, MixedChoices};
 
 use crate::config::decision::{Decision, Expected};
 use crate::config::recipe::Recipe;
@@ -52,6 +52,8 @@ pub struct TableStatistics<'a> {
     pub reals: &'a GaussianStatistics,
     /// Number of missing cells in each column of the recipe.
     pub missing: &'a [u64],
+    /// How the model departs from the textbook.
+    pub chosen: &'a MixedChoices,
 }
 
 /// How much a model holds.
@@ -103,9 +105,11 @@ impl Store {
                 None => Cow::Borrowed(&self.totals),
             },
             documents: self.totals.iter().map(|totals| totals.documents).fold(0, u64::saturating_add),
-            table: scoring
-                .table()
-                .map(|table| TableStatistics { reals: &table.reals, missing: &table.missing }),
+            table: scoring.table().map(|table| TableStatistics {
+                reals: &table.reals,
+                missing: &table.missing,
+                chosen: &table.chosen,
+            }),
             size: ModelSize {
                 terms: self.n_features() as usize,
                 features,

@@ -9,22 +9,28 @@ use crate::config::recipe::Recipe;
 use crate::config::scoring::Mixed;
 use crate::error::{Error, Result};
 
-/// Summarizes the terms of each column that has no real values. `text` returns the text of a term.
-pub(crate) fn summarize_columns<'a>(
+/// The column of each term. `text` returns the text of a term.
+pub(crate) fn columns_of_terms<'a>(
     recipe: &Recipe,
     statistics: &Statistics,
     text: impl Fn(TermId) -> Result<&'a str>,
-) -> Result<Vec<Summary>> {
-    let mut recipe = recipe.clone();
-    let columns = Columns::new(&mut recipe)?;
-    let mut terms = vec![Vec::new(); recipe.columns.len()];
-    for id in 0..statistics.n_terms() as TermId {
+) -> Result<Vec<usize>> {
+    let columns = Columns::new(&mut recipe.clone())?;
+    let column = |id| {
         let text = text(id)?;
-        let Some(column) = columns.of_term(text) else {
+        columns.of_term(text).ok_or_else(|| {
             let got = format!("another, of fingerprint {:016x}", fingerprint(text));
-            return Err(Error::inconsistent("texts", "terms of the columns", got));
-        };
-        terms[column].push(id);
+            Error::inconsistent("texts", "terms of the columns", got)
+        })
+    };
+    (0..statistics.n_terms() as TermId).map(column).collect()
+}
+
+/// Summarizes the terms of each column that has no real values. `columns` has the column of each term.
+pub(crate) fn summarize_columns(recipe: &Recipe, statistics: &Statistics, columns: &[usize]) -> Vec<Summary> {
+    let mut terms = vec![Vec::new(); recipe.columns.len()];
+    for (id, column) in (0..).zip(columns) {
+        terms[*column].push(id);
     }
     let groups = recipe.columns.iter().zip(terms).filter(|(c, _)| c.kind != ColumnKind::Gaussian);
     let summaries = groups.map(|(column, terms)| {
@@ -32,5 +38,5 @@ pub(crate) fn summarize_columns<'a>(
         let Ok(summary) = parameters.summarize_terms(statistics, terms.into_iter(), least);
         summary
     });
-    Ok(summaries.collect())
+    summaries.collect()
 }

@@ -13,7 +13,7 @@ use crate::file::texts::fingerprint_of;
 use crate::store::opened::Store;
 use crate::store::sections::Sections;
 use crate::store::segment::Segment;
-use crate::store::summarize::summarize_columns;
+use crate::store::summarize::{columns_of_terms, summarize_columns};
 
 impl Store {
     /// Checks every checksum, then the consistency of the sections.
@@ -36,8 +36,9 @@ impl Store {
         }
         if let Some(table) = self.header.scoring.table() {
             let recipe = &self.header.recipe;
-            let groups = summarize_columns(recipe, &statistics, |id| self.text(id))?;
-            table.verify(&self.header.recipe.columns, &self.header.totals, &groups)?;
+            let columns = columns_of_terms(recipe, &statistics, |id| self.text(id))?;
+            let groups = summarize_columns(recipe, &statistics, &columns);
+            table.verify(&recipe.columns, &self.header.totals, &groups)?;
         }
         self.verify_documents(&statistics)
     }

@@ -1,25 +1,23 @@
 //! Finishing training: from counts to the bytes of a model file.
 
-use tamis_model::{Classes, Counts, Documents, GaussianStatistics, Statistics};
-use tamis_tokenizer::{TermId, TermTexts};
+use tamis_model::{Classes, Counts, Documents, Statistics};
+use tamis_tokenizer::TermTexts;
 
 use crate::config::label_set::labels_of;
 use crate::config::labels::check_labels;
-use crate::config::recipe::Recipe;
 use crate::config::scoring::Scoring;
 use crate::config::training::TrainOptions;
 use crate::disk::model::Model;
 use crate::error::{Reason, Result};
 use crate::file::fitted::FittedScoring;
 use crate::file::header::{Header, Stored};
-use crate::file::table::Table;
-use crate::gather::learned::LearnedDocument;
 use crate::gather::merged::MergedShards;
 use crate::gather::ordered::Ordered;
-use crate::store::summarize::summarize_columns;
+use crate::store::summarize::columns_of_terms;
 use crate::train::fit::{Learned, fit};
 use crate::train::fitting::Fitted;
 use crate::train::sections::{document_sections, seal, term_sections};
+use crate::train::table::Rows;
 use crate::train::trainer::Trainer;
 
 /// The counts of a trainer, in canonical order.
@@ -75,17 +73,16 @@ impl Trainer {
         let taught = self.learn_unlabelled()?;
         let InOrder { texts, merged, mut documents } = self.take_in_order()?;
         let statistics = &merged.statistics;
-        let scoring = settle_scoring(&self.options, self.classes.len(), statistics)?;
+        let Trainer { options, classes, choices, tally, .. } = self;
+        let scoring = settle_scoring(&options, classes.len(), statistics)?;
         let table = match &scoring {
             Scoring::Mixed(_) => {
-                let reals = learn_reals(&self.options.recipe, self.classes.len(), &documents.documents)?;
-                let text = |id: TermId| Ok(merged.term(&texts, id).1);
-                let groups = summarize_columns(&self.options.recipe, statistics, text)?;
-                Some(Table { reals, groups, missing: self.tally.missing })
+                let recipe = &options.recipe;
+                let columns = columns_of_terms(recipe, statistics, |id| Ok(merged.term(&texts, id).1))?;
+                Some(Rows { recipe, columns, missing: tally.missing })
             }
             _ => None,
         };
-        let Trainer { options, classes, choices, .. } = self;
         let (asked, default) = (&options.decision, options.decision.default_for(&classes)?);
         let learned = Learned { classes: &classes, statistics, documents: &mut documents, taught, table };
         let mut fitted = fit(scoring, asked, default, learned)?;
@@ -137,23 +134,6 @@ pub(crate) fn settle_scoring(
         return Err(Reason::Unlabelled.into());
     }
     Ok(scoring)
-}
-
-/// Computes the moments of the columns of real values, over documents in canonical order.
-fn learn_reals(
-    recipe: &Recipe,
-    n_classes: usize,
-    documents: &[LearnedDocument],
-) -> Result<GaussianStatistics> {
-    let n = recipe.n_reals();
-    let mut reals = GaussianStatistics::new(n_classes, n);
-    for document in documents {
-        let mut values = vec![None; n];
-        let LearnedDocument { class, multiplicity, .. } = document;
-        document.reals().iter().for_each(|(column, real)| values[*column] = Some(*real));
-        reals.observe_weighted(*class, &values, f64::from(*multiplicity))?;
-    }
-    Ok(reals)
 }
 
 #[cfg(test)]

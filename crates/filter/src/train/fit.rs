@@ -6,10 +6,10 @@ use crate::config::decision::{Decision, DecisionOptions};
 use crate::config::scoring::Scoring;
 use crate::error::{Error, Result};
 use crate::file::fitted::FittedScoring;
-use crate::file::table::Table;
 use crate::gather::ordered::Ordered;
 use crate::train::fitting::{self, Fitted, Thresholds};
 use crate::train::self_training::Taught;
+use crate::train::table::Rows;
 
 /// What a scoring is fitted to.
 pub(crate) struct Learned<'a> {
@@ -18,8 +18,8 @@ pub(crate) struct Learned<'a> {
     pub(crate) documents: &'a mut Ordered,
     /// Which of the documents had no label.
     pub(crate) taught: Option<Taught>,
-    /// The statistics of a table's columns, for mixed naive Bayes.
-    pub(crate) table: Option<Table>,
+    /// What mixed naive Bayes needs of a table.
+    pub(crate) table: Option<Rows<'a>>,
 }
 
 /// Fits the scoring to the documents. Thresholds are chosen to meet the requirements `asked`, and otherwise stay at
@@ -38,7 +38,7 @@ pub(crate) fn fit(
         }
         Scoring::Mixed(settings) => {
             let table = table.ok_or_else(|| Error::inconsistent("header", "a table", "none"))?;
-            Fitted::by_counts(FittedScoring::Mixed { settings, table }, Decision::PLAIN)
+            table.fit(settings, classes, statistics, documents)?
         }
         Scoring::RobinsonFisher(parameters) => {
             Fitted::by_counts(FittedScoring::RobinsonFisher(parameters), default)

@@ -229,7 +229,7 @@ fn expect_right(
 }
 
 /// Counts the distinct named groups.
-fn count_named(groups: impl Iterator<Item = u64>) -> u64 {
+pub(crate) fn count_named(groups: impl Iterator<Item = u64>) -> u64 {
     groups.filter(|group| is_named(*group)).collect::<HashSet<_>>().len() as u64
 }
 
@@ -334,7 +334,12 @@ fn ham_class(classes: &Classes) -> Option<ClassId> {
     spam_class(classes).filter(|_| classes.len() == 2).map(|spam| 1 - spam)
 }
 
-fn expect(scores: &[(f64, bool)], decision: &Decision, classes: &Classes, groups: u64) -> Option<Expected> {
+pub(crate) fn expect(
+    scores: &[(f64, bool)],
+    decision: &Decision,
+    classes: &Classes,
+    groups: u64,
+) -> Option<Expected> {
     let positive = positive_class(classes);
     let ham = ham_class(classes);
     let (mut negatives, mut false_positives, mut positives, mut missed) = (0, 0, 0, 0);

@@ -199,13 +199,14 @@ impl NaiveBayes {
     }
 
     /// Adds to `out` the weight, without the prior, of a document with this number of `occurrences` of features, in
-    /// classes that have none of these features. In `out`, the zeros of all classes follow their finite parts.
-    pub(crate) fn add_without_cells(&self, occurrences: f64, out: &mut [f64]) {
+    /// classes that have none of these features. All of it is multiplied by `factor`. In `out`, the zeros of all classes
+    /// follow their finite parts.
+    pub(crate) fn add_without_cells(&self, factor: f64, occurrences: f64, out: &mut [f64]) {
         let n = self.n_classes();
         let document = Scalars { weight: occurrences, ..Scalars::default() };
         for (at, class) in self.classes.iter().enumerate() {
             let absence = class.absence(&document);
-            out[at] += self.start[at] - self.class_log_prior[at] + absence.finite;
+            out[at] += factor * (self.start[at] - self.class_log_prior[at] + absence.finite);
             if let Some(zeros) = self.start.get(at + n) {
                 out[at + n] += zeros + absence.zeros;
             }

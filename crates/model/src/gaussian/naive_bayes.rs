@@ -16,6 +16,7 @@ use crate::numbers::{argmax, log_normalize, softmax};
 /// | --- | --- | --- | --- |
 /// | `prior` | `Learned` | prior probability of a class | |
 /// | `var_smoothing` | 1e-9 | added to all variances, as a fraction of the largest | finite, >= 0 |
+/// | `shrinkage` | 0 | share of a variance that all classes have in common | 0 to 1 |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct GaussianParameters {
@@ -24,11 +25,16 @@ pub struct GaussianParameters {
     /// Added to every variance, as a fraction of the largest variance of a feature over all classes: scikit-learn's
     /// `var_smoothing`. By default 1e-9.
     pub var_smoothing: f64,
+    /// How far the variance of a feature within a class is moved towards its mean over all classes, weighted by their
+    /// documents. 0, the default, leaves each class its own; with 1 all have the same, and the log-odds are linear.
+    ///
+    /// Source: Friedman, "Regularized Discriminant Analysis" (1989), for features that are independent.
+    pub shrinkage: f64,
 }
 
 impl Default for GaussianParameters {
     fn default() -> Self {
-        GaussianParameters { prior: ClassPrior::Learned, var_smoothing: 1e-9 }
+        GaussianParameters { prior: ClassPrior::Learned, var_smoothing: 1e-9, shrinkage: 0.0 }
     }
 }
 
@@ -54,12 +60,26 @@ impl GaussianParameters {
             let (name, expected) = ("var_smoothing", "a finite number of at least 0");
             return Err(ParametersError::OutOfRange { name, expected, got });
         }
+        if !(0.0..=1.0).contains(&self.shrinkage) {
+            let (name, expected, got) = ("shrinkage", "a number from 0 to 1", self.shrinkage);
+            return Err(ParametersError::OutOfRange { name, expected, got });
+        }
         let pooled = statistics.features().map(|(feature, classes)| pooled(feature, classes));
         let pooled = pooled.collect::<Result<Vec<_>, _>>()?;
         let epsilon = got * pooled.iter().map(Moments::variance).fold(0.0, f64::max);
         let features = statistics.features().zip(&pooled).enumerate();
-        features.map(|(i, ((_, classes), all))| GaussianFeature::new(i, classes, all, epsilon)).collect()
+        let feature = |(i, ((_, classes), all)): (_, ((_, &[Moments]), &Moments))| {
+            let shared = self.shrinkage * within(classes) + epsilon;
+            GaussianFeature::new(i, classes, all, 1.0 - self.shrinkage, shared)
+        };
+        features.map(feature).collect()
     }
+}
+
+/// The mean variance of a feature within a class.
+fn within(classes: &[Moments]) -> f64 {
+    let n: f64 = classes.iter().map(Moments::n).sum();
+    if n > 0.0 { classes.iter().map(|class| class.n() / n * class.variance()).sum() } else { 0.0 }
 }
 
 /// The moments of a feature over all classes.
@@ -90,18 +110,20 @@ struct Normal {
 }
 
 impl GaussianFeature {
+    /// The variance of each class is `own` times that of its values, plus `shared`.
     fn new(
         feature: usize,
         classes: &[Moments],
         pooled: &Moments,
-        epsilon: f64,
+        own: f64,
+        shared: f64,
     ) -> Result<GaussianFeature, ParametersError> {
-        if pooled.variance() + epsilon == 0.0 {
+        if pooled.variance() + shared == 0.0 {
             return Ok(GaussianFeature { classes: None });
         }
         let normal = |(class, moments): (usize, &Moments)| {
             let moments = if moments.is_empty() { pooled } else { moments };
-            let variance = moments.variance() + epsilon;
+            let variance = own * moments.variance() + shared;
             if !(variance > 0.0 && variance.is_finite()) {
                 let class = Some(class);
                 return Err(ParametersError::Singular { class, feature, expected: 0.0, got: variance });
@@ -135,11 +157,16 @@ impl GaussianFeature {
     /// Adds the log-density (nats) of the value in each class to `out`. Returns `false` and adds nothing if the value
     /// is missing or not finite, or if the feature weighs nothing.
     pub fn add_log_density(&self, value: Option<f64>, out: &mut [f64]) -> bool {
+        self.add_times(1.0, value, out)
+    }
+
+    /// As [`add_log_density`](Self::add_log_density), each multiplied by `factor`.
+    pub(crate) fn add_times(&self, factor: f64, value: Option<f64>, out: &mut [f64]) -> bool {
         let value = value.filter(|x| x.is_finite());
         let Some((value, classes)) = value.zip(self.classes.as_ref()) else { return false };
         for (out, normal) in out.iter_mut().zip(classes) {
             let distance = value - normal.mean;
-            *out += normal.log_peak - 0.5 * (distance * (distance / normal.variance));
+            *out += factor * (normal.log_peak - 0.5 * (distance * (distance / normal.variance)));
         }
         true
     }
@@ -273,6 +300,28 @@ mod tests {
         for prior in [ClassPrior::Learned, ClassPrior::Smoothed, ClassPrior::Uniform] {
             let parameters = GaussianParameters { prior, ..GaussianParameters::default() };
             assert_eq!(parameters.fit(&none), Err(ParametersError::NoClasses));
+        }
+    }
+
+    #[test]
+    fn shrinkage_moves_variances_towards_their_mean_within_classes() {
+        let rows: [(ClassId, &[Option<f64>]); 5] =
+            [(0, &[Some(0.0)]), (0, &[Some(2.0)]), (0, &[Some(4.0)]), (1, &[Some(9.0)]), (1, &[Some(10.0)])];
+        let variances = |shrinkage| {
+            let parameters =
+                GaussianParameters { var_smoothing: 0.0, shrinkage, ..GaussianParameters::default() };
+            let features = parameters.features(&statistics(&rows, 1))?;
+            Ok([0, 1].map(|class| features[0].variance(class).unwrap()))
+        };
+        let (own, within) = ([8.0 / 3.0, 0.25], 3.0 / 5.0 * 8.0 / 3.0 + 2.0 / 5.0 * 0.25);
+        for share in [0.0, 0.3, 1.0] {
+            let expected = own.map(|own| (1.0 - share) * own + share * within);
+            let got = variances(share).unwrap();
+            assert!(got.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{got:?}");
+        }
+        for bad in [-0.1, 1.1, f64::NAN] {
+            let error: ParametersError = variances(bad).unwrap_err();
+            assert!(matches!(error, ParametersError::OutOfRange { name: "shrinkage", .. }), "{bad}");
         }
     }
 

@@ -159,7 +159,7 @@ impl MixedStatistics {
     /// Parameters out of their ranges; a prior that does not fit the classes; as [`GaussianParameters::fit`].
     pub fn fit(&self, parameters: &MixedParameters) -> Result<MixedNaiveBayes, ParametersError> {
         let MixedParameters { terms, var_smoothing } = parameters;
-        let gaussian = GaussianParameters { prior: ClassPrior::Uniform, var_smoothing: *var_smoothing };
+        let gaussian = GaussianParameters { var_smoothing: *var_smoothing, ..GaussianParameters::default() };
         let mut reals = gaussian.features(&self.reals)?.into_iter();
         let mut parts = Vec::with_capacity(self.features.len());
         for (i, feature) in self.features.iter().enumerate() {

@@ -19,7 +19,7 @@ pub fn noun(kind: Kind) -> &'static str {
 /// The expected performance on documents like those learned, in words; `None` if it is unknown for this scoring.
 pub fn expectation(filter: &Filter) -> Option<String> {
     let information = filter.information();
-    if !matches!(information.scoring, Scoring::Weighted(_)) {
+    if information.expected.is_none() && !matches!(information.scoring, Scoring::Weighted(_)) {
         return None;
     }
     let is_mail = information.recipe.kind == Kind::Mail;

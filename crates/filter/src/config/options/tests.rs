@@ -62,8 +62,9 @@ fn every_scoring_has_its_own_options() {
         check(likelihood("weighted"), &text, is_weighted || name == "alpha");
         check(plain.clone(), &columns(&[Text]), is_weighted || name == "alpha");
         check(likelihood("complement"), &text, !is_weighted);
-        check(plain.clone(), &columns(&[Bernoulli]), is_prior || ["alpha", "estimate"].contains(&name));
-        check(plain.clone(), &columns(&[Gaussian]), is_prior);
+        let of_tables = is_prior || name == "correction";
+        check(plain.clone(), &columns(&[Bernoulli]), of_tables || ["alpha", "estimate"].contains(&name));
+        check(plain.clone(), &columns(&[Gaussian]), of_tables);
         check(ScoringOptions { unlabelled, ..plain }, &text, is_prior || name == "alpha");
     }
     let error = error(&likelihood("weighted"), &columns(&[Bernoulli]));
