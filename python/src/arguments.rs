@@ -31,11 +31,15 @@ impl How {
     }
 
     /// From the keywords `n_jobs`, `progress`, `encoding` and `decode_error`.
+    ///
+    /// # Errors
+    /// A value is wrong, or there are other keywords.
     pub(crate) fn of(py: Python<'_>, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let given = Given(keywords.map_or_else(|| Ok(PyDict::new(py)), |keywords| keywords.copy())?);
         let text = |name, default: &str| Ok::<_, PyErr>(given.take(name)?.unwrap_or(default.to_owned()));
         let mut how = How::new(given.take("n_jobs")?, given.flag("progress")?)?;
         how.decoding = Decoding::new(py, &text("encoding", "utf-8")?, &text("decode_error", "strict")?)?;
+        given.expect_no_more()?;
         Ok(how)
     }
 }

@@ -61,3 +61,13 @@ impl From<Failure> for PyErr {
 pub(crate) fn wrong_row(row: usize, what: impl std::fmt::Display) -> PyErr {
     TamisError::new_err(format!("row {row}: {what}"))
 }
+
+/// Names Python's option in the error that a model does not remember the terms of its documents.
+pub(crate) fn needs_terms<T>(result: tamis_filter::Result<T>) -> Result<T> {
+    let needed =
+        "expected a model that remembers the terms of its documents, which documents=True of training makes";
+    result.map_err(|error| match error.kind() {
+        ErrorKind::TermsNotStored => TamisError::new_err(needed).into(),
+        _ => error.into(),
+    })
+}

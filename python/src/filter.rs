@@ -49,7 +49,7 @@ impl Filter {
         State::new(filter, file, verdicts).map(|state| Filter(Arc::new(state)))
     }
 
-    fn model(&self) -> Arc<Model> {
+    pub(crate) fn model(&self) -> Arc<Model> {
         self.0.model()
     }
 
@@ -71,15 +71,25 @@ impl Filter {
         })
     }
 
-    /// Scores documents in parallel.
-    pub(crate) fn batch(&self, messages: &Bound<'_, PyAny>, how: How) -> Result<(Arc<Model>, Batch)> {
+    /// Asks one whole model about documents, on threads of their own.
+    pub(crate) fn ask_about<T: Send + 'static>(
+        &self,
+        messages: &Bound<'_, PyAny>,
+        how: How,
+        answer: impl Fn(&Arc<Model>, &Documents, &Watch) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let (py, state) = (messages.py(), self.0.clone());
         let documents = Documents::new(self.model().kind(), messages, how.decoding)?;
         let progress = Progress::new(py, how.progress, documents.len(), "documents")?;
-        let job = move |watch: &Watch| {
-            state.ask(|model, _| Ok((model.clone(), model.score_all(&documents, watch)?)))
-        };
+        let job = move |watch: &Watch| state.ask(|model, _| answer(model, &documents, watch));
         run(py, how.threads, progress.callback()?.as_ref(), job)
+    }
+
+    /// Scores documents in parallel.
+    pub(crate) fn batch(&self, messages: &Bound<'_, PyAny>, how: How) -> Result<(Arc<Model>, Batch)> {
+        self.ask_about(messages, how, |model, documents, watch| {
+            Ok((model.clone(), model.score_all(documents, watch)?))
+        })
     }
 }
 

@@ -17,6 +17,7 @@ mod options;
 mod progress;
 mod report;
 mod score;
+mod suspects;
 mod table;
 mod training;
 mod work;

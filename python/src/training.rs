@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -14,16 +13,13 @@ use tamis_filter::options::Pairs;
 use tamis_filter::{Classes, Document, Model, TrainOptions, Trainer, join_labels, split_labels};
 
 use crate::arguments::{How, kind_named};
-use crate::error::{Failure, Result, TamisError, wrong_row};
+use crate::error::{Failure, Result, wrong_row};
 use crate::input::decoding::Decoding;
 use crate::input::documents::{Documents, Labels};
 use crate::label_evaluation::HeldOut;
 use crate::options::Options;
 use crate::progress::Progress;
-use crate::work::{Watch, run};
-
-/// Documents that a thread counts before it looks for more.
-const BLOCK: usize = 64;
+use crate::work::{Watch, for_each_row, run};
 
 /// Labelled documents as Python gives them, perhaps in groups; also a tuple of these.
 #[derive(FromPyObject)]
@@ -53,12 +49,9 @@ impl Labelled {
             false => Labels::new(&examples.labels)?,
         };
         let groups = examples.groups.as_ref().map(Labels::new).transpose()?;
-        let expected = documents.len();
-        for (what, given) in [("labels", Some(&labels)), ("groups", groups.as_ref())] {
-            if let Some(got) = given.map(Labels::len).filter(|got| *got != expected) {
-                let message = format!("expected as many {what} as documents, {expected}, got {got}");
-                return Err(TamisError::new_err(message));
-            }
+        labels.check_len("labels", documents.len())?;
+        if let Some(groups) = &groups {
+            groups.check_len("groups", documents.len())?;
         }
         Ok(Labelled { documents, labels, groups })
     }
@@ -222,23 +215,12 @@ pub(crate) fn shares(partial: &Partial) -> BTreeMap<String, f64> {
 
 /// Counts documents with one trainer per thread.
 fn count(labelled: &Labelled, options: &TrainOptions, watch: &Watch) -> Result<Trainer> {
-    let next = AtomicUsize::new(0);
-    let count_blocks = || -> Result<Trainer> {
-        let mut trainer = Trainer::new(options.clone())?;
-        loop {
-            let first = next.fetch_add(BLOCK, Ordering::Relaxed);
-            let block = first..labelled.len().min(first + BLOCK);
-            if block.is_empty() || watch.is_stopped() {
-                return Ok(trainer);
-            }
-            watch.add_done(block.len());
-            learn(&mut trainer, labelled, block)?;
-        }
-    };
-    let mut trainers = rayon::broadcast(|_| count_blocks()).into_iter();
-    let mut all = trainers.next().unwrap_or_else(|| Ok(Trainer::new(options.clone())?))?;
+    let new = || Ok(Trainer::new(options.clone())?);
+    let learn = |trainer: &mut Trainer, row| learn(trainer, labelled, row..row + 1);
+    let mut trainers = for_each_row(labelled.len(), watch, new, learn)?.into_iter();
+    let mut all = trainers.next().map_or_else(new, Ok)?;
     for trainer in trainers {
-        all.merge(trainer?)?;
+        all.merge(trainer)?;
     }
     Ok(all)
 }

@@ -78,6 +78,36 @@ pub(crate) fn run<T: Send + 'static, E: Into<Failure> + Send + 'static>(
     }
 }
 
+/// Rows that a thread works at before it looks for more.
+const BLOCK: usize = 64;
+
+/// Gives `n` rows to the threads of the current pool, each of which has a state. Returns the states; stops early if nobody
+/// waits any more.
+///
+/// # Errors
+/// Those of `start` and `each`.
+pub(crate) fn for_each_row<S: Send>(
+    n: usize,
+    watch: &Watch,
+    start: impl Fn() -> Result<S> + Sync,
+    each: impl Fn(&mut S, usize) -> Result<()> + Sync,
+) -> Result<Vec<S>> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut state = start()?;
+        loop {
+            let first = next.fetch_add(BLOCK, Ordering::Relaxed);
+            let mut block = first..n.min(first + BLOCK);
+            if block.is_empty() || watch.is_stopped() {
+                return Ok(state);
+            }
+            watch.add_done(block.len());
+            block.try_for_each(|row| each(&mut state, row))?;
+        }
+    };
+    rayon::broadcast(|_| work()).into_iter().collect()
+}
+
 /// Runs the parallel parts of `work` on threads of its own: a forked process has no others.
 ///
 /// # Errors

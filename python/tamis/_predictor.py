@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tamis import _tamis
+from tamis._label_sets import read
 from tamis._labels import names
 
 
@@ -133,6 +134,42 @@ class Predictor(ClassifierMixin, BaseEstimator):
         probabilities, log_odds = self._score(X)
         return _tamis.label_table(names(self.classes_), probabilities, log_odds if self._are_many else None)
 
+    def suspects(self, X: Any = None, y: Any = None) -> list[dict[str, Any]]:
+        """The learned documents whose held-out scores contradict their labels: they are probably mislabelled.
+
+        With more than two labels, every document is held out now, which takes longer than ``fit``.
+
+        Parameters
+        ----------
+        X : array-like of str or bytes, shape (n_documents,), optional
+            The documents that were learned, to find suspects in. A model does not know in which row a document was.
+        y : array-like, shape (n_documents,), optional
+            Their labels, as in ``fit``. Give both or neither.
+
+        Returns
+        -------
+        list of dict
+            The worst first, as of ``Filter.suspects``. ``label`` and ``proposed`` are of the type of ``classes_``.
+            ``rows`` are the rows of equal documents with that label, so ``y[rows] = proposed`` follows the proposal.
+
+        Raises
+        ------
+        TamisError
+            The model is naive Bayes, is of many labels a document, or does not remember what is needed
+            (``documents=True``).
+
+        Examples
+        --------
+        >>> from tamis import TamisClassifier
+        >>> texts = [f"{text} {n}" for n in range(9) for text in ("ripe apples", "old iron")]
+        >>> labels = ["fruit", "metal"] * 8 + ["metal", "metal"]
+        >>> worst = TamisClassifier().fit(texts, labels).suspects(texts, labels)[0]
+        >>> worst["rows"], worst["label"], worst["proposed"]
+        ([16], 'metal', 'fruit')
+        """
+        found = self._model().suspects(X, None if y is None else read(y).rows, **self._how())
+        return [{**one, "label": self._own(one["label"]), "proposed": self._own(one["proposed"])} for one in found]
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that the program ``tamis`` reads too. Labels are stored as text.
 
@@ -179,6 +216,12 @@ class Predictor(ClassifierMixin, BaseEstimator):
         if self.filter_ is None:
             raise _tamis.TamisError("expected a model of at least 2 labels, got one of 1")
         return self.filter_
+
+    def _own(self, label: Any) -> Any:
+        """The label of ``classes_``, or a list of these, that is this text in the model. "unsure" stays."""
+        if isinstance(label, list):
+            return [self._own(one) for one in label]
+        return dict(zip(names(self.classes_), self.classes_.tolist())).get(label, label)
 
     def _repr_html_inner(self) -> str:
         return super()._repr_html_inner() + self._model_html()

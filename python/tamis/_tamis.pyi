@@ -229,6 +229,16 @@ class Filter:
     def evaluate(
         self, documents: _Documents, labels: _Labels, *, n_jobs: int | None = None, progress: bool = False
     ) -> dict[str, Any]: ...
+    def suspects(
+        self,
+        documents: _Documents | None = None,
+        labels: _Labels | None = None,
+        *,
+        n_jobs: int | None = None,
+        progress: bool = False,
+        encoding: str = "utf-8",
+        decode_error: Literal["strict", "ignore", "replace"] = "strict",
+    ) -> list[dict[str, Any]]: ...
     def strongest_terms(self, label: str, n: int = 20) -> tuple[Term, ...]: ...
     def learn(
         self, message: str | bytes, label: str | Sequence[str], *, lock_timeout: float = 60.0

@@ -11,12 +11,10 @@ use crate::arguments::How;
 use crate::error::Result;
 use crate::evaluation;
 use crate::filter::Filter;
-use crate::input::documents::{Documents, Labels};
+use crate::input::documents::Labels;
 use crate::label_evaluation::{self, HeldOut, held_out};
 use crate::model::Model;
-use crate::progress::Progress;
 use crate::report::Report;
-use crate::work::{Watch, run};
 
 impl Filter {
     /// A dict with the keys of `tamis evaluate --json`.
@@ -72,12 +70,9 @@ impl Filter {
         labels: &Bound<'_, PyAny>,
         how: How,
     ) -> Result<HeldOut> {
-        let (py, state) = (documents.py(), self.0.clone());
         let sets = Labels::of_sets(labels)?;
-        let documents = Documents::new(self.model().kind(), documents, how.decoding)?;
-        let progress = Progress::new(py, how.progress, documents.len(), "documents")?;
-        let job =
-            move |watch: &Watch| state.ask(|model, _| held_out(&model.filter, &documents, &sets, watch));
-        run(py, how.threads, progress.callback()?.as_ref(), job)
+        self.ask_about(documents, how, move |model, documents, watch| {
+            held_out(&model.filter, documents, &sets, watch)
+        })
     }
 }

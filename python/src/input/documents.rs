@@ -56,6 +56,20 @@ impl Labels {
         Ok(Labels(Column::new(labels, &Reading::Text(Decoding::default()))?))
     }
 
+    /// Checks that there are as many of `what` as documents.
+    ///
+    /// # Errors
+    /// There are not.
+    pub(crate) fn check_len(&self, what: &str, documents: usize) -> PyResult<()> {
+        match self.len() {
+            got if got == documents => Ok(()),
+            got => {
+                let message = format!("expected as many {what} as documents, {documents}, got {got}");
+                Err(TamisError::new_err(message))
+            }
+        }
+    }
+
     /// Checks that there is a label for each of so many documents to evaluate, at least one.
     ///
     /// # Errors

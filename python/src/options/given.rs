@@ -70,7 +70,7 @@ impl<'py> Given<'py> {
         value.map(|value| value.parse().map_err(|error| wrong(name, error))).transpose()
     }
 
-    pub(super) fn expect_no_more(&self) -> PyResult<()> {
+    pub(crate) fn expect_no_more(&self) -> PyResult<()> {
         match self.0.keys().iter().next() {
             None => Ok(()),
             Some(name) => {

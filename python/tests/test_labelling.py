@@ -1,0 +1,128 @@
+"""Suspects, drift and suggestions: what the program says, with rows in place of paths."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import generated, run
+
+from tamis import Filter, TamisClassifier, TamisError
+
+ONE = TamisClassifier().fit(["a", "b"], ["x", "y"])
+MANY = TamisClassifier().fit(["a b", "c d", "a c"] * 9, [["a"], ["c"], []] * 9)
+BAYES = TamisClassifier(likelihood="multinomial").fit(["a b", "c d"] * 9, ["a", "c"] * 9)
+
+
+def answer(program: Path, *arguments: object) -> Any:
+    """The JSON that the program prints; of several lines, a list."""
+    done = subprocess.run([str(program), *map(str, arguments)], capture_output=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return lines if "jsonl" in arguments else lines[0]
+
+
+def table(path: Path, texts: list[str], labels: list[Any] | None = None) -> Path:
+    rows = [{"text": text} for text in texts]
+    if labels:
+        rows = [{**row, "label": label} for row, label in zip(rows, labels)]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+def mislabelled(labels: list[str]) -> tuple[list[str], list[str]]:
+    """Texts of which some have the label of another."""
+    texts, given = generated(300, labels, seed=5)
+    dice = random.Random(5)
+    return texts, [dice.choice(labels) if dice.random() < 0.1 else label for label in given]
+
+
+@pytest.mark.parametrize("labels", [["x", "y"], ["x", "y", "z"]])
+def test_suspects_are_the_programs(labels: list[str], tamis_program: Path, tmp_path: Path) -> None:
+    texts, given = mislabelled(labels)
+    run(tamis_program, "train", "-m", tmp_path / "m", table(tmp_path / "r.jsonl", texts, given))
+    expected = answer(tamis_program, "inspect", "--json", "--suspects=1000", "-m", tmp_path / "m")["suspects"]
+    filter = Filter.open(tmp_path / "m")
+    for n_jobs in (1, 2, 8):
+        found = filter.suspects(n_jobs=n_jobs)
+        assert [{**one, "path": None} for one in found] == [{**one, "rows": []} for one in expected]
+    assert len(found) > 10
+
+    found = filter.suspects(texts, given, n_jobs=2)
+    assert [one["digest"] for one in found] == [one["digest"] for one in expected]
+    for one in found:
+        first, *others = one["rows"]
+        assert all(texts[row] == texts[first] for row in others)
+        assert all(given[row] == one["label"] != one["proposed"] for row in one["rows"])
+    # one row of each suspect in a table that has every document once
+    path = table(tmp_path / "once.jsonl", list(dict.fromkeys(texts)))
+    named = answer(tamis_program, "inspect", "--json", "--suspects=1000", "-m", tmp_path / "m", path)["suspects"]
+    once = path.read_text().splitlines()
+    for one, of in zip(found, named, strict=True):
+        line = int(of["path"].rsplit(":", 1)[1])
+        assert json.loads(once[line - 1])["text"] == texts[one["rows"][0]]
+
+
+def test_suspects_have_rows_and_labels_of_the_data() -> None:
+    texts, given = mislabelled(["x", "y"])
+    numbers = np.array([int(label == "y") for label in given])
+    classifier = TamisClassifier().fit(texts, numbers)
+    found = classifier.suspects(pd.Series(texts), numbers)
+    assert found and {type(one["proposed"]) for one in found} == {int}
+    for one in found:
+        assert set(numbers[one["rows"]]) == {one["label"]} == {1 - one["proposed"]}
+        numbers[one["rows"]] = one["proposed"]
+    assert len(classifier.fit(texts, numbers).suspects()) < len(found)
+    assert all(one["rows"] == [] for one in classifier.suspects([], []))
+    with pytest.raises(TamisError, match="expected documents with labels, or neither"):
+        classifier.suspects(texts)
+    with pytest.raises(TamisError, match="expected as many labels as documents, 305, got 1"):
+        classifier.suspects(texts, ["x"])
+
+
+def test_suspects_of_mail_have_the_names_that_the_program_gave_them(tamis_program: Path, tmp_path: Path) -> None:
+    texts, labels = mislabelled(["ham", "spam"])
+    head = "From: a@example.org\nMessage-ID: <{}@example.org>\nSubject: hello\n\n{}\n"
+    mails = [head.format(row, text).encode() for row, text in enumerate(texts)]
+    for row, (mail, label) in enumerate(zip(mails, labels)):
+        (tmp_path / label).mkdir(exist_ok=True)
+        (tmp_path / label / f"{row}.eml").write_bytes(mail)
+    run(tamis_program, "train", "-m", tmp_path / "m", tmp_path / "ham", tmp_path / "spam")
+    expected = answer(tamis_program, "inspect", "--json", "--suspects=1000", "-m", tmp_path / "m")["suspects"]
+    found = Filter.open(tmp_path / "m").suspects(mails, labels)
+    keys = expected[0].keys() - {"path"}
+    assert [{key: one[key] for key in keys} for one in found] == [{key: one[key] for key in keys} for one in expected]
+    assert all(one["name"] in [f"{row}@example.org" for row in one["rows"]] for one in found)
+    # Python stores no names
+    named = Filter.train(mails, labels, deduplicate=True).suspects()
+    assert [one["digest"] for one in named] == [one["digest"] for one in found]
+    assert {one["name"] for one in named} == {None}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: MANY.suspects(), "suspects: expected a model of one label a document, got many"),
+        (lambda: MANY.suspects(["a"], [["a"]]), "suspects: expected a model of one label a document, got many"),
+        (lambda: BAYES.suspects(), "suspects: expected a model with weighted scoring, got naive Bayes"),
+    ],
+)
+def test_what_cannot_be_answered_is_an_error(call: Any, message: str) -> None:
+    with pytest.raises(TamisError, match=message):
+        call()
+
+
+def test_a_model_without_terms_says_what_it_lacks() -> None:
+    texts, labels = generated(60, ["x", "y", "z"])
+    classifier = TamisClassifier(documents=False).fit(texts, labels)
+    for call in (classifier.suspects,):
+        with pytest.raises(TamisError, match="remembers the terms of its documents, which documents=True"):
+            call()
+    # held-out scores of two labels are stored
+    assert TamisClassifier(documents=False).fit(texts, [label == "x" for label in labels]).suspects() is not None
