@@ -4,6 +4,7 @@ mod arguments;
 mod classifier;
 mod counter;
 mod distributed;
+mod drift;
 mod error;
 mod evaluation;
 mod explanation;

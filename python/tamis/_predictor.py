@@ -170,6 +170,37 @@ class Predictor(ClassifierMixin, BaseEstimator):
         found = self._model().suspects(X, None if y is None else read(y).rows, **self._how())
         return [{**one, "label": self._own(one["label"]), "proposed": self._own(one["proposed"])} for one in found]
 
+    def drift(self, X: Any, level: float = 0.01) -> dict[str, Any]:
+        """Tell whether new documents differ from those that were learned.
+
+        Parameters
+        ----------
+        X : array-like of str or bytes, shape (n_documents,)
+            New documents.
+        level : float, default 0.01
+            Probability of reporting drift where there is none.
+
+        Returns
+        -------
+        dict
+            As of ``Filter.drift``: ``drift`` is True, False or, with fewer than 20 new or 50 learned documents, None.
+
+        Raises
+        ------
+        TamisError
+            The model is naive Bayes, is of many labels a document, or does not remember the terms of its documents
+            (``documents=True``).
+
+        Examples
+        --------
+        >>> from tamis import TamisClassifier
+        >>> texts = [f"{text} {n}" for n in range(30) for text in ("ripe apples", "old iron")]
+        >>> classifier = TamisClassifier().fit(texts, ["fruit", "metal"] * 30)
+        >>> classifier.drift(texts)["drift"], classifier.drift(["oak and ash"] * 30)["drift"]
+        (False, True)
+        """
+        return self._model().drift(X, level=level, **self._how())
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that the program ``tamis`` reads too. Labels are stored as text.
 

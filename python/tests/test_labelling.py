@@ -105,12 +105,40 @@ def test_suspects_of_mail_have_the_names_that_the_program_gave_them(tamis_progra
     assert {one["name"] for one in named} == {None}
 
 
+def test_drift_is_the_programs(tamis_program: Path, tmp_path: Path) -> None:
+    for labels in (["x", "y"], ["x", "y", "z"]):
+        texts, given = generated(300, labels)
+        classifier = TamisClassifier().fit(texts, given)
+        classifier.save(tmp_path / "m")
+        others = [f"{text} news{n % 7} report{n % 3}" for n, text in enumerate(generated(60, labels, seed=2)[0])]
+        for new, is_drift in ((others, True), (generated(60, labels, seed=3)[0], False), (others[:9], None)):
+            command = "drift", "--json", "-m", tmp_path / "m", table(tmp_path / "new.jsonl", new)
+            expected = answer(tamis_program, *command)
+            assert expected["drift"] is is_drift
+            assert classifier.drift(new) == expected
+            for n_jobs in (1, 2, 8):
+                assert classifier.filter_.drift(new, n_jobs=n_jobs) == expected
+            assert classifier.drift(new, level=0.2) == answer(tamis_program, *command, "--level", "0.2")
+
+
+def test_new_mail_counts_once_in_drift() -> None:
+    texts, labels = generated(100, ["ham", "spam"])
+    mails = [f"Subject: hello\n\n{text}\n".encode() for text in texts]
+    filter = Filter.train(mails, labels)
+    once = filter.drift(sorted(set(mails)))
+    assert filter.drift(mails * 3, n_jobs=8) == once and once["new"]["documents"] == len(set(mails))
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: MANY.suspects(), "suspects: expected a model of one label a document, got many"),
         (lambda: MANY.suspects(["a"], [["a"]]), "suspects: expected a model of one label a document, got many"),
+        (lambda: MANY.drift(["a"]), "model: expected a model of one label a document, got many"),
         (lambda: BAYES.suspects(), "suspects: expected a model with weighted scoring, got naive Bayes"),
+        (lambda: BAYES.drift(["a"]), "model: expected a model with weighted scoring"),
+        (lambda: ONE.drift(["a"], level=1), "level: expected a number between 0 and 1, got 1"),
+        (lambda: TamisClassifier().fit(["a"], ["x"]).drift(["a"]), "expected a model of at least 2 labels"),
     ],
 )
 def test_what_cannot_be_answered_is_an_error(call: Any, message: str) -> None:
@@ -121,7 +149,7 @@ def test_what_cannot_be_answered_is_an_error(call: Any, message: str) -> None:
 def test_a_model_without_terms_says_what_it_lacks() -> None:
     texts, labels = generated(60, ["x", "y", "z"])
     classifier = TamisClassifier(documents=False).fit(texts, labels)
-    for call in (classifier.suspects,):
+    for call in (classifier.suspects, lambda: classifier.drift(texts)):
         with pytest.raises(TamisError, match="remembers the terms of its documents, which documents=True"):
             call()
     # held-out scores of two labels are stored
