@@ -18,6 +18,7 @@ mod options;
 mod progress;
 mod report;
 mod score;
+mod suggest;
 mod suspects;
 mod table;
 mod training;

@@ -201,6 +201,36 @@ class Predictor(ClassifierMixin, BaseEstimator):
         """
         return self._model().drift(X, level=level, **self._how())
 
+    def suggest(self, X: Any, n: int = 20) -> list[dict[str, Any]]:
+        """Name the documents without a label that would teach most, the first one first.
+
+        A document teaches most if its label is unsure, it has many words, many others resemble it, and no labelled
+        document does. Documents that were learned are left out, and of equal ones all but one.
+
+        Parameters
+        ----------
+        X : array-like of str or bytes, shape (n_documents,)
+            Documents without labels.
+        n : int, default 20
+            Number of documents to suggest, at most 5,000.
+
+        Returns
+        -------
+        list of dict
+            As of ``Filter.suggest``: ``row`` is the place in ``X``. ``label``, which the model gives the document, is
+            of the type of ``classes_``; ``probability`` and ``log_odds`` are of it. With many labels a document, these
+            three are lists.
+
+        Examples
+        --------
+        >>> from tamis import TamisClassifier
+        >>> classifier = TamisClassifier().fit(["ripe apples", "old iron"] * 5, ["fruit", "metal"] * 5)
+        >>> [one["row"] for one in classifier.suggest(["ripe apples", "old oak", "an old oak tree", "iron"])]
+        [2, 1, 3]
+        """
+        found = self._model().suggest(X, n, **self._how())
+        return [{**one, "label": self._own(one["label"])} for one in found]
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that the program ``tamis`` reads too. Labels are stored as text.
 

@@ -249,6 +249,16 @@ class Filter:
         encoding: str = "utf-8",
         decode_error: Literal["strict", "ignore", "replace"] = "strict",
     ) -> dict[str, Any]: ...
+    def suggest(
+        self,
+        documents: _Documents,
+        n: int = 20,
+        *,
+        n_jobs: int | None = None,
+        progress: bool = False,
+        encoding: str = "utf-8",
+        decode_error: Literal["strict", "ignore", "replace"] = "strict",
+    ) -> list[dict[str, Any]]: ...
     def strongest_terms(self, label: str, n: int = 20) -> tuple[Term, ...]: ...
     def learn(
         self, message: str | bytes, label: str | Sequence[str], *, lock_timeout: float = 60.0

@@ -129,6 +129,38 @@ def test_new_mail_counts_once_in_drift() -> None:
     assert filter.drift(mails * 3, n_jobs=8) == once and once["new"]["documents"] == len(set(mails))
 
 
+@pytest.mark.parametrize("are_many", [False, True])
+def test_suggestions_are_the_programs(are_many: bool, tamis_program: Path, tmp_path: Path) -> None:
+    texts, labels = generated(200, ["x", "y", "z"])
+    given = [[label] if n % 3 else [] for n, label in enumerate(labels)] if are_many else labels
+    classifier = TamisClassifier().fit(texts, given)
+    classifier.save(tmp_path / "m")
+    unlabelled = generated(300, ["x", "y", "z"], seed=2)[0] + texts[:9]
+    # of equal texts, the program names the least name, Python the first row
+    path = table(tmp_path / "new.jsonl", unlabelled)
+    expected = answer(tamis_program, "suggest", "--format", "jsonl", "-n", "30", "-m", tmp_path / "m", path)
+    places = [int(one.pop("path").rsplit(":", 1)[1]) - 1 for one in expected]
+    found = classifier.suggest(unlabelled, 30)
+    rows = [one["row"] for one in found]
+    assert [unlabelled[row] for row in rows] == [unlabelled[place] for place in places]
+    assert len(set(rows)) == 30 and not {unlabelled[row] for row in rows} & set(texts)
+    assert [{key: one[key] for key in one if key != "row"} for one in found] == expected
+    for n_jobs in (2, 8):
+        assert classifier.filter_.suggest(unlabelled, 30, n_jobs=n_jobs) == found
+    assert classifier.filter_.suggest(unlabelled) == found[:20]
+
+
+def test_suggested_labels_are_those_of_the_classifier() -> None:
+    texts, labels = generated(100, ["x", "y"])
+    classifier = TamisClassifier().fit(texts, [label == "y" for label in labels])
+    found = classifier.suggest(generated(50, ["x", "y"], seed=2)[0], n=50)
+    assert {one["label"] for one in found} == {False, True}
+    assert classifier.suggest(texts) == classifier.suggest([]) == []
+    bytes_of = [f"Straße {n}".encode("latin-1") for n in range(3)]
+    reader = TamisClassifier(encoding="latin-1").fit(bytes_of * 2, ["x", "y", "z"] * 2)
+    assert reader.suggest(bytes_of) == [] and len(reader.suggest([b"stra\xdfe 7"])) == 1
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -138,6 +170,9 @@ def test_new_mail_counts_once_in_drift() -> None:
         (lambda: BAYES.suspects(), "suspects: expected a model with weighted scoring, got naive Bayes"),
         (lambda: BAYES.drift(["a"]), "model: expected a model with weighted scoring"),
         (lambda: ONE.drift(["a"], level=1), "level: expected a number between 0 and 1, got 1"),
+        (lambda: BAYES.suggest(["a"], 0), "n: expected 1 to 5000 suggestions, got 0"),
+        (lambda: BAYES.suggest(["a", None]), "row 1: expected text, got None"),
+        (lambda: BAYES.filter_.suggest(["a"], n_job=2), 'expected no option "n_job": there is none'),
         (lambda: TamisClassifier().fit(["a"], ["x"]).drift(["a"]), "expected a model of at least 2 labels"),
     ],
 )
@@ -152,5 +187,6 @@ def test_a_model_without_terms_says_what_it_lacks() -> None:
     for call in (classifier.suspects, lambda: classifier.drift(texts)):
         with pytest.raises(TamisError, match="remembers the terms of its documents, which documents=True"):
             call()
-    # held-out scores of two labels are stored
+    # suggestions need no terms, and held-out scores of two labels are stored
+    assert len(classifier.suggest(["something new"])) == 1
     assert TamisClassifier(documents=False).fit(texts, [label == "x" for label in labels]).suspects() is not None
