@@ -11,7 +11,7 @@ use tamis_filter::{MergeOptions, spam_class};
 use crate::arguments::{How, threads};
 use crate::error::{Result, TamisError};
 use crate::evaluation;
-use crate::explanation::{Explanation, Term};
+use crate::explanation::Explanation;
 use crate::filter::information::information;
 use crate::filter::state::{State, Verdicts};
 use crate::input::documents::{ClassName, Documents};
@@ -388,24 +388,6 @@ impl Filter {
         }
         let (classes, outcomes) = training.cross_validate(py, folds)?;
         evaluation::figures(py, &classes, spam_class(&classes), outcomes, threads(n_jobs)?)
-    }
-
-    /// The terms that speak most for a label against its strongest rival, each scored as a document of its own.
-    ///
-    /// Parameters
-    /// ----------
-    /// label : str
-    /// n : int, default 20
-    ///
-    /// Returns
-    /// -------
-    /// tuple of Term
-    #[pyo3(signature = (label, n=20))]
-    fn strongest_terms<'py>(&self, py: Python<'py>, label: &str, n: usize) -> Result<Bound<'py, PyTuple>> {
-        let model = self.model();
-        let class = model.labels.class(label).map_err(TamisError::new_err)?;
-        let terms = py.detach(|| model.filter.strongest_terms(class, n))?;
-        Ok(PyTuple::new(py, terms.into_iter().map(|term| Term::new(model.labels.clone(), term)))?)
     }
 
     /// Learns a message in the file that the filter was opened from or saved to. The next ``score`` uses it.

@@ -21,6 +21,7 @@ mod score;
 mod suggest;
 mod suspects;
 mod table;
+mod terms;
 mod training;
 mod work;
 

@@ -1,19 +1,20 @@
-//! Scores as a table of Arrow.
+//! Scores, or terms, as a table of Arrow.
 
 use std::sync::Arc;
 
 use arrow_array::builder::{ListBuilder, StringBuilder};
-use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray, StructArray};
+use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, StructArray};
 use arrow_schema::{DataType, Field, Schema};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::{ArrayIterator, to_array_pycapsules, to_schema_pycapsule, to_stream_pycapsule};
+use tamis_filter::exchange::TermRow;
 
 use crate::error::TamisError;
 use crate::model::{Batch, Model, Scored};
 
-/// A table of scores. pyarrow, polars, pandas and others read it without a copy by Arrow's PyCapsule
+/// A table of scores or terms. pyarrow, polars, pandas and others read it without a copy by Arrow's PyCapsule
 /// interface: ``pyarrow.table(scores)``, ``polars.DataFrame(scores)``,
 /// ``pandas.DataFrame.from_arrow(scores)``.
 ///
@@ -82,9 +83,30 @@ impl Table {
         Table::new(columns)
     }
 
+    /// The columns of `tamis export --format csv`.
+    pub(crate) fn of_terms(labels: &[String], rows: &[TermRow]) -> PyResult<Self> {
+        let terms: StringArray = rows.iter().map(|row| Some(&*row.term)).collect();
+        let mut columns: Vec<(String, ArrayRef)> = vec![("term".to_owned(), Arc::new(terms))];
+        for (class, label) in labels.iter().enumerate() {
+            let counts = |of: fn(&TermRow) -> &[u64]| -> ArrayRef {
+                // fewer than 2^63 of anything
+                Arc::new(rows.iter().map(|row| of(row)[class] as i64).collect::<Int64Array>())
+            };
+            let weight = |row: &TermRow| row.weights.as_ref().map(|weights| weights[class]);
+            columns.extend([
+                (format!("documents_{label}"), counts(|row| &row.documents)),
+                (format!("occurrences_{label}"), counts(|row| &row.occurrences)),
+                (format!("weight_{label}"), Arc::new(rows.iter().map(weight).collect::<Float64Array>())),
+            ]);
+        }
+        Table::new(columns)
+    }
+
     fn new(columns: Vec<(String, ArrayRef)>) -> PyResult<Self> {
-        let fields: Vec<_> =
-            columns.iter().map(|(name, array)| Field::new(name, array.data_type().clone(), false)).collect();
+        let field = |(name, array): &(String, ArrayRef)| {
+            Field::new(name, array.data_type().clone(), array.is_nullable())
+        };
+        let fields: Vec<_> = columns.iter().map(field).collect();
         let arrays = columns.into_iter().map(|(_, array)| array).collect();
         let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays);
         batch.map(Table).map_err(|error| TamisError::new_err(error.to_string()))

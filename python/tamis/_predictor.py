@@ -134,6 +134,28 @@ class Predictor(ClassifierMixin, BaseEstimator):
         probabilities, log_odds = self._score(X)
         return _tamis.label_table(names(self.classes_), probabilities, log_odds if self._are_many else None)
 
+    def term_table(self) -> _tamis.Table:
+        """All terms of the model, with their counts and weights, as a table like that of ``score_table``.
+
+        Returns
+        -------
+        Table
+            A row per term, sorted, as of ``Filter.term_table``: ``term``, and for every label in the model
+            ``documents_LABEL``, ``occurrences_LABEL`` and ``weight_LABEL``, in nats.
+
+        Examples
+        --------
+        >>> import pandas
+        >>> from tamis import TamisClassifier
+        >>> classifier = TamisClassifier().fit(["apples", "iron ore", "iron"], ["fruit", "metal", "metal"])
+        >>> terms = pandas.DataFrame.from_arrow(classifier.term_table())
+        >>> terms["term"].tolist(), terms["documents_metal"].tolist()
+        (['apples', 'iron', 'ore'], [0, 2, 1])
+        >>> terms.filter(like="weight_").to_numpy().shape
+        (3, 2)
+        """
+        return self._model().term_table()
+
     def suspects(self, X: Any = None, y: Any = None) -> list[dict[str, Any]]:
         """The learned documents whose held-out scores contradict their labels: they are probably mislabelled.
 

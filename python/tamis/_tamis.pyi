@@ -61,7 +61,7 @@ class Scores:
 
 @final
 class Table:
-    """A table of scores. Other libraries read it without a copy by Arrow's PyCapsule interface."""
+    """A table of scores or terms. Other libraries read it without a copy by Arrow's PyCapsule interface."""
 
     @property
     def column_names(self) -> list[str]: ...
@@ -260,6 +260,7 @@ class Filter:
         decode_error: Literal["strict", "ignore", "replace"] = "strict",
     ) -> list[dict[str, Any]]: ...
     def strongest_terms(self, label: str, n: int = 20) -> tuple[Term, ...]: ...
+    def term_table(self) -> Table: ...
     def learn(
         self, message: str | bytes, label: str | Sequence[str], *, lock_timeout: float = 60.0
     ) -> Literal["new", "already", "moved"]: ...
