@@ -1,16 +1,60 @@
-"""Weights of documents."""
+"""Weights of documents and of labels."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
+from tamis._label_sets import read
 from tamis._tamis import TamisError
 
+_WHOLE = "expected a whole number, since a document counts so often"
 
-def repeated(sample_weight: Any, *columns: Any) -> tuple[Any, ...]:
+
+def of_labels(class_weight: Any, y: Any) -> list[int]:
+    """The weight of each document by its label.
+
+    Parameters
+    ----------
+    class_weight : dict of label to int
+        How often each document of a label counts; 1 for a label that is not in it. Labels without documents are
+        ignored: a later part of the documents may have them.
+    y : array-like, shape (n_documents,)
+        The labels.
+
+    Returns
+    -------
+    list of int
+        A weight for each document.
+
+    Examples
+    --------
+    >>> of_labels({"a": 2}, ["a", "b", "a"])
+    [2, 1, 2]
+    """
+    if not isinstance(class_weight, Mapping):
+        text = f"class_weight: expected a dict of label to whole number, got {class_weight!r}"
+        if class_weight == "balanced":
+            text += (
+                ": it is fractions of documents, and documents are counted whole. With naive Bayes, "
+                'class_prior="uniform" makes labels equally likely'
+            )
+        raise TamisError(text)
+    for label, weight in class_weight.items():
+        if not (isinstance(weight, Real) and weight >= 0 and float(weight).is_integer()):
+            raise TamisError(f"class_weight, label {label!r}: {_WHOLE}, got {weight!r}")
+    weights = {str(label): int(weight) for label, weight in class_weight.items()}
+    targets = read(y)
+    if targets.are_many:
+        raise TamisError("class_weight: expected one label a document, got many; use sample_weight")
+    return [weights.get(label, 1) for label in np.asarray(targets.rows).tolist()]
+
+
+def repeated(sample_weight: Any, *columns: Any, name: str = "sample_weight") -> tuple[Any, ...]:
     """Repeat every row of the columns as often as its weight says.
 
     Parameters
@@ -19,6 +63,8 @@ def repeated(sample_weight: Any, *columns: Any) -> tuple[Any, ...]:
         How often each row counts.
     *columns : array-like of length n_documents, or None
         Documents, labels and so on.
+    name : str
+        The weights' name in errors.
 
     Returns
     -------
@@ -35,19 +81,18 @@ def repeated(sample_weight: Any, *columns: Any) -> tuple[Any, ...]:
     try:
         weights = np.asarray(sample_weight, dtype=float)
     except (TypeError, ValueError) as error:
-        raise TamisError(f"sample_weight: expected whole numbers: {error}") from None
+        raise TamisError(f"{name}: expected whole numbers: {error}") from None
     if weights.ndim != 1:
-        raise TamisError(f"sample_weight: expected a weight for every document, got an array of shape {weights.shape}")
+        raise TamisError(f"{name}: expected a weight for every document, got an array of shape {weights.shape}")
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0) & (weights == np.floor(weights))))
     if len(wrong) > 0:
-        text = "expected a whole number, since a document counts so often"
-        raise TamisError(f"sample_weight, row {wrong[0]}: {text}, got {weights[wrong[0]]:g}")
+        raise TamisError(f"{name}, row {wrong[0]}: {_WHOLE}, got {weights[wrong[0]]:g}")
     for column in columns:
         length = None if column is None else column.shape[0] if issparse(column) else len(column)
         if length not in (None, len(weights)):
-            raise TamisError(f"sample_weight: expected {length} weights, one for every document, got {len(weights)}")
+            raise TamisError(f"{name}: expected {length} weights, one for every document, got {len(weights)}")
     if len(weights) > 0 and not weights.any():
-        raise TamisError("sample_weight: expected at least one non-zero number, got only zeros")
+        raise TamisError(f"{name}: expected at least one non-zero number, got only zeros")
     if (weights == 1).all():
         return columns
     rows = np.repeat(np.arange(len(weights)), weights.astype(np.int64))

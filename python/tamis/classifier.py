@@ -13,14 +13,14 @@ from tamis import _tamis
 from tamis._label_sets import Targets, read
 from tamis._labels import encode, names
 from tamis._predictor import Predictor
-from tamis._weights import repeated
+from tamis._weights import of_labels, repeated
 
 __all__ = ["TamisClassifier"]
 
 # partial_fit fits again when the documents have grown to this multiple
 _GROWTH = 1.25
 # parameters that are not options of training
-_HOW = ("kind", "encoding", "decode_error", "n_jobs", "progress")
+_HOW = ("kind", "class_weight", "encoding", "decode_error", "n_jobs", "progress")
 
 
 class TamisClassifier(Predictor):
@@ -98,6 +98,10 @@ class TamisClassifier(Predictor):
     documents : bool, optional
         Remember the terms of documents in the model, so that it can be fitted again; by default for mail, and for
         text while they take no more than 64 MB.
+    class_weight : dict of label to int, optional
+        How often each document of a label counts, if documents have one label each; 1 for other labels. The model is
+        that of ``fit`` on documents repeated so often. "balanced" is refused, since it is fractions of documents; with
+        naive Bayes, ``class_prior="uniform"`` makes labels equally likely.
     encoding : str, default "utf-8"
         The encoding of texts that are bytes.
     decode_error : {"strict", "ignore", "replace"}, default "strict"
@@ -163,6 +167,7 @@ class TamisClassifier(Predictor):
         min_precision: float | None = None,
         deduplicate: bool = False,
         documents: bool | None = None,
+        class_weight: Mapping[Any, int] | None = None,
         encoding: str = "utf-8",
         decode_error: str = "strict",
         n_jobs: int | None = None,
@@ -188,7 +193,8 @@ class TamisClassifier(Predictor):
             are always held out together, so that probabilities hold for documents of new groups, as a score by
             ``GroupKFold`` does.
         sample_weight : array-like of int, shape (n_documents,), optional
-            How often each document counts. The model is that of ``fit`` on documents repeated so often.
+            How often each document counts. The model is that of ``fit`` on documents repeated so often. With
+            ``class_weight``, a document counts as often as the product of both says.
 
         Returns
         -------
@@ -200,7 +206,7 @@ class TamisClassifier(Predictor):
         TamisError
             A row is missing or cannot be decoded, lengths differ, or options contradict each other.
         """
-        X, y, groups = repeated(sample_weight, X, y, groups)
+        X, y, groups = self._weighted(sample_weight, X, y, groups)
         targets = read(y)
         if targets.are_too_few:
             partial, self.n_documents_ = self._learn(_tamis.count, X, targets, groups)
@@ -267,7 +273,7 @@ class TamisClassifier(Predictor):
             )
             for learned in ("classes_", "n_documents_", "n_fitted_"):
                 delattr(self, learned)
-        X, y, groups = repeated(sample_weight, X, y, groups)
+        X, y, groups = self._weighted(sample_weight, X, y, groups)
         targets = read(y)
         if hasattr(self, "_partials") and len(targets.rows) == 0:
             targets = targets._replace(are_many=self._are_many)
@@ -340,6 +346,13 @@ class TamisClassifier(Predictor):
         classifier.classes_ = np.array(classifier._labels)
         classifier.n_documents_ = classifier.n_fitted_ = n_learned(classifier.filter_)
         return classifier
+
+    def _weighted(self, sample_weight: Any, X: Any, y: Any, groups: Any) -> tuple[Any, ...]:
+        """Documents, labels and groups, each as often as its weight and that of its label say."""
+        X, y, groups = repeated(sample_weight, X, y, groups)
+        if self.class_weight is None:
+            return X, y, groups
+        return repeated(of_labels(self.class_weight, y), X, y, groups, name="class_weight")
 
     def _learn(self, learn: Any, X: Any, targets: Targets, groups: Any) -> Any:
         examples = X, targets.rows, None if groups is None else encode(groups)[0]

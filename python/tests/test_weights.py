@@ -1,8 +1,10 @@
-"""Weights of documents: how often each counts."""
+"""Weights of documents and of labels: how often each document counts."""
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 
 from tamis import TamisClassifier, TamisError
 
@@ -64,6 +66,52 @@ def test_partial_fit_takes_weights_and_groups_follow(tmp_path):
 def test_other_weights_are_refused(weights, told):
     with pytest.raises(TamisError, match=told):
         TamisClassifier().fit(TEXTS, LABELS, sample_weight=weights)
+
+
+LABEL_WEIGHTS = {"fruit": 2, "both": 0, "unheard": 9}
+REPEATED_BY_LABEL = [0, 0, 1, 1, 2, 3]
+
+
+@pytest.mark.parametrize("learn", [TamisClassifier.fit, TamisClassifier.partial_fit])
+@pytest.mark.parametrize("of", [list, np.array, "pandas", "polars", "arrow"])
+def test_a_weighted_label_is_that_of_repeated_documents(learn, of, tmp_path):
+    if isinstance(of, str):
+        library = pytest.importorskip("pyarrow" if of == "arrow" else of)
+        of = library.array if of == "arrow" else library.Series
+    weighted = learn(TamisClassifier(class_weight=LABEL_WEIGHTS), TEXTS, of(LABELS))
+    rows = [TEXTS[n] for n in REPEATED_BY_LABEL], [LABELS[n] for n in REPEATED_BY_LABEL]
+    assert model(weighted, tmp_path) == model(learn(TamisClassifier(), *rows), tmp_path)
+
+
+def test_weights_of_documents_and_labels_are_multiplied(tmp_path):
+    numbers = [["both", "fruit", "metal"].index(label) for label in LABELS]
+    weighted = TamisClassifier(class_weight={1: 2, 2: 3.0}).fit(TEXTS, numbers, sample_weight=WEIGHTS)
+    product = [weight * {0: 1, 1: 2, 2: 3}[number] for weight, number in zip(WEIGHTS, numbers)]
+    assert product == [6, 2, 6, 3, 0]
+    assert model(weighted, tmp_path) == model(TamisClassifier().fit(TEXTS, numbers, sample_weight=product), tmp_path)
+    # a parameter as any other
+    assert model(clone(weighted).fit(TEXTS, numbers, sample_weight=WEIGHTS), tmp_path) == model(weighted, tmp_path)
+    search = GridSearchCV(TamisClassifier(), {"class_weight": [None, {"fruit": 3}]}, cv=2)
+    assert search.fit(TEXTS[:4] * 5, LABELS[:4] * 5).best_score_ == 1
+
+
+@pytest.mark.parametrize(
+    "class_weight, labels, told",
+    [
+        ("balanced", LABELS, 'got \'balanced\': it is fractions of documents.* class_prior="uniform"'),
+        ([2, 1], LABELS, r"class_weight: expected a dict of label to whole number, got \[2, 1\]$"),
+        ({"fruit": 0.5}, LABELS, "class_weight, label 'fruit': expected a whole number, .* got 0.5"),
+        ({"fruit": -1}, LABELS, "label 'fruit': expected a whole number, .* got -1"),
+        ({"fruit": "2"}, LABELS, "label 'fruit': expected a whole number, .* got '2'"),
+        ({"fruit": float("inf")}, LABELS, "label 'fruit': expected a whole number, .* got inf"),
+        (dict.fromkeys(LABELS, 0), LABELS, "class_weight: expected at least one non-zero number"),
+        ({"fruit": 2}, [["fruit"]] * 5, "class_weight: expected one label a document, got many; use sample_weight"),
+        ({"fruit": 2}, LABELS[:4], "class_weight: expected 5 weights, one for every document, got 4"),
+    ],
+)
+def test_other_weights_of_labels_are_refused(class_weight, labels, told):
+    with pytest.raises(TamisError, match=told):
+        TamisClassifier(class_weight=class_weight).fit(TEXTS, labels)
 
 
 def test_logarithms_of_probabilities():
