@@ -229,6 +229,15 @@ class Filter:
     def evaluate(
         self, documents: _Documents, labels: _Labels, *, n_jobs: int | None = None, progress: bool = False
     ) -> dict[str, Any]: ...
+    def report(
+        self,
+        documents: _Documents | None = None,
+        labels: _Labels | None = None,
+        *,
+        title: str | None = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> Report: ...
     def suspects(
         self,
         documents: _Documents | None = None,
@@ -276,15 +285,6 @@ class Filter:
 class Learner:
     """A model file that is open for learning, locked against other writers; readers do not notice."""
 
-    def report(
-        self,
-        documents: _Documents | None = None,
-        labels: _Labels | None = None,
-        *,
-        title: str | None = None,
-        n_jobs: int | None = None,
-        progress: bool = False,
-    ) -> Report: ...
     @classmethod
     def open(cls, path: _Path, *, lock_timeout: float = 60.0, retrain: bool = True) -> Self: ...
     @classmethod
