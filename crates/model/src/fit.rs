@@ -15,7 +15,9 @@ pub(crate) mod tried;
 use rayon::prelude::*;
 use tamis_tokenizer::{CountVector, TermId};
 
-use crate::counts::{ClassId, Counts, Statistics, idf, log_documents};
+use crate::counts::{
+    ClassId, Counts, DocumentSums, KnownTerms, Statistics, TermEntry, TermTable, idf, log_documents,
+};
 use crate::documents::{BlockReader, Documents, Groups, Label, forget_fold};
 use crate::fit::competitors::{Competitors, LeftOutBayes};
 use crate::fit::tried::HeldOutScores;
@@ -251,17 +253,18 @@ impl Fit<'_> {
         };
         // with priors from the counts without the fold, a class would seem rarer just for its own documents
         let scorer = scorer.with_prior(priors(self.counts.totals(), &self.columns));
+        let weighed = WeighedTerms::new(&scorer, counts, &fold.rows);
         let read = |(at, document): (usize, &usize)| {
             let label = self.documents.label(*document);
             let (mut readings, mut bayes) = (Readings::default(), Vec::new());
-            let mut terms = CorrectedStatistics::new(counts, None);
             let mut windows = Vec::new();
             for window in self.documents.windows(*document) {
-                let Ok(()) = scorer.read(&mut terms, window.row(), &mut readings);
+                let Ok(()) =
+                    scorer.read(&mut CorrectedStatistics::new(counts, None), window.row(), &mut readings);
                 scorer.bayes(&readings, &mut bayes);
                 windows.extend(bayes.first().filter(|_| readings.known_terms > 0).map(|b| [*b, 0.0]));
             }
-            let Ok(()) = scorer.read(&mut terms, fold.rows[at].row(), &mut readings);
+            weighed.read(&scorer, &fold.rows[at], &mut readings);
             scorer.bayes(&readings, &mut bayes);
             let has_documents = |class: ClassId| totals[usize::from(class)].documents > 0;
             let is_scored = self.columns.are_labels()
@@ -277,5 +280,40 @@ impl Fit<'_> {
             }
         };
         fold.documents.par_iter().enumerate().map(read).collect()
+    }
+}
+
+/// The weights of the terms of some documents, each derived once.
+struct WeighedTerms {
+    table: TermTable,
+    /// The place of each term in the table.
+    places: Vec<u32>,
+}
+
+impl WeighedTerms {
+    fn new(scorer: &WeightedLogOdds, counts: &Statistics, rows: &[CountVector]) -> Self {
+        let mut table = TermTable::new(scorer.n_sums());
+        let mut places = vec![TermTable::NOTHING; counts.n_terms()];
+        let (mut terms, mut entry) = (CorrectedStatistics::new(counts, None), TermEntry::default());
+        for id in rows.iter().flat_map(|row| row.row().ids()) {
+            let Some(place) = places.get_mut(*id as usize).filter(|place| **place == TermTable::NOTHING)
+            else {
+                continue;
+            };
+            let Ok(term) = terms.term(*id);
+            scorer.weigh_term(term, &mut entry);
+            // a table that is full has 32 GiB
+            *place = table.push(&entry).unwrap_or(TermTable::NOTHING);
+        }
+        WeighedTerms { table, places }
+    }
+
+    /// Writes the scores of one of the documents to `out`.
+    fn read(&self, scorer: &WeightedLogOdds, row: &CountVector, out: &mut Readings) {
+        let mut sums = DocumentSums::default();
+        sums.begin(scorer.n_sums());
+        let place = |id: TermId| self.places.get(id as usize).copied().unwrap_or(TermTable::NOTHING);
+        self.table.accumulate(row.row().iter().map(|(id, tf)| (place(id), scorer.amount(tf))), &mut sums);
+        scorer.read_sums(&sums, out);
     }
 }
