@@ -30,7 +30,8 @@ const PRIOR_DOCUMENTS: f64 = 10.0;
 /// Ridge penalty on standardized parts.
 const RIDGE: f64 = 0.1;
 
-/// Number of documents summed together; fixed, so that sums do not depend on the number of threads.
+/// Number of documents summed together; fixed, so that sums do not depend on the number of threads. The product of so
+/// many numbers up to 2 is finite.
 const CHUNK: usize = 512;
 
 impl StackingInput {
@@ -237,6 +238,42 @@ struct Problem<'a> {
     centre: Vec<f64>,
 }
 
+/// Buffers of a chunk.
+#[derive(Default)]
+struct Scratch {
+    z: Vec<f64>,
+    logs: SumOfLogs,
+}
+
+/// A weighted sum of logarithms of factors from 1 to 2, at most [`CHUNK`] at a time. Factors of equal weight are
+/// multiplied, since a logarithm takes many times as long.
+struct SumOfLogs {
+    product: f64,
+    weight: f64,
+}
+
+impl Default for SumOfLogs {
+    fn default() -> Self {
+        SumOfLogs { product: 1.0, weight: 0.0 }
+    }
+}
+
+impl SumOfLogs {
+    /// Adds a factor. Returns the sum of those before, if their weight is another.
+    #[inline]
+    fn add(&mut self, factor: f64, weight: f64) -> f64 {
+        let before = if weight == self.weight { 0.0 } else { self.take() };
+        (self.product, self.weight) = (self.product * factor, weight);
+        before
+    }
+
+    /// The sum of the factors since the last sum.
+    fn take(&mut self) -> f64 {
+        let SumOfLogs { product, weight } = std::mem::take(self);
+        weight * product.ln()
+    }
+}
+
 /// Loss, gradient and Hessian.
 #[derive(Clone, Copy, Default)]
 struct Derivatives {
@@ -253,13 +290,14 @@ impl Problem<'_> {
     }
 
     /// The sum over the documents: in parallel, but always in the same order.
-    fn sum(&self, of: impl Fn(&[f64], &Target, &mut Vec<f64>, &mut Derivatives) + Sync) -> Derivatives {
+    fn sum(&self, of: impl Fn(&[f64], &Target, &mut Scratch, &mut Derivatives) + Sync) -> Derivatives {
         let size = CHUNK * self.parts.n_columns * self.parts.n_parts;
         let chunks = self.parts.values.par_chunks(size).zip(self.parts.targets.par_chunks(CHUNK));
         let sums = chunks.map(|(values, targets)| {
-            let (mut sum, mut z) = (Derivatives::default(), Vec::new());
+            let (mut sum, mut scratch) = (Derivatives::default(), Scratch::default());
             let values = values.chunks_exact(self.parts.n_columns * self.parts.n_parts);
-            values.zip(targets).for_each(|(values, target)| of(values, target, &mut z, &mut sum));
+            values.zip(targets).for_each(|(values, target)| of(values, target, &mut scratch, &mut sum));
+            sum.loss += scratch.logs.take();
             sum
         });
         let mut all = Derivatives::default();
@@ -280,13 +318,15 @@ impl Problem<'_> {
     fn derivatives_of<const N: usize>(&self, at: &[f64]) -> Derivatives {
         let weights = self.weights(at);
         let of_document =
-            |values: &[f64], target: &Target, z: &mut Vec<f64>, derivatives: &mut Derivatives| {
+            |values: &[f64], target: &Target, scratch: &mut Scratch, derivatives: &mut Derivatives| {
+                let Scratch { z, logs } = scratch;
                 self.parts.combine(values, &weights, z);
                 if let [z] = z[..] {
                     let target_probability =
                         if target.column.is_some() { self.targets.positive } else { self.targets.negative };
-                    let (softplus, p) = softplus_and_sigmoid(z);
+                    let ([softplus, factor], p) = softplus_and_sigmoid(z);
                     derivatives.loss += target.weight * (softplus - target_probability * z);
+                    derivatives.loss += logs.add(factor, target.weight);
                     let values = values.first_chunk().unwrap_or(&[0.0; N]);
                     let error = target.weight * (p - target_probability);
                     return derivatives.add(values, error, target.weight * p * (1.0 - p));
