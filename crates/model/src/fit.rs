@@ -68,8 +68,11 @@ impl Fitted {
     }
 }
 
-/// Number of cross-validation folds.
+/// Number of cross-validation folds. Labels need all documents held out, so that each fold is a fit of its own.
 const FOLDS: usize = 5;
+const FOLDS_OF_LABELS: usize = 4;
+/// The number if it is the scores of all documents that are asked for.
+const FOLDS_OF_ALL: usize = 10;
 /// Up to this many documents, there are more folds, so that more documents are left to learn from.
 const FEW: usize = 1_000;
 const FOLDS_OF_FEW: usize = 20;
@@ -152,8 +155,12 @@ impl Fit<'_> {
             let counts = forget_fold(self.counts, self.documents, fold.rows());
             self.score_held_out(choices, fold, &counts)
         };
-        let scored =
-            self.folds(&source, self.max_held_out()).par_iter().map(score).flatten().collect::<Vec<_>>();
+        let scored = self
+            .folds(&source, self.max_held_out(), self.n_folds())
+            .par_iter()
+            .map(score)
+            .flatten()
+            .collect::<Vec<_>>();
         let none = vec![0.0; self.columns.len()];
         let mut read: Vec<_> =
             scored.into_iter().map(|held| HeldOutScores { held, decisions: vec![none.clone()] }).collect();
@@ -161,19 +168,22 @@ impl Fit<'_> {
         read
     }
 
+    fn n_folds(&self) -> usize {
+        if self.columns.are_labels() { FOLDS_OF_LABELS } else { FOLDS }
+    }
+
     fn max_held_out(&self) -> usize {
         let [independent, others] = MAX_HELD_OUT;
         sample_size(if self.columns.are_independent() { independent } else { others }, &self.columns)
     }
 
-    /// At most about `most` held-out documents, dealt into folds.
-    fn folds(&self, source: &BlockReader<'_>, most: usize) -> Vec<Fold> {
+    /// At most about `most` held-out documents, dealt into folds, of which none has more than one in `n` of all documents.
+    fn folds(&self, source: &BlockReader<'_>, most: usize, n: usize) -> Vec<Fold> {
         let groups = Groups::new(self.documents);
         let sample = groups.sample(most, min_per_class(&self.columns));
-        // no fold has more than a fifth of all documents
         let n_folds = match self.documents.len() {
             ..=FEW => FOLDS_OF_FEW,
-            _ => (FOLDS * sample.weights.len()).div_ceil(self.documents.len().max(1)),
+            _ => (n * sample.weights.len()).div_ceil(self.documents.len().max(1)),
         };
         let copies = |i: usize| self.documents.label(i).multiplicity;
         let whole = |fold: Vec<usize>| fold.into_iter().map(|i| (i, copies(i))).collect::<Vec<_>>();

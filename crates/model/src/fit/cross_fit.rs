@@ -13,7 +13,7 @@ use crate::fit::column_fit::{
 };
 use crate::fit::competitors::Competitors;
 use crate::fit::tried::HeldOutScores;
-use crate::fit::{Fit, Fitted, Fold};
+use crate::fit::{FOLDS_OF_ALL, Fit, Fitted, Fold};
 use crate::linear::{Choices, Coefficients};
 use crate::selection::{HeldOut, SmoothingChoice};
 
@@ -60,7 +60,7 @@ impl Fit<'_> {
             BlockReader::new(self.documents).with_vectors(TermScales { idf, ..TermScales::default() });
         let (competitors, odds) = Competitors::new(&self.columns, self.counts, &source, &choices);
         let odds = odds.unwrap_or_else(|| self.odds(&choices, &source, &competitors, self.counts, None));
-        let folds = self.folds(&source, self.max_held_out());
+        let folds = self.folds(&source, self.max_held_out(), self.n_folds());
         let columns = ColumnFit { fit: self, source: &source, competitors: &competitors };
         let to_fit = self.fit_columns(&choices);
         let groups = to_fit.chunks(COLUMNS_TOGETHER).collect();
@@ -111,7 +111,7 @@ impl Fit<'_> {
             BlockReader::new(self.documents).with_vectors(TermScales { idf, ..TermScales::default() });
         let (competitors, odds) = Competitors::new(&self.columns, self.counts, &source, choices);
         let odds = odds.unwrap_or_else(|| self.odds(choices, &source, &competitors, self.counts, None));
-        let folds = self.folds(&source, usize::MAX);
+        let folds = self.folds(&source, usize::MAX, FOLDS_OF_ALL);
         let columns = ColumnFit { fit: self, source: &source, competitors: &competitors };
         let to_fit = self.fit_columns(choices);
         let groups = to_fit.chunks(COLUMNS_TOGETHER).collect();

@@ -40,8 +40,8 @@ const ALPHAS: [f64; MOST_ALPHAS] = [0.03, 0.1, 0.3, 1.0, 3.0];
 /// The powers of idf to choose from.
 const POWERS: [f64; MOST_POWERS] = [0.0, 0.5, 1.0];
 
-/// Maximum sample size.
-const MAX_SAMPLE: usize = 3_000;
+/// Maximum sample size: of classes, and of labels, each of which is predicted for every document.
+const MAX_SAMPLE: [usize; 2] = [3_000, 1_000];
 /// Documents of the sample reserved for rare classes, all classes together.
 const MIN_RARE: usize = 1_500;
 /// All documents are scored only if they need at most this many scores.
@@ -62,9 +62,9 @@ pub(crate) fn min_per_class(columns: &Columns) -> usize {
 impl SmoothingChoice {
     /// Searches a grid of five smoothings and three powers by exact leave-one-out, unless the options fix them. Of the
     /// points within one standard error (of the paired difference) of the best, takes the one nearest to the default.
-    /// Scores a stratified sample of about 3,000 documents, rare classes oversampled and weighted; then fits k to all
-    /// documents, unless that takes more than 262,144 scores. `counts` must include these documents. The result is the
-    /// same for any number of threads.
+    /// Scores a stratified sample of about 3,000 documents (1,000 of many labels), rare classes oversampled and weighted;
+    /// then fits k to all documents, unless that takes more than 262,144 scores. `counts` must include these documents.
+    /// The result is the same for any number of threads.
     pub fn new(
         counts: &Statistics,
         documents: &dyn Documents,
@@ -80,8 +80,8 @@ impl SmoothingChoice {
             None => ALPHAS.into_iter().filter_map(|alpha| Smoothing::try_from(alpha).ok()).collect(),
         };
         let powers = options.idf_power.map_or(POWERS.to_vec(), |power| vec![power]);
-        let sample =
-            Groups::new(documents).sample(sample_size(MAX_SAMPLE, columns), min_per_class(columns)).weights;
+        let most = sample_size(MAX_SAMPLE[usize::from(columns.are_labels())], columns);
+        let sample = Groups::new(documents).sample(most, min_per_class(columns)).weights;
         let reads_all = documents.len() * columns.len() <= MAX_SCORES;
         let source = if reads_all { BlockReader::new(documents) } else { BlockReader::unread(documents) };
         let sample = SampleTerms::new(&source, &sample);
