@@ -32,6 +32,7 @@ pub fn run(data: &[u8]) {
     let columns = Columns {
         label: "label",
         text: "text",
+        weight: None,
         group: Some("label"),
         labels: RowLabels::Many { delimiter: ';' },
         keep: None,

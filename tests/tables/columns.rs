@@ -196,6 +196,38 @@ fn probabilities_are_what_held_out_rows_make_of_them() {
 }
 
 #[test]
+fn a_row_of_some_weight_is_as_many_rows() {
+    let world = World::new();
+    let (mut weighted, mut repeated) = (String::new(), String::new());
+    for (i, cells) in TRIPS.iter().enumerate() {
+        let (row, weight) = (cells.join(","), [1, 0, 3, 2][i % 4]);
+        weighted += &format!("{row},{weight}.0\n");
+        repeated += &format!("{row}\n").repeat(weight);
+    }
+    let head = COLUMNS.join(",");
+    world.write("weighted.csv", format!("{head},n\n{weighted}"));
+    world.write("repeated.csv", format!("{head}\n{repeated}"));
+    for options in [&["--target", "mode"][..], &["--label-column", "mode", "--text-column", "notes"]] {
+        world.succeed(
+            &[&["train", "--replace", "-m", "a.tamis", "weighted.csv", "--weight", "n"], options].concat(),
+        );
+        world.succeed(&[&["train", "--replace", "-m", "b.tamis", "repeated.csv"], options].concat());
+        assert!(model(&world.path("a.tamis")) == model(&world.path("b.tamis")), "{options:?}");
+    }
+    world.write("wrong.csv", format!("{head},n\n{weighted}{},1.5\n", TRIPS[0].join(",")));
+    let output = world.run(&["train", "--replace", "wrong.csv", "--weight", "n", "--target", "mode"]);
+    assert!(
+        stderr(&output).contains(
+            ":16: column \"n\": expected a whole number up to 1,000,000, how often the row counts, got \"1.5\""
+        ),
+        "{}",
+        stderr(&output)
+    );
+    let output = world.run(&["train", "--replace", "repeated.csv", "--weight", "n", "--target", "mode"]);
+    assert!(!output.status.success() && stderr(&output).contains("column"), "{}", stderr(&output));
+}
+
+#[test]
 fn irises_are_told_apart() {
     let world = World::new();
     let iris = root().join("tests/data/iris.csv").display().to_string();

@@ -455,7 +455,7 @@ fn hold(item: &Item<'_>, given: Given<'_>, document: Document<'_>, order: Order)
         }
         _ => Key::Given,
     };
-    let Given { label, group } = given;
+    let Given { label, group, .. } = given;
     let (label, group) = (label.to_owned(), group.map(str::to_owned));
     Held { name: item.name().into_owned(), label, group, content, key }
 }

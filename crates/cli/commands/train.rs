@@ -78,6 +78,10 @@ struct CopiesArgs {
     /// Count equal messages as often as given instead of once (text and rows always count as often as given)
     #[arg(long)]
     repeat: bool,
+    /// Column of tables that says how often each row counts, a whole number up to 1,000,000: a name, or a number from 1. A
+    /// row that counts 0 times is left out
+    #[arg(long, value_name = "COLUMN")]
+    weight: Option<String>,
     /// What to do if more than 5 % of a label's messages equal messages of another label (for text and rows, only a
     /// note is printed)
     #[arg(long, value_enum, value_name = "refuse|keep", default_value_t = Contradictions::Refuse, hide_possible_values = true)]
@@ -119,6 +123,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     let sources = args.input.list.add_to(&args.sources)?;
     let corpus = Corpus::find_labelled(&sources, &args.input, args.table.target.as_deref())?;
     let corpus = corpus.labelled(args.labels.row_labels()).grouped(&args.groups);
+    let corpus = corpus.weighted(args.copies.weight.as_deref());
     let options = options(args, &corpus)?;
     let (trainer, names, unreadable) = learn_all(args, &corpus, &options)?;
     let (documents, labels) = (trainer.n_documents(), trainer.classes().len());
@@ -215,7 +220,7 @@ fn learn_all(
     let more =
         Corpus::find(&args.unlabelled.unlabelled, Wanted::Documents, &args.input, expected)?.without(corpus);
     let (mut trainer, names, mut unreadable) = learn(corpus, options, |trainer, given, document| {
-        trainer.add_in_group(given.label, given.group, document)
+        trainer.add_times(given.weight, given.label, given.group, document)
     })?;
     if !args.unlabelled.unlabelled.is_empty() {
         let (unlabelled, _, failed) =

@@ -17,23 +17,25 @@ use super::object::Object;
 use super::record::{Record, Row, columnar_rows, decoded, wrong_length};
 use super::rows::{Dialect, Raw, Rows};
 
-/// The columns of label, text and group, as the user named them.
+/// The columns of label, text, group and weight, as the user named them.
 pub(crate) struct Columns<'a> {
     pub(crate) label: &'a str,
     pub(crate) text: &'a str,
     pub(crate) group: Option<&'a str>,
+    pub(crate) weight: Option<&'a str>,
     pub(crate) labels: RowLabels,
     /// The columns that are read for their own sake.
     pub(crate) keep: Option<&'a Keep>,
     pub(crate) shape: Shape,
 }
 
-/// The text of a row, its label, and its group's name if groups are asked for.
+/// The text of a row, its label, and what is asked for of its group's name and its weight.
 #[cfg_attr(test, derive(Debug))]
 pub(crate) struct TextRow<'a> {
     pub(crate) label: Label<'a>,
     pub(crate) text: Cow<'a, str>,
     pub(crate) group: Option<Cow<'a, str>>,
+    pub(crate) weight: Option<Cow<'a, str>>,
 }
 
 /// The rows of a table of label and text.
@@ -88,11 +90,12 @@ pub(crate) fn rows_of_columns(table: columnar::Table, columns: &Columns<'_>) -> 
     }
     let kept =
         columns.keep.map_or(Ok(Vec::new()), |keep| keep.positions(names)).map_err(anyhow::Error::msg)?;
-    let used: BTreeSet<_> =
-        [position.label, Some(position.text), position.group].into_iter().flatten().chain(kept).collect();
+    let Position { label, text, group, weight, .. } = position;
+    let used: BTreeSet<_> = [label, Some(text), group, weight].into_iter().flatten().chain(kept).collect();
     let place = |column| used.iter().position(|used| *used == column);
     position.label = position.label.and_then(place);
     position.group = position.group.and_then(place);
+    position.weight = position.weight.and_then(place);
     position.text = place(position.text).unwrap_or_default();
     position.names = used.iter().map(|column| &*names[*column]).collect();
     position.n_columns = used.len();
@@ -177,12 +180,13 @@ fn recognised(start: &[u8]) -> u8 {
     counts.iter().rev().max_by_key(|(_, n)| *n).map_or(b',', |(delimiter, _)| *delimiter)
 }
 
-/// The positions of label, text and group in the rows of a table. In JSON they are found by name.
+/// The positions of label, text, group and weight in the rows of a table. In JSON they are found by name.
 #[derive(Clone, Default)]
 pub(crate) struct Position {
     label: Option<usize>,
     text: usize,
     group: Option<usize>,
+    weight: Option<usize>,
     /// Whether the first row is a header.
     has_names: bool,
     /// Whether the header is a guess, since the row has none of the expected names.
@@ -215,23 +219,24 @@ impl Position {
     }
 
     fn find(first: &[Cow<'_, [u8]>], columns: &Columns<'_>) -> Result<Self> {
-        for name in [Some(columns.label), Some(columns.text), columns.group].into_iter().flatten() {
+        let Columns { label, text, group, weight, .. } = *columns;
+        for name in [Some(label), Some(text), group, weight].into_iter().flatten() {
             let n = named(first, name, columns.shape).count();
             if n > 1 {
                 bail!("expected one column {name:?}, got {n}: {}", row_shown(first));
             }
         }
         let position = Position::of_label_and_text(first, columns)?;
-        let Some(name) = columns.group else { return Ok(position) };
-        match column_at(first, name, columns.shape) {
-            Some(group) => Ok(Position { group: Some(group), ..position }),
-            None => {
+        let at = |(option, name): (&str, Option<&str>)| match name {
+            None => Ok(None),
+            Some(name) => column_at(first, name, columns.shape).map(Some).with_context(|| {
                 let row = row_shown(first);
-                bail!(
-                    "--group: expected a column by its name or number, got {name:?}; the first row is {row}"
+                format!(
+                    "{option}: expected a column by its name or number, got {name:?}; the first row is {row}"
                 )
-            }
-        }
+            }),
+        };
+        Ok(Position { group: at(("--group", group))?, weight: at(("--weight", weight))?, ..position })
     }
 
     fn of_label_and_text(first: &[Cow<'_, [u8]>], columns: &Columns<'_>) -> Result<Self> {
@@ -313,19 +318,24 @@ impl Record<Position> {
         }
         let line = |Line { labels, text }: Line<'_>| {
             let label = columns.labels.of_labels(&labels);
-            TextRow { label, text: text.into(), group: None }
+            TextRow { label, text: text.into(), group: None, weight: None }
         };
         if let Some(row) = self.fasttext(line) {
             return Ok(row);
         }
-        let Position { label: label_at, text: text_at, group: group_at, n_columns, .. } = *self.head;
-        let (mut label, mut text, mut group, mut n) = (None, None, None, 0);
+        let Position {
+            label: label_at, text: text_at, group: group_at, weight: weight_at, n_columns, ..
+        } = *self.head;
+        let (mut label, mut text, mut group, mut weight, mut n) = (None, None, None, None, 0);
         for cell in self.cells() {
             if n == text_at {
                 text = Some(decoded(cell.clone()));
             }
             if group_at == Some(n) {
                 group = Some(decoded(cell.clone()));
+            }
+            if weight_at == Some(n) {
+                weight = Some(decoded(cell.clone()));
             }
             if label_at == Some(n) {
                 label = Some(decoded(cell));
@@ -338,7 +348,7 @@ impl Record<Position> {
                     Some(value) => columns.labels.of_value(&value),
                     None => Ok(label.map(|label| columns.labels.of_text(label))),
                 };
-                Ok(TextRow { label, text, group })
+                Ok(TextRow { label, text, group, weight })
             }
             _ => Err(wrong_length(n_columns, n)),
         }
@@ -353,9 +363,9 @@ fn of_object(mut object: Object, columns: &Columns<'_>) -> Result<TextRow<'stati
         _ => None,
     };
     let label = object.get(columns.label).map_or(Ok(None), |label| columns.labels.of_value(label));
-    let group = columns.group.and_then(cell);
+    let [group, weight] = [columns.group, columns.weight].map(|name| name.and_then(cell));
     match object.take(columns.text) {
-        Some(serde_json::Value::String(text)) => Ok(TextRow { label, text: text.into(), group }),
+        Some(serde_json::Value::String(text)) => Ok(TextRow { label, text: text.into(), group, weight }),
         _ => Err(format!("expected an object with a string {:?}", columns.text)),
     }
 }
@@ -379,6 +389,7 @@ mod tests {
         label: "label",
         text: "text",
         group: None,
+        weight: None,
         labels: RowLabels::One,
         keep: None,
         shape: SHAPE,

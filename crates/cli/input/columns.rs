@@ -124,9 +124,9 @@ fn choose_kinds(corpus: &Corpus<'_>, target: &str, choices: &[ColumnChoice]) -> 
         bail!("--target: expected a column of the table, {}, got {target:?}", listed(&names));
     }
     let mut kinds: Vec<_> = guesses.iter().map(Guess::kind).collect();
-    // new groups have other names, so nothing can be learned from this column
-    if let Some(group) = corpus.group_column().and_then(|group| by_name.get(group)) {
-        kinds[*group] = None;
+    // new groups have other names, and rows to be labelled no weight: nothing can be learned from these columns
+    for column in [corpus.group_column(), corpus.weight_column()].into_iter().flatten() {
+        by_name.get(column).into_iter().for_each(|column| kinds[*column] = None);
     }
     for (at, ColumnChoice { name, kind }) in choices.iter().enumerate() {
         if choices[..at].iter().any(|before| before.name == *name) {

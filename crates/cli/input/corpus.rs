@@ -36,6 +36,8 @@ pub(crate) struct Corpus<'a> {
     pub(super) keep: Option<&'a Keep>,
     /// How documents are grouped, if at all.
     pub(super) groups: Option<&'a GroupArgs>,
+    /// The column of tables that says how often each row counts.
+    pub(super) weight: Option<&'a str>,
     /// Whether any document that was read has a group.
     pub(super) has_groups: AtomicBool,
     /// Whether progress is shown on a terminal.
@@ -113,6 +115,7 @@ impl<'a> Corpus<'a> {
             labels: RowLabels::One,
             keep: None,
             groups: None,
+            weight: None,
             has_groups: AtomicBool::new(false),
             has_bar: true,
         }
@@ -136,6 +139,16 @@ impl<'a> Corpus<'a> {
     /// Groups the documents if `groups` asks for that.
     pub(crate) fn grouped(self, groups: &'a GroupArgs) -> Self {
         Corpus { groups: Some(groups).filter(|groups| groups.are_given()), ..self }
+    }
+
+    /// Counts each row as often as this column says.
+    pub(crate) fn weighted(self, weight: Option<&'a str>) -> Self {
+        Corpus { weight, ..self }
+    }
+
+    /// The column of tables that says how often each row counts, if there is one.
+    pub(crate) fn weight_column(&self) -> Option<&str> {
+        self.weight
     }
 
     /// The column of tables that holds the groups, if there is one.

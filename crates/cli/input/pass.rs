@@ -50,18 +50,23 @@ pub(crate) struct Finished<S> {
     pub(crate) unreadable: usize,
 }
 
-/// The label and group given with a document.
+/// What is given with a document.
 #[derive(Clone, Copy)]
 pub(crate) struct Given<'a> {
     /// Empty if the document has no label.
     pub(crate) label: &'a str,
     /// The name of its group, if it has one.
     pub(crate) group: Option<&'a str>,
+    /// How often it counts.
+    pub(crate) weight: u32,
 }
 
 /// Documents processed at a time, and the maximum bytes of those that come out of larger files.
 const BATCH: usize = 1024;
 const BATCH_BYTES: usize = 16 << 20;
+
+/// The greatest weight of a row.
+const MOST_WEIGHT: f64 = 1e6;
 
 /// Documents that a worker takes at a time. Few, so that no worker has many left when the others are done.
 const TOGETHER: usize = 8;
@@ -221,6 +226,20 @@ impl Corpus<'_> {
         group
     }
 
+    /// The weight in a row: 1 if none is asked for.
+    fn weight_of(&self, cell: Option<&str>) -> Result<u32, String> {
+        let Some(column) = self.weight else { return Ok(1) };
+        let cell = cell.unwrap_or_default().trim();
+        let weight = cell
+            .parse()
+            .ok()
+            .filter(|weight: &f64| (0.0..=MOST_WEIGHT).contains(weight) && weight.fract() == 0.0);
+        // it fits
+        weight.map(|weight| weight as u32).ok_or_else(|| {
+            format!("column {column:?}: expected a whole number up to 1,000,000, how often the row counts, got {cell:?}")
+        })
+    }
+
     /// Reads a document and passes it to `work` with its label. Files are read into the buffer.
     fn read<R>(
         &self,
@@ -231,20 +250,22 @@ impl Corpus<'_> {
         work: impl FnOnce(Given<'_>, Document<'_>) -> R,
     ) -> Result<R, Skipped> {
         let given = item.place.label.as_deref();
-        let whole = |label| Given { label, group: self.group(item, None) };
+        let whole = |label| Given { label, group: self.group(item, None), weight: 1 };
         match &item.content {
             Content::Unreadable(error) => Err(error.clone().into()),
             Content::Text(record) => {
-                let TextRow { label, text, group } = record.text_row(columns)?;
+                let TextRow { label, text, group, weight } = record.text_row(columns)?;
                 let label = self.label(given, label)?;
                 let group = self.group(item, group.as_deref());
-                Ok(work(Given { label: &label, group }, Document::Text(&text)))
+                let weight = self.weight_of(weight.as_deref())?;
+                Ok(work(Given { label: &label, group, weight }, Document::Text(&text)))
             }
             Content::Row(record) => {
                 let cells = record.named_cells()?;
                 let label = self.label(given, record.label(&cells, self.target.as_deref(), self.labels))?;
                 let group = self.group(item, cell_of(&cells, self.group_column()));
-                Ok(work(Given { label: &label, group }, Loaded::row(&cells).document()))
+                let weight = self.weight_of(cell_of(&cells, self.weight))?;
+                Ok(work(Given { label: &label, group, weight }, Loaded::row(&cells).document()))
             }
             Content::Bytes(bytes) => {
                 Ok(work(whole(&self.label(given, Ok(None))?), self.whole(item, bytes)?.document()))
@@ -325,6 +346,7 @@ impl Corpus<'_> {
             label: self.input.label_column.as_deref().unwrap_or("label"),
             text: self.input.text_column.as_deref().unwrap_or("text"),
             group: self.group_column(),
+            weight: self.weight,
             labels: self.labels,
             keep: self.keep,
             shape: self.input.shape(),

@@ -101,7 +101,8 @@ fn learn_again(
     let each = places.len().div_ceil(rayon::current_num_threads()).max(1);
     let learn = |places: &[Place]| {
         let mut trainer = Trainer::new(options.clone())?;
-        texts.for_each(places, |Given { label, group, document }| trainer.learn(label, group, document))?;
+        texts
+            .for_each(places, |Given { label, group, document }| trainer.learn(1, label, group, document))?;
         Ok(trainer)
     };
     let trainers = places.par_chunks(each).map(learn).collect::<Result<Vec<_>>>()?;

@@ -180,7 +180,31 @@ impl Trainer {
     /// # Errors
     /// As [`add`](Self::add).
     pub fn add_in_group(&mut self, label: &str, group: Option<&str>, document: Document<'_>) -> Result<()> {
-        self.learn(Some(label), group, document)
+        self.add_times(1, label, group, document)
+    }
+
+    /// As [`add_in_group`](Self::add_in_group), as if the document were given so many `times`, but read once. With 0
+    /// times nothing is learned.
+    ///
+    /// ```
+    /// use tamis_filter::{Document, Kind, TrainOptions, Trainer};
+    ///
+    /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+    /// trainer.add_times(3, "fruit", None, Document::Text("apples"))?;
+    /// assert_eq!(trainer.n_documents(), 3);
+    /// # Ok::<(), tamis_filter::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn add_times(
+        &mut self,
+        times: u32,
+        label: &str,
+        group: Option<&str>,
+        document: Document<'_>,
+    ) -> Result<()> {
+        self.learn(times, Some(label), group, document)
     }
 
     /// Learns one unlabelled document. With [`Scoring::Weighted`], the end of training decides whether it counts and
@@ -190,24 +214,33 @@ impl Trainer {
     /// # Errors
     /// As [`add`](Self::add).
     pub fn add_unlabelled(&mut self, document: Document<'_>) -> Result<()> {
-        self.learn(None, None, document)
+        self.learn(1, None, None, document)
     }
 
-    /// Learns one document, with or without a label.
+    /// Learns one document so many times, with or without a label.
     pub(crate) fn learn(
         &mut self,
+        times: u32,
         label: Option<&str>,
         group: Option<&str>,
         document: Document<'_>,
     ) -> Result<()> {
-        let n_texts = self.choices.texts.as_ref().map_or(0, |texts| texts.places().len());
-        let outcome = self.learn_given(&Given { label, group, document });
-        outcome.inspect_err(|_| self.choices.texts.iter_mut().for_each(|texts| texts.truncate(n_texts)))
+        self.current.digest = None;
+        if times > 0 {
+            self.count(document)?;
+        }
+        for _ in 0..times {
+            let n_texts = self.choices.texts.as_ref().map_or(0, |texts| texts.places().len());
+            let outcome = self.learn_counted(&Given { label, group, document });
+            outcome
+                .inspect_err(|_| self.choices.texts.iter_mut().for_each(|texts| texts.truncate(n_texts)))?;
+        }
+        Ok(())
     }
 
-    fn learn_given(&mut self, given: &Given<'_>) -> Result<()> {
-        let Given { label, group, document } = *given;
-        self.count(document)?;
+    /// Learns the document that was last counted, which is the one `given`.
+    fn learn_counted(&mut self, given: &Given<'_>) -> Result<()> {
+        let Given { label, group, .. } = *given;
         if let Some(label) = label.filter(|label| self.classes.index(label).is_none()) {
             // only checked here: the label becomes a class once nothing else can fail
             split_labels(label).try_for_each(check_label)?;
