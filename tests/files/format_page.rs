@@ -51,7 +51,7 @@ struct Entry {
 }
 
 /// Bytes of an entry of `documents`.
-const RECORD: usize = 66;
+const RECORD: usize = 70;
 
 fn pass_coefficients(bytes: &mut Bytes<'_>) {
     // of each its column, what it adds to the bias, and to weights

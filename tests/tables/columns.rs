@@ -216,13 +216,12 @@ fn a_row_of_some_weight_is_as_many_rows() {
     }
     world.write("wrong.csv", format!("{head},n\n{weighted}{},1.5\n", TRIPS[0].join(",")));
     let output = world.run(&["train", "--replace", "wrong.csv", "--weight", "n", "--target", "mode"]);
-    assert!(
-        stderr(&output).contains(
-            ":16: column \"n\": expected a whole number up to 1,000,000, how often the row counts, got \"1.5\""
-        ),
-        "{}",
-        stderr(&output)
-    );
+    let expected = "weight: expected a whole number unless scoring is weighted";
+    assert!(!output.status.success() && stderr(&output).contains(expected), "{}", stderr(&output));
+    world.write("wrong.csv", format!("{head},n\n{weighted}{},much\n", TRIPS[0].join(",")));
+    let output = world.run(&["train", "--replace", "wrong.csv", "--weight", "n", "--target", "mode"]);
+    let expected = ":16: column \"n\": expected a weight from 0 to 1,000,000, got \"much\"";
+    assert!(stderr(&output).contains(expected), "{}", stderr(&output));
     let output = world.run(&["train", "--replace", "repeated.csv", "--weight", "n", "--target", "mode"]);
     assert!(!output.status.success() && stderr(&output).contains("column"), "{}", stderr(&output));
 }

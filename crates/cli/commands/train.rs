@@ -78,8 +78,8 @@ struct CopiesArgs {
     /// Count equal messages as often as given instead of once (text and rows always count as often as given)
     #[arg(long)]
     repeat: bool,
-    /// Column of tables that says how often each row counts, a whole number up to 1,000,000: a name, or a number from 1. A
-    /// row that counts 0 times is left out
+    /// Column of the weight of each row in tables, up to 1,000,000: a name, or a number from 1. A row counts as often as its
+    /// weight says, or the nearest whole number; the fit takes the fraction too. Rows of weight 0 are left out
     #[arg(long, value_name = "COLUMN")]
     weight: Option<String>,
     /// What to do if more than 5 % of a label's messages equal messages of another label (for text and rows, only a
@@ -220,7 +220,7 @@ fn learn_all(
     let more =
         Corpus::find(&args.unlabelled.unlabelled, Wanted::Documents, &args.input, expected)?.without(corpus);
     let (mut trainer, names, mut unreadable) = learn(corpus, options, |trainer, given, document| {
-        trainer.add_times(given.weight, given.label, given.group, document)
+        trainer.add_weighted(given.weight, given.label, given.group, document)
     })?;
     if !args.unlabelled.unlabelled.is_empty() {
         let (unlabelled, _, failed) =

@@ -57,8 +57,7 @@ pub(crate) struct Given<'a> {
     pub(crate) label: &'a str,
     /// The name of its group, if it has one.
     pub(crate) group: Option<&'a str>,
-    /// How often it counts.
-    pub(crate) weight: u32,
+    pub(crate) weight: f64,
 }
 
 /// Documents processed at a time, and the maximum bytes of those that come out of larger files.
@@ -227,17 +226,12 @@ impl Corpus<'_> {
     }
 
     /// The weight in a row: 1 if none is asked for.
-    fn weight_of(&self, cell: Option<&str>) -> Result<u32, String> {
-        let Some(column) = self.weight else { return Ok(1) };
+    fn weight_of(&self, cell: Option<&str>) -> Result<f64, String> {
+        let Some(column) = self.weight else { return Ok(1.0) };
         let cell = cell.unwrap_or_default().trim();
-        let weight = cell
-            .parse()
-            .ok()
-            .filter(|weight: &f64| (0.0..=MOST_WEIGHT).contains(weight) && weight.fract() == 0.0);
-        // it fits
-        weight.map(|weight| weight as u32).ok_or_else(|| {
-            format!("column {column:?}: expected a whole number up to 1,000,000, how often the row counts, got {cell:?}")
-        })
+        let weight = cell.parse().ok().filter(|weight| (0.0..=MOST_WEIGHT).contains(weight));
+        weight
+            .ok_or_else(|| format!("column {column:?}: expected a weight from 0 to 1,000,000, got {cell:?}"))
     }
 
     /// Reads a document and passes it to `work` with its label. Files are read into the buffer.
@@ -250,7 +244,7 @@ impl Corpus<'_> {
         work: impl FnOnce(Given<'_>, Document<'_>) -> R,
     ) -> Result<R, Skipped> {
         let given = item.place.label.as_deref();
-        let whole = |label| Given { label, group: self.group(item, None), weight: 1 };
+        let whole = |label| Given { label, group: self.group(item, None), weight: 1.0 };
         match &item.content {
             Content::Unreadable(error) => Err(error.clone().into()),
             Content::Text(record) => {

@@ -132,6 +132,7 @@ pub(crate) fn score_folds<T: Send>(
         class: classes.index(label).unwrap_or_default(),
         multiplicity: 1,
         group: seeded(group, folds.seed),
+        fraction: 0,
     };
     let documents: Vec<_> = labelled.iter().zip(groups).map(with_group).collect();
     let dealt = assign_folds(&documents, folds.n);

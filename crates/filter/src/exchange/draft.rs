@@ -94,6 +94,7 @@ impl Draft {
             digest: hexadecimal(&line.digest, 32)?.to_be_bytes(),
             class: self.class(&line.label)?,
             multiplicity: line.copies,
+            fraction: line.fraction,
             date: line.date.unwrap_or(NO_DATE),
             group: hexadecimal(&line.group, 16)? as u64,
             message: line.message.map_or(Ok(0), |message| hexadecimal(&message, 16))? as u64,

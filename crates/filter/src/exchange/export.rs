@@ -52,6 +52,9 @@ pub(crate) struct DocumentLine {
     pub(crate) digest: String,
     pub(crate) label: String,
     pub(crate) copies: u32,
+    /// By how much its weight in a fit exceeds its copies, in units of 1/1,024.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) fraction: i32,
     /// In seconds since 1970.
     pub(crate) date: Option<i64>,
     /// A hash of the body, hexadecimal.
@@ -75,8 +78,8 @@ pub(crate) struct DocumentLine {
     pub(crate) terms: BTreeMap<String, u32>,
 }
 
-fn is_zero(n: &u32) -> bool {
-    *n == 0
+fn is_zero<T: Default + PartialEq>(n: &T) -> bool {
+    *n == T::default()
 }
 
 /// A document that a model knows.
@@ -166,6 +169,7 @@ fn document_line(store: &Store, document: &Remembered) -> Result<DocumentLine> {
         digest: format!("{:032x}", u128::from_be_bytes(document.digest)),
         label: label(classes, document.class),
         copies: document.multiplicity,
+        fraction: document.fraction,
         date: (document.date != NO_DATE).then_some(document.date),
         group: format!("{:016x}", document.group),
         message: Some(document.message).filter(|message| *message > 0).map(|m| format!("{m:016x}")),

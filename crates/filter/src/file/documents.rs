@@ -2,7 +2,7 @@
 
 use tamis_model::{ClassId, Coefficient};
 use tamis_tokenizer::{CountRow, CountVector, TermId};
-use zerocopy::little_endian::{F32, I64, U16, U32, U64};
+use zerocopy::little_endian::{F32, I32, I64, U16, U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::error::{Error, Result};
@@ -16,6 +16,8 @@ pub(crate) struct DocumentRecord {
     pub(crate) class: U16,
     /// How often the document counts. All documents without terms are one record.
     pub(crate) multiplicity: U32,
+    /// By how much its weight in a fit exceeds that, in units of 1/1,024.
+    pub(crate) fraction: I32,
     /// Its date in seconds since 1970; [`NO_DATE`] if unknown.
     pub(crate) date: I64,
     /// Its group, by name or by a hash of its body. Documents of one group must not be split between training and
@@ -53,6 +55,8 @@ pub(crate) struct Remembered {
     pub(crate) digest: [u8; 16],
     pub(crate) class: ClassId,
     pub(crate) multiplicity: u32,
+    /// As in [`DocumentRecord`].
+    pub(crate) fraction: i32,
     pub(crate) date: i64,
     pub(crate) group: u64,
     /// As in [`DocumentRecord`].
@@ -78,6 +82,7 @@ impl Remembered {
             digest: record.digest,
             class: record.class.get(),
             multiplicity: record.multiplicity.get(),
+            fraction: record.fraction.get(),
             date: record.date.get(),
             group: record.group.get(),
             message: record.message.get(),
@@ -95,6 +100,7 @@ impl Remembered {
             digest: self.digest,
             class: self.class.into(),
             multiplicity: self.multiplicity.into(),
+            fraction: self.fraction.into(),
             date: self.date.into(),
             group: self.group.into(),
             message: self.message.into(),

@@ -271,6 +271,7 @@ mod tests {
                     digest,
                     class,
                     multiplicity: 1,
+                    fraction: i32::from(class) - 1,
                     date: 5,
                     group: 7,
                     message: u64::from(class) << 60,

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
-use tamis_model::{ClassId, Classes, Labelled};
+use tamis_model::{ClassId, Classes, Label, Labelled};
 use tamis_tokenizer::{CountRow, fingerprint};
 
 use crate::error::Result;
@@ -46,6 +46,8 @@ pub(crate) struct More {
     pub(crate) cuts: u64,
     pub(crate) windows: Vec<RowId>,
     pub(crate) reals: Reals,
+    /// By how much its weight in a fit exceeds its multiplicity, as of [`tamis_model::Label`].
+    pub(crate) fraction: i32,
 }
 
 impl LearnedDocument {
@@ -79,6 +81,16 @@ impl LearnedDocument {
         self.more.as_ref().map_or(&[], |more| &more.reals)
     }
 
+    pub(crate) fn fraction(&self) -> i32 {
+        self.more.as_ref().map_or(0, |more| more.fraction)
+    }
+
+    pub(crate) fn set_fraction(&mut self, fraction: i32) {
+        if fraction != self.fraction() {
+            self.more.get_or_insert_default().fraction = fraction;
+        }
+    }
+
     /// Takes over the rows of an equal document.
     pub(crate) fn share(&mut self, known: &LearnedDocument) {
         (self.part, self.terms) = (known.part, known.terms);
@@ -100,6 +112,7 @@ impl LearnedDocument {
             }
         }
         self.unite_names(later);
+        self.set_fraction(self.fraction().max(later.fraction()));
     }
 
     fn unite_names(&mut self, other: &LearnedDocument) {
@@ -122,22 +135,32 @@ impl LearnedDocument {
 
     /// The document's label, with the row of its terms.
     pub(crate) fn labelled<'a>(&self, row: CountRow<'a>) -> Labelled<'a> {
+        let Label { class, multiplicity, group, fraction } = self.label();
+        Labelled { row, class, multiplicity, group, fraction }
+    }
+
+    /// The document's label.
+    pub(crate) fn label(&self) -> Label {
         let LearnedDocument { class, multiplicity, group, .. } = *self;
-        Labelled { row, class, multiplicity, group }
+        Label { class, multiplicity, group, fraction: self.fraction() }
     }
 
     /// Counts another copy of the same document.
     pub(crate) fn repeat(&mut self, mut other: LearnedDocument) -> Result<()> {
         let multiplicity = copies(self.multiplicity, other.multiplicity)?;
+        let fraction = self.fraction().saturating_add(other.fraction());
         self.put_first(&mut other);
         self.multiplicity = multiplicity;
+        self.set_fraction(fraction);
         Ok(())
     }
 
     /// Swaps two equal documents if needed, so that `self` is the one that counts. Both get the same name.
     pub(crate) fn put_first(&mut self, other: &mut LearnedDocument) {
         self.unite_names(other);
+        self.set_fraction(self.fraction().max(other.fraction()));
         if other.is_before(self) {
+            other.set_fraction(self.fraction());
             other.unite_names(self);
             std::mem::swap(self, other);
         }

@@ -139,8 +139,7 @@ impl Documents for Ordered {
     }
 
     fn label(&self, document: usize) -> Label {
-        let LearnedDocument { class, multiplicity, group, .. } = self.documents[document];
-        Label { class, multiplicity, group }
+        self.documents[document].label()
     }
 
     fn n_terms(&self) -> usize {

@@ -7,7 +7,7 @@ use crate::disk::spool::{Cursor, Spool, spill};
 use crate::error::{Error, Result};
 use crate::extract::document::Document;
 use crate::file::terms::{put_run, take_run};
-use crate::file::varint::{put_varint, take_varint};
+use crate::file::varint::{put_varint, take_varint, unzigzag, zigzag};
 
 /// Texts with their labels and groups, kept to be read again.
 #[derive(Default)]
@@ -32,6 +32,8 @@ pub(crate) struct Place {
 pub(crate) struct Given<'a> {
     pub(crate) label: Option<&'a str>,
     pub(crate) group: Option<&'a str>,
+    /// By how much its weight in a fit exceeds 1, as of [`tamis_model::Label`].
+    pub(crate) fraction: i32,
     pub(crate) document: Document<'a>,
 }
 
@@ -59,6 +61,7 @@ impl Texts {
         [given.label, given.group]
             .iter()
             .for_each(|it| put_run(it.unwrap_or_default().as_bytes(), &mut record));
+        put_varint(zigzag(given.fraction.into()), &mut record);
         match given.document {
             Document::Text(text) => record.extend_from_slice(text.as_bytes()),
             Document::Fields(fields) => {
@@ -152,9 +155,11 @@ impl<'a> Given<'a> {
     fn read(mut record: &'a [u8], fields: &'a mut Vec<(&'a str, &'a str)>) -> Result<Self> {
         let mut string = || take_run(&mut record).and_then(|run| str::from_utf8(run).ok()).ok_or_else(broken);
         let [label, group] = [string()?, string()?].map(|it| Some(it).filter(|it| !it.is_empty()));
+        let fraction =
+            take_varint(&mut record).and_then(|n| i32::try_from(unzigzag(n)).ok()).ok_or_else(broken)?;
         let Some((0xff, mut rest)) = record.split_first() else {
             let text = str::from_utf8(record).map_err(|_| broken())?;
-            return Ok(Given { label, group, document: Document::Text(text) });
+            return Ok(Given { label, group, fraction, document: Document::Text(text) });
         };
         let mut string = || take_run(&mut rest).and_then(|run| str::from_utf8(run).ok());
         while let Some(name) = string() {
@@ -163,7 +168,7 @@ impl<'a> Given<'a> {
         if !rest.is_empty() {
             return Err(broken());
         }
-        Ok(Given { label, group, document: Document::Fields(fields) })
+        Ok(Given { label, group, fraction, document: Document::Fields(fields) })
     }
 }
 

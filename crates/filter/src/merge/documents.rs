@@ -144,6 +144,7 @@ pub(crate) fn merge_copies(mut group: Vec<Held>, sums_copies: bool) -> Result<He
         if !sums_copies {
             continue;
         }
+        document.fraction = document.fraction.saturating_add(other.fraction);
         let copies = i64::from(document.multiplicity) + i64::from(other.multiplicity);
         document.multiplicity = fits("copies of a document", u32::MAX.into(), copies)?;
         document.coefficients = add_coefficients(document.coefficients, other.coefficients)?;

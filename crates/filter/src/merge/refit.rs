@@ -109,6 +109,7 @@ fn learned(document: &Remembered) -> LearnedDocument {
         date: Some(document.date).filter(|date| *date != NO_DATE),
         name: document.name.clone(),
         message: document.message,
+        fraction: document.fraction,
         ..More::default()
     };
     let mut learned = LearnedDocument::new(digest, group, more);

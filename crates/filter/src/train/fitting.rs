@@ -134,7 +134,7 @@ pub(crate) fn conclude(
             held_out = known.filter_map(kept).collect();
             let positive = positive_class(classes);
             let judged = |(document, held_out): &(usize, [f64; 2])| {
-                let Label { class, multiplicity, group } = documents.label(*document);
+                let Label { class, multiplicity, group, .. } = documents.label(*document);
                 Judged {
                     held_out: *held_out,
                     is_positive: class == positive,

@@ -12,7 +12,7 @@ use crate::config::training::{Pairs, Pieces, TrainOptions};
 use crate::error::{Error, Result};
 use crate::gather::learned::{LearnedDocument, by_hash};
 use crate::gather::merged::MergedShards;
-use crate::gather::texts::{Given, Place, Texts, label_hash};
+use crate::gather::texts::{Place, Texts, label_hash};
 use crate::train::fitting;
 use crate::train::trainer::Trainer;
 use crate::train::unlabelled::row;
@@ -101,8 +101,7 @@ fn learn_again(
     let each = places.len().div_ceil(rayon::current_num_threads()).max(1);
     let learn = |places: &[Place]| {
         let mut trainer = Trainer::new(options.clone())?;
-        texts
-            .for_each(places, |Given { label, group, document }| trainer.learn(1, label, group, document))?;
+        texts.for_each(places, |given| trainer.learn(1, &given))?;
         Ok(trainer)
     };
     let trainers = places.par_chunks(each).map(learn).collect::<Result<Vec<_>>>()?;

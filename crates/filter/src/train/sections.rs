@@ -103,6 +103,7 @@ pub(crate) fn document_sections(
                     digest: document.digest,
                     class: document.class.into(),
                     multiplicity: document.multiplicity.into(),
+                    fraction: document.fraction().into(),
                     date: document.date().into(),
                     group: document.group.into(),
                     message: document.message().into(),

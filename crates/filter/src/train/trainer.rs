@@ -1,6 +1,6 @@
 //! The trainer: counts labelled documents into a model.
 
-use tamis_model::{ClassId, Classes, Counts};
+use tamis_model::{ClassId, Classes, Counts, Label};
 use tamis_tokenizer::TermId;
 
 use crate::config::decision::DecisionOptions;
@@ -10,7 +10,7 @@ use crate::config::recipe::Recipe;
 use crate::config::scoring::{Scoring, TriedTerms};
 use crate::config::training::{Labels, TrainOptions};
 use crate::disk::spool::spill;
-use crate::error::{Reason, Result};
+use crate::error::{Error, Reason, Result};
 use crate::extract::counted::Counted;
 use crate::extract::digest::{digest, digest_of_nothing};
 use crate::extract::document::Document;
@@ -19,6 +19,9 @@ use crate::file::groups;
 use crate::gather::learned::{LearnedDocument, LearnedIndex, More, UNLABELLED, copies};
 use crate::gather::merged::{self, Shard};
 use crate::gather::texts::{Given, Texts};
+
+/// The greatest weight of a document.
+const MOST_WEIGHT: f64 = 1e6;
 
 /// Counts labelled documents into a model.
 ///
@@ -180,31 +183,49 @@ impl Trainer {
     /// # Errors
     /// As [`add`](Self::add).
     pub fn add_in_group(&mut self, label: &str, group: Option<&str>, document: Document<'_>) -> Result<()> {
-        self.add_times(1, label, group, document)
+        self.add_weighted(1.0, label, group, document)
     }
 
-    /// As [`add_in_group`](Self::add_in_group), as if the document were given so many `times`, but read once. With 0
-    /// times nothing is learned.
+    /// As [`add_in_group`](Self::add_in_group), for a document of some weight. A whole weight is as many copies. Of any
+    /// other, the fit of weighted scoring takes the fraction too, to a thousandth, while the counts, which are integers,
+    /// have the nearest number of copies, but at least one. Nothing is learned with weight 0.
     ///
     /// ```
     /// use tamis_filter::{Document, Kind, TrainOptions, Trainer};
     ///
     /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
-    /// trainer.add_times(3, "fruit", None, Document::Text("apples"))?;
-    /// assert_eq!(trainer.n_documents(), 3);
+    /// trainer.add_weighted(3.0, "fruit", None, Document::Text("apples"))?;
+    /// trainer.add_weighted(0.2, "metal", None, Document::Text("iron"))?;
+    /// assert_eq!(trainer.n_documents(), 4);
     /// # Ok::<(), tamis_filter::Error>(())
     /// ```
     ///
     /// # Errors
-    /// As [`add`](Self::add).
-    pub fn add_times(
+    /// As [`add`](Self::add); a weight that is not a number from 0 to 1,000,000; a weight that is not whole, unless scoring
+    /// is weighted.
+    pub fn add_weighted(
         &mut self,
-        times: u32,
+        weight: f64,
         label: &str,
         group: Option<&str>,
         document: Document<'_>,
     ) -> Result<()> {
-        self.learn(times, Some(label), group, document)
+        if !(0.0..=MOST_WEIGHT).contains(&weight) {
+            return Err(Error::option(
+                "weight",
+                format!("expected a number from 0 to 1,000,000, got {weight}"),
+            ));
+        }
+        if weight.fract() != 0.0 && self.options.scoring().weighted().is_none() {
+            let expected = "expected a whole number unless scoring is weighted, since counts are integers";
+            return Err(Error::option("weight", format!("{expected}, got {weight}")));
+        }
+        self.current.digest = None;
+        if weight == 0.0 {
+            return Ok(());
+        }
+        let (times, fraction) = Label::of_weight(weight);
+        self.learn(times, &Given { label: Some(label), group, fraction, document })
     }
 
     /// Learns one unlabelled document. With [`Scoring::Weighted`], the end of training decides whether it counts and
@@ -214,24 +235,17 @@ impl Trainer {
     /// # Errors
     /// As [`add`](Self::add).
     pub fn add_unlabelled(&mut self, document: Document<'_>) -> Result<()> {
-        self.learn(1, None, None, document)
+        self.learn(1, &Given { label: None, group: None, fraction: 0, document })
     }
 
-    /// Learns one document so many times, with or without a label.
-    pub(crate) fn learn(
-        &mut self,
-        times: u32,
-        label: Option<&str>,
-        group: Option<&str>,
-        document: Document<'_>,
-    ) -> Result<()> {
+    /// Learns one document so many times, with or without a label. The fraction of its weight goes to the first.
+    pub(crate) fn learn(&mut self, times: u32, given: &Given<'_>) -> Result<()> {
         self.current.digest = None;
-        if times > 0 {
-            self.count(document)?;
-        }
-        for _ in 0..times {
+        self.count(given.document)?;
+        for copy in 0..times {
+            let given = Given { fraction: if copy == 0 { given.fraction } else { 0 }, ..*given };
             let n_texts = self.choices.texts.as_ref().map_or(0, |texts| texts.places().len());
-            let outcome = self.learn_counted(&Given { label, group, document });
+            let outcome = self.learn_counted(&given);
             outcome
                 .inspect_err(|_| self.choices.texts.iter_mut().for_each(|texts| texts.truncate(n_texts)))?;
         }
@@ -240,7 +254,7 @@ impl Trainer {
 
     /// Learns the document that was last counted, which is the one `given`.
     fn learn_counted(&mut self, given: &Given<'_>) -> Result<()> {
-        let Given { label, group, .. } = *given;
+        let Given { label, group, fraction, .. } = *given;
         if let Some(label) = label.filter(|label| self.classes.index(label).is_none()) {
             // only checked here: the label becomes a class once nothing else can fail
             split_labels(label).try_for_each(check_label)?;
@@ -258,6 +272,7 @@ impl Trainer {
             cuts: counted.cuts(part.vocabulary.document()),
             windows: Vec::new(),
             reals,
+            fraction,
         };
         let mut document = LearnedDocument::new(digest, groups::group(group, counted.body_hash()), more);
         let class = label.map_or(Some(UNLABELLED), |label| self.classes.index(label));

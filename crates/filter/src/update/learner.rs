@@ -415,8 +415,8 @@ impl Learner {
             return Ok((Vec::new(), held_out));
         }
         let mut term = DecodedTerm::new(layers);
-        let Remembered { class, multiplicity, group, .. } = *document;
-        let taught = Labelled { row, class, multiplicity, group };
+        let Remembered { class, multiplicity, group, fraction, .. } = *document;
+        let taught = Labelled { row, class, multiplicity, group, fraction };
         Ok((scorer.log_odds.online_step(&mut term, layers.totals(), options, &taught)?, held_out))
     }
 
@@ -468,6 +468,7 @@ fn inherit(document: &mut Remembered, known: &[Remembered], more: u64) -> Result
     let copies = copies.saturating_add(more).max(1);
     let limit = Reason::TooLarge { what: "copies of a document", limit: u32::MAX.into(), got: copies };
     document.multiplicity = u32::try_from(copies).map_err(|_| limit)?;
+    document.fraction = known.iter().map(|known| known.fraction).fold(0, i32::saturating_add);
     for known in known {
         names::keep_least(&mut document.name, &known.name);
         document.group = document.group.min(known.group);

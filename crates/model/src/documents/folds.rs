@@ -135,7 +135,7 @@ pub(crate) struct Sample {
 /// use tamis_model::{Labelled, assign_folds};
 /// use tamis_tokenizer::CountRow;
 ///
-/// let document = |(i, class): (u64, u16)| Labelled { row: CountRow::default(), class, multiplicity: 1, group: i / 2 };
+/// let document = |(i, class): (u64, u16)| Labelled { row: CountRow::default(), class, multiplicity: 1, group: i / 2, fraction: 0 };
 /// let documents: Vec<_> = (0..8).zip([0, 0, 0, 0, 1, 1, 1, 1]).map(document).collect();
 /// let folds = assign_folds(&documents, 2);
 /// assert_eq!(folds.concat().len(), 8);
@@ -167,7 +167,13 @@ mod tests {
     use tamis_tokenizer::CountRow;
 
     fn documents(groups: &[(u64, ClassId)]) -> Vec<Labelled<'static>> {
-        let document = |&(group, class)| Labelled { row: CountRow::default(), class, multiplicity: 1, group };
+        let document = |&(group, class)| Labelled {
+            row: CountRow::default(),
+            class,
+            multiplicity: 1,
+            group,
+            fraction: 0,
+        };
         groups.iter().map(document).collect()
     }
 

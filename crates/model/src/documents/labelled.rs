@@ -5,7 +5,7 @@ use tamis_tokenizer::{CountRow, CountVector};
 use crate::counts::ClassId;
 use crate::documents::block::{BLOCK, Block};
 
-/// Class, multiplicity and group of a document.
+/// Class, multiplicity, group and weight of a document.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Label {
     /// Its class.
@@ -15,6 +15,31 @@ pub struct Label {
     /// Near-duplicates, such as mails with the same body, share a group. A group is never split between training and
     /// test.
     pub group: u64,
+    /// By how much its weight in a fit exceeds its multiplicity, in units of 1/1,024; negative if the weight is less.
+    pub fraction: i32,
+}
+
+/// The unit of [`Label::fraction`], per document.
+const FRACTION_ONE: f64 = 1024.0;
+
+impl Label {
+    /// The multiplicity and [`fraction`](Self::fraction) that come closest to a weight in a fit. Of the counts, which are
+    /// integers, a document of any weight is at least one.
+    pub fn of_weight(weight: f64) -> (u32, i32) {
+        // neither goes beyond its range
+        let multiplicity = weight.round().max(1.0) as u32;
+        (multiplicity, ((weight - f64::from(multiplicity)) * FRACTION_ONE).round() as i32)
+    }
+
+    /// The weight of `copies` of its copies in a fit.
+    pub(crate) fn weight_of(&self, copies: u32) -> f64 {
+        if self.fraction == 0 {
+            return f64::from(copies);
+        }
+        let all = f64::from(self.multiplicity);
+        let weight = (all + f64::from(self.fraction) / FRACTION_ONE).max(1.0 / FRACTION_ONE);
+        f64::from(copies) * weight / all.max(1.0)
+    }
 }
 
 /// Distinct documents to fit to, in a reproducible order.
@@ -29,7 +54,7 @@ pub trait Documents: Sync {
         self.len() == 0
     }
 
-    /// Class, multiplicity and group of a document.
+    /// Class, multiplicity, group and weight of a document.
     fn label(&self, document: usize) -> Label;
 
     /// An upper bound of the term ids.
@@ -73,13 +98,15 @@ pub struct Labelled<'a> {
     /// Near-duplicates, such as mails with the same body, share a group. A group is never split between training and
     /// test.
     pub group: u64,
+    /// As of [`Label`].
+    pub fraction: i32,
 }
 
 impl Labelled<'_> {
     /// Its class, multiplicity and group.
     pub(crate) fn label(&self) -> Label {
-        let Labelled { class, multiplicity, group, .. } = *self;
-        Label { class, multiplicity, group }
+        let Labelled { class, multiplicity, group, fraction, .. } = *self;
+        Label { class, multiplicity, group, fraction }
     }
 }
 

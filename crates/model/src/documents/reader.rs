@@ -37,7 +37,7 @@ impl CopyWeights {
             true => 1.0,
             false => self.scales.get(&label.group).copied().unwrap_or(1.0),
         };
-        f64::from(copies) * scale
+        label.weight_of(copies) * scale
     }
 }
 

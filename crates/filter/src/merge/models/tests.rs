@@ -9,6 +9,8 @@ use crate::extract::digest::digest_of_nothing;
 use crate::extract::document::Document;
 use crate::file::documents::DocumentKey;
 use crate::kind::Kind;
+use crate::merge::refit::refit;
+use crate::score::scratch::Scratch;
 use crate::train::trainer::Trainer;
 use crate::update::learner::Learner;
 use crate::update::options::LearnOptions;
@@ -248,7 +250,7 @@ fn a_model_merged_with_itself_is_itself() {
         documents.iter_mut().filter(|d| d.0.0 == nothing).for_each(|d| d.1 *= 2);
         assert_eq!(counted(&sum), (terms, documents));
         for text in ["a b", "c d", "e f", "x"] {
-            let scores = [&one, &sum].map(|f| f.score_text(text, &mut crate::Scratch::default()).unwrap());
+            let scores = [&one, &sum].map(|f| f.score_text(text, &mut Scratch::default()).unwrap());
             // a document without terms counts twice, which moves the shares of the labels a little
             let is_tie = scores.iter().all(|score| score.probability < 0.6);
             assert!(is_tie || scores[0].label == scores[1].label, "{text}: {scores:?}");
@@ -342,4 +344,51 @@ fn labels_of_two_models_that_look_the_same_are_refused() {
     let [one, other] = [model(["ham", "spam"]), model(["ham", "Spam"])];
     let error = merge(&[&one, &other], MergeOptions::default()).err().unwrap();
     assert!(matches!(error.reason(), Reason::SimilarLabels { got } if got == &["Spam", "spam"]), "{error}");
+}
+
+/// Texts of two labels, those with even numbers with a tenth of the weight.
+fn weighted_texts() -> Vec<(f64, &'static str, String)> {
+    let text = |i: u64| {
+        let (weight, label) = (if i % 2 == 0 { 0.1 } else { 1.6 }, ["fruit", "metal"][(i / 2) as usize % 2]);
+        (weight, label, format!("{label} word{} word{}", i % 7, i % 11))
+    };
+    (0..60).chain(0..9).map(text).collect()
+}
+
+fn add_all<'a>(trainer: &mut Trainer, texts: impl Iterator<Item = &'a (f64, &'static str, String)>) {
+    for (weight, label, text) in texts {
+        trainer.add_weighted(*weight, label, None, Document::Text(text)).unwrap();
+    }
+}
+
+#[test]
+fn fractions_of_weights_reach_the_fit_and_stay_in_the_model() {
+    let options = options(None, Keep::Vectors);
+    let texts = weighted_texts();
+    let train = |parts: &[Vec<&(f64, &'static str, String)>]| {
+        let mut all = Trainer::new(options.clone()).unwrap();
+        for part in parts {
+            let mut trainer = Trainer::new(options.clone()).unwrap();
+            add_all(&mut trainer, part.iter().copied());
+            all.merge(trainer).unwrap();
+        }
+        all.finish().unwrap()
+    };
+    let model = train(&[texts.iter().collect()]);
+    let (one, other) = texts.split_at(23);
+    assert!(train(&[other.iter().rev().collect(), one.iter().rev().collect()]) == model);
+    let filter = model.into_filter().unwrap();
+    // the counts have at least one copy of each, and two of those of weight 1.6
+    let counted: u64 = texts.iter().map(|(weight, ..)| if *weight < 1.0 { 1 } else { 2 }).sum();
+    assert_eq!(filter.information().documents, counted);
+    filter.verify().unwrap();
+    // a refit starts from the same weights
+    assert!(refit(&filter.store).unwrap().as_bytes() == filter.store.as_bytes());
+    // other weights make another fit of the same counts
+    let whole: Vec<_> =
+        texts.iter().map(|(weight, label, text)| (weight.round().max(1.0), *label, text.clone())).collect();
+    let of_whole = train(&[whole.iter().collect()]).into_filter().unwrap();
+    assert_eq!(of_whole.information().totals, filter.information().totals);
+    let score = |filter: &Filter| filter.score_text("metal word1", &mut Scratch::default()).unwrap().log_odds;
+    assert_ne!(score(&of_whole), score(&filter));
 }

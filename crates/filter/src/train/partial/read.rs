@@ -166,6 +166,7 @@ impl<'a> Fields<'a> {
         let [group, message] = [self.bytes()?, self.bytes()?].map(u64::from_le_bytes);
         let class = ClassId::try_from(self.number()?).map_err(|_| broken())?;
         let multiplicity = u32::try_from(self.number()?).ok().filter(|n| *n > 0).ok_or_else(broken)?;
+        let fraction = i32::try_from(unzigzag(self.number()?)).map_err(|_| broken())?;
         let date = self.number()?.checked_sub(1).map(unzigzag).filter(|date| *date != NO_DATE);
         let cuts = self.number()?;
         let mut reals = Vec::new();
@@ -179,7 +180,7 @@ impl<'a> Fields<'a> {
         for _ in 0..self.number()? {
             windows.push(keep(&decode_vector(self.run()?, n_terms)?)?);
         }
-        let more = More { date, name: Box::default(), message, cuts, windows, reals: reals.into() };
+        let more = More { date, name: Box::default(), message, cuts, windows, reals: reals.into(), fraction };
         let mut document = LearnedDocument::new(digest, group, more);
         (document.class, document.multiplicity, document.terms) = (class, multiplicity, terms);
         Ok(document)

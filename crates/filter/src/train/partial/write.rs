@@ -89,6 +89,7 @@ fn encode(document: &LearnedDocument, terms: CountRow<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(&document.message().to_le_bytes());
     put_varint(document.class.into(), out);
     put_varint(document.multiplicity.into(), out);
+    put_varint(zigzag(document.fraction().into()), out);
     // 0 means no date: `NO_DATE` alone has the highest code, which plus one would overflow
     let date = document.date();
     put_varint(if date == NO_DATE { 0 } else { zigzag(date) + 1 }, out);

@@ -111,3 +111,23 @@ fn a_column_named_twice_in_a_row_is_refused() {
     assert_eq!(error, "columns: expected each column once, got \"x\" twice in a row");
     trainer.add("ham", Document::Fields(&[("x", "1"), ("y", "2"), ("x", "NA")])).unwrap();
 }
+
+#[test]
+fn weights_out_of_range_are_refused() {
+    let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
+    for weight in [-1.0, f64::NAN, f64::INFINITY, 1e6 + 1.0] {
+        let refused = trainer.add_weighted(weight, "fruit", None, Document::Text("apples"));
+        assert!(
+            matches!(refused.err().unwrap().reason(), Reason::Option { option: "weight", .. }),
+            "{weight}"
+        );
+    }
+    trainer.add_weighted(0.0, "metal", None, Document::Text("iron")).unwrap();
+    assert_eq!((trainer.n_documents(), trainer.classes().len(), trainer.last_digest()), (0, 0, None));
+    let naive_bayes = Some(Scoring::NaiveBayes(Scoring::parameters()));
+    let mut trainer =
+        Trainer::new(TrainOptions { scoring: naive_bayes, ..TrainOptions::new(Kind::Text) }).unwrap();
+    trainer.add_weighted(2.0, "fruit", None, Document::Text("apples")).unwrap();
+    assert!(trainer.add_weighted(2.5, "fruit", None, Document::Text("apples")).is_err());
+    assert_eq!(trainer.n_documents(), 2);
+}

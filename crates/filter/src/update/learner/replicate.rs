@@ -96,6 +96,6 @@ impl Learner {
 
 /// Whether a stored document is what a record says, apart from what was derived when it was learned.
 fn says_the_same(known: &Remembered, document: &Remembered) -> bool {
-    let said = |of: &Remembered| (of.key(), of.multiplicity, of.date, of.group, of.message);
+    let said = |of: &Remembered| (of.key(), of.multiplicity, of.fraction, of.date, of.group, of.message);
     said(known) == said(document) && known.name == document.name
 }

@@ -49,6 +49,7 @@ impl Learner {
             digest,
             class: 0,
             multiplicity: 1,
+            fraction: 0,
             date: date.unwrap_or(NO_DATE),
             group: groups::group(group, counted.body_hash()),
             message: counted.message(),

@@ -392,6 +392,7 @@ fn entry() -> impl Strategy<Value = Entry> {
                 units: units.into(),
             });
             let document = Remembered {
+                fraction: 0,
                 name: Box::default(),
                 digest: [digest; 16],
                 class,

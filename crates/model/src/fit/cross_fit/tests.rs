@@ -91,6 +91,7 @@ fn sets() -> Vec<Set> {
 impl Set {
     fn documents(&self) -> Vec<Labelled<'_>> {
         let labelled = |(i, (class, copies, _)): (usize, &(ClassId, u32, Vec<_>))| Labelled {
+            fraction: 0,
             row: self.rows[i].row(),
             class: *class,
             multiplicity: *copies,
@@ -329,7 +330,13 @@ fn documents_that_are_read_again_give_the_same_fit() {
         rows.iter().for_each(|(class, row)| counts.observe(*class, row.row()).unwrap());
         let mut documents = Vec::new();
         for (i, (class, row)) in rows.iter().enumerate() {
-            documents.push(Labelled { row: row.row(), class: *class, multiplicity: 1, group: i as u64 });
+            documents.push(Labelled {
+                row: row.row(),
+                class: *class,
+                multiplicity: 1,
+                group: i as u64,
+                fraction: 0,
+            });
         }
         let (columns, options) = (Columns::new(n_classes, 1).unwrap(), WeightedOptions::default());
         let fit = |documents: &dyn Documents| {

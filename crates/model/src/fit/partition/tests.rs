@@ -40,7 +40,8 @@ impl Set {
     fn deal(&self, n_partitions: usize) -> Vec<Vec<Labelled<'_>>> {
         let mut dealt = vec![Vec::new(); n_partitions];
         for (i, (class, row)) in self.rows.iter().enumerate() {
-            let document = Labelled { row: row.row(), class: *class, multiplicity: 1, group: i as u64 };
+            let document =
+                Labelled { row: row.row(), class: *class, multiplicity: 1, group: i as u64, fraction: 0 };
             dealt[i % n_partitions].push(document);
         }
         dealt
