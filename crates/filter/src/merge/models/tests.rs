@@ -349,7 +349,8 @@ fn labels_of_two_models_that_look_the_same_are_refused() {
 /// Texts of two labels, those with even numbers with a tenth of the weight.
 fn weighted_texts() -> Vec<(f64, &'static str, String)> {
     let text = |i: u64| {
-        let (weight, label) = (if i % 2 == 0 { 0.1 } else { 1.6 }, ["fruit", "metal"][(i / 2) as usize % 2]);
+        let (weight, label) =
+            (if i.is_multiple_of(2) { 0.1 } else { 1.6 }, ["fruit", "metal"][(i / 2) as usize % 2]);
         (weight, label, format!("{label} word{} word{}", i % 7, i % 11))
     };
     (0..60).chain(0..9).map(text).collect()
