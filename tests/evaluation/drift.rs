@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tamis_testing::html::Html;
 
 use crate::support::{World, stdout};
@@ -105,4 +105,48 @@ fn a_mail_counts_once_and_every_row_of_text_counts() {
     let output = world.run(&["drift", "-m", "model", "new.tsv", "--json"]);
     let json: Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(json["new"]["documents"], 60);
+}
+
+#[test]
+fn a_log_tells_what_its_documents_do_but_for_their_words() {
+    // three labels, and a spam filter, whose log-odds are those of spam
+    for labels in [["a", "b", "c"], ["ham", "spam", "spam"]] {
+        let world = World::new();
+        let rows = |label: &str, first: u64, shift: u64| {
+            texts(first, 80, shift).iter().map(|text| format!("{label}\t{text}\n")).collect::<String>()
+        };
+        let rows: String = labels.iter().zip(0..).map(|(label, n)| rows(label, 1_000 * n, 30 * n)).collect();
+        world.write("rows.tsv", format!("label\ttext\n{rows}"));
+        world.succeed(&["train", "-m", "model", "rows.tsv"]);
+        for shift in [0, 500] {
+            let new = texts(5_000, 30, shift);
+            for text in &new {
+                world.run_with_input(&["score", "-m", "model", "--log", "verdicts.log"], text.as_bytes());
+            }
+            let found = |paths: &[&str]| -> Value {
+                let output = world.run(&[&["drift", "-m", "model", "--json"], paths].concat());
+                serde_json::from_str(&stdout(&output)).unwrap()
+            };
+            write_new(&world, &[new]);
+            let (of_log, of_documents) = (found(&["--log", "verdicts.log"]), found(&["new.tsv"]));
+            assert_eq!(of_log["new"]["documents"], 30);
+            let near = |a: &Value, b: &Value| (a.as_f64().unwrap() - b.as_f64().unwrap()).abs() < 0.006;
+            assert!(
+                near(&of_log["new"]["log_odds"], &of_documents["new"]["log_odds"]),
+                "{of_log} {of_documents}"
+            );
+            assert_eq!(of_log["new"]["unsure"], of_documents["new"]["unsure"]);
+            if of_log["new"]["unsure"] == 0.0 || labels[0] == "ham" {
+                assert_eq!(of_log["new"]["labels"], of_documents["new"]["labels"], "{labels:?} {shift}");
+            }
+            assert_eq!(
+                (&of_log["new"]["unknown_words"], &of_log["more_frequent"]),
+                (&Value::Null, &json!([]))
+            );
+            fs::remove_file(world.path("verdicts.log")).unwrap();
+        }
+        world.write("verdicts.log", "of another program\n");
+        let said = world.succeed(&["drift", "-m", "model", "--log", "verdicts.log"]);
+        assert!(said.starts_with("too few documents to tell: "), "{said}");
+    }
 }

@@ -4,17 +4,18 @@ use std::ffi::OsString;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::{Value, json};
 use tamis_filter::evaluate::{Drift, DriftReference, DriftSample, MovedTerm, NewDocuments};
 use tamis_filter::{Classes, ErrorKind, Filter};
-use tamis_program::{check_unchanged, counted, grouped, json_line, shown, shown_path};
+use tamis_program::{check_unchanged, counted, grouped, json_line, note, shown, shown_path};
 use tamis_report::drift_page;
 
 use crate::args::{InputArgs, ModelArg};
+use crate::commands::stats::for_each_entry;
 use crate::input::{Corpus, Wanted};
-use crate::output::{file_name, page};
+use crate::output::{Entry, What, file_name, page};
 
 /// Tells whether new documents differ from those that the model learned. Prints numbers and words, never a document.
 #[derive(Args)]
@@ -33,6 +34,7 @@ Exit status: 0 no drift, or too few documents to tell (fewer than 20 new or 50 l
 Example:
   tamis drift -m topics.tamis new/
   tamis drift tickets.csv --json
+  tamis drift -m mail.tamis --log ~/tamis.log
   0 6 * * 1  tamis drift -q week.jsonl > drift.txt || mail -s drift anna < drift.txt")]
 pub(crate) struct DriftArgs {
     #[command(flatten)]
@@ -42,6 +44,9 @@ pub(crate) struct DriftArgs {
     pub(crate) paths: Vec<OsString>,
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    /// The paths are logs of verdicts, as score --log and tamisd write them: compares log-odds and labels, without words
+    #[arg(long)]
+    pub(crate) log: bool,
     /// Probability of reporting drift where there is none
     #[arg(long, value_name = "P", default_value_t = 0.01, value_parser = level)]
     pub(crate) level: f64,
@@ -69,15 +74,24 @@ pub(crate) fn run(args: &DriftArgs) -> Result<u8> {
     let filter = args.model.open()?;
     let recipe = filter.information().recipe;
     let paths = args.input.list.add_to(&args.paths)?;
-    let corpus = Corpus::find_for(&paths, Wanted::WhatIsThere, &args.input, recipe)?;
+    let corpus = match args.log {
+        true => None,
+        false => Some(Corpus::find_for(&paths, Wanted::WhatIsThere, &args.input, recipe)?),
+    };
     let reference = hold_out(&filter, &path)?;
-    let finished = corpus.for_each(
-        &recipe.limits,
-        || Ok(NewDocuments::new(&reference)),
-        |new, _, _, document| Ok(new.add(document)?),
-        |_, ()| Ok(()),
-    )?;
-    let drift = reference.compare(finished.states, args.level)?;
+    let (new, unreadable) = match &corpus {
+        Some(corpus) => {
+            let finished = corpus.for_each(
+                &recipe.limits,
+                || Ok(NewDocuments::new(&reference)),
+                |new, _, _, document| Ok(new.add(document)?),
+                |_, ()| Ok(()),
+            )?;
+            (finished.states, finished.unreadable)
+        }
+        None => (vec![read_logs(&paths, &reference, filter.classes())?], 0),
+    };
+    let drift = reference.compare(new, args.level)?;
     check_unchanged(&filter)?;
     if let Some(html) = &args.html {
         page::write(html, &drift_page(&file_name(path.as_os_str()), filter.classes(), &drift))?;
@@ -88,8 +102,38 @@ pub(crate) fn run(args: &DriftArgs) -> Result<u8> {
         false => print(&mut out, &drift, filter.classes())?,
     }
     out.flush()?;
-    let status = corpus.conclude(finished.unreadable);
+    let status = corpus.map_or(0, |corpus| corpus.conclude(unreadable));
     Ok(if status == 0 && drift.is_found() == Some(true) { DRIFT } else { status })
+}
+
+/// Reads the verdicts of logs. Lines of labels that the model does not have are of another model.
+fn read_logs<'a>(
+    paths: &[OsString],
+    reference: &'a DriftReference<'a>,
+    classes: &Classes,
+) -> Result<NewDocuments<'a>> {
+    let mut new = NewDocuments::new(reference);
+    let (mut n, mut n_others) = (0u64, 0u64);
+    for path in paths {
+        let path = Path::new(path);
+        for_each_entry(path, |Entry { what, .. }| {
+            let What::Verdict(label, Some(log_odds)) = what else { return };
+            n += 1;
+            match classes.index(&label) {
+                Some(class) => new.add_verdict(Some(class), log_odds),
+                None if label == "unsure" => new.add_verdict(None, log_odds),
+                None => n_others += 1,
+            }
+        })
+        .with_context(|| shown_path(path))?;
+    }
+    if n_others > 0 {
+        note!("left out {}, whose labels the model does not have", counted(n_others, "verdict"));
+    }
+    if n == 0 {
+        note!("no verdicts logged by tamis");
+    }
+    Ok(new)
 }
 
 fn hold_out<'a>(filter: &'a Filter, path: &Path) -> Result<DriftReference<'a>> {
@@ -125,7 +169,9 @@ fn print(out: &mut impl Write, drift: &Drift, classes: &Classes) -> Result<()> {
         &d(log_odds.d),
         Some(log_odds.p),
     )?;
-    row("unknown words", [learned, new].map(|of| percent(of.unknown)), &d(unknown.d), Some(unknown.p))?;
+    if let (Some(learned), Some(new)) = (learned.unknown, new.unknown) {
+        row("unknown words", [learned, new].map(percent), &d(unknown.d), Some(unknown.p))?;
+    }
     let chi_square = format!("chi2({}) {:.1}", labels.degrees, labels.statistic);
     row("labels", Default::default(), &chi_square, Some(labels.p))?;
     if learned.unsure + new.unsure > 0.0 {

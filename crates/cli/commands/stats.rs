@@ -42,7 +42,7 @@ pub(crate) fn run(args: &StatsArgs) -> Result<u8> {
     let mut days = Days::new();
     let input = [PathBuf::from("-")];
     for file in if args.files.is_empty() { &input[..] } else { &args.files } {
-        count(file, &mut days).with_context(|| shown_path(file))?;
+        for_each_entry(file, |entry| count(entry, &mut days)).with_context(|| shown_path(file))?;
     }
     let mut out = std::io::stdout().lock();
     if days.is_empty() {
@@ -58,22 +58,25 @@ pub(crate) fn run(args: &StatsArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// Counts the lines of a log.
-fn count(file: &Path, days: &mut Days) -> Result<()> {
+/// Visits the lines of a log that tamis or tamisd has written.
+pub(crate) fn for_each_entry(file: &Path, mut visit: impl FnMut(Entry<'_>)) -> Result<()> {
     let mut reader = if file.as_os_str() == "-" { Stream::of(file)?.into_reader()? } else { open(file)? };
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line)? > 0 {
-        if let Some(Entry { day, what }) = parse_line(&String::from_utf8_lossy(line.trim_ascii_end())) {
-            let day = days.entry(day.into_owned()).or_default();
-            let (counts, label) = match what {
-                What::Verdict(label) => (&mut day.verdicts, label),
-                What::Learned(label) => (&mut day.learned, label),
-            };
-            *counts.entry(label.into_owned()).or_default() += 1;
-        }
+        parse_line(&String::from_utf8_lossy(line.trim_ascii_end())).into_iter().for_each(&mut visit);
         line.clear();
     }
     Ok(())
+}
+
+/// Counts a line of a log.
+fn count(Entry { day, what }: Entry<'_>, days: &mut Days) {
+    let day = days.entry(day.into_owned()).or_default();
+    let (counts, label) = match what {
+        What::Verdict(label, _) => (&mut day.verdicts, label),
+        What::Learned(label) => (&mut day.learned, label),
+    };
+    *counts.entry(label.into_owned()).or_default() += 1;
 }
 
 /// Prints a table with a row for each day and, on a terminal, a bar for its verdicts.

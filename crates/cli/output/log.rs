@@ -117,7 +117,7 @@ pub(crate) fn message_id(raw: &[u8]) -> String {
 }
 
 /// A parsed line of the log.
-#[derive(PartialEq, Eq, Debug)]
+#[derive(PartialEq, Debug)]
 pub(crate) struct Entry<'a> {
     /// The day (UTC), as `2026-03-02`.
     pub(crate) day: Cow<'a, str>,
@@ -125,9 +125,10 @@ pub(crate) struct Entry<'a> {
 }
 
 /// The event that a line of the log reports.
-#[derive(PartialEq, Eq, Debug)]
+#[derive(PartialEq, Debug)]
 pub(crate) enum What<'a> {
-    Verdict(Cow<'a, str>),
+    /// The label, `unsure` or `error`, and the log-odds if there are any.
+    Verdict(Cow<'a, str>, Option<f64>),
     Learned(Cow<'a, str>),
 }
 
@@ -154,7 +155,10 @@ pub(crate) fn parse_line(line: &str) -> Option<Entry<'_>> {
     let day = time.split_once('T')?.0.into();
     let ("id", _) = fields.next()? else { return None };
     let what = match fields.next()? {
-        ("verdict", label) => What::Verdict(label.into()),
+        ("verdict", label) => {
+            let log_odds = fields.next().filter(|(name, _)| *name == "log-odds");
+            What::Verdict(label.into(), log_odds.and_then(|(_, number)| number.parse().ok()))
+        }
         ("learned", label) => What::Learned(label.into()),
         _ => return None,
     };
@@ -171,11 +175,12 @@ fn parse_json(line: &str) -> Option<Entry<'_>> {
         verdict: Option<Cow<'a, str>>,
         #[serde(borrow)]
         learned: Option<Cow<'a, str>>,
+        log_odds: Option<f64>,
     }
-    let Line { time, verdict, learned } = serde_json::from_str(line).ok()?;
+    let Line { time, verdict, learned, log_odds } = serde_json::from_str(line).ok()?;
     let day = time.split_once('T')?.0.to_owned().into();
     let what = match (verdict, learned) {
-        (Some(label), _) => What::Verdict(label),
+        (Some(label), _) => What::Verdict(label, log_odds),
         (None, label) => What::Learned(label?),
     };
     Some(Entry { day, what })
@@ -193,13 +198,15 @@ mod tests {
         assert!(line.contains(" model=/a\\040b/model.tamis ms="), "{line}");
         let today = now();
         let day = today.split_once('T').unwrap().0;
-        let expected = Some(Entry { day: day.into(), what: What::Verdict("spam".into()) });
+        let expected = Some(Entry { day: day.into(), what: What::Verdict("spam".into(), Some(7.0)) });
         assert_eq!(parse_line(&line), expected);
         assert_eq!(parse_line(&format!("Nov 23 04:41:44 host {line}")), expected);
         assert_eq!(parse_line(&format!("Nov 23 04:41:44 host postfix[1]: subject {line}")), None);
         assert_eq!(parse_line(&log.line("", "learned=ham")).unwrap().what, What::Learned("ham".into()));
-        let json = r#"{"time":"2026-03-02T10:00:00Z","door":"spamd","verdict":"a \"b\"","ms":0.2}"#;
-        let expected = Some(Entry { day: "2026-03-02".into(), what: What::Verdict("a \"b\"".into()) });
+        let json =
+            r#"{"time":"2026-03-02T10:00:00Z","door":"spamd","verdict":"a \"b\"","log_odds":-0.5,"ms":0.2}"#;
+        let expected =
+            Some(Entry { day: "2026-03-02".into(), what: What::Verdict("a \"b\"".into(), Some(-0.5)) });
         assert_eq!(parse_line(json), expected);
         assert_eq!(parse_line(&format!("Nov 23 04:41:44 host tamisd[7]: {json}")), expected);
         assert_eq!(parse_line(&format!("Nov 23 04:41:44 host postfix[1]: tamisd[7]: {json}")), None);

@@ -59,13 +59,13 @@ pub struct DriftSample {
     /// Number of documents.
     pub documents: u64,
     /// The mean share of a document's words that the model does not know; of a learned document, would not know
-    /// without it.
-    pub unknown: f64,
+    /// without it. `None` if the words of no document are known.
+    pub unknown: Option<f64>,
     /// The share of documents without a verdict.
     pub unsure: f64,
     /// The mean log-odds of the likeliest label against all others, in nats.
     pub log_odds: f64,
-    /// Documents by likeliest label, in class order.
+    /// Documents by likeliest label, in class order; without those of which a log says no label.
     pub labels: Vec<u64>,
     /// Documents by log-odds, in the ranges between [`Drift::bounds`].
     pub ranges: Vec<u64>,
@@ -89,11 +89,12 @@ pub struct MovedTerm {
 #[derive(Clone, Copy)]
 pub(crate) struct Scored {
     /// The likeliest label, and its log-odds against all others.
-    pub(crate) label: ClassId,
+    /// The label is not known of an unsure verdict in a log.
+    pub(crate) label: Option<ClassId>,
     pub(crate) log_odds: f64,
     pub(crate) is_unsure: bool,
-    /// The share of unknown words.
-    pub(crate) unknown: f64,
+    /// The share of unknown words; `None` if its words are not known.
+    pub(crate) unknown: Option<f64>,
 }
 
 impl Drift {
@@ -101,7 +102,7 @@ impl Drift {
     pub(crate) fn of(learned: &[Scored], new: &[Scored], n_classes: usize, level: f64) -> Drift {
         let of = |documents: &[Scored], of: fn(&Scored) -> f64| documents.iter().map(of).collect::<Vec<_>>();
         let log_odds = |documents| of(documents, |scored| scored.log_odds);
-        let unknown = |documents| of(documents, |scored| scored.unknown);
+        let unknown = |documents: &[Scored]| documents.iter().filter_map(|of| of.unknown).collect::<Vec<_>>();
         let bounds = bounds(log_odds(learned));
         let [of_learned, of_new] =
             [learned, new].map(|documents| DriftSample::of(documents, n_classes, &bounds));
@@ -151,14 +152,15 @@ impl DriftSample {
     fn of(documents: &[Scored], n_classes: usize, bounds: &[f64]) -> Self {
         let n = documents.len().max(1) as f64;
         let mean = |of: fn(&Scored) -> f64| documents.iter().fold(0.0, |sum, scored| sum + of(scored)) / n;
+        let unknown: Vec<f64> = documents.iter().filter_map(|scored| scored.unknown).collect();
         let (mut labels, mut ranges) = (vec![0; n_classes], vec![0; bounds.len() + 1]);
         for Scored { label, log_odds, .. } in documents {
-            labels[usize::from(*label)] += 1;
+            label.iter().for_each(|label| labels[usize::from(*label)] += 1);
             ranges[bounds.partition_point(|bound| bound <= log_odds)] += 1;
         }
         DriftSample {
             documents: documents.len() as u64,
-            unknown: mean(|scored| scored.unknown),
+            unknown: (!unknown.is_empty()).then(|| unknown.iter().sum::<f64>() / unknown.len() as f64),
             unsure: mean(|scored| f64::from(u8::from(scored.is_unsure))),
             log_odds: mean(|scored| scored.log_odds),
             labels,

@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
-use tamis_model::Counts;
+use tamis_model::{ClassId, Counts};
 use tamis_tokenizer::{Ngrams, TermId, Vocabulary, fingerprint, is_piece};
 
 use crate::config::label_set::are_sets;
@@ -145,7 +145,8 @@ impl<'a> DriftReference<'a> {
             }
         }
         // so that means do not depend on the order of threads
-        scored.sort_by(|a, b| a.log_odds.total_cmp(&b.log_odds).then(a.unknown.total_cmp(&b.unknown)));
+        let of_words = |scored: &Scored| scored.unknown.unwrap_or_default();
+        scored.sort_by(|a, b| a.log_odds.total_cmp(&b.log_odds).then(of_words(a).total_cmp(&of_words(b))));
         let store = &self.filter.store;
         let mut drift = Drift::of(&self.held_out, &scored, store.header.classes.len(), level);
         let n_new = drift.new.documents;
@@ -217,12 +218,27 @@ impl<'a> NewDocuments<'a> {
         // with two labels the score may be of the less likely one
         let is_other = filter.scorer.positive().is_some() && score.log_odds < 0.0;
         scored.push(Scored {
-            label: if is_other { 1 - score.scored_class } else { score.scored_class },
+            label: Some(if is_other { 1 - score.scored_class } else { score.scored_class }),
             log_odds: if is_other { -score.log_odds } else { score.log_odds },
             is_unsure: score.label.is_none(),
-            unknown: share(n_unknown, n_words),
+            unknown: Some(share(n_unknown, n_words)),
         });
         Ok(())
+    }
+
+    /// Adds what a log says of a document: its verdict (`None` if it was unsure) and the log-odds given with it. Its
+    /// words stay unknown, and so does the likeliest label of an unsure verdict, unless the model has a spam class.
+    pub fn add_verdict(&mut self, verdict: Option<ClassId>, log_odds: f64) {
+        let filter = self.reference.filter;
+        // in a spam filter, the log-odds are those of spam, whatever the verdict
+        let of = filter.spam().or(verdict);
+        let is_other = filter.scorer.positive().is_some() && log_odds < 0.0;
+        self.scored.push(Scored {
+            label: of.map(|label| if is_other { 1 - label } else { label }),
+            log_odds: if is_other { -log_odds } else { log_odds },
+            is_unsure: verdict.is_none(),
+            unknown: None,
+        });
     }
 }
 
@@ -242,7 +258,7 @@ fn held_out_of(filter: &Filter, document: &Remembered, judged: Judged, terms: &[
         None => sigmoid(log_odds) >= filter.least_probability.unwrap_or_default(),
     };
     let is_unsure = !(is_sure && may_judge(filter.spam(), n_known));
-    Scored { label, log_odds, is_unsure, unknown: share(n_unknown, n_words) }
+    Scored { label: Some(label), log_odds, is_unsure, unknown: Some(share(n_unknown, n_words)) }
 }
 
 /// Whether a term is a word: not a piece or a pair; of mail, of body or subject. Terms of a row all count, and so do
@@ -281,7 +297,7 @@ mod tests {
 
     /// The shares of unknown words of learned texts, in increasing order.
     fn shares(scored: &[Scored]) -> Vec<f64> {
-        let mut shares: Vec<_> = scored.iter().map(|scored| scored.unknown).collect();
+        let mut shares: Vec<_> = scored.iter().filter_map(|scored| scored.unknown).collect();
         shares.sort_by(f64::total_cmp);
         shares
     }

@@ -258,7 +258,7 @@ impl Trainer {
         if let Some(label) = label.filter(|label| self.classes.index(label).is_none()) {
             // only checked here: the label becomes a class once nothing else can fail
             split_labels(label).try_for_each(check_label)?;
-            self.classes.clone().insert(label)?;
+            self.classes.check_new(label)?;
         }
         let digest = self.digest();
         let part = &mut self.parts[0];

@@ -73,12 +73,21 @@ impl Classes {
     /// A label that exists, is empty or has a control character; [`MAX`](Self::MAX) classes already. Nothing changes
     /// then.
     pub fn insert(&mut self, label: &str) -> Result<ClassId, ClassesError> {
+        let class = self.check_new(label)?;
+        self.labels.insert(usize::from(class), label.into());
+        Ok(class)
+    }
+
+    /// The id that [`insert`](Self::insert) would give a label.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn check_new(&self, label: &str) -> Result<ClassId, ClassesError> {
         check(label)?;
         let Err(at) = self.search(label) else { return Err(ClassesError::Duplicate { got: label.into() }) };
         if self.len() == Self::MAX {
             return Err(ClassesError::TooMany { expected: Self::MAX, got: Self::MAX + 1 });
         }
-        self.labels.insert(at, label.into());
         Ok(class_id(at))
     }
 

@@ -47,7 +47,8 @@ fn tests(drift: &Drift) -> Table {
     let sides = [&drift.learned, &drift.new];
     let (log_odds, unknown, labels) = (&drift.log_odds, &drift.unknown, &drift.labels);
     let mean = sides.map(|of| number(of.log_odds, &nats(of.log_odds)));
-    let shares = sides.map(|of| number(of.unknown, &percent(of.unknown)));
+    let shares =
+        sides.map(|of| of.unknown.map_or_else(Default::default, |share| number(share, &percent(share))));
     let unsure = sides.map(|of| number(of.unsure, &percent(of.unsure)));
     let without = |name: &str, values: [String; 2]| {
         [vec![name.to_owned()], values.into(), vec![String::new(); 3]].concat()
