@@ -1,82 +1,17 @@
 //! The kinds of a table's columns: guessed from the cells, or as the arguments say.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use tamis_filter::evaluate::HeldOutLabels;
-use tamis_filter::options::{Column, ColumnKind};
-use tamis_filter::{
-    ClassId, Classes, Document, Filter, LabelScore, Recipe, Score, Scratch, is_missing, parse_flag,
-};
+use tamis_filter::options::{Column, ColumnGuess, ColumnKind};
+use tamis_filter::{ClassId, Classes, Document, Filter, LabelScore, Recipe, Score, Scratch};
 use tamis_program::{grouped, note, shown};
 
 use crate::args::{ColumnChoice, RecipeArgs, TableArgs};
 use crate::formats::names::listed;
 use crate::input::corpus::Corpus;
-
-/// Number of rows used to guess the kinds of columns.
-const ROWS: usize = 100_000;
-
-/// With more rows than this, a column without repeated values is an identifier.
-const FEW: u64 = 20;
-
-/// Counts of a column's cells so far.
-#[derive(Default)]
-struct Guess {
-    present: u64,
-    numbers: u64,
-    flags: u64,
-    words: u64,
-    /// Numbers with leading zeros. These are codes, not quantities.
-    codes: u64,
-    /// Hashes of the values, until one repeats or contains a space.
-    different: HashSet<u64>,
-    common: bool,
-}
-
-impl Guess {
-    fn see(&mut self, cell: &str) {
-        if is_missing(cell) {
-            return;
-        }
-        let cell = cell.trim();
-        self.present += 1;
-        // infinity counts as a number here, and is refused when the row is read
-        let is_number = cell.parse::<f64>().is_ok();
-        self.numbers += u64::from(is_number);
-        let is_code =
-            cell.len() > 1 && cell.starts_with('0') && cell.bytes().all(|byte| byte.is_ascii_digit());
-        self.codes += u64::from(is_code);
-        self.flags += u64::from(parse_flag(cell).is_some());
-        let words = cell.split_whitespace().count() as u64;
-        self.words += words;
-        self.common |= words > 1;
-        // numbers are not stored, since a column of numbers is never taken for an identifier
-        if !is_number && !self.common {
-            let mut hasher = DefaultHasher::new();
-            cell.hash(&mut hasher);
-            self.common = !self.different.insert(hasher.finish());
-        }
-        if self.common {
-            self.different = HashSet::new();
-        }
-    }
-
-    /// The kind, or `None` for a column without information: an empty one or an identifier.
-    fn kind(&self) -> Option<ColumnKind> {
-        match self {
-            Guess { present: 0, .. } => None,
-            Guess { present, flags, .. } if flags == present => Some(ColumnKind::Bernoulli),
-            Guess { present, numbers, codes: 0, .. } if numbers == present => Some(ColumnKind::Gaussian),
-            Guess { present, numbers, .. } if numbers == present => Some(ColumnKind::Categorical),
-            Guess { present, words, .. } if *words > 3 * present => Some(ColumnKind::Text),
-            Guess { present, common: false, .. } if *present > FEW => None,
-            _ => Some(ColumnKind::Categorical),
-        }
-    }
-}
 
 /// Sets the columns of the recipe, if there is a target to predict.
 pub(crate) fn choose(
@@ -96,9 +31,9 @@ pub(crate) fn choose(
 
 /// Chooses the kinds of the columns in a corpus of tables from the first 100,000 rows, and prints them.
 fn choose_kinds(corpus: &Corpus<'_>, target: &str, choices: &[ColumnChoice]) -> Result<Vec<Column>> {
-    let (mut names, mut guesses): (Vec<Arc<str>>, Vec<Guess>) = (Vec::new(), Vec::new());
+    let (mut names, mut guesses): (Vec<Arc<str>>, Vec<ColumnGuess>) = (Vec::new(), Vec::new());
     let mut by_name = HashMap::new();
-    let mut left = ROWS;
+    let mut left = ColumnGuess::ROWS;
     for row in corpus.rows() {
         let row = row?;
         let Ok(cells) = row.named_cells() else { continue };
@@ -110,7 +45,7 @@ fn choose_kinds(corpus: &Corpus<'_>, target: &str, choices: &[ColumnChoice]) -> 
             let column = by_name.get(&*name).copied().unwrap_or_else(|| {
                 let name: Arc<str> = name.into();
                 names.push(Arc::clone(&name));
-                guesses.push(Guess::default());
+                guesses.push(ColumnGuess::default());
                 by_name.insert(name, guesses.len() - 1);
                 guesses.len() - 1
             });
@@ -123,7 +58,7 @@ fn choose_kinds(corpus: &Corpus<'_>, target: &str, choices: &[ColumnChoice]) -> 
     if !by_name.contains_key(target) {
         bail!("--target: expected a column of the table, {}, got {target:?}", listed(&names));
     }
-    let mut kinds: Vec<_> = guesses.iter().map(Guess::kind).collect();
+    let mut kinds: Vec<_> = guesses.iter().map(ColumnGuess::kind).collect();
     // new groups have other names, and rows to be labelled no weight: nothing can be learned from these columns
     for column in [corpus.group_column(), corpus.weight_column()].into_iter().flatten() {
         by_name.get(column).into_iter().for_each(|column| kinds[*column] = None);

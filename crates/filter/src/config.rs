@@ -3,6 +3,7 @@
 pub(crate) mod column;
 pub(crate) mod columns;
 pub(crate) mod decision;
+pub(crate) mod guess;
 pub(crate) mod keep;
 pub(crate) mod label_set;
 pub(crate) mod labels;

@@ -67,7 +67,7 @@ pub mod evaluate;
 #[cfg(feature = "files")]
 pub mod exchange;
 
-pub use config::column::{is_missing, parse_flag};
+pub use config::column::is_missing;
 pub use config::decision::{Decision, DecisionOptions};
 pub use config::keep::Keep;
 pub use config::label_set::{join_labels, split_labels};
@@ -109,6 +109,7 @@ pub use tamis_model::{ClassId, Classes};
 /// [`Scoring`].
 pub mod options {
     pub use crate::config::column::{Column, ColumnKind};
+    pub use crate::config::guess::ColumnGuess;
     pub use crate::config::options::{
         CorrectionOptions, Estimate, LabelShare, LikelihoodName, PriorOption, ScoringOptions, Span,
         UnlabelledOptions,

@@ -76,14 +76,7 @@ pub fn is_missing(cell: &str) -> bool {
 }
 
 /// Parses a cell of a yes-or-no column; `None` if neither.
-///
-/// ```
-/// assert_eq!(tamis_filter::parse_flag("Yes"), Some(true));
-/// assert_eq!(tamis_filter::parse_flag("0.0"), Some(false));
-/// assert_eq!(tamis_filter::parse_flag("2"), None);
-/// ```
-#[doc(hidden)]
-pub fn parse_flag(cell: &str) -> Option<bool> {
+pub(crate) fn parse_flag(cell: &str) -> Option<bool> {
     let cell = cell.trim();
     let is = |words: [&str; 4], number: f64| {
         words.iter().any(|word| cell.eq_ignore_ascii_case(word)) || cell.parse() == Ok(number)
@@ -128,5 +121,17 @@ impl Column {
         let shown: String = got.chars().take(40).collect();
         let got = if shown.len() < got.len() { format!("{shown}...") } else { shown };
         Reason::Cell { column: self.name.clone(), expected, got }.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_words_or_numbers() {
+        assert_eq!(parse_flag("Yes"), Some(true));
+        assert_eq!(parse_flag("0.0"), Some(false));
+        assert_eq!(parse_flag("2"), None);
     }
 }
