@@ -13,9 +13,10 @@ use crate::options::Given;
 /// The kind of documents of this name.
 ///
 /// # Errors
-/// It is neither mail nor text.
+/// There is no such kind.
 pub(crate) fn kind_named(name: &str) -> PyResult<Kind> {
-    name.parse().map_err(|error| TamisError::new_err(format!("kind: {error}")))
+    let known = [Kind::Mail, Kind::Text, Kind::Table].into_iter().find(|kind| kind.to_string() == name);
+    known.ok_or_else(|| TamisError::new_err(format!("kind: expected mail, text or table, got {name:?}")))
 }
 
 /// How documents are read, on how many threads, and whether with a progress bar.

@@ -6,13 +6,15 @@ use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyReadonlyArray2, To
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
+use tamis_filter::Recipe;
+use tamis_filter::options::{Column, ColumnKind};
 
 use crate::arguments::{How, kind_named, threads};
 use crate::error::{Result, TamisError};
 use crate::filter::Filter;
 use crate::input::decoding::Decoding;
 use crate::input::documents::Documents;
-use crate::options::Options;
+use crate::options::{Options, with_columns};
 use crate::table::Table;
 use crate::training::{self, Examples, Training};
 
@@ -88,17 +90,35 @@ pub(crate) fn scores<'py>(
     Ok((probabilities, log_odds.to_dyn().clone()))
 }
 
-/// The number of documents, after checking that all can be read.
+/// The kind of every column of a table, in its order: as `columns` of the options says, by its type, or guessed from the
+/// cells.
 #[pyfunction]
-#[pyo3(signature = (documents, *, kind, encoding, decode_error))]
+#[pyo3(signature = (table, options, *, encoding, decode_error))]
+pub(crate) fn column_kinds<'py>(
+    table: &Bound<'py, PyAny>,
+    options: &Bound<'py, PyDict>,
+    encoding: &str,
+    decode_error: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = table.py();
+    let decoding = Decoding::new(py, encoding, decode_error)?;
+    with_columns(table, py.None().bind(py), options, &decoding)?.as_any().get_item("columns")
+}
+
+/// The number of documents, after checking that all can be read. Of a table, `columns` are read.
+#[pyfunction]
+#[pyo3(signature = (documents, *, kind, encoding, decode_error, columns))]
 pub(crate) fn count_documents(
     documents: &Bound<'_, PyAny>,
     kind: &str,
     encoding: &str,
     decode_error: &str,
+    columns: Vec<String>,
 ) -> PyResult<usize> {
     let decoding = Decoding::new(documents.py(), encoding, decode_error)?;
-    Ok(Documents::new(kind_named(kind)?, documents, decoding)?.len())
+    let mut recipe = Recipe::new(kind_named(kind)?);
+    recipe.columns = columns.into_iter().map(|name| Column::new(name, ColumnKind::Text)).collect();
+    Ok(Documents::new(&recipe, documents, decoding)?.len())
 }
 
 /// A table of the likeliest label of each document with probabilities of shape (n_documents, n_labels); with `margins` of

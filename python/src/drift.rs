@@ -120,7 +120,7 @@ impl Filter {
 fn drift(model: &Model, documents: &Documents, level: f64, watch: &Watch) -> Result<Drift> {
     let (filter, classes) = (&model.filter, model.filter.classes());
     let reference = needs_terms(DriftReference::new(filter))?;
-    let add = |new: &mut NewDocuments<'_>, row| Ok(new.add(documents.get(row)?)?);
+    let add = |new: &mut NewDocuments<'_>, row| Ok(new.add(documents.get(row)?.document())?);
     let new = for_each_row(documents.len(), watch, || Ok(NewDocuments::new(&reference)), add)?;
     let of = reference.compare(new, level)?;
     Ok(Drift {

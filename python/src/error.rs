@@ -62,6 +62,14 @@ pub(crate) fn wrong_row(row: usize, what: impl std::fmt::Display) -> PyErr {
     TamisError::new_err(format!("row {row}: {what}"))
 }
 
+/// Adds the row to an error of its document.
+pub(crate) fn of_row(row: usize, error: Error) -> Failure {
+    match error.kind() {
+        ErrorKind::Document => wrong_row(row, error).into(),
+        _ => error.into(),
+    }
+}
+
 /// Names Python's option in the error that a model does not remember the terms of its documents.
 pub(crate) fn needs_terms<T>(result: tamis_filter::Result<T>) -> Result<T> {
     let needed =

@@ -59,14 +59,14 @@ impl Filter {
     }
 
     fn document(&self, message: &Bound<'_, PyAny>) -> PyResult<Documents> {
-        Documents::one(self.model().kind(), message)
+        Documents::one(self.model().recipe(), message)
     }
 
     fn ask<T: Send>(&self, message: &Bound<'_, PyAny>, answer: Answer<T>) -> Result<T> {
         let document = self.document(message)?;
         message.py().detach(|| {
             self.0.ask(|model, scratch| {
-                Ok(answer(model.labels.clone(), &model.filter, document.get(0)?, scratch)?)
+                Ok(answer(model.labels.clone(), &model.filter, document.get(0)?.document(), scratch)?)
             })
         })
     }
@@ -79,7 +79,7 @@ impl Filter {
         answer: impl Fn(&Arc<Model>, &Documents, &Watch) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (py, state) = (messages.py(), self.0.clone());
-        let documents = Documents::new(self.model().kind(), messages, how.decoding)?;
+        let documents = Documents::new(self.model().recipe(), messages, how.decoding)?;
         let progress = Progress::new(py, how.progress, documents.len(), "documents")?;
         let job = move |watch: &Watch| state.ask(|model, _| answer(model, &documents, watch));
         run(py, how.threads, progress.callback()?.as_ref(), job)
@@ -414,7 +414,8 @@ impl Filter {
     #[pyo3(signature = (message, label, *, lock_timeout=60.0))]
     fn learn(&self, message: &Bound<'_, PyAny>, label: ClassName, lock_timeout: f64) -> Result<&'static str> {
         let document = self.document(message)?;
-        self.0.change(message.py(), lock_timeout, |open| Ok(open.learn(&label.0, document.get(0)?)?))
+        self.0
+            .change(message.py(), lock_timeout, |open| Ok(open.learn(&label.0, document.get(0)?.document())?))
     }
 
     /// Forgets a message: removes exactly what learning it added.
@@ -440,7 +441,9 @@ impl Filter {
     ) -> Result<Option<String>> {
         let document = self.document(message)?;
         let label = label.as_ref().map(|label| &*label.0);
-        self.0.change(message.py(), lock_timeout, |open| Ok(open.learner.forget(label, document.get(0)?)?))
+        self.0.change(message.py(), lock_timeout, |open| {
+            Ok(open.learner.forget(label, document.get(0)?.document())?)
+        })
     }
 
     /// Loads the model that is in the file now: others may have learned in it.

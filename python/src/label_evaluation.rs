@@ -37,7 +37,8 @@ pub(crate) fn held_out(
             split_labels(set).partition(|label| known.index(label).is_some());
         let has: Vec<_> = has.into_iter().filter_map(|label| known.index(label)).collect();
         let unknown: Vec<_> = unknown.into_iter().map(str::to_owned).collect();
-        let of_model = HeldOutLabels::of(filter, scratch, known, &has, documents.get(row)?)?;
+        let document = documents.get(row)?;
+        let of_model = HeldOutLabels::of(filter, scratch, known, &has, document.document())?;
         Ok(of_model.among(known, &labels, &unknown))
     };
     let of_rows = sets.par_iter().enumerate().map_init(Scratch::default, of_row);

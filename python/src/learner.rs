@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use tamis_filter::{Document, ErrorKind, Keep, Kind, LearnOptions, Learned, Scratch, TrainOptions};
+use tamis_filter::{Document, ErrorKind, Keep, LearnOptions, Learned, Recipe, Scratch, TrainOptions};
 
 use crate::arguments::kind_named;
 use crate::error::{Result, TamisError};
@@ -94,22 +94,22 @@ impl Open {
 #[pyclass(frozen, module = "tamis")]
 pub(crate) struct Learner {
     open: Slot<Open>,
-    kind: Kind,
+    recipe: Recipe,
     path: PathBuf,
 }
 
 impl Learner {
     fn new(open: Open, path: PathBuf) -> Self {
-        let kind = open.learner.filter().information().recipe.kind;
-        Learner { open: Slot::new(open, "expected an open learner, got one that was closed"), kind, path }
+        let recipe = open.learner.filter().information().recipe.clone();
+        Learner { open: Slot::new(open, "expected an open learner, got one that was closed"), recipe, path }
     }
 
     /// Answers by everything learned so far, committed or not.
     fn ask<T: Send>(&self, message: &Bound<'_, PyAny>, answer: Answer<T>) -> Result<T> {
-        let document = Documents::one(self.kind, message)?;
+        let document = Documents::one(&self.recipe, message)?;
         self.open.with(message.py(), |open| {
             let filter = open.learner.filter();
-            Ok(answer(Labels::of(filter), filter, document.get(0)?, &mut open.scratch)?)
+            Ok(answer(Labels::of(filter), filter, document.get(0)?.document(), &mut open.scratch)?)
         })
     }
 }
@@ -177,8 +177,8 @@ impl Learner {
     ///     ``"new"``, ``"already"`` if it was known under the label, or ``"moved"`` if it was known under
     ///     another.
     fn learn(&self, message: &Bound<'_, PyAny>, label: ClassName) -> Result<&'static str> {
-        let document = Documents::one(self.kind, message)?;
-        self.open.with(message.py(), |open| Ok(open.learn(&label.0, document.get(0)?)?))
+        let document = Documents::one(&self.recipe, message)?;
+        self.open.with(message.py(), |open| Ok(open.learn(&label.0, document.get(0)?.document())?))
     }
 
     /// Forgets all copies of a message; with a label, only if it is known under that label.
@@ -189,9 +189,9 @@ impl Learner {
     ///     The Message-ID, if the model remembers it.
     #[pyo3(signature = (message, label=None))]
     fn forget(&self, message: &Bound<'_, PyAny>, label: Option<ClassName>) -> Result<Option<String>> {
-        let document = Documents::one(self.kind, message)?;
+        let document = Documents::one(&self.recipe, message)?;
         let label = label.as_ref().map(|label| &*label.0);
-        self.open.with(message.py(), |open| Ok(open.learner.forget(label, document.get(0)?)?))
+        self.open.with(message.py(), |open| Ok(open.learner.forget(label, document.get(0)?.document())?))
     }
 
     /// Scores a message with everything learned so far, committed or not.

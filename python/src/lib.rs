@@ -31,7 +31,7 @@ mod _tamis {
 
     #[pymodule_export]
     use crate::{
-        classifier::{count, count_documents, fit, label_table, scores, train},
+        classifier::{column_kinds, count, count_documents, fit, label_table, scores, train},
         counter::Counter,
         distributed::{DistributedFit, FitPlan, counts_of, sample_of},
         error::TamisError,

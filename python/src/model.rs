@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use rayon::prelude::*;
-use tamis_filter::{ClassId, Classes, Document, Filter, Kind, Scratch};
+use tamis_filter::{ClassId, Classes, Document, Filter, Recipe, Scratch};
 
-use crate::error::{Result, TamisError};
+use crate::error::{Result, TamisError, of_row};
 use crate::input::documents::Documents;
 use crate::work::Watch;
 
@@ -126,8 +126,8 @@ impl Model {
         Arc::new(Model { labels: Labels::of(&filter), filter, scratches: Mutex::default() })
     }
 
-    pub(crate) fn kind(&self) -> Kind {
-        self.filter.information().recipe.kind
+    pub(crate) fn recipe(&self) -> &Recipe {
+        self.filter.information().recipe
     }
 
     /// Scores documents on the threads of the current pool.
@@ -146,7 +146,9 @@ impl Model {
             watch.add_done(block.len());
             let mut scratch = free().pop().unwrap_or_default();
             for row in block {
-                let (scored, probabilities) = Scored::new(&self.filter, documents.get(row)?, &mut scratch)?;
+                let document = documents.get(row)?;
+                let (scored, probabilities) = Scored::new(&self.filter, document.document(), &mut scratch)
+                    .map_err(|error| of_row(row, error))?;
                 batch.scores.push(scored);
                 batch.probabilities.extend_from_slice(probabilities);
                 if has_many_labels {

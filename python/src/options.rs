@@ -6,12 +6,15 @@ use tamis_filter::options::{Labels, Pairs, ScoringOptions};
 use tamis_filter::{Classes, DecisionOptions, Keep, Kind, Scoring, TrainOptions};
 
 use crate::error::{Failure, TamisError};
+pub(crate) use crate::options::columns::with_columns;
+use crate::options::columns::{check_terms, set_columns};
 use crate::options::decision::DecisionGiven;
 pub(crate) use crate::options::given::Given;
 use crate::options::given::wrong;
 use crate::options::recipe::set_recipe;
 use crate::options::scoring::scoring;
 
+mod columns;
 mod decision;
 mod given;
 mod recipe;
@@ -32,7 +35,9 @@ impl Options {
     pub(crate) fn new(kind: Kind, given: &Bound<'_, PyDict>) -> PyResult<Self> {
         let given = Given(given.copy()?);
         let mut train = TrainOptions::new(kind);
+        set_columns(&given, &mut train.recipe)?;
         set_recipe(&given, &mut train)?;
+        check_terms(&train.recipe)?;
         train.labels = labels(&given)?;
         let scoring = scoring(&given)?;
         let deduplicate = given.flag("deduplicate")?;

@@ -68,7 +68,9 @@ impl Filter {
 
 fn suggest(model: &Model, documents: &Documents, n: usize, watch: &Watch) -> Result<Vec<Suggestion>> {
     let known = Known::new(&model.filter, n)?;
-    let add = |unlabelled: &mut Unlabelled<'_, usize>, row| unlabelled.add(documents.get(row)?, || Ok(row));
+    let add = |unlabelled: &mut Unlabelled<'_, usize>, row| {
+        unlabelled.add(documents.get(row)?.document(), || Ok(row))
+    };
     let unlabelled = for_each_row(documents.len(), watch, || Ok(Unlabelled::new(&known)), add)?;
     let mut suggestions = Suggestions::new(&known, unlabelled);
     let mut suggested = Vec::new();

@@ -90,7 +90,7 @@ fn suspects(model: &Model, documents: &Documents, labels: &Labels, watch: &Watch
     let suspects = needs_terms(filter.suspects())?;
     let identity = |row: usize| -> Result<_> {
         watch.add_done(1);
-        Ok(((filter.digest(documents.get(row)?)?, classes.index(labels.get(row)?)), row))
+        Ok(((filter.digest(documents.get(row)?.document())?, classes.index(labels.get(row)?)), row))
     };
     let identities = (0..documents.len()).into_par_iter().take_any_while(|_| !watch.is_stopped());
     let identities = identities.map(identity).collect::<Result<Vec<_>>>()?;

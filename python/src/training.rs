@@ -10,14 +10,14 @@ use pyo3::types::PyDict;
 use tamis_filter::distributed::Partial;
 use tamis_filter::evaluate::{HeldOutScore, cross_validate, cross_validate_labels};
 use tamis_filter::options::Pairs;
-use tamis_filter::{Classes, Document, Model, TrainOptions, Trainer, join_labels, split_labels};
+use tamis_filter::{Classes, Document, Kind, Model, TrainOptions, Trainer, join_labels, split_labels};
 
 use crate::arguments::{How, kind_named};
 use crate::error::{Failure, Result, wrong_row};
 use crate::input::decoding::Decoding;
-use crate::input::documents::{Documents, Labels};
+use crate::input::documents::{Documents, Labels, Row};
 use crate::label_evaluation::HeldOut;
-use crate::options::Options;
+use crate::options::{Options, with_columns};
 use crate::progress::Progress;
 use crate::work::{Watch, for_each_row, run};
 
@@ -43,7 +43,7 @@ impl Labelled {
     /// # Errors
     /// A value cannot be read; the number of labels, or of groups, is not that of documents.
     pub(crate) fn new(options: &Options, examples: &Examples<'_>, decoding: Decoding) -> PyResult<Self> {
-        let documents = Documents::new(options.train().recipe.kind, &examples.documents, decoding)?;
+        let documents = Documents::new(&options.train().recipe, &examples.documents, decoding)?;
         let labels = match options.are_labels_many() {
             true => Labels::of_sets(&examples.labels)?,
             false => Labels::new(&examples.labels)?,
@@ -61,7 +61,7 @@ impl Labelled {
     }
 
     /// Label, group and document of a row.
-    fn row(&self, row: usize) -> Result<(&str, Option<&str>, Document<'_>)> {
+    fn row(&self, row: usize) -> Result<(&str, Option<&str>, Row<'_>)> {
         let group = self.groups.as_ref().map(|groups| groups.get(row)).transpose()?;
         Ok((self.labels.get(row)?, group, self.documents.get(row)?))
     }
@@ -85,8 +85,15 @@ impl Training {
         how: How,
     ) -> PyResult<Self> {
         let How { threads, progress, decoding } = how;
-        let kind = kind_named(kind)?;
-        let options = Options::new(kind, options.unwrap_or(&PyDict::new(examples.documents.py())))?;
+        let (kind, none) = (kind_named(kind)?, PyDict::new(examples.documents.py()));
+        let given = options.unwrap_or(&none);
+        let options = match kind {
+            Kind::Table => {
+                let given = with_columns(&examples.documents, &examples.labels, given, &decoding)?;
+                Options::new(kind, &given)?
+            }
+            Kind::Mail | Kind::Text => Options::new(kind, given)?,
+        };
         let labelled = Arc::new(Labelled::new(&options, examples, decoding)?);
         Ok(Training { labelled, options, threads, progress })
     }
@@ -119,7 +126,8 @@ impl Training {
     ) -> Result<(Classes, Vec<HeldOutScore>)> {
         let (labelled, options) = (self.labelled.clone(), self.validated(py)?);
         let job = move |_: &Watch| {
-            Ok::<_, Failure>(cross_validate(&options, &counted(&labelled, &options)?, &[], folds, 0)?)
+            let rows = counted(&labelled, &options)?;
+            Ok::<_, Failure>(cross_validate(&options, &documents(&rows), &[], folds, 0)?)
         };
         run(py, self.threads, None, job)
     }
@@ -131,7 +139,8 @@ impl Training {
     pub(crate) fn cross_validate_labels(&self, py: Python<'_>, folds: usize) -> Result<HeldOut> {
         let (labelled, options) = (self.labelled.clone(), self.validated(py)?);
         let job = move |_: &Watch| {
-            Ok::<_, Failure>(cross_validate_labels(&options, &counted(&labelled, &options)?, folds, 0)?)
+            let rows = counted(&labelled, &options)?;
+            Ok::<_, Failure>(cross_validate_labels(&options, &documents(&rows), folds, 0)?)
         };
         run(py, self.threads, None, job)
     }
@@ -225,11 +234,15 @@ fn count(labelled: &Labelled, options: &TrainOptions, watch: &Watch) -> Result<T
     Ok(all)
 }
 
+/// A label, a group and a document.
+type Given<'a, T> = (&'a str, Option<&'a str>, T);
+
+fn documents<'a>(rows: &'a [Given<'_, Row<'_>>]) -> Vec<Given<'a, Document<'a>>> {
+    rows.iter().map(|(label, group, row)| (*label, *group, row.document())).collect()
+}
+
 /// The label, group and document of each row that counts.
-fn counted<'a>(
-    labelled: &'a Labelled,
-    options: &TrainOptions,
-) -> Result<Vec<(&'a str, Option<&'a str>, Document<'a>)>> {
+fn counted<'a>(labelled: &'a Labelled, options: &TrainOptions) -> Result<Vec<Given<'a, Row<'a>>>> {
     let mut of_words = options.clone();
     of_words.pairs = Pairs::Fixed;
     let mut trainer = Trainer::new(of_words)?;
@@ -248,7 +261,7 @@ fn counted<'a>(
 pub(crate) fn learn(trainer: &mut Trainer, labelled: &Labelled, rows: Range<usize>) -> Result<()> {
     for row in rows {
         let (label, group, document) = labelled.row(row)?;
-        trainer.add_in_group(label, group, document).map_err(|error| wrong_row(row, error))?;
+        trainer.add_in_group(label, group, document.document()).map_err(|error| wrong_row(row, error))?;
     }
     Ok(())
 }

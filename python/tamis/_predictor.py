@@ -19,13 +19,15 @@ class Predictor(ClassifierMixin, BaseEstimator):
 
     # whether a document has any number of labels
     _are_many = False
+    # what a fit took the documents for
+    _fitted_kind: str | None = None
 
     def predict(self, X: Any) -> np.ndarray:
         """The likeliest label of each document or, in a model of many labels, all labels of each.
 
         Parameters
         ----------
-        X : array-like of str or bytes, shape (n_documents,)
+        X : array-like of str or bytes, shape (n_documents,), or table
             Documents.
 
         Returns
@@ -44,7 +46,7 @@ class Predictor(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of str or bytes, shape (n_documents,)
+        X : array-like of str or bytes, shape (n_documents,), or table
             Documents.
 
         Returns
@@ -60,7 +62,7 @@ class Predictor(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of str or bytes, shape (n_documents,)
+        X : array-like of str or bytes, shape (n_documents,), or table
             Documents.
 
         Returns
@@ -75,7 +77,7 @@ class Predictor(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of str or bytes, shape (n_documents,)
+        X : array-like of str or bytes, shape (n_documents,), or table
             Documents.
 
         Returns
@@ -101,7 +103,7 @@ class Predictor(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         text : str or bytes
-            A document.
+            A document. Of a table: a row, as a dict of column to value, a Series of pandas or a table of one row.
 
         Returns
         -------
@@ -109,7 +111,7 @@ class Predictor(ClassifierMixin, BaseEstimator):
             Its labels are text, as in the model file. A notebook shows it as bars.
         """
         model = self._model()
-        if isinstance(text, bytes) and self.kind == "text":
+        if isinstance(text, bytes) and self._kind == "text":
             text = text.decode(self.encoding, self.decode_error)
         return model.explain(text)
 
@@ -121,7 +123,7 @@ class Predictor(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of str or bytes, shape (n_documents,)
+        X : array-like of str or bytes, shape (n_documents,), or table
             Documents.
 
         Returns
@@ -197,7 +199,7 @@ class Predictor(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of str or bytes, shape (n_documents,)
+        X : array-like of str or bytes, shape (n_documents,), or table
             New documents.
         level : float, default 0.01
             Probability of reporting drift where there is none.
@@ -231,7 +233,7 @@ class Predictor(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of str or bytes, shape (n_documents,)
+        X : array-like of str or bytes, shape (n_documents,), or table
             Documents without labels.
         n : int, default 20
             Number of documents to suggest, at most 5,000.
@@ -261,6 +263,11 @@ class Predictor(ClassifierMixin, BaseEstimator):
         """
         self._model().save(path)
 
+    @property
+    def _kind(self) -> str:
+        """The kind of documents; a table need not be named."""
+        return self._fitted_kind or self.kind
+
     def _how(self) -> dict[str, Any]:
         """How documents are read, and with how many threads."""
         return {
@@ -277,7 +284,8 @@ class Predictor(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if self.filter_ is None:
             how = {"encoding": self.encoding, "decode_error": self.decode_error}
-            n = _tamis.count_documents(X, kind=self.kind, **how)
+            used = [name for name, kind in getattr(self, "columns_", {}).items() if kind != "skip"]
+            n = _tamis.count_documents(X, kind=self._kind, columns=used, **how)
             scores = np.tile(self._shares, (n, 1))
             log_odds = _log_odds(scores) if self._are_many else np.full(n, np.inf)
         else:

@@ -13,7 +13,7 @@ __version__: str
 
 _Documents: TypeAlias = Iterable[str | bytes] | Any
 _Labels: TypeAlias = Iterable[str] | Any
-_Kind: TypeAlias = Literal["mail", "text"]
+_Kind: TypeAlias = Literal["mail", "text", "table"]
 _Path: TypeAlias = str | os.PathLike[str]
 
 class TamisError(ValueError):
@@ -327,7 +327,10 @@ def fit(
 def scores(
     filter: Filter, documents: Any, **how: Any
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
-def count_documents(documents: Any, *, kind: str, encoding: str, decode_error: str) -> int: ...
+def column_kinds(table: Any, options: dict[str, Any], *, encoding: str, decode_error: str) -> dict[str, str]: ...
+def count_documents(
+    documents: Any, *, kind: str, encoding: str, decode_error: str, columns: list[str]
+) -> int: ...
 def label_table(
     labels: list[str], probabilities: NDArray[np.float64], margins: NDArray[np.float64] | None
 ) -> Table: ...

@@ -109,7 +109,8 @@ def _take(column: Any, rows: np.ndarray) -> Any:
         return column.tocsr()[rows]
     if isinstance(column, np.ndarray):
         return column[rows]
-    for take in ("take", "gather"):
-        if hasattr(column, take):
-            return getattr(column, take)(rows)
+    if hasattr(column, "take"):
+        return column.take(rows)
+    if hasattr(column, "gather_every"):  # of polars
+        return column[rows]
     return np.asarray(column)[rows]

@@ -13,6 +13,7 @@ from tamis import _tamis
 from tamis._label_sets import Targets, read
 from tamis._labels import encode, names
 from tamis._predictor import Predictor
+from tamis._tables import column_names, name_of
 from tamis._weights import of_labels, repeated
 
 __all__ = ["TamisClassifier"]
@@ -20,7 +21,7 @@ __all__ = ["TamisClassifier"]
 # partial_fit fits again when the documents have grown to this multiple
 _GROWTH = 1.25
 # parameters that are not options of training
-_HOW = ("kind", "class_weight", "encoding", "decode_error", "n_jobs", "progress")
+_HOW = ("kind", "columns", "class_weight", "encoding", "decode_error", "n_jobs", "progress")
 
 
 class TamisClassifier(Predictor):
@@ -34,6 +35,12 @@ class TamisClassifier(Predictor):
 
     Documents are a list, a numpy array, a pandas or polars Series, or an Arrow array or chunked array of str
     or bytes. Every document counts, also one that equals another.
+
+    Rows of a table are documents too: a DataFrame of pandas or polars, or a table of Arrow, with several columns, of
+    numbers, categories, yes or no, and texts. Its model is naive Bayes with a likelihood for each column,
+    calibrated on held-out rows, as ``tamis train --target`` makes it; ``correction=False`` gives the probabilities of
+    the textbook. None, NaN and other missing values do not count, nor does a text that is blank, "NA", "N/A", "NaN",
+    "null" or "?". Predictions need the columns that were learned, in any order; others are ignored.
 
     Parameters
     ----------
@@ -80,8 +87,11 @@ class TamisClassifier(Predictor):
     min_chars, max_chars : int, optional
         Leave out shorter words (by default 1); of longer words note only that they are long (by default 64, for
         mail 24).
-    kind : {"text", "mail"}, default "text"
-        The kind of documents. Mail is raw messages as bytes.
+    kind : {"text", "mail", "table"}, default "text"
+        The kind of documents. Mail is raw messages as bytes. A table of several columns with names is always one.
+    columns : dict of column to kind, optional
+        Kinds of columns of a table: "gaussian" (numbers, normally distributed within a label), "categorical",
+        "bernoulli" (yes or no), "text" or "skip". Those of other columns are guessed; see ``columns_``.
     raw : bool, default False
         Read texts that are HTML or XML as they are, tags included, instead of as their text.
     content_only : bool, default False
@@ -123,6 +133,13 @@ class TamisClassifier(Predictor):
         Documents counted, by ``fit`` or by all calls of ``partial_fit``.
     n_fitted_ : int
         Documents that the model was fitted to.
+    columns_ : dict of column to kind
+        Of a table: what each column was taken for. A column is skipped if it is empty, or has a different text in
+        every row.
+    feature_names_in_ : numpy.ndarray, shape (n_features_in_,)
+        Of a table: the names of its columns.
+    n_features_in_ : int
+        Of a table: the number of its columns.
 
     Examples
     --------
@@ -133,6 +150,16 @@ class TamisClassifier(Predictor):
     ['fruit']
     >>> classifier.predict_proba(["a pound of pears"]).shape
     (1, 2)
+
+    A table:
+
+    >>> import pandas
+    >>> rides = pandas.DataFrame({"miles": [0.5, 1.5, None, 7.0], "sky": ["clear", "clear", "rain", "rain"]})
+    >>> classifier = TamisClassifier().fit(rides, ["walk", "walk", "bus", "bus"])
+    >>> classifier.columns_
+    {'miles': 'gaussian', 'sky': 'categorical'}
+    >>> classifier.predict(pandas.DataFrame({"sky": ["rain"], "miles": [5]})).tolist()
+    ['bus']
     """
 
     def __init__(
@@ -160,6 +187,7 @@ class TamisClassifier(Predictor):
         min_chars: int | None = None,
         max_chars: int | None = None,
         kind: str = "text",
+        columns: Mapping[str, str] | None = None,
         raw: bool = False,
         content_only: bool = False,
         ignore_header: Sequence[str] | None = None,
@@ -182,7 +210,7 @@ class TamisClassifier(Predictor):
 
         Parameters
         ----------
-        X : array-like of str or bytes, shape (n_documents,)
+        X : array-like of str or bytes, shape (n_documents,), or table, shape (n_documents, n_columns)
             Documents.
         y : array-like, shape (n_documents,) or (n_documents, n_labels)
             Their labels: text, whole numbers or booleans. If documents have any number of labels: a list (or tuple or
@@ -206,6 +234,7 @@ class TamisClassifier(Predictor):
         TamisError
             A row is missing or cannot be decoded, lengths differ, or options contradict each other.
         """
+        self._begin(X, y)
         X, y, groups = self._weighted(sample_weight, X, y, groups)
         targets = read(y)
         if targets.are_too_few:
@@ -273,6 +302,8 @@ class TamisClassifier(Predictor):
             )
             for learned in ("classes_", "n_documents_", "n_fitted_"):
                 delattr(self, learned)
+        if not hasattr(self, "_partials"):
+            self._begin(X, y)
         X, y, groups = self._weighted(sample_weight, X, y, groups)
         targets = read(y)
         if hasattr(self, "_partials") and len(targets.rows) == 0:
@@ -327,7 +358,7 @@ class TamisClassifier(Predictor):
         Parameters
         ----------
         path : str or path
-            A model of texts or mail.
+            A model of texts, mail or a table.
         **how
             ``encoding``, ``decode_error``, ``n_jobs`` and ``progress``, as in the constructor. The options of
             training are in the file; other parameters are for another ``fit``.
@@ -340,8 +371,8 @@ class TamisClassifier(Predictor):
         classifier = cls(**how)
         classifier.filter_ = _tamis.Filter.open(path)
         classifier.kind = classifier.filter_.information["kind"]
-        if classifier.kind not in ("text", "mail"):
-            raise _tamis.TamisError(f"{os.fspath(path)}: expected a model of text or mail, got one of a table")
+        if classifier.kind == "table":
+            classifier.columns_ = classifier.filter_.information["columns"]
         classifier._labels, classifier._are_many = classifier.filter_.labels, classifier.filter_.has_many_labels
         classifier.classes_ = np.array(classifier._labels)
         classifier.n_documents_ = classifier.n_fitted_ = n_learned(classifier.filter_)
@@ -356,19 +387,42 @@ class TamisClassifier(Predictor):
 
     def _learn(self, learn: Any, X: Any, targets: Targets, groups: Any) -> Any:
         examples = X, targets.rows, None if groups is None else encode(groups)[0]
-        return learn(examples, self._options(targets.are_many), kind=self.kind, **self._how())
+        return learn(examples, self._options(targets.are_many, X), kind=self._kind, **self._how())
 
     def _merge(self, partials: list[bytes], are_many: bool) -> bytes:
         """Fit to the documents of partials, and return these as one."""
-        merged = _tamis.fit(partials, self._options(are_many), kind=self.kind, n_jobs=self.n_jobs)
+        merged = _tamis.fit(partials, self._options(are_many), kind=self._kind, n_jobs=self.n_jobs)
         self.filter_, shares, partial = merged
         self._labels, self._shares = list(shares), list(shares.values())
         return partial
 
-    def _options(self, are_many: bool) -> dict[str, Any]:
-        """The options of training, for the library."""
+    def _begin(self, X: Any, y: Any) -> None:
+        """Tell what a table's columns are, before its first rows are learned."""
+        for learned in ("columns_", "feature_names_in_", "n_features_in_", "_target"):
+            vars(self).pop(learned, None)
+        known = column_names(X) or []
+        is_table = self.kind == "text" and (self.columns is not None or len(known) > 1)
+        self._fitted_kind = "table" if is_table else self.kind
+        if self._kind != "table":
+            return
+        how = {"encoding": self.encoding, "decode_error": self.decode_error}
+        options = {"columns": None if self.columns is None else dict(self.columns), "target": name_of(y)}
+        self.columns_ = _tamis.column_kinds(X, options, **how)
+        self._target = options["target"]
+        self.feature_names_in_ = np.array(list(self.columns_), dtype=object)
+        self.n_features_in_ = len(self.columns_)
+
+    def _options(self, are_many: bool, X: Any = None) -> dict[str, Any]:
+        """The options of training, for the library; ``X`` are documents to learn."""
         options = {name: value for name, value in self.get_params(deep=False).items() if name not in _HOW}
         options["labels"] = "many" if are_many else "one"
+        if self._kind == "table":
+            # columns that only later documents have are ignored
+            later = dict.fromkeys(column_names(X) or (), "skip")
+            options |= {"columns": {**later, **self.columns_}, "target": self._target}
+            # naive Bayes unless all columns are text
+            if options["likelihood"] == "weighted":
+                options["likelihood"] = None
         if isinstance(options["class_prior"], Mapping):
             options["class_prior"] = {str(label): share for label, share in options["class_prior"].items()}
         if options["stop_words"] is not None and not isinstance(options["stop_words"], str):

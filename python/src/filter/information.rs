@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
-use tamis_filter::Keep;
+use tamis_filter::{Keep, Kind};
 
 use crate::model::Model;
 
@@ -15,6 +15,12 @@ pub(super) fn information<'py>(py: Python<'py>, model: &Model) -> PyResult<Bound
     };
     let dict = PyDict::new(py);
     dict.set_item("kind", information.recipe.kind.to_string())?;
+    if information.recipe.kind == Kind::Table {
+        let columns = information.recipe.columns.iter();
+        let kinds = columns.map(|column| (&column.name, column.kind.to_string()));
+        dict.set_item("columns", kinds.into_py_dict(py)?)?;
+        dict.set_item("target", &information.recipe.target)?;
+    }
     dict.set_item("documents", model.labels.names().iter().zip(documents).into_py_dict(py)?)?;
     dict.set_item("learned", information.documents)?;
     dict.set_item("remembered", information.size.documents)?;

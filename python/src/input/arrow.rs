@@ -1,14 +1,19 @@
 //! Text and bytes of Arrow's arrays, whatever their layout.
 
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BinaryArray, BinaryViewArray, LargeBinaryArray, make_array};
+use arrow_array::types::Float64Type;
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BinaryViewArray, LargeBinaryArray, LargeStringArray, make_array,
+};
 use arrow_schema::{ArrowError, DataType};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use pyo3_arrow::input::AnyArray;
 
 use crate::error::{TamisError, wrong_row};
-use crate::input::decoding::{Cell, Reading};
+use crate::input::decoding::{Cell, Reading, number_as_text};
 
 /// Consecutive rows of a column.
 pub(crate) enum Chunk {
@@ -43,6 +48,15 @@ impl Bytes {
             Bytes::Large(array) => array.value(row),
             Bytes::View(array) => array.value(row),
         }
+    }
+
+    /// The same with empty bytes in place of nulls.
+    fn without_nulls(self) -> Self {
+        if self.array().null_count() == 0 {
+            return self;
+        }
+        let rows = (0..self.len()).map(|row| if self.array().is_null(row) { &[] } else { self.get(row) });
+        Bytes::Large(LargeBinaryArray::from_iter_values(rows))
     }
 
     fn array(&self) -> &dyn Array {
@@ -89,35 +103,75 @@ fn check(array: &dyn Array) -> Result<(), ArrowError> {
 /// The chunks of an array or a stream of arrays.
 ///
 /// # Errors
-/// A row is null or cannot be decoded, or the array holds neither text nor bytes.
-pub(crate) fn chunks(values: &Bound<'_, PyAny>, reading: &Reading) -> PyResult<Vec<Chunk>> {
+/// As [`chunks`].
+pub(crate) fn chunks_of(values: &Bound<'_, PyAny>, reading: &Reading) -> PyResult<Vec<Chunk>> {
     let (arrays, field) = values.extract::<AnyArray>()?.into_chunked_array()?.into_inner();
+    chunks(values.py(), &arrays, field.data_type(), reading)
+}
+
+/// The chunks that arrays of this type are.
+///
+/// # Errors
+/// A row is null and not the cell of a table, or cannot be decoded; or the arrays are of a type that is not read.
+pub(crate) fn chunks(
+    py: Python<'_>,
+    arrays: &[ArrayRef],
+    data_type: &DataType,
+    reading: &Reading,
+) -> PyResult<Vec<Chunk>> {
     let refused = |error: ArrowError| TamisError::new_err(error.to_string());
     let mut first = 0;
     let mut chunks = Vec::new();
-    for array in &arrays {
+    for array in arrays {
+        let array = &match reading {
+            Reading::Cells(_) => written(array).map_err(refused)?,
+            Reading::Text(_) | Reading::Mail => array.clone(),
+        };
         if array.data_type() == &DataType::Null && !array.is_empty() {
             return Err(wrong_row(first, format!("expected {}, got null", reading.expected())));
         }
         let bytes = Bytes::new(array).map_err(refused)?;
         if let Some(bytes) = bytes {
-            chunks.push(read(values.py(), bytes, first, reading)?);
+            chunks.push(read(py, bytes, first, reading)?);
         } else if array.data_type() != &DataType::Null {
-            let (expected, got) = (reading.expected(), field.data_type());
-            return Err(TamisError::new_err(format!("expected {expected}, got an Arrow array of {got}")));
+            let expected = reading.expected();
+            return Err(TamisError::new_err(format!(
+                "expected {expected}, got an Arrow array of {data_type}"
+            )));
         }
         first += array.len();
     }
     Ok(chunks)
 }
 
+/// Cells of a table as text, if they are numbers or true and false; others as they are.
+fn written(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    check(array)?;
+    match array.data_type() {
+        DataType::Dictionary(_, values) => written(&arrow_cast::cast(array, values)?),
+        DataType::Float16 | DataType::Float32 | DataType::Float64 => {
+            let numbers = arrow_cast::cast(array, &DataType::Float64)?;
+            let texts = numbers.as_primitive::<Float64Type>().iter().map(|cell| cell.map(number_as_text));
+            Ok(Arc::new(texts.collect::<LargeStringArray>()))
+        }
+        numbers if numbers.is_integer() || numbers.is_decimal() => {
+            arrow_cast::cast(array, &DataType::LargeUtf8)
+        }
+        DataType::Boolean | DataType::Null => arrow_cast::cast(array, &DataType::LargeUtf8),
+        _ => Ok(array.clone()),
+    }
+}
+
 /// The chunk that begins at row `first`: as it is, or decoded by Python.
 fn read(py: Python<'_>, bytes: Bytes, first: usize, reading: &Reading) -> PyResult<Chunk> {
+    let bytes = if let Reading::Cells(_) = reading { bytes.without_nulls() } else { bytes };
     let array = bytes.array();
     if let Some(row) = (0..array.len()).filter(|_| array.null_count() > 0).find(|row| array.is_null(*row)) {
         return Err(wrong_row(first + row, format!("expected {}, got null", reading.expected())));
     }
-    let Reading::Text(decoding) = reading else { return Ok(Chunk::Arrow(bytes)) };
+    let (Reading::Text(decoding) | Reading::Cells(decoding)) = reading else {
+        return Ok(Chunk::Arrow(bytes));
+    };
     let is_text = py.detach(|| (0..bytes.len()).all(|row| decoding.is_text(bytes.get(row))));
     if is_text {
         return Ok(Chunk::Arrow(bytes));

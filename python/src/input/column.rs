@@ -6,7 +6,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PySet, PySlice, PyS
 
 use crate::error::{Result, TamisError, wrong_row};
 use crate::input::arrow::{self, Chunk};
-use crate::input::decoding::{Cell, Reading};
+use crate::input::decoding::Reading;
 
 /// Text or bytes by row, borrowed from Python's objects or from Arrow's buffers.
 pub(crate) struct Column {
@@ -24,7 +24,7 @@ impl Column {
     pub(crate) fn new(values: &Bound<'_, PyAny>, reading: &Reading) -> PyResult<Self> {
         let values = only_column(values)?;
         let chunks = match is_of_arrow(&values)? {
-            true => match arrow::chunks(&values, reading) {
+            true => match arrow::chunks_of(&values, reading) {
                 // pandas without pyarrow
                 Err(error) if error.is_instance_of::<PyImportError>(values.py()) => {
                     iterate(&values, reading)?
@@ -33,11 +33,7 @@ impl Column {
             },
             false => iterate(&values, reading)?,
         };
-        let ends = chunks.iter().scan(0, |end, chunk| {
-            *end += chunk.len();
-            Some(*end)
-        });
-        Ok(Column { ends: ends.collect(), chunks })
+        Ok(chunks.into())
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -71,9 +67,13 @@ impl Column {
     }
 }
 
-impl From<Cell> for Column {
-    fn from(cell: Cell) -> Self {
-        Column { chunks: vec![Chunk::Python(vec![cell])], ends: vec![1] }
+impl From<Vec<Chunk>> for Column {
+    fn from(chunks: Vec<Chunk>) -> Self {
+        let ends = chunks.iter().scan(0, |end, chunk| {
+            *end += chunk.len();
+            Some(*end)
+        });
+        Column { ends: ends.collect(), chunks }
     }
 }
 

@@ -14,6 +14,8 @@ use crate::error::{TamisError, wrong_row};
 pub(crate) enum Cell {
     Text(PyBackedStr),
     Bytes(PyBackedBytes),
+    /// A number, true or false of a table, as text.
+    Written(Box<str>),
 }
 
 /// What the values of a column are.
@@ -22,9 +24,12 @@ pub(crate) enum Reading {
     Text(Decoding),
     /// Mail: bytes as they are, and text as UTF-8, whose lone surrogates become the bytes they stand for.
     Mail,
+    /// Cells of a table: text, numbers, true and false; an empty text if missing. Bytes are decoded.
+    Cells(Decoding),
 }
 
 /// How bytes become text: Python's name of an encoding, and how errors are handled (`strict`, `ignore` or `replace`).
+#[derive(Clone)]
 pub(crate) struct Decoding {
     pub(crate) encoding: String,
     pub(crate) errors: String,
@@ -72,7 +77,8 @@ impl Reading {
     pub(crate) fn new(kind: Kind, decoding: Decoding) -> Self {
         match kind {
             Kind::Mail => Reading::Mail,
-            Kind::Text | Kind::Table => Reading::Text(decoding),
+            Kind::Text => Reading::Text(decoding),
+            Kind::Table => Reading::Cells(decoding),
         }
     }
 
@@ -83,15 +89,22 @@ impl Reading {
     pub(crate) fn read(&self, row: usize, value: &Bound<'_, PyAny>) -> PyResult<Cell> {
         if let Ok(text) = value.cast::<PyString>() {
             return match self {
-                Reading::Text(decoding) => encode(row, text, &decoding.errors),
+                Reading::Text(decoding) | Reading::Cells(decoding) => encode(row, text, &decoding.errors),
                 Reading::Mail => encode(row, text, "surrogateescape"),
             };
         }
         if let Ok(bytes) = value.extract::<PyBackedBytes>() {
             return match self {
-                Reading::Text(decoding) if !decoding.is_text(&bytes) => decoding.decode(row, value),
+                Reading::Text(decoding) | Reading::Cells(decoding) if !decoding.is_text(&bytes) => {
+                    decoding.decode(row, value)
+                }
                 _ => Ok(Cell::Bytes(bytes)),
             };
+        }
+        if let Reading::Cells(_) = self
+            && let Some(text) = written(value)?
+        {
+            return Ok(Cell::Written(text.into()));
         }
         let got = if is_missing(value)? { value.repr()? } else { value.get_type().fully_qualified_name()? };
         Err(wrong_row(row, format!("expected {}, got {got}", self.expected())))
@@ -101,6 +114,7 @@ impl Reading {
     pub(crate) fn expected(&self) -> &'static str {
         match self {
             Reading::Text(_) => "text",
+            Reading::Cells(_) => "text, a number, or true or false",
             Reading::Mail => "the bytes of a message",
         }
     }
@@ -114,6 +128,22 @@ fn encode(row: usize, text: &Bound<'_, PyString>, errors: &str) -> PyResult<Cell
     let bytes = text.call_method1("encode", ("utf-8", errors));
     let bytes = bytes.map_err(|error| named(text.py(), row, error))?;
     Ok(Cell::Bytes(bytes.cast_into::<PyBytes>()?.into()))
+}
+
+/// A number, true or false as text, and what is missing as an empty one; `None` for others.
+fn written(value: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    if is_missing(value)? {
+        return Ok(Some(String::new()));
+    }
+    let flag = value.extract::<bool>().map(|flag| flag.to_string());
+    let whole = || value.extract::<i64>().map(|number| number.to_string());
+    let number = || value.extract::<f64>().map(number_as_text);
+    Ok(flag.or_else(|_| whole()).or_else(|_| number()).ok())
+}
+
+/// The shortest text that is this number when it is parsed; a whole number without a point, as it often is in a file.
+pub(crate) fn number_as_text(number: f64) -> String {
+    number.to_string()
 }
 
 /// Whether a value is None, NaN, or what pandas has for them.
@@ -141,6 +171,7 @@ impl Cell {
         match self {
             Cell::Text(text) => text.as_bytes(),
             Cell::Bytes(bytes) => bytes,
+            Cell::Written(text) => text.as_bytes(),
         }
     }
 
@@ -148,6 +179,7 @@ impl Cell {
         match self {
             Cell::Text(text) => Ok(text),
             Cell::Bytes(bytes) => std::str::from_utf8(bytes),
+            Cell::Written(text) => Ok(text),
         }
     }
 }

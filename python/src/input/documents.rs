@@ -2,48 +2,87 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use tamis_filter::{Document, Kind, join_labels, split_labels};
+use tamis_filter::{Document, Kind, Recipe, join_labels, split_labels};
 
 use crate::error::{Result, TamisError, wrong_row};
+use crate::input::arrow::Chunk;
 use crate::input::column::Column;
 use crate::input::decoding::{Decoding, Reading};
+use crate::input::rows::Rows;
 
 /// Documents of one kind, by row.
-pub(crate) struct Documents {
-    kind: Kind,
-    column: Column,
+pub(crate) enum Documents {
+    Mail(Column),
+    Text(Column),
+    Table(Rows),
+}
+
+/// A row that holds a document.
+pub(crate) enum Row<'a> {
+    Whole(Document<'a>),
+    Cells(Vec<(&'a str, &'a str)>),
+}
+
+impl Row<'_> {
+    pub(crate) fn document(&self) -> Document<'_> {
+        match self {
+            Row::Whole(document) => *document,
+            Row::Cells(cells) => Document::Fields(cells),
+        }
+    }
 }
 
 impl Documents {
-    /// # Errors
-    /// As [`Column::new`].
-    pub(crate) fn new(kind: Kind, documents: &Bound<'_, PyAny>, decoding: Decoding) -> PyResult<Self> {
-        Ok(Documents { kind, column: Column::new(documents, &Reading::new(kind, decoding))? })
-    }
-
-    /// A single message or text, as row 0.
+    /// The documents of a recipe: a column or, for a recipe of a table, the columns that it uses of one.
     ///
     /// # Errors
-    /// As [`Reading::read`].
-    pub(crate) fn one(kind: Kind, document: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let cell = Reading::new(kind, Decoding::default()).read(0, document)?;
-        Ok(Documents { kind, column: cell.into() })
+    /// As [`Column::new`] or [`Rows::new`].
+    pub(crate) fn new(recipe: &Recipe, documents: &Bound<'_, PyAny>, decoding: Decoding) -> PyResult<Self> {
+        let reading = Reading::new(recipe.kind, decoding);
+        Ok(match recipe.kind {
+            Kind::Mail => Documents::Mail(Column::new(documents, &reading)?),
+            Kind::Text => Documents::Text(Column::new(documents, &reading)?),
+            Kind::Table => Documents::Table(Rows::new(documents, &names(recipe), &reading)?),
+        })
+    }
+
+    /// A single message, text or row of a table, as row 0.
+    ///
+    /// # Errors
+    /// As [`Reading::read`] or [`Rows::one`].
+    pub(crate) fn one(recipe: &Recipe, document: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let reading = Reading::new(recipe.kind, Decoding::default());
+        let cell = || Ok::<_, PyErr>(vec![Chunk::Python(vec![reading.read(0, document)?])].into());
+        Ok(match recipe.kind {
+            Kind::Mail => Documents::Mail(cell()?),
+            Kind::Text => Documents::Text(cell()?),
+            Kind::Table => Documents::Table(Rows::one(document, &names(recipe), &reading)?),
+        })
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.column.len()
+        match self {
+            Documents::Mail(column) | Documents::Text(column) => column.len(),
+            Documents::Table(rows) => rows.len(),
+        }
     }
 
     /// The document of a row below [`len`](Self::len).
     ///
     /// # Errors
     /// As [`Column::text`].
-    pub(crate) fn get(&self, row: usize) -> Result<Document<'_>> {
-        match self.kind {
-            Kind::Mail => Ok(Document::Mail(self.column.bytes(row))),
-            Kind::Text | Kind::Table => self.column.text(row).map(Document::Text),
-        }
+    pub(crate) fn get(&self, row: usize) -> Result<Row<'_>> {
+        Ok(match self {
+            Documents::Mail(column) => Row::Whole(Document::Mail(column.bytes(row))),
+            Documents::Text(column) => Row::Whole(Document::Text(column.text(row)?)),
+            Documents::Table(rows) => Row::Cells(rows.get(row)?),
+        })
     }
+}
+
+/// The names of the columns that a recipe uses.
+fn names(recipe: &Recipe) -> Vec<&str> {
+    recipe.columns.iter().map(|column| &*column.name).collect()
 }
 
 /// The labels of documents, or the names of their groups, by row.

@@ -1,0 +1,140 @@
+//! The columns of a table and their kinds: as they are given, by their type, or guessed as the program does.
+
+use std::collections::BTreeMap;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tamis_filter::options::{Column, ColumnGuess, ColumnKind};
+use tamis_filter::{Kind, Recipe};
+
+use crate::error::TamisError;
+use crate::input::decoding::{Decoding, Reading};
+use crate::input::rows::Table;
+use crate::options::given::{Given, Value, wrong};
+
+/// Kinds of columns by their names, as Python gives them.
+type Kinds = BTreeMap<String, String>;
+
+impl Value for Kinds {
+    const EXPECTED: &'static str = "a dict of column (str) to kind (str)";
+}
+
+/// The kind of a column without information.
+const SKIP: &str = "skip";
+
+/// The options for a table: with the kind of every column, and the column of the labels.
+///
+/// # Errors
+/// `columns` has a kind that there is not or a column that the table does not have; a column cannot be read, or there is
+/// none to learn from.
+pub(crate) fn with_columns<'py>(
+    table: &Bound<'py, PyAny>,
+    labels: &Bound<'py, PyAny>,
+    options: &Bound<'py, PyDict>,
+    decoding: &Decoding,
+) -> PyResult<Bound<'py, PyDict>> {
+    let given = Given(options.copy()?);
+    let chosen = given.take("columns")?.unwrap_or_default();
+    let target = match given.take("target")? {
+        Some(target) => Some(target),
+        None => labels
+            .getattr_opt("name")?
+            .and_then(|name| name.extract().ok())
+            .filter(|name: &String| !name.is_empty()),
+    };
+    given.0.set_item("columns", column_kinds(table, &chosen, target.as_deref(), decoding)?)?;
+    given.0.set_item("target", target)?;
+    Ok(given.0)
+}
+
+/// The kind of every column of a table, in its order.
+fn column_kinds<'py>(
+    table: &Bound<'py, PyAny>,
+    chosen: &Kinds,
+    target: Option<&str>,
+    decoding: &Decoding,
+) -> PyResult<Bound<'py, PyDict>> {
+    let py = table.py();
+    // pandas, polars; pyarrow
+    let first = table
+        .call_method1("head", (ColumnGuess::ROWS,))
+        .or_else(|_| table.call_method1("slice", (0, ColumnGuess::ROWS)));
+    let table = Table::new(first.as_ref().unwrap_or(table))?;
+    let names = || table.names().collect::<Vec<_>>().join(", ");
+    if let Some(other) = chosen.keys().find(|name| !table.names().any(|known| known == *name)) {
+        return Err(wrong("columns", format!("expected columns of the table, {}, got {other:?}", names())));
+    }
+    let reading = Reading::Cells(decoding.clone());
+    let kinds = PyDict::new(py);
+    let mut is_any_used = false;
+    for name in table.names() {
+        let kind = match chosen.get(name) {
+            Some(kind) => parse(name, kind)?,
+            None => guess(&table, name, &reading)?,
+        };
+        if kind.is_some() && target == Some(name) {
+            let text = format!("expected {name:?}, which names the labels, to be left out or \"skip\"");
+            return Err(wrong("columns", text));
+        }
+        is_any_used |= kind.is_some();
+        kinds.set_item(name, kind.map_or(SKIP.to_owned(), |kind| kind.to_string()))?;
+    }
+    match is_any_used {
+        true => Ok(kinds),
+        false => Err(wrong(
+            "columns",
+            format!("expected one to learn from, got none but skipped ones: {}", names()),
+        )),
+    }
+}
+
+fn guess(table: &Table<'_>, name: &str, reading: &Reading) -> PyResult<Option<ColumnKind>> {
+    if table.is_of_categories(name)? {
+        return Ok(Some(ColumnKind::Categorical));
+    }
+    let cells = table.read(name, reading)?;
+    let mut guess = ColumnGuess::default();
+    for row in 0..cells.len().min(ColumnGuess::ROWS) {
+        guess.see(cells.text(row)?);
+    }
+    Ok(guess.kind())
+}
+
+fn parse(name: &str, kind: &str) -> PyResult<Option<ColumnKind>> {
+    if kind == SKIP {
+        return Ok(None);
+    }
+    let unknown = || {
+        let expected = "expected gaussian, categorical, bernoulli, text or skip";
+        wrong("columns", format!("{name:?}: {expected}, got {kind:?}"))
+    };
+    kind.parse().map(Some).map_err(|_| unknown())
+}
+
+/// Sets the columns of a recipe, whose kinds are all given, and the column of the labels.
+///
+/// # Errors
+/// It is not a recipe of a table, or a kind is wrong.
+pub(super) fn set_columns(given: &Given<'_>, recipe: &mut Recipe) -> PyResult<()> {
+    let columns: Option<Kinds> = given.take("columns")?;
+    recipe.target = given.take("target")?;
+    for (option, is_given) in [("columns", columns.is_some()), ("target", recipe.target.is_some())] {
+        if is_given && recipe.kind != Kind::Table {
+            return Err(wrong(option, format!("expected a table, got {}", recipe.kind)));
+        }
+    }
+    let kinds = columns.unwrap_or_default().into_iter().map(|(name, kind)| Ok((parse(&name, &kind)?, name)));
+    let column = |(kind, name): (Option<ColumnKind>, String)| Some(Column::new(name, kind?));
+    recipe.columns = kinds.collect::<PyResult<Vec<_>>>()?.into_iter().filter_map(column).collect();
+    Ok(())
+}
+
+/// Checks that options of terms are given only for tables with a column of text.
+pub(super) fn check_terms(recipe: &Recipe) -> PyResult<()> {
+    let has_texts = recipe.columns.iter().any(|column| column.kind == ColumnKind::Text);
+    if recipe.kind != Kind::Table || has_texts || recipe.tokenizer == Recipe::new(Kind::Table).tokenizer {
+        return Ok(());
+    }
+    let expected = "options of terms, such as words: expected a column of text, got none";
+    Err(TamisError::new_err(expected))
+}
