@@ -22,9 +22,10 @@ use crate::work::{Slot, run};
 ///
 /// Parameters
 /// ----------
-/// kind : {"text", "mail"}, default "text"
+/// kind : {"text", "mail", "table"}, default "text"
 /// **options
-///     Those of ``tamis train``, see ``Filter.train``. Counters that are merged need the same options.
+///     Those of ``tamis train``, see ``Filter.train``. Counters that are merged need the same options. Of a table,
+///     ``columns`` names all columns to learn from, each with its kind.
 ///
 /// Attributes
 /// ----------

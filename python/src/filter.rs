@@ -154,26 +154,27 @@ impl Filter {
         Filter::new(filter, None, Verdicts { unsure, spam_label })
     }
 
-    /// Trains a model on labelled messages or texts.
+    /// Trains a model on labelled messages, texts or rows of a table.
     ///
     /// Parameters
     /// ----------
     /// documents : list, numpy array, pandas or polars Series, Arrow array
-    ///     Of bytes for mail, of str for text.
+    ///     Of bytes for mail, of str for text. A table is a DataFrame of pandas or polars, or a table of Arrow.
     /// labels : the same, of str
     ///     As many as documents, of at least two different labels. With the option ``labels="many"``, lists of str: a
     ///     document has any number of labels.
     /// groups : the same, optional
     ///     The group of each document, such as its author, thread or customer. Documents of a group are held out together
     ///     wherever documents are held out, so that probabilities hold for documents of new groups.
-    /// kind : {"mail", "text"}, default "mail"
+    /// kind : {"mail", "text", "table"}, default "mail"
     /// n_jobs : int, optional
     ///     Threads: by default 1, -1 for one per core. The model does not depend on it.
     /// progress : bool, default False
     ///     Show a bar by tqdm.
     /// **options
     ///     Those of ``tamis train``: ``likelihood``, ``alpha``, ``ngrams``, ``max_fpr``, ``labels`` and so on;
-    ///     ``deduplicate=True`` counts equal messages once, as the program does by default.
+    ///     ``deduplicate=True`` counts equal messages once, as the program does by default. Of a table, ``columns`` is a
+    ///     dict of column to kind ("gaussian", "categorical", "bernoulli", "text" or "skip"), and others are guessed.
     #[classmethod]
     #[pyo3(signature = (documents, labels, /, *, groups=None, kind="mail", n_jobs=None, progress=false, **options))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -228,7 +229,8 @@ impl Filter {
         Filter::of_model(run(py, threads(n_jobs)?, None, job)?)
     }
 
-    /// Scores one message (bytes) or, in a model of text, one text (str).
+    /// Scores one message (bytes); in a model of text, one text (str); in a model of a table, one row: a dict of column to
+    /// value, a Series of pandas or a table of one row.
     fn score(&self, message: &Bound<'_, PyAny>) -> Result<Score> {
         self.ask(message, Score::of)
     }
@@ -238,7 +240,8 @@ impl Filter {
     /// Parameters
     /// ----------
     /// messages : list, numpy array, pandas or polars Series, Arrow array
-    ///     Of bytes for mail, of str for text.
+    ///     Of bytes for mail, of str for text. Rows of a table are a table or a list of dicts; columns that the model does
+    ///     not know are ignored.
     /// n_jobs : int, optional
     ///     Threads: by default 1, -1 for one per core. The scores do not depend on it.
     /// progress : bool, default False
@@ -279,7 +282,7 @@ impl Filter {
         Ok(Table::of_scores(&model, &batch, probabilities)?)
     }
 
-    /// Explains the score of a message or text: what each of its terms adds.
+    /// Explains the score of a message, a text or a row: what each of its terms adds.
     fn explain(&self, message: &Bound<'_, PyAny>) -> Result<Explanation> {
         self.ask(message, Explanation::new)
     }

@@ -21,7 +21,7 @@ __all__ = ["TamisClassifier"]
 # partial_fit fits again when the documents have grown to this multiple
 _GROWTH = 1.25
 # parameters that are not options of training
-_HOW = ("kind", "columns", "class_weight", "encoding", "decode_error", "n_jobs", "progress")
+_HOW = ("kind", "class_weight", "encoding", "decode_error", "n_jobs", "progress")
 
 
 class TamisClassifier(Predictor):
@@ -154,7 +154,7 @@ class TamisClassifier(Predictor):
     A table:
 
     >>> import pandas
-    >>> rides = pandas.DataFrame({"miles": [0.5, 1.5, None, 7.0], "sky": ["clear", "clear", "rain", "rain"]})
+    >>> rides = pandas.DataFrame({"miles": [0.5, 1.5, 3.0, 7.0], "sky": ["clear", None, "rain", "rain"]})
     >>> classifier = TamisClassifier().fit(rides, ["walk", "walk", "bus", "bus"])
     >>> classifier.columns_
     {'miles': 'gaussian', 'sky': 'categorical'}
@@ -398,17 +398,19 @@ class TamisClassifier(Predictor):
 
     def _begin(self, X: Any, y: Any) -> None:
         """Tell what a table's columns are, before its first rows are learned."""
-        for learned in ("columns_", "feature_names_in_", "n_features_in_", "_target"):
-            vars(self).pop(learned, None)
-        known = column_names(X) or []
-        is_table = self.kind == "text" and (self.columns is not None or len(known) > 1)
-        self._fitted_kind = "table" if is_table else self.kind
-        if self._kind != "table":
+        if self._fitted_kind == "table":
+            for learned in ("columns_", "feature_names_in_", "n_features_in_", "_target"):
+                delattr(self, learned)
+        has_columns = self.columns is not None or len(column_names(X) or ()) > 1
+        is_table = self.kind == "table" or (self.kind == "text" and has_columns)
+        self._fitted_kind = None
+        if not is_table:
             return
-        how = {"encoding": self.encoding, "decode_error": self.decode_error}
-        options = {"columns": None if self.columns is None else dict(self.columns), "target": name_of(y)}
-        self.columns_ = _tamis.column_kinds(X, options, **how)
-        self._target = options["target"]
+        self._target = name_of(y)
+        columns = dict(self.columns) if isinstance(self.columns, Mapping) else self.columns
+        options = {"columns": columns, "target": self._target}
+        self.columns_ = _tamis.column_kinds(X, options, encoding=self.encoding, decode_error=self.decode_error)
+        self._fitted_kind = "table"
         self.feature_names_in_ = np.array(list(self.columns_), dtype=object)
         self.n_features_in_ = len(self.columns_)
 

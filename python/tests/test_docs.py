@@ -26,7 +26,8 @@ def test_examples_of_docstrings(name: str) -> None:
 def test_examples_of_guides(guide: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blocks = re.findall(r"^```pycon\n(.*?)^```$", guide.read_text(), re.DOTALL | re.MULTILINE)
     assert len(blocks) >= GUIDES[guide]
-    (tmp_path / "corpora").symlink_to(ROOT / "corpora")
+    for folder in ("corpora", "tests"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)
     examples = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, guide.name, str(guide), 0)
     assert len(examples.examples) > 3
