@@ -7,7 +7,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use tamis_filter::{Document, ErrorKind, Keep, LearnOptions, Learned, Recipe, Scratch, TrainOptions};
 
-use crate::arguments::kind_named;
 use crate::error::{Result, TamisError};
 use crate::explanation::Explanation;
 use crate::input::documents::{ClassName, Documents};
@@ -157,7 +156,8 @@ impl Learner {
         lock_timeout: f64,
         retrain: bool,
     ) -> Result<Self> {
-        let mut train = TrainOptions::new(kind_named(kind)?);
+        let kind = kind.parse().map_err(|error| TamisError::new_err(format!("kind: {error}")))?;
+        let mut train = TrainOptions::new(kind);
         // so that the model can be fitted again as it grows
         train.keep = Some(Keep::Vectors);
         let labels = labels.unwrap_or_else(|| vec!["ham".to_owned(), "spam".to_owned()]);

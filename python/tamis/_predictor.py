@@ -199,7 +199,7 @@ class Predictor(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of str or bytes, shape (n_documents,), or table
+        X : array-like of str or bytes, shape (n_documents,)
             New documents.
         level : float, default 0.01
             Probability of reporting drift where there is none.
@@ -233,7 +233,7 @@ class Predictor(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of str or bytes, shape (n_documents,), or table
+        X : array-like of str or bytes, shape (n_documents,)
             Documents without labels.
         n : int, default 20
             Number of documents to suggest, at most 5,000.

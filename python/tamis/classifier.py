@@ -134,8 +134,8 @@ class TamisClassifier(Predictor):
     n_fitted_ : int
         Documents that the model was fitted to.
     columns_ : dict of column to kind
-        Of a table: what each column was taken for. A column is skipped if it is empty, or has a different text in
-        every row.
+        Of a table: what each column was taken for. A column is skipped if it is empty, or if it is an identifier: a
+        different word in each of more than 20 rows.
     feature_names_in_ : numpy.ndarray, shape (n_features_in_,)
         Of a table: the names of its columns.
     n_features_in_ : int

@@ -207,7 +207,6 @@ def test_mail_is_bytes_and_text_stands_for_them() -> None:
         (["a", 5], "^row 1: expected text, got int"),
         ([1, 2], "^row 0: expected text, got int"),
         (np.array([["a", "b"], ["c", "d"]]), "^expected one column, got 2"),
-        (pd.DataFrame({"a": ["b", "c"], "d": ["e", "f"]}), "^expected one column, got 2"),
         (np.array(["a", 5], dtype=object), "^row 1: expected text, got int"),
     ],
 )
@@ -267,7 +266,7 @@ def test_lengths_that_differ_and_no_documents_are_errors() -> None:
         ({"decode_error": "surrogateescape"}, "decode_error: expected 'strict', 'ignore' or 'replace'"),
         ({"encoding": "klingon"}, "encoding: expected one that Python knows, got \"klingon\""),
         ({"encoding": "hex"}, "expected text from hex"),
-        ({"kind": "table"}, "kind: expected mail or text"),
+        ({"kind": "sound"}, "kind: expected mail, text or table, got \"sound\""),
         ({"n_jobs": 0}, "n_jobs: expected 1 to 1024"),
     ],
 )
