@@ -294,7 +294,7 @@ class Learner:
         path: _Path,
         labels: Sequence[str] | None = None,
         *,
-        kind: _Kind = "mail",
+        kind: Literal["mail", "text"] = "mail",
         lock_timeout: float = 60.0,
         retrain: bool = True,
     ) -> Self: ...
