@@ -87,22 +87,26 @@ impl Counter {
     ///     As many as documents. With the option ``labels="many"``, lists of str.
     /// groups : the same, optional
     ///     The group of each document, such as its author: see ``Filter.train``.
+    /// weights : list or array of float, optional
+    ///     The weight of each document: see ``Filter.train``.
     /// encoding : str, default "utf-8"
     ///     The encoding of texts given as bytes.
     /// decode_error : {"strict", "ignore", "replace"}, default "strict"
     ///     How to handle bytes that are not valid in the encoding.
-    #[pyo3(signature = (documents, labels, *, groups = None, encoding = "utf-8", decode_error = "strict"))]
+    #[pyo3(signature = (documents, labels, *, groups = None, weights = None, encoding = "utf-8", decode_error = "strict"))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn add(
         &self,
         documents: Bound<'_, PyAny>,
         labels: Bound<'_, PyAny>,
         groups: Option<Bound<'_, PyAny>>,
+        weights: Option<Vec<f64>>,
         encoding: &str,
         decode_error: &str,
     ) -> Result<()> {
         let py = documents.py();
         let decoding = Decoding::new(py, encoding, decode_error)?;
-        let examples = Examples { documents, labels, groups };
+        let examples = Examples { documents, labels, groups, weights };
         let labelled = Labelled::new(&self.options, &examples, decoding)?;
         self.trainer.with(py, |trainer| training::learn(trainer, &labelled, 0..labelled.len()))
     }

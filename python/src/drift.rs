@@ -32,7 +32,7 @@ struct Drift {
 struct Sample {
     documents: u64,
     log_odds: f64,
-    unknown_words: f64,
+    unknown_words: Option<f64>,
     unsure: f64,
     labels: BTreeMap<String, u64>,
     log_odds_ranges: Vec<u64>,

@@ -166,6 +166,9 @@ impl Filter {
     /// groups : the same, optional
     ///     The group of each document, such as its author, thread or customer. Documents of a group are held out together
     ///     wherever documents are held out, so that probabilities hold for documents of new groups.
+    /// weights : list or array of float, optional
+    ///     The weight of each document, 0 to 1,000,000; a whole one is as many copies. Of any other, the counts have the
+    ///     nearest number of copies, but at least one, and the fit takes the fraction too.
     /// kind : {"mail", "text", "table"}, default "mail"
     /// n_jobs : int, optional
     ///     Threads: by default 1, -1 for one per core. The model does not depend on it.
@@ -176,19 +179,20 @@ impl Filter {
     ///     ``deduplicate=True`` counts equal messages once, as the program does by default. Of a table, ``columns`` is a
     ///     dict of column to kind ("gaussian", "categorical", "bernoulli", "text" or "skip"), and others are guessed.
     #[classmethod]
-    #[pyo3(signature = (documents, labels, /, *, groups=None, kind="mail", n_jobs=None, progress=false, **options))]
+    #[pyo3(signature = (documents, labels, /, *, groups=None, weights=None, kind="mail", n_jobs=None, progress=false, **options))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn train(
         _class: &Bound<'_, PyType>,
         documents: Bound<'_, PyAny>,
         labels: Bound<'_, PyAny>,
         groups: Option<Bound<'_, PyAny>>,
+        weights: Option<Vec<f64>>,
         kind: &str,
         n_jobs: Option<i64>,
         progress: bool,
         options: Option<&Bound<'_, PyDict>>,
     ) -> Result<Self> {
-        let (how, examples) = (How::new(n_jobs, progress)?, Examples { documents, labels, groups });
+        let (how, examples) = (How::new(n_jobs, progress)?, Examples { documents, labels, groups, weights });
         Filter::of_model(Training::new(&examples, kind, options, how)?.model(examples.documents.py())?)
     }
 
@@ -380,7 +384,7 @@ impl Filter {
         if folds < 2 {
             return Err(TamisError::new_err(format!("folds: expected at least 2, got {folds}")).into());
         }
-        let (how, examples) = (How::new(n_jobs, progress)?, Examples { documents, labels, groups });
+        let (how, examples) = (How::new(n_jobs, progress)?, Examples { documents, labels, groups, weights: None });
         let training = Training::new(&examples, kind, options, how)?;
         if training.are_labels_many() {
             return label_evaluation::figures(

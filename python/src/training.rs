@@ -13,7 +13,7 @@ use tamis_filter::options::Pairs;
 use tamis_filter::{Classes, Document, Kind, Model, TrainOptions, Trainer, join_labels, split_labels};
 
 use crate::arguments::{How, kind_named};
-use crate::error::{Failure, Result, wrong_row};
+use crate::error::{Failure, Result, TamisError, wrong_row};
 use crate::input::decoding::Decoding;
 use crate::input::documents::{Documents, Labels, Row};
 use crate::label_evaluation::HeldOut;
@@ -21,7 +21,7 @@ use crate::options::{Options, with_columns};
 use crate::progress::Progress;
 use crate::work::{Watch, for_each_row, run};
 
-/// Labelled documents as Python gives them, perhaps in groups; also a tuple of these.
+/// Labelled documents as Python gives them, perhaps in groups and weighted; also a tuple of these.
 #[derive(FromPyObject)]
 pub(crate) struct Examples<'py> {
     #[pyo3(item(0))]
@@ -30,18 +30,21 @@ pub(crate) struct Examples<'py> {
     pub(crate) labels: Bound<'py, PyAny>,
     #[pyo3(item(2))]
     pub(crate) groups: Option<Bound<'py, PyAny>>,
+    #[pyo3(item(3))]
+    pub(crate) weights: Option<Vec<f64>>,
 }
 
-/// Documents, the label of each, and its group if there are groups.
+/// Documents, the label of each, and its group and weight if there are any.
 pub(crate) struct Labelled {
     documents: Documents,
     labels: Labels,
     groups: Option<Labels>,
+    weights: Option<Vec<f64>>,
 }
 
 impl Labelled {
     /// # Errors
-    /// A value cannot be read; the number of labels, or of groups, is not that of documents.
+    /// A value cannot be read; the number of labels, of groups or of weights is not that of documents.
     pub(crate) fn new(options: &Options, examples: &Examples<'_>, decoding: Decoding) -> PyResult<Self> {
         let documents = Documents::new(&options.train().recipe, &examples.documents, decoding)?;
         let labels = match options.are_labels_many() {
@@ -53,7 +56,12 @@ impl Labelled {
         if let Some(groups) = &groups {
             groups.check_len("groups", documents.len())?;
         }
-        Ok(Labelled { documents, labels, groups })
+        let weights = examples.weights.clone();
+        if let Some(got) = weights.as_ref().map(Vec::len).filter(|n| *n != documents.len()) {
+            let expected = documents.len();
+            return Err(TamisError::new_err(format!("weights: expected {expected}, as many as documents, got {got}")));
+        }
+        Ok(Labelled { documents, labels, groups, weights })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -261,7 +269,9 @@ fn counted<'a>(labelled: &'a Labelled, options: &TrainOptions) -> Result<Vec<Giv
 pub(crate) fn learn(trainer: &mut Trainer, labelled: &Labelled, rows: Range<usize>) -> Result<()> {
     for row in rows {
         let (label, group, document) = labelled.row(row)?;
-        trainer.add_in_group(label, group, document.document()).map_err(|error| wrong_row(row, error))?;
+        let weight = labelled.weights.as_ref().map_or(1.0, |weights| weights[row]);
+        let added = trainer.add_weighted(weight, label, group, document.document());
+        added.map_err(|error| wrong_row(row, error))?;
     }
     Ok(())
 }

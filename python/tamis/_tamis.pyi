@@ -123,6 +123,7 @@ class Counter:
         labels: _Labels,
         *,
         groups: _Labels | None = None,
+        weights: Sequence[float] | NDArray[np.float64] | None = None,
         encoding: str = "utf-8",
         decode_error: Literal["strict", "ignore", "replace"] = "strict",
     ) -> None: ...
@@ -180,6 +181,7 @@ class Filter:
         /,
         *,
         groups: _Labels | None = None,
+        weights: Sequence[float] | NDArray[np.float64] | None = None,
         kind: _Kind = "mail",
         n_jobs: int | None = None,
         progress: bool = False,
@@ -315,12 +317,12 @@ class Learner:
         self, kind: type[BaseException] | None, _error: BaseException | None, _traceback: TracebackType | None
     ) -> None: ...
 
-# What TamisClassifier is made of. Examples are documents, labels and groups; `how` is n_jobs, progress, encoding and
+# What TamisClassifier is made of. Examples are documents, labels, groups and weights; `how` is n_jobs, progress, encoding and
 # decode_error.
 
-def train(examples: tuple[Any, Any, Any], options: dict[str, Any], *, kind: str, **how: Any) -> Filter: ...
+def train(examples: tuple[Any, Any, Any, Any], options: dict[str, Any], *, kind: str, **how: Any) -> Filter: ...
 def count(
-    examples: tuple[Any, Any, Any], options: dict[str, Any], *, kind: str, **how: Any
+    examples: tuple[Any, Any, Any, Any], options: dict[str, Any], *, kind: str, **how: Any
 ) -> tuple[bytes, int]: ...
 def fit(
     partials: Sequence[bytes], options: dict[str, Any], *, kind: str, n_jobs: int | None

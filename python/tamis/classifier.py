@@ -14,7 +14,7 @@ from tamis._label_sets import Targets, read
 from tamis._labels import encode, names
 from tamis._predictor import Predictor
 from tamis._tables import column_names, name_of
-from tamis._weights import of_labels, repeated
+from tamis._weights import weighted
 
 __all__ = ["TamisClassifier"]
 
@@ -108,10 +108,10 @@ class TamisClassifier(Predictor):
     documents : bool, optional
         Remember the terms of documents in the model, so that it can be fitted again; by default for mail, and for
         text while they take no more than 64 MB.
-    class_weight : dict of label to int, optional
-        How often each document of a label counts, if documents have one label each; 1 for other labels. The model is
-        that of ``fit`` on documents repeated so often. "balanced" is refused, since it is fractions of documents; with
-        naive Bayes, ``class_prior="uniform"`` makes labels equally likely.
+    class_weight : dict of label to float or "balanced", optional
+        The weight of each document of a label, as of ``sample_weight``, if documents have one label each; 1 for labels
+        that are not in it. "balanced" gives all labels the same weight in all. With naive Bayes, which counts
+        documents whole, ``class_prior="uniform"`` makes labels equally likely instead.
     encoding : str, default "utf-8"
         The encoding of texts that are bytes.
     decode_error : {"strict", "ignore", "replace"}, default "strict"
@@ -195,7 +195,7 @@ class TamisClassifier(Predictor):
         min_precision: float | None = None,
         deduplicate: bool = False,
         documents: bool | None = None,
-        class_weight: Mapping[Any, int] | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
         encoding: str = "utf-8",
         decode_error: str = "strict",
         n_jobs: int | None = None,
@@ -220,9 +220,10 @@ class TamisClassifier(Predictor):
             The group of each document, as text or number: its author, thread or customer. Documents of a group
             are always held out together, so that probabilities hold for documents of new groups, as a score by
             ``GroupKFold`` does.
-        sample_weight : array-like of int, shape (n_documents,), optional
-            How often each document counts. The model is that of ``fit`` on documents repeated so often. With
-            ``class_weight``, a document counts as often as the product of both says.
+        sample_weight : array-like of float, shape (n_documents,), optional
+            The weight of each document, 0 to 1,000,000, times that of ``class_weight``. A whole weight is as many
+            copies of the document. Of any other, the counts have the nearest number of copies, but at least one, and
+            the fit takes the fraction too. Naive Bayes and tables of other columns than text take whole weights.
 
         Returns
         -------
@@ -235,13 +236,13 @@ class TamisClassifier(Predictor):
             A row is missing or cannot be decoded, lengths differ, or options contradict each other.
         """
         self._begin(X, y)
-        X, y, groups = self._weighted(sample_weight, X, y, groups)
+        X, y, groups, weights = weighted(sample_weight, self.class_weight, X, y, groups)
         targets = read(y)
         if targets.are_too_few:
-            partial, self.n_documents_ = self._learn(_tamis.count, X, targets, groups)
+            partial, self.n_documents_ = self._learn(_tamis.count, X, targets, groups, weights)
             self._merge([partial], targets.are_many)
         else:
-            self.filter_ = self._learn(_tamis.train, X, targets, groups)
+            self.filter_ = self._learn(_tamis.train, X, targets, groups, weights)
             self._labels, self.n_documents_ = self.filter_.labels, n_learned(self.filter_)
         self.classes_, self._are_many, self.n_fitted_ = targets.labels, targets.are_many, self.n_documents_
         for learned in ("_partials", "_expected"):
@@ -268,8 +269,8 @@ class TamisClassifier(Predictor):
             they come. Once ``classes`` was given, any other label is an error.
         groups : array-like, shape (n_documents,), optional
             The group of each document, as in ``fit``. The same name is the same group in every call.
-        sample_weight : array-like of int, shape (n_documents,), optional
-            How often each document counts, as in ``fit``.
+        sample_weight : array-like of float, shape (n_documents,), optional
+            The weight of each document, as in ``fit``. ``class_weight="balanced"`` is refused: it needs all documents.
 
         Returns
         -------
@@ -304,7 +305,9 @@ class TamisClassifier(Predictor):
                 delattr(self, learned)
         if not hasattr(self, "_partials"):
             self._begin(X, y)
-        X, y, groups = self._weighted(sample_weight, X, y, groups)
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            raise _tamis.TamisError('class_weight: expected a dict of label to number in partial_fit, got "balanced"')
+        X, y, groups, weights = weighted(sample_weight, self.class_weight, X, y, groups)
         targets = read(y)
         if hasattr(self, "_partials") and len(targets.rows) == 0:
             targets = targets._replace(are_many=self._are_many)
@@ -320,7 +323,7 @@ class TamisClassifier(Predictor):
                 listed = ", ".join(names(expected))
                 raise _tamis.TamisError(f"expected labels that are in classes ({listed}), got {others[0]!r}")
             self._expected = expected
-        partial, n = self._learn(_tamis.count, X, targets, groups)
+        partial, n = self._learn(_tamis.count, X, targets, groups, weights)
         self.classes_, self._are_many = _union(known, targets.labels), targets.are_many
         self._partials = [*getattr(self, "_partials", []), partial]
         self.n_documents_ = getattr(self, "n_documents_", 0) + n
@@ -378,15 +381,8 @@ class TamisClassifier(Predictor):
         classifier.n_documents_ = classifier.n_fitted_ = n_learned(classifier.filter_)
         return classifier
 
-    def _weighted(self, sample_weight: Any, X: Any, y: Any, groups: Any) -> tuple[Any, ...]:
-        """Documents, labels and groups, each as often as its weight and that of its label say."""
-        X, y, groups = repeated(sample_weight, X, y, groups)
-        if self.class_weight is None:
-            return X, y, groups
-        return repeated(of_labels(self.class_weight, y), X, y, groups, name="class_weight")
-
-    def _learn(self, learn: Any, X: Any, targets: Targets, groups: Any) -> Any:
-        examples = X, targets.rows, None if groups is None else encode(groups)[0]
+    def _learn(self, learn: Any, X: Any, targets: Targets, groups: Any, weights: Any) -> Any:
+        examples = X, targets.rows, None if groups is None else encode(groups)[0], weights
         return learn(examples, self._options(targets.are_many, X), kind=self._kind, **self._how())
 
     def _merge(self, partials: list[bytes], are_many: bool) -> bytes:
