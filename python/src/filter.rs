@@ -384,7 +384,8 @@ impl Filter {
         if folds < 2 {
             return Err(TamisError::new_err(format!("folds: expected at least 2, got {folds}")).into());
         }
-        let (how, examples) = (How::new(n_jobs, progress)?, Examples { documents, labels, groups, weights: None });
+        let (how, examples) =
+            (How::new(n_jobs, progress)?, Examples { documents, labels, groups, weights: None });
         let training = Training::new(&examples, kind, options, how)?;
         if training.are_labels_many() {
             return label_evaluation::figures(

@@ -59,7 +59,9 @@ impl Labelled {
         let weights = examples.weights.clone();
         if let Some(got) = weights.as_ref().map(Vec::len).filter(|n| *n != documents.len()) {
             let expected = documents.len();
-            return Err(TamisError::new_err(format!("weights: expected {expected}, as many as documents, got {got}")));
+            return Err(TamisError::new_err(format!(
+                "weights: expected {expected}, as many as documents, got {got}"
+            )));
         }
         Ok(Labelled { documents, labels, groups, weights })
     }
