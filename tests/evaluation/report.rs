@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::Value;
 use tamis_testing::html::Html;
 
-use crate::support::{World, root};
+use crate::support::{World, root, stderr};
 
 /// Evaluates and returns the JSON and the page.
 fn evaluate(world: &World, arguments: &[&str]) -> (Value, Html) {
@@ -291,4 +291,22 @@ fn an_explanation_of_one_of_many_labels_compares_it_with_the_rest() {
     assert!(page.contains("What speaks for") && page.contains("the rest"), "{page}");
     // the number of documents is known of the label alone
     assert!(page.contains("documents of") && page.matches("documents of").count() == 1, "{page}");
+}
+
+#[test]
+fn a_model_without_suspects_has_a_report_too() {
+    let world = World::new();
+    let row =
+        |n: usize| format!("{}\t{} word{}\n", ["a", "b", "c"][n % 3], ["red", "green", "blue"][n % 3], n % 5);
+    world.write("rows.tsv", format!("label\ttext\n{}", (0..60).map(row).collect::<String>()));
+    for (options, expected) in [
+        ("--no-documents", "which tamis train --documents makes"),
+        ("--labels=many", "expected a model of one label a document"),
+    ] {
+        world.succeed(&["train", "--replace", "rows.tsv", options]);
+        world.succeed(&["inspect", "--html", "model.html"]);
+        Html::parse(&fs::read_to_string(world.path("model.html")).unwrap()).assert_self_contained();
+        let output = world.run(&["inspect", "--suspects"]);
+        assert!(output.status.code() == Some(3) && stderr(&output).contains(expected), "{}", stderr(&output));
+    }
 }

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::Write;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 use serde_json::json;
 use tamis_filter::information::Suspect;
-use tamis_filter::{Filter, Keep};
+use tamis_filter::{ErrorKind, Filter, Keep};
 use tamis_program::{counted, day, shown, shown_path};
 use tamis_report::Mislabel;
 
@@ -37,7 +37,8 @@ impl SuspectsArgs {
         model: &ModelArg,
         filter: &Filter,
     ) -> Result<()> {
-        print(out, model, filter, self.suspects.unwrap_or(0), find_files(&self.sources, input, filter)?)
+        let files = find_files(&self.sources, input, filter)?;
+        print(out, model, filter, &self.find(filter)?, self.suspects.unwrap_or(0), files)
     }
 
     /// The first suspects for a report, 20 unless the arguments say otherwise.
@@ -53,7 +54,7 @@ impl SuspectsArgs {
                 note: suspect.date.map(day).unwrap_or_default(),
             }
         };
-        Ok(filter.suspects()?.iter().take(self.suspects.unwrap_or(20)).map(mislabel).collect())
+        Ok(self.find(filter)?.iter().take(self.suspects.unwrap_or(20)).map(mislabel).collect())
     }
 
     pub(crate) fn json(&self, input: &InputArgs, filter: &Filter) -> Result<serde_json::Value> {
@@ -74,7 +75,22 @@ impl SuspectsArgs {
                 "path": path,
             })
         };
-        Ok(filter.suspects()?.iter().take(self.suspects.unwrap_or(0)).map(suspect).collect())
+        Ok(self.find(filter)?.iter().take(self.suspects.unwrap_or(0)).map(suspect).collect())
+    }
+
+    /// The suspects. A report shows them without being asked, if it can.
+    fn find(&self, filter: &Filter) -> Result<Vec<Suspect>> {
+        match filter.suspects() {
+            Ok(suspects) => Ok(suspects),
+            Err(error) => match error.kind() {
+                ErrorKind::TermsNotStored | ErrorKind::Settings if self.suspects.is_none() => Ok(Vec::new()),
+                ErrorKind::TermsNotStored => bail!(
+                    "--suspects: expected a model that remembers the terms of its documents, which tamis train \
+                     --documents makes"
+                ),
+                _ => Err(error.into()),
+            },
+        }
     }
 }
 
@@ -99,8 +115,14 @@ fn find_files(sources: &[OsString], input: &InputArgs, filter: &Filter) -> Resul
 }
 
 /// Prints the first `most` suspects.
-fn print(out: &mut impl Write, model: &ModelArg, filter: &Filter, most: usize, files: Files) -> Result<()> {
-    let suspects = filter.suspects()?;
+fn print(
+    out: &mut impl Write,
+    model: &ModelArg,
+    filter: &Filter,
+    suspects: &[Suspect],
+    most: usize,
+    files: Files,
+) -> Result<()> {
     writeln!(out, "\n{} contradicted by their held-out score", counted(suspects.len() as u64, "document"))?;
     let suspects = &suspects[..most.min(suspects.len())];
     if suspects.is_empty() {
