@@ -113,7 +113,7 @@ fn of_counts(
             statistics.totals().to_vec(),
         )
     };
-    Draft { header, terms, documents: Vec::new() }.finish()
+    Draft::of(header, terms, Vec::new())?.finish()
 }
 
 /// bogofilter's default cutoffs: the highest probability of ham, and the lowest one of spam.

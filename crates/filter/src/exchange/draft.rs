@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use serde_json::Number;
-use tamis_model::{Cell, ClassId, Coefficient, Counts, Statistics};
+use tamis_model::{Cell, ClassId, Classes, Coefficient, Counts, Statistics};
 use tamis_tokenizer::{CountVector, TermId};
 use zerocopy::IntoBytes;
 
 use crate::config::keep::Keep;
+use crate::config::label_set::labels_of;
 use crate::config::scoring::Scoring;
 use crate::disk::model::Model;
 use crate::error::{Error, Result};
@@ -31,11 +32,16 @@ pub(super) struct Term {
     pub(super) weights: Vec<(ClassId, i64)>,
 }
 
+/// A document, with its terms by fingerprint, each with its count.
+pub(super) type ImportedDocument = (Remembered, Vec<(u64, u32)>);
+
 /// A model being built; its terms must sum to the counts of the header.
 pub(super) struct Draft {
     pub(super) header: Header,
+    /// The labels of weights and coefficients.
+    columns: Classes,
     pub(super) terms: Vec<Term>,
-    pub(super) documents: Vec<(Remembered, Vec<(u64, u32)>)>,
+    pub(super) documents: Vec<ImportedDocument>,
 }
 
 impl Draft {
@@ -49,7 +55,12 @@ impl Draft {
         }
         let header =
             Header::try_from(written).map_err(|wrong| Error::inconsistent("header", wrong, "others"))?;
-        Ok(Draft { header, terms: Vec::new(), documents: Vec::new() })
+        Draft::of(header, Vec::new(), Vec::new())
+    }
+
+    pub(super) fn of(header: Header, terms: Vec<Term>, documents: Vec<ImportedDocument>) -> Result<Self> {
+        let columns = labels_of(&header.classes)?.into_owned();
+        Ok(Draft { header, columns, terms, documents })
     }
 
     /// The class of a label; the empty label stands for unlabelled documents, if there are any.
@@ -58,6 +69,12 @@ impl Draft {
         let without = || (label.is_empty() && self.header.totals.len() > n).then_some(n as ClassId);
         let class = self.header.classes.index(label).or_else(without);
         class.ok_or_else(|| ("a label of the first line".to_owned(), format!("{label:?}")))
+    }
+
+    /// The class or column of a label's weights.
+    fn column(&self, label: &str) -> std::result::Result<ClassId, Mismatch> {
+        let column = self.columns.index(label).map_or_else(|| self.class(label), Ok);
+        column.map(|column| weighed(&self.header, column))
     }
 
     pub(super) fn add_term(&mut self, line: TermLine) -> std::result::Result<(), Mismatch> {
@@ -70,7 +87,7 @@ impl Draft {
         }
         let mut weights = Vec::new();
         for (label, number) in line.weights {
-            let class = weighed(&self.header, self.class(&label)?);
+            let class = self.column(&label)?;
             weights.push((class, weight(&self.header.scoring, &number)?));
         }
         // the class of unlabelled documents comes last, though its name sorts first
@@ -86,7 +103,7 @@ impl Draft {
             number.ok_or_else(|| (format!("{n} hexadecimal digits"), "something else".to_owned()))
         };
         let coefficient = |(label, [bias, units]): (&String, &[i64; 2])| {
-            Ok(Coefficient { class: weighed(&self.header, self.class(label)?), bias: *bias, units: *units })
+            Ok(Coefficient { class: self.column(label)?, bias: *bias, units: *units })
         };
         let coefficients = line.coefficients.iter().map(coefficient);
         let name = Some(line.name).filter(|name| is_name(name)).map(String::into_boxed_str);

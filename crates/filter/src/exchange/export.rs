@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Number;
 use tamis_model::{ClassId, Classes, Counts};
 
+use crate::config::label_set::labels_of;
 use crate::config::roles::positive_class;
 use crate::error::{Error, Reason, Result};
 use crate::file::documents::{NO_DATE, Remembered};
@@ -141,24 +142,26 @@ fn export(store: &Store, documents: bool, mut out: impl Write) -> Result<()> {
     let mut model = WrittenHeader::from(header.clone());
     (model.summary, model.size, model.lengths) = (None, Size::default(), Default::default());
     write(serde_json::to_string(&Head { tamis_export: EXPORT_VERSION, documents, model }))?;
+    let columns = labels_of(&header.classes)?;
     for id in 0..store.n_terms() as u32 {
         let (mut counts, mut weights) = (BTreeMap::new(), BTreeMap::new());
         store.for_each_cell(id, |cell| {
             counts.insert(label(&header.classes, cell.class), [cell.df, cell.tf]);
         })?;
         store.for_each_value(id, |class, value| {
-            weights.insert(label(&header.classes, weighed(header, class)), number(header, value)?);
+            weights.insert(label(&columns, weighed(header, class)), number(header, value)?);
             Ok(())
         })?;
         write(serde_json::to_string(&TermLine { term: store.text(id)?.to_owned(), counts, weights }))?;
     }
     for document in store.documents().take_while(|_| documents) {
-        write(serde_json::to_string(&document_line(store, &document?)?))?;
+        write(serde_json::to_string(&document_line(store, &columns, &document?)?))?;
     }
     Ok(())
 }
 
-fn document_line(store: &Store, document: &Remembered) -> Result<DocumentLine> {
+/// `columns` has the labels of weights and coefficients.
+fn document_line(store: &Store, columns: &Classes, document: &Remembered) -> Result<DocumentLine> {
     let classes = &store.header.classes;
     let mut terms = BTreeMap::new();
     for (id, count) in document.vector.row().iter() {
@@ -175,7 +178,7 @@ fn document_line(store: &Store, document: &Remembered) -> Result<DocumentLine> {
         message: Some(document.message).filter(|message| *message > 0).map(|m| format!("{m:016x}")),
         name: document.name.to_string(),
         coefficients: coefficients
-            .map(|c| (label(classes, weighed(&store.header, c.class)), [c.bias, c.units]))
+            .map(|c| (label(columns, weighed(&store.header, c.class)), [c.bias, c.units]))
             .collect(),
         held_out: document.held_out,
         learned: document.learned,

@@ -139,5 +139,5 @@ fn draft(store: &Store) -> Result<(Draft, u64)> {
         *of_store = bias;
     }
     let lost_terms = read.values().filter(|term| term.is_none()).count() as u64;
-    Ok((Draft { header, terms, documents }, lost_terms))
+    Ok((Draft::of(header, terms, documents)?, lost_terms))
 }

@@ -118,7 +118,7 @@ pub fn import_scikit_learn(input: impl BufRead) -> Result<(Model, Imported)> {
         },
         ..Header::new(recipe, scoring, classes, totals)
     };
-    Ok((Draft { header, terms, documents: Vec::new() }.finish()?, imported))
+    Ok((Draft::of(header, terms, Vec::new())?.finish()?, imported))
 }
 
 impl Written {

@@ -1,11 +1,14 @@
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 use tamis_model::{ClassPrior, Counts, Likelihood, Parameters, Statistics, WeightedOptions};
 
 use super::*;
 use crate::config::column::{Column, ColumnKind};
 use crate::config::keep::Keep;
+use crate::config::label_set::join_labels;
 use crate::config::scoring::{ExpectationMaximization, Scoring};
-use crate::config::training::TrainOptions;
+use crate::config::training::{Labels, TrainOptions};
 use crate::error::Reason;
 use crate::extract::document::Document;
 use crate::kind::Kind;
@@ -215,4 +218,33 @@ fn what_cannot_be_imported_is_told_without_its_words() {
     };
     let said = draft.finish().unwrap_err().to_string();
     assert!(said.contains("fingerprint") && !said.contains("secret"), "{said}");
+}
+
+#[test]
+fn weights_of_labels_have_the_names_of_labels_and_documents_keep_their_own() {
+    let mut options = TrainOptions { keep: Some(Keep::Vectors), ..TrainOptions::new(Kind::Text) };
+    options.labels = Labels::Many;
+    let mut trainer = Trainer::new(options).unwrap();
+    for (weight, labels, text) in
+        [(1.0, &["a", "b"][..], "w0 w1"), (0.4, &["a"], "w0"), (2.6, &["b"], "w1 w2"), (1.0, &[], "w3")]
+    {
+        let label = join_labels(labels.iter().copied());
+        trainer.add_weighted(weight, &label, None, Document::Text(text)).unwrap();
+    }
+    let filter = trainer.finish().unwrap().into_filter().unwrap();
+    let lines = exported(&filter, true);
+    let names = |key: &str| -> BTreeSet<String> {
+        let lines = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        lines
+            .filter_map(|line| Some(line[key].as_object()?.keys().cloned().collect::<Vec<_>>()))
+            .flatten()
+            .collect()
+    };
+    let expected = BTreeSet::from(["a", "b"].map(str::to_owned));
+    assert_eq!((names("weights"), names("coefficients")), (expected.clone(), expected));
+    assert!(
+        lines.contains("\"copies\":1,\"fraction\":-614,")
+            && lines.contains("\"copies\":3,\"fraction\":-410,")
+    );
+    assert!(import(lines.as_bytes()).unwrap().as_bytes() == filter.store.as_bytes());
 }
