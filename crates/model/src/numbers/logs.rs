@@ -109,8 +109,8 @@ mod tests {
     fn both_from_one_exponential() {
         for x in [-1e9, -800.0, -2.0, -1e-300, 0.0, 0.3, 40.0, 800.0] {
             let ([a, b], p) = softplus_and_sigmoid(x);
-            let plus = a + b.ln();
-            assert_eq!(plus, softplus(x));
+            // ln(1 + e) has a few digits less than ln_1p(e)
+            assert!((a + b.ln() - softplus(x)).abs() <= 1e-15, "{x}");
             assert!((p - sigmoid(x)).abs() <= 1e-15 * p, "{x}: {p}");
         }
     }
