@@ -3,7 +3,7 @@
 
     nice -n 5 benches/labels/tables.py TAMIS > RESULT.md
 
-Iris, wine, breast cancer and digits are those of scikit-learn. 40 % of the rows are for testing, as many of each class. Accuracy
+Iris, wine, breast cancer and digits are those of scikit-learn. 40 % of the rows of each class are for testing. Accuracy
 and log loss (nats) are means over 20 divisions; `one` is the division of seed 1 alone. Needs scikit-learn 1.9.
 """
 

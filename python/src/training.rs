@@ -13,9 +13,9 @@ use tamis_filter::options::Pairs;
 use tamis_filter::{Classes, Document, Kind, Model, TrainOptions, Trainer, join_labels, split_labels};
 
 use crate::arguments::{How, kind_named};
-use crate::error::{Failure, Result, TamisError, wrong_row};
+use crate::error::{Failure, Result, wrong_row};
 use crate::input::decoding::Decoding;
-use crate::input::documents::{Documents, Labels, Row};
+use crate::input::documents::{Documents, Labels, Row, check_len};
 use crate::label_evaluation::HeldOut;
 use crate::options::{Options, with_columns};
 use crate::progress::Progress;
@@ -57,11 +57,8 @@ impl Labelled {
             groups.check_len("groups", documents.len())?;
         }
         let weights = examples.weights.clone();
-        if let Some(got) = weights.as_ref().map(Vec::len).filter(|n| *n != documents.len()) {
-            let expected = documents.len();
-            return Err(TamisError::new_err(format!(
-                "weights: expected {expected}, as many as documents, got {got}"
-            )));
+        if let Some(weights) = &weights {
+            check_len("weights", weights.len(), documents.len())?;
         }
         Ok(Labelled { documents, labels, groups, weights })
     }

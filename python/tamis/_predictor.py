@@ -192,7 +192,8 @@ class Predictor(ClassifierMixin, BaseEstimator):
         ([16], 'metal', 'fruit')
         """
         found = self._model().suspects(X, None if y is None else read(y).rows, **self._how())
-        return [{**one, "label": self._own(one["label"]), "proposed": self._own(one["proposed"])} for one in found]
+        own = self._own_labels()
+        return [{**one, "label": own[one["label"]], "proposed": own[one["proposed"]]} for one in found]
 
     def drift(self, X: Any, level: float = 0.01) -> dict[str, Any]:
         """Tell whether new documents differ from those that were learned.
@@ -252,8 +253,11 @@ class Predictor(ClassifierMixin, BaseEstimator):
         >>> [one["row"] for one in classifier.suggest(["ripe apples", "old oak", "an old oak tree", "iron"])]
         [2, 1, 3]
         """
-        found = self._model().suggest(X, n, **self._how())
-        return [{**one, "label": self._own(one["label"])} for one in found]
+        found, own = self._model().suggest(X, n, **self._how()), self._own_labels()
+        if self._are_many:
+            return [{**one, "label": [own[label] for label in one["label"]]} for one in found]
+        # "unsure" is no label
+        return [{**one, "label": own.get(one["label"], one["label"])} for one in found]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that the program ``tamis`` reads too. Labels are stored as text.
@@ -308,11 +312,9 @@ class Predictor(ClassifierMixin, BaseEstimator):
             raise _tamis.TamisError("expected a model of at least 2 labels, got one of 1")
         return self.filter_
 
-    def _own(self, label: Any) -> Any:
-        """The label of ``classes_``, or a list of these, that is this text in the model. "unsure" stays."""
-        if isinstance(label, list):
-            return [self._own(one) for one in label]
-        return dict(zip(names(self.classes_), self.classes_.tolist())).get(label, label)
+    def _own_labels(self) -> dict[str, Any]:
+        """The labels of ``classes_`` by their text in the model."""
+        return dict(zip(names(self.classes_), self.classes_.tolist()))
 
     def _repr_html_inner(self) -> str:
         return super()._repr_html_inner() + self._model_html()

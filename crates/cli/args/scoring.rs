@@ -31,7 +31,7 @@ pub(crate) struct ScoringArgs {
         value_parser = PossibleValuesParser::new(Estimate::NAMES).try_map(|name| name.parse::<Estimate>()))]
     pub(crate) estimate: Option<Estimate>,
     /// Weighted scoring: whether logistic regression corrects the counts; off leaves the counts alone. Tables: whether
-    /// held-out rows correct the probabilities; off leaves those of the textbook [default: on]
+    /// held-out rows correct the probabilities; off gives those of the textbook [default: on]
     #[arg(long, value_name = "on|off", hide_possible_values = true)]
     pub(crate) correction: Option<Switch>,
     /// Weighted scoring: C of the correction's logistic regression; a larger one fits the documents more closely

@@ -60,7 +60,7 @@ fn choose_kinds(corpus: &Corpus<'_>, target: &str, choices: &[ColumnChoice]) -> 
     }
     let mut kinds: Vec<_> = guesses.iter().map(ColumnGuess::kind).collect();
     // new groups have other names, and rows to be labelled no weight: nothing can be learned from these columns
-    for column in [corpus.group_column(), corpus.weight_column()].into_iter().flatten() {
+    for column in [corpus.group_column(), corpus.weight].into_iter().flatten() {
         by_name.get(column).into_iter().for_each(|column| kinds[*column] = None);
     }
     for (at, ColumnChoice { name, kind }) in choices.iter().enumerate() {

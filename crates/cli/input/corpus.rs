@@ -36,7 +36,7 @@ pub(crate) struct Corpus<'a> {
     pub(super) keep: Option<&'a Keep>,
     /// How documents are grouped, if at all.
     pub(super) groups: Option<&'a GroupArgs>,
-    /// The column of tables that says how often each row counts.
+    /// The column of tables that holds the weights of rows.
     pub(super) weight: Option<&'a str>,
     /// Whether any document that was read has a group.
     pub(super) has_groups: AtomicBool,
@@ -141,14 +141,9 @@ impl<'a> Corpus<'a> {
         Corpus { groups: Some(groups).filter(|groups| groups.are_given()), ..self }
     }
 
-    /// Counts each row as often as this column says.
+    /// Gives each row the weight in this column.
     pub(crate) fn weighted(self, weight: Option<&'a str>) -> Self {
         Corpus { weight, ..self }
-    }
-
-    /// The column of tables that says how often each row counts, if there is one.
-    pub(crate) fn weight_column(&self) -> Option<&str> {
-        self.weight
     }
 
     /// The column of tables that holds the groups, if there is one.

@@ -8,7 +8,7 @@ use std::{mem, slice};
 
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
-use tamis_filter::{Document, Error, ErrorKind, Kind, Limits};
+use tamis_filter::{Document, Error, ErrorKind, Kind, Limits, Trainer};
 use tamis_mail::looks_like_mail;
 use tamis_program::{Volume, counted, grouped, plain, read_document, say, shown_path};
 
@@ -63,9 +63,6 @@ pub(crate) struct Given<'a> {
 /// Documents processed at a time, and the maximum bytes of those that come out of larger files.
 const BATCH: usize = 1024;
 const BATCH_BYTES: usize = 16 << 20;
-
-/// The greatest weight of a row.
-const MOST_WEIGHT: f64 = 1e6;
 
 /// Documents that a worker takes at a time. Few, so that no worker has many left when the others are done.
 const TOGETHER: usize = 8;
@@ -229,7 +226,7 @@ impl Corpus<'_> {
     fn weight_of(&self, cell: Option<&str>) -> Result<f64, String> {
         let Some(column) = self.weight else { return Ok(1.0) };
         let cell = cell.unwrap_or_default().trim();
-        let weight = cell.parse().ok().filter(|weight| (0.0..=MOST_WEIGHT).contains(weight));
+        let weight = cell.parse().ok().filter(|weight| (0.0..=Trainer::MOST_WEIGHT).contains(weight));
         weight
             .ok_or_else(|| format!("column {column:?}: expected a weight from 0 to 1,000,000, got {cell:?}"))
     }

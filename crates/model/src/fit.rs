@@ -267,10 +267,9 @@ impl Fit<'_> {
         let read = |(at, document): (usize, &usize)| {
             let label = self.documents.label(*document);
             let (mut readings, mut bayes) = (Readings::default(), Vec::new());
-            let mut windows = Vec::new();
+            let (mut terms, mut windows) = (CorrectedStatistics::new(counts, None), Vec::new());
             for window in self.documents.windows(*document) {
-                let Ok(()) =
-                    scorer.read(&mut CorrectedStatistics::new(counts, None), window.row(), &mut readings);
+                let Ok(()) = scorer.read(&mut terms, window.row(), &mut readings);
                 scorer.bayes(&readings, &mut bayes);
                 windows.extend(bayes.first().filter(|_| readings.known_terms > 0).map(|b| [*b, 0.0]));
             }

@@ -88,6 +88,20 @@ fn names(recipe: &Recipe) -> Vec<&str> {
 /// The labels of documents, or the names of their groups, by row.
 pub(crate) struct Labels(Column);
 
+/// Checks that there are as many of something as documents.
+///
+/// # Errors
+/// There are not.
+pub(crate) fn check_len(what: &str, got: usize, documents: usize) -> PyResult<()> {
+    match got == documents {
+        true => Ok(()),
+        false => {
+            let message = format!("expected as many {what} as documents, {documents}, got {got}");
+            Err(TamisError::new_err(message))
+        }
+    }
+}
+
 impl Labels {
     /// # Errors
     /// As [`Column::new`].
@@ -100,13 +114,7 @@ impl Labels {
     /// # Errors
     /// There are not.
     pub(crate) fn check_len(&self, what: &str, documents: usize) -> PyResult<()> {
-        match self.len() {
-            got if got == documents => Ok(()),
-            got => {
-                let message = format!("expected as many {what} as documents, {documents}, got {got}");
-                Err(TamisError::new_err(message))
-            }
-        }
+        check_len(what, self.len(), documents)
     }
 
     /// Checks that there is a label for each of so many documents to evaluate, at least one.

@@ -65,7 +65,7 @@ pub struct DriftSample {
     pub unsure: f64,
     /// The mean log-odds of the likeliest label against all others, in nats.
     pub log_odds: f64,
-    /// Documents by likeliest label, in class order; without those of which a log says no label.
+    /// Documents by likeliest label, in class order. Unsure verdicts of a log are left out where it tells no label.
     pub labels: Vec<u64>,
     /// Documents by log-odds, in the ranges between [`Drift::bounds`].
     pub ranges: Vec<u64>,
@@ -102,14 +102,13 @@ impl Drift {
     pub(crate) fn of(learned: &[Scored], new: &[Scored], n_classes: usize, level: f64) -> Drift {
         let of = |documents: &[Scored], of: fn(&Scored) -> f64| documents.iter().map(of).collect::<Vec<_>>();
         let log_odds = |documents| of(documents, |scored| scored.log_odds);
-        let unknown = |documents: &[Scored]| documents.iter().filter_map(|of| of.unknown).collect::<Vec<_>>();
         let bounds = bounds(log_odds(learned));
         let [of_learned, of_new] =
             [learned, new].map(|documents| DriftSample::of(documents, n_classes, &bounds));
         Drift {
             level,
             log_odds: smirnov_lower(&log_odds(new), &log_odds(learned)),
-            unknown: smirnov_lower(&unknown(learned), &unknown(new)),
+            unknown: smirnov_lower(&unknown_shares(learned), &unknown_shares(new)),
             labels: chi_square_two_samples(&of_learned.labels, &of_new.labels),
             log_odds_psi: population_stability(&of_learned.ranges, &of_new.ranges),
             labels_psi: population_stability(&of_learned.labels, &of_new.labels),
@@ -152,7 +151,7 @@ impl DriftSample {
     fn of(documents: &[Scored], n_classes: usize, bounds: &[f64]) -> Self {
         let n = documents.len().max(1) as f64;
         let mean = |of: fn(&Scored) -> f64| documents.iter().fold(0.0, |sum, scored| sum + of(scored)) / n;
-        let unknown: Vec<f64> = documents.iter().filter_map(|scored| scored.unknown).collect();
+        let unknown = unknown_shares(documents);
         let (mut labels, mut ranges) = (vec![0; n_classes], vec![0; bounds.len() + 1]);
         for Scored { label, log_odds, .. } in documents {
             label.iter().for_each(|label| labels[usize::from(*label)] += 1);
@@ -183,6 +182,11 @@ impl MovedTerm {
             strength,
         })
     }
+}
+
+/// The shares of unknown words, of the documents whose words are known.
+fn unknown_shares(documents: &[Scored]) -> Vec<f64> {
+    documents.iter().filter_map(|scored| scored.unknown).collect()
 }
 
 /// The bounds of ranges with equal numbers of documents.

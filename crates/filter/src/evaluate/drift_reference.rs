@@ -215,11 +215,10 @@ impl<'a> NewDocuments<'a> {
             word.documents += 1;
             (n_words, n_unknown) = (n_words + 1, n_unknown + u64::from(word.known.is_none()));
         }
-        // with two labels the score may be of the less likely one
-        let is_other = filter.scorer.positive().is_some() && score.log_odds < 0.0;
+        let (label, log_odds) = likeliest(filter, Some(score.scored_class), score.log_odds);
         scored.push(Scored {
-            label: Some(if is_other { 1 - score.scored_class } else { score.scored_class }),
-            log_odds: if is_other { -score.log_odds } else { score.log_odds },
+            label,
+            log_odds,
             is_unsure: score.label.is_none(),
             unknown: Some(share(n_unknown, n_words)),
         });
@@ -230,15 +229,17 @@ impl<'a> NewDocuments<'a> {
     /// words stay unknown, and so does the likeliest label of an unsure verdict, unless the model has a spam class.
     pub fn add_verdict(&mut self, verdict: Option<ClassId>, log_odds: f64) {
         let filter = self.reference.filter;
-        // in a spam filter, the log-odds are those of spam, whatever the verdict
-        let of = filter.spam().or(verdict);
-        let is_other = filter.scorer.positive().is_some() && log_odds < 0.0;
-        self.scored.push(Scored {
-            label: of.map(|label| if is_other { 1 - label } else { label }),
-            log_odds: if is_other { -log_odds } else { log_odds },
-            is_unsure: verdict.is_none(),
-            unknown: None,
-        });
+        // a spam filter logs the log-odds of spam, whatever the verdict
+        let (label, log_odds) = likeliest(filter, filter.spam().or(verdict), log_odds);
+        self.scored.push(Scored { label, log_odds, is_unsure: verdict.is_none(), unknown: None });
+    }
+}
+
+/// The likelier label and its log-odds, given those of `label`: with two labels, it may be the other one.
+fn likeliest(filter: &Filter, label: Option<ClassId>, log_odds: f64) -> (Option<ClassId>, f64) {
+    match filter.scorer.positive().is_some() && log_odds < 0.0 {
+        true => (label.map(|label| 1 - label), -log_odds),
+        false => (label, log_odds),
     }
 }
 

@@ -181,7 +181,7 @@ impl LabelEvaluation {
         named
     }
 
-    /// The figures of each label, that of the most documents first. `labels` are the labels that were measured.
+    /// The figures of each label, the label with the most documents first. `labels` are the labels that were measured.
     pub fn most_frequent_first<'a>(&'a self, labels: &'a Classes) -> Vec<(&'a str, &'a LabelFigures)> {
         let mut figures: Vec<_> = labels.iter().map(|(_, label)| label).zip(&self.labels).collect();
         figures.sort_by_key(|(_, of)| Reverse(of.found + of.missed));

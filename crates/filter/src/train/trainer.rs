@@ -20,9 +20,6 @@ use crate::gather::learned::{LearnedDocument, LearnedIndex, More, UNLABELLED, co
 use crate::gather::merged::{self, Shard};
 use crate::gather::texts::{Given, Texts};
 
-/// The greatest weight of a document.
-const MOST_WEIGHT: f64 = 1e6;
-
 /// Counts labelled documents into a model.
 ///
 /// Trainers can be merged: give each thread its own, then [`merge`](Trainer::merge) them. The model has the same bytes
@@ -91,6 +88,9 @@ pub(crate) struct TermChoices {
 }
 
 impl Trainer {
+    /// The greatest weight of a document.
+    pub const MOST_WEIGHT: f64 = 1e6;
+
     /// Creates an empty trainer.
     ///
     /// # Errors
@@ -210,7 +210,7 @@ impl Trainer {
         group: Option<&str>,
         document: Document<'_>,
     ) -> Result<()> {
-        if !(0.0..=MOST_WEIGHT).contains(&weight) {
+        if !(0.0..=Self::MOST_WEIGHT).contains(&weight) {
             return Err(Error::option(
                 "weight",
                 format!("expected a number from 0 to 1,000,000, got {weight}"),
@@ -238,7 +238,7 @@ impl Trainer {
         self.learn(1, &Given { label: None, group: None, fraction: 0, document })
     }
 
-    /// Learns one document so many times, with or without a label. The fraction of its weight goes to the first.
+    /// Learns copies of a document, with or without a label. The first one gets the fraction of its weight.
     pub(crate) fn learn(&mut self, times: u32, given: &Given<'_>) -> Result<()> {
         self.current.digest = None;
         self.count(given.document)?;

@@ -135,22 +135,23 @@ impl MixedFit<'_> {
     ) -> Result<Vec<Vec<Scored>>, E> {
         let rows = self.documents.rows(&fold.iter().map(|(document, _)| *document).collect::<Vec<_>>());
         let counts = forget_fold(self.counts, self.documents, fold.iter().copied().zip(&rows));
+        let values: Vec<_> = fold.iter().map(|(document, _)| (self.values)(*document)).collect();
         let mut reals = self.reals.clone();
-        for (document, copies) in fold {
+        for ((document, copies), values) in fold.iter().zip(&values) {
             let class = self.documents.label(*document).class;
             // refused without a change if it was never learned
-            let _ = reals.forget_weighted(class, &(self.values)(*document), f64::from(*copies));
+            let _ = reals.forget_weighted(class, values, f64::from(*copies));
         }
         let score = |model: MixedNaiveBayes| {
             let alone = ALONE.map(|powers| model.clone().with_trust(powers.into()));
-            let score = |(&(document, copies), row): (&(usize, u32), &CountVector)| {
+            let score = |(&(document, copies), (row, values)): (&(usize, u32), (&CountVector, &Vec<_>))| {
                 let Label { class, .. } = self.documents.label(document);
-                let of_kinds = alone.each_ref().map(|model| self.score(model, &counts, document, row));
+                let of_kinds = alone.each_ref().map(|model| self.score(model, &counts, row, values));
                 // what a class without other rows is like is unknown
                 let is_known = counts.totals()[usize::from(class)].documents > 0;
                 is_known.then_some(Scored { document, class, copies, of_kinds })
             };
-            fold.iter().zip(&rows).filter_map(score).collect()
+            fold.iter().zip(rows.iter().zip(&values)).filter_map(score).collect()
         };
         Ok(derive(&counts, &reals, shrinkages)?.into_iter().map(score).collect())
     }
@@ -160,8 +161,8 @@ impl MixedFit<'_> {
         &self,
         model: &MixedNaiveBayes,
         counts: &Statistics,
-        document: usize,
         row: &CountVector,
+        values: &[Option<f64>],
     ) -> Vec<f64> {
         let (mut entry, mut sums, mut out) = (TermEntry::default(), DocumentSums::default(), Vec::new());
         sums.begin(model.n_sums());
@@ -171,7 +172,7 @@ impl MixedFit<'_> {
             model.weigh_term(part, counts.totals(), term, &cells, &mut entry);
             sums.add(&entry, model.amount(part, count));
         }
-        model.joint_log_likelihood_of(&(self.values)(document), &sums, &mut out);
+        model.joint_log_likelihood_of(values, &sums, &mut out);
         out
     }
 }

@@ -379,7 +379,7 @@ fn fractions_of_weights_reach_the_fit_and_stay_in_the_model() {
     let (one, other) = texts.split_at(23);
     assert!(train(&[other.iter().rev().collect(), one.iter().rev().collect()]) == model);
     let filter = model.into_filter().unwrap();
-    // the counts have at least one copy of each, and two of those of weight 1.6
+    // the counts have one copy of a text of weight 0.1, and two of one of weight 1.6
     let counted: u64 = texts.iter().map(|(weight, ..)| if *weight < 1.0 { 1 } else { 2 }).sum();
     assert_eq!(filter.information().documents, counted);
     filter.verify().unwrap();
