@@ -1,36 +1,16 @@
-"""What the scripts of this folder share: corpora, tables on disk, runs of tamis."""
+"""What the scripts of this folder share. Import it first: numpy and measure.py need what it sets."""
 
 import json
 import os
-import resource
-import subprocess
 import sys
-import time
 from pathlib import Path
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from measure import ONE, THREADS, Command
 
-
-def newsgroups(folder, part, stripped=False):
-    """Texts and labels of `train` or `test`; `stripped` removes headers, footers and quotes as scikit-learn does."""
-    paths = sorted(path for path in (folder / part).glob("*/*") if path.is_file())
-    texts = [path.read_bytes().decode("latin-1") for path in paths]
-    return [strip(text) for text in texts] if stripped else texts, [path.parent.name for path in paths]
-
-
-def strip(text):
-    from sklearn.datasets import _twenty_newsgroups as sets
-
-    text = sets.strip_newsgroup_header(text) if "\n\n" in text else text
-    return sets.strip_newsgroup_footer(sets.strip_newsgroup_quoting(text))
-
-
-def labelled_lines(path):
-    """Texts and labels of lines LABEL TAB TEXT."""
-    pairs = [line.split("\t", 1) for line in path.read_text(encoding="utf-8").splitlines()]
-    return [text for _, text in pairs], [label for label, _ in pairs]
+for variable in THREADS:
+    os.environ.setdefault(variable, "1")
 
 
 def write_jsonl(path, texts, labels=None):
@@ -48,43 +28,30 @@ class Tamis:
     def __init__(self, program):
         self.program = Path(program).resolve()
 
-    def run(self, *arguments, statuses=(0,)):
-        """Returns the exit status, standard output and CPU seconds."""
-        before = cpu_of_children()
-        result = subprocess.run([self.program, *map(str, arguments)], stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        if result.returncode not in statuses:
-            raise RuntimeError(f"tamis {' '.join(map(str, arguments))}: status {result.returncode}: {result.stderr.strip()}")
-        return result.returncode, result.stdout, cpu_of_children() - before
+    def said(self, *arguments, ok=(0,)):
+        return Command([self.program, *arguments], ok=ok).said()
+
+    def json_lines(self, command, *arguments):
+        said = self.said(command, "-q", *ONE, *arguments, "--format", "jsonl")
+        return [json.loads(line) for line in said.output.splitlines()]
 
     def train(self, model, *sources, options=()):
         """Returns CPU seconds."""
-        return self.run("train", "-q", "--threads", 1, "-m", model, *options, *sources)[2]
+        return self.said("train", "-q", *ONE, "-m", model, *options, *sources).cpu
 
     def label(self, model, *sources, options=()):
         """Returns the verdicts, one object a row."""
-        output = self.run("label", "-q", "--threads", 1, "-m", model, "--format", "jsonl", *options, *sources)[1]
-        return [json.loads(line) for line in output.splitlines()]
+        return self.json_lines("label", "-m", model, *options, *sources)
 
 
-def cpu_of_children():
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+class Documents:
+    """Texts and labels, and in the folder `work` a model of some of them."""
 
+    def __init__(self, tamis, work, texts, labels):
+        self.tamis, self.work, self.texts, self.labels = tamis, work, texts, labels
+        self.model = work / "model.tamis"
 
-def timed(do):
-    """Returns the result and the CPU seconds of this process."""
-    begun = time.process_time()
-    result = do()
-    return result, time.process_time() - begun
-
-
-def print_table(heading, rows):
-    """Prints each row as soon as it is there; returns all."""
-    print("| " + " | ".join(heading) + " |")
-    print("| " + " | ".join("---" for _ in heading) + " |", flush=True)
-    printed = []
-    for row in rows:
-        print("| " + " | ".join(map(str, row)) + " |", flush=True)
-        printed.append(row)
-    print()
-    return printed
+    def train(self, numbers, options=()):
+        texts, labels = ([of[n] for n in numbers] for of in (self.texts, self.labels))
+        table = write_jsonl(self.work / "train.jsonl", texts, labels)
+        self.tamis.train(self.model, table, options=["--replace", *options])

@@ -11,21 +11,18 @@ them of that group. Must be detected at 20 %; smaller shares show the power.
 the same: models of random halves of the training part; new are samples of the other half. Not in 95 of 100.
 """
 
-import argparse
 import random
 import tempfile
 from pathlib import Path
 
-from common import Tamis, newsgroups, print_table, write_jsonl
+from common import Documents, Tamis, write_jsonl
+from measure import ONE, newsgroups, parser, plain_table
 
 LEFT_OUT = ("rec.autos", "sci.med", "comp.graphics", "talk.politics.mideast")
 SIZES, SHARES, SAMPLES, MODELS = (100, 500, 2_000), (0.05, 0.1, 0.2), 5, 4
 
 
-class Bench:
-    def __init__(self, tamis, work, texts, labels):
-        self.tamis, self.work, self.texts, self.labels = tamis, work, texts, labels
-
+class Bench(Documents):
     def halves(self, seed, without=None):
         """A model of a random half; returns the numbers of the other half."""
         rows = list(range(len(self.texts)))
@@ -34,13 +31,9 @@ class Bench:
         self.train([n for n in rows[:middle] if self.labels[n] != without])
         return [n for n in rows[middle:] if self.labels[n] != without]
 
-    def train(self, rows):
-        table = write_jsonl(self.work / "train.jsonl", [self.texts[n] for n in rows], [self.labels[n] for n in rows])
-        self.tamis.train(self.work / "model.tamis", table, options=["--replace"])
-
     def is_drift(self, texts):
         new = write_jsonl(self.work / "new.jsonl", texts)
-        return self.tamis.run("drift", "--threads", 1, "-m", self.work / "model.tamis", new, "--json", statuses=(0, 1))[0] == 1
+        return self.tamis.said("drift", *ONE, "-m", self.model, new, "--json", ok=(0, 1)).code == 1
 
 
 def over_time(bench, later, chance):
@@ -77,16 +70,13 @@ def the_same(bench, chance, n_samples=100, size=500):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpora", type=Path)
-    parser.add_argument("tamis", type=Path)
-    args = parser.parse_args()
+    args = parser(__doc__, "corpora", "tamis").parse_args()
     news, chance = args.corpora / "20newsgroups-bydate", random.Random(1)
-    later = newsgroups(news, "test")[0]
+    later = newsgroups(news / "test")[0]
     with tempfile.TemporaryDirectory(prefix="tamis-labels-") as work:
-        bench = Bench(Tamis(args.tamis), Path(work), *newsgroups(news, "train"))
+        bench = Bench(Tamis(args.tamis), Path(work), *newsgroups(news / "train"))
         for rows in (over_time(bench, later, chance), left_out(bench, chance), the_same(bench, chance)):
-            print_table(["what changed", "new documents", "drift"], rows)
+            plain_table(["what changed", "new documents", "drift"], rows)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ user and system seconds of training from texts in memory (tamis, fastText: from 
 Needs scikit-learn 1.9, fasttext-wheel 0.9.2.
 """
 
-import argparse
 import html
 import itertools
 import random
@@ -19,7 +18,8 @@ import re
 import tempfile
 from pathlib import Path
 
-from common import Tamis, newsgroups, print_table, timed, write_jsonl
+from common import Tamis, write_jsonl
+from measure import newsgroups, parser, plain_table, timed
 
 import numpy as np
 
@@ -59,7 +59,7 @@ def joined(folder):
     """Training and test documents of two and three posts in turn; few have posts of the same group only."""
     sets = []
     for part in ("train", "test"):
-        posts = list(zip(*newsgroups(folder, part)))
+        posts = list(zip(*newsgroups(folder / part)))
         random.Random(1).shuffle(posts)
         groups, sizes = [], itertools.cycle((2, 3))
         while posts:
@@ -93,8 +93,8 @@ def scikit(train, test, true_train, true):
             ("ComplementNB, counts", CountVectorizer(), ComplementNB())]
     for name, vectorizer, model in jobs:
         model = OneVsRestClassifier(model)
-        _, cpu = timed(lambda: model.fit(vectorizer.fit_transform(train), true_train))
-        yield f"OneVsRest {name}", *figures(true, model.predict(vectorizer.transform(test))), f"{cpu:.1f}"
+        _, usage = timed(lambda: model.fit(vectorizer.fit_transform(train), true_train))
+        yield f"OneVsRest {name}", *figures(true, model.predict(vectorizer.transform(test))), f"{usage.cpu:.1f}"
 
 
 def words(text):
@@ -109,18 +109,18 @@ def fasttext_rows(work, train, test, labels, true, topics):
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     column = {"__label__" + topic: n for n, topic in enumerate(topics)}
     for epochs, rate, n, dim in FASTTEXT:
-        model, cpu = timed(lambda: fasttext.train_supervised(str(path), loss="ova", epoch=epochs, lr=rate, wordNgrams=n, dim=dim, thread=1,
-                                                             bucket=200_000, seed=1, verbose=0))
+        model, usage = timed(lambda: fasttext.train_supervised(str(path), loss="ova", epoch=epochs, lr=rate, wordNgrams=n, dim=dim, thread=1,
+                                                               bucket=200_000, seed=1, verbose=0))
         given = np.zeros_like(true)
         for row, text in enumerate(test):
             # model.predict fails with numpy 2
             for _, label in model.f.predict(words(text) + "\n", -1, 0.5, "strict"):
                 given[row, column[label]] = 1
-        yield f"fastText one-vs-all, {epochs} epochs, lr {rate}, wordNgrams {n}, dim {dim}", *figures(true, given), f"{cpu:.1f}"
+        yield f"fastText one-vs-all, {epochs} epochs, lr {rate}, wordNgrams {n}, dim {dim}", *figures(true, given), f"{usage.cpu:.1f}"
 
 
-def tamis_row(tamis, work, topics, true, options=()):
-    cpu = tamis.train(work / "many.tamis", work / "train.jsonl", options=["--labels", "many", *options])
+def tamis_row(tamis, work, topics, true):
+    cpu = tamis.train(work / "many.tamis", work / "train.jsonl", options=["--labels", "many"])
     verdicts = tamis.label(work / "many.tamis", work / "test.jsonl")
     assert len(verdicts) == len(true)
     column, given = {topic: n for n, topic in enumerate(topics)}, np.zeros_like(true)
@@ -141,7 +141,7 @@ def compare(name, sets, tamis, work):
     true_train, true = binarizer.transform(labels), binarizer.transform(test_labels)
     print(f"## {name}\n\n{len(train):,} and {len(test):,} documents, {len(binarizer.classes_)} labels, {true_train.sum(1).mean():.2f} a document\n",
           flush=True)
-    rows = print_table(["", "micro F1", "macro F1", "exact", "CPU, s"], itertools.chain(
+    rows = plain_table(["", "micro F1", "macro F1", "exact", "CPU, s"], itertools.chain(
         [tamis_row(tamis, work, binarizer.classes_, true)] if tamis else [], scikit(train, test, true_train, true),
         fasttext_rows(work, train, test, labels, true, binarizer.classes_)))
     peers = [row for row in rows if "SVC" in row[0] or "fastText" in row[0]]
@@ -152,13 +152,11 @@ def compare(name, sets, tamis, work):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sgml", type=Path)
-    parser.add_argument("tamis", type=Path)
-    parser.add_argument("--joined", type=Path, metavar="20NEWSGROUPS")
-    parser.add_argument("--peers", action="store_true", help="without tamis")
-    parser.add_argument("--work", type=Path, help="keep the tables in this folder")
-    args = parser.parse_args()
+    arguments = parser(__doc__, "sgml", "tamis")
+    arguments.add_argument("--joined", type=Path, metavar="20NEWSGROUPS")
+    arguments.add_argument("--peers", action="store_true", help="without tamis")
+    arguments.add_argument("--work", type=Path, help="keep the tables in this folder")
+    args = arguments.parse_args()
     tamis = None if args.peers else Tamis(args.tamis)
     with tempfile.TemporaryDirectory(prefix="tamis-labels-") as temporary:
         work = args.work or Path(temporary)

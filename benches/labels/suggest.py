@@ -11,14 +11,13 @@ goal beside it is random choice from all documents, which needs no knowledge of 
 training adds. 20 Newsgroups lacks headers, footers and quotes, as scikit-learn removes them.
 """
 
-import argparse
-import json
 import random
 import tempfile
 from collections import Counter
 from pathlib import Path
 
-from common import Tamis, labelled_lines, newsgroups, print_table, write_jsonl
+from common import Documents, Tamis, write_jsonl
+from measure import labelled_lines, newsgroups, parser, plain_table
 
 import numpy as np
 
@@ -26,18 +25,24 @@ FIRST, LAST, GOAL = 5, 50, 0.6
 SHOWN = (5, 10, 15, 20, 25, 30, 40, 50)
 
 
-class Set:
+def stripped(texts, labels):
+    """Without headers, footers and quotes as scikit-learn removes them."""
+    from sklearn.datasets import _twenty_newsgroups as sets
+
+    texts = [sets.strip_newsgroup_header(text) if "\n\n" in text else text for text in texts]
+    return [sets.strip_newsgroup_footer(sets.strip_newsgroup_quoting(text)) for text in texts], labels
+
+
+class Set(Documents):
     """A corpus: a pool whose labels are asked for, and a test part."""
 
     def __init__(self, tamis, work, pool, test):
-        self.tamis, self.work, (self.texts, self.labels) = tamis, work, pool
+        super().__init__(tamis, work, *pool)
         self.classes = sorted(set(self.labels))
         self.test, self.truth = write_jsonl(work / "test.jsonl", test[0]), test[1]
 
     def train(self, known, options=()):
-        rows = sorted(known)
-        table = write_jsonl(self.work / "known.jsonl", [self.texts[n] for n in rows], [self.labels[n] for n in rows])
-        self.tamis.train(self.work / "model.tamis", table, options=["--replace", *options])
+        super().train(sorted(known), options)
 
     def others(self, known):
         """The table of all documents that are not known, and their numbers."""
@@ -46,14 +51,13 @@ class Set:
 
     def suggestions(self, known, n):
         table, rows = self.others(known)
-        output = self.tamis.run("suggest", "-q", "--threads", 1, "-m", self.work / "model.tamis", table, "-n", n, "--format", "jsonl")[1]
-        paths = [json.loads(line)["path"] for line in output.splitlines()]
+        paths = [row["path"] for row in self.tamis.json_lines("suggest", "-m", self.model, table, "-n", n)]
         chosen = {rows[int(path.rsplit(":", 1)[1]) - 1] for path in paths}
         assert len(chosen) == len(paths) == min(n, len(rows)), f"{len(paths)} suggestions, {len(chosen)} different ones"
         return chosen
 
     def accuracy(self):
-        verdicts = self.tamis.label(self.work / "model.tamis", self.test)
+        verdicts = self.tamis.label(self.model, self.test)
         assert len(verdicts) == len(self.truth)
         return np.mean([verdict["label"] == label for verdict, label in zip(verdicts, self.truth)])
 
@@ -112,7 +116,7 @@ def compare(name, corpus, seeds, unlabelled, peers):
     if unlabelled:
         columns |= {f"{kind}, --unlabelled": mean_of([run[1] for run in its]) for kind, its in runs.items()}
     print(f"## {name}: {len(corpus.texts):,} documents to choose from, {len(corpus.classes)} classes, {seeds} seeds\n")
-    print_table(["labels a class", *columns], [(n, *(f"{column[n]:.3f}" for column in columns.values())) for n in SHOWN])
+    plain_table(["labels a class", *columns], [(n, *(f"{column[n]:.3f}" for column in columns.values())) for n in SHOWN])
     for kind, its in runs.items():
         print(f"labels of the rarest class at the end, {kind}: {np.mean([run[2] for run in its]):.1f}\n")
     n_labels, accuracy = of_each_class(corpus, seeds)
@@ -127,15 +131,13 @@ def compare(name, corpus, seeds, unlabelled, peers):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpora", type=Path)
-    parser.add_argument("tamis", type=Path)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--unlabelled", action="store_true", help="also train with --unlabelled (slow)")
-    parser.add_argument("--peers", action="store_true", help="random choice alone")
-    args = parser.parse_args()
+    arguments = parser(__doc__, "corpora", "tamis")
+    arguments.add_argument("--seeds", type=int, default=3)
+    arguments.add_argument("--unlabelled", action="store_true", help="also train with --unlabelled (slow)")
+    arguments.add_argument("--peers", action="store_true", help="random choice alone")
+    args = arguments.parse_args()
     tamis, news, ohsumed = Tamis(args.tamis), args.corpora / "20newsgroups-bydate", args.corpora / "ohsumed-23"
-    sets = {"20 Newsgroups, stripped": [newsgroups(news, part, stripped=True) for part in ("train", "test")],
+    sets = {"20 Newsgroups, stripped": [stripped(*newsgroups(news / part)) for part in ("train", "test")],
             "Ohsumed": [labelled_lines(ohsumed / f"{part}.tsv") for part in ("train", "test")]}
     for name, (pool, test) in sets.items():
         with tempfile.TemporaryDirectory(prefix="tamis-labels-") as work:

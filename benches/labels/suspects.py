@@ -10,13 +10,13 @@ Wrong labels of the corpus itself count against every method alike. The probabil
 `cleanlab finds` is find_label_issues with its defaults, which chooses how many to name. Needs scikit-learn 1.9, cleanlab 2.9.
 """
 
-import argparse
 import json
 import random
 import tempfile
 from pathlib import Path
 
-from common import Tamis, newsgroups, print_table, write_jsonl
+from common import Documents, Tamis, write_jsonl
+from measure import ANY_CODE, newsgroups, parser, plain_table
 
 import numpy as np
 
@@ -41,13 +41,12 @@ def by_logistic_regression(texts, codes, folds):
     return cross_val_predict(pipeline, texts, codes, cv=folds, method="predict_proba")
 
 
-def by_tamis(tamis, work, texts, codes, folds, classes):
-    probabilities = np.zeros((len(texts), len(classes)))
+def by_tamis(tamis, work, texts, given, folds, classes):
+    documents, probabilities = Documents(tamis, work, texts, given), np.zeros((len(texts), len(classes)))
     for rest, held_out in folds:
-        tables = [write_jsonl(work / f"fold-{name}.jsonl", [texts[n] for n in rows], [classes[codes[n]] for n in rows])
-                  for name, rows in (("rest", rest), ("held-out", held_out))]
-        tamis.train(work / "fold.tamis", tables[0], options=["--replace"])
-        verdicts = tamis.label(work / "fold.tamis", tables[1], options=["--all"])
+        documents.train(rest)
+        table = write_jsonl(work / "held-out.jsonl", [texts[n] for n in held_out])
+        verdicts = tamis.label(documents.model, table, options=["--all"])
         assert len(verdicts) == len(held_out)
         probabilities[held_out] = [[verdict["probabilities"][label] for label in classes] for verdict in verdicts]
     return probabilities / probabilities.sum(1, keepdims=True)
@@ -57,11 +56,10 @@ def inspected(tamis, work, texts, given, n_named):
     """Rows that `inspect --suspects` names, the worst first, and the labels that it proposes; or why there are none."""
     table, model = write_jsonl(work / "all.jsonl", texts, given), work / "all.tamis"
     tamis.train(model, table, options=["--replace"])
-    try:
-        output = tamis.run("inspect", "-q", "-m", model, f"--suspects={n_named}", "--json", table)[1]
-    except RuntimeError as error:
-        return str(error).rsplit(": tamis: ", 1)[-1], None
-    suspects = json.loads(output)["suspects"]
+    said = tamis.said("inspect", "-q", "-m", model, f"--suspects={n_named}", "--json", table, ok=ANY_CODE)
+    if said.code:
+        return said.errors.strip().removeprefix("tamis: "), None
+    suspects = json.loads(said.output)["suspects"]
     rows = [int(suspect["path"].rsplit(":", 1)[1]) - 1 for suspect in suspects]
     assert all(given[row] == suspect["label"] for row, suspect in zip(rows, suspects))
     return rows, [suspect.get("proposed") for suspect in suspects]
@@ -98,19 +96,16 @@ def compare(heading, texts, labels, share, tamis, work):
     named, proposed = inspected(tamis, work, texts, given, len(flipped))
     rows = [("tamis inspect --suspects", named, "", "", "") if proposed is None else
             ("tamis inspect --suspects", *figures(named, flipped, proposed if any(proposed) else None, labels))]
-    rows += ranked_rows("tamis, 5 folds", by_tamis(tamis, work, texts, codes, folds, classes), codes, flipped, classes, labels)
+    rows += ranked_rows("tamis, 5 folds", by_tamis(tamis, work, texts, given, folds, classes), codes, flipped, classes, labels)
     rows += ranked_rows("LogisticRegression, 5 folds", by_logistic_regression(texts, codes, folds), codes, flipped, classes, labels)
-    print_table(["", "named", "precision", "recall", "proposed"], rows)
+    plain_table(["", "named", "precision", "recall", "proposed"], rows)
     return rows
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpora", type=Path)
-    parser.add_argument("tamis", type=Path)
-    args = parser.parse_args()
+    args = parser(__doc__, "corpora", "tamis").parse_args()
     tamis = Tamis(args.tamis)
-    texts, labels = newsgroups(args.corpora / "20newsgroups-bydate", "train")
+    texts, labels = newsgroups(args.corpora / "20newsgroups-bydate/train")
     pair = [n for n, label in enumerate(labels) if label in ("rec.autos", "rec.motorcycles")]
     with tempfile.TemporaryDirectory(prefix="tamis-labels-") as work:
         for share in (0.05, 0.2):

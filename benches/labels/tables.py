@@ -7,13 +7,13 @@ Iris, wine, breast cancer and digits are those of scikit-learn. 40 % of the rows
 and log loss (nats) are means over 20 divisions; `one` is the division of seed 1 alone. Needs scikit-learn 1.9.
 """
 
-import argparse
 import csv
 import json
 import tempfile
 from pathlib import Path
 
-from common import Tamis, print_table
+from common import Tamis
+from measure import ONE, parser, plain_table
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def measured(tamis, work, train, test, options):
     columns = [part for column in range(train[0].shape[1]) for part in ("--column", f"x{column}=gaussian")]
     tables = [write_csv(work / f"{name}.csv", *rows) for name, rows in (("train", train), ("test", test))]
     tamis.train(work / "model.tamis", tables[0], options=["--replace", "--target", "class", *columns, *options])
-    figures = json.loads(tamis.run("evaluate", "-q", "--threads", 1, "-m", work / "model.tamis", tables[1], "--json")[1])
+    figures = json.loads(tamis.said("evaluate", "-q", *ONE, "-m", work / "model.tamis", tables[1], "--json").output)
     return figures["accuracy"], figures["log_loss"]
 
 
@@ -42,16 +42,15 @@ def main():
     from sklearn.model_selection import train_test_split
     from sklearn.naive_bayes import GaussianNB
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tamis", type=Path)
-    parser.add_argument("--divisions", type=int, default=len(DIVISIONS))
-    arguments = parser.parse_args()
-    tamis, rows = Tamis(arguments.tamis), []
+    arguments = parser(__doc__.splitlines()[0], "tamis")
+    arguments.add_argument("--divisions", type=int, default=len(DIVISIONS))
+    args = arguments.parse_args()
+    tamis, rows = Tamis(args.tamis), []
     with tempfile.TemporaryDirectory() as folder:
         for name in ("iris", "wine", "breast_cancer", "digits"):
             numbers, classes = getattr(datasets, f"load_{name}")(return_X_y=True)
             figures = {"tamis": [], "textbook": [], "GaussianNB": []}
-            for seed in DIVISIONS[: arguments.divisions]:
+            for seed in DIVISIONS[: args.divisions]:
                 split = train_test_split(numbers, classes, test_size=0.4, random_state=seed, stratify=classes)
                 train, test = (split[0], split[2]), (split[1], split[3])
                 for method, options in (("tamis", []), ("textbook", ["--correction", "off"])):
@@ -61,7 +60,7 @@ def main():
             for method, of in figures.items():
                 (accuracy, loss), (one_accuracy, one_loss) = np.mean(of, axis=0), of[0]
                 rows.append([name, method, *(f"{x:.3f}" for x in (accuracy, loss, one_accuracy, one_loss))])
-    print_table(["table", "method", "accuracy", "log loss", "one: accuracy", "one: log loss"], rows)
+    plain_table(["table", "method", "accuracy", "log loss", "one: accuracy", "one: log loss"], rows)
 
 
 if __name__ == "__main__":

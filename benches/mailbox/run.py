@@ -9,11 +9,8 @@ switches users. All runs in a temporary folder; the server is ended by its proce
 group are taken off: Newsgroups, Xref, Path, Followup-To and the like.
 """
 
-import argparse
-import datetime
 import hashlib
 import os
-import platform
 import random
 import re
 import shutil
@@ -22,19 +19,23 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter, defaultdict
+from math import log
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-os.environ.setdefault("TAMIS", str(ROOT / "target/release/tamis"))
-os.environ.setdefault("TAMISD", str(ROOT / "target/release/tamisd"))
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from measure import BUILT, ROOT, Command, commit_and_machine, parser, plain_table
+
+os.environ.setdefault("TAMIS", str(BUILT / "tamis"))
+os.environ.setdefault("TAMISD", str(BUILT / "tamisd"))
 os.environ["SCRATCH"] = tempfile.mkdtemp(prefix="tamis-mailbox-", dir="/tmp")
 os.chmod(os.environ["SCRATCH"], 0o711)
 os.environ["PATH"] += ":/usr/sbin:/sbin"
 sys.path.insert(0, str(ROOT / "tests/system"))
-sys.dont_write_bytecode = True
 
 from agent import DAY, MAILBOX, Agent, move  # noqa: E402
-from dovecot import Dovecot, bodies, ok  # noqa: E402
+from dovecot import Dovecot, ok  # noqa: E402
 from support import check, end_all, equal, wait_for  # noqa: E402
 
 # the last two are left out of the large mailbox, which has 20 folders with the inbox and the junk
@@ -65,14 +66,12 @@ def folder_of(name):
 
 
 def measured(agent, *arguments):
-    """Runs a command; returns seconds, peak memory in MB and what it says."""
-    begun = time.monotonic()
-    process = subprocess.Popen([MAILBOX, *arguments], env=agent.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True)
-    said = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    equal(status, 0, f"status of {arguments}: {said}")
-    return time.monotonic() - begun, usage.ru_maxrss / 1024, said
+    return Command([MAILBOX, *arguments], environment=agent.environment).said()
+
+
+def set_up(agent, server):
+    where = "--host", "127.0.0.1", "--tls", "none", "--port", server.port
+    return measured(agent, "setup", "anna", *where, "--password", "echo secret")
 
 
 def large(corpora):
@@ -87,15 +86,13 @@ def large(corpora):
         chance.shuffle(those)
         server.fill("anna", name, zip(dates, those))
     agent = Agent()
-    took, memory, said = measured(agent, "setup", "anna", "--host", "127.0.0.1", "--tls", "none", "--port", str(server.port),
-                                  "--password", "echo secret")
-    check(f"{total:,}" in said, said)
+    setup = set_up(agent, server)
+    check(f"{total:,}" in setup.said, setup.said)
+    train = measured(agent, "train", "--html", agent.home / "report.html")
     print(f"## a. {len(mails)} folders, {total:,} messages\n")
-    print("|  | seconds | peak memory, MB |\n| --- | --- | --- |")
-    print(f"| setup | {took:.1f} | {memory:.0f} |")
-    took, memory, said = measured(agent, "train", "--html", str(agent.home / "report.html"))
-    print(f"| train and replay | {took:.1f} | {memory:.0f} |\n")
-    print("```text\n" + "\n".join(line for line in said.splitlines() if line.startswith(("Of the", "expected", "learned"))) + "\n```\n")
+    rows = ("setup", setup), ("train and replay", train)
+    plain_table(["", "seconds", "peak memory, MB"], [(name, f"{usage.wall:.1f}", f"{usage.peak:.0f}") for name, usage in rows])
+    print("```text\n" + "\n".join(line for line in train.said.splitlines() if line.startswith(("Of the", "expected", "learned"))) + "\n```\n")
     whole = hashlib.sha256(agent.model("anna").read_bytes()).hexdigest()
 
     kills = 0
@@ -104,7 +101,7 @@ def large(corpora):
         agent.model("anna").unlink()
         process = subprocess.Popen([MAILBOX, "train", "-q"], env=agent.environment, stdin=subprocess.DEVNULL)
         try:
-            process.wait(chance.uniform(0.02, 0.95) * took)
+            process.wait(chance.uniform(0.02, 0.95) * train.wall)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -153,7 +150,7 @@ def one_by_one(corpora, threshold, confirms):
         server.fill("anna", name, [(now - DAY + n, message) for n, message in enumerate(those)])
     server.fill("anna", "INBOX", [])
     agent = Agent()
-    measured(agent, "setup", "anna", "--host", "127.0.0.1", "--tls", "none", "--port", str(server.port), "--password", "echo secret")
+    set_up(agent, server)
     agent.change(("threshold = 0.95", f"threshold = {threshold}" + ("\nconfirm_days = 0" if confirms else "")))
     text = agent.settings.read_text()
     # the inbox is for what is unsure, and nothing is meant to stay there
@@ -161,9 +158,8 @@ def one_by_one(corpora, threshold, confirms):
     measured(agent, "train", "-q")
     measured(agent, "run", "--once", "-q")
     client = server.client("anna")
-    counts, words, rows, recent = {}, WordCount(), {}, []
+    words, rows, recent = WordCount(), {}, []
     for name, message in known:
-        counts[name] = counts.get(name, 0) + 1
         words.learn(name, message)
     right = wrong = majority = counted = n_events = 0
     for begin in range(0, len(rest), 10):
@@ -183,9 +179,8 @@ def one_by_one(corpora, threshold, confirms):
             right += is_right
             wrong += is_filed and not is_right
             recent.append((is_right, is_filed))
-            majority += name == max(counts, key=counts.get)
+            majority += name == max(words.documents, key=words.documents.get)
             counted += words.best(message) == name
-            counts[name] = counts.get(name, 0) + 1
             words.learn(name, message)
             if is_right and confirms:
                 ok(client.select(f'"{name}"'))
@@ -207,36 +202,34 @@ class WordCount:
     """What POPFile does: multinomial naive Bayes of words, every message learned."""
 
     def __init__(self):
-        self.words, self.totals, self.documents, self.vocabulary = {}, {}, {}, set()
+        self.words, self.totals, self.documents, self.vocabulary = defaultdict(Counter), Counter(), Counter(), set()
 
     @staticmethod
     def split(message):
         return re.findall(rb"[a-z][a-z']{2,40}", message.lower())
 
     def learn(self, label, message):
-        counts = self.words.setdefault(label, {})
-        for word in self.split(message):
-            counts[word] = counts.get(word, 0) + 1
-            self.vocabulary.add(word)
-        self.totals[label] = self.totals.get(label, 0) + len(self.split(message))
-        self.documents[label] = self.documents.get(label, 0) + 1
+        words = self.split(message)
+        self.words[label].update(words)
+        self.vocabulary.update(words)
+        self.totals[label] += len(words)
+        self.documents[label] += 1
 
     def best(self, message):
-        from math import log
         words, size = self.split(message), len(self.vocabulary)
+
         def score(label):
             counts, total = self.words[label], self.totals[label] + size
             return log(self.documents[label]) + sum(log((counts.get(word, 0) + 1) / total) for word in words)
+
         return max(self.documents, key=score)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpora", type=Path)
-    parser.add_argument("--only", choices=["large", "stream"])
-    args = parser.parse_args()
-    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
-    print(f"# A mailbox\n\n{datetime.date.today()}, {commit}, {os.cpu_count()} processors, {platform.machine()}; Dovecot on loopback.\n")
+    arguments = parser(__doc__, "corpora")
+    arguments.add_argument("--only", choices=["large", "stream"])
+    args = arguments.parse_args()
+    print(f"# A mailbox\n\n{commit_and_machine()}; Dovecot on loopback.\n")
     try:
         if args.only != "stream":
             large(args.corpora)
@@ -244,12 +237,12 @@ def main():
             print("## c. One by one\n")
             print("The messages of 20 Newsgroups in random order; 200 are filed when training, the others arrive in tens, and after each ten "
                   "the user files what was not filed right. Shares of all messages so far, and of the last 500.\n")
-            print("| threshold | learned | after | filed right | filed wrong | the last 500: right | wrong | majority folder | word count (POPFile) |")
-            print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-            for threshold, confirms in ((0.95, False), (0.5, False), (0.5, True)):
-                learned = "moved or confirmed" if confirms else "moved"
-                for after, row in one_by_one(args.corpora, threshold, confirms).items():
-                    print(f"| {threshold} | {learned} | {after:,} | " + " | ".join(f"{share:.3f}" for share in row) + " |", flush=True)
+            head = ["threshold", "learned", "after", "filed right", "filed wrong", "the last 500: right", "wrong", "majority folder"]
+            plain_table([*head, "word count (POPFile)"], (
+                (threshold, "moved or confirmed" if confirms else "moved", f"{after:,}", *(f"{share:.3f}" for share in shares))
+                for threshold, confirms in ((0.95, False), (0.5, False), (0.5, True))
+                for after, shares in one_by_one(args.corpora, threshold, confirms).items()
+            ))
     finally:
         end_all()
         shutil.rmtree(os.environ["SCRATCH"], ignore_errors=True)

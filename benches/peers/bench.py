@@ -1,22 +1,14 @@
 """What the tables share: corpora, copies of them, models made once, the peers that are here, and what is asked of ratios."""
 
 import csv
-import hashlib
 import importlib.util
-import json
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
 from generate import TIMES, Texts
-from measure import Command, alternate, table, usage_table
+from measure import LABELS, Command, alternate, half_of_mail, labelled, table, usage_table
 from peers import Bogofilter, Dbacl, Spamprobe
-
-LABELS = ("ham", "spam")
-# Counts alone, as the textbook's naive Bayes has them.
-COUNTS = ["--likelihood", "multinomial", "--no-documents"]
-ONE = ["--threads", "1"]
 
 
 class Bench:
@@ -33,30 +25,29 @@ class Bench:
         self.has_sklearn = importlib.util.find_spec("sklearn") is not None
         self.has_fasttext = shutil.which("fasttext") is not None
         self.train, self.test = self.copy_mail(True), self.copy_mail(False)
-        self.made, self.asked, self.lexicon = {}, [], (None, None)
+        self.made, self.asked, self.lexicon = set(), [], (None, None)
 
     def copy_mail(self, train, copies=1, change=None):
-        """One half of SpamAssassin, by the MD5 digest of the name (first digit 0-7 to train on), as real copies. In the
-        c-th of several, `change(bytes, c)`. The folder that has ham/ and spam/."""
+        """A folder of one half of SpamAssassin as real copies, ham/ and spam/. In the c-th of several, `change(bytes, c)`."""
         folder = Path(tempfile.mkdtemp(dir=self.work))
         for label in LABELS:
             (folder / label).mkdir()
-            for path in sorted((self.options.corpora / "spamassassin" / label).iterdir()):
-                if (hashlib.md5(path.name.encode()).digest()[0] < 0x80) == train:
-                    raw = path.read_bytes()
-                    for c in range(copies):
-                        name = f"{c}-{path.name}" if copies > 1 else path.name
-                        (folder / label / name).write_bytes(change(raw, c) if change else raw)
+            for path in half_of_mail(self.options.corpora / "spamassassin" / label, train):
+                raw = path.read_bytes()
+                for c in range(copies):
+                    name = f"{c}-{path.name}" if copies > 1 else path.name
+                    (folder / label / name).write_bytes(change(raw, c) if change else raw)
         return folder
 
     def path(self, name):
         return self.work / name
 
     def once(self, name, make):
-        """What `make` gives, made when it is first asked for."""
+        """The path of what `make` makes there, unmeasured, when it is first asked for."""
         if name not in self.made:
-            self.made[name] = make()
-        return self.made[name]
+            make(self.path(name))
+            self.made.add(name)
+        return self.path(name)
 
     def train_command(self, model, sources, *more):
         return Command([self.tamis, "train", "-m", self.path(model), *more, *sources])
@@ -65,38 +56,30 @@ class Bench:
         return Command([self.tamis, "label", "-m", model, *more, *sources])
 
     def model(self, name, *sources, more=()):
-        """A model trained once, not measured."""
-
-        def make():
-            self.train_command(name, sources, *more).run()
-            return self.path(name)
-
-        return self.once(name, make)
+        return self.once(name, lambda _: self.train_command(name, sources, *more).run())
 
     def spam_model(self):
         return self.model("spam.tamis", *labelled(self.train))
 
+    def generated(self, name, terms, seed):
+        """A folder of generated mails, or None if there is no generator."""
+        if self.options.generator.exists():
+            command = [self.options.generator, self.path(name), "--terms", terms, "--seed", seed]
+            return self.once(name, lambda _: Command(command).run())
+
     def mails(self):
-        """The generated mails, or None if there is no generator."""
-        if self.options.mails:
-            return self.options.mails
-        if not self.options.generator.exists():
-            return None
+        return self.options.mails or self.generated("mails", 1_000_000, 1)
 
-        def make():
-            Command([self.options.generator, self.path("mails"), "--terms", "1000000", "--seed", "1"]).run()
-            return self.path("mails")
-
-        return self.once("mails", make)
+    def trained_folders(self):
+        """Folders of mail by what is said of them, each with a model of it."""
+        folders = {"train half": (self.train, self.spam_model())}
+        if mails := self.mails():
+            folders["1,000,000 terms"] = mails, self.model("million.tamis", mails, more=["--as", "mail"])
+        return folders
 
     def trained(self, peer, folder, name):
-        """The folder of a peer's word list, trained once."""
-
-        def make():
-            peer.train(folder, self.path(name)).run()
-            return self.path(name)
-
-        return self.once(name, make)
+        """The folder of a peer's word list."""
+        return self.once(name, lambda path: peer.train(folder, path).run())
 
     def texts(self, language, classes, times=TIMES):
         """Generated text. The one made last is kept: a lexicon is large."""
@@ -132,13 +115,7 @@ class Bench:
 
     def labels(self, command):
         """The labels that `tamis label` gives, in order."""
-        out = subprocess.run([str(a) for a in command.arguments], check=True, capture_output=True, text=True).stdout
-        return [row["label"] for row in csv.DictReader(out.splitlines())]
+        return [row["label"] for row in csv.DictReader(command.said().output.splitlines())]
 
     def information(self, model, terms=0):
-        arguments = [self.tamis, "inspect", "--json", "--terms", str(terms), "-m", str(model)]
-        return json.loads(subprocess.run(arguments, check=True, capture_output=True).stdout)
-
-
-def labelled(folder):
-    return [f"{label}={folder / label}" for label in LABELS]
+        return Command([self.tamis, "inspect", "--json", "--terms", terms, "-m", model]).json()

@@ -4,12 +4,13 @@
     benches/peers/crash.py [--kills 200] [--tamis target/release/tamis] > RESULT.md
 
 Every program first learns 200 generated messages. Of those that follow every other one is killed (SIGKILL), by turns at any
-time and, with strace, on entering one of the calls by which it changes files, as a run that was not killed made them. What a writer of tamis was at then is counted by phase, and none may be missed. A message is acknowledged if its process ended with 0. Words that no other message has tell what is there afterwards. A program that
-fails without being killed, or takes more than ten seconds (some never end), is not asked further. Killed are processes, not the machine: what was written but not synced is not lost here.
+time and, with strace, on entering one of the calls by which it changes files, as a run that was not killed made them. What a
+writer of tamis was at then is counted by phase, and none may be missed. A message is acknowledged if its process ended with 0.
+Words that no other message has tell what is there afterwards. A program that fails without being killed, or takes more than ten
+seconds (some never end), is not asked further. Killed are processes, not the machine: what was written but not synced is not
+lost here.
 """
 
-import argparse
-import json
 import random
 import re
 import shutil
@@ -20,11 +21,11 @@ import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-from measure import machine, table
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from measure import BUILT, Command, machine, parser, table
 
 # Within strace, or it is not the program that is stopped.
 PATIENT = ["timeout", "-s", "KILL", "10"]
-ROOT = Path(__file__).resolve().parents[2]
 CALLS = "write,pwrite64,writev,pwritev,ftruncate,fsync,fdatasync,/^rename,/^unlink"
 OWN_WORDS = 30
 PHASES = ("record", "segment", "merge", "slot", "file anew")
@@ -48,8 +49,8 @@ class Tamis:
 
     def segments(self):
         """How many there are, and what file they are in."""
-        told = subprocess.run([self.program, "inspect", "--json", "--terms", "0", "-m", self.model], capture_output=True)
-        return json.loads(told.stdout)["segments"], self.model.stat().st_ino
+        told = Command([self.program, "inspect", "--json", "--terms", "0", "-m", self.model]).json()
+        return told["segments"], self.model.stat().st_ino
 
     def phase(self, path, syncs, merges):
         """What a call on a file is part of, after so many syncs of the model."""
@@ -168,10 +169,10 @@ def measure(program, folder, kills):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--tamis", default=ROOT / "target/release/tamis", type=Path)
-    options = parser.parse_args()
+    arguments = parser(__doc__.splitlines()[0])
+    arguments.add_argument("--kills", type=int, default=200)
+    arguments.add_argument("--tamis", default=BUILT / "tamis", type=Path)
+    options = arguments.parse_args()
     print(f"# Writers that are killed\n\n{machine()}\n", flush=True)
     rows = []
     with tempfile.TemporaryDirectory() as work:

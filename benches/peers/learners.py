@@ -2,15 +2,12 @@
 
 import importlib.metadata
 import importlib.util
-import json
 import math
 import random
 import re
-import subprocess
 import sys
 
-from bench import COUNTS, ONE
-from measure import Command, Program, alternate, usage_table
+from measure import COUNTS, ONE, Command, Program, labelled_lines, newsgroups
 
 # A class makes its own words this many times as frequent. The best learners then label one row in five wrongly.
 TIMES = 7
@@ -32,25 +29,28 @@ def version_of(package):
     return importlib.metadata.version(package) if importlib.util.find_spec(package.split("-")[0]) else None
 
 
-def lines_of(rows, path, line):
-    """Rows of label and text as a learner reads them. Making the file is not measured."""
-    with open(path, "w", encoding="utf-8") as out:
-        out.writelines(line(label, " ".join(re.findall(r"\w+", text.lower()))) + "\n" for label, text in rows)
-    return path
-
-
-class VowpalWabbit:
-    """Three passes of one-against-all logistic regression over 2^20 hashed words."""
-
-    name = "Vowpal Wabbit, three passes"
-    package = "vowpalwabbit"
+class Learner:
+    """`line` is a row as it reads it; `program` trains, `predict` yields the probabilities of each row."""
 
     def __init__(self, bench, name, labels):
         self.bench, self.path, self.numbers = bench, f"k {name}", {label: at + 1 for at, label in enumerate(labels)}
 
     def lines(self, rows, part):
-        path = self.bench.path(f"{self.path} {part}.vw")
-        return lines_of(rows, path, lambda label, text: f"{self.numbers[label]} | {text}")
+        """A file of rows of label and text. Making it is not measured."""
+        path = self.bench.path(f"{self.path} {part}.{self.package}")
+        with open(path, "w", encoding="utf-8") as out:
+            out.writelines(self.line(label, " ".join(re.findall(r"\w+", text.lower()))) + "\n" for label, text in rows)
+        return path
+
+
+class VowpalWabbit(Learner):
+    """Three passes of one-against-all logistic regression over 2^20 hashed words."""
+
+    name = "Vowpal Wabbit, three passes"
+    package = "vowpalwabbit"
+
+    def line(self, label, text):
+        return f"{self.numbers[label]} | {text}"
 
     def program(self, train):
         cache, model = (self.bench.path(f"{self.path}.{end}") for end in ("cache", "vwmodel"))
@@ -61,36 +61,32 @@ class VowpalWabbit:
     def predict(self, test):
         model, out = self.bench.path(f"{self.path}.vwmodel"), self.bench.path(f"{self.path}.out")
         run = [sys.executable, "-m", "vowpalwabbit", "--quiet", "-t", "--probabilities", "-i", model, "-d", test, "-p", out]
-        subprocess.run([str(a) for a in run], check=True, capture_output=True)
+        Command(run).run()
         labels = {str(number): label for label, number in self.numbers.items()}
         for line in out.read_text().splitlines():
             chances = (pair.split(":") for pair in line.split() if ":" in pair)
             yield {labels[number]: float(chance) for number, chance in chances}
 
 
-class FastText:
+class FastText(Learner):
     """fastText's supervised classifier with its defaults: five epochs, vectors of 100 numbers."""
 
     name = "fastText supervised, default"
     package = "fasttext-wheel"
 
-    def __init__(self, bench, name, labels):
-        self.bench, self.path = bench, f"k {name}"
-        self.script = bench.path("learn_vectors.py")
-        self.script.write_text(FASTTEXT)
+    def line(self, label, text):
+        return f"__label__{label} {text}"
 
-    def lines(self, rows, part):
-        path = self.bench.path(f"{self.path} {part}.ft")
-        return lines_of(rows, path, lambda label, text: f"__label__{label} {text}")
+    def command(self, what, lines):
+        script = self.bench.path("learn_vectors.py")
+        script.write_text(FASTTEXT)
+        return Command([sys.executable, script, what, self.bench.path(f"{self.path}.bin"), lines])
 
     def program(self, train):
-        model = self.bench.path(f"{self.path}.bin")
-        return Program(self.name, [Command([sys.executable, self.script, "train", model, train])], most=2)
+        return Program(self.name, [self.command("train", train)], most=2)
 
     def predict(self, test):
-        run = [sys.executable, self.script, "predict", self.bench.path(f"{self.path}.bin"), test]
-        out = subprocess.run([str(a) for a in run], check=True, capture_output=True, text=True).stdout
-        for line in out.splitlines():
+        for line in self.command("predict", test).said().output.splitlines():
             yield {label: float(chance) for label, chance in (pair.rsplit(":", 1) for pair in line.split())}
 
 
@@ -106,8 +102,7 @@ def measures(labels, answers):
 
 
 def own_measures(bench, model, test):
-    run = [bench.tamis, "evaluate", "--json", "-m", model, *test]
-    figures = json.loads(subprocess.run([str(a) for a in run], check=True, capture_output=True).stdout)
+    figures = Command([bench.tamis, "evaluate", "--json", "-m", model, *test]).json()
     return figures["accuracy"], figures["log_loss"]
 
 
@@ -123,8 +118,7 @@ def compare(bench, name, sources, rows):
         if version_of(learner.package):
             peer = learner(bench, name, sorted({label for label, _ in rows["train"]}))
             peers.append((peer, peer.program(peer.lines(rows["train"], "train"))))
-    alternate(programs + [program for _, program in peers], bench.options.repeat)
-    usage_table(programs + [program for _, program in peers])
+    bench.measure(programs + [program for _, program in peers])
     for how, program in zip(ways, programs):
         figures[program.name] = own_measures(bench, bench.path(f"k {name} {how}.tamis"), sources["test"])
     truth = [label for label, _ in rows["test"]]
@@ -140,9 +134,8 @@ def compare(bench, name, sources, rows):
         bench.asks(f"{name}: CPU of default by {peer.name}", default.median().cpu / program.median().cpu, at_most=most)
 
 
-def rows_of(table):
-    with open(table, encoding="utf-8") as lines:
-        return [line.rstrip("\n").split("\t", 1) for line in lines][1:]
+def pairs(texts, labels):
+    return list(zip(labels, texts))
 
 
 def linear_learners(bench):
@@ -154,15 +147,12 @@ def linear_learners(bench):
             tables[part] = bench.path(f"k {number} {part}.tsv")
             bench.texts("English", 4, TIMES).write(tables[part], n, 60, part)
         print(f"{name}:\n")
-        compare(bench, name, {part: [table] for part, table in tables.items()}, {p: rows_of(t) for p, t in tables.items()})
+        compare(bench, name, {part: [table] for part, table in tables.items()}, {p: pairs(*labelled_lines(t))[1:] for p, t in tables.items()})
         for table in tables.values():
             table.unlink()
     print("20 Newsgroups:\n")
     folders = {part: bench.newsgroups / part for part in ("train", "test")}
-    rows = {
-        part: [(path.parent.name, path.read_text("latin-1")) for path in sorted(folder.glob("*/*"))]
-        for part, folder in folders.items()
-    }
+    rows = {part: pairs(*newsgroups(folder)) for part, folder in folders.items()}
     # learners that take one line after another want no order
     random.Random(0).shuffle(rows["train"])
     compare(bench, "20 Newsgroups", {part: [folder] for part, folder in folders.items()}, rows)

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from measure import Command, Parts, Program
+from measure import ANY_CODE, LABELS, Command, Parts, Program, newsgroups
 
 # The full vocabulary as the dense matrix that linfa wants would not fit into memory.
 LINFA_WORDS = 20000
@@ -59,9 +59,7 @@ def sklearn(report, job, *arguments, rows, most=1000):
 
 def fasttext_lines(train, path):
     """Documents as fastText reads them, a line each. Making them is not measured."""
-    with open(path, "w") as lines:
-        for file in sorted(train.glob("*/*")):
-            lines.write(f"__label__{file.parent.name} {' '.join(file.read_text('latin-1').split())}\n")
+    path.write_text("".join(f"__label__{label} {' '.join(text.split())}\n" for text, label in zip(*newsgroups(train))))
     return path
 
 
@@ -75,9 +73,9 @@ def build_linfa(folder):
     return folder / "target/release/peer"
 
 
-def list_of(folder, label, at):
-    """A file of the paths below folder/label."""
-    at.write_text("".join(f"{path}\n" for path in sorted((folder / label).iterdir())))
+def list_of(paths, at):
+    """A file of paths, one a line."""
+    at.write_text("".join(f"{path}\n" for path in paths))
     return at
 
 
@@ -86,30 +84,41 @@ def fresh(folder):
     folder.mkdir()
 
 
-class Bogofilter:
-    """bogofilter with one of its stores; a message list on standard input."""
+class Peer:
+    """A filter of mail, which has its word lists in a folder."""
 
-    def __init__(self, store):
-        self.name = f"bogofilter-{store}"
+    most = 1000  # rounds
+
+    def train(self, mail, folder):
+        learn = [self.learn(sorted((mail / label).iterdir()), folder, label) for label in LABELS]
+        return Program(self.name, learn, before=lambda: fresh(folder), most=self.most)
+
+    def label(self, mail, folder):
+        return Program(self.name, [self.labels(sorted(mail.glob("*/*")), folder)], most=self.most)
 
     def is_here(self):
         return shutil.which(self.name) is not None
 
     def version(self):
-        return first_line([self.name, "-V"])
+        """What it says of its version; None if it is not here."""
+        if not self.is_here():
+            return None
+        said = Command([self.name, "-V"], ok=ANY_CODE).said().said
+        return (said.strip().splitlines() or ["here"])[0]
 
-    def train(self, mail, folder):
-        labels = ("ham", "spam")
-        learn = [Command(self.learn(folder, label), list_of(mail, label, Path(f"{folder}.{label}"))) for label in labels]
-        return Program(self.name, learn, before=lambda: fresh(folder))
 
-    def learn(self, folder, label):
-        return [self.name, "-d", folder, {"ham": "-n", "spam": "-s"}[label], "-b"]
+class Bogofilter(Peer):
+    """bogofilter with one of its stores; a message list on standard input."""
 
-    def label(self, mail, folder):
-        every = Path(f"{folder}.test")
-        every.write_text("".join(f"{path}\n" for path in sorted(mail.glob("*/*"))))
-        return Program(self.name, [Command([self.name, "-d", folder, "-T", "-b"], every)])
+    def __init__(self, store):
+        self.name = f"bogofilter-{store}"
+
+    def learn(self, paths, folder, label):
+        what = {"ham": "-n", "spam": "-s"}[label]
+        return Command([self.name, "-d", folder, what, "-b"], list_of(paths, Path(f"{folder}.{label}")))
+
+    def labels(self, paths, folder):
+        return Command([self.name, "-d", folder, "-T", "-b"], list_of(paths, Path(f"{folder}.test")))
 
     def score(self, folder):
         return [self.name, "-d", folder, "-T"]
@@ -118,57 +127,27 @@ class Bogofilter:
         return [self.name, "-d", folder, "-s"]
 
 
-class Spamprobe:
+class Spamprobe(Peer):
     """spamprobe, ten times slower than the others."""
 
     name = "spamprobe"
-    rounds = 2
+    most = 2
 
-    def is_here(self):
-        return shutil.which(self.name) is not None
+    def learn(self, paths, folder, label):
+        return Command([self.name, "-c", "-d", folder, {"ham": "good", "spam": "spam"}[label], *paths])
 
-    def version(self):
-        return first_line([self.name, "-V"])
-
-    def train(self, mail, folder):
-        learn = [
-            Command([self.name, "-c", "-d", folder, verb, *sorted((mail / label).iterdir())])
-            for verb, label in (("good", "ham"), ("spam", "spam"))
-        ]
-        return Program(self.name, learn, before=lambda: fresh(folder), most=self.rounds)
-
-    def label(self, mail, folder):
-        label = [self.name, "-d", folder, "score", *sorted(mail.glob("*/*"))]
-        return Program(self.name, [Command(label)], most=self.rounds)
+    def labels(self, paths, folder):
+        return Command([self.name, "-d", folder, "score", *paths])
 
 
-class Dbacl:
+class Dbacl(Peer):
     """dbacl: a file a category. Its exit code is the number of the category."""
 
     name = "dbacl"
 
-    def is_here(self):
-        return shutil.which(self.name) is not None
+    def learn(self, paths, folder, label):
+        return Command([self.name, "-T", "email", "-l", folder / label, *paths])
 
-    def version(self):
-        return first_line([self.name, "-V"])
-
-    def train(self, mail, folder):
-        learn = [
-            Command([self.name, "-T", "email", "-l", folder / label, *sorted((mail / label).iterdir())])
-            for label in ("ham", "spam")
-        ]
-        return Program(self.name, learn, before=lambda: fresh(folder))
-
-    def label(self, mail, folder):
+    def labels(self, paths, folder):
         categories = ["-c", folder / "ham", "-c", folder / "spam"]
-        label = [self.name, "-T", "email", *categories, "-v", "-F", *sorted(mail.glob("*/*"))]
-        return Program(self.name, [Command(label, ok=(0, 1, 2))])
-
-
-def first_line(command):
-    """What a program says of its version; None if it is not here."""
-    if shutil.which(command[0]) is None:
-        return None
-    run = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    return ((run.stdout + run.stderr).strip().splitlines() or ["here"])[0]
+        return Command([self.name, "-T", "email", *categories, "-v", "-F", *paths], ok=(0, 1, 2))

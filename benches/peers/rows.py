@@ -1,8 +1,7 @@
 """Tables of rows of generated text: many scripts, many short rows."""
 
-from bench import COUNTS, ONE
 from generate import LANGUAGES
-from measure import Program, alternate, table
+from measure import COUNTS, ONE, Program, alternate, labelled_lines, table
 from peers import sklearn
 
 # How scikit-learn is to take a language apart, if not into words as by default: "pairs" of characters where words have no
@@ -23,7 +22,7 @@ class Rows:
         self.label = Program("label", [bench.label_command(model, [test], *ONE)])
         self.peers = {}
         for pipeline in pipelines if bench.has_sklearn else ():
-            rows = {part: Program(part, []) for part in ("train", "label")}
+            rows = {part: Program(part, []) for part in PARTS}
             report = bench.path(f"{name} {pipeline}.json")
             self.peers[pipeline] = sklearn(report, "rows", pipeline, train, test, rows=rows, most=3)
 
@@ -32,17 +31,15 @@ class Rows:
 
     def right(self):
         """The share of documents that tamis labels rightly."""
-        with open(self.test_table, encoding="utf-8") as table:
-            labels = [line.split("\t", 1)[0] for line in table][1:]
+        labels = labelled_lines(self.test_table)[1][1:]
         given = self.bench.labels(self.label.commands[0])
         return sum(a == b for a, b in zip(given, labels, strict=True)) / len(labels)
 
 
 def table_of(bench, language, classes, part, number, words):
     """A table of generated text, made when it is first asked for."""
-    path = bench.path(f"{language} {classes} {part} {number} {words}.tsv")
-    make = lambda: bench.texts(language, classes).write(path, number, words, part)  # noqa: E731
-    return bench.once(path.name, make)
+    name = f"{language} {classes} {part} {number} {words}.tsv"
+    return bench.once(name, lambda path: bench.texts(language, classes).write(path, number, words, part))
 
 
 def scripts(bench):
@@ -68,7 +65,7 @@ def scripts(bench):
                 reach = REACH.get(language) if at == 0 else None
                 what = f"rows of 200 words, {language}, {part} multinomial"
                 ratios.append(bench.times_as_long(what, program, peer.rows[part], reach))
-            theirs = [f"{peer.rows[part].median().cpu:.3f}" for part in ("train", "label")]
+            theirs = [f"{peer.rows[part].median().cpu:.3f}" for part in PARTS]
             lines.append((language, *own, pipeline, *theirs, *ratios, right, f"{100 * peer.said['right']:.2f}"))
     head = ["", "bytes a word", "train s", "label s", "train MB/s", "label MB/s", "scikit-learn", "train s", "label s"]
     table([*head, "train ratio", "label ratio", "right %", "scikit-learn's"], lines)

@@ -8,32 +8,30 @@ tells how to get the peers, what each table means and what is unfair in it. Need
 has no row.
 """
 
-import argparse
 import datetime
 import importlib.metadata
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from statistics import median, quantiles
 
 sys.dont_write_bytecode = True
-from bench import LABELS, Bench, labelled
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from bench import Bench
 from learners import LEARNERS, linear_learners, version_of
-from measure import TIME, Command, Program, Together, alternate, machine, table
+from measure import BUILT, LABELS, ONE, TIME, Command, Program, Together, alternate, labelled, machine, parser, table
 from rows import scripts, short_rows
 from topics import labelled_topics, saved
 
-ROOT = Path(__file__).resolve().parents[2]
 # What the model file has of every document without its terms, see ARCHITECTURE.md.
 DOCUMENT_BYTES = 58
 
 
 def mail_label(bench):
     """b1. Mail: labelling the test half of SpamAssassin, models made before"""
-    tamis = bench.label_command(bench.spam_model(), [bench.test], "--threads", "1")
+    tamis = bench.label_command(bench.spam_model(), [bench.test], *ONE)
     programs = [Program("tamis label", [tamis])]
     for peer in bench.filters:
         programs.append(peer.label(bench.test, bench.trained(peer, bench.train, peer.name)))
@@ -43,10 +41,10 @@ def mail_label(bench):
 
 def mail_train(bench):
     """b2. Mail: learning the train half of SpamAssassin, from nothing"""
-    sources, one = labelled(bench.train), ["--threads", "1"]
+    sources = labelled(bench.train)
     programs = [
-        Program("tamis, counts (--correction off)", [bench.train_command("b1", sources, *one, "--correction", "off")]),
-        Program("tamis, as it is by default", [bench.train_command("b2", sources, *one)]),
+        Program("tamis, counts (--correction off)", [bench.train_command("b1", sources, *ONE, "--correction", "off")]),
+        Program("tamis, as it is by default", [bench.train_command("b2", sources, *ONE)]),
     ]
     programs += [peer.train(bench.train, bench.path(f"b-{peer.name}")) for peer in bench.filters]
     bench.measure(programs)
@@ -61,34 +59,24 @@ def ask_of_mail(bench, what, programs, reach):
 
 def learned_since(bench, size, folder, model, asked):
     """Copies of a model and of the peers' word lists after the other messages of the test half were learned too, thirty a process."""
-
-    def make():
-        copy = shutil.copy(model, bench.path(f"since {size}.tamis"))
-        lists = {f"c {size} {peer.name}": bench.trained(peer, folder, f"{peer.name} {size}") for peer in bench.bogofilters}
-        for name, words in lists.items():
-            shutil.copytree(words, bench.path(name))
-        for label in LABELS:
-            messages = [path for path in sorted((bench.test / label).iterdir()) if path not in asked]
-            for at in range(0, len(messages), 30):
-                some = messages[at : at + 30]
-                Command([bench.tamis, "learn", label, "--no-retrain", "-m", copy, *some]).run()
-            for peer in bench.bogofilters:
-                paths = bench.path(f"c {label}.list")
-                paths.write_text("".join(f"{path}\n" for path in messages))
-                Command(peer.learn(bench.path(f"c {size} {peer.name}"), label), paths).run()
-        return copy, {peer.name: bench.path(f"c {size} {peer.name}") for peer in bench.bogofilters}
-
-    return bench.once(f"since {size}", make)
+    copy = shutil.copy(model, bench.path(f"since {size}.tamis"))
+    lists = {peer.name: bench.path(f"c {size} {peer.name}") for peer in bench.bogofilters}
+    for peer in bench.bogofilters:
+        shutil.copytree(bench.trained(peer, folder, f"{peer.name} {size}"), lists[peer.name])
+    for label in LABELS:
+        messages = [path for path in sorted((bench.test / label).iterdir()) if path not in asked]
+        for at in range(0, len(messages), 30):
+            Command([bench.tamis, "learn", label, "--no-retrain", "-m", copy, *messages[at : at + 30]]).run()
+        for peer in bench.bogofilters:
+            peer.learn(messages, lists[peer.name], label).run()
+    return copy, lists
 
 
 def one_message(bench):
     """c. One message in a fresh process: milliseconds, wall"""
     paths = [sorted((bench.test / label).iterdir()) for label in LABELS]
     messages = [p for of_label in paths for p in of_label[:: len(of_label) // 25][:25]]
-    sets = {"train half": (bench.train, bench.spam_model())}
-    if mails := bench.mails():
-        sets["1,000,000 terms"] = (mails, bench.model("million.tamis", mails, more=["--as", "mail"]))
-    models = {}
+    sets, models = bench.trained_folders(), {}
     for size, (folder, model) in sets.items():
         lists = {peer.name: bench.trained(peer, folder, f"{peer.name} {size}") for peer in bench.bogofilters}
         models[size] = model, lists
@@ -119,7 +107,7 @@ def one_message(bench):
             ratio = median(walls["tamis score", size]) / median(walls["bogofilter-sqlite", size])
             reach = 0.4 if size.startswith("train half") else 0.56
             bench.asks(f"one message by a fresh process, bogofilter-sqlite, {size}", ratio, at_most=reach)
-    if mails:
+    if len(sets) == 2:
         small, large = (over["tamis score", size] for size in sets)
         print(f"tamis with the large model takes {large - small:+.2f} ms over the small one\n")
 
@@ -128,12 +116,9 @@ def learning(bench):
     """g. Learning one message, by a fresh process each: milliseconds, wall"""
     of_test = [path for label in LABELS for path in sorted((bench.test / label).iterdir())]
     of_test = of_test[:: max(1, len(of_test) // bench.options.messages)][: bench.options.messages]
-    sets = {"train half": (bench.train, bench.spam_model(), of_test)}
-    if mails := bench.mails():
-        model = bench.model("million.tamis", mails, more=["--as", "mail"])
-        sets["1,000,000 terms"] = (mails, model, other_mails(bench) or of_test)
+    others = {"1,000,000 terms": other_mails(bench)}
     runs = {}
-    for size, (folder, model, messages) in sets.items():
+    for size, (folder, model) in bench.trained_folders().items():
         copy = shutil.copy(model, bench.path(f"g {size}.tamis"))
         learn = {"tamis learn": [bench.tamis, "learn", "spam", "--no-retrain", "-m", copy]}
         for peer in bench.bogofilters:
@@ -141,7 +126,7 @@ def learning(bench):
             shutil.copytree(bench.trained(peer, folder, f"{peer.name} {size}"), words)
             learn[f"{peer.name} -s"] = peer.learn_spam(words)
         runs |= {(name, size): [] for name in learn}
-        for path in messages:
+        for path in others.get(size) or of_test:
             for name, arguments in learn.items():
                 runs[name, size].append(Command(arguments, path).run())
     rows, figures = [], {}
@@ -163,12 +148,9 @@ def learning(bench):
 
 def other_mails(bench):
     """Some 5,000 generated mails that no model of table c knows, or None if there is no generator."""
-    if not bench.options.generator.exists():
-        return None
-    folder = bench.path("other mails")
-    Command([bench.options.generator, folder, "--terms", "250000", "--seed", "2"]).run()
-    mails = sorted(folder.glob("*/*"), key=lambda path: (path.name, path.parent.name))
-    return mails[: 5000 * bench.options.messages // 300]
+    if folder := bench.generated("other mails", 250_000, 2):
+        mails = sorted(folder.glob("*/*"), key=lambda path: (path.name, path.parent.name))
+        return mails[: 5000 * bench.options.messages // 300]
 
 
 def threads(bench):
@@ -218,7 +200,7 @@ def memory(bench):
         "ten copies, a word changed": bench.copy_mail(True, 10, add_word),
     }
     # equal mail counts once by default: here each copy counts
-    options = ["--threads", "1", "--no-documents", "--correction", "off", "--repeat"]
+    options = [*ONE, "--no-documents", "--correction", "off", "--repeat"]
     programs = [
         Program(name, [bench.train_command(f"e {name}", labelled(folder), *options)])
         for name, folder in folders.items()
@@ -251,11 +233,14 @@ def size(bench):
     table(head, rows)
 
 
-TABLES = {"a": [saved], "b": [mail_label, mail_train], "c": [one_message], "d": [threads], "e": [memory], "f": [size], "g": [learning], "h": [labelled_topics], "i": [scripts], "j": [short_rows], "k": [linear_learners]}
+TABLES = {
+    "a": [saved], "b": [mail_label, mail_train], "c": [one_message], "d": [threads], "e": [memory], "f": [size],
+    "g": [learning], "h": [labelled_topics], "i": [scripts], "j": [short_rows], "k": [linear_learners],
+}
 
 
 def print_head(bench):
-    version = subprocess.run([bench.tamis, "--version"], capture_output=True, text=True).stdout.strip()
+    version = Command([bench.tamis, "--version"]).said().output.strip()
     print(f"{datetime.date.today()}, {machine()}")
     print(f"benches/peers/run.py CORPORA, medians of {bench.options.repeat} rounds\n")
     print(f"* {version}\n* Python {sys.version.split()[0]}")
@@ -272,19 +257,19 @@ def print_head(bench):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("corpora", type=Path, help="holds 20newsgroups-bydate and spamassassin")
-    parser.add_argument("--tamis", default=ROOT / "target/release/tamis", help="the program to measure")
-    built = ROOT / "target/release/examples/generate_mail"
-    parser.add_argument("--generator", type=Path, default=built, help="cargo build --release --example generate_mail")
-    parser.add_argument("--mails", type=Path, help="a folder that the generator has filled; else it is run")
-    parser.add_argument("--repeat", type=int, default=5, help="rounds [default: 5]")
-    parser.add_argument("--messages", type=int, default=300, help="runs of table c [default: 300]")
-    parser.add_argument("--only", default=",".join(TABLES), help="tables to make: a,b")
-    parser.add_argument("--quick", action="store_true", help="one round, a tenth of the rows and runs: does it work?")
-    parser.add_argument("--linfa", action="store_true", help="build linfa from the registry, for table a")
-    parser.add_argument("--work", help="where to make a folder for copies and models, about 1 GB [default: the usual]")
-    options = parser.parse_args()
+    arguments = parser(__doc__.split("\n")[0])
+    arguments.add_argument("corpora", type=Path, help="holds 20newsgroups-bydate and spamassassin")
+    arguments.add_argument("--tamis", default=BUILT / "tamis", help="the program to measure")
+    built = BUILT / "examples/generate_mail"
+    arguments.add_argument("--generator", type=Path, default=built, help="cargo build --release --example generate_mail")
+    arguments.add_argument("--mails", type=Path, help="a folder that the generator has filled; else it is run")
+    arguments.add_argument("--repeat", type=int, default=5, help="rounds [default: 5]")
+    arguments.add_argument("--messages", type=int, default=300, help="runs of table c [default: 300]")
+    arguments.add_argument("--only", default=",".join(TABLES), help="tables to make: a,b")
+    arguments.add_argument("--quick", action="store_true", help="one round, a tenth of the rows and runs: does it work?")
+    arguments.add_argument("--linfa", action="store_true", help="build linfa from the registry, for table a")
+    arguments.add_argument("--work", help="where to make a folder for copies and models, about 1 GB [default: the usual]")
+    options = arguments.parse_args()
     if options.quick:
         options.repeat, options.messages = 1, options.messages // 10
     with tempfile.TemporaryDirectory(dir=options.work) as work:

@@ -9,34 +9,31 @@ processes, peak memory that of the largest. Every merged model is compared with 
 corpora, by which the growth of terms is measured.
 """
 
-import argparse
 import hashlib
 import math
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-from measure import Command, Usage, machine, table
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from measure import BUILT, COUNTS, ONE, Command, in_sequence, labelled, machine, parser, rows_generator, table
 
-TARGET = Path(__file__).resolve().parents[2] / "target" / "release"
 SHARDS = 8
 WORDS = ["--ngrams", "1"]
-COUNTS = ["--likelihood", "multinomial", "--no-documents"]
 WAYS = {"fitted": WORDS, "counts": COUNTS}
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", nargs="*", type=int, default=[10_000, 100_000, 1_000_000])
-    parser.add_argument("--other", type=int, default=20_000, help="rows of what varies labels, words, shards")
-    parser.add_argument("--mail-terms", type=int, default=1_000_000, help="different words of the generated mail")
-    parser.add_argument("--target", default=TARGET, type=Path, help="folder of built programs")
-    parser.add_argument("corpora", nargs="?", type=Path)
-    return parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--rows", nargs="*", type=int, default=[10_000, 100_000, 1_000_000])
+    arguments.add_argument("--other", type=int, default=20_000, help="rows of what varies labels, words, shards")
+    arguments.add_argument("--mail-terms", type=int, default=1_000_000, help="different words of the generated mail")
+    arguments.add_argument("--target", default=BUILT, type=Path, help="folder of built programs")
+    arguments.add_argument("corpora", nargs="?", type=Path)
+    return arguments.parse_args()
 
 
 class Bench:
@@ -52,25 +49,21 @@ class Bench:
         for shard in range(shards):
             path = self.folder / f"{shard}.tsv"
             own = rows // shards + (shard < rows % shards)
-            said = [part for name, value in shape.items() for part in (f"--{name}", str(value))]
-            with open(path, "wb") as file:
-                generator = self.target / "examples" / "generate_rows"
-                subprocess.run([generator, str(own), "--seed", str(shard + 1), *said], stdout=file, check=True)
+            rows_generator(self.target / "examples/generate_rows", own, shard + 1, **shape).run(path)
             paths.append(path)
         return paths
 
     def count(self, sources, options):
         """The partials of sources, one each, their bytes, and what all took."""
         partials = [self.folder / f"{shard}.partial" for shard in range(len(sources))]
-        one = ["--threads", "1", *options]
-        runs = [self.tamis("train", "--partial", "-m", partial, *one, *source) for partial, source in zip(partials, sources)]
-        return partials, sum(partial.stat().st_size for partial in partials), together(runs)
+        of = [*ONE, *options]
+        runs = [self.tamis("train", "--partial", "-m", partial, *of, source) for partial, source in zip(partials, sources)]
+        return partials, sum(partial.stat().st_size for partial in partials), in_sequence(runs)
 
     def train(self, sources, options):
         """One training, by one thread."""
         self.whole = self.folder / "whole.tamis"
-        sources = [part for source in sources for part in source]
-        return self.tamis("train", "-m", self.whole, "--replace", "--repeat", "--no-names", "--threads", "1", *options, *sources)
+        return self.tamis("train", "-m", self.whole, "--replace", "--repeat", "--no-names", *ONE, *options, *sources)
 
     def merge(self, partials):
         """Partials to a model, which must be that of one training."""
@@ -79,40 +72,35 @@ class Bench:
         assert model.read_bytes() == self.whole.read_bytes(), "expected the bytes of one training"
         return run, model.stat().st_size
 
-
-def together(runs):
-    return Usage(sum(run.cpu for run in runs), sum(run.wall for run in runs), max(run.peak for run in runs))
+    def every_step(self, sources, options):
+        """The partials, the bytes of all partials and of the model, and what counting, merging and one training took."""
+        whole = self.train(sources, options)
+        partials, size, counted = self.count(sources, options)
+        merged, model = self.merge(partials)
+        return partials, size, model, (counted, merged, whole)
 
 
 def mb(n):
     return f"{n / 1e6:,.2f}"
 
 
-def seconds(usage):
-    return f"{usage.cpu:,.2f}"
-
-
-def rows_of(paths):
-    return [[path] for path in paths]
+def cpu_and_peak(*usages):
+    return [figure for usage in usages for figure in (f"{usage.cpu:,.2f}", f"{usage.peak:,.0f}")]
 
 
 def growing(bench, sizes):
     """Documents. Returns what each size takes, by way."""
     lines, taken = [], {way: [] for way in WAYS}
     for rows in sizes:
-        sources = rows_of(bench.deal(rows))
+        sources = bench.deal(rows)
         for way, options in WAYS.items():
-            whole = bench.train(sources, options)
-            partials, size, counted = bench.count(sources, options)
+            partials, size, model, (counted, merged, whole) = bench.every_step(sources, options)
             again = bench.tamis("merge", "--partial", "-m", bench.folder / "all.partial", *partials)
             sum_size = (bench.folder / "all.partial").stat().st_size
-            merged, model = bench.merge(partials)
             figures = [size / 1e6, model / 1e6, counted.cpu, counted.peak, merged.cpu, merged.peak, whole.cpu]
             taken[way].append((rows, figures))
-            lines.append(
-                [f"{rows:,}", way, mb(size), f"{size / rows:,.0f}", mb(sum_size), mb(model), seconds(counted), f"{counted.peak:,.0f}"]
-                + [seconds(again), f"{again.peak:,.0f}", seconds(merged), f"{merged.peak:,.0f}", seconds(whole), f"{whole.peak:,.0f}"]
-            )
+            sizes = [mb(size), f"{size / rows:,.0f}", mb(sum_size), mb(model)]
+            lines.append([f"{rows:,}", way, *sizes, *cpu_and_peak(counted, again, merged, whole)])
     print(f"## Documents: rows of 60 words, 4 labels, {SHARDS} shards\n")
     table(
         ["rows", "way", "partials, MB", "bytes a row", "all in one, MB", "model, MB", "count s", "MiB", "merge to one s", "MiB"]
@@ -160,37 +148,28 @@ def varying(bench, rows):
     ]
     lines = []
     for name, shape, options in shapes:
-        sources = rows_of(bench.deal(rows, **shape))
-        whole = bench.train(sources, options)
-        partials, size, counted = bench.count(sources, options)
-        merged, model = bench.merge(partials)
-        lines.append(
-            [name, mb(size), mb(model), seconds(counted), f"{counted.peak:,.0f}", seconds(merged), f"{merged.peak:,.0f}"]
-            + [seconds(whole), f"{whole.peak:,.0f}"]
-        )
+        _, size, model, steps = bench.every_step(bench.deal(rows, **shape), options)
+        lines.append([name, mb(size), mb(model), *cpu_and_peak(*steps)])
     print(f"## What else it grows with: {rows:,} rows, each line but one thing changed from the first\n")
     table(["", "partials, MB", "model, MB", "count s", "MiB", "merge s", "MiB", "one training s", "MiB"], lines)
 
 
 def mail(bench, terms):
-    """Mail: counting, fitting and scoring. Returns bytes and seconds a mail."""
+    """Mail: counting, fitting and scoring."""
     folder = bench.folder / "mail"
-    subprocess.run([bench.target / "examples" / "generate_mail", folder, "--terms", str(terms)], check=True, stdout=subprocess.DEVNULL)
-    sources = [[f"{label}={folder / label}"] for label in ("ham", "spam")]
+    Command([bench.target / "examples/generate_mail", folder, "--terms", terms]).run()
     mails = sum(1 for path in folder.rglob("*.eml"))
     lines = []
-    for way, options in {"fitted": [], "counts": ["--likelihood", "multinomial", "--no-documents"]}.items():
-        whole = bench.train(sources, options)
-        partials, size, counted = bench.count(sources, options)
-        merged, model = bench.merge(partials)
-        scored = bench.tamis("label", "-m", bench.whole, "--threads", "1", folder)
-        us = [f"{1e6 * run.cpu / mails:,.0f}" for run in (counted, merged, whole, scored)]
-        peaks = [f"{run.peak:,.0f}" for run in (counted, merged, whole, scored)]
+    for way, options in {"fitted": [], "counts": COUNTS}.items():
+        _, size, model, steps = bench.every_step(labelled(folder), options)
+        steps = *steps, bench.tamis("label", "-m", bench.whole, *ONE, folder)
+        us = [f"{1e6 * run.cpu / mails:,.0f}" for run in steps]
+        peaks = [f"{run.peak:,.0f}" for run in steps]
         lines.append([way, f"{size / mails:,.0f}", mb(model), *us, *peaks])
     shutil.rmtree(folder)
     print(f"## Mail: {mails:,} generated mails of 500 words and {terms:,} different ones, 2 shards; microseconds of CPU a mail, MiB\n")
-    steps = ["count", "merge", "one training", "label"]
-    table(["way", "bytes a mail of partials", "model, MB", *(f"{s} us" for s in steps), *(f"{s} MiB" for s in steps)], lines)
+    names = ["count", "merge", "one training", "label"]
+    table(["way", "bytes a mail of partials", "model, MB", *(f"{s} us" for s in names), *(f"{s} MiB" for s in names)], lines)
 
 
 def heaps(bench, corpora):
@@ -207,8 +186,8 @@ def heaps(bench, corpora):
             names = "".join(f"{'ab'[at % 2]}={path}\n" for at, path in enumerate(own))
             (bench.folder / "list").write_text(names)
             arguments = ["train", "-m", bench.folder / "heaps.tamis", "--replace", "--repeat", *COUNTS, "--files-from", bench.folder / "list"]
-            said = subprocess.run([bench.target / "tamis", *arguments], check=True, capture_output=True, text=True)
-            points.append((len(own), int(re.search(r": ([\d,]+) terms", said.stdout + said.stderr)[1].replace(",", ""))))
+            said = Command([bench.target / "tamis", *arguments]).said().said
+            points.append((len(own), int(re.search(r": ([\d,]+) terms", said)[1].replace(",", ""))))
         (n, terms), (before, fewer) = points[-1], points[-2]
         power = math.log(terms / fewer) / math.log(n / before)
         lines.append([name, *(f"{terms:,} of {n:,}" for n, terms in points), f"{power:.2f}"])

@@ -10,7 +10,6 @@ other rows about as well as it says.
 """
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -18,54 +17,47 @@ import tempfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-from measure import machine, table
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from measure import BUILT, Command, machine, parser, rows_generator, table
 
-TARGET = Path(__file__).resolve().parents[2] / "target" / "release"
 TESTED = 20_000
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rows", nargs="+", type=int)
-    parser.add_argument("--words", default=150, type=int, help="words in a row")
-    parser.add_argument("--classes", default=4, type=int)
-    parser.add_argument("--threads", default=1, type=int)
-    parser.add_argument("--tamis", default=TARGET / "tamis", type=Path)
-    parser.add_argument("--generator", default=TARGET / "examples" / "generate_rows", type=Path)
-    parser.add_argument("train", nargs=argparse.REMAINDER, help="-- and more arguments of tamis train")
-    return parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("rows", nargs="+", type=int)
+    arguments.add_argument("--words", default=150, type=int, help="words in a row")
+    arguments.add_argument("--classes", default=4, type=int)
+    arguments.add_argument("--threads", default=1, type=int)
+    arguments.add_argument("--tamis", default=BUILT / "tamis", type=Path)
+    arguments.add_argument("--generator", default=BUILT / "examples/generate_rows", type=Path)
+    arguments.add_argument("train", nargs=argparse.REMAINDER, help="-- and more arguments of tamis train")
+    return arguments.parse_args()
 
 
-def generate(options, rows, seed, **streams):
-    shape = ["--words", str(options.words), "--classes", str(options.classes), "--seed", str(seed)]
-    return subprocess.Popen([options.generator, str(rows), *shape], **streams)
+def generate(options, rows, seed):
+    return rows_generator(options.generator, rows, seed, words=options.words, classes=options.classes)
 
 
 def train(options, model, rows):
-    """CPU seconds, and MiB at most."""
-    generator = generate(options, rows, seed=1, stdout=subprocess.PIPE)
-    arguments = ["train", "-m", model, "--threads", str(options.threads), "--input-format", "tsv", *options.train[1:], "-"]
-    child = subprocess.Popen([options.tamis, *arguments], stdin=generator.stdout, stdout=subprocess.DEVNULL)
-    generator.stdout.close()
-    _, status, usage = os.wait4(child.pid, 0)
-    assert os.waitstatus_to_exitcode(status) == 0 and generator.wait() == 0
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    """What training takes on rows that are generated meanwhile."""
+    command = [str(a) for a in generate(options, rows, seed=1).arguments]
+    how = ["--threads", options.threads, "--input-format", "tsv", *options.train[1:]]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as generator:
+        pipe = f"/dev/fd/{generator.stdout.fileno()}"
+        usage = Command([options.tamis, "train", "-m", model, *how, "-"], pipe, threads=options.threads).run_for_peak()
+    assert generator.returncode == 0
+    return usage
 
 
 def check(options, model, rows):
     """The share of other rows that are labelled right."""
-    told = subprocess.run(
-        [options.tamis, "inspect", "--json", "--terms", "0", "-m", model], check=True, capture_output=True
-    )
-    told = json.loads(told.stdout)
+    told = Command([options.tamis, "inspect", "--json", "--terms", "0", "-m", model]).json()
     learned = sum(label["totals"]["documents"] for label in told["classes"])
     assert learned == rows, f"expected {rows} documents, got {learned}"
     with tempfile.NamedTemporaryFile(suffix=".tsv") as tested:
-        assert generate(options, TESTED, seed=2, stdout=tested).wait() == 0
-        evaluated = subprocess.run(
-            [options.tamis, "evaluate", "-m", model, "--json", tested.name], check=True, capture_output=True
-        )
-    share = json.loads(evaluated.stdout)["accuracy"]
+        generate(options, TESTED, seed=2).run(tested.name)
+        share = Command([options.tamis, "evaluate", "-m", model, "--json", tested.name]).json()["accuracy"]
     assert share > 1.2 / options.classes, f"expected better than chance, got {share}"
     return share
 
@@ -77,13 +69,13 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         model = str(Path(work) / "size.tamis")
         for rows in options.rows:
-            cpu, peak = train(options, model, rows)
-            first = first or cpu / rows
+            usage = train(options, model, rows)
+            a_row = usage.cpu / rows
+            first = first or a_row
             size = os.stat(model).st_size / 1e6
             share = check(options, model, rows)
-            lines.append(
-                [f"{rows:,}", f"{cpu:.1f}", f"{1e6 * cpu / rows:.1f}", f"{first / (cpu / rows):.2f}", f"{peak:,.0f}", f"{size:,.0f}", f"{share:.3f}"]
-            )
+            figures = f"{usage.cpu:.1f}", f"{1e6 * a_row:.1f}", f"{first / a_row:.2f}", f"{usage.peak:,.0f}", f"{size:,.0f}", f"{share:.3f}"
+            lines.append([f"{rows:,}", *figures])
             os.remove(model)
     table(["rows", "CPU, s", "us a row", "throughput of that of the first", "peak, MiB", "model, MB", "accuracy"], lines)
 

@@ -1,7 +1,6 @@
 """Tables of 20 Newsgroups."""
 
-from bench import COUNTS, ONE
-from measure import Command, Program
+from measure import COUNTS, ONE, Command, Program
 from peers import LINFA_WORDS, build_linfa, fasttext_lines, sklearn
 
 
@@ -27,8 +26,7 @@ def saved(bench):
         programs.append(Program("fastText supervised, default", [Command(learn)], most=2))
         rows.append(programs[-1])
     if bench.options.linfa:
-        program = bench.once("linfa", lambda: build_linfa(bench.path("linfa")))
-        command = Command([program, train, LINFA_WORDS])
+        command = Command([build_linfa(bench.path("linfa")), train, LINFA_WORDS])
         programs.append(Program(f"linfa, {LINFA_WORDS:,} words, not saved", [command], most=3))
         rows.append(programs[-1])
     bench.measure(programs, rows)

@@ -9,18 +9,14 @@ processors as the server. Peers learn the same mails and have nothing but their 
 Needs nothing but Python. All servers run in a temporary folder and are ended by their process ids.
 """
 
-import argparse
 import contextlib
-import datetime
-import hashlib
-import json
 import os
-import platform
 import random
 import resource
 import shutil
 import signal
 import socket
+import statistics
 import struct
 import subprocess
 import sys
@@ -29,7 +25,10 @@ import threading
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from measure import BUILT, LABELS, ONE, Command, commit_and_machine, half_of_mail, labelled, parser, plain_table
+
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -98,11 +97,6 @@ def connects(where):
     return ready
 
 
-def run(arguments, **options):
-    options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL} | options
-    return subprocess.run([str(a) for a in arguments], check=True, **options)
-
-
 class Bench:
     def __init__(self, corpus, seconds, built):
         self.folder = Path(tempfile.mkdtemp())
@@ -110,17 +104,17 @@ class Bench:
         self.tamis, self.tamisd, self.load = (built / name for name in ("tamis", "tamisd", "examples/load"))
         for part in ("train/ham", "train/spam", "test"):
             (self.folder / part).mkdir(parents=True)
-        for label in ("ham", "spam"):
-            for mail in sorted((corpus / label).iterdir()):
-                is_train = hashlib.md5(mail.name.encode()).hexdigest()[0] in "01234567"
-                shutil.copy(mail, self.folder / (f"train/{label}" if is_train else "test") / mail.name)
+        for label in LABELS:
+            for train, part in ((True, f"train/{label}"), (False, "test")):
+                for mail in half_of_mail(corpus / label, train):
+                    shutil.copy(mail, self.folder / part / mail.name)
         self.n_test = len(list((self.folder / "test").iterdir()))
         self.model = self.folder / "model.tamis"
-        self.train(self.model)
+        self.train(self.model, self.folder / "train")
         self.socket = self.folder / "spamd.sock"
 
-    def train(self, model):
-        run([self.tamis, "train", "-m", model, *(f"{label}={self.folder}/train/{label}" for label in ("ham", "spam"))])
+    def train(self, model, folder):
+        Command([self.tamis, "train", "-m", model, *labelled(folder)]).run()
 
     def start(self, settings=""):
         text = f"""
@@ -137,7 +131,7 @@ listen = ["unix:{self.folder}/milter.sock"]
 
     def send(self, *arguments, clients=4, seconds=None, folder=None):
         command = [self.load, "--clients", clients, "--seconds", seconds or self.seconds, *arguments, folder or self.folder / "test"]
-        return json.loads(run(command, stdout=subprocess.PIPE).stdout)
+        return Command(command).json()
 
     def measured(self, server, *arguments, **options):
         before = server.cpu()
@@ -146,13 +140,6 @@ listen = ["unix:{self.folder}/milter.sock"]
         if result["errors"]:
             raise SystemExit(f"{result['errors']} messages without a verdict: {arguments}")
         return result
-
-
-def table(header, rows):
-    print("| " + " | ".join(header) + " |\n|" + " --- |" * len(header))
-    for row in rows:
-        print("| " + " | ".join(str(cell) for cell in row) + " |")
-    print()
 
 
 def row(name, result):
@@ -164,13 +151,8 @@ COLUMNS = ["", "messages/s", "server CPU, us a message", "p50, ms", "p99, ms"]
 
 def speed(bench):
     print("## a. Speed\n")
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    rounds = 3
-    for _ in range(rounds):
-        run([bench.tamis, "label", "--threads", "1", "-m", bench.model, bench.folder / "test"])
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    label = cpu / rounds / bench.n_test * 1e6
+    command = Command([bench.tamis, "label", *ONE, "-m", bench.model, bench.folder / "test"])
+    label = statistics.mean(command.run().cpu for _ in range(3)) / bench.n_test * 1e6
     server = bench.start()
     unix = ("--unix", bench.socket)
     bench.send(*unix, seconds=1)
@@ -182,7 +164,7 @@ def speed(bench):
     best = max(results, key=lambda r: r["per_second"])
     peers = [peer for peer in (spamd(bench), rspamd(bench)) if peer]
     rows += [row(name, result) for name, result, _ in peers]
-    table(COLUMNS, rows)
+    plain_table(COLUMNS, rows)
     print(f"`tamis label --threads 1` takes {label:.0f} us of CPU a message; tamisd {results[1]['cpu_us']:.0f}: "
           f"{results[1]['cpu_us'] / label:.2f} times (reach: 1.8).\n")
     for name, result, ours in peers:
@@ -191,7 +173,7 @@ def speed(bench):
     print("## b. Latency at half the highest load\n")
     rate = best["per_second"] / 2
     rows = [row(f"{clients} clients", bench.measured(server, *unix, "--rate", rate, clients=clients)) for clients in (4, 16)]
-    table(COLUMNS, rows)
+    plain_table(COLUMNS, rows)
     server.stop()
 
 
@@ -211,10 +193,10 @@ def spamd(bench):
             "score BAYES_00 -2\nscore BAYES_99 6\nscore BAYES_999 1\n"
         )
         where = ["-C", home / "rules", "--siteconfigpath", home / "site"]
-        for label in ("ham", "spam"):
-            run(["sa-learn", *where, "--no-sync", f"--{label}", bench.folder / "train" / label])
-        run(["sa-learn", *where, "--sync"])
-        run(["chmod", "-R", "a+rwX", home])
+        for label in LABELS:
+            Command(["sa-learn", *where, "--no-sync", f"--{label}", bench.folder / "train" / label]).run()
+        Command(["sa-learn", *where, "--sync"]).run()
+        Command(["chmod", "-R", "a+rwX", home]).run()
         path = home / "spamd.sock"
         server = Server(["spamd", "-L", "-x", "--socketpath", path, "-m", "2", *where, "-H", home, "-u", "nobody", "-s", "null"], connects(path))
         try:
@@ -249,12 +231,12 @@ def rspamd(bench):
         servers.append(Server(["redis-server", "--port", "17379", "--save", "", "--dir", home], connects(("127.0.0.1", 17379))))
         (home / "rspamd.conf").write_text(RSPAMD.format(home=home))
         servers.append(Server(["rspamd", "-c", home / "rspamd.conf", "-f", "-i"], connects(("127.0.0.1", 17340))))
-        for label in ("ham", "spam"):
-            run(["rspamc", "-h", "127.0.0.1:17341", "-P", "q1", f"learn_{label}", bench.folder / "train" / label])
+        for label in LABELS:
+            Command(["rspamc", "-h", "127.0.0.1:17341", "-P", "q1", f"learn_{label}", bench.folder / "train" / label]).run()
         bench.send("--tcp", "127.0.0.1:17340", "--http", clients=2, seconds=2)
         result = bench.measured(servers[-1], "--tcp", "127.0.0.1:17340", "--http", clients=4)
         return "rspamd, Bayes only, 2 workers (CPU without redis)", result, "http"
-    except (SystemExit, subprocess.CalledProcessError) as error:
+    except SystemExit as error:
         print(f"rspamd was not measured: {error}\n")
         return None
     finally:
@@ -268,14 +250,14 @@ def million(bench):
     model, rows = bench.folder / "million.tamis", bench.folder / "million"
     rng = random.Random(7)
     mails = sorted((bench.folder / "test").iterdir())
-    for label in ("ham", "spam"):
+    for label in LABELS:
         (rows / label).mkdir(parents=True)
         for n in range(2500):
             words = " ".join(f"{rng.randrange(1 << 40):x}" for _ in range(210))
             mail = rng.choice(mails).read_bytes().partition(b"\n\n")
             (rows / label / f"{n}.eml").write_bytes(mail[0] + f"\nX-N: {n}{label}\n\n{words}\n".encode() + mail[2][:20_000])
-    run([bench.tamis, "train", "-m", model, *(f"{label}={rows}/{label}" for label in ("ham", "spam"))])
-    facts = json.loads(run([bench.tamis, "inspect", "--json", "-m", model], stdout=subprocess.PIPE).stdout)
+    bench.train(model, rows)
+    facts = Command([bench.tamis, "inspect", "--json", "-m", model]).json()
     server = bench.start(f'[models]\nshared = "{model}"')
     unix = ("--unix", bench.socket)
     best = bench.measured(server, *unix, clients=4)
@@ -291,7 +273,7 @@ def million(bench):
             mail = f"Subject: {learned[0]}\r\nMessage-ID: <{rng.random()}@x>\r\n\r\n{words}\r\n".encode()
             with socket.socket(socket.AF_UNIX) as client:
                 client.connect(str(bench.socket))
-                head = f"TELL SPAMC/1.5\r\nMessage-class: {rng.choice(('ham', 'spam'))}\r\nSet: local\r\nContent-length: {len(mail)}\r\n\r\n"
+                head = f"TELL SPAMC/1.5\r\nMessage-class: {rng.choice(LABELS)}\r\nSet: local\r\nContent-length: {len(mail)}\r\n\r\n"
                 client.sendall(head.encode() + mail)
                 if b"DidSet: local" not in client.makefile("rb").read():
                     raise SystemExit("a message was not learned")
@@ -302,7 +284,7 @@ def million(bench):
     stop.set()
     thread.join()
     server.stop()
-    table(COLUMNS, [row("as fast as it goes", best), row("half of that", alone), row("half of that, and a writer", beside)])
+    plain_table(COLUMNS, [row("as fast as it goes", best), row("half of that", alone), row("half of that, and a writer", beside)])
     print(f"Terms: {facts.get('terms', facts)}; learned meanwhile, one by one: {learned[0]} in {bench.seconds * 2:.0f} s.\n")
 
 
@@ -312,10 +294,8 @@ def many(bench):
     users.mkdir()
     model = f'[models]\nshared = "{bench.model}"\nusers = "{users}/%u.tamis"\nmax_open = 1000'
     first = users / "user0.tamis"
-    mail = sorted((bench.folder / "train/spam").iterdir())[0]
     for other in sorted((bench.folder / "train/spam").iterdir())[:20]:
-        with open(other, "rb") as stdin:
-            run([bench.tamis, "learn", "-q", "-m", first, "--fallback", bench.model, "spam"], stdin=stdin)
+        Command([bench.tamis, "learn", "-q", "-m", first, "--fallback", bench.model, "spam"], other).run()
     for n in range(1, 1000):
         shutil.copy(first, users / f"user{n}.tamis")
     resource.setrlimit(resource.RLIMIT_NOFILE, (8192, 8192))
@@ -342,24 +322,22 @@ def many(bench):
     time.sleep(2)
     rows.append(["connections closed", *server.state()])
     server.stop()
-    table(["", "resident, MB", "threads", "descriptors"], [[n, f"{r:.0f}", t, d] for n, r, t, d in rows])
-    table(COLUMNS, [row("1,000 users in turn, 4 clients", result)])
+    plain_table(["", "resident, MB", "threads", "descriptors"], [[n, f"{r:.0f}", t, d] for n, r, t, d in rows])
+    plain_table(COLUMNS, [row("1,000 users in turn, 4 clients", result)])
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", type=Path)
-    parser.add_argument("--seconds", type=float, default=5)
-    parser.add_argument("--built", type=Path, default=ROOT / "target/release")
-    parser.add_argument("--only", default="a,c,d")
-    arguments = parser.parse_args()
-    bench = Bench(arguments.corpus, arguments.seconds, arguments.built)
+    arguments = parser(__doc__, "corpus")
+    arguments.add_argument("--seconds", type=float, default=5)
+    arguments.add_argument("--built", type=Path, default=BUILT)
+    arguments.add_argument("--only", default="a,c,d")
+    options = arguments.parse_args()
+    bench = Bench(options.corpus, options.seconds, options.built)
     try:
-        commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], stdout=subprocess.PIPE, text=True).stdout.strip()
-        print(f"# tamisd under load\n\n{datetime.date.today()}, {commit or 'no commit'}, {os.cpu_count()} processors, {platform.machine()}; "
+        print(f"# tamisd under load\n\n{commit_and_machine()}; "
               f"SpamAssassin's corpus, {bench.n_test:,} mails; the load generator shares the processors.\n")
         for name, part in (("a", speed), ("c", million), ("d", many)):
-            if name in arguments.only.split(","):
+            if name in options.only.split(","):
                 part(bench)
                 sys.stdout.flush()
     finally:

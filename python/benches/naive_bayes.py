@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,10 @@ import sklearn.naive_bayes as peer
 from sklearn.feature_extraction.text import CountVectorizer
 
 import tamis.naive_bayes as ours
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benches"))
+from measure import in_turn, newsgroups, timed  # noqa: E402
 
 ROUNDS = 15
 
@@ -34,22 +37,10 @@ def folder() -> Path:
     )
 
 
-def read(part: Path) -> tuple[list[str], np.ndarray]:
-    files = sorted(part.glob("*/*"))
-    return [file.read_bytes().decode("latin-1") for file in files], np.array(
-        [file.parent.name for file in files]
-    )
-
-
 def least(*tasks: Callable[[], Any]) -> list[float]:
     """The least time of each task in milliseconds; the tasks take turns."""
-    times = [[] for _ in tasks]
-    for _ in range(ROUNDS):
-        for task, taken in zip(tasks, times):
-            start = time.perf_counter()
-            task()
-            taken.append((time.perf_counter() - start) * 1e3)
-    return [min(taken) for taken in times]
+    runs = in_turn([lambda task=task: timed(task)[1].wall for task in tasks], ROUNDS)
+    return [1e3 * min(seconds) for seconds in runs]
 
 
 def check_equal(theirs: Any, mine: Any, X: Any) -> None:
@@ -65,7 +56,8 @@ def main() -> None:
     if not folder().is_dir():
         print(f"SKIPPED: {folder()} is not there")
         return
-    (texts, y), (tests, _) = read(folder() / "train"), read(folder() / "test")
+    (texts, labels), (tests, _) = newsgroups(folder() / "train"), newsgroups(folder() / "test")
+    y = np.array(labels)
     vectorizer = CountVectorizer(dtype=np.float64)
     X, X_test = vectorizer.fit_transform(texts), vectorizer.transform(tests)
     print(f"{X.shape[0]} x {X.shape[1]}, {X.nnz} entries; least of {ROUNDS} interleaved runs, ms")

@@ -17,30 +17,28 @@ import multiprocessing
 import os
 import re
 import statistics
-import subprocess
 import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "benches" / "peers"))
 sys.dont_write_bytecode = True
-from measure import Command, Together, machine, table  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benches"))
+from measure import BUILT, ONE, Command, Together, machine, parser, rows_generator, table  # noqa: E402
 
 MASTER = "local-cluster[2,1,1024]"
 KINDS = {"worker": b"pyspark.daemon", "executor": b"CoarseGrainedExecutorBackend", "Java": b"SparkSubmit"}
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", nargs="+", type=int, default=[100_000, 300_000, 1_000_000])
-    parser.add_argument("--rounds", type=int, default=3, help="runs of each, of which the medians count")
-    parser.add_argument("--fit", choices=["driver", "distributed"], default="driver", help="who fits on Spark")
-    parser.add_argument("--target", default=ROOT / "target" / "release", type=Path, help="folder of built programs")
-    return parser.parse_args()
+    arguments = parser(__doc__)
+    arguments.add_argument("--rows", nargs="+", type=int, default=[100_000, 300_000, 1_000_000])
+    arguments.add_argument("--rounds", type=int, default=3, help="runs of each, of which the medians count")
+    arguments.add_argument("--fit", choices=["driver", "distributed"], default="driver", help="who fits on Spark")
+    arguments.add_argument("--target", default=BUILT, type=Path, help="folder of built programs")
+    return arguments.parse_args()
 
 
 def generate(generator: Path, folder: Path, rows: int) -> list[Path]:
@@ -51,8 +49,7 @@ def generate(generator: Path, folder: Path, rows: int) -> list[Path]:
     (folder / "parquet").mkdir()
     halves = [folder / "0.tsv", folder / "1.tsv"]
     for seed, half in enumerate(halves, 1):
-        with open(half, "wb") as file:
-            subprocess.run([generator, str(rows // 2), "--seed", str(seed)], stdout=file, check=True)
+        rows_generator(generator, rows // 2, seed).run(half)
         read, parse = csv.ReadOptions(block_size=16 << 20), csv.ParseOptions(delimiter="\t", quote_char=False)
         with csv.open_csv(half, read_options=read, parse_options=parse) as reader:
             with pq.ParquetWriter(folder / "parquet" / f"{half.stem}.parquet", reader.schema) as writer:
@@ -65,8 +62,7 @@ def by_program(tamis: Path, folder: Path, halves: list[Path]) -> dict[str, float
     model, partials = folder / "program.tamis", [half.with_suffix(".partial") for half in halves]
     for path in [model, *partials]:
         path.unlink(missing_ok=True)
-    one = ["--threads", "1", "--ngrams", "1"]
-    count = [tamis, "train", "--partial", *one, "-m"]
+    count = [tamis, "train", "--partial", *ONE, "--ngrams", "1", "-m"]
     counted = Together([Command([*count, *pair]) for pair in zip(partials, halves)]).run_for_peak()
     merged = Command([tamis, "merge", "-m", model, *partials]).run_for_peak()
     return {"count": counted.wall, "merge and fit": merged.wall, "program": counted.wall + merged.wall}
@@ -115,8 +111,8 @@ def is_below(pid: int, parents: dict[int, int]) -> bool:
     return pid == os.getpid()
 
 
-def on_spark(sender: Any, folder: Path, fit: str) -> None:
-    """In a process of its own."""
+def on_spark(folder: Path, fit: str) -> dict[str, float]:
+    """What training takes; to be called in a process of its own."""
     from pyspark.sql import SparkSession
 
     from tamis.spark import train
@@ -134,18 +130,12 @@ def on_spark(sender: Any, folder: Path, fit: str) -> None:
     model.save(folder / "spark.tamis")
     session.stop()
     peaks["driver"] = int(re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())[1]) / 1024
-    sender.send({"start": times[1] - times[0], "train": times[2] - times[1], **peaks})
+    return {"start": times[1] - times[0], "train": times[2] - times[1], **peaks}
 
 
 def in_new_process(folder: Path, fit: str) -> dict[str, float]:
-    context = multiprocessing.get_context("spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=on_spark, args=(sender, folder, fit))
-    process.start()
-    sender.close()
-    taken = receiver.recv()
-    process.join()
-    return taken
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(on_spark, folder, fit).result()
 
 
 def measure(options: argparse.Namespace, rows: int) -> dict[str, float]:

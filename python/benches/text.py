@@ -12,60 +12,46 @@ writes, fitted from Arrow, against `PROGRAM train` on the file: documents a seco
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import resource
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benches"))
+from measure import Command, in_turn, newsgroups, parser, timed  # noqa: E402
 
 
-def read(folder: Path) -> tuple[list[str], list[str]]:
-    """Texts and their labels, by name of file."""
-    paths = sorted(folder.glob("*/*"))
-    return [path.read_text("latin-1") for path in paths], [path.parent.name for path in paths]
-
-
-def newsgroups(corpus: Path, runs: int) -> None:
+def on_newsgroups(corpus: Path, runs: int) -> None:
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.pipeline import make_pipeline
     from sklearn.svm import LinearSVC
 
     from tamis import TamisClassifier
 
-    train, test = read(corpus / "train"), read(corpus / "test")
+    train, test = newsgroups(corpus / "train"), newsgroups(corpus / "test")
     makers: dict[str, Any] = {
         "TamisClassifier": lambda: TamisClassifier(n_jobs=1),
         "TfidfVectorizer + LinearSVC": lambda: make_pipeline(TfidfVectorizer(), LinearSVC()),
     }
-    times: dict[str, list[tuple[float, float, float]]] = {name: [] for name in makers}
-    for _ in range(runs):
-        for name, make in makers.items():
-            times[name].append(measured(make(), train, test))
-    best = {name: tuple(min(column) for column in zip(*all_, strict=True)) for name, all_ in times.items()}
-    for name, (fit, predict, accuracy) in best.items():
+    measures = in_turn([lambda make=make: measured(make(), train, test) for make in makers.values()], runs)
+    best = [tuple(map(min, zip(*of, strict=True))) for of in measures]
+    for name, (fit, predict, accuracy) in zip(makers, best, strict=True):
         print(f"{name}: fit {fit:.2f} s, predict {predict:.2f} s, accuracy {accuracy:.4f}")
-    ours, others = best.values()
+    ours, others = best
     print(f"quicker: fit {others[0] / ours[0]:.2f} times, predict {others[1] / ours[1]:.2f} times")
 
 
 def measured(classifier: Any, train: tuple[Any, Any], test: tuple[Any, Any]) -> tuple[float, float, float]:
     """Seconds of fit and of predict, and the accuracy."""
-    start = time.perf_counter()
-    classifier.fit(*train)
-    fitted = time.perf_counter()
-    predicted = classifier.predict(test[0])
-    done = time.perf_counter()
+    _, fit = timed(lambda: classifier.fit(*train))
+    predicted, predict = timed(lambda: classifier.predict(test[0]))
     right = sum(label == known for label, known in zip(predicted, test[1], strict=True))
-    return fitted - start, done - fitted, right / len(test[1])
+    return fit.wall, predict.wall, right / len(test[1])
 
 
-def rows(table: Path, program: Path, runs: int) -> None:
+def on_rows(table: Path, program: Path, runs: int) -> None:
     import pyarrow as pa
     from pyarrow import csv
 
@@ -80,25 +66,16 @@ def rows(table: Path, program: Path, runs: int) -> None:
         for threads in (1, os.cpu_count() or 1):
             model = Path(folder) / "model.tamis"
             asked = ["train", "-m", model, "--threads", threads, "--input-format", "tsv", table]
-            ours = [sys.executable, __file__, "fit", arrow, threads]
-            pairs = [(timed([program, *asked]), timed(ours, own_time=True)) for _ in range(runs)]
-            theirs, mine = (min(side) for side in zip(*pairs, strict=True))
-            for name, (seconds, memory) in (("program", theirs), ("Python", mine)):
+            by_program = Command([program, *asked], threads=threads)
+            by_python = Command([sys.executable, __file__, "fit", arrow, threads], threads=threads)
+            theirs, ours = in_turn([by_program.said, by_python.said], runs)
+            # of Python what it says itself: without its start
+            theirs = min((usage.wall, usage.peak) for usage in theirs)
+            ours = min((float(usage.output), usage.peak) for usage in ours)
+            for name, (seconds, peak) in (("program", theirs), ("Python", ours)):
                 rate = f"{n / seconds:,.0f} documents/s"
-                print(f"{threads} threads, {name}: {seconds:.2f} s, {rate}, peak {memory:,} MB")
-            print(f"{threads} threads: {theirs[0] / mine[0]:.0%} of the program's throughput")
-
-
-def timed(command: list[Any], own_time: bool = False) -> tuple[float, int]:
-    """Seconds that a command takes, or says that it took, and its peak memory in MB."""
-    start = time.perf_counter()
-    with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-        out = process.stdout.read() if process.stdout else b""
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    seconds = time.perf_counter() - start
-    assert process.returncode == 0, command
-    return json.loads(out) if own_time else seconds, usage.ru_maxrss // 1024
+                print(f"{threads} threads, {name}: {seconds:.2f} s, {rate}, peak {int(peak):,} MB")
+            print(f"{threads} threads: {theirs[0] / ours[0]:.0%} of the program's throughput")
 
 
 def fit(arrow: Path, threads: int) -> None:
@@ -109,16 +86,13 @@ def fit(arrow: Path, threads: int) -> None:
 
     with pa.memory_map(str(arrow)) as file:
         data = pa.ipc.open_file(file).read_all()
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        start = time.perf_counter()
-        TamisClassifier(n_jobs=threads).fit(data["text"], data["label"])
-        print(time.perf_counter() - start)
-        print(f"{before} MB before", file=sys.stderr)
+        classifier = TamisClassifier(n_jobs=threads)
+        print(timed(lambda: classifier.fit(data["text"], data["label"]))[1].wall)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True)
+    arguments = parser(__doc__)
+    commands = arguments.add_subparsers(dest="command", required=True)
     of_newsgroups = commands.add_parser("newsgroups")
     of_newsgroups.add_argument("corpus", type=Path)
     of_rows = commands.add_parser("rows")
@@ -129,8 +103,8 @@ def main() -> None:
     of_fit = commands.add_parser("fit")
     of_fit.add_argument("arrow", type=Path)
     of_fit.add_argument("threads", type=int)
-    arguments = vars(parser.parse_args())
-    {"newsgroups": newsgroups, "rows": rows, "fit": fit}[arguments.pop("command")](**arguments)
+    options = vars(arguments.parse_args())
+    {"newsgroups": on_newsgroups, "rows": on_rows, "fit": fit}[options.pop("command")](**options)
 
 
 if __name__ == "__main__":
