@@ -1,6 +1,6 @@
 //! What the tests share: the program, a folder of its own for each, a small model.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use tempfile::TempDir;
 
-pub use tamis_testing::skip;
+pub use tamis_testing::{skip, wait_for};
 
 /// The root of the repository.
 pub fn root() -> &'static Path {
@@ -54,11 +54,24 @@ impl World {
 
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(TAMIS);
-        command.args(arguments).current_dir(self.directory.path());
-        command.env("HOME", self.directory.path()).env_remove("XDG_DATA_HOME").env_remove("TAMIS_MODEL");
-        command.env_remove("TAMIS_FALLBACK");
+        command.args(arguments);
+        self.at_home(command)
+    }
+
+    /// Lets a command, such as a shell that starts the program, run in this world alone.
+    pub fn at_home(&self, mut command: Command) -> Command {
+        command.current_dir(self.directory.path()).env("HOME", self.directory.path());
+        command.env_remove("XDG_DATA_HOME").env_remove("TAMIS_MODEL").env_remove("TAMIS_FALLBACK");
         command.env("RUST_BACKTRACE", "0");
         command
+    }
+
+    /// Locks a model against all who would change it until the file is dropped.
+    pub fn lock(&self, model: &str) -> File {
+        let path = self.path(&format!("{model}.lock"));
+        let file = File::options().write(true).create(true).truncate(false).open(path).unwrap();
+        file.lock().unwrap();
+        file
     }
 
     pub fn run(&self, arguments: &[&str]) -> Output {

@@ -1,6 +1,5 @@
 //! Tables: rows with columns of many kinds.
 
-mod columnar;
 mod columns;
 mod kept_columns;
 mod several_labels;

@@ -6,8 +6,6 @@ use super::Choices;
 #[allow(dead_code)]
 #[path = "../../crates/cli/formats"]
 mod formats {
-    #[path = "no_columnar.rs"]
-    pub(super) mod columnar;
     pub(super) mod fasttext;
     pub(super) mod holds;
     pub(super) mod keep;
@@ -35,7 +33,6 @@ pub fn run(data: &[u8]) {
         weight: None,
         group: Some("label"),
         labels: RowLabels::Many { delimiter: ';' },
-        keep: None,
         shape,
     };
     let table = choices.0;

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import doctest
+import json
 import re
+import shlex
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, run
 
 import tamis
 
@@ -32,6 +36,33 @@ def test_examples_of_guides(guide: Path, tmp_path: Path, monkeypatch: pytest.Mon
     examples = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, guide.name, str(guide), 0)
     assert len(examples.examples) > 3
     assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(examples).failed == 0
+
+
+def test_parquet_becomes_json_lines_for_the_program(
+    tamis_program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    pytest.importorskip("polars")
+    rows = {"body": ["iron", "apples", "tin, iron", None], "queue": [["metal"], ["fruit", "food"], ["metal"], []], "n": [1, 2.5, None, 4]}
+    guide = (ROOT / "docs" / "guide" / "analyst.md").read_text()
+    polars, duckdb, train = re.search(r"```text\n(\$ python3 .*polars.*)\n(\$ duckdb .*)\n(\$ tamis .*)\n```", guide).groups()
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table(rows), "tickets.parquet", compression="zstd")
+    python, *arguments = shlex.split(polars.removeprefix("$ "))
+    assert python == "python3"
+    run(Path(sys.executable), *arguments)
+    lines = [json.loads(line) for line in Path("tickets.jsonl").read_text().splitlines()]
+    assert lines == [dict(zip(rows, row)) for row in zip(*rows.values())]
+    program, *arguments = shlex.split(train.removeprefix("$ "))
+    assert program == "tamis"
+    run(tamis_program, *arguments, "--labels", "many")
+    assert tamis.Filter.open("tickets.tamis").classes
+    if shutil.which("duckdb"):
+        Path("tickets.jsonl").unlink()
+        duckdb, *arguments = shlex.split(duckdb.removeprefix("$ "))
+        run(Path(shutil.which(duckdb)), *arguments)
+        assert [json.loads(line) for line in Path("tickets.jsonl").read_text().splitlines()] == lines
 
 
 def test_every_method_says_what_it_does() -> None:

@@ -13,7 +13,7 @@ use tamis_filter::{Document, Filter, Kind, LearnOptions, Learned, Learner, Train
 
 use crate::faults::model_file::mail;
 use crate::mail::attacks::Random;
-use crate::support::{TAMIS, World, skip, stderr, stdout};
+use crate::support::{TAMIS, World, skip, stderr, stdout, wait_for};
 
 pub const MODEL: &str = "model.tamis";
 /// Enough for no fold.
@@ -417,9 +417,8 @@ fn who_waits_for_a_writer_is_told_and_a_killed_writer_holds_nothing() {
     world.write("many.mbox", many.collect::<String>());
     let mut command = world.command(&["learn", "ham", "-m", MODEL, "many.mbox"]);
     let mut holder = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    while Learner::open(world.path(MODEL), options(NEVER, Duration::ZERO)).is_ok() {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    let is_held = || Learner::open(world.path(MODEL), options(NEVER, Duration::ZERO)).is_err();
+    wait_for(is_held, || "the writer holds the model".to_owned());
     let stopped = Command::new("kill").args(["-STOP", &holder.id().to_string()]).status().unwrap();
     assert!(stopped.success());
     let output = world.run_with_input(&["learn", "ham", "-m", MODEL, "--wait", "0"], mail(30).1.as_bytes());

@@ -1,6 +1,6 @@
 //! `tamis learn --spool`: a correction outlives a busy model, a full disk and a process that is killed, and counts once.
 
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -13,7 +13,7 @@ const MODEL: &str = ".local/share/tamis/model.tamis";
 /// Learns with the spool. Returns the exit status, what was printed, and what was said.
 fn learn(world: &World, arguments: &[&str], input: &[u8]) -> (Option<i32>, String, String) {
     let output =
-        world.run_with_input(&[&["learn", "--spool", "spool", "--wait", "1"], arguments].concat(), input);
+        world.run_with_input(&[&["learn", "--spool", "spool", "--wait", "0"], arguments].concat(), input);
     (output.status.code(), stdout(&output), stderr(&output))
 }
 
@@ -43,20 +43,11 @@ fn documents(world: &World) -> (u64, u64) {
     (of("ham"), of("spam"))
 }
 
-/// Locks the model until the file is dropped.
-fn lock(world: &World) -> File {
-    let file =
-        File::options().write(true).create(true).truncate(false).open(world.path(&format!("{MODEL}.lock")));
-    let file = file.unwrap();
-    file.lock().unwrap();
-    file
-}
-
 #[test]
 fn what_a_busy_model_cannot_learn_waits_and_is_learned_in_order() {
     let world = World::with_mail_model();
     let (ham, spam) = documents(&world);
-    let busy = lock(&world);
+    let busy = world.lock(MODEL);
     for (label, name) in [("spam", "01.eml"), ("spam", "02.eml"), ("ham", "01.eml")] {
         let (status, printed, said) = learn(&world, &[label], &inbox(name));
         assert_eq!((status, &printed[..]), (Some(0), ""), "{said}");
@@ -82,7 +73,7 @@ fn what_a_busy_model_cannot_learn_waits_and_is_learned_in_order() {
 fn a_message_learned_before_its_file_could_be_removed_counts_once() {
     let world = World::with_mail_model();
     let (ham, spam) = documents(&world);
-    let busy = lock(&world);
+    let busy = world.lock(MODEL);
     learn(&world, &["spam"], &inbox("01.eml"));
     let file = files(&world).remove(0);
     let content = fs::read(&file).unwrap();
@@ -99,7 +90,7 @@ fn whenever_a_learner_is_killed_nothing_is_lost_or_counted_twice() {
     let world = World::with_mail_model();
     let (ham, spam) = documents(&world);
     for wait in 0..12 {
-        let busy = (wait % 3 == 0).then(|| lock(&world));
+        let busy = (wait % 3 == 0).then(|| world.lock(MODEL));
         let n_whole = || {
             let is_hidden = |path: &PathBuf| path.file_name().unwrap().as_encoded_bytes().starts_with(b".");
             files(&world).iter().filter(|path| !is_hidden(path)).count()
@@ -131,9 +122,7 @@ fn learners_at_once_share_a_spool_and_even_make_the_model() {
     let one = |n: u64| {
         let label = if n.is_multiple_of(2) { "spam" } else { "ham" };
         let mail = format!("Subject: crowd {n}\nMessage-ID: <{n}@example.org>\n\nword{n}\n");
-        let mut command = Command::new(TAMIS);
-        command.args(["learn", "--spool", "spool"]).current_dir(world.path("")).env("HOME", world.path(""));
-        command.env_remove("XDG_DATA_HOME").env_remove("TAMIS_MODEL").env_remove("TAMIS_FALLBACK");
+        let mut command = world.command(&["learn", "--spool", "spool"]);
         // others only empty the spool
         if n < 24 {
             command.arg(label);
@@ -156,7 +145,7 @@ fn learners_at_once_share_a_spool_and_even_make_the_model() {
 fn what_can_never_be_learned_is_put_aside_and_stops_nothing() {
     let world = World::with_mail_model();
     let (ham, spam) = documents(&world);
-    let busy = lock(&world);
+    let busy = world.lock(MODEL);
     learn(&world, &["work"], &inbox("01.eml"));
     learn(&world, &["spam"], &inbox("02.eml"));
     drop(busy);
@@ -193,9 +182,7 @@ fn what_can_never_be_learned_is_put_aside_and_stops_nothing() {
 fn with_blocks(world: &World, blocks: u32, arguments: &[&str], input: &[u8]) -> (Option<i32>, String) {
     let mut command = Command::new("sh");
     command.args(["-c", "ulimit -f \"$0\"; exec \"$@\"", &blocks.to_string(), TAMIS]).args(arguments);
-    command.current_dir(world.path("")).env("HOME", world.path(""));
-    command.env_remove("XDG_DATA_HOME").env_remove("TAMIS_MODEL").env_remove("TAMIS_FALLBACK");
-    let output = feed(command, input);
+    let output = feed(world.at_home(command), input);
     (output.status.code(), stderr(&output))
 }
 

@@ -373,16 +373,7 @@ fn copy_while_learned(path: &Path, number: usize) {
 /// Runs once and returns what came of it.
 fn deliver(post: &Post, event: Event, random: &mut Random) -> &'static str {
     post.restore();
-    let lock = (event == Event::Locked).then(|| {
-        let lock = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(post.world.path("model.tamis.lock"));
-        let lock = lock.unwrap();
-        lock.lock().unwrap();
-        lock
-    });
+    let lock = (event == Event::Locked).then(|| post.world.lock(MODEL));
     let number = random.below(10);
     let message = &post.messages[number].0;
     // at times it has begun already, at times it has not

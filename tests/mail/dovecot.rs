@@ -7,10 +7,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use crate::mail::recipes::{message, recipe, world};
-use crate::support::{TAMIS, World, skip_without};
+use crate::support::{TAMIS, World, skip_without, wait_for};
 
 /// The user that mail is delivered to where root runs the tests, since Dovecot refuses root.
 const NOBODY: u32 = 65_534;
@@ -78,11 +77,7 @@ impl Dovecot {
     }
 
     fn wait_for(&self, what: &str, is_there: impl Fn() -> bool) {
-        let end = Instant::now() + Duration::from_secs(60);
-        while !is_there() {
-            assert!(Instant::now() < end, "no {what}: {}", self.log());
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        wait_for(is_there, || format!("{what}: {}", self.log()));
     }
 
     /// Delivers a message by LMTP (RFC 2033).

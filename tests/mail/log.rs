@@ -82,7 +82,7 @@ fn a_log_that_cannot_be_written_is_told_once_and_changes_nothing() {
         // a limit of file sizes
         let mut shell = Command::new("sh");
         shell.args(["-c", "ulimit -f 0; exec \"$0\" \"$@\" --log log", TAMIS]).args(command);
-        let output = feed(within(&world, shell), &message);
+        let output = feed(world.at_home(shell), &message);
         let is_learning = command[0] == "learn";
         assert!(is_learning || output.stdout == plain.stdout, "{command:?}: {}", stderr(&output));
         assert!(
@@ -91,13 +91,6 @@ fn a_log_that_cannot_be_written_is_told_once_and_changes_nothing() {
             output.status
         );
     }
-}
-
-/// A command in the folder of a world, with its home.
-fn within(world: &World, mut command: Command) -> Command {
-    command.current_dir(world.path("")).env("HOME", world.path(""));
-    command.env_remove("XDG_DATA_HOME").env_remove("TAMIS_MODEL").env_remove("TAMIS_FALLBACK");
-    command
 }
 
 #[test]
@@ -156,7 +149,7 @@ fn an_output_that_is_closed_is_an_error() {
     for command in [&["score", "-p"][..], &["score", "-e"], &["bogofilter", "-p", "-d", "."], &["inspect"]] {
         let mut shell = Command::new("sh");
         shell.args(["-c", "exec \"$0\" \"$@\" >&-", TAMIS]).args(command);
-        let output = feed(within(&world, shell), &message);
+        let output = feed(world.at_home(shell), &message);
         assert_eq!(output.status.code(), Some(3), "{command:?}: {}", stderr(&output));
         assert!(stderr(&output).contains("got a closed one"), "{command:?}: {}", stderr(&output));
     }

@@ -138,9 +138,8 @@ fn fdm_files_spam() {
 /// Opens a Maildir in mutt, presses a key, and confirms until a message is filed.
 fn press(world: &World, key: &str, filed: &Path) {
     let mut terminal = Command::new("script");
-    terminal.args(["-qfc", "mutt -n -F rules -f in", "/dev/null"]).current_dir(world.path(""));
-    terminal.env("HOME", world.path("")).env("TERM", "vt100").env("LC_ALL", "C");
-    terminal.env_remove("TAMIS_MODEL").env_remove("XDG_DATA_HOME").env_remove("TAMIS_FALLBACK");
+    terminal.args(["-qfc", "mutt -n -F rules -f in", "/dev/null"]).env("TERM", "vt100").env("LC_ALL", "C");
+    let mut terminal = world.at_home(terminal);
     terminal.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = terminal.spawn().unwrap();
     let mut keys = child.stdin.take().unwrap();

@@ -4,9 +4,8 @@ use std::fs::{self, File, Permissions};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
-use crate::support::{TAMIS, World, root, skip_without, stderr, stdout};
+use crate::support::{TAMIS, World, root, skip_without, stderr, stdout, wait_for};
 
 /// A folder with two models, files and folders; the program in it notes what it was called with, unless a shell asks it.
 fn world() -> World {
@@ -40,23 +39,16 @@ const TYPED: [(&str, &str); 8] = [
 fn type_in(world: &World, shell: &str) {
     let (out, typed) = (world.path("out"), world.path("typed"));
     let mut terminal = Command::new("script");
-    terminal.args(["-qfc", shell, "/dev/null"]).current_dir(world.path(""));
+    terminal.args(["-qfc", shell, "/dev/null"]);
     let path = format!("{}:{}", world.path("bin").display(), std::env::var("PATH").unwrap());
-    terminal.env("HOME", world.path("")).env("ZDOTDIR", world.path("")).env("PATH", path).env("TERM", "dumb");
-    terminal.env_remove("TAMIS_MODEL").env_remove("XDG_DATA_HOME").env_remove("TAMIS_FALLBACK");
+    terminal.env("ZDOTDIR", world.path("")).env("PATH", path).env("TERM", "dumb");
+    let mut terminal = world.at_home(terminal);
     terminal.stdin(Stdio::piped()).stdout(File::create(&out).unwrap()).stderr(Stdio::null());
     let mut child = terminal.spawn().unwrap();
     let mut keys = child.stdin.take().unwrap();
     let wait = |is_done: &dyn Fn() -> bool, what: &str| {
-        let end = Instant::now() + Duration::from_secs(60);
-        while !is_done() {
-            assert!(
-                Instant::now() < end,
-                "{shell}: {what}\n{}",
-                String::from_utf8_lossy(&fs::read(&out).unwrap())
-            );
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let shown = || String::from_utf8_lossy(&fs::read(&out).unwrap()).into_owned();
+        wait_for(is_done, || format!("{shell}: {what}\n{}", shown()));
     };
     let lines = || fs::read_to_string(&typed).unwrap().lines().map(str::to_owned).collect::<Vec<_>>();
     wait(&|| fs::read_to_string(&out).is_ok_and(|out| out.contains("ready> ")), "no prompt");
@@ -121,10 +113,9 @@ fn fish_completes_options_values_labels_and_files() {
     ] {
         let mut fish = Command::new("fish");
         let ask = format!("source {}; complete -C \"$argv\"", script("tamis.fish"));
-        fish.args(["--no-config", "-c", &ask, typed]).current_dir(world.path("")).env("HOME", world.path(""));
+        fish.args(["--no-config", "-c", &ask, typed]);
         fish.env("PATH", format!("{}:{}", world.path("bin").display(), std::env::var("PATH").unwrap()));
-        fish.env_remove("TAMIS_MODEL").env_remove("XDG_DATA_HOME").env_remove("TAMIS_FALLBACK");
-        let output = fish.output().unwrap();
+        let output = world.at_home(fish).output().unwrap();
         assert_eq!(stdout(&output).trim_end(), expected, "{typed:?}: {}", stderr(&output));
     }
 }

@@ -110,8 +110,7 @@ fn no_more_is_unpacked_than_is_looked_at() {
         .arg("-c")
         .arg("ulimit -v 400000; exec \"$0\" label --threads 1 --as mail bombs bombs/1.eml")
         .arg(crate::support::TAMIS);
-    command.current_dir(world.path("")).env("HOME", world.path("")).env_remove("TAMIS_MODEL");
-    let output = command.env_remove("XDG_DATA_HOME").output().unwrap();
+    let output = world.at_home(command).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(stdout(&output).lines().count(), 5, "{}", stderr(&output));
     // a text is read whole or not at all

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
-use crate::support::{World, root, stderr, stdout};
+use crate::support::{World, root, stderr, stdout, wait_for};
 
 fn message(subject: &str, body: &str) -> String {
     format!(
@@ -237,14 +237,9 @@ fn nothing_is_moved_by_a_model_that_was_changed() {
     command.env("RAYON_NUM_THREADS", "1");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // until it waits for the second, having the model open
-    let first = ["ham", "spam", "unsure"].map(|label| world.path(&format!("sorted/{label}/a.eml")));
-    for _ in 0..200 {
-        if first.iter().any(|path| path.exists()) {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    // until it has the model open, and waits for the second
+    let maps = || fs::read_to_string(format!("/proc/{}/maps", child.id())).unwrap();
+    wait_for(|| maps().contains("model.tamis"), maps);
     fs::write(world.path(".local/share/tamis/model.tamis"), "no model").unwrap();
     child.stdin.take().unwrap().write_all(mail.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();

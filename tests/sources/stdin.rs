@@ -133,12 +133,7 @@ fn a_process_that_writes_more_than_is_read_does_not_fail() {
     let world = world();
     let long = message("pills", &"buy cheap pills\n".repeat(200_000));
     let mut command = std::process::Command::new("bash");
-    command.arg("-c").arg("set -o pipefail; cat | \"$0\" score -e");
-    command
-        .arg(crate::support::TAMIS)
-        .env("HOME", world.path(""))
-        .env_remove("TAMIS_MODEL")
-        .env_remove("XDG_DATA_HOME");
-    let output = feed(command, long.as_bytes());
+    command.args(["-c", "set -o pipefail; cat | \"$0\" score -e", crate::support::TAMIS]);
+    let output = feed(world.at_home(command), long.as_bytes());
     assert!(output.status.success() && stdout(&output).starts_with("spam "), "{}", stderr(&output));
 }

@@ -10,7 +10,7 @@ import time
 
 from support import (TAMIS, NotTold, Tamisd, ask, check, connect, equal, mail, model, register, run, tell, wait_for)
 
-SECONDS = float(os.environ.get("FAULT_SECONDS", "20"))
+SECONDS = float(os.environ.get("FAULT_SECONDS", "10"))
 DOORS = """
 [spamd]
 listen = ["unix:FOLDER/spamd.sock"]

@@ -71,7 +71,8 @@ _folders = itertools.count()
 
 def folder(name, mode=0o711):
     """A new folder. Mail servers with users of their own may pass through it."""
-    path = SCRATCH / f"{next(_folders)}-{name}"
+    # other tests run at the same time
+    path = SCRATCH / f"{os.getpid()}-{next(_folders)}-{name}"
     path.mkdir()
     path.chmod(mode)
     return path

@@ -100,3 +100,19 @@ fn labels_that_cannot_name_a_folder_are_escaped() {
     assert!(stderr(&output).contains("documents of .. go to the folder %2E%2E"), "{}", stderr(&output));
     assert!(world.path("out/%2E%2E/1.txt").exists());
 }
+
+#[test]
+fn columns_of_parquet_and_arrow_are_told_apart_from_rows() {
+    let world = World::new();
+    for (name, start, what) in
+        [("t.parquet", "PAR1", "a Parquet file"), ("t.arrow", "ARROW1\0\0", "an Arrow file")]
+    {
+        world.write(name, format!("{start}\0\0\u{1}"));
+        for arguments in [&["train"][..], &["train", "--target", "label"], &["train", "--as", "text"]] {
+            let said = world.fail(&[arguments, &[name]].concat());
+            let expected =
+                format!("got {what}; duckdb and polars write its rows as JSON lines, which are read");
+            assert!(said.contains(name) && said.contains(&expected), "{said}");
+        }
+    }
+}

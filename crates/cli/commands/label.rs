@@ -71,7 +71,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
     let recipe = filter.information().recipe;
     let paths = args.input.list.add_to(&args.paths)?;
     let keep = Keep::of_names(&args.keep);
-    let corpus = Corpus::find_for(&paths, Wanted::WhatIsThere, &args.input, recipe)?.keeping(keep.as_ref());
+    let corpus = Corpus::find_for(&paths, Wanted::WhatIsThere, &args.input, recipe)?;
     let mut rows = Rows::new(args.format.delimiter(), args.all.then_some(filter.classes()), keep.is_some())?;
     let (mut not_filed, mut n_truncated) = (0, 0);
     let finished = corpus.for_each(

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &SuggestArgs) -> Result<u8> {
     let recipe = filter.information().recipe;
     let paths = args.input.list.add_to(&args.paths)?;
     let keep = Keep::of_names(&args.keep);
-    let corpus = Corpus::find_for(&paths, Wanted::WhatIsThere, &args.input, recipe)?.keeping(keep.as_ref());
+    let corpus = Corpus::find_for(&paths, Wanted::WhatIsThere, &args.input, recipe)?;
     let found = |item: &Item<'_>, document: Document<'_>| -> Result<Found> {
         let held = if args.interactive { Held::new(document) } else { None };
         Ok(Found { name: item.name().into_owned(), kept: item.kept(keep.as_ref())?, held })

@@ -20,33 +20,24 @@ pub(crate) enum Holds {
     Json,
     /// A line per text, with its labels in it as fastText writes them.
     FastText,
-    /// Columns, as Parquet writes them.
-    Parquet,
-    /// Columns, as an Arrow file or stream.
-    Arrow,
 }
 
 impl Holds {
     /// Table formats, by their names on the command line.
-    pub(crate) const TABLES: [(&str, Holds); 7] = [
+    pub(crate) const TABLES: [(&str, Holds); 5] = [
         ("csv", Holds::Csv),
         ("tsv", Holds::Tsv),
         ("jsonl", Holds::Jsonl),
         ("json", Holds::Json),
         ("fasttext", Holds::FastText),
-        ("parquet", Holds::Parquet),
-        ("arrow", Holds::Arrow),
     ];
 
     /// File name extensions of files that hold many documents, in any case.
-    const ENDINGS: [(&str, Holds); 9] = [
+    const ENDINGS: [(&str, Holds); 6] = [
         ("csv", Holds::Csv),
         ("tsv", Holds::Tsv),
         ("jsonl", Holds::Jsonl),
         ("ndjson", Holds::Jsonl),
-        ("parquet", Holds::Parquet),
-        ("arrow", Holds::Arrow),
-        ("feather", Holds::Arrow),
         ("mbox", Holds::Mbox),
         ("mbx", Holds::Mbox),
     ];

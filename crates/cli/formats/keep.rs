@@ -47,16 +47,13 @@ impl Keep {
         if names.len() != cells.len() {
             return Err(wrong_length(names.len(), cells.len()));
         }
-        let cell = |at: usize| match row.value(at) {
-            Some(value) => value,
-            None => Value::String(decoded(cells[at].clone()).into_owned()),
-        };
+        let cell = |at: usize| Value::String(decoded(cells[at].clone()).into_owned());
         let positions = self.positions(names)?;
         Ok(positions.into_iter().map(|at| (Arc::clone(&names[at]), cell(at))).collect())
     }
 
     /// The places of the columns among those of a table.
-    pub(crate) fn positions(&self, names: &[Arc<str>]) -> Result<Vec<usize>, String> {
+    fn positions(&self, names: &[Arc<str>]) -> Result<Vec<usize>, String> {
         match self {
             Keep::All => Ok((0..names.len()).collect()),
             Keep::Columns(wanted) => wanted.iter().map(|name| position(names, name)).collect(),

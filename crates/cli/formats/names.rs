@@ -28,12 +28,6 @@ impl Names {
     }
 }
 
-impl<'a> FromIterator<&'a str> for Names {
-    fn from_iter<I: IntoIterator<Item = &'a str>>(names: I) -> Self {
-        Names(names.into_iter().map(Arc::from).collect())
-    }
-}
-
 impl AsRef<Names> for Names {
     fn as_ref(&self) -> &Names {
         self

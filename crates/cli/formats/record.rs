@@ -3,10 +3,6 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use anyhow::Result;
-use serde_json::Value;
-
-use super::columnar;
 use super::fasttext::{self, Line};
 use super::object::{self, Object};
 use super::rows::{Dialect, Raw};
@@ -19,51 +15,28 @@ pub(crate) struct Row<H> {
 
 /// A row as it was read, with the table's information about its cells.
 pub(crate) struct Record<H> {
-    content: Content,
+    raw: Raw,
+    dialect: Dialect,
     pub(crate) head: Arc<H>,
-}
-
-enum Content {
-    Written(Raw, Dialect),
-    Columnar(columnar::Row),
 }
 
 impl<H> Record<H> {
     pub(crate) fn new(raw: Raw, dialect: Dialect, head: Arc<H>) -> Self {
-        Record { content: Content::Written(raw, dialect), head }
+        Record { raw, dialect, head }
     }
 
     pub(crate) fn n_bytes(&self) -> usize {
-        match &self.content {
-            Content::Written(raw, _) => raw.bytes().len(),
-            Content::Columnar(row) => row.n_bytes(),
-        }
+        self.raw.bytes().len()
     }
 
     /// The bytes of a row in this dialect.
     fn written(&self, its: Dialect) -> Option<&[u8]> {
-        match &self.content {
-            Content::Written(raw, dialect) if *dialect == its => Some(raw.bytes()),
-            _ => None,
-        }
+        (self.dialect == its).then(|| self.raw.bytes())
     }
 
     /// The cells of a row that is neither JSON nor fastText's.
     pub(crate) fn cells(&self) -> impl Iterator<Item = Cow<'_, [u8]>> {
-        let (written, columnar) = match &self.content {
-            Content::Written(raw, dialect) => (Some(dialect.cells(raw.bytes())), None),
-            Content::Columnar(row) => (None, Some(row.cells())),
-        };
-        let columnar = columnar.into_iter().flatten().map(|cell| Cow::Borrowed(cell.as_bytes()));
-        written.into_iter().flatten().chain(columnar)
-    }
-
-    /// The value of a cell that has a type and is no text.
-    pub(crate) fn value(&self, column: usize) -> Option<Value> {
-        match &self.content {
-            Content::Written(..) => None,
-            Content::Columnar(row) => row.value(column),
-        }
+        self.dialect.cells(self.raw.bytes())
     }
 
     /// The object, if the row is JSON.
@@ -76,17 +49,6 @@ impl<H> Record<H> {
         let line = self.written(Dialect::FastText)?;
         Some(read(fasttext::read(&decoded(line.into()))))
     }
-}
-
-/// The rows of these columns of a columnar table, in ascending order.
-pub(crate) fn columnar_rows<H>(
-    table: columnar::Table,
-    columns: Vec<usize>,
-    head: H,
-) -> Result<impl Iterator<Item = Row<H>>> {
-    let head = Arc::new(head);
-    let record = move |row| Record { content: Content::Columnar(row), head: Arc::clone(&head) };
-    Ok((1..).zip(table.rows(columns)?).map(move |(line, row)| Row { line, content: row.map(&record) }))
 }
 
 /// The error for a row with a wrong number of cells.

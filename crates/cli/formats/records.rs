@@ -7,11 +7,10 @@ use anyhow::{Result, bail};
 use serde_json::Value;
 use tamis_filter::is_missing;
 
-use super::columnar;
 use super::holds::{Holds, Shape};
 use super::labels::{Label, RowLabels};
 use super::names::{Names, listed, repeated};
-use super::record::{Record, Row, columnar_rows, decoded, wrong_length};
+use super::record::{Record, Row, decoded, wrong_length};
 use super::rows::Dialect;
 use super::table::{first_row, read, written};
 
@@ -39,17 +38,6 @@ pub(crate) fn records<'a>(
     drop(cells);
     let first = shape.no_header.then_some((lines, Ok(first)));
     Ok(Box::new(read(first.into_iter().chain(rows), dialect, names)))
-}
-
-/// Reads the rows of a table whose columns have names and types.
-pub(crate) fn records_of_columns(
-    table: columnar::Table,
-    needed: Option<&str>,
-) -> Result<Box<dyn Iterator<Item = Row<Names>>>> {
-    let names = table.names().clone();
-    check(&names, needed)?;
-    let all = (0..names.all().len()).collect();
-    Ok(Box::new(columnar_rows(table, all, names)?))
 }
 
 /// Checks that names differ, and that the needed one is among them.
@@ -94,10 +82,6 @@ impl Record<Names> {
         let may_be_array = labels != RowLabels::One || cell.starts_with(['[', '{']);
         if let Some(object) = may_be_array.then(|| self.json()).flatten() {
             return object?.get(name).map_or(Ok(None), |label| labels.of_value(label));
-        }
-        let at = self.head.all().iter().position(|known| **known == **name);
-        if let Some(value) = at.and_then(|at| self.value(at)) {
-            return labels.of_value(&value);
         }
         let cell = cell.trim();
         let is_label = labels != RowLabels::One && cell.is_empty() || !is_missing(cell);

@@ -1,20 +1,17 @@
 //! Labelled text in CSV, TSV, JSON and fastText's format.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::io::{self, BufRead};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 
-use super::columnar;
 use super::fasttext::Line;
 use super::holds::{Holds, Shape};
-use super::keep::Keep;
 use super::labels::{Label, RowLabels};
 use super::names::Names;
 use super::object::Object;
-use super::record::{Record, Row, columnar_rows, decoded, wrong_length};
+use super::record::{Record, Row, decoded, wrong_length};
 use super::rows::{Dialect, Raw, Rows};
 
 /// The columns of label, text, group and weight, as the user named them.
@@ -24,8 +21,6 @@ pub(crate) struct Columns<'a> {
     pub(crate) group: Option<&'a str>,
     pub(crate) weight: Option<&'a str>,
     pub(crate) labels: RowLabels,
-    /// The columns that are read for their own sake.
-    pub(crate) keep: Option<&'a Keep>,
     pub(crate) shape: Shape,
 }
 
@@ -78,28 +73,6 @@ pub(crate) fn rows<'a>(
     let first = (!position.has_names).then_some((lines, Ok(first)));
     let rows = first.into_iter().chain(ahead).chain(rows);
     Ok((Box::new(read(rows, dialect, position)), taken_for))
-}
-
-/// Reads the columns that are used of a table whose columns have names and types.
-pub(crate) fn rows_of_columns(table: columnar::Table, columns: &Columns<'_>) -> Result<TextRows<'static>> {
-    let names = table.names().all();
-    let first: Vec<Cow<'_, [u8]>> = names.iter().map(|name| name.as_bytes().into()).collect();
-    let mut position = Position::find(&first, &Columns { shape: Shape::default(), ..*columns })?;
-    if !position.has_names {
-        bail!("expected a column {:?} (see --text-column), got {}", columns.text, row_shown(&first));
-    }
-    let kept =
-        columns.keep.map_or(Ok(Vec::new()), |keep| keep.positions(names)).map_err(anyhow::Error::msg)?;
-    let Position { label, text, group, weight, .. } = position;
-    let used: BTreeSet<_> = [label, Some(text), group, weight].into_iter().flatten().chain(kept).collect();
-    let place = |column| used.iter().position(|used| *used == column);
-    position.label = position.label.and_then(place);
-    position.group = position.group.and_then(place);
-    position.weight = position.weight.and_then(place);
-    position.text = place(position.text).unwrap_or_default();
-    position.names = used.iter().map(|column| &*names[*column]).collect();
-    position.n_columns = used.len();
-    Ok(Box::new(columnar_rows(table, used.into_iter().collect(), position)?))
 }
 
 /// A raw row, and the number of line ends before it.
@@ -344,10 +317,7 @@ impl Record<Position> {
         }
         match text {
             Some(text) if n == n_columns => {
-                let label = match label_at.and_then(|at| self.value(at)) {
-                    Some(value) => columns.labels.of_value(&value),
-                    None => Ok(label.map(|label| columns.labels.of_text(label))),
-                };
+                let label = Ok(label.map(|label| columns.labels.of_text(label)));
                 Ok(TextRow { label, text, group, weight })
             }
             _ => Err(wrong_length(n_columns, n)),
@@ -391,7 +361,6 @@ mod tests {
         group: None,
         weight: None,
         labels: RowLabels::One,
-        keep: None,
         shape: SHAPE,
     };
 

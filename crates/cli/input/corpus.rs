@@ -10,7 +10,6 @@ use tamis_program::{ERROR, counted, note, say, shown_path, told};
 
 use crate::args::{GroupArgs, InputArgs};
 use crate::formats::holds::Holds;
-use crate::formats::keep::Keep;
 use crate::formats::labels::RowLabels;
 use crate::formats::names::Names;
 use crate::formats::record::{Record, Row};
@@ -32,8 +31,6 @@ pub(crate) struct Corpus<'a> {
     pub(super) target: Option<String>,
     /// How labels are read.
     pub(super) labels: RowLabels,
-    /// The columns of rows that are kept.
-    pub(super) keep: Option<&'a Keep>,
     /// How documents are grouped, if at all.
     pub(super) groups: Option<&'a GroupArgs>,
     /// The column of tables that holds the weights of rows.
@@ -113,7 +110,6 @@ impl<'a> Corpus<'a> {
             failed: AtomicUsize::default(),
             target: None,
             labels: RowLabels::One,
-            keep: None,
             groups: None,
             weight: None,
             has_groups: AtomicBool::new(false),
@@ -129,11 +125,6 @@ impl<'a> Corpus<'a> {
     /// Reads labels like this.
     pub(crate) fn labelled(self, labels: RowLabels) -> Self {
         Corpus { labels, ..self }
-    }
-
-    /// Also reads these columns of rows.
-    pub(crate) fn keeping(self, keep: Option<&'a Keep>) -> Self {
-        Corpus { keep, ..self }
     }
 
     /// Groups the documents if `groups` asks for that.

@@ -60,7 +60,7 @@ pub(crate) fn find(
         let may_be_rows = is_one && matches!(wanted, Wanted::Labelled | Wanted::WhatIsThere);
         let holds = match format {
             Some(format) => format,
-            None if may_be_rows => of_content(&place.start()),
+            None if may_be_rows && looks_like_fasttext(&place.start()) => Holds::FastText,
             None => place.holds,
         };
         listing.places.push(Place { label, holds, ..place });
@@ -84,16 +84,6 @@ pub(crate) fn find(
     }
     let Listing { places, left_out, unreadable, .. } = listing;
     Ok(Found { places, kind, left_out, unreadable })
-}
-
-/// The contents of a file whose name does not say that it holds rows.
-fn of_content(start: &[u8]) -> Holds {
-    match start {
-        [b'P', b'A', b'R', b'1', ..] => Holds::Parquet,
-        [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Holds::Arrow,
-        _ if looks_like_fasttext(start) => Holds::FastText,
-        _ => Holds::One,
-    }
 }
 
 /// A single file or stream.
@@ -149,9 +139,10 @@ pub(crate) fn find_tables(source: &Source, format: Option<Holds>) -> Result<Foun
     match found.places.iter().find(|place| !place.holds.is_table()) {
         Some(place) => {
             let path = shown_path(&place.path);
-            bail!(
-                "{path}: expected a table (.csv, .tsv, .jsonl, .parquet, .arrow or a .json array), or --input-format"
-            )
+            if let Some(what) = foreign(&place.start()) {
+                bail!("{path}: expected a table, got {what}");
+            }
+            bail!("{path}: expected a table (.csv, .tsv, .jsonl or a .json array), or --input-format")
         }
         None => Ok(found),
     }

@@ -13,8 +13,8 @@ use crate::formats::holds::{Holds, Shape};
 use crate::formats::keep::{Keep, Kept};
 use crate::formats::names::Names;
 use crate::formats::record::{Record, Row};
-use crate::formats::records::{Cells, records, records_of_columns};
-use crate::formats::table::{Columns, Position, rows, rows_of_columns};
+use crate::formats::records::{Cells, records};
+use crate::formats::table::{Columns, Position, rows};
 use crate::input::place::Place;
 
 /// A document that was found: its place, and its bytes or where to read them.
@@ -104,11 +104,7 @@ pub(crate) fn whole_rows(
     needed: Option<&str>,
     shape: Shape,
 ) -> Result<Box<dyn Iterator<Item = Row<Names>>>> {
-    let rows = match place.columnar()? {
-        Some(table) => records_of_columns(table, needed),
-        None => records(place.open()?, place.holds, needed, shape),
-    };
-    rows.with_context(|| shown_path(&place.path))
+    records(place.open()?, place.holds, needed, shape).with_context(|| shown_path(&place.path))
 }
 
 /// The name of a part of a file, by its number: `path:3`.
@@ -155,10 +151,7 @@ pub(crate) fn items<'p>(
             }))
         }
         (_, Layout::Text(columns)) => {
-            let rows = match place.columnar()? {
-                Some(table) => rows_of_columns(table, columns).map(|rows| (rows, None)),
-                None => rows(place.open()?, place.holds, columns),
-            };
+            let rows = rows(place.open()?, place.holds, columns);
             let (rows, taken_for) = rows.with_context(|| shown_path(&path))?;
             if let Some(taken_for) = taken_for {
                 note!("{}: {}", shown_path(&path), shown(&taken_for));

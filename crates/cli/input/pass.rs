@@ -339,7 +339,6 @@ impl Corpus<'_> {
             group: self.group_column(),
             weight: self.weight,
             labels: self.labels,
-            keep: self.keep,
             shape: self.input.shape(),
         }
     }

@@ -1,16 +1,14 @@
 //! Sources as named on the command line, and places with documents.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use tamis_program::{Stream, read_start, shown_path};
 
 use crate::formats::array::Elements;
-use crate::formats::columnar::Table;
 use crate::formats::holds::Holds;
 use crate::input::reading::open;
 
@@ -110,19 +108,6 @@ impl Place {
             Holds::Json => Box::new(BufReader::new(Elements::new(reader))),
             _ => reader,
         })
-    }
-
-    /// Opens a file of Parquet or Arrow, if it is one.
-    pub(crate) fn columnar(&self) -> Result<Option<Table>> {
-        let table = match self.holds {
-            Holds::Parquet if self.once.is_some() => {
-                Err(anyhow!("expected a file, since Parquet is read from its end"))
-            }
-            Holds::Parquet => File::open(&self.path).map_err(anyhow::Error::new).and_then(Table::parquet),
-            Holds::Arrow => Table::arrow(self.open()?),
-            _ => return Ok(None),
-        };
-        table.map(Some).with_context(|| shown_path(&self.path))
     }
 
     /// The first bytes of a document, as far as they can be read.

@@ -38,8 +38,8 @@ pub(crate) fn foreign(start: &[u8]) -> Option<&'static str> {
         (b"\x04\x22\x4d\x18", "a lz4 file; only gzip and zstd are read through"),
         (b"Dovecot-LZ4\x0d\x2a\x9b\xc5", "a lz4 file; only gzip and zstd are read through"),
         (b"TAMIS\r\n\x1a", "a tamis model"),
-        (b"PAR1", "a Parquet file, whose rows are read with --input-format parquet"),
-        (b"ARROW1\0\0", "an Arrow file, whose rows are read with --input-format arrow"),
+        (b"PAR1", "a Parquet file; duckdb and polars write its rows as JSON lines, which are read"),
+        (b"ARROW1\0\0", "an Arrow file; duckdb and polars write its rows as JSON lines, which are read"),
     ];
     let (magic, what) = KNOWN.iter().find(|(magic, _)| start.starts_with(magic))?;
     // a text may begin with these three letters

@@ -1,4 +1,5 @@
-//! Helpers that the tests of the other crates share: approximate comparison, counted steps of work, the public corpora,
+//! Helpers that the tests of the other crates share: approximate comparison, counted steps of work, waiting for
+//! an event, the public corpora,
 //! and a strict reader of HTML pages.
 
 #![forbid(unsafe_code)]
@@ -7,6 +8,7 @@ pub mod html;
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Whether `got` is within `tolerance * (1 + |expected|)` of `expected`.
 pub fn near(got: f64, expected: f64, tolerance: f64) -> bool {
@@ -51,6 +53,16 @@ pub fn check_linear(units: &[&str], scan: impl Fn(&str)) {
         all += once;
     }
     assert!(all >= BYTES, "{all} steps: they are not counted");
+}
+
+/// Waits until something has happened. Panics with what `told` returns if that takes a minute.
+#[track_caller]
+pub fn wait_for(mut has_happened: impl FnMut() -> bool, told: impl Fn() -> String) {
+    let begun = Instant::now();
+    while !has_happened() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "not within a minute: {}", told());
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// The folder of a public corpus such as `spamassassin`; with an empty `name`, the folder of them all. Looks in the

@@ -14,7 +14,7 @@ const MOST_LITERAL: u64 = 1 << 20;
 const MOST_LINE: u64 = 8 << 20;
 
 /// Maximum depth of parentheses. The parser recurses into them; what is asked for here has three.
-const MOST_DEPTH: u32 = 100;
+const MOST_DEPTH: u32 = 20;
 
 /// A connection, encrypted or not.
 pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin + Send + Debug {}
@@ -97,7 +97,7 @@ impl Scan {
                     _ => self.depth,
                 };
                 if self.depth > MOST_DEPTH {
-                    return Err("the server sent more than 100 nested lists");
+                    return Err("the server sent more than 20 nested lists");
                 }
             }
         }
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn nesting_and_lines_are_bounded() {
         look("(".repeat(100_000).as_bytes()).unwrap_err();
-        look(format!("* 1 FETCH {}{}\r\n", "(".repeat(100), ")".repeat(100)).as_bytes()).unwrap();
+        look(format!("* 1 FETCH {}{}\r\n", "(".repeat(20), ")".repeat(20)).as_bytes()).unwrap();
         look(&vec![b'a'; (8 << 20) + 1]).unwrap_err();
     }
 }

@@ -264,12 +264,14 @@ mod tests {
         let before = held.as_mut_ptr() as usize;
         std::thread::scope(|scope| {
             let reading = scope.spawn(|| read(&source, &mut held, 1));
-            // it waits while nothing comes
-            std::thread::sleep(std::time::Duration::from_millis(300));
-            let at = HELD.load(Ordering::Acquire) as usize;
+            // while nothing comes
+            let is_at_hand = || {
+                let at = HELD.load(Ordering::Acquire) as usize;
+                at != 0 && at != before
+            };
+            tamis_testing::wait_for(is_at_hand, || "what is held has moved and is at hand".to_owned());
             drop(writer);
             assert_eq!(reading.join().unwrap().unwrap(), 0);
-            assert!(at != 0 && at != before);
         });
         assert_eq!(held.as_mut_ptr(), HELD.load(Ordering::Acquire));
         assert!(held.len() == LEAST && held.iter().all(|byte| *byte == b'x'));

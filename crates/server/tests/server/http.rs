@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 use tamis_filter::{Document, Filter, Kind, Scratch, TrainOptions, Trainer};
@@ -16,12 +16,10 @@ use tamis_server::hash_password;
 
 use client::{ask, chunked, exchange, read_answer, read_chunk, request};
 
-use crate::support::{HAM, Running, SPAM, n_documents};
+use crate::support::{HAM, HTTP, Running, SPAM, n_documents};
 
 const MAIL: &str = "Content-Type: message/rfc822";
 const JSON: &str = "Content-Type: application/json";
-
-const HTTP: &str = "[http]\nlisten = [\"tcp:127.0.0.1:0\"]\n";
 
 #[test]
 fn the_log_odds_are_those_of_the_filter_to_the_last_digit() {
@@ -380,10 +378,7 @@ fn a_full_server_says_when_to_try_again() {
     let mut holding = running.tcp("http");
     let begun = request("POST /checkv2", &[], &b"Subject: x\n".repeat(500));
     holding.write_all(&begun[..begun.len() - 1]).unwrap();
-    let is_held = || ask(&running, "GET /metrics", &[], b"").text().contains("tamis_bytes_in_flight 8192\n");
-    while !is_held() {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    running.wait_for_bytes_in_flight(8_192);
     let answer = ask(&running, "POST /checkv2", &[], SPAM);
     assert!(answer.status == 503 && answer.head.contains("retry-after: 1"), "{}", answer.head);
 }

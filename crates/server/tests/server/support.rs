@@ -8,15 +8,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tamis_filter::{Document, Filter, Kind, TrainOptions, Trainer};
+use tamis_testing::wait_for;
 
 /// A message that the model calls spam.
 pub const SPAM: &[u8] = b"From: a@example.net\r\nTo: b@example.org\r\nSubject: cheap pills\r\nMessage-ID: <spam1@example.net>\r\n\r\nBuy cheap pills now, best offer, click here\r\n";
 
 /// A message that the model calls ham.
 pub const HAM: &[u8] = b"From: c@example.org\r\nTo: b@example.org\r\nSubject: lunch\r\nMessage-ID: <ham1@example.org>\r\n\r\nSoup at noon? See you in the meeting room\r\n";
+
+/// The settings of the door http, at an address of its own.
+pub const HTTP: &str = "[http]\nlisten = [\"tcp:127.0.0.1:0\"]\n";
 
 /// Trains a model of mail, of a few dozen small messages.
 pub fn train(path: &Path) {
@@ -79,13 +83,28 @@ impl Running {
         running
     }
 
-    /// Waits until what was said is as expected; panics after ten seconds.
+    /// Waits until what was said is as expected.
     pub fn wait_for(&self, is: impl Fn(&[String]) -> bool) {
-        let begun = Instant::now();
-        while !is(&self.said.lock().unwrap()) {
-            assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", self.said.lock().unwrap());
-            thread::sleep(Duration::from_millis(5));
-        }
+        wait_for(|| is(&self.said.lock().unwrap()), || format!("{:?}", self.said.lock().unwrap()));
+    }
+
+    /// Waits until messages of at least so many bytes are in memory; needs the door http.
+    pub fn wait_for_bytes_in_flight(&self, least: usize) {
+        let told = || {
+            let mut stream = self.tcp("http");
+            stream
+                .write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                .unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer
+        };
+        let n_bytes = || -> usize {
+            let told = told();
+            let line = told.lines().find_map(|line| line.strip_prefix("tamis_bytes_in_flight "));
+            line.unwrap().trim().parse().unwrap()
+        };
+        wait_for(|| n_bytes() >= least, told);
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

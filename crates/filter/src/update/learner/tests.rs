@@ -3,7 +3,7 @@ mod full_log;
 mod replication;
 mod segments;
 
-use std::time::Duration;
+use std::path::PathBuf;
 
 use proptest::prelude::*;
 use tamis_model::Statistics;
@@ -34,6 +34,19 @@ fn trained(n_labels: usize, keep: Keep, texts: &[(usize, String)]) -> Vec<u8> {
     trainer.finish().unwrap().as_bytes().to_vec()
 }
 
+/// A model that knows a document of each of its first two labels.
+fn of_two(n_labels: usize, keep: Keep) -> Vec<u8> {
+    trained(n_labels, keep, &[(0, "boiled egg".to_owned()), (1, "cooked ham".to_owned())])
+}
+
+fn model_path(folder: &tempfile::TempDir) -> PathBuf {
+    folder.path().join("model.tamis")
+}
+
+fn model_bytes(folder: &tempfile::TempDir) -> Vec<u8> {
+    std::fs::read(model_path(folder)).unwrap()
+}
+
 /// How much a learner appends to a file: the log limit in bytes, and whether segments may be added without limit.
 type Limits = (usize, bool);
 
@@ -41,11 +54,10 @@ const LOG_ALONE: Limits = (1 << 20, false);
 
 /// Writes a model file, if `bytes` are given, and opens a learner.
 fn open(folder: &tempfile::TempDir, bytes: Option<&[u8]>, (log_limit, grows): Limits) -> Learner {
-    let path = folder.path().join("model.tamis");
-    bytes.into_iter().for_each(|bytes| std::fs::write(&path, bytes).unwrap());
+    bytes.into_iter().for_each(|bytes| std::fs::write(model_path(folder), bytes).unwrap());
     let growth_limit = grows.then_some(u64::MAX);
-    Learner::open(path, LearnOptions { log_limit, growth_limit, retrain: false, ..LearnOptions::default() })
-        .unwrap()
+    let options = LearnOptions { log_limit, growth_limit, retrain: false, ..LearnOptions::default() };
+    Learner::open(model_path(folder), options).unwrap()
 }
 
 fn limits() -> impl Strategy<Value = Limits> {
@@ -125,8 +137,7 @@ proptest! {
             prop_assert!(is_refused);
         }
         learner.compact().unwrap();
-        let end = std::fs::read(folder.path().join("model.tamis")).unwrap();
-        prop_assert_eq!(unchanging(end), unchanging(start));
+        prop_assert_eq!(unchanging(model_bytes(&folder)), unchanging(start));
     }
 
     /// Learning one by one, in any order and by several processes, gives the same counts as training on everything at
@@ -162,7 +173,7 @@ proptest! {
         prop_assert_eq!(learner.filter.store.n_features(), at_once.store.n_features());
         prop_assert_eq!(learner.filter.information().size.documents, different.len());
         // other readers see what the learner knows
-        let read = Filter::open(folder.path().join("model.tamis")).unwrap();
+        let read = Filter::open(model_path(&folder)).unwrap();
         for (_, text) in &different {
             let scores = [&read, learner.filter()].map(|f| f.score_text(text, &mut Scratch::default()).unwrap());
             prop_assert_eq!(scores[0], scores[1]);
@@ -193,15 +204,54 @@ proptest! {
         prop_assert_eq!((under.as_str(), now[0].multiplicity), (label, copies));
         learner.filter().verify().unwrap();
         learner.commit().unwrap();
-        Filter::open(folder.path().join("model.tamis")).unwrap().verify().unwrap();
+        Filter::open(model_path(&folder)).unwrap().verify().unwrap();
+    }
+
+    /// Retraining gives the same bytes as training on the documents that are left, whatever was learned, forgotten,
+    /// rewritten and merged before, committed or not.
+    #[test]
+    fn what_is_left_decides(
+        n_labels in 2usize..=3, before in texts(), more in texts(), others in texts(), commits: bool,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut learner = open(&folder, Some(&trained(n_labels, Keep::Vectors, &before)), LOG_ALONE);
+        let mut all = before.clone();
+        let digest = |learner: &Learner, text: &str| learner.filter.digest(Document::Text(text)).unwrap();
+        for (at, (label, text)) in more.iter().enumerate() {
+            let own = digest(&learner, text);
+            if learner.known(own).unwrap().is_empty() {
+                learner.learn(LABELS[label % n_labels], Document::Text(text)).unwrap();
+                all.push((*label, text.clone()));
+            } else if learner.is_nothing(own) {
+                continue;
+            } else if at % 2 == 0 {
+                while learner.forget(None, Document::Text(text)).is_ok() {}
+                all.retain(|(_, other)| digest(&learner, other) != own);
+            } else {
+                learner.compact().unwrap();
+            }
+        }
+        if commits {
+            learner.commit().unwrap();
+        }
+        let known: Vec<_> = all.iter().map(|(_, text)| digest(&learner, text)).collect();
+        let apart: Vec<_> =
+            others.into_iter().filter(|(_, text)| !known.contains(&digest(&learner, text))).collect();
+        learner.retrain().unwrap();
+        let expected = trained(n_labels, Keep::Vectors, &all);
+        prop_assert_eq!(unchanging(model_bytes(&folder)), unchanging(expected));
+        let other = Filter::from_bytes(trained(n_labels, Keep::Vectors, &apart)).unwrap();
+        let merged = merge(&[&other, learner.filter()], MergeOptions::default()).unwrap();
+        all.extend(apart);
+        let expected = trained(n_labels, Keep::Vectors, &all);
+        prop_assert_eq!(unchanging(merged.as_bytes().to_vec()), unchanging(expected));
     }
 }
 
 #[test]
 fn documents_without_terms_are_counted_and_never_known() {
     let folder = tempfile::tempdir().unwrap();
-    let texts = [(0, "boiled egg".to_owned()), (1, "cooked ham".to_owned())];
-    let start = trained(2, Keep::Vectors, &texts);
+    let start = of_two(2, Keep::Vectors);
     let mut learner = open(&folder, Some(&start), LOG_ALONE);
     let nothing = Document::Text(" - ");
     let documents = |learner: &Learner| {
@@ -227,16 +277,14 @@ fn documents_without_terms_are_counted_and_never_known() {
         Reason::NotLearned { known: None, .. }
     ));
     learner.compact().unwrap();
-    let end = std::fs::read(folder.path().join("model.tamis")).unwrap();
-    assert_eq!(unchanging(end), unchanging(start));
+    assert_eq!(unchanging(model_bytes(&folder)), unchanging(start));
 }
 
 #[test]
 fn forgetting_wants_the_document_and_its_label() {
     let folder = tempfile::tempdir().unwrap();
-    let texts = [(0, "boiled egg".to_owned()), (1, "cooked ham".to_owned())];
     for (keep, known) in [(Keep::Vectors, true), (Keep::Digests, false)] {
-        let mut learner = open(&folder, Some(&trained(2, keep, &texts)), LOG_ALONE);
+        let mut learner = open(&folder, Some(&of_two(2, keep)), LOG_ALONE);
         let egg = Document::Text("boiled egg");
         let digest = learner.filter().digest(egg).unwrap();
         let refused = learner.forget(Some("ham"), egg).unwrap_err();
@@ -263,59 +311,6 @@ fn forgetting_wants_the_document_and_its_label() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Learning one by one and then retraining gives the same bytes as training on everything.
-    #[test]
-    fn retrained_is_trained(n_labels in 2usize..=3, before in texts(), more in texts()) {
-        let folder = tempfile::tempdir().unwrap();
-        let mut learner = open(&folder, Some(&trained(n_labels, Keep::Vectors, &before)), LOG_ALONE);
-        let mut all = before.clone();
-        for (label, text) in &more {
-            let document = Document::Text(text);
-            if learner.known(learner.filter.digest(document).unwrap()).unwrap().is_empty() {
-                learner.learn(LABELS[label % n_labels], document).unwrap();
-                all.push((*label, text.clone()));
-            }
-        }
-        learner.retrain().unwrap();
-        let got = std::fs::read(folder.path().join("model.tamis")).unwrap();
-        prop_assert_eq!(unchanging(got), unchanging(trained(n_labels, Keep::Vectors, &all)));
-    }
-
-    /// Only the documents that are left matter, whatever was learned, forgotten, rewritten and merged before.
-    #[test]
-    fn what_is_left_decides(n_labels in 2usize..=3, before in texts(), more in texts(), others in texts()) {
-        let folder = tempfile::tempdir().unwrap();
-        let mut learner = open(&folder, Some(&trained(n_labels, Keep::Vectors, &before)), LOG_ALONE);
-        let mut all = before.clone();
-        let digest = |learner: &Learner, text: &str| learner.filter.digest(Document::Text(text)).unwrap();
-        for (at, (label, text)) in more.iter().enumerate() {
-            let own = digest(&learner, text);
-            if learner.is_nothing(own) {
-                continue;
-            }
-            if learner.known(own).unwrap().is_empty() {
-                learner.learn(LABELS[label % n_labels], Document::Text(text)).unwrap();
-                all.push((*label, text.clone()));
-            } else if at % 2 == 0 {
-                while learner.forget(None, Document::Text(text)).is_ok() {}
-                all.retain(|(_, other)| digest(&learner, other) != own);
-            } else {
-                learner.compact().unwrap();
-            }
-        }
-        learner.commit().unwrap();
-        let known: Vec<_> = all.iter().map(|(_, text)| digest(&learner, text)).collect();
-        let apart: Vec<_> =
-            others.into_iter().filter(|(_, text)| !known.contains(&digest(&learner, text))).collect();
-        let path = folder.path().join("model.tamis");
-        learner.retrain().unwrap();
-        prop_assert_eq!(unchanging(std::fs::read(&path).unwrap()), unchanging(trained(n_labels, Keep::Vectors, &all)));
-        let other = Filter::from_bytes(trained(n_labels, Keep::Vectors, &apart)).unwrap();
-        let merged = merge(&[&other, learner.filter()], MergeOptions::default()).unwrap();
-        all.extend(apart);
-        prop_assert_eq!(unchanging(merged.as_bytes().to_vec()), unchanging(trained(n_labels, Keep::Vectors, &all)));
-    }
-
     /// A label is added later, and sorts before or after the others.
     #[test]
     fn a_label_comes_later(before in texts(), more in texts(), digests: bool, first: bool) {
@@ -323,15 +318,13 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let mut learner = open(&folder, Some(&trained(2, keep, &before)), (300, false));
         let label = if first { "bacon" } else { "tea" };
-        let missing = matches!(learner.learn(label, Document::Text("x")).as_ref().map_err(Error::reason), Err(Reason::UnknownLabel { .. }));
-        prop_assert!(missing);
         learner.add_label(label).unwrap();
         learner.filter().verify().unwrap();
         for (_, text) in &more {
             learner.learn(label, Document::Text(text)).unwrap();
             learner.commit().unwrap();
         }
-        let read = Filter::open(folder.path().join("model.tamis")).unwrap();
+        let read = Filter::open(model_path(&folder)).unwrap();
         read.verify().unwrap();
         let class = read.classes().index(label).unwrap();
         prop_assert_eq!(class, if first { 0 } else { 2 });
@@ -343,29 +336,16 @@ proptest! {
 }
 
 #[test]
-fn two_writers_take_turns() {
-    let folder = tempfile::tempdir().unwrap();
-    let texts = [(0, "boiled egg".to_owned()), (1, "cooked ham".to_owned())];
-    let learner = open(&folder, Some(&trained(2, Keep::Vectors, &texts)), LOG_ALONE);
-    let options = LearnOptions { lock_timeout: Duration::from_millis(20), ..LearnOptions::default() };
-    let path = folder.path().join("model.tamis");
-    assert!(matches!(Learner::open(&path, options).err().unwrap().reason(), Reason::Locked { .. }));
-    drop(learner);
-    assert!(Learner::open(&path, options).is_ok());
-}
-
-#[test]
 fn nothing_is_appended_to_another_file() {
     let folder = tempfile::tempdir().unwrap();
-    let texts = [(0, "boiled egg".to_owned()), (1, "cooked ham".to_owned())];
-    let mut learner = open(&folder, Some(&trained(2, Keep::Vectors, &texts)), LOG_ALONE);
+    let mut learner = open(&folder, Some(&of_two(2, Keep::Vectors)), LOG_ALONE);
     learner.learn("ham", Document::Text("raw ham")).unwrap();
     // as after a compaction that failed just before its end
-    let (path, other) = (folder.path().join("model.tamis"), folder.path().join("other.tamis"));
-    std::fs::write(&other, trained(3, Keep::Vectors, &texts)).unwrap();
-    std::fs::rename(other, &path).unwrap();
+    let other = folder.path().join("other.tamis");
+    std::fs::write(&other, of_two(3, Keep::Vectors)).unwrap();
+    std::fs::rename(other, model_path(&folder)).unwrap();
     learner.commit().unwrap();
-    let filter = Filter::open(&path).unwrap();
+    let filter = Filter::open(model_path(&folder)).unwrap();
     filter.verify().unwrap();
     assert_eq!(filter.information().size.documents, 3);
 }
@@ -408,6 +388,26 @@ fn entry() -> impl Strategy<Value = Entry> {
             Entry { learned, document, features, new_terms }
         },
     )
+}
+
+/// Asks a file that may be anything about a document and about itself: an answer is a number.
+fn ask(filter: &Filter, document: Document<'_>) {
+    let mut scratch = Scratch::default();
+    if let Ok(score) = filter.score(document, &mut scratch) {
+        assert!((0.0..=1.0).contains(&score.probability) && !score.log_odds.is_nan());
+    }
+    let _ =
+        (filter.explain(document, &mut scratch), filter.suspects(), filter.verify(), filter.information());
+    (0..filter.classes().len()).for_each(|class| drop(filter.strongest_terms(class as ClassId, 3)));
+}
+
+/// Lets a file that may be anything learn and forget.
+fn teach(file: &[u8], document: Document<'_>, options: LearnOptions) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(model_path(&folder), file).unwrap();
+    if let Ok(mut learner) = Learner::open(model_path(&folder), options) {
+        let _ = (learner.learn("ham", document), learner.forget_digest(None, [0; 16]), learner.commit());
+    }
 }
 
 /// Models of all scorings, without a log.
@@ -479,21 +479,12 @@ proptest! {
             log::write(record, at, seed, &mut file).unwrap();
         }
         if let Ok(filter) = Filter::from_bytes(file.clone()) {
-            let (document, mut scratch) = (Document::Text("boiled ham w1 w2"), Scratch::default());
-            if let Ok(score) = filter.score(document, &mut scratch) {
-                prop_assert!((0.0..=1.0).contains(&score.probability) && !score.log_odds.is_nan());
-            }
-            let _ = (filter.explain(document, &mut scratch), filter.suspects(), filter.verify(), filter.information());
-            (0..filter.classes().len()).for_each(|class| drop(filter.strongest_terms(class as ClassId, 3)));
+            let document = Document::Text("boiled ham w1 w2");
+            ask(&filter, document);
             // compaction lists the scores of all copies
             prop_assume!(records.iter().flatten().all(|entry| entry.document.multiplicity < 3));
             let _ = (rewrite::compact(&filter.store), refit::refit(&filter.store));
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("model.tamis");
-            std::fs::write(&path, &file).unwrap();
-            if let Ok(mut learner) = Learner::open(&path, LearnOptions::default()) {
-                let _ = (learner.learn("ham", document), learner.forget_digest(None, [0; 16]), learner.commit());
-            }
+            teach(&file, document, LearnOptions::default());
         }
     }
 }

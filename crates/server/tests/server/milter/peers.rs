@@ -6,9 +6,9 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use tamis_testing::skip;
+use tamis_testing::{skip, wait_for};
 
 use crate::milter::mta::{expected, settings};
 use crate::support::{HAM, Running, SPAM, train};
@@ -148,11 +148,7 @@ impl Postfix {
         fs::write(folder.join("etc/master.cf"), MASTER.replace("PORT", &port.to_string())).unwrap();
         let postfix = Postfix { folder: folder.to_owned(), port };
         postfix.control("start");
-        let begun = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "{}", postfix.log());
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        wait_for(|| TcpStream::connect(("127.0.0.1", port)).is_ok(), || postfix.log());
         Some(postfix)
     }
 
@@ -194,17 +190,11 @@ impl Postfix {
 
     /// The message that was delivered last, once there are `n`.
     fn delivered(&self, n: usize) -> String {
-        let begun = Instant::now();
-        loop {
-            let folder = self.folder.join("mail/box/new");
-            let files: Vec<_> = fs::read_dir(folder).into_iter().flatten().map(Result::unwrap).collect();
-            if files.len() >= n {
-                let last = files.iter().max_by_key(|file| file.metadata().unwrap().modified().unwrap());
-                return fs::read_to_string(last.unwrap().path()).unwrap();
-            }
-            assert!(begun.elapsed() < Duration::from_secs(30), "{}", self.log());
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        let files =
+            || fs::read_dir(self.folder.join("mail/box/new")).into_iter().flatten().map(Result::unwrap);
+        wait_for(|| files().count() >= n, || self.log());
+        let last = files().max_by_key(|file| file.metadata().unwrap().modified().unwrap());
+        fs::read_to_string(last.unwrap().path()).unwrap()
     }
 
     /// Number of messages that are held.

@@ -1,6 +1,5 @@
 //! The protocol: versions, replies, aborts, what is broken, stopping.
 
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use proptest::collection::vec;
@@ -8,7 +7,7 @@ use proptest::prelude::{any, proptest};
 
 use crate::fuzzed::milter;
 use crate::milter::mta::{Mta, OLD, POSTFIX, content, expected, message, packet, settings};
-use crate::support::{HAM, Running, SPAM};
+use crate::support::{HAM, HTTP, Running, SPAM};
 
 proptest! {
     #[test]
@@ -136,12 +135,10 @@ fn what_is_not_milter_ends_the_connection_and_nothing_else() {
 fn slow_packets_and_idle_connections_end() {
     let limits = "idle_seconds = 2\n[limits]\ncommand_seconds = 1\nmessage_seconds = 1\n";
     let running = Running::start(&settings(limits));
-    for (bytes, least) in
-        [(Vec::new(), 2), (b"\0\0".to_vec(), 1), (packet('M', b"<a@b>\0"), 2), (packet('L', b"To\0 b\0"), 1)]
-    {
+    let ends_after = |bytes: &[u8], least: u64| {
         let mut mta = Mta::postfix(&running);
         let begun = Instant::now();
-        mta.send(&bytes);
+        mta.send(bytes);
         assert!(mta.is_closed());
         // a limit is not reached early, and not much later
         let took = begun.elapsed();
@@ -150,17 +147,22 @@ fn slow_packets_and_idle_connections_end() {
             took + Duration::from_millis(50) > least && took < least + Duration::from_secs(5),
             "{took:?}"
         );
-    }
+    };
+    let (idle, slow) = ([&b""[..], &packet('M', b"<a@b>\0")], [&b"\0\0"[..], &packet('L', b"To\0 b\0")]);
+    std::thread::scope(|scope| {
+        idle.iter().for_each(|bytes| drop(scope.spawn(|| ends_after(bytes, 2))));
+        slow.iter().for_each(|bytes| drop(scope.spawn(|| ends_after(bytes, 1))));
+    });
 }
 
 #[test]
 fn a_message_that_has_begun_is_finished_when_the_server_stops() {
-    let mut running = Running::start(&settings(""));
+    let mut running = Running::start(&settings(HTTP));
     let (mut idle, mut busy) = (Mta::postfix(&running), Mta::postfix(&running));
     let packets = message(SPAM, &["b@example.org"]);
     let expected = expected(&running, SPAM);
     busy.send(&packets[..packets.len() - 3]);
-    sleep(Duration::from_millis(200));
+    running.wait_for_bytes_in_flight(1);
     running.signal("-TERM");
     assert!(idle.is_closed());
     busy.send(&packets[packets.len() - 3..]);

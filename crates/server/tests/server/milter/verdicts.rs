@@ -3,7 +3,7 @@
 use tamis_filter::{Document, LearnOptions, Learner};
 
 use crate::milter::mta::{Mta, content, expected, message, packet, settings};
-use crate::support::{HAM, Running, SPAM};
+use crate::support::{HAM, HTTP, Running, SPAM};
 
 /// Joins a header and a body.
 fn mail(fields: &str, raw: &[u8]) -> Vec<u8> {
@@ -82,14 +82,13 @@ fn without_a_model_no_mail_is_lost_and_forged_verdicts_go() {
 #[test]
 fn without_room_a_message_goes_through_and_then_there_is_room_again() {
     let limits = "[limits]\nbytes_in_flight = 100000\nmessage_bytes = 100000\n";
-    let running = Running::start(&(settings("") + limits));
+    let running = Running::start(&(settings(HTTP) + limits));
     let body = "soup ".repeat(16_000);
     let large = mail("To: b@example.org\r\n\r\n", body.as_bytes());
     let mut first = Mta::postfix(&running);
     let packets = message(&large, &["b@example.org"]);
     first.send(&packets[..packets.len() - 1]);
-    // taken once this is answered, since the first came before
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    running.wait_for_bytes_in_flight(large.len() / 2);
     assert_eq!(verdict(&running, &large), ["c"]);
     first.send(&packets[packets.len() - 1..]);
     assert_eq!(first.verdict(), expected(&running, &large));
@@ -144,10 +143,7 @@ fn the_queue_id_is_logged() {
     mta.send(&[packet('M', b"<x@y>\0"), packet('E', b"")].concat());
     mta.verdict();
     let log = || std::fs::read_to_string(running.path("log")).unwrap_or_default();
-    let begun = std::time::Instant::now();
-    while log().lines().count() < 2 && begun.elapsed().as_secs() < 10 {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    tamis_testing::wait_for(|| log().lines().count() >= 2, log);
     let lines: Vec<String> = log().lines().map(str::to_owned).collect();
     assert!(
         lines[0].contains(r#""door":"milter","queue_id":"4ABC123","id":"spam1@example.net""#),

@@ -1,7 +1,8 @@
 //! Models of users, with a shared model behind them, and models that others change.
 
+use std::time::Duration;
+
 use super::*;
-use crate::config::scoring::Scoring;
 use crate::score::live::LiveFilter;
 
 /// A shared model of mail that knows a word of each label.
@@ -25,36 +26,38 @@ fn a_users_model_is_like_the_shared_one_and_none_is_made_that_cannot_be() {
     let mut options = TrainOptions::new(Kind::Mail);
     options.recipe.tokenizer.terms = tamis_tokenizer::Ngrams::Words { min: 1, max: 2 };
     options.names = false;
-    let mut trainer = Trainer::new(options.clone()).unwrap();
-    trainer.add("good", Document::Mail(b"Subject: lunch\n\nnoon\n")).unwrap();
-    trainer.add("junk", Document::Mail(b"Subject: pills\n\ncheap\n")).unwrap();
-    let shared = Arc::new(trainer.finish().unwrap().into_filter().unwrap());
-    let like = TrainOptions::like(&shared);
+    let shared = |options: TrainOptions| {
+        let mut trainer = Trainer::new(options).unwrap();
+        trainer.add("good", Document::Mail(b"Subject: lunch\n\nnoon\n")).unwrap();
+        trainer.add("junk", Document::Mail(b"Subject: pills\n\ncheap\n")).unwrap();
+        Arc::new(trainer.finish().unwrap().into_filter().unwrap())
+    };
+    let weighted = shared(options.clone());
+    let like = TrainOptions::like(&weighted);
     assert!(like.recipe == options.recipe && !like.names);
     for label in ["good", "junk"] {
-        let mut learner = Learner::create_behind(&path, shared.clone(), LearnOptions::default()).unwrap();
+        let mut learner = Learner::create_behind(&path, weighted.clone(), LearnOptions::default()).unwrap();
         learner.learn(label, Document::Mail(format!("Subject: {label}\n\n").as_bytes())).unwrap();
         assert!(!learner.commit().unwrap());
-        assert_eq!(learner.into_filter().classes(), shared.classes());
+        assert_eq!(learner.into_filter().classes(), weighted.classes());
     }
     // naive Bayes cannot have a model behind it
-    let options = TrainOptions { scoring: Some(Scoring::NaiveBayes(Default::default())), ..like };
-    let mut trainer = Trainer::new(options).unwrap();
-    trainer.add("good", Document::Mail(b"Subject: lunch\n\nnoon\n")).unwrap();
-    trainer.add("junk", Document::Mail(b"Subject: pills\n\ncheap\n")).unwrap();
-    let shared = Arc::new(trainer.finish().unwrap().into_filter().unwrap());
+    let bayes = shared(TrainOptions { scoring: Some(Scoring::NaiveBayes(Default::default())), ..like });
     let path = folder.path().join("other.tamis");
-    assert!(Learner::create_behind(&path, shared, LearnOptions::default()).is_err());
+    assert!(Learner::create_behind(&path, bayes, LearnOptions::default()).is_err());
     assert!(!path.exists());
 }
 
 #[test]
-fn who_does_not_wait_is_told_that_another_learns() {
+fn two_writers_take_turns_and_who_does_not_wait_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("own.tamis");
     shared("pills").save(&path).unwrap();
     let learner = Learner::try_open(&path, LearnOptions::default()).unwrap().unwrap();
     assert!(Learner::try_open(&path, LearnOptions::default()).unwrap().is_none());
+    // and who waits in vain
+    let options = LearnOptions { lock_timeout: Duration::from_millis(20), ..LearnOptions::default() };
+    assert!(matches!(Learner::open(&path, options).err().unwrap().reason(), Reason::Locked { .. }));
     let filter = learner.into_filter();
     assert!(Learner::try_open(&path, LearnOptions::default()).unwrap().is_some());
     assert!(filter.is_current().unwrap());

@@ -63,7 +63,7 @@ proptest! {
                 learner.learn(LABELS[label % 2], Document::Text(text)).unwrap();
             }
             learner.commit().unwrap();
-            std::fs::read(folder.path().join("model.tamis")).unwrap()
+            model_bytes(&folder)
         });
         prop_assert_eq!(&files[0], &files[1]);
     }
@@ -72,7 +72,7 @@ proptest! {
 #[test]
 fn a_log_that_nobody_would_read_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("model.tamis");
+    let path = model_path(&folder);
     let options = LearnOptions { log_limit: LearnOptions::MAX_LOG_LIMIT + 1, ..LearnOptions::default() };
     let train = TrainOptions::new(Kind::Text);
     let outcomes = [
@@ -94,7 +94,7 @@ fn a_commit_that_fails_can_be_tried_again() {
     for limits in [(0, false), (1, true), LOG_ALONE] {
         let files = [true, false].map(|fails| {
             let folder = tempfile::tempdir().unwrap();
-            let (model, away) = (folder.path().join("model.tamis"), folder.path().join("away"));
+            let (model, away) = (model_path(&folder), folder.path().join("away"));
             let mut learner = open(&folder, Some(&start), limits);
             learner.learn("eggs", Document::Text("w1 w2 w3")).unwrap();
             if fails {
@@ -110,7 +110,7 @@ fn a_commit_that_fails_can_be_tried_again() {
                 std::fs::rename(&away, &model).unwrap();
             }
             learner.commit().unwrap();
-            std::fs::read(&model).unwrap()
+            model_bytes(&folder)
         });
         assert_eq!(files[0], files[1]);
     }

@@ -59,7 +59,7 @@ struct Server {
 impl Server {
     fn new(model: &[u8], options: LearnOptions) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("model.tamis"), model).unwrap();
+        std::fs::write(model_path(&folder), model).unwrap();
         let mut server = Server { folder, options, learner: None, read: 0, committed: 0 };
         server.open();
         server
@@ -67,7 +67,7 @@ impl Server {
 
     fn open(&mut self) -> &mut Learner {
         self.learner = None;
-        let learner = Learner::open(self.folder.path().join("model.tamis"), self.options).unwrap();
+        let learner = Learner::open(model_path(&self.folder), self.options).unwrap();
         self.learner.insert(learner)
     }
 
@@ -114,12 +114,16 @@ impl Server {
     }
 }
 
-/// The lines of an export without the numbers of changes, with the fingerprints of terms in place of their texts.
-fn lines(filter: &Filter) -> Vec<Value> {
+fn exported(filter: &Filter) -> String {
     let mut out = Vec::new();
     filter.export(true, &mut out).unwrap();
-    let lines = out.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    let mut lines: Vec<Value> = lines.map(|line| serde_json::from_slice(line).unwrap()).collect();
+    String::from_utf8(out).unwrap()
+}
+
+/// The lines of an export without the numbers of changes, with the fingerprints of terms in place of their texts.
+fn lines(filter: &Filter) -> Vec<Value> {
+    let mut lines: Vec<Value> =
+        exported(filter).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for line in &mut lines {
         let line = line.as_object_mut().unwrap();
         if let Some(Value::Object(model)) = line.get_mut("model") {
@@ -248,14 +252,9 @@ proptest! {
             None => changed == directly.learner().forget(None, document).is_ok(),
         };
         if is_same {
-            let everything = |filter: &Filter| {
-                let mut out = Vec::new();
-                filter.export(true, &mut out).unwrap();
-                String::from_utf8(out).unwrap()
-            };
             let [directly, by_record] =
                 servers.each_ref().map(|server| server.learner.as_ref().unwrap().filter());
-            prop_assert_eq!(everything(directly), everything(by_record));
+            prop_assert_eq!(exported(directly), exported(by_record));
             let scores = [directly, by_record].map(|f| f.score(document, &mut Scratch::default()).unwrap());
             prop_assert_eq!(scores[0], scores[1]);
             return Ok(());
@@ -288,9 +287,7 @@ fn terms_without_texts_are_their_fingerprints() {
         let explanation = filter.explain(document, &mut Scratch::default()).unwrap();
         let name = unknown_text(tamis_tokenizer::fingerprint("cheap"));
         assert!(explanation.terms.iter().any(|term| term.term == name && term.contribution != 0.0));
-        let mut exported = Vec::new();
-        filter.export(true, &mut exported).unwrap();
-        let imported = import(&exported[..]).unwrap().into_filter().unwrap();
+        let imported = import(exported(filter).as_bytes()).unwrap().into_filter().unwrap();
         let scores = [filter, &imported].map(|f| f.score(document, &mut Scratch::default()).unwrap());
         assert_eq!(scores[0], scores[1]);
         // with their texts they would say the same

@@ -28,6 +28,11 @@ struct History<S> {
     said: Vec<S>,
 }
 
+/// A model of two labels, some of whose words are those of the documents that are learned.
+fn base(keep: Keep) -> Vec<u8> {
+    trained(2, keep, &[(0, "w1 w2 boiled egg".to_owned()), (1, "w3 w4 cooked ham".to_owned())])
+}
+
 fn document(i: usize) -> String {
     // some words are frequent, some new
     format!("w{} w{} w{} new{i} new{}", i % 3, i % 7, 5 + i % 2, i + 1)
@@ -35,14 +40,12 @@ fn document(i: usize) -> String {
 
 /// Learns and forgets `n` texts one by one, with a segment whenever the log reaches a quarter of `log_limit`.
 fn history(n: usize, log_limit: usize, keep: Keep) -> History<impl PartialEq + std::fmt::Debug> {
-    let texts = [(0, "w1 w2 boiled egg".to_owned()), (1, "w3 w4 cooked ham".to_owned())];
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("model.tamis");
-    let mut learner = open(&folder, Some(&trained(2, keep, &texts)), (log_limit, true));
+    let mut learner = open(&folder, Some(&base(keep)), (log_limit, true));
     let mut history = History { files: Vec::new(), said: Vec::new() };
     for i in 0..=n {
-        history.files.push(std::fs::read(&path).unwrap());
-        history.said.push(said(&Filter::open(&path).unwrap()));
+        history.files.push(model_bytes(&folder));
+        history.said.push(said(&Filter::open(model_path(&folder)).unwrap()));
         match i % 5 {
             4 => drop(learner.forget(None, Document::Text(&document(i - 2))).unwrap()),
             _ => drop(learner.learn(LABELS[i % 2], Document::Text(&document(i))).unwrap()),
@@ -130,7 +133,7 @@ fn check_stopped<S: PartialEq + std::fmt::Debug>(
         for text in ["more", "and more"] {
             learner.learn("ham", Document::Text(text)).unwrap();
             learner.commit().unwrap();
-            Filter::open(folder.path().join("model.tamis")).unwrap().verify().unwrap();
+            Filter::open(model_path(&folder)).unwrap().verify().unwrap();
         }
         let n = if is_there { i } else { i - 1 } as u64;
         assert_eq!(learner.filter().store.changes(), n + 2);
@@ -160,26 +163,17 @@ fn a_flipped_bit_is_an_error_or_changes_nothing() {
 }
 
 /// Runs every operation on a file.
-fn ask(file: Vec<u8>) {
-    let Ok(filter) = Filter::from_bytes(file.clone()) else { return };
-    let (document, mut scratch) = (Document::Text("w1 w2 w3 new1 new2 q"), Scratch::default());
-    if let Ok(score) = filter.score(document, &mut scratch) {
-        assert!((0.0..=1.0).contains(&score.probability) && !score.log_odds.is_nan());
-    }
-    let _ =
-        (filter.explain(document, &mut scratch), filter.suspects(), filter.verify(), filter.information());
-    let _ = (filter.strongest_terms(0, 3), filter.export(true, std::io::sink()));
+fn try_all(file: &[u8]) {
+    let Ok(filter) = Filter::from_bytes(file.to_vec()) else { return };
+    let document = Document::Text("w1 w2 w3 new1 new2 q");
+    ask(&filter, document);
+    let _ = filter.export(true, std::io::sink());
     // compaction lists the scores of all copies
     if filter.store.documents().all(|known| known.is_ok_and(|known| known.multiplicity < 9)) {
         let _ = (rewrite::compact(&filter.store), refit::refit(&filter.store));
     }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("model.tamis");
-    std::fs::write(&path, &file).unwrap();
     let options = LearnOptions { log_limit: 1, growth_limit: Some(1 << 20), ..LearnOptions::default() };
-    if let Ok(mut learner) = Learner::open(&path, options) {
-        let _ = (learner.learn("ham", document), learner.forget_digest(None, [0; 16]), learner.commit());
-    }
+    teach(file, document, options);
 }
 
 proptest! {
@@ -206,7 +200,7 @@ proptest! {
         }
         let (at, slot) = store.slots.next(&segments, store.checksum);
         file[at as usize..][..SECTOR].copy_from_slice(&slot);
-        ask(file);
+        try_all(&file);
     }
 
     /// A segment of arbitrary content, with the right checksums.
@@ -245,16 +239,14 @@ proptest! {
         segments.push(start..forged.len());
         let (at, slot) = store.slots.next(&segments, store.checksum);
         forged[at as usize..][..SECTOR].copy_from_slice(&slot);
-        ask(forged);
+        try_all(&forged);
     }
 }
 
 #[test]
 fn nothing_follows_a_segment_that_no_slot_names() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("model.tamis");
-    let texts = [(0, "w1 w2 boiled egg".to_owned()), (1, "w3 w4 cooked ham".to_owned())];
-    let model = trained(2, Keep::Vectors, &texts);
+    let model = base(Keep::Vectors);
     let slots = model.len().next_multiple_of(SECTOR)..model.len().next_multiple_of(SECTOR) + 2 * SECTOR;
     let learn = |model: Option<&[u8]>, i: usize| {
         let mut learner = open(&folder, model, (1, true));
@@ -264,12 +256,12 @@ fn nothing_follows_a_segment_that_no_slot_names() {
     };
     let acknowledged = [learn(Some(&model), 0), {
         // the machine stopped before the slot was on the disk
-        let mut bytes = std::fs::read(&path).unwrap();
+        let mut bytes = model_bytes(&folder);
         bytes[slots.clone()].fill(0);
         learn(Some(&bytes), 1)
     }];
     // the machine stopped again, while the next writer's slot was being written
-    let mut bytes = std::fs::read(&path).unwrap();
+    let mut bytes = model_bytes(&folder);
     if let Some(slots) = bytes.get_mut(slots) {
         slots.chunks_mut(SECTOR).for_each(|slot| slot[SECTOR / 2..].fill(0));
     }
@@ -281,9 +273,8 @@ fn nothing_follows_a_segment_that_no_slot_names() {
 #[test]
 fn who_has_the_file_open_goes_on_seeing_it_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("model.tamis");
-    let texts = [(0, "w1 w2 boiled egg".to_owned()), (1, "w3 w4 cooked ham".to_owned())];
-    let mut learner = open(&folder, Some(&trained(2, Keep::Vectors, &texts)), (1_600, true));
+    let path = model_path(&folder);
+    let mut learner = open(&folder, Some(&base(Keep::Vectors)), (1_600, true));
     let mut readers = Vec::new();
     for i in 0..20 {
         for reader in [Filter::open(&path), Filter::read(&path)] {
