@@ -357,7 +357,10 @@ def test_windows_are_for_two_labels() -> None:
         TamisClassifier(windows=200).fit(*MANY)
 
 
-def test_ctrl_c_stops_training() -> None:
+def test_ctrl_c_stops_training(request: pytest.FixtureRequest) -> None:
+    # a shell that starts the tests in the background lets them ignore it
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, handler))
     text = " ".join(f"word{n}" for n in range(2_000))
     texts, labels = [text] * 300_000, ["x", "y"] * 150_000
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))

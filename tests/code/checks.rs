@@ -69,8 +69,8 @@ fn every_ignored_test_is_run() {
     assert!(slow.len() > 5 && minutes.len() > 5, "{slow:?} {minutes:?}");
     slow.iter().for_each(|test| assert!(test.contains(" = \"slow: "), "expected its seconds: {test}"));
     minutes.iter().for_each(|test| assert!(!test.contains("slow: "), "expected a module `slow`: {test}"));
-    // the one runs what the other leaves out, in all packages
-    let test = "cargo test --workspace --all-features --locked --tests -- --ignored";
+    // the one runs what the other leaves out
+    let test = "cargo test --locked --tests -- --ignored";
     assert!(script("run").contains(&format!("{test} slow::")));
     assert!(script("release").contains(&format!("{test} --skip slow::")));
 }
