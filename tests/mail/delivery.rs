@@ -152,7 +152,7 @@ fn pass_while_overwritten(n: usize) {
 
 #[test]
 fn a_model_overwritten_again_and_again_costs_no_message_and_gives_no_mixed_verdict() {
-    pass_while_overwritten(80);
+    pass_while_overwritten(30);
 }
 
 mod slow {

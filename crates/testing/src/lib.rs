@@ -55,12 +55,12 @@ pub fn check_linear(units: &[&str], scan: impl Fn(&str)) {
     assert!(all >= BYTES, "{all} steps: they are not counted");
 }
 
-/// Waits until something has happened. Panics with what `told` returns if that takes a minute.
+/// Waits until `condition` holds. Panics with the text of `describe` after a minute.
 #[track_caller]
-pub fn wait_for(mut has_happened: impl FnMut() -> bool, told: impl Fn() -> String) {
+pub fn wait_for(mut condition: impl FnMut() -> bool, describe: impl Fn() -> String) {
     let begun = Instant::now();
-    while !has_happened() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "not within a minute: {}", told());
+    while !condition() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "not within a minute: {}", describe());
         std::thread::sleep(Duration::from_millis(5));
     }
 }
