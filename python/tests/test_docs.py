@@ -57,7 +57,7 @@ def test_parquet_becomes_json_lines_for_the_program(
     program, *arguments = shlex.split(train.removeprefix("$ "))
     assert program == "tamis"
     run(tamis_program, *arguments, "--labels", "many")
-    assert tamis.Filter.open("tickets.tamis").classes
+    assert tamis.Filter.open("tickets.tamis").labels == ["food", "fruit", "metal"]
     if shutil.which("duckdb"):
         Path("tickets.jsonl").unlink()
         duckdb, *arguments = shlex.split(duckdb.removeprefix("$ "))
