@@ -44,6 +44,8 @@ for helper in dehex dumbhead escnp spam_header_name; do
     cc -w -I. -DSPAM_HEADER_NAME='"X-Bogosity"' -o "$helper" "$helper.c"
 done
 sed 's/@ENCODING@/utf-8/; s/@DEFAULT_CHARSET@/iso-8859-1/' t.query.config.in > t.query.config
+# they compare fields of the header, not how sure tamis is of a message (.9875 where bogofilter wants .99)
+sed -i 's/^header_format=/spam_cutoff=0.95\n&/' t.message_id t.message_addr t.queue_id
 printf 'EXE_EXT=\nDB_TYPE=db\nDB_EXT=db\n' > t.config
 ln -s "$tamis" "$work/bin/bogofilter"
 for tool in bogoutil bogolexer bogotune; do ln -s "$(command -v "$tool")" "$work/bin/$tool"; done
