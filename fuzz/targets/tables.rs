@@ -8,7 +8,6 @@ use super::Choices;
 mod formats {
     pub(super) mod fasttext;
     pub(super) mod holds;
-    pub(super) mod keep;
     pub(super) mod labels;
     pub(super) mod names;
     pub(super) mod object;
