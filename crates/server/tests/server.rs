@@ -1,6 +1,8 @@
 //! The server as its clients see it: each test starts `tamisd` in a folder of its own.
 #![allow(clippy::unwrap_used, clippy::print_stderr, unreachable_pub)]
 
+#[path = "server/http_client.rs"]
+mod http_client;
 #[path = "server/support.rs"]
 mod support;
 

@@ -1,9 +1,6 @@
 //! Tests of http, with raw bytes and with rspamc.
 #![allow(clippy::unwrap_used)]
 
-#[path = "http_client.rs"]
-mod client;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -14,8 +11,7 @@ use serde_json::{Value, json};
 use tamis_filter::{Document, Filter, Kind, Scratch, TrainOptions, Trainer};
 use tamis_server::hash_password;
 
-use client::{ask, chunked, exchange, read_answer, read_chunk, request};
-
+use crate::http_client::{ask, chunked, exchange, read_answer, read_chunk, request};
 use crate::support::{HAM, HTTP, Running, SPAM, n_documents};
 
 const MAIL: &str = "Content-Type: message/rfc822";

@@ -13,6 +13,8 @@ use std::time::Duration;
 use tamis_filter::{Document, Filter, Kind, TrainOptions, Trainer};
 use tamis_testing::wait_for;
 
+use crate::http_client;
+
 /// A message that the model calls spam.
 pub const SPAM: &[u8] = b"From: a@example.net\r\nTo: b@example.org\r\nSubject: cheap pills\r\nMessage-ID: <spam1@example.net>\r\n\r\nBuy cheap pills now, best offer, click here\r\n";
 
@@ -90,15 +92,7 @@ impl Running {
 
     /// Waits until messages of at least so many bytes are in memory; needs the door http.
     pub fn wait_for_bytes_in_flight(&self, least: usize) {
-        let told = || {
-            let mut stream = self.tcp("http");
-            stream
-                .write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-                .unwrap();
-            let mut answer = String::new();
-            stream.read_to_string(&mut answer).unwrap();
-            answer
-        };
+        let told = || http_client::ask(self, "GET /metrics", &[], b"").text();
         let n_bytes = || -> usize {
             let told = told();
             let line = told.lines().find_map(|line| line.strip_prefix("tamis_bytes_in_flight "));
