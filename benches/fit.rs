@@ -1,6 +1,6 @@
 //! Labelled documents to a model, in bytes a second.
 use criterion::{Criterion, Throughput};
-use tamis_filter::{Document, Kind, Model, TrainOptions, Trainer};
+use tamis_train::{Document, Kind, Model, TrainOptions, Trainer};
 
 use crate::data;
 

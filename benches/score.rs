@@ -1,6 +1,6 @@
 //! Documents to verdicts, in bytes a second; and opening a model.
 use criterion::{Criterion, Throughput};
-use tamis_filter::{Document, Filter, Kind, Scratch, TrainOptions, Trainer};
+use tamis_train::{Document, Filter, Kind, Scratch, TrainOptions, Trainer};
 
 use crate::data;
 

@@ -3,7 +3,7 @@ use std::fs;
 use std::sync::Arc;
 
 use criterion::{Criterion, Throughput};
-use tamis_filter::{Document, Filter, Kind, LearnOptions, Learner, Scratch, TrainOptions, Trainer};
+use tamis_train::{Document, Filter, Kind, LearnOptions, Learner, Scratch, TrainOptions, Trainer};
 
 use crate::data;
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tamis_filter::{Document, Kind};
+use tamis_train::{Document, Kind};
 
 /// A document and its label.
 #[derive(Clone)]

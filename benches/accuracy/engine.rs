@@ -1,7 +1,7 @@
 //! All that this bench asks of the engine.
 
-use tamis_filter::options::WeightedOptions;
-use tamis_filter::{Filter, Kind, Model, Recipe, Score, Scoring, Scratch, TrainOptions, Trainer};
+use tamis_train::options::WeightedOptions;
+use tamis_train::{Filter, Kind, Model, Recipe, Score, Scoring, Scratch, TrainOptions, Trainer};
 
 use crate::answers::Answers;
 use crate::corpora::{Corpus, Labelled};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use tamis_filter::evaluate::{HeldOutScore, Prequential, cross_validate};
-use tamis_filter::{Filter, Kind, TrainOptions, positive_class};
+use tamis_train::evaluate::{HeldOutScore, Prequential, cross_validate};
+use tamis_train::{Filter, Kind, TrainOptions, positive_class};
 
 use crate::answers::Answers;
 use crate::attacks::{Disguise, Random, disguised, other_text, surrounded};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tamis_filter::{Kind, Trainer};
+use tamis_train::{Kind, Trainer};
 
 use crate::corpora::{Corpus, Labelled, stripped};
 use crate::engine::{counted, counts_alone, evaluate, labels, train};

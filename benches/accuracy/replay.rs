@@ -5,8 +5,8 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use tamis_filter::{Document, Kind, LearnOptions, Learner, TrainOptions};
 use tamis_mail::{Limits, Message};
+use tamis_train::{Document, Kind, LearnOptions, Learner, TrainOptions};
 
 use crate::corpora::{Labelled, sorted};
 use crate::engine::train;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use tamis_filter::options::{Ngrams, Pieces};
-use tamis_filter::{Kind, Recipe, TrainOptions};
+use tamis_train::options::{Ngrams, Pieces};
+use tamis_train::{Kind, Recipe, TrainOptions};
 
 use crate::corpora::Corpus;
 use crate::engine::{counts_alone, evaluate, options};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use tamis_filter::{Document, Filter, Kind, Scoring, Scratch, TrainOptions, Trainer};
+use tamis_train::{Document, Filter, Kind, Scoring, Scratch, TrainOptions, Trainer};
 
 use crate::words::{self, first_slot};
 use crate::{print, rows};

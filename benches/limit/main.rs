@@ -16,8 +16,8 @@ mod words;
 use std::path::Path;
 use std::time::Instant;
 
-use tamis_filter::options::{Pairs, WordRule};
-use tamis_filter::{Filter, Kind, Model, Scoring, Scratch, TrainOptions, Trainer};
+use tamis_train::options::{Pairs, WordRule};
+use tamis_train::{Filter, Kind, Model, Scoring, Scratch, TrainOptions, Trainer};
 
 const LABELS: [&str; 2] = ["ham", "spam"];
 
@@ -51,7 +51,7 @@ fn options(rule: WordRule, scoring: Option<Scoring>) -> TrainOptions {
 fn counted(options: TrainOptions, texts: &[(usize, String)]) -> Trainer {
     let mut trainer = Trainer::new(options).unwrap();
     for (class, text) in texts {
-        trainer.add(LABELS[*class], tamis_filter::Document::Text(text)).unwrap();
+        trainer.add(LABELS[*class], tamis_train::Document::Text(text)).unwrap();
     }
     trainer
 }

@@ -1,9 +1,9 @@
 //! Words of every script: what one costs beside a word of ASCII, on generated text. The same words in the same order for
 //! all scripts with spaces, so that these have the same lengths in letters.
 
-use tamis_filter::options::WordRule;
-use tamis_filter::{Filter, Model, Scratch};
 use tamis_tokenizer::{Tokenizer, TokenizerOptions};
+use tamis_train::options::WordRule;
+use tamis_train::{Filter, Model, Scratch};
 
 use crate::{Row, Subject, counted, options, scored};
 

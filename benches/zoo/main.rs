@@ -9,8 +9,8 @@ mod sets;
 #[path = "../mails/words.rs"]
 mod words;
 
-use tamis_filter::options::{Likelihood, WeightedOptions};
-use tamis_filter::{Kind, Result, Scoring, Scratch, TrainOptions, Trainer};
+use tamis_train::options::{Likelihood, WeightedOptions};
+use tamis_train::{Kind, Result, Scoring, Scratch, TrainOptions, Trainer};
 
 use sets::{Document, Set};
 use words::Random;
@@ -80,7 +80,7 @@ fn learned(set: &Set, options: TrainOptions) -> Result<Figures> {
     let name = |label: usize| format!("l{label}");
     let mut trainer = Trainer::new(options)?;
     for Document { label, text } in &set.train {
-        trainer.add(&name(*label), tamis_filter::Document::Text(text))?;
+        trainer.add(&name(*label), tamis_train::Document::Text(text))?;
     }
     let filter = trainer.finish()?.into_filter()?;
     let mut scratch = Scratch::default();

@@ -11,7 +11,7 @@ use libtamis::{
 use std::ffi::{CStr, CString, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr::{null, null_mut};
-use tamis_filter::{Document, Kind, TrainOptions, Trainer};
+use tamis_train::{Document, Kind, TrainOptions, Trainer};
 
 pub fn run(data: &[u8]) {
     let mut choices = Choices(data);

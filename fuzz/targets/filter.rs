@@ -3,16 +3,16 @@
 use super::{Choices, tokenizer};
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
-use tamis_filter::information::ClassTotals;
-use tamis_filter::options::{
+use tamis_mail::{Message, Piece};
+use tamis_tokenizer::Tokenizer;
+use tamis_train::information::ClassTotals;
+use tamis_train::options::{
     ClassPrior, Counting, ExpectationMaximization, FeatureLimits, Likelihood, Mixed, Ngrams, Pairs,
     Parameters, Smoothing, TokenizerOptions, WeightedOptions, WordRule,
 };
-use tamis_filter::{
+use tamis_train::{
     Classes, DecisionOptions, Document, Filter, Keep, Kind, Recipe, Scoring, Scratch, TrainOptions, Trainer,
 };
-use tamis_mail::{Message, Piece};
-use tamis_tokenizer::Tokenizer;
 
 const LABELS: [&str; 5] = ["ham", "spam", "", "ham\n", "eggs"];
 const NUMBERS: [f64; 12] =
@@ -56,11 +56,13 @@ fn options(choices: &mut Choices<'_>) -> TrainOptions {
     let standard = choices.flag();
     let scoring = scoring(choices);
     let number = |choices: &mut Choices<'_>| choices.flag().then(|| choices.of(&NUMBERS));
-    let mut decision = DecisionOptions::default();
-    decision.max_fpr = number(choices);
-    decision.cost = number(choices);
-    decision.prior = number(choices);
-    decision.unsure = number(choices);
+    let decision = DecisionOptions {
+        max_fpr: number(choices),
+        cost: number(choices),
+        prior: number(choices),
+        unsure: number(choices),
+        ..DecisionOptions::default()
+    };
     let mut recipe = Recipe::new(kind);
     recipe.content_only = choices.flag();
     recipe.windows = choices.of(&[None, None, Some(0), Some(1), Some(20), Some(1_500), Some(u32::MAX)]);
@@ -118,14 +120,7 @@ fn scoring(choices: &mut Choices<'_>) -> Option<Scoring> {
             let counting = choices.of(&[Counting::Presence, Counting::Occurrences]);
             Scoring::NaiveBayes(Parameters { likelihood, counting, alpha, prior, features })
         }
-        4 => Scoring::Mixed({
-            let mut mixed = Mixed::default();
-            mixed.alpha = alpha;
-            mixed.text_alpha = alpha;
-            mixed.prior = prior;
-            mixed.var_smoothing = rate;
-            mixed
-        }),
+        4 => Scoring::Mixed(Mixed { alpha, text_alpha: alpha, prior, var_smoothing: rate, ..Mixed::default() }),
         _ => Scoring::ExpectationMaximization({
             let mut settings = ExpectationMaximization::for_documents(2);
             let em = &mut settings.options;

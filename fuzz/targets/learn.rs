@@ -4,8 +4,8 @@ use super::Choices;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tamis_filter::options::{ClassPrior, Parameters, WeightedOptions};
-use tamis_filter::{
+use tamis_train::options::{ClassPrior, Parameters, WeightedOptions};
+use tamis_train::{
     Document, ErrorKind, Filter, Keep, Kind, LearnOptions, Learned, Learner, MergeOptions, Scoring, Scratch,
     TrainOptions, Trainer, merge,
 };
@@ -112,7 +112,7 @@ type Counts = BTreeMap<String, BTreeMap<String, [u64; 2]>>;
 /// The counts that a model says it has.
 fn counts_of(filter: &Filter) -> Counts {
     let mut exported = Vec::new();
-    filter.export(false, &mut exported).expect("a vector takes all");
+    tamis_train::exchange::export(filter, false, &mut exported).expect("a vector takes all");
     let lines = exported.split(|byte| *byte == b'\n').skip(1).filter(|line| !line.is_empty());
     let counts = lines.map(|line| {
         let line: serde_json::Value = serde_json::from_slice(line).expect("lines of JSON");

@@ -3,10 +3,10 @@
 use super::Choices;
 use std::ops::Range;
 use std::sync::LazyLock;
-use tamis_filter::options::{
+use tamis_train::options::{
     Column, ColumnKind, ExpectationMaximization, Likelihood, Parameters, WeightedOptions,
 };
-use tamis_filter::{
+use tamis_train::{
     Document, Filter, Keep, Kind, LearnOptions, Learner, Scoring, Scratch, TrainOptions, Trainer,
 };
 
@@ -59,7 +59,7 @@ fn ask(file: &[u8]) -> Option<usize> {
     for (class, _) in filter.classes().iter().take(10) {
         let _ = filter.strongest_terms(class, 3);
     }
-    let _ = (filter.suspects(), filter.digest(document));
+    let _ = (tamis_train::evaluate::suspects(&filter), filter.digest(document));
     filter.verify().ok().map(|()| filter.information().file.bytes)
 }
 

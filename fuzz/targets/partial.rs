@@ -3,9 +3,9 @@
 use super::Choices;
 use super::model::repair_base;
 use std::sync::LazyLock;
-use tamis_filter::distributed::Partial;
-use tamis_filter::options::{Column, ColumnKind, Pairs};
-use tamis_filter::{Document, Keep, Kind, Scoring, TrainOptions, Trainer};
+use tamis_train::distributed::Partial;
+use tamis_train::options::{Column, ColumnKind, Pairs};
+use tamis_train::{Document, Keep, Kind, Scoring, TrainOptions, Trainer};
 
 static PARTIALS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(partials);
 

@@ -5,8 +5,8 @@ use super::learn::folder;
 use super::model::crc32;
 use std::path::Path;
 use std::sync::LazyLock;
-use tamis_filter::replication::Record;
-use tamis_filter::{Document, Keep, Kind, LearnOptions, Learner, TrainOptions};
+use tamis_train::replication::Record;
+use tamis_train::{Document, Keep, Kind, LearnOptions, Learner, TrainOptions};
 
 static RECORDS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(records);
 

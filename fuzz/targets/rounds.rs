@@ -3,9 +3,9 @@
 use super::Choices;
 use super::model::repair_base;
 use std::sync::LazyLock;
-use tamis_filter::distributed::{DistributedTrainer, FitPlan, Partial};
-use tamis_filter::options::Pairs;
-use tamis_filter::{Document, Kind, TrainOptions, Trainer};
+use tamis_train::distributed::{DistributedTrainer, FitPlan, Partial};
+use tamis_train::options::Pairs;
+use tamis_train::{Document, Kind, TrainOptions, Trainer};
 
 /// A partition, and what was said in its first two rounds.
 struct Said {

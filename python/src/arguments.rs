@@ -4,7 +4,7 @@ use std::thread::available_parallelism;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tamis_filter::Kind;
+use tamis_train::Kind;
 
 use crate::error::TamisError;
 use crate::input::decoding::Decoding;

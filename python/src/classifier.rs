@@ -6,8 +6,8 @@ use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyReadonlyArray2, To
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
-use tamis_filter::Recipe;
-use tamis_filter::options::{Column, ColumnKind};
+use tamis_train::Recipe;
+use tamis_train::options::{Column, ColumnKind};
 
 use crate::arguments::{How, kind_named, threads};
 use crate::error::{Result, TamisError};

@@ -3,8 +3,8 @@
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
-use tamis_filter::Trainer;
-use tamis_filter::distributed::Partial;
+use tamis_train::Trainer;
+use tamis_train::distributed::Partial;
 
 use crate::arguments::{kind_named, threads};
 use crate::error::Result;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
-use tamis_filter::distributed::{DistributedTrainer, Partial, PartitionRound};
+use tamis_train::distributed::{DistributedTrainer, Partial, PartitionRound};
 
 use crate::arguments::threads;
 use crate::counter::Counter;
@@ -50,7 +50,7 @@ pub(crate) fn sample_of<'py>(
 fn part_of<'py>(
     py: Python<'py>,
     partial: PyBackedBytes,
-    part: impl FnOnce(&Partial) -> tamis_filter::Result<Partial> + Send + 'static,
+    part: impl FnOnce(&Partial) -> tamis_train::Result<Partial> + Send + 'static,
 ) -> Result<Bound<'py, PyBytes>> {
     // executors have one thread a task
     let part = run(py, 1, None, move |_| part(&Partial::from_bytes(partial)?))?;
@@ -65,14 +65,14 @@ fn part_of<'py>(
 ///     What ``DistributedFit.plan`` returned.
 #[pyclass(module = "tamis", frozen)]
 pub(crate) struct FitPlan {
-    plan: Arc<tamis_filter::distributed::FitPlan>,
+    plan: Arc<tamis_train::distributed::FitPlan>,
 }
 
 #[pymethods]
 impl FitPlan {
     #[new]
     fn new(py: Python<'_>, plan: PyBackedBytes) -> Result<Self> {
-        let plan = run(py, 1, None, move |_| tamis_filter::distributed::FitPlan::from_bytes(&plan))?;
+        let plan = run(py, 1, None, move |_| tamis_train::distributed::FitPlan::from_bytes(&plan))?;
         Ok(FitPlan { plan: Arc::new(plan) })
     }
 

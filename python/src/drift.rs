@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tamis_filter::Classes;
-use tamis_filter::evaluate::{DriftReference, DriftSample, MovedTerm, NewDocuments};
+use tamis_train::Classes;
+use tamis_train::evaluate::{DriftReference, DriftSample, MovedTerm, NewDocuments};
 
 use crate::arguments::How;
 use crate::error::{Result, needs_terms};

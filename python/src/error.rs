@@ -6,7 +6,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyTimeoutError, PyValueError};
 use pyo3::prelude::*;
 use rayon::ThreadPoolBuildError;
-use tamis_filter::{Error, ErrorKind};
+use tamis_train::{Error, ErrorKind};
 
 create_exception!(
     tamis,
@@ -71,7 +71,7 @@ pub(crate) fn of_row(row: usize, error: Error) -> Failure {
 }
 
 /// Names Python's option in the error that a model does not remember the terms of its documents.
-pub(crate) fn needs_terms<T>(result: tamis_filter::Result<T>) -> Result<T> {
+pub(crate) fn needs_terms<T>(result: tamis_train::Result<T>) -> Result<T> {
     let needed =
         "expected a model that remembers the terms of its documents, which documents=True of training makes";
     result.map_err(|error| match error.kind() {

@@ -2,9 +2,9 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyList};
-use tamis_filter::evaluate::{Evaluation, Figure, HeldOutScore};
-use tamis_filter::information::Interval;
-use tamis_filter::{ClassId, Classes};
+use tamis_train::evaluate::{Evaluation, Figure, HeldOutScore};
+use tamis_train::information::Interval;
+use tamis_train::{ClassId, Classes};
 
 use crate::error::{Failure, Result, wrong_row};
 use crate::input::documents::Labels;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyTuple};
-use tamis_filter::{Document, ExplainedWord, Filter, Scratch, TermContribution};
+use tamis_train::{Document, ExplainedWord, Filter, Scratch, TermContribution};
 use tamis_report::{Page, explanation_page};
 
 use crate::model::{Labels, Scored};
@@ -40,7 +40,7 @@ use crate::score::Score;
 #[pyclass(frozen, module = "tamis")]
 pub(crate) struct Explanation {
     labels: Arc<Labels>,
-    explanation: tamis_filter::Explanation,
+    explanation: tamis_train::Explanation,
     words: Vec<ExplainedWord>,
     #[pyo3(get)]
     score: Score,
@@ -54,7 +54,7 @@ impl Explanation {
         filter: &Filter,
         document: Document<'_>,
         scratch: &mut Scratch,
-    ) -> tamis_filter::Result<Self> {
+    ) -> tamis_train::Result<Self> {
         let explanation = filter.explain(document, scratch)?;
         let scored = Scored::of(explanation.score, scratch);
         let score = Score::new(labels.clone(), scored, scratch.probabilities());
@@ -72,7 +72,7 @@ impl Explanation {
 
     #[getter]
     fn against(&self) -> &str {
-        let tamis_filter::Explanation { class, against, .. } = self.explanation;
+        let tamis_train::Explanation { class, against, .. } = self.explanation;
         if class == against { "the rest" } else { self.labels.name(Some(against)) }
     }
 
@@ -99,7 +99,7 @@ impl Explanation {
 
     /// The five terms that add most, as a table of text.
     fn __str__(&self) -> String {
-        let tamis_filter::Explanation { terms, intercept, .. } = &self.explanation;
+        let tamis_train::Explanation { terms, intercept, .. } = &self.explanation;
         let mut lines = vec![format!("log-odds of {} against {}, in nats:", self.label(), self.against())];
         let (shown, rest) = terms.split_at(terms.len().min(MAX_SHOWN));
         lines.extend(shown.iter().map(|term| format!("{:>+9.3}  {:?}", term.contribution, term.term)));

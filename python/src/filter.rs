@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
-use tamis_filter::{MergeOptions, spam_class};
+use tamis_train::{MergeOptions, Model, spam_class};
 
 use crate::arguments::{How, threads};
 use crate::error::{Result, TamisError};
@@ -45,7 +45,7 @@ mod state;
 pub(crate) struct Filter(Arc<State>);
 
 impl Filter {
-    fn new(filter: tamis_filter::Filter, file: Option<PathBuf>, verdicts: Verdicts) -> Result<Self> {
+    fn new(filter: tamis_train::Filter, file: Option<PathBuf>, verdicts: Verdicts) -> Result<Self> {
         State::new(filter, file, verdicts).map(|state| Filter(Arc::new(state)))
     }
 
@@ -54,7 +54,7 @@ impl Filter {
     }
 
     /// A filter without a file.
-    pub(crate) fn of_model(model: tamis_filter::Model) -> Result<Self> {
+    pub(crate) fn of_model(model: tamis_train::Model) -> Result<Self> {
         Filter::new(model.into_filter()?, None, Verdicts::default())
     }
 
@@ -127,8 +127,8 @@ impl Filter {
         mapped: bool,
     ) -> Result<Self> {
         let open = || match mapped {
-            true => tamis_filter::Filter::open(&path),
-            false => tamis_filter::Filter::read(&path),
+            true => tamis_train::Filter::open(&path),
+            false => tamis_train::Filter::read(&path),
         };
         let filter = py.detach(open)?;
         Filter::new(filter, Some(path), Verdicts { unsure, spam_label })
@@ -150,7 +150,7 @@ impl Filter {
         unsure: Option<f64>,
         spam_label: Option<String>,
     ) -> Result<Self> {
-        let filter = py.detach(|| tamis_filter::Filter::from_bytes(data))?;
+        let filter = py.detach(|| tamis_train::Filter::from_bytes(data))?;
         Filter::new(filter, None, Verdicts { unsure, spam_label })
     }
 
@@ -228,7 +228,7 @@ impl Filter {
         (options.retrain, options.strip, options.repeat) = (retrain, strip, repeat);
         let job = move |_: &Watch| {
             let filters: Vec<_> = models.iter().map(|model| &*model.filter).collect();
-            tamis_filter::merge(&filters, options)
+            tamis_train::merge(&filters, options)
         };
         Filter::of_model(run(py, threads(n_jobs)?, None, job)?)
     }
@@ -463,14 +463,14 @@ impl Filter {
     fn save(&self, py: Python<'_>, path: PathBuf) -> Result<()> {
         let model = self.model();
         py.detach(|| {
-            model.filter.to_model()?.save(&path)?;
+            Model::copy(&model.filter)?.save(&path)?;
             self.0.adopt(&path)
         })
     }
 
     /// The bytes of the model file, as ``save`` writes them.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, self.model().filter.to_model()?.as_bytes()))
+        Ok(PyBytes::new(py, Model::copy(&self.model().filter)?.as_bytes()))
     }
 
     /// The file that the filter learns in, if any.

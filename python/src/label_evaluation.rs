@@ -3,8 +3,8 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use rayon::prelude::*;
-use tamis_filter::evaluate::{HeldOutLabels, LabelEvaluation, LabelFigures};
-use tamis_filter::{Classes, Filter, Scratch, split_labels};
+use tamis_train::evaluate::{HeldOutLabels, LabelEvaluation, LabelFigures};
+use tamis_train::{Classes, Filter, Scratch, split_labels};
 
 use crate::error::{Failure, Result, TamisError};
 use crate::input::documents::{Documents, Labels};

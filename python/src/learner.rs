@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use tamis_filter::{Document, ErrorKind, Keep, LearnOptions, Learned, Recipe, Scratch, TrainOptions};
+use tamis_train::{Document, ErrorKind, Keep, LearnOptions, Learned, Recipe, Scratch, TrainOptions};
 
 use crate::error::{Result, TamisError};
 use crate::explanation::Explanation;
@@ -16,7 +16,7 @@ use crate::work::{Slot, on_own_threads};
 
 /// A model file that is open for learning.
 pub(crate) struct Open {
-    pub(crate) learner: tamis_filter::Learner,
+    pub(crate) learner: tamis_train::Learner,
     scratch: Scratch,
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn open(
     py: Python<'_>,
     lock_timeout: f64,
     retrain: bool,
-    attempt: impl Fn(LearnOptions) -> tamis_filter::Result<tamis_filter::Learner> + Sync,
+    attempt: impl Fn(LearnOptions) -> tamis_train::Result<tamis_train::Learner> + Sync,
 ) -> Result<Open> {
     let expected = "lock_timeout: expected seconds, at least 0";
     let waited = Duration::try_from_secs_f64(lock_timeout)
@@ -56,7 +56,7 @@ impl Open {
         &mut self,
         label: &str,
         document: Document<'_>,
-    ) -> tamis_filter::Result<&'static str> {
+    ) -> tamis_train::Result<&'static str> {
         Ok(match self.learner.learn(label, document)? {
             Learned::Already => "already",
             Learned::Moved { .. } => "moved",
@@ -132,7 +132,7 @@ impl Learner {
     #[classmethod]
     #[pyo3(signature = (path, *, lock_timeout=60.0, retrain=true))]
     fn open(_class: &Bound<'_, PyType>, path: PathBuf, lock_timeout: f64, retrain: bool) -> Result<Self> {
-        let attempt = |options| tamis_filter::Learner::open(&path, options);
+        let attempt = |options| tamis_train::Learner::open(&path, options);
         let open = open(_class.py(), lock_timeout, retrain, attempt)?;
         Ok(Learner::new(open, path))
     }
@@ -163,7 +163,7 @@ impl Learner {
         let labels = labels.unwrap_or_else(|| vec!["ham".to_owned(), "spam".to_owned()]);
         let attempt = |options| {
             let labels = labels.iter().map(String::as_str);
-            tamis_filter::Learner::create(&path, train.clone(), labels, options)
+            tamis_train::Learner::create(&path, train.clone(), labels, options)
         };
         let open = open(_class.py(), lock_timeout, retrain, attempt)?;
         Ok(Learner::new(open, path))

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use rayon::prelude::*;
-use tamis_filter::{ClassId, Classes, Document, Filter, Recipe, Scratch};
+use tamis_train::{ClassId, Classes, Document, Filter, Recipe, Scratch};
 
 use crate::error::{Result, TamisError, of_row};
 use crate::input::documents::Documents;
@@ -57,12 +57,12 @@ impl Labels {
 }
 
 /// What the model says of a document that it scores with a scratch: its score, or an explanation.
-pub(crate) type Answer<T> = fn(Arc<Labels>, &Filter, Document<'_>, &mut Scratch) -> tamis_filter::Result<T>;
+pub(crate) type Answer<T> = fn(Arc<Labels>, &Filter, Document<'_>, &mut Scratch) -> tamis_train::Result<T>;
 
 /// The score of one document.
 #[derive(Clone)]
 pub(crate) struct Scored {
-    pub(crate) score: tamis_filter::Score,
+    pub(crate) score: tamis_train::Score,
     /// Whether a limit truncated the message.
     pub(crate) truncated: bool,
     /// The labels that the document has besides the verdict, in a model of many labels.
@@ -75,13 +75,13 @@ impl Scored {
         filter: &Filter,
         document: Document<'_>,
         scratch: &'s mut Scratch,
-    ) -> tamis_filter::Result<(Self, &'s [f64])> {
+    ) -> tamis_train::Result<(Self, &'s [f64])> {
         let score = filter.score(document, scratch)?;
         Ok((Scored::of(score, scratch), scratch.probabilities()))
     }
 
     /// The last score of a scratch.
-    pub(crate) fn of(score: tamis_filter::Score, scratch: &Scratch) -> Self {
+    pub(crate) fn of(score: tamis_train::Score, scratch: &Scratch) -> Self {
         let truncated = !scratch.limits_hit().is_empty();
         Scored { score, truncated, others: scratch.labels().iter().skip(1).map(|of| of.label).collect() }
     }

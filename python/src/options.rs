@@ -2,8 +2,8 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tamis_filter::options::{Labels, Pairs, ScoringOptions};
-use tamis_filter::{Classes, DecisionOptions, Keep, Kind, Scoring, TrainOptions};
+use tamis_train::options::{Labels, Pairs, ScoringOptions};
+use tamis_train::{Classes, DecisionOptions, Keep, Kind, Scoring, TrainOptions};
 
 use crate::error::{Failure, TamisError};
 pub(crate) use crate::options::columns::with_columns;
@@ -91,7 +91,7 @@ impl Options {
             train.check_for(classes.len())?;
             Ok((scoring, train.decision))
         };
-        settle().map_err(|error: tamis_filter::Error| Failure::from(error).into())
+        settle().map_err(|error: tamis_train::Error| Failure::from(error).into())
     }
 }
 

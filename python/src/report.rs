@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use tamis_filter::Filter;
-use tamis_filter::evaluate::{Evaluation, HeldOutScore};
+use tamis_train::Filter;
+use tamis_train::evaluate::{Evaluation, HeldOutScore};
 use tamis_report::{EvaluationReport, Mislabel, Page, model_page};
 
 use crate::error::{Failure, Result};

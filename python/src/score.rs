@@ -6,7 +6,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, ToPyArray};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
-use tamis_filter::{ClassId, Document, Filter, Scratch};
+use tamis_train::{ClassId, Document, Filter, Scratch};
 use tamis_report::score_page;
 
 use crate::model::{Batch, Labels, Scored};
@@ -72,14 +72,14 @@ impl Score {
         filter: &Filter,
         document: Document<'_>,
         scratch: &mut Scratch,
-    ) -> tamis_filter::Result<Self> {
+    ) -> tamis_train::Result<Self> {
         let (scored, probabilities) = Scored::new(filter, document, scratch)?;
         Ok(Score::new(labels, scored, probabilities))
     }
 
     pub(crate) fn new(labels: Arc<Labels>, scored: Scored, probabilities: &[f64]) -> Self {
         let Scored { score, truncated, others } = scored;
-        let tamis_filter::Score { label: verdict, probability, log_odds, known_terms, .. } = score;
+        let tamis_train::Score { label: verdict, probability, log_odds, known_terms, .. } = score;
         let probabilities = probabilities.to_vec();
         Score { labels, verdict, probability, log_odds, probabilities, known_terms, truncated, others }
     }

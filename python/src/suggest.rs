@@ -2,8 +2,8 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tamis_filter::evaluate::{Known, Suggestions, Unlabelled};
-use tamis_filter::{LabelScore, Score};
+use tamis_train::evaluate::{Known, Suggestions, Unlabelled};
+use tamis_train::{LabelScore, Score};
 
 use crate::arguments::How;
 use crate::error::Result;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use rayon::prelude::*;
-use tamis_filter::Scoring;
+use tamis_train::Scoring;
 
 use crate::arguments::How;
 use crate::error::{Result, TamisError, needs_terms};
@@ -87,7 +87,7 @@ fn suspects(model: &Model, documents: &Documents, labels: &Labels, watch: &Watch
         return Err(TamisError::new_err(expected).into());
     }
     labels.check_len("labels", documents.len())?;
-    let suspects = needs_terms(filter.suspects())?;
+    let suspects = needs_terms(tamis_train::evaluate::suspects(&filter))?;
     let identity = |row: usize| -> Result<_> {
         watch.add_done(1);
         Ok(((filter.digest(documents.get(row)?.document())?, classes.index(labels.get(row)?)), row))
@@ -99,7 +99,7 @@ fn suspects(model: &Model, documents: &Documents, labels: &Labels, watch: &Watch
         rows.entry(identity).or_default().push(row);
     }
     let label = |class| classes.label(class).unwrap_or_default().to_owned();
-    let suspect = |of: tamis_filter::information::Suspect| Suspect {
+    let suspect = |of: tamis_train::information::Suspect| Suspect {
         digest: of.digest.iter().map(|byte| format!("{byte:02x}")).collect(),
         label: label(of.class),
         proposed: label(of.proposed),

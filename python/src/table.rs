@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::{ArrayIterator, to_array_pycapsules, to_schema_pycapsule, to_stream_pycapsule};
-use tamis_filter::exchange::TermRow;
+use tamis_train::TermRow;
 
 use crate::error::TamisError;
 use crate::model::{Batch, Model, Scored};

@@ -39,7 +39,7 @@ impl Filter {
     ///     a document of its own; null if the term is not used in scoring.
     fn term_table(&self, py: Python<'_>) -> Result<Table> {
         let model = self.model();
-        let mut rows = py.detach(|| model.filter.terms().collect::<tamis_filter::Result<Vec<_>>>())?;
+        let mut rows = py.detach(|| model.filter.terms().collect::<tamis_train::Result<Vec<_>>>())?;
         rows.sort_by(|a, b| a.term.cmp(&b.term));
         Ok(Table::of_terms(model.labels.names(), &rows)?)
     }

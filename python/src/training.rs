@@ -7,10 +7,10 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
-use tamis_filter::distributed::Partial;
-use tamis_filter::evaluate::{HeldOutScore, cross_validate, cross_validate_labels};
-use tamis_filter::options::Pairs;
-use tamis_filter::{Classes, Document, Kind, Model, TrainOptions, Trainer, join_labels, split_labels};
+use tamis_train::distributed::Partial;
+use tamis_train::evaluate::{HeldOutScore, cross_validate, cross_validate_labels};
+use tamis_train::options::Pairs;
+use tamis_train::{Classes, Document, Kind, Model, TrainOptions, Trainer, join_labels, split_labels};
 
 use crate::arguments::{How, kind_named};
 use crate::error::{Failure, Result, wrong_row};

@@ -112,7 +112,7 @@ pub(crate) fn for_each_row<S: Send>(
 ///
 /// # Errors
 /// Those of `work`; the system gives no threads.
-pub(crate) fn on_own_threads<T: Send>(work: impl FnOnce() -> tamis_filter::Result<T> + Send) -> Result<T> {
+pub(crate) fn on_own_threads<T: Send>(work: impl FnOnce() -> tamis_train::Result<T> + Send) -> Result<T> {
     Ok(ThreadPoolBuilder::new().build()?.install(work)?)
 }
 

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use tamis_filter::{Document, Filter, Kind, LearnOptions, Learned, Learner, TrainOptions, Trainer};
+use tamis_train::{Document, Filter, Kind, LearnOptions, Learned, Learner, TrainOptions, Trainer};
 
 use crate::faults::model_file::mail;
 use crate::mail::attacks::Random;
@@ -329,7 +329,7 @@ mod slow {
 #[test]
 #[ignore = "takes minutes"]
 fn crash_five_hundred_kills() {
-    Harness::new(2).run(500, 100);
+    Harness::new(2).run(500, 25);
 }
 
 /// Starts a program that may not let files grow past so many blocks, and says that the disk is full instead.

@@ -1,9 +1,9 @@
 //! The model file against damage, and against time.
 
-use tamis_filter::options::{
+use tamis_train::options::{
     Column, ColumnKind, ExpectationMaximization, Likelihood, Parameters, WeightedOptions,
 };
-use tamis_filter::{
+use tamis_train::{
     Document, ErrorKind, Filter, Keep, Kind, LearnOptions, Learned, Learner, Model, Score, Scoring, Scratch,
     TrainOptions, Trainer,
 };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tamis_filter::{Document, Filter, Kind, LearnOptions, Learner, TrainOptions, Trainer};
+use tamis_train::{Document, Filter, Kind, LearnOptions, Learner, TrainOptions, Trainer};
 
 /// What is left to read.
 #[derive(Clone, Copy)]
@@ -262,7 +262,7 @@ fn a_reader_made_from_the_page_finds_what_is_there() {
     let (model, filter) = (read(&file), Filter::open(&path).unwrap());
     assert!(filter.information().file.segments > 0);
     let mut exported = Vec::new();
-    filter.export(true, &mut exported).unwrap();
+    tamis_train::exchange::export(&filter, true, &mut exported).unwrap();
     let (mut counts, mut documents) = (BTreeMap::new(), Vec::new());
     let class = |label: &str| usize::from(filter.classes().index(label).unwrap());
     for line in exported.split(|byte| *byte == b'\n').skip(1).filter(|line| !line.is_empty()) {

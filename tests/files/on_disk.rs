@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use tamis_filter::{Error, ErrorKind, Filter, LearnOptions, Learner, Lock};
+use tamis_train::{Error, ErrorKind, Filter, LearnOptions, Learner, Lock};
 
 use crate::faults::crash::{MODEL, must_learn, of_first};
 use crate::faults::model_file::mail;
@@ -101,7 +101,7 @@ fn a_library_is_refused_what_is_no_regular_file() {
     let world = of_first(30);
     assert!(Command::new("mkfifo").arg(world.path("pipe")).status().unwrap().success());
     let model = Filter::open(world.path(MODEL)).unwrap();
-    let model = tamis_filter::merge(&[&model], Default::default()).unwrap();
+    let model = tamis_train::merge(&[&model], Default::default()).unwrap();
     let pipe = world.path("pipe");
     let outcomes = [
         Filter::open(&pipe).err(),

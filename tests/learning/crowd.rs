@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use tamis_filter::{Document, Filter, LearnOptions, Learner, Scratch};
+use tamis_train::{Document, Filter, LearnOptions, Learner, Model, Scratch};
 
 use crate::faults::crash::{MODEL, check, must_learn, of_first, options};
 use crate::faults::model_file::mail;
@@ -169,7 +169,7 @@ fn beside_a_learner(n_checks: usize, n_copies: usize) {
         }
     };
     let copy = |filter: &Filter| {
-        let copy = Filter::from_bytes(filter.to_model().unwrap().as_bytes().to_vec()).unwrap();
+        let copy = Filter::from_bytes(Model::copy(filter).unwrap().as_bytes().to_vec()).unwrap();
         copy.verify().unwrap();
         assert_eq!(copy.information().size.documents, filter.information().size.documents);
     };

@@ -1,7 +1,7 @@
 //! Mail in the charsets of its languages says what it says in UTF-8.
 
 use encoding_rs::Encoding;
-use tamis_filter::{Document, Filter, Kind, Scratch, TrainOptions, Trainer};
+use tamis_train::{Document, Filter, Kind, Scratch, TrainOptions, Trainer};
 
 /// A charset; subject and body of a ham and of a spam that are learned, and of a spam that is not.
 const MAILS: [(&str, [[&str; 2]; 3]); 8] = [

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use flate2::{Compression, write::GzEncoder};
-use tamis_filter::{Filter, Scratch};
+use tamis_train::{Filter, Scratch};
 
 use crate::support::{World, root, stderr, stdout, verdict_fields};
 

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tamis_filter::{Document, ErrorKind, Filter, Learner, Scratch};
+use tamis_train::{Document, ErrorKind, Filter, Learner, Model, Scratch};
 
 use crate::faults::crash::{MODEL, of_first, options};
 use crate::faults::model_file::mail;
@@ -366,7 +366,7 @@ fn copy_while_learned(path: &Path, number: usize) {
     learn(1);
     let filter = Filter::open(path).unwrap();
     learn(2);
-    filter.to_model().unwrap().save(path).unwrap();
+    Model::copy(&filter).unwrap().save(path).unwrap();
     Filter::open(path).unwrap().verify().unwrap();
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tamis_filter::{Document, Filter, Kind, Scratch, TrainOptions, Trainer};
 use tamis_testing::public_corpus;
+use tamis_train::{Document, Filter, Kind, Scratch, TrainOptions, Trainer};
 
 use crate::mail::attacks::{Disguise, Random, disguised, other_text, surrounded};
 use crate::support::{World, root, stdout, verdict_fields};

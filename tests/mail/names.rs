@@ -1,7 +1,7 @@
 //! What people call a document: of mail its Message-ID.
 
-use tamis_filter::exchange::import;
-use tamis_filter::{
+use tamis_train::exchange::import;
+use tamis_train::{
     Document, Filter, Keep, Kind, LearnOptions, Learned, Learner, MergeOptions, Model, TrainOptions, Trainer,
     merge,
 };
@@ -79,7 +79,7 @@ fn without_names_mail_is_the_same_however_it_is_called() {
     // what it is found by again is the only difference
     let lines = |model: &Model| {
         let mut out = Vec::new();
-        filter(model).export(true, &mut out).unwrap();
+        tamis_train::exchange::export(&filter(model), true, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     };
     let without_messages = |model: &Model| -> Vec<String> {
@@ -166,7 +166,7 @@ fn names_come_along_when_models_are_merged_exported_and_never_when_they_are_give
     let merged = merge(&[&one, &nameless], MergeOptions::default()).unwrap();
     assert_eq!(names(&filter(&merged)), [const { None }; 4], "who keeps no names gets none by merging");
     let mut text = Vec::new();
-    one.export(true, &mut text).unwrap();
+    tamis_train::exchange::export(&one, true, &mut text).unwrap();
     assert!(import(&text[..]).unwrap() == model);
     let text = String::from_utf8(text).unwrap();
     for name in ["a\\u0007b".to_owned(), "x".repeat(101)] {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tamis_filter::{Document, Filter, Keep, Kind, LearnOptions, Learned, Learner, TrainOptions, Trainer};
+use tamis_train::{Document, Filter, Keep, Kind, LearnOptions, Learned, Learner, TrainOptions, Trainer};
 
 /// What programs put in front of a message: the program, whether terms stay the same, the fields.
 const ADDED: [(&str, bool, &str); 30] = [
@@ -197,7 +197,7 @@ fn learner(path: &Path) -> Learner {
 /// Documents of each class, and the counts of every term, as text.
 fn counts(filter: &Filter) -> Vec<String> {
     let mut lines = Vec::new();
-    filter.export(false, &mut lines).unwrap();
+    tamis_train::exchange::export(filter, false, &mut lines).unwrap();
     let lines = String::from_utf8(lines).unwrap();
     let counted = lines.lines().skip(1).map(|line| line.split(",\"weights\"").next().unwrap().to_owned());
     counted.map(|line| line.trim_end_matches('}').to_owned()).collect()
@@ -273,8 +273,8 @@ fn mail_that_was_trained_moves_whatever_way_the_model_went() {
     assert!(of_shards == direct);
     let mut lines = Vec::new();
     let filter = Filter::from_bytes(direct.as_bytes().to_vec()).unwrap();
-    filter.export(true, &mut lines).unwrap();
-    let imported = tamis_filter::exchange::import(&lines[..]).unwrap();
+    tamis_train::exchange::export(&filter, true, &mut lines).unwrap();
+    let imported = tamis_train::exchange::import(&lines[..]).unwrap();
     assert!(imported == direct);
     let path = folder.path().join("model.tamis");
     imported.save(&path).unwrap();

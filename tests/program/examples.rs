@@ -1,15 +1,15 @@
-//! The example programs of `crates/filter/examples`, on the project's corpora.
+//! The example programs of `crates/train/examples`, on the project's corpora.
 #![allow(dead_code, reason = "each example has a `main`")]
 
 use std::path::PathBuf;
 
 use crate::support::{World, root};
 
-#[path = "../../crates/filter/examples/per_user.rs"]
+#[path = "../../crates/train/examples/per_user.rs"]
 mod per_user;
-#[path = "../../crates/filter/examples/score_in_a_loop.rs"]
+#[path = "../../crates/train/examples/score_in_a_loop.rs"]
 mod score_in_a_loop;
-#[path = "../../crates/filter/examples/train_and_label.rs"]
+#[path = "../../crates/train/examples/train_and_label.rs"]
 mod train_and_label;
 
 fn corpora(paths: &[&str]) -> Vec<PathBuf> {

@@ -4,11 +4,11 @@
 
 use std::path::{Path, PathBuf};
 
-use tamis_filter::distributed::{DistributedTrainer, FitPlan, Partial};
-use tamis_filter::options::Pairs;
-use tamis_filter::{Document, Kind, Model, Scratch, TrainOptions, Trainer, positive_class};
 use tamis_model::metrics;
 use tamis_testing::public_corpus;
+use tamis_train::distributed::{DistributedTrainer, FitPlan, Partial};
+use tamis_train::options::Pairs;
+use tamis_train::{Document, Kind, Model, Scratch, TrainOptions, Trainer, positive_class};
 
 /// A label and the bytes of a document.
 type Raw = (String, Vec<u8>);

@@ -1,6 +1,6 @@
 //! More labels than two: the default scoring, naive Bayes of every kind, documents without a label.
 
-use tamis_filter::{Document, Filter, Kind, Scratch, TrainOptions, Trainer};
+use tamis_train::{Document, Filter, Kind, Scratch, TrainOptions, Trainer};
 
 use crate::support::{World, root, stdout};
 

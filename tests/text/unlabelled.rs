@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use tamis_filter::information::Unlabelled;
-use tamis_filter::{
+use tamis_testing::public_corpus;
+use tamis_train::information::Unlabelled;
+use tamis_train::{
     Document, ErrorKind, Filter, Keep, Kind, MergeOptions, Model, Scratch, TrainOptions, Trainer, merge,
 };
-use tamis_testing::public_corpus;
 
 /// A label and a text.
 type Text = (String, String);

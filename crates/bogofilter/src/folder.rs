@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
-use tamis_filter::exchange::import_bogofilter;
-use tamis_filter::options::RobinsonFisher;
-use tamis_filter::{Document, ErrorKind, Filter, Keep, Kind, LearnOptions, Learner, Lock, TrainOptions};
 use tamis_program::{counted, grouped, make_private, named, open_model, say, shown_path, today};
+use tamis_train::exchange::import_bogofilter;
+use tamis_train::options::RobinsonFisher;
+use tamis_train::{Document, ErrorKind, Filter, Keep, Kind, LearnOptions, Learner, Lock, TrainOptions};
 
 use crate::options::settings::{Registration, Settings};
 

@@ -7,9 +7,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use tamis_filter::Kind;
 use tamis_mail::{maildir, mbox};
 use tamis_program::{Stream, say, shown_path, told};
+use tamis_train::Kind;
 
 use crate::options::settings::{Bulk, Source};
 

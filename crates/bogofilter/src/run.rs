@@ -9,9 +9,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use tamis_filter::{Document, Filter, Learner, Limits, Scratch};
 use tamis_mail::passthrough::Head;
 use tamis_program::{ERROR, Held, Model, commit, is_closed_pipe, shown_path, standard_output, told};
+use tamis_train::{Document, Filter, Learner, Limits, Scratch};
 
 use crate::answers::header::{Marks, head, line_end};
 use crate::answers::layout::{Facts, line};

@@ -4,7 +4,7 @@ use std::ffi::{CString, c_char};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use tamis_filter::{
+use tamis_train::{
     Document, Error, ErrorKind, Filter, LearnOptions, Learned, Learner, LiveFilter, Result, Scratch,
 };
 

@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use tamis_filter::{Document, Explanation, Filter, Score};
+use tamis_train::{Document, Explanation, Filter, Score};
 
 use crate::edge::{Answer, bytes, c_text, free, guard, last_error, object, text, write};
 use crate::filter::TamisFilter;

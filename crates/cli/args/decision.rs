@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result};
 use clap::Args;
-use tamis_filter::options::LabelShare;
-use tamis_filter::{Classes, DecisionOptions, Filter};
+use tamis_train::options::LabelShare;
+use tamis_train::{Classes, DecisionOptions, Filter};
 
 use crate::args::values::{Cost, probability};
 
@@ -56,11 +56,13 @@ impl DecisionArgs {
 
     /// Returns the requirements on decisions for training.
     pub(crate) fn options(&self, classes: &Classes, max_fpr: Option<f64>) -> Result<DecisionOptions> {
-        let mut options = DecisionOptions::default();
-        options.max_fpr = max_fpr;
-        options.cost = self.cost.map(|cost| cost.0);
-        options.prior = self.positive_share(classes)?;
-        options.unsure = self.unsure;
+        let options = DecisionOptions {
+            max_fpr,
+            cost: self.cost.map(|cost| cost.0),
+            prior: self.positive_share(classes)?,
+            unsure: self.unsure,
+            ..DecisionOptions::default()
+        };
         options.check()?;
         Ok(options)
     }

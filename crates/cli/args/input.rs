@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use tamis_filter::Kind;
+use tamis_train::Kind;
 
 use crate::args::values::{GroupBy, at_least, delimiter};
 use crate::formats::holds::{Holds, Shape};

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
-use tamis_filter::Filter;
+use tamis_train::Filter;
 
 use crate::args::values::{HowMany, label_delimiter};
 use crate::formats::labels::RowLabels;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_filter::distributed::Partial;
-use tamis_filter::{Error, ErrorKind, Filter, LearnOptions, LiveFilter, Lock};
 use tamis_program::{counted, make_private, open_model, shown_path, today};
+use tamis_train::distributed::Partial;
+use tamis_train::{Error, ErrorKind, Filter, LearnOptions, LiveFilter, Lock};
 
 #[derive(Args)]
 pub(crate) struct ModelArg {

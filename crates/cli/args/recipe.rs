@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_filter::options::{Labels, Language, Span, WordRule, stop_words};
-use tamis_filter::{Kind, Recipe, TrainOptions};
 use tamis_mail::decode_text;
 use tamis_program::{note, shown_path};
+use tamis_train::options::{Labels, Language, Span, WordRule, stop_words};
+use tamis_train::{Kind, Recipe, TrainOptions};
 
 use crate::args::values::{Choice, at_least};
 use crate::formats::labels::RowLabels;

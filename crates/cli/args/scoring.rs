@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use tamis_filter::options::{
+use tamis_train::options::{
     CorrectionOptions, Estimate, LikelihoodName, PriorOption, ScoringOptions, Select, UnlabelledOptions,
 };
 

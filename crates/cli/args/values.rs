@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use tamis_filter::options::ColumnKind;
+use tamis_train::options::ColumnKind;
 
 /// The order in which documents come.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

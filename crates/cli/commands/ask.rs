@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::io::{BufRead, Write};
 
 use anyhow::{Context, Result};
-use tamis_filter::evaluate::Suggestions;
-use tamis_filter::{Document, Filter, Learner, Scratch, join_labels};
 use tamis_program::{commit, counted, named, shown, shown_path};
+use tamis_train::evaluate::Suggestions;
+use tamis_train::{Document, Filter, Learner, Scratch, join_labels};
 
 use crate::args::{ChangeArgs, ModelArg};
 use crate::formats::keep::Kept;

@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, FromArgMatches};
-use tamis_filter::{ClassId, Classes, Document, Kind, Limits, spam_class};
 use tamis_program::{counted, grouped, json_line, say, shown_path};
+use tamis_train::{ClassId, Classes, Document, Kind, Limits, spam_class};
 
 use crate::args::InputArgs;
 use crate::commands::evaluate::{EvaluateArgs, Evaluated, evaluated};
@@ -165,7 +165,7 @@ fn score(contender: &Contender, name: char, args: &CompareArgs, sources: &[OsStr
             }
             let spam = spam.filter(|_| classes.len() == 2);
             let label = |class: ClassId| classes.label(class).unwrap_or_default().to_owned();
-            let outcome = |held_out: tamis_filter::evaluate::HeldOutScore| {
+            let outcome = |held_out: tamis_train::evaluate::HeldOutScore| {
                 let score = held_out.score;
                 let of_spam =
                     |spam| if score.scored_class == spam { score.log_odds } else { -score.log_odds };

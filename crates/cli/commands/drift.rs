@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::{Value, json};
-use tamis_filter::evaluate::{Drift, DriftReference, DriftSample, MovedTerm, NewDocuments};
-use tamis_filter::{Classes, ErrorKind, Filter};
 use tamis_program::{check_unchanged, counted, grouped, json_line, note, shown, shown_path};
 use tamis_report::drift_page;
+use tamis_train::evaluate::{Drift, DriftReference, DriftSample, MovedTerm, NewDocuments};
+use tamis_train::{Classes, ErrorKind, Filter};
 
 use crate::args::{InputArgs, ModelArg};
 use crate::commands::stats::for_each_entry;

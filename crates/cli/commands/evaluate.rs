@@ -9,15 +9,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_filter::evaluate::{HeldOutScore, LearningStep, Prequential, cross_validate};
-use tamis_filter::options::Pairs;
-use tamis_filter::{
-    ClassId, Classes, Decision, Document, Filter, Kind, Score, Scoring, TrainOptions, Trainer, may_judge,
-    positive_class, spam_class,
-};
 use tamis_mail::Message;
 use tamis_program::{check_unchanged, grouped, json_line, shown_path};
 use tamis_report::{EvaluationReport, Mislabel, Page};
+use tamis_train::evaluate::{HeldOutScore, LearningStep, Prequential, cross_validate};
+use tamis_train::options::Pairs;
+use tamis_train::{
+    ClassId, Classes, Decision, Document, Filter, Kind, Score, Scoring, TrainOptions, Trainer, may_judge,
+    positive_class, spam_class,
+};
 
 use crate::args::{
     GroupArgs, InputArgs, LabelsArgs, ModelArgs, Order, RecipeArgs, ScoringArgs, TableArgs, UnlabelledArgs,

@@ -7,11 +7,11 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use tamis_filter::evaluate::{HeldOutLabels, LabelEvaluation, cross_validate_labels};
-use tamis_filter::options::Labels;
-use tamis_filter::{ClassId, Classes, Filter, split_labels};
 use tamis_program::{check_unchanged, counted, json_line, note, shown_path};
 use tamis_report::labels_page;
+use tamis_train::evaluate::{HeldOutLabels, LabelEvaluation, cross_validate_labels};
+use tamis_train::options::Labels;
+use tamis_train::{ClassId, Classes, Filter, split_labels};
 
 use crate::args::Order;
 use crate::commands::evaluate::{self, EvaluateArgs, hold_all, take_copies_out, title};

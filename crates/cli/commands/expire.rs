@@ -6,9 +6,9 @@ use std::io::Write;
 
 use anyhow::{Result, anyhow};
 use clap::Args;
-use tamis_filter::exchange::Known;
-use tamis_filter::{ClassId, ErrorKind, Learner, split_labels};
 use tamis_program::{DAY, counted, done, grouped, named, shown, shown_path, today};
+use tamis_train::Known;
+use tamis_train::{ClassId, ErrorKind, Learner, split_labels};
 
 use crate::args::{ChangeArgs, ModelArg};
 use crate::output::report_change;
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &ExpireArgs) -> Result<u8> {
     // fails if there is no model
     drop(args.model.open()?);
     let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
-    let known: Vec<Known> = learner.filter().documents().collect::<tamis_filter::Result<_>>()?;
+    let known: Vec<Known> = learner.filter().documents().collect::<tamis_train::Result<_>>()?;
     let filter = learner.filter();
     let all = filter.classes().iter().map(|(class, _)| class).filter(|_| !filter.has_many_labels());
     let classes: BTreeSet<ClassId> = all.chain(known.iter().map(|known| known.class)).collect();

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::json;
-use tamis_filter::{Document, Explanation, Filter, Kind, Scratch, TermContribution};
 use tamis_program::{Stream, check_unchanged, counted, grouped, json_line, shown, shown_path};
 use tamis_report::explanation_page;
+use tamis_train::{Document, Explanation, Filter, Kind, Scratch, TermContribution};
 
 use crate::args::{ModelArgs, VerdictArgs};
 use crate::formats::holds::Shape;

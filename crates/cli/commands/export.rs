@@ -4,9 +4,8 @@ use std::io::{BufWriter, Write};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_filter::Filter;
-use tamis_filter::exchange::TermRow;
 use tamis_program::{check_unchanged, counted, note};
+use tamis_train::{Filter, TermRow, exchange};
 
 use crate::args::{Format, ModelArg};
 
@@ -46,7 +45,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8> {
         return check_unchanged(&filter).map(|()| 0);
     }
     let mut out = BufWriter::new(std::io::stdout().lock());
-    filter.export(args.documents, &mut out).map_err(|error| match error.into_io_error() {
+    exchange::export(&filter, args.documents, &mut out).map_err(|error| match error.into_io_error() {
         // report a closed pipe with the system's own error
         Ok(source) => anyhow::Error::new(source).context("standard output"),
         Err(error) => error.into(),

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use tamis_filter::exchange::Known;
-use tamis_filter::{ErrorKind, Filter, Learner, document_name, split_labels};
 use tamis_program::{ERROR, commit, counted, named, say, shown, shown_path};
+use tamis_train::Known;
+use tamis_train::{ErrorKind, Filter, Learner, document_name, split_labels};
 
 use crate::args::{ChangeArgs, InputArgs, ModelArg};
 use crate::commands::learn::{ProgressArgs, corpus, for_each};

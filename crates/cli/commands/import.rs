@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use tamis_filter::exchange::{Imported, import, import_bogofilter, import_scikit_learn};
-use tamis_filter::options::{Counting, RobinsonFisher};
-use tamis_filter::{Filter, Scoring};
 use tamis_program::{counted, grouped, note, shown_path};
+use tamis_train::exchange::{Imported, import, import_bogofilter, import_scikit_learn};
+use tamis_train::options::{Counting, RobinsonFisher};
+use tamis_train::{Filter, Scoring};
 
 use crate::args::{ModelArg, lock, refuse_to_replace};
 use crate::output::report;

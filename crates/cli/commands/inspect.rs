@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_filter::Scoring;
 use tamis_program::{check_unchanged, counted, expectation, json_line, shown_path};
 use tamis_report::model_page;
+use tamis_train::Scoring;
 
 use crate::args::{InputArgs, ModelArg};
 use crate::commands::summary;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_filter::{Classes, LabelScore, Score};
 use tamis_program::{check_unchanged, counted, note, say, shown, shown_path};
+use tamis_train::{Classes, LabelScore, Score};
 
 use crate::args::{By, Format, InputArgs, ModelArgs, VerdictArgs};
 use crate::formats::keep::{Keep, Kept};

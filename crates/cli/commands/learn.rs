@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use tamis_filter::{
-    Classes, Document, ErrorKind, Filter, Keep, Kind, Learned, Learner, Score, TrainOptions, join_labels,
-    split_labels,
-};
 use tamis_mail::looks_like_mail;
 use tamis_program::{
     ERROR, commit, counted, done, grouped, named, note, open_model, say, shown, shown_path,
     survive_file_limits,
+};
+use tamis_train::{
+    Classes, Document, ErrorKind, Filter, Keep, Kind, Learned, Learner, Score, TrainOptions, join_labels,
+    split_labels,
 };
 
 use crate::args::{ChangeArgs, GroupArgs, InputArgs, LogArg, ModelArgs};
@@ -322,7 +322,7 @@ pub(crate) fn open_or_create(
         let (known, got) = (self::labels(shared.classes()).join(","), labels.join(","));
         bail!("--labels: expected those of the shared model, {}, got {}", shown(&known), shown(&got));
     }
-    let mut new = shared.map_or_else(|| TrainOptions::new(kind), TrainOptions::like);
+    let mut new = shared.map_or_else(|| TrainOptions::new(kind), Filter::options_behind);
     new.names &= !args.new.no_names;
     // so that the model can be retrained as it grows
     new.keep = Some(Keep::Vectors);

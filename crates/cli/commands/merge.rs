@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
-use tamis_filter::distributed::Partial;
-use tamis_filter::{Error, ErrorKind, Filter, Keep, MergeOptions, merge};
 use tamis_program::{check_unchanged, counted, named, note};
+use tamis_train::distributed::Partial;
+use tamis_train::{Error, ErrorKind, Filter, Keep, MergeOptions, merge};
 
 use crate::args::{lock, refuse_to_replace_all_but_partials, say_chosen_terms};
 use crate::input::different;

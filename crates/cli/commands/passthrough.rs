@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use tamis_filter::{Filter, Kind, Limits, Scratch};
 use tamis_mail::passthrough::{Head, Verdict, fields, head_with, label_field};
 use tamis_program::{ERROR, Held, Model, say, shown, told};
+use tamis_train::{Filter, Kind, Limits, Scratch};
 
 use crate::output::{Log, message_id};
 

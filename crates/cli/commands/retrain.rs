@@ -4,8 +4,8 @@ use std::io::Write;
 
 use anyhow::{Result, anyhow};
 use clap::Args;
-use tamis_filter::{ErrorKind, Learner, Scoring};
 use tamis_program::{counted, done, expectation, named, shown_path};
+use tamis_train::{ErrorKind, Learner, Scoring};
 
 use crate::args::{ChangeArgs, ModelArg};
 

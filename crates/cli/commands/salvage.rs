@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
 use clap::Args;
-use tamis_filter::ErrorKind;
-use tamis_filter::exchange::{Salvaged, salvage};
 use tamis_program::{counted, done, named, shown_path};
+use tamis_train::ErrorKind;
+use tamis_train::exchange::{Salvaged, salvage};
 
 use crate::args::{ModelArg, lock, refuse_to_replace};
 

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_filter::{Filter, Kind, Score, Scratch};
 use tamis_program::{Contents, ERROR, Model, Stream, json_line, say, shown_path, survive_file_limits, told};
+use tamis_train::{Filter, Kind, Score, Scratch};
 
 use crate::args::{ListArgs, LogArg, ModelArgs, VerdictArgs};
 use crate::commands::passthrough;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
-use tamis_filter::{Document, ErrorKind, Kind, Learned, Learner};
 use tamis_program::{ERROR, Stream, commit, say, shown_path, survive_file_limits, told};
+use tamis_train::{Document, ErrorKind, Kind, Learned, Learner};
 
 use crate::commands::learn::{LearnArgs, Tally, check_label, is_sure, open_or_create, print, say_beside};
 use crate::commands::spool::{self, Spool};
@@ -152,7 +152,7 @@ impl<'a> Work<'a> {
         let limit = learner.filter().information().recipe.limits.bytes;
         let document = Document::Mail(&message[..message.len().min(limit.saturating_add(1))]);
         let may_add = self.args.new_label;
-        let refused = |error: tamis_filter::Error| match error.kind() {
+        let refused = |error: tamis_train::Error| match error.kind() {
             ErrorKind::Label if !may_add => Ok(anyhow!("{error}; --new-label adds it")),
             ErrorKind::Label | ErrorKind::Document => Ok(error.into()),
             _ => Err(error),

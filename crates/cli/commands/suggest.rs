@@ -4,9 +4,9 @@ use std::ffi::{OsStr, OsString};
 
 use anyhow::{Result, bail};
 use clap::Args;
-use tamis_filter::evaluate::{Known, Suggestions, Unlabelled};
-use tamis_filter::{Document, Filter};
 use tamis_program::check_unchanged;
+use tamis_train::evaluate::{Known, Suggestions, Unlabelled};
+use tamis_train::{Document, Filter};
 
 use crate::args::{ChangeArgs, Format, InputArgs, ModelArg};
 use crate::commands::ask::{self, Found, Held};

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use tamis_filter::information::ClassTotals;
-use tamis_filter::{Filter, Information};
 use tamis_program::{ERROR, grouped, named, say, shown, shown_path, told};
+use tamis_train::information::ClassTotals;
+use tamis_train::{Filter, Information};
 
 /// Prints a row for each model. Models that cannot be opened are reported, and make the exit status an error.
 pub(crate) fn print(models: &[PathBuf]) -> Result<u8> {

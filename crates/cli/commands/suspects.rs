@@ -7,10 +7,10 @@ use std::io::Write;
 use anyhow::{Result, bail};
 use clap::Args;
 use serde_json::json;
-use tamis_filter::information::Suspect;
-use tamis_filter::{ErrorKind, Filter, Keep};
 use tamis_program::{counted, day, shown, shown_path};
 use tamis_report::Mislabel;
+use tamis_train::information::Suspect;
+use tamis_train::{ErrorKind, Filter, Keep};
 
 use crate::args::{InputArgs, ModelArg};
 use crate::input::{Corpus, Wanted};
@@ -80,7 +80,7 @@ impl SuspectsArgs {
 
     /// The suspects. A report shows them without being asked, if it can.
     fn find(&self, filter: &Filter) -> Result<Vec<Suspect>> {
-        match filter.suspects() {
+        match tamis_train::evaluate::suspects(filter) {
             Ok(suspects) => Ok(suspects),
             Err(error) => match error.kind() {
                 ErrorKind::TermsNotStored | ErrorKind::Settings if self.suspects.is_none() => Ok(Vec::new()),

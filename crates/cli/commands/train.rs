@@ -5,11 +5,11 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use tamis_filter::options::Pairs;
-use tamis_filter::{
+use tamis_program::{counted, note};
+use tamis_train::options::Pairs;
+use tamis_train::{
     DecisionOptions, Document, Filter, Keep, LearnOptions, Lock, Scoring, TrainOptions, Trainer,
 };
-use tamis_program::{counted, note};
 
 use crate::args::{
     Contradictions, DecisionArgs, GroupArgs, InputArgs, LabelsArgs, ModelArg, RecipeArgs, ScoringArgs,
@@ -251,7 +251,7 @@ fn scoring(args: &TrainArgs, trainer: &Trainer) -> Result<Scoring> {
 fn learn(
     corpus: &Corpus<'_>,
     options: &TrainOptions,
-    add: impl Fn(&mut Trainer, Given<'_>, Document<'_>) -> tamis_filter::Result<()> + Sync,
+    add: impl Fn(&mut Trainer, Given<'_>, Document<'_>) -> tamis_train::Result<()> + Sync,
 ) -> Result<(Trainer, Names, usize)> {
     let start = || Ok((Trainer::new(options.clone())?, Names::default()));
     let finished = corpus.for_each(

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
-use tamis_filter::{Filter, join_labels};
+use tamis_train::{Filter, join_labels};
 
 /// How many labels a document has.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -78,7 +78,7 @@ fn of_scalar(label: &Value) -> Result<Cow<'static, str>, String> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use tamis_filter::split_labels;
+    use tamis_train::split_labels;
 
     use super::*;
 

@@ -5,7 +5,7 @@ use std::io::BufRead;
 
 use anyhow::{Result, bail};
 use serde_json::Value;
-use tamis_filter::is_missing;
+use tamis_train::is_missing;
 
 use super::holds::{Holds, Shape};
 use super::labels::{Label, RowLabels};

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use tamis_filter::evaluate::HeldOutLabels;
-use tamis_filter::options::{Column, ColumnGuess, ColumnKind};
-use tamis_filter::{ClassId, Classes, Document, Filter, LabelScore, Recipe, Score, Scratch};
 use tamis_program::{grouped, note, shown};
+use tamis_train::evaluate::HeldOutLabels;
+use tamis_train::options::{Column, ColumnGuess, ColumnKind};
+use tamis_train::{ClassId, Classes, Document, Filter, LabelScore, Recipe, Score, Scratch};
 
 use crate::args::{ColumnChoice, RecipeArgs, TableArgs};
 use crate::formats::names::listed;

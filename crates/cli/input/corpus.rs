@@ -5,8 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use anyhow::{Result, bail};
-use tamis_filter::{Kind, Recipe};
 use tamis_program::{ERROR, counted, note, say, shown_path, told};
+use tamis_train::{Kind, Recipe};
 
 use crate::args::{GroupArgs, InputArgs};
 use crate::formats::holds::Holds;

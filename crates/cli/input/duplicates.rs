@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use anyhow::{Result, bail};
-use tamis_filter::information::Contradiction;
-use tamis_filter::{ClassId, Kind, Trainer};
 use tamis_program::{counted, grouped, note, noun, shown, shown_path};
+use tamis_train::information::Contradiction;
+use tamis_train::{ClassId, Kind, Trainer};
 
 use crate::args::Contradictions;
 use crate::input::corpus::Corpus;

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use tamis_filter::Kind;
 use tamis_mail::{looks_like_mail, maildir};
 use tamis_program::{Stream, read_start, shown_path};
+use tamis_train::Kind;
 
 use crate::formats::fasttext::looks_like_fasttext;
 use crate::formats::holds::{Holds, extension, extension_is};

@@ -5,9 +5,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use tamis_filter::{Kind, is_missing};
 use tamis_mail::mbox;
 use tamis_program::{note, plain, shown, shown_path, told};
+use tamis_train::{Kind, is_missing};
 
 use crate::formats::holds::{Holds, Shape};
 use crate::formats::keep::{Keep, Kept};

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 
 use anyhow::{Context, Result, bail};
-use tamis_filter::Kind;
 use tamis_program::{Stream, shown_path};
+use tamis_train::Kind;
 
 use crate::args::ListArgs;
 use crate::output::{from_text, path_of};

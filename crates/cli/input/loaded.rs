@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tamis_filter::{Document, Kind};
+use tamis_train::{Document, Kind};
 
 use crate::formats::records::Cells;
 

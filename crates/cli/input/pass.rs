@@ -8,9 +8,9 @@ use std::{mem, slice};
 
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
-use tamis_filter::{Document, Error, ErrorKind, Kind, Limits, Trainer};
 use tamis_mail::looks_like_mail;
 use tamis_program::{Volume, counted, grouped, plain, read_document, say, shown_path};
+use tamis_train::{Document, Error, ErrorKind, Kind, Limits, Trainer};
 
 use crate::formats::holds::Holds;
 use crate::formats::labels::Label;

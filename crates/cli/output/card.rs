@@ -4,9 +4,9 @@ use std::io::Write;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use tamis_filter::information::{Expected, LearnedRange};
-use tamis_filter::{Filter, Kind};
 use tamis_program::{counted, day, expectation, grouped, noun, shown};
+use tamis_train::information::{Expected, LearnedRange};
+use tamis_train::{Filter, Kind};
 
 use crate::output::facts::{print_facts, print_terms};
 

@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use std::io::Write;
 
 use anyhow::Result;
-use tamis_filter::{ClassId, Classes};
 use tamis_model::metrics::ConfusionMatrix;
 use tamis_program::{grouped, shown};
+use tamis_train::{ClassId, Classes};
 
 /// The columns of a terminal.
 const WIDTH: usize = 80;

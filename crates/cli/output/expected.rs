@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use tamis_filter::distributed::Partial;
-use tamis_filter::information::{Expected, Unlabelled};
-use tamis_filter::{Classes, Filter, Information};
 use tamis_program::{counted, done, expectation, grouped, shown, shown_path};
+use tamis_train::distributed::Partial;
+use tamis_train::information::{Expected, Unlabelled};
+use tamis_train::{Classes, Filter, Information};
 
 pub(crate) fn report(path: &Path, filter: &Filter) -> Result<()> {
     let information = filter.information();

@@ -4,16 +4,16 @@ use std::io::Write;
 
 use anyhow::Result;
 use serde_json::json;
-use tamis_filter::information::{
+use tamis_program::{counted, grouped, shown};
+use tamis_train::information::{
     Choices, Chosen, MixedChoices, Moments, Teacher, TriedParts, TriedSmoothing, TriedTau, TriedTerms, Trust,
     Unlabelled,
 };
-use tamis_filter::options::{
+use tamis_train::options::{
     ClassPrior, Column, ColumnKind, EmOptions, Mixed, Ngrams, Parameters, RobinsonFisher, TokenizerOptions,
     WeightedOptions,
 };
-use tamis_filter::{Decision, Filter, Information, Keep, Recipe, Scoring, TermContribution, positive_class};
-use tamis_program::{counted, grouped, shown};
+use tamis_train::{Decision, Filter, Information, Keep, Recipe, Scoring, TermContribution, positive_class};
 
 use crate::output::canvas::{Canvas, bar};
 

@@ -4,9 +4,9 @@ use std::io::Write;
 
 use anyhow::Result;
 use serde_json::{Map, Value, json};
-use tamis_filter::Classes;
-use tamis_filter::evaluate::{LabelEvaluation, LabelFigures};
 use tamis_program::{counted, grouped, shown};
+use tamis_train::Classes;
+use tamis_train::evaluate::{LabelEvaluation, LabelFigures};
 
 use crate::output::confusion::cut;
 

@@ -10,9 +10,9 @@ use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use tamis_filter::{Limits, document_name};
 use tamis_mail::Message;
 use tamis_program::{now, one_word, plain, say, shown_path};
+use tamis_train::{Limits, document_name};
 
 /// Names the system's log in place of a file, and the path of its socket.
 const SYSLOG: &str = "syslog";

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use anyhow::Result;
-use tamis_filter::evaluate::ReliabilityBin;
 use tamis_model::metrics::caught_at_fpr;
 use tamis_program::grouped;
+use tamis_train::evaluate::ReliabilityBin;
 
 use crate::output::canvas::{Canvas, bar, curve};
 use crate::output::confusion::cut;

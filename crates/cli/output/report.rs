@@ -4,12 +4,12 @@ use std::io::Write;
 
 use anyhow::Result;
 use serde_json::json;
-use tamis_filter::evaluate::{
+use tamis_program::{counted, grouped, shown};
+use tamis_train::evaluate::{
     Evaluation, Figure, HeldOutScore, LearningStep, LogOddsBin, Measure, OperatingPoint, ReliabilityBin,
 };
-use tamis_filter::information::Interval;
-use tamis_filter::{ClassId, Classes};
-use tamis_program::{counted, grouped, shown};
+use tamis_train::information::Interval;
+use tamis_train::{ClassId, Classes};
 
 use crate::output::canvas::{Canvas, bar};
 use crate::output::confusion::{self, cut};

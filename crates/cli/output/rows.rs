@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use serde_json::{Map, Value, json};
-use tamis_filter::Classes;
 use tamis_program::json_line;
+use tamis_train::Classes;
 
 use crate::output::fixed::write_fixed;
 use crate::output::kept::KeptColumns;

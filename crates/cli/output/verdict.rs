@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::Result;
 use serde::Serialize;
-use tamis_filter::{Classes, Filter, Kind, LabelScore, Score, Scratch};
 use tamis_program::{counted, noun, say, shown, shown_path};
+use tamis_train::{Classes, Filter, Kind, LabelScore, Score, Scratch};
 
 use crate::output::path_text::to_text;
 

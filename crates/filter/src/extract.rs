@@ -1,6 +1,6 @@
 //! Extraction: documents to counts of terms.
 
-pub(crate) mod counted;
-pub(crate) mod digest;
-pub(crate) mod document;
-pub(crate) mod extractor;
+pub mod counted;
+pub mod digest;
+pub mod document;
+pub mod extractor;

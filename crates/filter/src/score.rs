@@ -1,25 +1,26 @@
 //! Scoring: from a document to a verdict, and its explanation.
 
 pub(crate) mod annotation;
-#[cfg(feature = "files")]
-pub(crate) mod current;
-pub(crate) mod decide;
-pub(crate) mod derive;
-pub(crate) mod documents;
-pub(crate) mod expected;
-pub(crate) mod explain;
-pub(crate) mod fallback;
-pub(crate) mod filter;
-#[cfg(feature = "files")]
-pub(crate) mod live;
+#[cfg(unix)]
+pub mod current;
+pub mod decide;
+pub mod derive;
+pub mod documents;
+pub mod expected;
+pub mod explain;
+pub mod fallback;
+pub mod filter;
+#[cfg(unix)]
+pub mod live;
 pub(crate) mod memo;
-pub(crate) mod mixed;
-pub(crate) mod naive_bayes;
-pub(crate) mod pieces;
-pub(crate) mod remembered;
+pub mod mixed;
+pub mod naive_bayes;
+pub mod pieces;
+pub mod remembered;
 pub(crate) mod robinson;
-pub(crate) mod scorer;
-pub(crate) mod scratch;
-pub(crate) mod verdict;
-pub(crate) mod weighted;
-pub(crate) mod words;
+pub mod scorer;
+pub mod scratch;
+pub mod terms;
+pub mod verdict;
+pub mod weighted;
+pub mod words;

@@ -3,7 +3,6 @@
 pub(crate) mod error;
 pub(crate) mod expected;
 pub(crate) mod expected_bayes;
-#[cfg(feature = "fit")]
 pub(crate) mod run;
 
 use serde::{Deserialize, Serialize};
@@ -46,8 +45,7 @@ use crate::em::expected_bayes::ExpectedNaiveBayes;
 /// Source: Nigam, McCallum, Thrun and Mitchell, "Text Classification from Labeled and Unlabeled Documents using
 /// EM" (2000); the objective is their equation 8 with lambda.
 ///
-#[cfg_attr(feature = "fit", doc = "```")]
-#[cfg_attr(not(feature = "fit"), doc = "```ignore")]
+/// ```
 /// use tamis_model::{EmOptions, WeightedVector};
 ///
 /// let row = |pairs: &[(u32, f64)]| WeightedVector::from_pairs(pairs.iter().copied());

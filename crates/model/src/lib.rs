@@ -58,7 +58,6 @@
 //! ```
 
 #![forbid(unsafe_code)]
-#![cfg_attr(not(feature = "fit"), allow(dead_code, unused_imports, reason = "what only a fit needs"))]
 
 // The rooms, the lowest first: none uses one that comes after it (tests/code/rooms.rs).
 mod counts;
@@ -71,16 +70,12 @@ mod em;
 
 mod linear;
 
-#[cfg(feature = "fit")]
 mod documents;
 
-#[cfg(feature = "fit")]
 mod left_out;
 
-#[cfg(feature = "fit")]
 mod selection;
 
-#[cfg(feature = "fit")]
 mod fit;
 
 mod gaussian;
@@ -99,22 +94,16 @@ pub use counts::{
     KnownTerms, ObservationError, Statistics, StatisticsError, TermEntry, TermTable, Transform,
     WeightedMatrix, WeightedRow, WeightedVector, WeightsError,
 };
-#[cfg(feature = "fit")]
 pub use documents::{BLOCK, Block, Documents, InMemory, Label, Labelled, assign_folds};
 pub use em::error::{EmError, ExpectedError};
 pub use em::expected::ExpectedStatistics;
 pub use em::expected_bayes::ExpectedNaiveBayes;
 pub use em::{Em, EmOptions, Stopped};
-#[cfg(feature = "fit")]
 #[doc(hidden)]
 pub use fit::choose::LEAST_BELIEF;
-#[cfg(feature = "fit")]
 pub use fit::choose::TAUS;
-#[cfg(feature = "fit")]
 pub use fit::partition::{Change, Partition, ROUNDS};
-#[cfg(feature = "fit")]
 pub use fit::sample::is_sampled;
-#[cfg(feature = "fit")]
 pub use fit::{Fit, Fitted};
 pub use gaussian::{
     DiscriminantParameters, GaussianFeature, GaussianNaiveBayes, GaussianParameters, GaussianStatistics,
@@ -128,13 +117,11 @@ pub use metrics::binomial::{
     Interval, TooFewNegatives, clopper_pearson, clopper_pearson_upper, threshold_for_fpr, wilson,
 };
 pub use numbers::{log_normalize, log_sum_exp, softmax};
-#[cfg(feature = "fit")]
 pub use selection::{HeldOut, SmoothingChoice, WeightedLoss, is_worse, is_worse_by};
 pub use textbook::categorical::{CategoricalNaiveBayes, CategoricalStatistics};
 pub use textbook::decision::{CostError, CostMatrix};
 pub use textbook::estimate::{Beta, Dirichlet, EstimateError};
 pub use textbook::mixed::{ColumnLikelihood, MixedChoices, MixedNaiveBayes, Trust};
-#[cfg(feature = "fit")]
 pub use textbook::mixed_fit::{HeldOutRow, MixedFit};
 pub use textbook::mixed_statistics::{Feature, MixedParameters, MixedStatistics, Value};
 pub use textbook::sample::{Generator, SampleError};

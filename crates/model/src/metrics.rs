@@ -2,7 +2,6 @@
 //! thresholds, bootstrap confidence intervals, a paired test, tests of two samples.
 
 pub(crate) mod binomial;
-#[cfg(feature = "fit")]
 mod bootstrap;
 mod confusion;
 mod paired;
@@ -10,7 +9,6 @@ mod probabilities;
 mod ranking;
 mod two_samples;
 
-#[cfg(feature = "fit")]
 pub use bootstrap::bootstrap_interval;
 pub use confusion::ConfusionMatrix;
 pub use paired::mcnemar_exact;

@@ -5,7 +5,6 @@ pub(crate) mod categorical;
 pub(crate) mod decision;
 pub(crate) mod estimate;
 pub(crate) mod mixed;
-#[cfg(feature = "fit")]
 pub(crate) mod mixed_fit;
 pub(crate) mod mixed_statistics;
 pub(crate) mod sample;

@@ -11,7 +11,7 @@ const PAGE_STYLE: &str = include_str!("page.css");
 /// A report: a title, facts, and figures with their numbers. It runs no script and loads nothing.
 ///
 /// ```
-/// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
+/// use tamis_train::{Document, Kind, Scratch, TrainOptions, Trainer};
 ///
 /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
 /// trainer.add("fruit", Document::Text("apples and pears"))?;
@@ -21,7 +21,7 @@ const PAGE_STYLE: &str = include_str!("page.css");
 /// let explanation = filter.explain_text("a pound of pears", &mut Scratch::default())?;
 /// let page = tamis_report::explanation_page("pears.txt", filter.classes(), &explanation, &[], 20);
 /// assert!(page.to_html().contains("<bdi>pears</bdi>"));
-/// # Ok::<(), tamis_filter::Error>(())
+/// # Ok::<(), tamis_train::Error>(())
 /// ```
 pub struct Page {
     /// The title. HTML already, as are all fields below.

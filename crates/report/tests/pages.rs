@@ -1,10 +1,10 @@
 //! Pages as a browser gets them: well formed, self-contained, with every number in a table, whatever labels hold.
 #![allow(clippy::unwrap_used)]
 
-use tamis_filter::evaluate::{Evaluation, HeldOutScore, LearningStep};
-use tamis_filter::{Classes, Document, Filter, Kind, Score, Scratch, TrainOptions, Trainer, spam_class};
 use tamis_report::{EvaluationReport, Mislabel, explanation_page, model_page, score_page};
 use tamis_testing::html::Html;
+use tamis_train::evaluate::{Evaluation, HeldOutScore, LearningStep};
+use tamis_train::{Classes, Document, Filter, Kind, Score, Scratch, TrainOptions, Trainer, spam_class};
 
 const HOSTILE: [&str; 6] = [
     "</script><script>alert(1)</script>",

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
-use tamis_filter::{Keep, Kind};
+use tamis_train::{Keep, Kind};
 
 use crate::model::Model;
 

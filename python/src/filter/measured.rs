@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tamis_filter::evaluate::HeldOutScore;
+use tamis_train::evaluate::HeldOutScore;
 use tamis_report::labels_page;
 
 use crate::arguments::How;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use tamis_filter::{Filter, Learner, LiveFilter, Scratch};
+use tamis_train::{Filter, Learner, LiveFilter, Scratch};
 
 use crate::error::{Result, TamisError};
 use crate::learner::{self, Open};
@@ -31,7 +31,7 @@ pub(super) struct Verdicts {
 }
 
 impl Verdicts {
-    fn live(&self, mut filter: Filter) -> tamis_filter::Result<Arc<LiveFilter>> {
+    fn live(&self, mut filter: Filter) -> tamis_train::Result<Arc<LiveFilter>> {
         if let Some(label) = &self.spam_label {
             filter.set_spam_label(label)?;
         }

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyUnicodeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyFloat, PyString};
-use tamis_filter::Kind;
+use tamis_train::Kind;
 
 use crate::error::{TamisError, wrong_row};
 

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use tamis_filter::{Document, Kind, Recipe, join_labels, split_labels};
+use tamis_train::{Document, Kind, Recipe, join_labels, split_labels};
 
 use crate::error::{Result, TamisError, wrong_row};
 use crate::input::arrow::Chunk;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tamis_filter::options::{Column, ColumnGuess, ColumnKind};
-use tamis_filter::{Kind, Recipe};
+use tamis_train::options::{Column, ColumnGuess, ColumnKind};
+use tamis_train::{Kind, Recipe};
 
 use crate::error::TamisError;
 use crate::input::decoding::{Decoding, Reading};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use pyo3::prelude::*;
-use tamis_filter::options::LabelShare;
-use tamis_filter::{Classes, DecisionOptions};
+use tamis_train::options::LabelShare;
+use tamis_train::{Classes, DecisionOptions};
 
 use crate::error::Failure;
 use crate::options::given::{Given, wrong};
@@ -35,7 +35,7 @@ impl DecisionGiven {
         Ok(DecisionGiven { options, prior: prior.transpose().map_err(Failure::from)? })
     }
 
-    pub(super) fn options(&self, classes: &Classes) -> tamis_filter::Result<DecisionOptions> {
+    pub(super) fn options(&self, classes: &Classes) -> tamis_train::Result<DecisionOptions> {
         let mut options = self.options;
         options.prior = self.prior.as_ref().map(|prior| prior.of_positive(classes)).transpose()?;
         Ok(options)

@@ -1,8 +1,8 @@
 //! How documents become terms.
 
 use pyo3::prelude::*;
-use tamis_filter::TrainOptions;
-use tamis_filter::options::{Span, stop_words};
+use tamis_train::TrainOptions;
+use tamis_train::options::{Span, stop_words};
 
 use crate::error::Failure;
 use crate::options::given::{Given, Value, wrong};

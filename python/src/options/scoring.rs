@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use pyo3::prelude::*;
-use tamis_filter::options::{CorrectionOptions, PriorOption, ScoringOptions};
+use tamis_train::options::{CorrectionOptions, PriorOption, ScoringOptions};
 
 use crate::options::given::{Given, Value, wrong};
 

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use tamis_filter::options::RobinsonFisher;
 use tamis_program::shown_path;
+use tamis_train::options::RobinsonFisher;
 
 use crate::answers::numbers::Notation;
 use crate::options::settings::Settings;

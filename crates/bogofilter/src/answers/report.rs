@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use tamis_filter::options::RobinsonFisher;
-use tamis_filter::{Document, Filter, Scratch};
 use tamis_program::shown;
+use tamis_train::options::RobinsonFisher;
+use tamis_train::{Document, Filter, Scratch};
 
 use crate::answers::numbers::Notation;
 use crate::answers::outcome::{Outcome, Verdict};
@@ -45,7 +45,7 @@ pub(crate) fn lines(
     let spam = usize::from(filter.spam().unwrap_or(1));
     let parameters = settings.classification.robinson;
     let messages = [1 - spam, spam].map(|class| totals[class].documents as f64);
-    let word = |term: &tamis_filter::TermContribution| {
+    let word = |term: &tamis_train::TermContribution| {
         let counts = [1 - spam, spam].map(|class| term.document_frequencies[class] as f64);
         Word::new(&term.term, counts, messages, &parameters)
     };

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use tamis_filter::options::RobinsonFisher;
 use tamis_program::{say, shown_path};
+use tamis_train::options::RobinsonFisher;
 
 use crate::options::keys::Key;
 

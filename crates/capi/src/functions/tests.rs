@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tamis_filter::{Document, Kind, LearnOptions, Learner, TrainOptions, Trainer};
+use tamis_train::{Document, Kind, LearnOptions, Learner, TrainOptions, Trainer};
 use tempfile::TempDir;
 
 use super::*;

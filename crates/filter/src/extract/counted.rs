@@ -1,13 +1,12 @@
 //! The results of extracting a document besides its terms.
 
 use tamis_mail::LimitsHit;
+use tamis_store::file::names::message;
 use tamis_tokenizer::{CountRow, CountVector, TermCount, TermId, Vocabulary, VocabularyFull};
-
-use crate::file::names::message;
 
 /// The results of extracting a document besides its terms, which the vocabulary counts. Also holds buffers.
 #[derive(Default)]
-pub(crate) struct Counted {
+pub struct Counted {
     pub(super) buffers: Buffers,
     /// The error if the vocabulary was full.
     pub(super) full: Option<VocabularyFull>,
@@ -71,33 +70,33 @@ struct Rows {
 
 impl Counted {
     /// Buffers that also compute [`body_hash`](Self::body_hash), date and name.
-    pub(crate) fn identifying() -> Self {
+    pub fn identifying() -> Self {
         Counted { identity: Identity { wanted: true, ..Identity::default() }, ..Self::default() }
     }
 
     /// The whole document; call [`rows`](Self::rows) before.
-    pub(crate) fn whole(&self) -> CountRow<'_> {
+    pub fn whole(&self) -> CountRow<'_> {
         self.rows.whole.row()
     }
 
     /// The windows of the document: the terms outside the body, up to [`MOST_OUTSIDE`], with a window of the body.
     /// Empty if the body is a single window.
-    pub(crate) fn windows(&self) -> impl Iterator<Item = CountRow<'_>> {
+    pub fn windows(&self) -> impl Iterator<Item = CountRow<'_>> {
         self.rows.windows[..self.rows.n_windows].iter().map(CountVector::row)
     }
 
     /// The terms of each categorical, flag or text column of a row.
-    pub(crate) fn groups(&self) -> impl Iterator<Item = CountRow<'_>> {
+    pub fn groups(&self) -> impl Iterator<Item = CountRow<'_>> {
         self.rows.groups[..self.places.group_ends.len()].iter().map(CountVector::row)
     }
 
     /// Whether the body is long enough for windows.
-    pub(crate) fn has_windows(&self) -> bool {
+    pub fn has_windows(&self) -> bool {
         self.places.stretches.len() > 2
     }
 
     /// A hash of the cuts between stretches, if there are windows: equal words can be cut at different places.
-    pub(crate) fn cuts(&self, terms: &[TermCount]) -> u64 {
+    pub fn cuts(&self, terms: &[TermCount]) -> u64 {
         let mut start = 0;
         let stretches = self.places.stretches.iter().take_while(|_| self.has_windows());
         stretches.fold(0, |hash, end| {
@@ -108,49 +107,49 @@ impl Counted {
     }
 
     /// The words among the terms of the document, without the pieces after them.
-    pub(crate) fn words<'t>(&self, terms: &'t [TermCount]) -> &'t [TermCount] {
+    pub fn words<'t>(&self, terms: &'t [TermCount]) -> &'t [TermCount] {
         &terms[..self.n_words.min(terms.len())]
     }
 
     /// A hash of the body: the words of a mail, all of a text or a row. Only with [`identifying`](Self::identifying).
-    pub(crate) fn body_hash(&self) -> u64 {
+    pub fn body_hash(&self) -> u64 {
         self.identity.body_hash
     }
 
     /// The date of the document in seconds since 1970, if known. Only with [`identifying`](Self::identifying).
-    pub(crate) fn date(&self) -> Option<i64> {
+    pub fn date(&self) -> Option<i64> {
         self.identity.date
     }
 
     /// The name of the document; may be empty. Only with [`identifying`](Self::identifying).
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.identity.name
     }
 
     /// A hash of what does not change of a mail in transit; see [`message`]. Only with
     /// [`identifying`](Self::identifying).
-    pub(crate) fn message(&self) -> u64 {
+    pub fn message(&self) -> u64 {
         message(&self.identity.name, self.identity.body_hash)
     }
 
     /// The limits that truncated the document.
-    pub(crate) fn limits_hit(&self) -> LimitsHit {
+    pub fn limits_hit(&self) -> LimitsHit {
         self.limits_hit
     }
 
     /// The real values of a row, in column order; `None` if missing.
-    pub(crate) fn reals(&self) -> &[Option<f64>] {
+    pub fn reals(&self) -> &[Option<f64>] {
         &self.reals
     }
 
     /// The missing columns of a row.
-    pub(crate) fn missing(&self) -> &[usize] {
+    pub fn missing(&self) -> &[usize] {
         &self.missing
     }
 
     /// Builds the rows of the whole document, its windows and its columns. `id` gives the id of a position in `terms`,
     /// the terms of the document; terms without an id are left out.
-    pub(crate) fn rows(&mut self, terms: &[TermCount], id: impl Fn(usize) -> Option<TermId>) {
+    pub fn rows(&mut self, terms: &[TermCount], id: impl Fn(usize) -> Option<TermId>) {
         let Counted { places, rows: Rows { whole, windows, n_windows, groups }, buffers, .. } = self;
         let Places { outside, body, stretches, group_ends, pieces, piece_ends } = places;
         let pairs = &mut buffers.pairs;
@@ -200,7 +199,7 @@ impl Counted {
     }
 
     /// Forgets the document, its windows and columns.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         let Places { outside, body, stretches, group_ends, pieces, piece_ends } = &mut self.places;
         [outside, body, pieces].into_iter().for_each(Vec::clear);
         [stretches, group_ends, piece_ends].into_iter().for_each(Vec::clear);

@@ -1,14 +1,13 @@
 //! Digests, which identify documents.
 
+use tamis_store::config::recipe::Recipe;
 use tamis_tokenizer::TermCount;
 use xxhash_rust::xxh3::xxh3_128;
-
-use crate::config::recipe::Recipe;
 
 /// The digest of a document: a hash of its terms and counts, of the real values of a row, and of the recipe's version.
 ///
 /// Hashes of (term, count) are summed, so that the order does not matter.
-pub(crate) fn digest(version: u16, terms: &[TermCount], reals: &[Option<f64>]) -> [u8; 16] {
+pub fn digest(version: u16, terms: &[TermCount], reals: &[Option<f64>]) -> [u8; 16] {
     let sum = terms.iter().fold(0u128, |sum, term| sum.wrapping_add(mix(term.fingerprint, term.count)));
     let mut bytes = Vec::with_capacity(2 + 8 + 16 + 8 * reals.len());
     bytes.extend(version.to_le_bytes());
@@ -30,6 +29,6 @@ fn mix(fingerprint: u64, count: u32) -> u128 {
 }
 
 /// The digest of documents without terms. They share it, but do not count as equal.
-pub(crate) fn digest_of_nothing(recipe: &Recipe) -> [u8; 16] {
+pub fn digest_of_nothing(recipe: &Recipe) -> [u8; 16] {
     digest(recipe.version, &[], &vec![None; recipe.n_reals()])
 }

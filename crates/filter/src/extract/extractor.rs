@@ -3,21 +3,21 @@
 use std::borrow::Cow;
 
 use tamis_mail::{Message, Piece, Scope, for_each_bogofilter_token, markup_to_text};
+use tamis_store::config::column::ColumnKind;
+use tamis_store::config::columns::Columns;
+use tamis_store::config::recipe::{RECIPE_VERSION, Recipe};
+use tamis_store::error::{Error, Reason, Result};
+use tamis_store::file::names::document_name;
+use tamis_store::kind::Kind;
 use tamis_tokenizer::{
     Batch, Ngrams, Occurrence, Tokenizer, TokenizerOptions, Vocabulary, WordRule, fingerprint, stretches,
 };
 
-use crate::config::column::ColumnKind;
-use crate::config::columns::Columns;
-use crate::config::recipe::{RECIPE_VERSION, Recipe};
-use crate::error::{Error, Reason, Result};
 use crate::extract::counted::{Buffers, Counted, Places, chain};
 use crate::extract::document::Document;
-use crate::file::names::document_name;
-use crate::kind::Kind;
 
 /// A compiled recipe.
-pub(crate) struct Extractor {
+pub struct Extractor {
     recipe: Recipe,
     tokenizer: Tokenizer,
     columns: Columns,
@@ -33,7 +33,7 @@ fn places(occurrences: &[Occurrence]) -> impl Iterator<Item = u32> {
 }
 
 impl Extractor {
-    pub(crate) fn new(mut recipe: Recipe) -> Result<Self> {
+    pub fn new(mut recipe: Recipe) -> Result<Self> {
         if recipe.version != RECIPE_VERSION {
             return Err(Reason::RecipeVersion { expected: RECIPE_VERSION, got: recipe.version }.into());
         }
@@ -50,12 +50,12 @@ impl Extractor {
         Ok(Extractor { recipe, tokenizer, columns, has_parts, has_colons })
     }
 
-    pub(crate) fn recipe(&self) -> &Recipe {
+    pub fn recipe(&self) -> &Recipe {
         &self.recipe
     }
 
     /// Counts the terms of a document in the vocabulary.
-    pub(crate) fn count(
+    pub fn count(
         &self,
         document: Document<'_>,
         counted: &mut Counted,
@@ -113,7 +113,7 @@ impl Extractor {
 
     /// Where the word begins in a term, after the prefix of its field. `None` if the term has no pieces: only single
     /// words of a text, or of a mail's body or subject, have pieces.
-    pub(crate) fn word_in(&self, term: &str) -> Option<usize> {
+    pub fn word_in(&self, term: &str) -> Option<usize> {
         let Ngrams::Words { max, .. } = self.recipe.tokenizer.terms else { return None };
         let start = term.rfind(':').map_or(0, |colon| colon + 1);
         let (prefix, word) = term.split_at(start);
@@ -145,7 +145,7 @@ impl Extractor {
     }
 
     /// Calls `emit` with every term of `text`, prefixed with `prefix`.
-    pub(crate) fn for_each_term(&self, prefix: &str, text: &str, mut emit: impl FnMut(&str)) {
+    pub fn for_each_term(&self, prefix: &str, text: &str, mut emit: impl FnMut(&str)) {
         let (mut buffer, mut spans) = (String::new(), Vec::new());
         self.tokenizer.for_each_batch(text, &mut Default::default(), |batch| {
             self.prefix(prefix, batch, &mut buffer, &mut spans);
@@ -282,7 +282,7 @@ const LEAST_GROWTH: usize = 256 << 10;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
+    use tamis_store::error::Error;
     use tamis_tokenizer::{CountRow, TermId};
 
     use crate::extract::counted::MOST_OUTSIDE;

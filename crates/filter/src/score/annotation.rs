@@ -12,7 +12,7 @@ impl Filter {
     /// [`tamis_mail::passthrough`]. Its reasons are empty, and its version is that of this crate.
     ///
     /// ```
-    /// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
+    /// use tamis_train::{Document, Kind, Scratch, TrainOptions, Trainer};
     /// use tamis_mail::passthrough::annotate;
     ///
     /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail))?;
@@ -24,7 +24,7 @@ impl Filter {
     /// let score = filter.score_mail(mail, &mut scratch)?;
     /// let annotated = annotate(mail, &filter.verdict(&score, &scratch), false);
     /// assert!(String::from_utf8_lossy(&annotated).contains("\nX-Tamis: "));
-    /// # Ok::<(), tamis_filter::Error>(())
+    /// # Ok::<(), tamis_train::Error>(())
     /// ```
     pub fn verdict(&self, score: &Score, scratch: &Scratch) -> Verdict<'_> {
         Verdict {

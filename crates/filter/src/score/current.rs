@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
-use crate::disk::model::Model;
-use crate::disk::source::{MappedFile, ModelFile};
-use crate::error::Result;
+use tamis_store::disk::source::{MappedFile, ModelFile};
+use tamis_store::disk::spool::Spool;
+use tamis_store::error::Result;
+
 use crate::score::filter::{Current, Fallback, Filter};
 
 impl Current {
@@ -80,7 +81,7 @@ impl Filter {
     }
 
     /// Opens the model in a file, mapped or read like this one, with this filter's decision, spam label and fallback.
-    pub(crate) fn opened_from(&self, path: &Path) -> Result<Filter> {
+    pub fn opened_from(&self, path: &Path) -> Result<Filter> {
         let mut filter = if self.store.is_mapped() { Filter::open(path)? } else { Filter::read(path)? };
         (filter.decision, filter.least_probability) = (self.decision, self.least_probability);
         let spam = self.spam.and_then(|spam| filter.classes().index(self.classes().label(spam)?));
@@ -124,33 +125,20 @@ impl Filter {
         self.source.as_ref().filter(|_| self.store.is_mapped())
     }
 
-    /// The model as opened, including its log: to save elsewhere, or to send to another machine. It does not include
-    /// what was learned in the file since.
-    ///
-    /// ```
-    /// use tamis_filter::{Document, Filter, Kind, TrainOptions, Trainer};
-    ///
-    /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
-    /// trainer.add("fruit", Document::Text("apples"))?;
-    /// trainer.add("metal", Document::Text("iron"))?;
-    /// let model = trainer.finish()?;
-    /// let filter = Filter::from_bytes(model.as_bytes().to_vec())?;
-    /// assert_eq!(filter.to_model()?, model);
-    /// # Ok::<(), tamis_filter::Error>(())
-    /// ```
+    /// The bytes of the model as it was opened, including its log, without what was learned in the file since.
     ///
     /// # Errors
     /// If the model is damaged, or its file is mapped and was changed in place: every checksum is checked.
-    pub fn to_model(&self) -> Result<Model> {
+    pub fn copy(&self) -> Result<Spool> {
         // the map of a file that became shorter must not be read; that of a replaced file stays as it was
         let file = self.mapped().and_then(|source| Some((source, source.open_again()?)));
-        let model = self.store.to_model(|range| match &file {
+        let copy = self.store.copy(|range| match &file {
             Some((source, file)) => {
                 MappedFile { source, file }.read_from(range.start, range.len()).map(Cow::Owned)
             }
             None => Ok(Cow::Borrowed(&self.store.as_bytes()[range])),
         });
         // a file that was changed in place explains any error
-        self.check_own().and(model)
+        self.check_own().and(copy)
     }
 }

@@ -1,9 +1,10 @@
 //! Changing where an open filter draws the line between labels.
 
-use crate::config::decision::{Decision, DecisionOptions};
-use crate::config::roles::positive_class;
-use crate::config::scoring::Scoring;
-use crate::error::{Error, Result};
+use tamis_store::config::decision::{Decision, DecisionOptions};
+use tamis_store::config::roles::positive_class;
+use tamis_store::config::scoring::Scoring;
+use tamis_store::error::{Error, Result};
+
 use crate::score::filter::Filter;
 
 impl Filter {
@@ -11,7 +12,7 @@ impl Filter {
     /// model the probability below which it is unsure. `max_fpr` needs held-out scores and is for training.
     ///
     /// ```
-    /// use tamis_filter::{DecisionOptions, Document, Kind, TrainOptions, Trainer};
+    /// use tamis_train::{DecisionOptions, Document, Kind, TrainOptions, Trainer};
     ///
     /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
     /// trainer.add("ham", Document::Text("lunch at noon"))?;
@@ -21,7 +22,7 @@ impl Filter {
     /// options.cost = Some(99.0);
     /// filter.decide_by(&options)?;
     /// assert!((filter.spam_threshold() - 99f64.ln()).abs() < 1e-12);
-    /// # Ok::<(), tamis_filter::Error>(())
+    /// # Ok::<(), tamis_train::Error>(())
     /// ```
     ///
     /// # Errors

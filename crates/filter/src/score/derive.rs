@@ -1,17 +1,25 @@
 //! Derives the scorer of a model from its header.
 
 use tamis_model::{ClassTotals, WeightedLogOdds};
+use tamis_store::config::label_set::columns_of;
+use tamis_store::config::roles::positive_class;
+use tamis_store::error::{Error, Result};
+use tamis_store::file::fitted::FittedScoring;
+use tamis_store::file::header::Header;
 
-use crate::config::label_set::columns_of;
-use crate::config::roles::positive_class;
-use crate::error::{Error, Result};
-use crate::file::fitted::FittedScoring;
-use crate::file::header::Header;
 use crate::score::expected::ExpectedScorer;
 use crate::score::mixed::MixedScorer;
 use crate::score::naive_bayes::naive_bayes;
 use crate::score::scorer::Scorer;
 use crate::score::weighted::WeightedScorer;
+
+/// Checks that a model has a scorer: that its prior and smoothing suit its counts.
+///
+/// # Errors
+/// If they do not.
+pub fn check(header: &Header) -> Result<()> {
+    derive(header, &header.totals, header.n_terms(), header.scoring.bias()).map(drop)
+}
 
 /// Derives the scorer of a model. `totals`, `n_features` and `bias` include changes since the header was written, and
 /// those of a shared model.

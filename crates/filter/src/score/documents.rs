@@ -1,8 +1,8 @@
 //! Scoring a document: extract, look up, sum, decide.
 
 use tamis_model::ClassId;
+use tamis_store::error::{Reason, Result};
 
-use crate::error::{Reason, Result};
 use crate::extract::document::Document;
 use crate::score::filter::Filter;
 use crate::score::scratch::{LabelScore, Scratch};
@@ -71,7 +71,7 @@ impl Filter {
     /// and a scratch of its own.
     ///
     /// ```
-    /// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
+    /// use tamis_train::{Document, Kind, Scratch, TrainOptions, Trainer};
     ///
     /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
     /// trainer.add("fruit", Document::Text("apples and pears"))?;
@@ -83,7 +83,7 @@ impl Filter {
     /// filter.score_batch(&documents, &mut Scratch::default(), &mut probabilities)?;
     /// let [fruit, metal, ..] = probabilities;
     /// assert!(fruit > metal && fruit + metal == 1.0);
-    /// # Ok::<(), tamis_filter::Error>(())
+    /// # Ok::<(), tamis_train::Error>(())
     /// ```
     ///
     /// # Errors

@@ -1,18 +1,18 @@
 //! Naive Bayes by expectation maximization.
 
 use tamis_model::{ClassId, ClassTotals, Counts, ExpectedNaiveBayes, TermEntry, Transform, WeightedVector};
+use tamis_store::error::Result;
+use tamis_store::store::layers::{DecodedTerm, Layers};
+use tamis_store::store::opened::Store;
 use tamis_tokenizer::{CountRow, TermId};
 
-use crate::error::Result;
 use crate::score::memo::Additive;
 use crate::score::scorer::{Explained, Reasons, Scorer, over_rivals};
 use crate::score::scratch::Scratch;
-use crate::store::layers::{DecodedTerm, Layers};
-use crate::store::opened::Store;
 
 /// Naive Bayes fitted by expectation maximization to documents with and without labels.
 pub(crate) struct ExpectedScorer {
-    pub(crate) model: ExpectedNaiveBayes,
+    pub model: ExpectedNaiveBayes,
     transform: Transform,
     /// The number of documents, labelled and unlabelled.
     documents: u64,

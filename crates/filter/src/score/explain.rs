@@ -4,15 +4,15 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use tamis_model::{ClassId, KnownTerms};
+use tamis_store::error::Result;
+use tamis_store::store::layers::DecodedTerm;
 use tamis_tokenizer::{TermCount, TermId, is_piece};
 
-use crate::error::Result;
 use crate::extract::document::Document;
 use crate::score::filter::Filter;
 use crate::score::scorer::{Contest, Explained, RealReason, Reasons};
 use crate::score::scratch::Scratch;
 use crate::score::verdict::Score;
-use crate::store::layers::DecodedTerm;
 
 /// Why a document got its score: the contribution of each term.
 ///

@@ -2,12 +2,24 @@
 
 use std::sync::Arc;
 
-use crate::error::{Reason, Result};
+use tamis_store::config::training::{Pairs, Pieces, TrainOptions};
+use tamis_store::error::{Reason, Result};
+use tamis_store::store::compatible::check;
+use tamis_store::store::layers::CombinedSums;
+
 use crate::score::filter::{Current, Fallback, Filter};
-use crate::store::compatible::check;
-use crate::store::layers::CombinedSums;
 
 impl Filter {
+    /// The options of a model that can have this one [behind it](Filter::set_fallback): the same recipe and scoring.
+    pub fn options_behind(&self) -> TrainOptions {
+        let header = &self.store.header;
+        let mut options = TrainOptions::new(header.recipe.kind);
+        (options.recipe, options.scoring) = (header.recipe.clone(), Some(header.scoring.options()));
+        (options.pairs, options.pieces) = (Pairs::Fixed, Pieces::Fixed);
+        options.names = header.stored.names;
+        options
+    }
+
     /// Sets a shared model as fallback, which helps a user's model that has learned little yet. Documents are scored by
     /// the summed counts and corrections of both, as if the models were [merged](crate::merge). Calibration and
     /// thresholds are those of the shared model, unless [set](Self::set_decision) for this one. Nothing is written
@@ -17,7 +29,7 @@ impl Filter {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
+    /// use tamis_train::{Document, Kind, Scratch, TrainOptions, Trainer};
     ///
     /// let train = |spam: &str, ham: &str| {
     ///     let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
@@ -30,7 +42,7 @@ impl Filter {
     /// own.set_fallback(shared)?;
     /// let score = own.score_text("newsletter: pills", &mut Scratch::default())?;
     /// assert_eq!(score.known_terms, 2);
-    /// # Ok::<(), tamis_filter::Error>(())
+    /// # Ok::<(), tamis_train::Error>(())
     /// ```
     ///
     /// # Errors
@@ -63,7 +75,3 @@ impl Filter {
         outcome
     }
 }
-
-#[cfg(test)]
-#[cfg(feature = "files")]
-mod tests;

@@ -1,28 +1,29 @@
 //! A model open for scoring.
 
-#[cfg(feature = "files")]
+use std::any::Any;
+#[cfg(unix)]
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use tamis_model::{Cell, ClassId, Classes};
+use tamis_store::config::decision::Decision;
+use tamis_store::config::label_set::{are_sets, split_labels};
+use tamis_store::config::labels::{UNSURE, unknown_label};
+use tamis_store::config::roles::spam_class;
+use tamis_store::disk::map::Bytes;
+use tamis_store::disk::source::{MappedFile, ModelFile};
+use tamis_store::error::{Reason, Result};
+use tamis_store::file::fitted::FittedScoring;
+use tamis_store::file::log::Entry;
+use tamis_store::store::information::Information;
+use tamis_store::store::layers::{CombinedSums, Layers};
+use tamis_store::store::opened::Store;
 
-use crate::config::decision::Decision;
-use crate::config::label_set::{are_sets, split_labels};
-use crate::config::labels::{UNSURE, unknown_label};
-use crate::config::roles::spam_class;
-use crate::disk::map::Bytes;
-use crate::disk::model::Model;
-use crate::disk::source::{MappedFile, ModelFile};
-use crate::error::{Reason, Result};
 use crate::extract::extractor::Extractor;
-use crate::file::fitted::FittedScoring;
-use crate::file::log::Entry;
 use crate::score::derive::derive;
 use crate::score::scorer::Scorer;
 use crate::score::verdict::Score;
-use crate::store::information::Information;
-use crate::store::layers::{CombinedSums, Layers};
-use crate::store::opened::Store;
+use crate::score::weighted::WeightedScorer;
 
 /// A trained model, open for scoring.
 ///
@@ -30,7 +31,7 @@ use crate::store::opened::Store;
 /// each thread a [`Scratch`](crate::Scratch).
 ///
 /// ```
-/// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
+/// use tamis_train::{Document, Kind, Scratch, TrainOptions, Trainer};
 ///
 /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail))?;
 /// trainer.add("ham", Document::Mail(b"Subject: lunch\n\nSoup at noon?\n"))?;
@@ -42,7 +43,7 @@ use crate::store::opened::Store;
 /// assert!(score.log_odds > 0.0);
 /// // two messages are too few for a probability above 0.95
 /// assert_eq!(filter.label_of(&score), "unsure");
-/// # Ok::<(), tamis_filter::Error>(())
+/// # Ok::<(), tamis_train::Error>(())
 /// ```
 pub struct Filter {
     pub(crate) store: Store,
@@ -70,7 +71,7 @@ pub(crate) struct Fallback {
 }
 
 /// The current filter of a file, shared by all who use it.
-pub(crate) struct Current {
+pub struct Current {
     filter: RwLock<Arc<Filter>>,
     /// Locked by the thread that reopens the file.
     pub(super) opening: Mutex<()>,
@@ -106,7 +107,7 @@ impl Filter {
     /// # Errors
     /// If the file cannot be read, is not a regular file or not a model, has a damaged header, or was made by another
     /// version.
-    #[cfg(feature = "files")]
+    #[cfg(unix)]
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let (source, file) = ModelFile::open(path.as_ref())?;
         let mapped = MappedFile { source: &source, file: &file };
@@ -117,8 +118,8 @@ impl Filter {
     /// Reads a model file into memory, at a cost that grows with its size. Later changes of the file have no effect.
     ///
     /// ```
-    /// use tamis_filter::Filter;
-    /// # use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
+    /// use tamis_train::Filter;
+    /// # use tamis_train::{Document, Kind, Scratch, TrainOptions, Trainer};
     ///
     /// let folder = tempfile::tempdir()?;
     /// let path = folder.path().join("model.tamis");
@@ -135,7 +136,7 @@ impl Filter {
     /// # Errors
     /// As [`Filter::open`]; [`ErrorKind::Changed`](crate::ErrorKind::Changed) if the file was changed while it was
     /// read.
-    #[cfg(feature = "files")]
+    #[cfg(unix)]
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let mut tries = 3;
         loop {
@@ -150,7 +151,7 @@ impl Filter {
         }
     }
 
-    #[cfg(feature = "files")]
+    #[cfg(unix)]
     fn read_once(path: &Path) -> Result<Self> {
         let (source, file) = ModelFile::open(path)?;
         let store = Store::new(source.read(&file)?, None)?;
@@ -172,7 +173,11 @@ impl Filter {
         Filter::from_map(Bytes::Shared(Box::new(bytes)))
     }
 
-    pub(crate) fn from_map(bytes: Bytes) -> Result<Self> {
+    /// Opens a model from its bytes.
+    ///
+    /// # Errors
+    /// As [`Filter::open`].
+    pub fn from_map(bytes: Bytes) -> Result<Self> {
         Filter::new(Store::new(bytes, None)?, None)
     }
 
@@ -303,6 +308,11 @@ impl Filter {
         Ok(())
     }
 
+    /// The probability that was asked for by [`set_unsure`](Self::set_unsure).
+    pub fn least_probability(&self) -> Option<f64> {
+        self.least_probability
+    }
+
     /// Replaces the model's own thresholds and prior. This has no effect on models of more than two classes, nor on
     /// plain naive Bayes. In a model of many labels, the upper threshold becomes that of every label.
     pub fn set_decision(&mut self, decision: Decision) {
@@ -316,7 +326,7 @@ impl Filter {
     }
 
     /// Applies a log entry to the open model.
-    pub(crate) fn change(&mut self, entry: Entry) -> Result<()> {
+    pub fn change(&mut self, entry: Entry) -> Result<()> {
         match &mut self.fallback {
             Some(fallback) => fallback.sums.add(&mut self.store, &fallback.shared.store, entry)?,
             None => self.store.add(entry)?,
@@ -325,7 +335,7 @@ impl Filter {
     }
 
     /// Reads the log again, followed by the records in `more`, and drops all other changes to the open model.
-    pub(crate) fn reread(&mut self, more: &[u8]) -> Result<()> {
+    pub fn reread(&mut self, more: &[u8]) -> Result<()> {
         self.store.reread(more)?;
         if let Some(fallback) = &mut self.fallback {
             fallback.sums = CombinedSums::new(&self.store, &fallback.shared.store)?;
@@ -345,8 +355,34 @@ impl Filter {
         Ok(())
     }
 
+    /// The open file.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// As [`Store::appended`], of this filter's file.
+    pub fn appended(&mut self, records: &mut Vec<u8>) {
+        self.store.appended(records);
+    }
+
+    /// What turns documents into counts, by the model's recipe.
+    pub fn extractor(&self) -> &Extractor {
+        &self.extractor
+    }
+
+    /// The class that log-odds refer to, if thresholds decide between two classes.
+    pub fn positive(&self) -> Option<ClassId> {
+        self.scorer.positive()
+    }
+
+    /// The scoring, if it is weighted.
+    pub fn weighted(&self) -> Option<&WeightedScorer> {
+        let scorer: &dyn Any = &*self.scorer;
+        scorer.downcast_ref()
+    }
+
     /// The terms used in scoring, including those of the fallback.
-    pub(crate) fn layers(&self) -> Layers<'_> {
+    pub fn layers(&self) -> Layers<'_> {
         Layers::new(
             &self.store,
             self.fallback.as_ref().map(|fallback| (&fallback.shared.store, &fallback.sums)),
@@ -359,15 +395,5 @@ impl Filter {
     /// The first defect found.
     pub fn verify(&self) -> Result<()> {
         self.store.verify()
-    }
-}
-
-impl Model {
-    /// Opens this model for scoring.
-    ///
-    /// # Errors
-    /// Only if this crate has a bug.
-    pub fn into_filter(self) -> Result<Filter> {
-        Filter::from_map(self.into_bytes())
     }
 }

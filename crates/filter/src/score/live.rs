@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{available_parallelism, sleep};
 use std::time::Duration;
 
-use crate::error::{Error, Reason, Result};
+use tamis_store::error::{Error, Result};
+
 use crate::score::filter::{Current, Filter};
 use crate::score::scratch::Scratch;
 
@@ -14,8 +15,8 @@ use crate::score::scratch::Scratch;
 /// was changed in place, it is reopened before the next answer.
 ///
 /// ```
-/// use tamis_filter::{Filter, LiveFilter};
-/// # use tamis_filter::{Document, Error, Kind, LearnOptions, Learner, TrainOptions};
+/// use tamis_train::{Filter, LiveFilter};
+/// # use tamis_train::{Document, Error, Kind, LearnOptions, Learner, TrainOptions};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("model.tamis");
@@ -193,20 +194,6 @@ impl Filter {
     /// As [`set_fallback`](Self::set_fallback).
     pub fn set_live_fallback(&mut self, shared: &LiveFilter) -> Result<()> {
         self.put_behind(shared.filter(), Some(shared.current.clone()))
-    }
-}
-
-impl Error {
-    /// Whether the error may be temporary, because it comes from a file that is being written in place.
-    pub fn is_passing(&self) -> bool {
-        matches!(
-            self.reason(),
-            Reason::Changed { .. }
-                | Reason::Checksum { .. }
-                | Reason::Inconsistent { .. }
-                | Reason::Length { .. }
-                | Reason::NotAModel { .. }
-        )
     }
 }
 

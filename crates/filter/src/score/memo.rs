@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use tamis_model::{DocumentSums, TermEntry, TermTable};
+use tamis_store::error::Result;
+use tamis_store::store::layers::{DecodedTerm, Extent, Layers, SharedTerms};
 use tamis_tokenizer::{TermCount, TermId, Vocabulary};
-
-use crate::error::Result;
-use crate::store::layers::{DecodedTerm, Extent, Layers, SharedTerms};
 
 /// A cache of terms with their ids and weights: most words of a text occurred before and need no look-up. When it is
 /// full, further terms are dropped after their document; after many such drops it is cleared, since the kind of text
 /// may have changed.
 pub(crate) struct Memo {
     models: Models,
-    pub(crate) terms: Vocabulary,
+    pub terms: Vocabulary,
     /// What the shared model knows of the terms. It stays when the model changes.
     shared: SharedTerms,
     /// How often the model in front of the shared one has changed.
@@ -21,7 +20,7 @@ pub(crate) struct Memo {
     found: Found,
     table: TermTable,
     /// Sums over the terms of the current document.
-    pub(crate) sums: DocumentSums,
+    pub sums: DocumentSums,
     new: Vec<TermCount>,
     entry: TermEntry,
     kept: Kept,
@@ -249,5 +248,4 @@ impl Memo {
 }
 
 #[cfg(test)]
-#[cfg(feature = "files")]
 mod tests;

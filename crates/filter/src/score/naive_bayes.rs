@@ -1,20 +1,16 @@
 //! Textbook naive Bayes.
 
 use tamis_model::{ClassId, NaiveBayes, Parameters, Summary, TermEntry};
+use tamis_store::error::{Error, Result};
+use tamis_store::store::layers::{DecodedTerm, Layers};
 use tamis_tokenizer::TermId;
 
-use crate::error::{Error, Result};
 use crate::score::memo::Additive;
 use crate::score::scorer::{Explained, Reasons, Scorer, over_rivals};
 use crate::score::scratch::Scratch;
-use crate::store::layers::{DecodedTerm, Layers};
 
 /// Derives naive Bayes from the summary of a model with this number of classes.
-pub(crate) fn naive_bayes(
-    parameters: &Parameters,
-    summary: &Summary,
-    n_classes: usize,
-) -> Result<NaiveBayes> {
+pub fn naive_bayes(parameters: &Parameters, summary: &Summary, n_classes: usize) -> Result<NaiveBayes> {
     let bayes = NaiveBayes::new(parameters, summary)?;
     match bayes.n_classes() == n_classes {
         true => Ok(bayes),

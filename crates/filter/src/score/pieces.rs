@@ -12,9 +12,9 @@ use crate::score::scratch::Scratch;
 pub(crate) struct PieceParts {
     /// The words with known pieces: their positions in the document, and their shares of the pieces' contributions, in
     /// nats.
-    pub(crate) words: Vec<(usize, f64)>,
+    pub words: Vec<(usize, f64)>,
     /// The ids of the known pieces in the model.
-    pub(crate) known: Vec<TermId>,
+    pub known: Vec<TermId>,
 }
 
 impl Filter {

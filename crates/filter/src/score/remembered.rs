@@ -1,19 +1,35 @@
 //! Stored documents: digests, dates and lengths, suspects, contradictions.
 
 use tamis_model::ClassId;
+use tamis_store::config::keep::Keep;
+use tamis_store::error::Result;
+use tamis_store::file::documents::{NO_DATE, Remembered};
+use tamis_store::file::names::named;
 use tamis_tokenizer::Vocabulary;
 
-use crate::config::keep::Keep;
-use crate::error::Result;
 use crate::extract::counted::Counted;
 use crate::extract::digest::{digest, digest_of_nothing};
 use crate::extract::document::Document;
-use crate::file::documents::{NO_DATE, Remembered};
 use crate::score::filter::Filter;
+
+/// A document that a model knows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Known {
+    /// Its identity, see [`Filter::digest`].
+    pub digest: [u8; 16],
+    /// The class it was learned under.
+    pub class: ClassId,
+    /// The number of times it counts.
+    pub copies: u32,
+    /// Its date in seconds since 1970, if known.
+    pub date: Option<i64>,
+    /// Its name, if stored.
+    pub name: Option<String>,
+}
 
 /// A document whose held-out score contradicts its label.
 #[derive(Clone, PartialEq, Debug)]
-#[non_exhaustive]
 pub struct Suspect {
     /// Its identity, see [`Filter::digest`].
     pub digest: [u8; 16],
@@ -44,10 +60,19 @@ pub struct LearnedRange {
 }
 
 impl Filter {
+    /// The documents that the model knows, by digest. Reads all stored documents.
+    pub fn documents(&self) -> impl Iterator<Item = Result<Known>> + '_ {
+        self.store.documents().map(|document| -> Result<Known> {
+            let Remembered { digest, class, multiplicity: copies, date, name, .. } = document?;
+            let (date, name) = ((date != NO_DATE).then_some(date), named(name));
+            Ok(Known { digest, class, copies, date, name })
+        })
+    }
+
     /// The dates and lengths of the documents that the model remembers. Reads all of them.
     ///
     /// ```
-    /// use tamis_filter::{Document, Keep, Kind, TrainOptions, Trainer};
+    /// use tamis_train::{Document, Keep, Kind, TrainOptions, Trainer};
     ///
     /// let mut options = TrainOptions::new(Kind::Text);
     /// options.keep = Some(Keep::Vectors);
@@ -56,7 +81,7 @@ impl Filter {
     /// trainer.add("metal", Document::Text("iron"))?;
     /// let filter = trainer.finish()?.into_filter()?;
     /// assert_eq!(filter.learned_range()?.terms, Some([1, 3, 3]));
-    /// # Ok::<(), tamis_filter::Error>(())
+    /// # Ok::<(), tamis_train::Error>(())
     /// ```
     ///
     /// # Errors

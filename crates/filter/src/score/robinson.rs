@@ -1,13 +1,13 @@
 //! Robinson's probabilities, combined by Fisher's method.
 
 use tamis_model::{ClassId, KnownTerms, RobinsonScorer, TermEntry};
+use tamis_store::error::Result;
+use tamis_store::store::layers::{DecodedTerm, Layers};
 use tamis_tokenizer::TermId;
 
-use crate::error::Result;
 use crate::score::memo::Additive;
 use crate::score::scorer::{Explained, Reasons, Scorer};
 use crate::score::scratch::Scratch;
-use crate::store::layers::{DecodedTerm, Layers};
 
 impl Additive for RobinsonScorer {
     fn n_sums(&self) -> usize {

@@ -3,15 +3,15 @@
 use std::any::Any;
 
 use tamis_model::ClassId;
+use tamis_store::config::decision::Decision;
+use tamis_store::error::Result;
+use tamis_store::store::layers::Layers;
 use tamis_tokenizer::{CountRow, TermId};
 
-use crate::config::decision::Decision;
-use crate::error::Result;
 use crate::extract::counted::Counted;
 use crate::score::memo::SumWeights;
 use crate::score::scratch::Scratch;
 use crate::score::verdict::less;
-use crate::store::layers::Layers;
 
 /// The scoring derived from a model: a few numbers, whatever the size of the model.
 pub(crate) trait Scorer: SumWeights + Any + Send + Sync {
@@ -39,18 +39,18 @@ pub(crate) trait Scorer: SumWeights + Any + Send + Sync {
 
 /// What is to be explained.
 pub(crate) struct Explained<'a> {
-    pub(crate) layers: Layers<'a>,
+    pub layers: Layers<'a>,
     /// The document, with its rows.
-    pub(crate) counted: &'a Counted,
+    pub counted: &'a Counted,
     pub(crate) contest: Contest,
-    pub(crate) decision: Decision,
+    pub decision: Decision,
 }
 
 /// The class that is explained, and the one it is compared with.
 #[derive(Clone, Copy)]
 pub(crate) struct Contest {
-    pub(crate) class: ClassId,
-    pub(crate) against: ClassId,
+    pub class: ClassId,
+    pub against: ClassId,
 }
 
 impl Contest {
@@ -68,22 +68,22 @@ impl Contest {
 /// The parts of a score.
 pub(crate) struct Reasons<'a> {
     /// The part of the document with the highest score.
-    pub(crate) row: CountRow<'a>,
+    pub row: CountRow<'a>,
     /// The log-odds before any term.
-    pub(crate) intercept: f64,
+    pub intercept: f64,
     /// The contribution of every known term.
     pub(crate) contributions: Vec<(TermId, f64)>,
     /// The contributions of a row's real values.
-    pub(crate) values: Vec<RealReason>,
+    pub values: Vec<RealReason>,
 }
 
 /// The contribution of a real value.
 pub(crate) struct RealReason {
     /// The value, as `column=number`.
-    pub(crate) term: String,
+    pub term: String,
     /// The number of rows of each class with a value in its column.
-    pub(crate) rows: Vec<u64>,
-    pub(crate) contribution: f64,
+    pub rows: Vec<u64>,
+    pub contribution: f64,
 }
 
 /// The margin of a class over the strongest of the others.

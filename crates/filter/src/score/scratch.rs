@@ -2,10 +2,10 @@
 
 use tamis_mail::LimitsHit;
 use tamis_model::{ClassId, Readings};
+use tamis_store::store::layers::Layers;
 
 use crate::extract::counted::Counted;
 use crate::score::memo::Memo;
-use crate::store::layers::Layers;
 
 /// Reusable buffers and a cache of term weights: after a few documents, scoring hardly allocates and looks up only new
 /// words. The cache holds the first 229,376 terms, or as many as fit in 32 MB of weights; about 60 MB in all. It starts
@@ -13,11 +13,11 @@ use crate::store::layers::Layers;
 /// it caches of a [shared model](crate::Filter::set_fallback) behind both.
 #[derive(Default)]
 pub struct Scratch {
-    pub(crate) counted: Counted,
+    pub counted: Counted,
     pub(crate) memo: Memo,
-    pub(crate) readings: Readings,
-    pub(crate) posterior: Vec<f64>,
-    pub(crate) labels: Vec<LabelScore>,
+    pub readings: Readings,
+    pub posterior: Vec<f64>,
+    pub labels: Vec<LabelScore>,
 }
 
 /// A label of a document, with its score.
@@ -43,8 +43,8 @@ impl Scratch {
     /// [many labels](crate::Filter::has_many_labels), otherwise the verdict, or none if it is unsure.
     ///
     /// ```
-    /// use tamis_filter::options::Labels;
-    /// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer, join_labels};
+    /// use tamis_train::options::Labels;
+    /// use tamis_train::{Document, Kind, Scratch, TrainOptions, Trainer, join_labels};
     ///
     /// let mut options = TrainOptions::new(Kind::Text);
     /// options.labels = Labels::Many;
@@ -56,14 +56,14 @@ impl Scratch {
     ///     trainer.add(&join_labels([]), Document::Text("rain and wind"))?;
     /// }
     /// let (filter, mut scratch) = (trainer.finish()?.into_filter()?, Scratch::default());
-    /// let mut labels = |text| -> Result<Vec<&str>, tamis_filter::Error> {
+    /// let mut labels = |text| -> Result<Vec<&str>, tamis_train::Error> {
     ///     filter.score_text(text, &mut scratch)?;
     ///     Ok(scratch.labels().iter().filter_map(|of| filter.classes().label(of.label)).collect())
     /// };
     /// assert_eq!(labels("a pear and apples")?, ["fruit"]);
     /// assert_eq!(labels("tin of pears")?.len(), 2);
     /// assert_eq!(labels("wind")?.len(), 0);
-    /// # Ok::<(), tamis_filter::Error>(())
+    /// # Ok::<(), tamis_train::Error>(())
     /// ```
     pub fn labels(&self) -> &[LabelScore] {
         &self.labels
@@ -72,7 +72,7 @@ impl Scratch {
     /// Limits that truncated the last document; empty if it was read completely.
     ///
     /// ```
-    /// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
+    /// use tamis_train::{Document, Kind, Scratch, TrainOptions, Trainer};
     ///
     /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail))?;
     /// trainer.add("ham", Document::Mail(b"Subject: lunch\n\nSoup at noon?\n"))?;
@@ -82,7 +82,7 @@ impl Scratch {
     /// let mut scratch = Scratch::default();
     /// filter.score_mail(&b"soup ".repeat(1_000_000), &mut scratch)?;
     /// assert_eq!(scratch.limits_hit().to_string(), "text");
-    /// # Ok::<(), tamis_filter::Error>(())
+    /// # Ok::<(), tamis_train::Error>(())
     /// ```
     pub fn limits_hit(&self) -> LimitsHit {
         self.counted.limits_hit()

@@ -1,8 +1,7 @@
 //! From log-odds or joint log-likelihoods to a verdict.
 
 use tamis_model::{ClassId, log_sum_exp, softmax};
-
-use crate::config::decision::Decision;
+use tamis_store::config::decision::Decision;
 
 /// The score of a document, with the verdict.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -25,7 +24,7 @@ pub struct Score {
 }
 
 /// Returns the verdict by the log-odds between two classes, one of which may be spam.
-pub(crate) fn verdict(
+pub fn verdict(
     decision: &Decision,
     positive: ClassId,
     spam: Option<ClassId>,
@@ -48,7 +47,7 @@ pub fn may_judge(spam: Option<ClassId>, known_terms: usize) -> bool {
 }
 
 /// Returns the verdict by joint log-likelihoods or log-odds per class, and turns `joint` into the posterior.
-pub(crate) fn likeliest(spam: Option<ClassId>, known_terms: usize, joint: &mut [f64]) -> Score {
+pub fn likeliest(spam: Option<ClassId>, known_terms: usize, joint: &mut [f64]) -> Score {
     let best = (1..joint.len()).fold(0, |best, class| if joint[class] > joint[best] { class } else { best });
     let scored_class = spam.filter(|_| joint.len() == 2).map_or(best, usize::from);
     // without smoothing a document can be impossible in every class: then all are equally likely
@@ -76,7 +75,7 @@ fn against_others(class: usize, joint: &mut [f64]) -> f64 {
     of_far.unwrap_or_else(|| (joint[class] / others).ln())
 }
 
-pub(crate) fn sigmoid(log_odds: f64) -> f64 {
+pub fn sigmoid(log_odds: f64) -> f64 {
     if log_odds >= 0.0 {
         1.0 / (1.0 + (-log_odds).exp())
     } else {
@@ -86,6 +85,6 @@ pub(crate) fn sigmoid(log_odds: f64) -> f64 {
 }
 
 /// `a - b`; 0 for equal infinities, which arise from probabilities of 0 without smoothing.
-pub(crate) fn less(a: f64, b: f64) -> f64 {
+pub fn less(a: f64, b: f64) -> f64 {
     if a == b { 0.0 } else { a - b }
 }

@@ -1,35 +1,35 @@
 //! Weighted scoring with a correction.
 
 use tamis_model::{ClassId, Readings, TermEntry, WeightedLogOdds};
+use tamis_store::error::Result;
+use tamis_store::store::layers::{DecodedTerm, Layers};
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
-use crate::error::Result;
 use crate::extract::counted::Counted;
 use crate::score::memo::Additive;
 use crate::score::scorer::{Contest, Explained, Reasons, Scorer};
 use crate::score::scratch::Scratch;
-use crate::store::layers::{DecodedTerm, Layers};
 
 /// Weighted log-odds with correction.
-pub(crate) struct WeightedScorer {
-    pub(crate) log_odds: WeightedLogOdds,
+pub struct WeightedScorer {
+    pub log_odds: WeightedLogOdds,
     /// With two classes, the class that log-odds refer to.
-    pub(crate) positive: ClassId,
+    pub positive: ClassId,
 }
 
 impl WeightedScorer {
     /// Whether there are two classes, so that the score is a single number.
-    fn is_of_two(&self) -> bool {
+    pub fn is_of_two(&self) -> bool {
         self.log_odds.columns().is_one()
     }
 
     /// Reads counts and correction for a row.
-    pub(crate) fn read(&self, layers: Layers<'_>, row: CountRow<'_>, out: &mut Readings) -> Result<()> {
+    pub fn read(&self, layers: Layers<'_>, row: CountRow<'_>, out: &mut Readings) -> Result<()> {
         self.log_odds.read(&mut DecodedTerm::new(layers), row, out)
     }
 
     /// Writes log-odds to `out`, see [`WeightedLogOdds::log_odds`]; returns the number of known terms.
-    pub(crate) fn scores(&self, layers: Layers<'_>, row: CountRow<'_>, out: &mut Vec<f64>) -> Result<usize> {
+    pub fn scores(&self, layers: Layers<'_>, row: CountRow<'_>, out: &mut Vec<f64>) -> Result<usize> {
         let mut readings = Readings::default();
         self.read(layers, row, &mut readings)?;
         self.log_odds.log_odds(&readings, out);
@@ -38,11 +38,7 @@ impl WeightedScorer {
 
     /// With two classes, the highest log-odds among the whole document and its windows, and the row that has them;
     /// `None` if no term is known.
-    pub(crate) fn best<'a>(
-        &self,
-        layers: Layers<'_>,
-        counted: &'a Counted,
-    ) -> Result<Option<(f64, CountRow<'a>)>> {
+    pub fn best<'a>(&self, layers: Layers<'_>, counted: &'a Counted) -> Result<Option<(f64, CountRow<'a>)>> {
         let mut best: Option<(f64, CountRow<'a>)> = None;
         let mut z = Vec::new();
         for row in std::iter::once(counted.whole()).chain(counted.windows()) {

@@ -27,7 +27,7 @@ impl Filter {
     /// of subject and body.
     ///
     /// ```
-    /// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
+    /// use tamis_train::{Document, Kind, Scratch, TrainOptions, Trainer};
     ///
     /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
     /// trainer.add("fruit", Document::Text("apples and pears"))?;
@@ -38,7 +38,7 @@ impl Filter {
     /// let words = filter.explain_words(document, &explanation);
     /// assert_eq!((words[0].text.as_str(), words[1].contribution), ("apples, ", 0.0));
     /// assert!(words[0].contribution > 0.0);
-    /// # Ok::<(), tamis_filter::Error>(())
+    /// # Ok::<(), tamis_train::Error>(())
     /// ```
     pub fn explain_words(&self, document: Document<'_>, explanation: &Explanation) -> Vec<ExplainedWord> {
         let of_one = |count: u32| f64::from(count.max(1));
@@ -90,50 +90,4 @@ fn pieces(text: &str, most: usize) -> Vec<&str> {
         pieces.push(&text[start..]);
     }
     pieces
-}
-
-#[cfg(test)]
-#[cfg(feature = "files")]
-mod tests {
-    use super::*;
-    use crate::config::training::TrainOptions;
-    use crate::kind::Kind;
-    use crate::score::scratch::Scratch;
-    use crate::train::trainer::Trainer;
-
-    #[test]
-    fn words_add_up_to_the_terms_and_are_the_text() {
-        for (min, max) in [(1, 1), (1, 2)] {
-            let mut options = TrainOptions::new(Kind::Text);
-            options.recipe.tokenizer.terms = Ngrams::Words { min, max };
-            let mut trainer = Trainer::new(options).unwrap();
-            for (label, text) in [("fruit", "ripe apples and pears"), ("metal", "iron and tin, old tin")] {
-                trainer.add(label, Document::Text(text)).unwrap();
-            }
-            let filter = trainer.finish().unwrap().into_filter().unwrap();
-            let text = " ripe apples,  and old\n tin or zebra ";
-            let explanation = filter.explain(Document::Text(text), &mut Scratch::default()).unwrap();
-            let words = filter.explain_words(Document::Text(text), &explanation);
-            assert_eq!(words.iter().map(|word| word.text.as_str()).collect::<String>(), text);
-            let sum: f64 = words.iter().map(|word| word.contribution).sum();
-            let expected: f64 = explanation.terms.iter().map(|term| term.contribution).sum();
-            assert!((sum - expected).abs() < 1e-9, "{sum} and not {expected}");
-        }
-    }
-
-    #[test]
-    fn of_mail_the_subject_and_the_body_are_words() {
-        let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail)).unwrap();
-        trainer.add("ham", Document::Mail(b"Subject: lunch\n\nsoup at noon\n")).unwrap();
-        trainer.add("spam", Document::Mail(b"Subject: pills\n\ncheap pills\n")).unwrap();
-        let filter = trainer.finish().unwrap().into_filter().unwrap();
-        let mail = Document::Mail(b"Subject: pills\n\nsoup or pills\n");
-        let explanation = filter.explain(mail, &mut Scratch::default()).unwrap();
-        let words = filter.explain_words(mail, &explanation);
-        let of = |text: &str| -> Vec<f64> {
-            words.iter().filter(|w| w.text.trim() == text).map(|w| w.contribution).collect()
-        };
-        assert!(of("pills").len() == 2 && of("pills").iter().all(|adds| *adds > 0.0), "{words:?}");
-        assert!(of("soup").iter().all(|adds| *adds < 0.0), "{words:?}");
-    }
 }

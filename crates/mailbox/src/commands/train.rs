@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use tamis_filter::{LearnOptions, Lock};
 use tamis_program::{counted, done, expectation, grouped, make_private, note, shown_path};
+use tamis_train::{LearnOptions, Lock};
 
 use crate::commands::arguments::TrainArgs;
 use crate::commands::runtime::runtime;

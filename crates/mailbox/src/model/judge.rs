@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use tamis_filter::{Document, Error, Filter, LiveFilter, Scratch};
 use tamis_program::{named, shown_path};
+use tamis_train::{Document, Error, Filter, LiveFilter, Scratch};
 
 use crate::settings::account::Account;
 use crate::settings::places;

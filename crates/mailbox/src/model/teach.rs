@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
-use tamis_filter::{Document, ErrorKind, Filter, LearnOptions, Learner};
 use tamis_program::{commit, named, today};
+use tamis_train::{Document, ErrorKind, Filter, LearnOptions, Learner};
 
 /// A correction: a message, and the label it has now; none if it is to be forgotten.
 pub(crate) struct Lesson<'a> {

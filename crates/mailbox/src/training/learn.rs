@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
-use tamis_filter::options::{Pairs, ScoringOptions};
-use tamis_filter::{Document, Kind, Model, TrainOptions, Trainer};
 use tamis_program::shown_path;
+use tamis_train::options::{Pairs, ScoringOptions};
+use tamis_train::{Document, Kind, Model, TrainOptions, Trainer};
 
 /// A kept message with its label.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use anyhow::{Context, Result};
-use tamis_filter::evaluate::{Evaluation, HeldOutScore};
-use tamis_filter::{Document, Filter, Scratch};
 use tamis_program::{DAY, clean, counted, day, grouped, shown};
 use tamis_report::{EvaluationReport, Mislabel};
+use tamis_train::evaluate::{Evaluation, HeldOutScore};
+use tamis_train::{Document, Filter, Scratch};
 
 use crate::model::judge::likeliest;
 use crate::model::message::Summary;

@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 
-#[cfg(feature = "fit")]
 use rayon::prelude::*;
 use tamis_tokenizer::{CountMatrix, CountRow, TermId};
 
@@ -143,7 +142,6 @@ impl Statistics {
     /// # Errors
     /// `x` and `y` of different lengths; an unknown class; overflow of `u32` (if several terms overflow, the error
     /// names any of them, depending on the threads).
-    #[cfg(feature = "fit")]
     pub fn from_matrix(
         x: &CountMatrix,
         y: &[ClassId],

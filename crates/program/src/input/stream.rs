@@ -5,8 +5,8 @@ use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, IsTerminal, Read};
 use std::mem;
 use std::path::Path;
 
-use tamis_filter::Kind;
 use tamis_mail::mbox;
+use tamis_train::Kind;
 
 use crate::input::decoded::{decoded, decoded_start, holds_mail, is_encoded, is_packed};
 use crate::output::shown::say;

@@ -1,7 +1,7 @@
 //! Steps after learning documents one by one.
 
 use anyhow::Result;
-use tamis_filter::Learner;
+use tamis_train::Learner;
 
 use crate::model::opened::check_unchanged;
 use crate::output::shown::note;

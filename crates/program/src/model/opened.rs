@@ -4,7 +4,7 @@ use std::path::Path;
 use std::{fmt, io};
 
 use anyhow::Result;
-use tamis_filter::{Error, Filter, LiveFilter};
+use tamis_train::{Error, Filter, LiveFilter};
 
 use crate::output::shown::named;
 use crate::passthrough::rescue;

@@ -1,9 +1,9 @@
 //! The expected performance of a model, in words.
 
-use tamis_filter::information::{Expected, Interval};
-use tamis_filter::{Filter, Kind, Scoring, positive_class};
 use tamis_model::clopper_pearson;
 use tamis_report::counted;
+use tamis_train::information::{Expected, Interval};
+use tamis_train::{Filter, Kind, Scoring, positive_class};
 
 use crate::output::shown::shown;
 

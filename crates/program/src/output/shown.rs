@@ -6,7 +6,7 @@ use std::fmt::{self, Write as _};
 use std::io;
 use std::path::Path;
 
-use tamis_filter::Error;
+use tamis_train::Error;
 
 use crate::output::volume::Volume;
 
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn causes_are_told_once_and_in_plain_words() {
         let missing = || io::Error::from_raw_os_error(2);
-        let library = tamis_filter::Filter::open("no/m.tamis").err().unwrap();
+        let library = tamis_train::Filter::open("no/m.tamis").err().unwrap();
         assert_eq!(told(&library.into()), "no/m.tamis: no such file or folder");
         let named = anyhow::Error::new(missing()).context("a.eml");
         assert_eq!(told(&named), "a.eml: no such file or folder");

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tamis_filter::Error;
+use tamis_train::Error;
 
 /// The exit status of every error, including usage errors.
 pub const ERROR: u8 = 3;

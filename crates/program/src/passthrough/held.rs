@@ -7,8 +7,8 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use tamis_filter::Limits;
 use tamis_mail::passthrough::has_whole_header;
+use tamis_train::Limits;
 
 use crate::input::decoded::{decoded, holds_mail, is_encoded};
 use crate::output::shown::shown_path;

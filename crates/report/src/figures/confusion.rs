@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use tamis_filter::{ClassId, Classes};
 use tamis_model::metrics::ConfusionMatrix;
+use tamis_train::{ClassId, Classes};
 
 use crate::draw::svg::{Anchor, Svg};
 use crate::figure::{Figure, Table};

@@ -1,7 +1,7 @@
 //! The costs of a threshold: ham lost and spam missed, by threshold.
 
-use tamis_filter::evaluate::OperatingPoint;
 use tamis_model::metrics::RocPoint;
+use tamis_train::evaluate::OperatingPoint;
 
 use crate::draw::axes::{self, ACROSS, Axis, BOTTOM, TOP, WIDTH, percent_tick, plain_tick};
 use crate::draw::scale::Scale;

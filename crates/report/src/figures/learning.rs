@@ -1,6 +1,6 @@
 //! Learning: how often the next document was wrong, by the number of documents learned before it.
 
-use tamis_filter::evaluate::LearningStep;
+use tamis_train::evaluate::LearningStep;
 
 use crate::draw::axes::{self, ACROSS, Axis, BOTTOM, TOP, WIDTH, percent_tick};
 use crate::draw::scale::Scale;

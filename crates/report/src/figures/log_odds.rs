@@ -1,6 +1,6 @@
 //! Documents by log-odds: one class upwards, the other downwards.
 
-use tamis_filter::evaluate::LogOddsBin;
+use tamis_train::evaluate::LogOddsBin;
 
 use crate::draw::axes::{self, ACROSS, Axis, BOTTOM, TOP, WIDTH, plain_tick};
 use crate::draw::scale::Scale;

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use tamis_filter::{ClassId, Classes};
 use tamis_model::metrics::ConfusionMatrix;
+use tamis_train::{ClassId, Classes};
 
 use crate::figure::{Figure, Table};
 use crate::figures::bars::{self, Bar};

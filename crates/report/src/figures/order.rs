@@ -1,7 +1,7 @@
 //! An order of labels in which labels that are mixed up with one another are neighbours, in groups.
 
-use tamis_filter::ClassId;
 use tamis_model::metrics::ConfusionMatrix;
+use tamis_train::ClassId;
 
 use crate::text::share;
 

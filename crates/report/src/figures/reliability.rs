@@ -1,6 +1,6 @@
 //! Reliability: whether probabilities can be believed.
 
-use tamis_filter::evaluate::ReliabilityBin;
+use tamis_train::evaluate::ReliabilityBin;
 
 use crate::draw::axes::{self, ACROSS, Axis, TOP, WIDTH, plain_tick};
 use crate::draw::scale::Scale;

@@ -1,7 +1,7 @@
 //! The ROC curve, with a logarithmic axis: for a filter, what happens below 1 % of ham lost matters most.
 
-use tamis_filter::evaluate::OperatingPoint;
 use tamis_model::metrics::RocPoint;
+use tamis_train::evaluate::OperatingPoint;
 
 use crate::draw::axes::{self, ACROSS, Axis, BOTTOM, TOP, WIDTH, percent_tick};
 use crate::draw::scale::Scale;

@@ -1,6 +1,6 @@
 //! Two classes, and the names that figures use for their errors.
 
-use tamis_filter::evaluate::OperatingPoint;
+use tamis_train::evaluate::OperatingPoint;
 
 use crate::text::{Name, Plain, grouped, percent, share};
 

@@ -1,7 +1,7 @@
 //! The page of drift: how new documents differ from those that a model learned.
 
-use tamis_filter::Classes;
-use tamis_filter::evaluate::{Drift, MovedTerm};
+use tamis_train::Classes;
+use tamis_train::evaluate::{Drift, MovedTerm};
 
 use crate::figure::{Figure, Table};
 use crate::figures::bars::{self, Bar};

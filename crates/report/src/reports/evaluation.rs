@@ -1,8 +1,8 @@
 //! The page of an evaluation.
 
-use tamis_filter::evaluate::{Evaluation, Figure as Value, HeldOutScore, LearningStep, Measure, Unit};
-use tamis_filter::{ClassId, Classes, Decision, positive_class};
 use tamis_model::metrics::roc_curve;
+use tamis_train::evaluate::{Evaluation, Figure as Value, HeldOutScore, LearningStep, Measure, Unit};
+use tamis_train::{ClassId, Classes, Decision, positive_class};
 
 use crate::figure::{Figure, Table};
 use crate::figures::confusion::confusion;
@@ -20,8 +20,8 @@ use crate::text::{Name, counted, number, percent};
 /// The contents of the page of an evaluation.
 ///
 /// ```
-/// use tamis_filter::evaluate::{Evaluation, HeldOutScore};
-/// use tamis_filter::{Document, Kind, Scratch, TrainOptions, Trainer};
+/// use tamis_train::evaluate::{Evaluation, HeldOutScore};
+/// use tamis_train::{Document, Kind, Scratch, TrainOptions, Trainer};
 /// use tamis_report::EvaluationReport;
 ///
 /// let mut options = TrainOptions::new(Kind::Text);
@@ -49,7 +49,7 @@ use crate::text::{Name, counted, number, percent};
 ///     mislabels: &[],
 /// };
 /// assert!(page.page().to_html().contains("2 of 2 documents are labelled right"));
-/// # Ok::<(), tamis_filter::Error>(())
+/// # Ok::<(), tamis_train::Error>(())
 /// ```
 #[derive(Clone, Copy)]
 pub struct EvaluationReport<'a> {

@@ -1,6 +1,6 @@
 //! The page of an explanation: what each term adds to the score.
 
-use tamis_filter::{ClassId, Classes, ExplainedWord, Explanation, TermContribution, spam_class};
+use tamis_train::{ClassId, Classes, ExplainedWord, Explanation, TermContribution, spam_class};
 
 use crate::figure::{Figure, Table};
 use crate::figures::bars::{self, Bar};

@@ -1,7 +1,7 @@
 //! The page of an evaluation of many labels.
 
-use tamis_filter::Classes;
-use tamis_filter::evaluate::{LabelEvaluation, LabelFigures};
+use tamis_train::Classes;
+use tamis_train::evaluate::{LabelEvaluation, LabelFigures};
 
 use crate::figure::{Figure, Table};
 use crate::figures::bars::{self, Bar};

@@ -1,7 +1,7 @@
 //! Documents that are probably mislabelled.
 
-use tamis_filter::evaluate::HeldOutScore;
-use tamis_filter::{ClassId, Classes};
+use tamis_train::evaluate::HeldOutScore;
+use tamis_train::{ClassId, Classes};
 
 use crate::figure::{Figure, Table};
 use crate::figures::bars::{self, Bar};

@@ -1,8 +1,8 @@
 //! The page of a model: what it has learned, and the strongest terms of its labels.
 
-use tamis_filter::information::{ClassTotals, Expected, Interval};
-use tamis_filter::{ClassId, Filter, Result, positive_class};
 use tamis_model::clopper_pearson;
+use tamis_train::information::{ClassTotals, Expected, Interval};
+use tamis_train::{ClassId, Filter, Result, positive_class};
 
 use crate::figure::{Figure, Table};
 use crate::figures::bars::{self, Bar};

@@ -1,6 +1,6 @@
 //! The page of a score: the probability of every label.
 
-use tamis_filter::Classes;
+use tamis_train::Classes;
 
 use crate::figure::{Figure, Table};
 use crate::figures::bars::{self, Bar};

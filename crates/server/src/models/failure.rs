@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tamis_filter::ErrorKind;
+use tamis_train::ErrorKind;
 
 /// Why a request was not served. Each door has its own answer to each.
 #[derive(Clone, PartialEq, Debug)]
@@ -35,8 +35,8 @@ impl Failure {
     }
 }
 
-impl From<tamis_filter::Error> for Failure {
-    fn from(error: tamis_filter::Error) -> Self {
+impl From<tamis_train::Error> for Failure {
+    fn from(error: tamis_train::Error) -> Self {
         match error.kind() {
             ErrorKind::NotLearned => Failure::NotLearned,
             ErrorKind::Document | ErrorKind::Label | ErrorKind::Settings | ErrorKind::TermsNotStored => {

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
-use tamis_filter::replication::Record;
-use tamis_filter::{ErrorKind, LearnOptions, Learned, Learner};
+use tamis_train::replication::Record;
+use tamis_train::{ErrorKind, LearnOptions, Learned, Learner};
 use tokio::sync::oneshot;
 
 use crate::models::background;

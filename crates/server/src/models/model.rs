@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use tamis_filter::options::LabelShare;
-use tamis_filter::{DecisionOptions, Error, ErrorKind, Filter, LiveFilter, Scratch};
+use tamis_train::options::LabelShare;
+use tamis_train::{DecisionOptions, Error, ErrorKind, Filter, LiveFilter, Scratch};
 
 use crate::models::failure::Failure;
 use crate::models::waiting::Waiting;
@@ -229,8 +229,7 @@ pub(crate) fn is_missing(error: &Error) -> bool {
 
 /// Applies the settings of verdicts. Priors and costs are for spam filters alone.
 fn decide(filter: &mut Filter, settings: &VerdictSettings) -> Result<(), Error> {
-    let mut options = DecisionOptions::default();
-    options.unsure = settings.unsure;
+    let mut options = DecisionOptions { unsure: settings.unsure, ..DecisionOptions::default() };
     if filter.is_spam_filter() {
         options.cost = settings.cost;
         let label =

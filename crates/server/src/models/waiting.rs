@@ -3,7 +3,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tamis_filter::Document;
+use tamis_train::Document;
 use tokio::sync::oneshot;
 
 use crate::models::failure::Failure;

@@ -9,7 +9,7 @@ pub(crate) struct Entry {
     pub(crate) sender: u64,
     /// Which of its records this is, from 1. The others skip what they have had.
     pub(crate) number: u64,
-    /// The bytes of the [`Record`](tamis_filter::distributed::Record).
+    /// The bytes of the [`Record`](tamis_train::distributed::Record).
     pub(crate) record: Vec<u8>,
 }
 

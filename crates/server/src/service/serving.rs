@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
-use tamis_filter::{Document, Filter, Kind, Scratch};
 use tamis_mail::Limits;
+use tamis_train::{Document, Filter, Kind, Scratch};
 
 use crate::models::failure::Failure;
 use crate::models::learning::{Context, Enqueued, correct, enqueue};
@@ -429,5 +429,5 @@ pub(crate) fn message_id(raw: &[u8]) -> String {
     let is_end = |at: &usize| raw[at + 1..].starts_with(b"\n") || raw[at + 1..].starts_with(b"\r\n");
     let end = (0..raw.len()).filter(|at| raw[*at] == b'\n').find(is_end).map_or(raw.len(), |at| at + 1);
     let message = tamis_mail::Message::parse(&raw[..end], &Limits::default());
-    message.header("message-id").map_or_else(String::new, tamis_filter::document_name)
+    message.header("message-id").map_or_else(String::new, tamis_train::document_name)
 }

@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use tamis_filter::{Document, Filter, Kind, Scratch, TrainOptions, Trainer};
 use tamis_server::hash_password;
+use tamis_train::{Document, Filter, Kind, Scratch, TrainOptions, Trainer};
 
 use crate::http_client::{ask, chunked, exchange, read_answer, read_chunk, request};
 use crate::support::{HAM, HTTP, Running, SPAM, n_documents};

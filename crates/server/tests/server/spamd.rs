@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tamis_filter::{Filter, Scratch};
 use tamis_mail::passthrough::annotate;
 use tamis_testing::wait_for;
+use tamis_train::{Filter, Scratch};
 
 use crate::support::{HAM, Running, SPAM, exchange, n_documents};
 

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use tamis_filter::{Document, Filter, Kind, TrainOptions, Trainer};
 use tamis_testing::wait_for;
+use tamis_train::{Document, Filter, Kind, TrainOptions, Trainer};
 
 use crate::http_client;
 

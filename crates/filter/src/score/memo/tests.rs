@@ -6,23 +6,24 @@ use tamis_model::{
     ClassPrior, Counting, Counts, Criterion, FeatureLimits, Likelihood, NaiveBayes, Parameters,
     RobinsonScorer, Select, Smoothing, WeightedOptions, WeightedVector, softmax,
 };
+use tamis_store::config::scoring::{ExpectationMaximization, Mixed};
+use tamis_store::store::layers::DecodedTerm;
 use tamis_tokenizer::CountRow;
+use tamis_train::{Document as Taught, LearnOptions, Learner, Trainer};
 
 use super::Limits;
-use crate::config::scoring::{ExpectationMaximization, Mixed};
 use crate::options::{Column, ColumnKind};
 use crate::score::expected::ExpectedScorer;
 use crate::score::mixed::MixedScorer;
 use crate::score::scorer::Scorer;
 use crate::score::weighted::WeightedScorer;
-use crate::store::layers::DecodedTerm;
-use crate::{Document, Filter, Kind, LearnOptions, Learner, Score, Scoring, Scratch, TrainOptions, Trainer};
+use crate::{Document, Filter, Kind, Score, Scoring, Scratch, TrainOptions};
 
 #[test]
 fn a_term_that_cannot_be_read_fails_no_other_document() {
     let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
     let words = |i: u32| format!("word{i} more{i}");
-    (0..2000).for_each(|i| trainer.add(["a", "b"][i as usize % 2], Document::Text(&words(i))).unwrap());
+    (0..2000).for_each(|i| trainer.add(["a", "b"][i as usize % 2], Taught::Text(&words(i))).unwrap());
     let mut bytes = trainer.finish().unwrap().as_bytes().to_vec();
     let middle = bytes.len() / 4;
     bytes[middle] ^= 1;
@@ -34,6 +35,11 @@ fn a_term_that_cannot_be_read_fails_no_other_document() {
     for i in 0..2000 {
         assert_eq!(filter.score_text(&words(i), &mut scratch).is_ok(), !fails.contains(&i), "{i}");
     }
+}
+
+/// The model as this crate opens it: what trains was built with another copy of it.
+fn opened(trainer: Trainer) -> Filter {
+    Filter::from_bytes(trainer.finish().unwrap().as_bytes().to_vec()).unwrap()
 }
 
 /// Scores a document by its rows of counts, without the cache. Returns the posterior of every class, the number of
@@ -116,8 +122,8 @@ fn train(scoring: Scoring, n_labels: usize, documents: &[(usize, Vec<u8>)]) -> T
         let own = 40 + label % learned.len();
         let text = format!("{} w{own}", text(words));
         match is_expected && i % 4 == 0 {
-            true => trainer.add_unlabelled(Document::Text(&text)).unwrap(),
-            false => trainer.add(learned[label % learned.len()], Document::Text(&text)).unwrap(),
+            true => trainer.add_unlabelled(Taught::Text(&text)).unwrap(),
+            false => trainer.add(learned[label % learned.len()], Taught::Text(&text)).unwrap(),
         }
     }
     trainer
@@ -171,7 +177,7 @@ proptest! {
         scoring in scoring(), n_labels in 2usize..=13, learned in documents(40), asked in documents(12),
         terms in 1usize..60, bytes in 0..2 * LARGE,
     ) {
-        let filter = train(scoring, n_labels, &learned).finish().unwrap().into_filter().unwrap();
+        let filter = opened(train(scoring, n_labels, &learned));
         // one that keeps everything, and one that drops most terms, even within a document
         let [mut scratch, mut small] = [Scratch::default(), Scratch::default()];
         small.memo.limits = Limits { terms, bytes };
@@ -199,10 +205,10 @@ proptest! {
         for (_, words) in &asked {
             before.score_text(&text(words), &mut old).unwrap();
         }
-        let shared = Arc::new(train(&shared).finish().unwrap().into_filter().unwrap());
+        let shared = Arc::new(opened(train(&shared)));
         let mut learner = Learner::open(&path, LearnOptions::default()).unwrap();
         for (label, words) in &learned {
-            learner.learn(LABELS[label % n_labels], Document::Text(&text(words))).unwrap();
+            learner.learn(LABELS[label % n_labels], Taught::Text(&text(words))).unwrap();
         }
         drop(learner);
         let mut filter = Filter::open(&path).unwrap();
@@ -247,9 +253,9 @@ proptest! {
         for (i, row) in rows.iter().enumerate() {
             let cells = cells(*row);
             let fields = cells.each_ref().map(|(name, cell)| (*name, cell.as_str()));
-            trainer.add(LABELS[i % 3], Document::Fields(&fields)).unwrap();
+            trainer.add(LABELS[i % 3], Taught::Fields(&fields)).unwrap();
         }
-        let filter = trainer.finish().unwrap().into_filter().unwrap();
+        let filter = opened(trainer);
         let mut scratch = Scratch::default();
         for row in asked {
             let cells = cells(row);
@@ -267,9 +273,8 @@ fn what_is_known_of_a_shared_model_stays_when_another_user_asks() {
     let words = |i: usize| format!("w{} w{} w{} w{}", i % 7, i % 11, i % 13, 20 + i % 30);
     let train = |first: usize, n: usize| {
         let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
-        (first..first + n)
-            .for_each(|i| trainer.add(["a", "b"][i % 2], Document::Text(&words(i * i))).unwrap());
-        trainer.finish().unwrap().into_filter().unwrap()
+        (first..first + n).for_each(|i| trainer.add(["a", "b"][i % 2], Taught::Text(&words(i * i))).unwrap());
+        opened(trainer)
     };
     let shared = Arc::new(train(0, 60));
     let users: Vec<_> = (0..3)

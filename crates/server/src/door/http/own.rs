@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use tamis_filter::Document;
+use tamis_train::Document;
 
 use crate::door::http::body::read;
 use crate::door::http::context::{Context, Shared};

@@ -7,7 +7,7 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
-use tamis_filter::Document;
+use tamis_train::Document;
 
 use crate::door::http::body::read;
 use crate::door::http::context::{Context, Shared};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tamis_filter::Document;
+use tamis_train::Document;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::door::milter::message::Message;

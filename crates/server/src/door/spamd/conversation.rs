@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tamis_filter::Document;
+use tamis_train::Document;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::door::spamd::reply;

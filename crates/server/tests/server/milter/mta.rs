@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 
-use tamis_filter::{Filter, Scratch};
+use tamis_train::{Filter, Scratch};
 
 use crate::support::Running;
 

@@ -1,6 +1,6 @@
 //! What becomes of messages.
 
-use tamis_filter::{Document, LearnOptions, Learner};
+use tamis_train::{Document, LearnOptions, Learner};
 
 use crate::milter::mta::{Mta, content, expected, message, packet, settings};
 use crate::support::{HAM, HTTP, Running, SPAM};
@@ -112,7 +112,7 @@ fn one_recipient_has_a_model_of_his_own() {
     let users = "[models]\nshared = \"FOLDER/model.tamis\"\nusers = \"FOLDER/%u.tamis\"\n";
     let running = Running::start(&(settings("headers = true\n") + users));
     let shared = expected(&running, SPAM);
-    let filter = tamis_filter::Filter::open(running.path("model.tamis")).unwrap();
+    let filter = tamis_train::Filter::open(running.path("model.tamis")).unwrap();
     let path = running.path("joe@example.org.tamis");
     let mut learner =
         Learner::create_behind(&path, std::sync::Arc::new(filter), LearnOptions::default()).unwrap();

@@ -1,0 +1,568 @@
+//! Options as users give them, in the program as in Python: their rules, and the settings that they make.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use tamis_model::{
+    ClassPrior, Classes, Counting, Likelihood, Parameters, Select, Smoothing, WeightedOptions,
+};
+use tamis_tokenizer::Ngrams;
+
+use crate::config::column::{Column, ColumnKind};
+use crate::config::decision::{Decision, DecisionOptions};
+use crate::config::keep::Keep;
+use crate::config::recipe::Recipe;
+use crate::config::roles::positive_class;
+use crate::config::scoring::{ExpectationMaximization, Mixed, Scoring};
+use crate::config::training::{Labels, Pairs, Pieces, TrainOptions};
+use crate::error::{Error, Result};
+use crate::kind::Kind;
+
+/// Scoring options as a user gives them; `None` stands for the default.
+///
+/// ```
+/// use tamis_train::options::{LikelihoodName, ScoringOptions};
+/// use tamis_train::{Classes, Kind, Recipe, Scoring};
+///
+/// let (recipe, classes) = (Recipe::new(Kind::Text), Classes::new(["fruit", "metal"]).unwrap());
+/// let options = ScoringOptions { min_df: Some(2), ..ScoringOptions::default() };
+/// let error = options.scoring(&recipe, &classes, 100).unwrap_err().to_string();
+/// assert!(error.starts_with("min_df: expected naive Bayes, got weighted scoring"));
+///
+/// let likelihood = Some("bernoulli".parse::<LikelihoodName>().unwrap());
+/// let scoring = ScoringOptions { likelihood, ..options }.scoring(&recipe, &classes, 100)?;
+/// assert!(matches!(scoring, Scoring::NaiveBayes(parameters) if parameters.features.min_df == 2));
+/// # Ok::<(), tamis_train::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct ScoringOptions {
+    /// Weighted scoring, the default, or a likelihood of naive Bayes.
+    pub likelihood: Option<LikelihoodName>,
+    /// Smoothing added to every count.
+    pub alpha: Option<f64>,
+    /// Naive Bayes: the estimator of the probabilities.
+    pub estimate: Option<Estimate>,
+    /// Naive Bayes: the class prior.
+    pub class_prior: Option<PriorOption>,
+    /// Naive Bayes: whether every occurrence of a term counts, not only its presence.
+    pub occurrences: bool,
+    /// Naive Bayes: minimum document frequency.
+    pub min_df: Option<u64>,
+    /// Naive Bayes: maximum document frequency, as a share of the documents.
+    pub max_df: Option<f64>,
+    /// Naive Bayes: maximum number of terms.
+    pub max_features: Option<usize>,
+    /// Naive Bayes: keeps the terms that tell the labels apart best.
+    pub select: Option<Select>,
+    /// The options of weighted scoring alone.
+    pub weighted: CorrectionOptions,
+    /// The options of unlabelled documents, if there are any.
+    pub unlabelled: Option<UnlabelledOptions>,
+    /// The seed of all random choices.
+    pub seed: Option<u64>,
+}
+
+/// The options of weighted scoring alone.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct CorrectionOptions {
+    /// The exponent of idf.
+    pub idf_power: Option<f64>,
+    /// Whether logistic regression corrects the counts.
+    pub correction: Option<bool>,
+    /// C of the correction's logistic regression.
+    pub regularisation: Option<f64>,
+}
+
+/// The options of unlabelled documents. Any of them, or a likelihood, asks for expectation maximization.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct UnlabelledOptions {
+    /// The weight of an unlabelled document.
+    pub lambda: Option<f64>,
+    /// Maximum number of iterations.
+    pub iterations: Option<usize>,
+}
+
+/// The name of a scoring: `weighted`, or a likelihood of naive Bayes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LikelihoodName {
+    /// [`Scoring::Weighted`].
+    Weighted,
+    /// [`Scoring::NaiveBayes`] with this likelihood.
+    NaiveBayes(Likelihood),
+}
+
+impl FromStr for LikelihoodName {
+    type Err = String;
+
+    fn from_str(name: &str) -> std::result::Result<Self, String> {
+        if name == "weighted" {
+            return Ok(LikelihoodName::Weighted);
+        }
+        name.parse().map(LikelihoodName::NaiveBayes).map_err(|_| {
+            let names = Likelihood::ALL.map(|likelihood| likelihood.to_string()).join(", ");
+            format!("expected one of weighted, {names}, got {name:?}")
+        })
+    }
+}
+
+/// How naive Bayes estimates probabilities.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Estimate {
+    /// The mean of the posterior; alpha is the parameter of the Dirichlet prior. The default.
+    Mean,
+    /// The mode of the posterior; alpha is at least 1.
+    Map,
+    /// Maximum likelihood, without alpha.
+    Ml,
+}
+
+impl Estimate {
+    /// The names, as they are parsed.
+    pub const NAMES: [&str; 3] = ["mean", "map", "ml"];
+}
+
+impl FromStr for Estimate {
+    type Err = String;
+
+    fn from_str(name: &str) -> std::result::Result<Self, String> {
+        match name {
+            "mean" => Ok(Estimate::Mean),
+            "map" => Ok(Estimate::Map),
+            "ml" => Ok(Estimate::Ml),
+            _ => Err(format!("expected mean, map or ml, got {name:?}")),
+        }
+    }
+}
+
+/// A class prior, as given before the labels are known: `learned`, `smoothed`, `uniform` or `LABEL=P,LABEL=P`.
+#[derive(Clone, PartialEq, Debug)]
+pub enum PriorOption {
+    /// A prior that needs no labels.
+    Rule(ClassPrior),
+    /// The share of each label.
+    Shares(BTreeMap<String, f64>),
+}
+
+impl FromStr for PriorOption {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let rule = match text {
+            "learned" => ClassPrior::Learned,
+            "smoothed" => ClassPrior::Smoothed,
+            "uniform" => ClassPrior::Uniform,
+            _ => {
+                let shares = text.split(',').map(label_and_share).collect::<Option<_>>();
+                return shares.map(PriorOption::Shares).ok_or_else(|| {
+                    format!("expected learned, smoothed, uniform or LABEL=P,LABEL=P, got {text:?}")
+                });
+            }
+        };
+        Ok(PriorOption::Rule(rule))
+    }
+}
+
+fn label_and_share(text: &str) -> Option<(String, f64)> {
+    let (label, share) = text.rsplit_once('=')?;
+    Some((label.to_owned(), share.parse().ok()?))
+}
+
+impl PriorOption {
+    fn for_classes(&self, classes: &Classes) -> Result<ClassPrior> {
+        let shares = match self {
+            PriorOption::Rule(prior) => return Ok(prior.clone()),
+            PriorOption::Shares(shares) => shares,
+        };
+        if let Some(label) = shares.keys().find(|label| classes.index(label).is_none()) {
+            let known: Vec<_> = classes.iter().map(|(_, label)| format!("{label:?}")).collect();
+            let known = known.join(", ");
+            return refused(
+                "class_prior",
+                format!("expected labels of the documents ({known}), got {label:?}"),
+            );
+        }
+        let share = |(_, label)| match shares.get(label) {
+            Some(share) => Ok(*share),
+            None => refused("class_prior", format!("expected a share for {label:?}")),
+        };
+        classes.iter().map(share).collect::<Result<_>>().map(ClassPrior::Given)
+    }
+}
+
+impl ScoringOptions {
+    /// The scoring that the options ask for, given the labels and the number of documents, labelled or not.
+    ///
+    /// # Errors
+    /// An option is out of range, or does not suit the recipe, the labels or the other options.
+    pub fn scoring(&self, recipe: &Recipe, classes: &Classes, n_documents: u64) -> Result<Scoring> {
+        let prior = self.class_prior.as_ref().map(|prior| prior.for_classes(classes)).transpose()?;
+        self.with_prior(recipe, prior, n_documents)
+    }
+
+    fn with_prior(&self, recipe: &Recipe, prior: Option<ClassPrior>, n_documents: u64) -> Result<Scoring> {
+        match (Scoring::for_recipe(recipe), self.em_options(), self.likelihood) {
+            (Scoring::Mixed(mixed), ..) => self.mixed(mixed, recipe, prior),
+            (_, Some(asked), _) => self.expectation_maximization(asked, prior, n_documents),
+            (.., Some(LikelihoodName::NaiveBayes(likelihood))) => self.naive_bayes(likelihood, prior),
+            _ => self.weighted(),
+        }
+    }
+
+    /// The options of expectation maximization, if it is asked for.
+    fn em_options(&self) -> Option<UnlabelledOptions> {
+        let is_bayes = matches!(self.likelihood, Some(LikelihoodName::NaiveBayes(_)));
+        self.unlabelled.filter(|asked| is_bayes || *asked != UnlabelledOptions::default())
+    }
+
+    /// Checks that options of naive Bayes are given only with naive Bayes. Needs no recipe, but does not apply to
+    /// tables.
+    ///
+    /// # Errors
+    /// An option of naive Bayes is given, and scoring is weighted.
+    pub fn check(&self) -> Result<()> {
+        if self.em_options().is_some() || matches!(self.likelihood, Some(LikelihoodName::NaiveBayes(_))) {
+            return Ok(());
+        }
+        self.refuse(
+            |name| !matches!(name, "likelihood" | "alpha" | "idf_power" | "correction" | "regularisation"),
+            "expected naive Bayes, got weighted scoring, the default; choose a likelihood such as multinomial or \
+             bernoulli to train naive Bayes, or leave this option out",
+        )
+    }
+
+    /// Refuses options that are given and do not suit the scoring.
+    fn refuse(&self, is_refused: impl Fn(&str) -> bool, message: &str) -> Result<()> {
+        let CorrectionOptions { idf_power, correction, regularisation } = self.weighted;
+        let UnlabelledOptions { lambda, iterations } = self.unlabelled.unwrap_or_default();
+        let options = [
+            ("likelihood", self.likelihood.is_some()),
+            ("alpha", self.alpha.is_some()),
+            ("estimate", self.estimate.is_some()),
+            ("class_prior", self.class_prior.is_some()),
+            ("occurrences", self.occurrences),
+            ("min_df", self.min_df.is_some()),
+            ("max_df", self.max_df.is_some()),
+            ("max_features", self.max_features.is_some()),
+            ("select", self.select.is_some()),
+            ("idf_power", idf_power.is_some()),
+            ("correction", correction.is_some()),
+            ("regularisation", regularisation.is_some()),
+            ("lambda", lambda.is_some()),
+            ("iterations", iterations.is_some()),
+        ];
+        let given = options.iter().find(|(name, is_given)| *is_given && is_refused(name));
+        given.map_or(Ok(()), |(name, _)| refused(name, message))
+    }
+
+    /// The smoothing that `alpha` and `estimate` mean together.
+    fn smoothing(&self) -> Result<Option<Smoothing>> {
+        let Some(alpha) = self.alpha else {
+            return Ok((self.estimate == Some(Estimate::Ml)).then(Smoothing::maximum_likelihood));
+        };
+        match self.estimate {
+            None | Some(Estimate::Mean) => in_range("alpha", Smoothing::try_from(alpha).map(Some)),
+            Some(Estimate::Map) => in_range("alpha", Smoothing::map(alpha).map(Some)),
+            Some(Estimate::Ml) => {
+                refused("alpha", "expected none with the estimate ml, which smooths nothing")
+            }
+        }
+    }
+
+    fn weighted(&self) -> Result<Scoring> {
+        self.check()?;
+        let CorrectionOptions { idf_power, correction, regularisation } = self.weighted;
+        let mut options = WeightedOptions::default();
+        options.idf_power = idf_power;
+        in_range("idf_power", options.check())?;
+        options.regularisation = regularisation.unwrap_or(options.regularisation);
+        in_range("regularisation", options.check())?;
+        options.correction = correction.unwrap_or(options.correction);
+        if !options.correction && regularisation.is_some() {
+            let message = "expected none without a correction, which leaves nothing to regularise";
+            return refused("regularisation", message);
+        }
+        options.alpha = self.smoothing()?;
+        options.seed = self.seed.unwrap_or(options.seed);
+        Ok(Scoring::Weighted(options))
+    }
+
+    fn naive_bayes(&self, likelihood: Likelihood, prior: Option<ClassPrior>) -> Result<Scoring> {
+        self.refuse(
+            |name| matches!(name, "idf_power" | "correction" | "regularisation"),
+            "expected weighted scoring, got naive Bayes",
+        )?;
+        if self.occurrences && likelihood.counts_presence_only() {
+            let message =
+                format!("expected a likelihood other than {likelihood}, which counts presence only");
+            return refused("occurrences", message);
+        }
+        let mut parameters = Parameters { likelihood, ..Scoring::parameters() };
+        if self.occurrences {
+            parameters.counting = Counting::Occurrences;
+        }
+        parameters.alpha = self.smoothing()?.unwrap_or(parameters.alpha);
+        parameters.prior = prior.unwrap_or(parameters.prior);
+        let features = &mut parameters.features;
+        features.min_df = self.min_df.unwrap_or(features.min_df);
+        (features.max_df, features.max_features) = (self.max_df, self.max_features);
+        features.select = self.select;
+        Ok(Scoring::NaiveBayes(parameters))
+    }
+
+    fn mixed(&self, mut mixed: Mixed, recipe: &Recipe, prior: Option<ClassPrior>) -> Result<Scoring> {
+        self.refuse(
+            |name| !matches!(name, "alpha" | "estimate" | "class_prior" | "correction"),
+            "expected none for a table, whose options of scoring are alpha, estimate, class prior and correction",
+        )?;
+        let is_smoothed = |c: &Column| matches!(c.kind, ColumnKind::Categorical | ColumnKind::Bernoulli);
+        if !recipe.columns.iter().any(is_smoothed) {
+            let message = "expected a categorical or bernoulli column, since it applies to no other";
+            self.refuse(|name| !matches!(name, "class_prior" | "correction"), message)?;
+        }
+        mixed.alpha = self.smoothing()?.unwrap_or(mixed.alpha);
+        mixed.prior = prior.unwrap_or(mixed.prior);
+        mixed.correction = self.weighted.correction.unwrap_or(mixed.correction);
+        Ok(Scoring::Mixed(mixed))
+    }
+
+    fn expectation_maximization(
+        &self,
+        asked: UnlabelledOptions,
+        prior: Option<ClassPrior>,
+        n_documents: u64,
+    ) -> Result<Scoring> {
+        self.refuse(
+            |name| !matches!(name, "likelihood" | "alpha" | "class_prior" | "lambda" | "iterations"),
+            "expected none for unlabelled documents with a likelihood, lambda or iterations, whose only other options \
+             of scoring are alpha, class prior and seed",
+        )?;
+        let mut settings = ExpectationMaximization::for_documents(n_documents);
+        let options = &mut settings.options;
+        options.likelihood = match self.likelihood {
+            None => options.likelihood,
+            Some(LikelihoodName::NaiveBayes(own)) if own.is_generative() => own,
+            Some(_) => {
+                return refused("likelihood", "expected multinomial or bernoulli for unlabelled documents");
+            }
+        };
+        options.alpha = self.smoothing()?.unwrap_or(options.alpha);
+        options.prior = prior.unwrap_or(std::mem::take(&mut options.prior));
+        options.lambda = asked.lambda.unwrap_or(options.lambda);
+        options.max_iterations = asked.iterations.unwrap_or(options.max_iterations);
+        options.seed = self.seed.unwrap_or(options.seed);
+        Ok(Scoring::ExpectationMaximization(settings))
+    }
+}
+
+fn refused<T>(option: &'static str, message: impl fmt::Display) -> Result<T> {
+    Err(Error::option(option, message))
+}
+
+/// Names the option in the error of a value out of its range.
+fn in_range<T>(option: &'static str, value: std::result::Result<T, impl fmt::Display>) -> Result<T> {
+    value.map_err(|error| Error::option(option, error))
+}
+
+/// A range of lengths, `3` or `3-5`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Span {
+    /// The smallest length.
+    pub min: u8,
+    /// The largest length.
+    pub max: u8,
+}
+
+impl FromStr for Span {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let (min, max) = text.split_once('-').unwrap_or((text, text));
+        match (min.parse(), max.parse()) {
+            (Ok(min), Ok(max)) => Ok(Span { min, max }),
+            _ => Err(format!("expected a range such as 3-5, got {text:?}")),
+        }
+    }
+}
+
+/// The least size of a window that a user may ask for, in bytes.
+const LEAST_WINDOW: u32 = 100;
+
+impl Recipe {
+    /// Checks that the options suit the kind of documents.
+    fn check(&self) -> Result<()> {
+        let (kind, is_mail) = (self.kind, self.kind == Kind::Mail);
+        let has_words = matches!(self.tokenizer.terms, Ngrams::Words { .. }) && kind != Kind::Table;
+        let expect = |option, expected| refused(option, format!("expected {expected}, got {kind}"));
+        match self.windows {
+            _ if !is_mail && self.content_only => expect("content_only", "mail"),
+            _ if !is_mail && !self.ignored_headers.is_empty() => expect("ignore_header", "mail"),
+            _ if kind != Kind::Text && self.raw => expect("raw", "text"),
+            _ if self.pieces && !has_words => refused("pieces", "expected text or mail with words as terms"),
+            Some(_) if kind == Kind::Table => expect("windows", "mail or text of two labels"),
+            Some(got) if got < LEAST_WINDOW => {
+                refused("windows", format!("expected {LEAST_WINDOW} bytes or more, got {got}"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl TrainOptions {
+    /// Sets what terms are: sequences of words or of characters, and pieces of words. Training decides what is not
+    /// given.
+    ///
+    /// # Errors
+    /// Both words and characters are given.
+    pub fn set_terms(
+        &mut self,
+        ngrams: Option<Span>,
+        characters: Option<Span>,
+        pieces: Option<bool>,
+    ) -> Result<()> {
+        let terms = &mut self.recipe.tokenizer.terms;
+        match (ngrams, characters) {
+            (Some(_), Some(_)) => return refused("characters", "expected none beside ngrams"),
+            (Some(Span { min, max }), _) => (*terms, self.pairs) = (Ngrams::Words { min, max }, Pairs::Fixed),
+            (_, Some(Span { min, max })) => *terms = Ngrams::Characters { min, max },
+            _ => (),
+        }
+        if let Some(pieces) = pieces {
+            (self.recipe.pieces, self.pieces) = (pieces, Pieces::Fixed);
+        }
+        Ok(())
+    }
+
+    /// Checks what can be checked before documents are counted, and sets the kind of scoring that is `asked` for.
+    /// [`ScoringOptions::scoring`] makes the scoring itself, once the labels are known.
+    ///
+    /// # Errors
+    /// An option is out of range, or does not suit the kind of documents, the columns or the other options.
+    pub fn prepare(&mut self, asked: &ScoringOptions) -> Result<()> {
+        self.recipe.check()?;
+        self.scoring = match asked.with_prior(&self.recipe, None, 0)? {
+            Scoring::Mixed(_) if self.keep == Some(Keep::Vectors) => {
+                let message = "expected columns of text only, whose terms can be remembered";
+                return refused("documents", message);
+            }
+            Scoring::NaiveBayes(_) => Some(Scoring::NaiveBayes(Scoring::parameters())),
+            Scoring::ExpectationMaximization(_) => {
+                Some(Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(0)))
+            }
+            _ => None,
+        };
+        Ok(())
+    }
+
+    /// Checks that windows and requirements on decisions suit the scoring and the number of labels.
+    ///
+    /// # Errors
+    /// One of them is given without weighted scoring of two labels.
+    pub fn check_for(&self, n_labels: usize) -> Result<()> {
+        let DecisionOptions { max_fpr, min_precision, cost, prior, unsure } = self.decision;
+        let are_many = self.labels == Labels::Many;
+        if are_many && !matches!(self.scoring(), Scoring::Weighted(_)) {
+            return refused("labels", "expected weighted scoring for many labels, got naive Bayes");
+        }
+        if min_precision.is_some() && !are_many {
+            return refused("min_precision", "expected a model of many labels, got one label a document");
+        }
+        let of_two = [
+            ("windows", self.recipe.windows.is_some()),
+            ("max_fpr", max_fpr.is_some()),
+            ("cost", cost.is_some() && !are_many),
+            ("prior", prior.is_some()),
+            ("unsure", unsure.is_some() && !are_many),
+        ];
+        let Some((option, _)) = of_two.iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
+        let message = match *option {
+            _ if n_labels == 2 && !are_many && matches!(self.scoring(), Scoring::Weighted(_)) => {
+                return Ok(());
+            }
+            "windows" => "expected mail or text of two labels and weighted scoring",
+            "unsure" => {
+                "expected two labels and weighted scoring; any model takes this option when it scores"
+            }
+            _ => "expected two labels and weighted scoring",
+        };
+        refused(option, message)
+    }
+}
+
+impl DecisionOptions {
+    /// Checks that at most one of `max_fpr`, `min_precision`, `cost` and `unsure` is given, and the range of each.
+    ///
+    /// # Errors
+    /// Several are given, or one is out of range.
+    pub fn check(&self) -> Result<()> {
+        let DecisionOptions { max_fpr, min_precision, cost, unsure, .. } = *self;
+        if [max_fpr, min_precision, cost, unsure].iter().flatten().count() > 1 {
+            let option = if unsure.is_some() { "unsure" } else { "cost" };
+            return refused(option, "expected one of max_fpr, min_precision, cost and unsure");
+        }
+        if let Some(got) = max_fpr.filter(|share| !(*share > 0.0 && *share < 1.0)) {
+            return refused("max_fpr", format!("expected a share between 0 and 1, got {got}"));
+        }
+        if let Some(got) = min_precision.filter(|share| !(*share > 0.0 && *share < 1.0)) {
+            return refused("min_precision", format!("expected a share between 0 and 1, got {got}"));
+        }
+        cost.map(|cost| Decision::PLAIN.with_cost(cost)).transpose()?;
+        unsure.map(|unsure| Decision::PLAIN.with_unsure_below(unsure)).transpose()?;
+        Ok(())
+    }
+}
+
+/// The expected share of one of two labels, `LABEL=SHARE`.
+///
+/// ```
+/// use tamis_train::options::LabelShare;
+/// use tamis_train::Classes;
+///
+/// let classes = Classes::new(["ham", "spam"]).unwrap();
+/// let prior: LabelShare = "ham=0.75".parse().unwrap();
+/// assert_eq!(prior.of_positive(&classes).unwrap(), 0.25);
+/// assert!("ham=75".parse::<LabelShare>().is_err());
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+pub struct LabelShare {
+    label: String,
+    share: f64,
+}
+
+impl LabelShare {
+    /// The expected share of a label.
+    ///
+    /// # Errors
+    /// The share is not between 0 and 1.
+    pub fn new(label: String, share: f64) -> Result<Self> {
+        if share > 0.0 && share < 1.0 {
+            return Ok(LabelShare { label, share });
+        }
+        refused("prior", format!("expected a share between 0 and 1, got {share}"))
+    }
+
+    /// The share of the [positive class](positive_class).
+    ///
+    /// # Errors
+    /// The label is not one of two.
+    pub fn of_positive(&self, classes: &Classes) -> Result<f64> {
+        let LabelShare { label, share } = self;
+        match classes.index(label).filter(|_| classes.len() == 2) {
+            Some(class) if class == positive_class(classes) => Ok(*share),
+            Some(_) => Ok(1.0 - share),
+            None => refused("prior", format!("expected one of two labels, got {label:?}")),
+        }
+    }
+}
+
+impl FromStr for LabelShare {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let given = label_and_share(text).and_then(|(label, share)| LabelShare::new(label, share).ok());
+        given.ok_or_else(|| format!("expected LABEL=SHARE with a share between 0 and 1, got {text:?}"))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! The recipe: how documents become terms.
+
+use serde::{Deserialize, Serialize};
+use tamis_mail::Limits;
+use tamis_tokenizer::TokenizerOptions;
+
+use crate::config::column::{Column, ColumnKind};
+use crate::kind::Kind;
+
+/// The version of the code that turns documents into terms, recorded in every model.
+///
+/// A model is only used with the version it was trained with, because other terms would not match its counts.
+pub const RECIPE_VERSION: u16 = 1;
+
+/// The bytes of a text that are read by default.
+const MOST_TEXT: usize = 16 << 20;
+
+/// How documents become terms; recorded in the model.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Recipe {
+    /// The version of the code; [`RECIPE_VERSION`] by default.
+    pub version: u16,
+    /// Mail, text or rows of a table.
+    pub kind: Kind,
+    /// How text is cut into terms.
+    pub tokenizer: TokenizerOptions,
+    /// Limits on how much of a message is read. Of a text, or of all texts of a row together, [`Limits::bytes`] are
+    /// read: 16 MiB by default, since each different word takes memory.
+    pub limits: Limits,
+    /// For text: read HTML and XML documents as they are, tags included. By default only their text is read; see
+    /// [`tamis_mail::markup_to_text`].
+    pub raw: bool,
+    /// For mail: use only the words of body and subject. By default, headers, structure and links are used as well.
+    pub content_only: bool,
+    /// For mail: extract bogofilter's tokens, as [`import_bogofilter`](crate::exchange::import_bogofilter) needs them,
+    /// instead of our own words and terms. The tokenizer and `content_only` then have no effect. Off by default.
+    pub bogofilter: bool,
+    /// For text and mail: also count pieces of words; see
+    /// [`Vocabulary::count_pieces`](tamis_tokenizer::Vocabulary::count_pieces). Of a mail, only words of body and
+    /// subject have pieces. Needs words as terms. Off by default, but [training](crate::options::Pieces) may turn it
+    /// on.
+    pub pieces: bool,
+    /// Header fields to ignore besides those of [`tamis_mail::ignored`]; a final `*` stands for any ending. None by
+    /// default.
+    pub ignored_headers: Vec<String>,
+    /// Also score every window of about this many bytes of body text, and use the highest score, so that padding cannot
+    /// hide a message. Off by default; only for mail and text of two labels with
+    /// [`Scoring::Weighted`](crate::Scoring::Weighted).
+    pub windows: Option<u32>,
+    /// The columns of a table to learn from; none for mail and text. A model stores them sorted by name.
+    pub columns: Vec<Column>,
+    /// The column with the labels, for programs that read such a table again. This crate does not use it.
+    pub target: Option<String>,
+}
+
+impl Recipe {
+    /// The number of columns of real values.
+    pub fn n_reals(&self) -> usize {
+        self.columns.iter().filter(|column| column.kind == ColumnKind::Gaussian).count()
+    }
+
+    /// The default recipe for a kind of documents.
+    pub fn new(kind: Kind) -> Self {
+        let tokenizer = match kind {
+            Kind::Mail => TokenizerOptions::mail(),
+            Kind::Text | Kind::Table => TokenizerOptions::text(),
+        };
+        let mut limits = Limits::default();
+        if kind != Kind::Mail {
+            limits.bytes = MOST_TEXT;
+        }
+        Recipe {
+            version: RECIPE_VERSION,
+            kind,
+            tokenizer,
+            limits,
+            raw: false,
+            content_only: false,
+            bogofilter: false,
+            pieces: false,
+            ignored_headers: Vec::new(),
+            windows: None,
+            columns: Vec::new(),
+            target: None,
+        }
+    }
+}
+
+impl Recipe {
+    /// Length of the stretches of the body, in bytes: half a window, so that any passage of that length is inside some
+    /// window.
+    pub fn stretch(&self) -> usize {
+        self.windows.map_or(usize::MAX, |window| (window as usize).div_ceil(2))
+    }
+}

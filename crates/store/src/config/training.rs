@@ -1,0 +1,138 @@
+//! Training options.
+
+use serde::{Deserialize, Serialize};
+use tamis_tokenizer::Ngrams;
+
+use crate::config::decision::DecisionOptions;
+use crate::config::keep::{Keep, MOST_TERMS_KEPT};
+use crate::config::recipe::Recipe;
+use crate::config::scoring::Scoring;
+use crate::kind::Kind;
+
+/// Options of a [`Trainer`](crate::Trainer).
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TrainOptions {
+    /// How documents become terms.
+    pub recipe: Recipe,
+    /// How counts become scores; the default depends on the documents, see [`Scoring::for_recipe`].
+    pub scoring: Option<Scoring>,
+    /// Requirements on decisions between two classes.
+    pub decision: DecisionOptions,
+    /// What the model remembers of each document. By default, terms as well as a digest: always for mail, and for text
+    /// if anything is fitted to them and they take no more than about 64 MB.
+    pub keep: Option<Keep>,
+    /// Whether equal documents of the same label count again. By default mail counts once and text every time, since it
+    /// matters how often a short text occurs. Documents without terms and rows of a table always count every time.
+    pub repeat: bool,
+    /// How many labels a document has: [`Labels::One`] by default.
+    pub labels: Labels,
+    /// Whether pairs of words are terms: [`Pairs::Auto`] by default.
+    pub pairs: Pairs,
+    /// Whether pieces of words are terms: [`Pieces::Auto`] by default.
+    pub pieces: Pieces,
+    /// Whether the names of documents are stored; by default only for mail. The name of a mail is its Message-ID; of
+    /// several names, the first in byte order is stored. The bytes of the model then depend on the names.
+    pub names: bool,
+}
+
+/// How many labels a document has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum Labels {
+    /// One.
+    #[default]
+    One,
+    /// Any number. Documents are learned under [sets of labels](crate::join_labels), and each label is found by itself,
+    /// with a probability and a threshold of its own.
+    Many,
+}
+
+impl TrainOptions {
+    /// The defaults for a kind of documents.
+    pub fn new(kind: Kind) -> Self {
+        TrainOptions {
+            recipe: Recipe::new(kind),
+            scoring: None,
+            decision: DecisionOptions::default(),
+            keep: None,
+            repeat: kind != Kind::Mail,
+            labels: Labels::One,
+            pairs: Pairs::Auto,
+            pieces: Pieces::Auto,
+            names: kind == Kind::Mail,
+        }
+    }
+
+    /// Whether equal documents of the same label count once.
+    pub fn counts_once(&self) -> bool {
+        !self.repeat && self.recipe.kind != Kind::Table
+    }
+
+    /// What the model remembers of documents that have `n_terms` terms in all.
+    pub fn kept(&self, n_terms: usize) -> Keep {
+        let is_fitted = self.scoring().weighted().is_some() && self.recipe.windows.is_none();
+        match (self.keep, self.recipe.kind) {
+            (Some(keep), _) => keep,
+            (None, Kind::Mail) => Keep::Vectors,
+            (None, Kind::Text) if is_fitted && n_terms <= MOST_TERMS_KEPT => Keep::Vectors,
+            (None, Kind::Text | Kind::Table) => Keep::Digests,
+        }
+    }
+
+    /// Whether the terms of documents are needed after counting, which includes counting a document once that two
+    /// trainers know.
+    pub fn needs_terms(&self) -> bool {
+        self.kept(0) == Keep::Vectors
+            || self.counts_once()
+            || match self.scoring() {
+                Scoring::NaiveBayes(_) => false,
+                Scoring::Mixed(mixed) => mixed.correction,
+                Scoring::Weighted(_) | Scoring::ExpectationMaximization(_) | Scoring::RobinsonFisher(_) => {
+                    true
+                }
+            }
+    }
+
+    /// The scoring asked for, or the default.
+    pub fn scoring(&self) -> Scoring {
+        self.scoring.clone().unwrap_or_else(|| Scoring::for_recipe(&self.recipe))
+    }
+}
+
+/// How to decide whether pairs of words are terms.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Pairs {
+    /// By leave-one-out, for text of two labels with weighted scoring and a recipe of single words. Otherwise as the
+    /// recipe says.
+    Auto,
+    /// As the [`Ngrams`] of the recipe say.
+    Fixed,
+}
+
+/// How to decide whether pieces of words are terms.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Pieces {
+    /// By leave-one-out, for text with weighted scoring and words as terms. Otherwise as the recipe says.
+    Auto,
+    /// As [`Recipe::pieces`] says.
+    Fixed,
+}
+
+impl TrainOptions {
+    /// Whether training decides if pieces of words are terms.
+    pub fn tries_pieces(&self) -> bool {
+        self.pieces == Pieces::Auto
+            && !self.recipe.pieces
+            && self.recipe.kind == Kind::Text
+            && matches!(self.recipe.tokenizer.terms, Ngrams::Words { .. })
+            && self.scoring().weighted().is_some()
+    }
+
+    /// Whether training decides if pairs of words are terms.
+    pub fn tries_pairs(&self) -> bool {
+        self.pairs == Pairs::Auto
+            && self.labels == Labels::One
+            && self.recipe.kind == Kind::Text
+            && self.recipe.tokenizer.terms == Ngrams::default()
+            && self.scoring().weighted().is_some()
+    }
+}

@@ -1,0 +1,224 @@
+//! The file that a model is read from, and detection of changes to it.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use crate::disk::map::Bytes;
+use crate::disk::open;
+use crate::error::{Error, Reason, Result};
+
+/// The file of an open model, found by its path. It keeps no descriptor, so that thousands can be open.
+pub struct ModelFile {
+    path: PathBuf,
+    opened: Stamp,
+    /// The last state of the file in which everything read was still there.
+    seen: Mutex<Seen>,
+}
+
+/// Metadata that distinguish two states of a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    /// Time of the last change of its content (mtime).
+    modified: Option<SystemTime>,
+    length: u64,
+    inode: (u64, u64),
+}
+
+/// A state of a file, and the time of its last status change (ctime) in seconds since 1970 and nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Seen {
+    stamp: Stamp,
+    changed: (i64, i64),
+    /// Whether it changed just before it was examined, so that its times may hide a later change.
+    is_fresh: bool,
+}
+
+/// Maximum lag of a file system's clock, whose ticks are up to 10 ms.
+const TICK: Duration = Duration::from_millis(20);
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        let inode = (metadata.dev(), metadata.ino());
+        Stamp { modified: metadata.modified().ok(), length: metadata.len(), inode }
+    }
+}
+
+impl Seen {
+    fn of(metadata: &Metadata) -> Self {
+        let changed = (metadata.ctime(), metadata.ctime_nsec());
+        let at = Duration::new(changed.0.unsigned_abs(), changed.1.unsigned_abs() as u32);
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Seen { stamp: Stamp::of(metadata), changed, is_fresh: now.abs_diff(at) < TICK }
+    }
+}
+
+impl ModelFile {
+    /// Opens a file for mapping or reading.
+    pub fn open(path: &Path) -> Result<(Self, File)> {
+        let (file, metadata) = open::open(path, OpenOptions::new().read(true))?;
+        let (opened, seen) = (Stamp::of(&metadata), Mutex::new(Seen::of(&metadata)));
+        Ok((ModelFile { path: path.to_path_buf(), opened, seen }, file))
+    }
+
+    /// The path it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Maps the file.
+    pub fn map(&self, file: &File) -> Result<Bytes> {
+        match self.opened.length {
+            0 => Ok(Bytes::Owned(Vec::new())),
+            length => Bytes::map(file, length as usize).map_err(Error::io(&self.path)),
+        }
+    }
+
+    /// Reads the file to its current end, however far it has grown, since a slot is written after the segments it
+    /// names.
+    pub fn read(&self, mut file: &File) -> Result<Bytes> {
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(Error::io(&self.path))?;
+        Ok(Bytes::Owned(bytes))
+    }
+
+    /// Opens the file again. Returns `None` if another file is at its path now.
+    pub fn open_again(&self) -> Option<File> {
+        let (file, metadata) = open::open(&self.path, OpenOptions::new().read(true)).ok()?;
+        (Stamp::of(&metadata).inode == self.opened.inode).then_some(file)
+    }
+
+    /// Whether the path still refers to the file, unchanged since it was opened.
+    pub fn is_at_its_path(&self) -> Result<bool> {
+        let metadata = fs::metadata(&self.path).map_err(Error::io(&self.path))?;
+        Ok(Stamp::of(&metadata) == self.opened)
+    }
+
+    /// Checks that nothing but a learner has written to the file since it was opened. If the file's times and length
+    /// leave that open, `is_as_read` says whether everything that was read is still there.
+    pub fn check_unchanged(&self, is_as_read: impl FnOnce() -> bool) -> Result<()> {
+        let now = self.now();
+        if now.is_some_and(|now| now == self.last_seen() && !now.is_fresh) {
+            return Ok(());
+        }
+        // the missing end of a file that became shorter must not be read
+        let is_shorter = now.is_some_and(|now| now.stamp.length < self.opened.length);
+        if is_shorter || !is_as_read() {
+            return Err(Reason::Changed { path: self.path.clone() }.into());
+        }
+        if let Some(now) = now {
+            *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = now;
+        }
+        Ok(())
+    }
+
+    /// Whether the file may have been written to since it was last found unchanged, if it is still at its path.
+    pub fn may_have_changed(&self) -> bool {
+        let seen = self.last_seen();
+        self.now().is_some_and(|now| seen.is_fresh || now != seen)
+    }
+
+    /// The state of the file. Returns `None` if it is no longer at its path: a replaced or removed file has no times to
+    /// compare.
+    fn now(&self) -> Option<Seen> {
+        let metadata = fs::metadata(&self.path).ok()?;
+        Some(Seen::of(&metadata)).filter(|now| now.stamp.inode == self.opened.inode)
+    }
+
+    fn last_seen(&self) -> Seen {
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A file while it is open.
+#[derive(Clone, Copy)]
+pub struct MappedFile<'a> {
+    /// What is known of it.
+    pub source: &'a ModelFile,
+    /// It, open.
+    pub file: &'a File,
+}
+
+impl MappedFile<'_> {
+    /// Reads at most `most` bytes from an offset. Needed because a map does not grow with the file, and only the
+    /// immutable base may be read through it.
+    pub fn read_from(&self, offset: usize, most: usize) -> Result<Vec<u8>> {
+        let (length, mut bytes) = (self.length()?, Vec::new());
+        bytes.resize((length as usize).saturating_sub(offset).min(most), 0);
+        let mut n = 0;
+        while n < bytes.len() {
+            match self.file.read_at(&mut bytes[n..], (offset + n) as u64) {
+                Ok(0) => break,
+                Ok(more) => n += more,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => (),
+                Err(error) => return Err(Error::io(self.source.path())(error)),
+            }
+        }
+        bytes.truncate(n);
+        Ok(bytes)
+    }
+
+    /// The mapped bytes of the file, or a map of at least `least` bytes if the file has grown since it was opened.
+    pub(crate) fn map_more(&self, bytes: Bytes, least: usize) -> Result<Bytes> {
+        match bytes.len() < least && self.length()? >= least as u64 {
+            true => Bytes::map(self.file, least).map_err(Error::io(self.source.path())),
+            false => Ok(bytes),
+        }
+    }
+
+    fn length(&self) -> Result<u64> {
+        self.file.metadata().map_err(Error::io(self.source.path())).map(|metadata| metadata.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::thread::sleep;
+
+    use super::*;
+
+    #[test]
+    fn what_was_found_unchanged_is_not_looked_at_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        fs::write(&path, "model").unwrap();
+        let n = Cell::new(0);
+        let is_as_read = || {
+            n.set(n.get() + 1);
+            true
+        };
+        let (source, _) = ModelFile::open(&path).unwrap();
+        let write = |bytes: &[u8]| {
+            use std::io::Write;
+            OpenOptions::new().append(true).open(&path).unwrap().write_all(bytes).unwrap();
+        };
+        // opened just after it was written, appended to, and written in place
+        for change in [&b""[..], b" and log", b""] {
+            write(change);
+            File::options().write(true).open(&path).unwrap().set_modified(SystemTime::now()).unwrap();
+            sleep(2 * TICK);
+            source.check_unchanged(is_as_read).unwrap();
+            let looked = n.get();
+            for _ in 0..9 {
+                source.check_unchanged(is_as_read).unwrap();
+            }
+            assert_eq!(n.get(), looked);
+        }
+        assert!(n.get() > 0);
+        assert!(source.check_unchanged(|| false).is_ok());
+        assert!(!source.may_have_changed());
+        write(b"more");
+        assert!(source.may_have_changed());
+        assert!(source.check_unchanged(|| false).is_err());
+        File::create(&path).unwrap();
+        assert!(source.check_unchanged(is_as_read).is_err());
+        // a file that is no longer at its path stays as it was mapped
+        fs::remove_file(&path).unwrap();
+        assert!(!source.may_have_changed());
+        source.check_unchanged(is_as_read).unwrap();
+    }
+}

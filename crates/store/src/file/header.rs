@@ -1,0 +1,324 @@
+//! The header of a model file: preface, header, and the layout of the sections.
+//!
+//! ```text
+//! "TAMIS\r\n\x1a"                    8 bytes
+//! format version, header length      u32, u32, little-endian like every number here
+//! CRC-32 of the sections             u32
+//! CRC-32 of these three and header   u32
+//! header                             bincode, fixed-width integers
+//! sections                           each its content, then a CRC-32 a block of 256 bytes
+//! slots, segments, log               what was learned since the rest was written, see [`slots`](crate::file::slots),
+//!                                    [`segment`](crate::store::opened) and [`log`](crate::file::log)
+//! ```
+//!
+//! All later checksums are seeded with the header's. The CRC of the sections makes the headers of different models
+//! differ; it has no other use.
+
+use serde::{Deserialize, Serialize};
+use tamis_model::{ClassTotals, Classes, ExpectedNaiveBayes, Summary};
+
+use crate::config::decision::{Decision, DecisionOptions, Expected, LabelDecision};
+use crate::config::keep::Keep;
+use crate::config::recipe::Recipe;
+use crate::config::scoring::{Chosen, Scoring};
+use crate::disk::map::Bytes;
+use crate::disk::spool::Spool;
+use crate::error::{Error, Result};
+use crate::file::blocks::Section;
+use crate::file::container::{self, Preface};
+use crate::file::fitted::FittedScoring;
+use crate::file::table::Table;
+use crate::file::terms::Size;
+
+/// The model format that this version reads and writes.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// The sections of a file, in order.
+/// What the sections are called in errors.
+pub const SECTIONS: [&str; N_SECTIONS] = ["directory", "terms", "texts", "documents", "vectors"];
+/// Their number.
+pub const N_SECTIONS: usize = 5;
+
+/// The header of a model file.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(try_from = "WrittenHeader", into = "WrittenHeader")]
+pub struct Header {
+    /// From documents to terms.
+    pub recipe: Recipe,
+    /// What is stored of documents.
+    pub stored: Stored,
+    /// Whether it counts documents that it never stored, those of another program's word list.
+    pub unremembered: bool,
+    /// From counts to scores.
+    pub scoring: FittedScoring,
+    /// The classes.
+    pub classes: Classes,
+    /// Documents and counts of each.
+    pub totals: Vec<ClassTotals>,
+    /// The requirements on decisions, with two classes.
+    pub asked: Option<DecisionOptions>,
+    /// How scores become verdicts, with two classes.
+    pub decision: Decision,
+    /// What to expect of new documents.
+    pub expected: Option<Expected>,
+    /// What changed since it was trained.
+    pub changes: Changes,
+    /// Counts of the sections.
+    pub size: Size,
+    /// Length of each section in bytes, in the order of [`SECTIONS`], without checksums.
+    pub lengths: [u64; N_SECTIONS],
+}
+
+/// What is stored of each document.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stored {
+    /// A digest, or its terms as well.
+    pub keep: Keep,
+    /// Whether its name is stored.
+    pub names: bool,
+}
+
+/// Numbers of documents that changed a model.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Changes {
+    /// Learned or forgotten one by one since training.
+    pub since_training: u64,
+    /// Learned, forgotten or merged since the last fit.
+    pub since_fit: u64,
+}
+
+/// A header as it is written. Of `summary`, `table`, `chosen` and `em_model` it has what its scoring needs.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenHeader {
+    /// As [`Header::recipe`].
+    pub recipe: Recipe,
+    /// As [`Stored::keep`].
+    pub keep: Keep,
+    /// As [`Stored::names`].
+    pub names: bool,
+    /// As [`Header::unremembered`].
+    pub unremembered: bool,
+    /// What [`Header::scoring`] was asked for.
+    pub scoring: Scoring,
+    /// As [`Header::classes`].
+    pub classes: Classes,
+    /// As [`Header::totals`].
+    pub totals: Vec<ClassTotals>,
+    /// As [`Header::asked`].
+    pub asked: Option<DecisionOptions>,
+    /// Documents changed.
+    pub changes: u64,
+    /// Documents changed since the fit.
+    pub unfitted: u64,
+    /// Of naive Bayes.
+    pub summary: Option<Summary>,
+    /// Of a table.
+    pub table: Option<Table>,
+    /// As [`Header::decision`].
+    pub decision: Decision,
+    /// Of weighted scoring.
+    pub chosen: Option<Chosen>,
+    /// As [`Header::bias`].
+    pub bias: Vec<i64>,
+    /// Of naive Bayes by expectation maximization.
+    pub em_model: Option<ExpectedNaiveBayes>,
+    /// As [`Header::expected`].
+    pub expected: Option<Expected>,
+    /// As [`Header::size`].
+    pub size: Size,
+    /// Bytes of each section.
+    pub lengths: [u64; N_SECTIONS],
+}
+
+impl From<Header> for WrittenHeader {
+    fn from(header: Header) -> Self {
+        let mut written = WrittenHeader {
+            recipe: header.recipe,
+            keep: header.stored.keep,
+            names: header.stored.names,
+            unremembered: header.unremembered,
+            scoring: header.scoring.options(),
+            classes: header.classes,
+            totals: header.totals,
+            asked: header.asked,
+            changes: header.changes.since_training,
+            unfitted: header.changes.since_fit,
+            summary: None,
+            table: None,
+            decision: header.decision,
+            chosen: None,
+            bias: Vec::new(),
+            em_model: None,
+            expected: header.expected,
+            size: header.size,
+            lengths: header.lengths,
+        };
+        match header.scoring {
+            FittedScoring::Weighted { chosen, bias, .. } => {
+                (written.chosen, written.bias) = (Some(chosen), bias)
+            }
+            FittedScoring::NaiveBayes { summary, .. } => written.summary = Some(summary),
+            FittedScoring::ExpectationMaximization { model, .. } => written.em_model = Some(model),
+            FittedScoring::Mixed { table, .. } => written.table = Some(table),
+            FittedScoring::RobinsonFisher(_) => (),
+        }
+        written
+    }
+}
+
+impl TryFrom<WrittenHeader> for Header {
+    type Error = &'static str;
+
+    fn try_from(written: WrittenHeader) -> std::result::Result<Self, &'static str> {
+        let WrittenHeader { summary, table, chosen, em_model, bias, .. } = written;
+        let scoring = match (written.scoring, summary, table, em_model, chosen) {
+            (Scoring::Weighted(options), None, None, None, Some(chosen)) => {
+                FittedScoring::Weighted { options, chosen, bias }
+            }
+            (Scoring::NaiveBayes(parameters), Some(summary), None, None, None) => {
+                FittedScoring::NaiveBayes { parameters, summary }
+            }
+            (Scoring::ExpectationMaximization(settings), None, None, Some(model), None) => {
+                FittedScoring::ExpectationMaximization { settings, model }
+            }
+            (Scoring::Mixed(settings), None, Some(table), None, None) => {
+                FittedScoring::Mixed { settings, table }
+            }
+            (Scoring::RobinsonFisher(parameters), None, None, None, None) => {
+                FittedScoring::RobinsonFisher(parameters)
+            }
+            _ => return Err("the parts that its scoring needs"),
+        };
+        Ok(Header {
+            recipe: written.recipe,
+            stored: Stored { keep: written.keep, names: written.names },
+            unremembered: written.unremembered,
+            scoring,
+            classes: written.classes,
+            totals: written.totals,
+            asked: written.asked,
+            decision: written.decision,
+            expected: written.expected,
+            changes: Changes { since_training: written.changes, since_fit: written.unfitted },
+            size: written.size,
+            lengths: written.lengths,
+        })
+    }
+}
+
+impl Header {
+    /// Creates the header of a model with these counts and no requirements.
+    pub fn new(recipe: Recipe, scoring: FittedScoring, classes: Classes, totals: Vec<ClassTotals>) -> Self {
+        Header {
+            stored: Stored { keep: Keep::Digests, names: true },
+            unremembered: false,
+            asked: None,
+            decision: Decision::for_classes(&classes),
+            expected: None,
+            changes: Changes::default(),
+            size: Size::default(),
+            lengths: [0; N_SECTIONS],
+            recipe,
+            scoring,
+            classes,
+            totals,
+        }
+    }
+
+    /// Terms in the vocabulary.
+    pub fn n_terms(&self) -> u64 {
+        self.size.terms
+    }
+
+    /// Checks that the header's fields are consistent.
+    pub fn check(&self) -> Result<()> {
+        let n_classes = self.classes.len();
+        if n_classes < 2 {
+            return Err(Error::inconsistent("header", "at least 2 labels", n_classes));
+        }
+        let Header { scoring, recipe, totals, .. } = self;
+        // unlabelled documents are counted in a class of their own
+        let most = n_classes + usize::from(scoring.has_expected_counts());
+        if !(n_classes..=most).contains(&totals.len()) {
+            return Err(Error::inconsistent("header", format!("totals of {n_classes} labels"), totals.len()));
+        }
+        check_totals(totals)?;
+        if !recipe.columns.is_sorted_by(|a, b| a.name < b.name) {
+            return Err(Error::inconsistent(
+                "header",
+                "columns in the order of their names",
+                "another order",
+            ));
+        }
+        if self.expected.is_some_and(|expected| !scoring.is_calibrated() || !expected.fits(n_classes)) {
+            return Err(Error::inconsistent("header", "expected errors that suit the labels", "others"));
+        }
+        if matches!(scoring, FittedScoring::RobinsonFisher(_)) && n_classes != 2 {
+            return Err(Error::inconsistent(
+                "header",
+                "2 labels for Robinson and Fisher's scoring",
+                n_classes,
+            ));
+        }
+        if scoring.chosen().is_some_and(|chosen| !chosen.labels.iter().all(LabelDecision::is_finite)) {
+            return Err(Error::inconsistent("header", "finite thresholds of labels", "others"));
+        }
+        scoring.options().check(recipe, self.stored.keep)?;
+        self.decision.check()
+    }
+}
+
+/// Checks that sums over all classes do not overflow.
+pub(crate) fn check_totals(totals: &[ClassTotals]) -> Result<()> {
+    for of in [|t: &ClassTotals| t.documents, |t: &ClassTotals| t.df, |t: &ClassTotals| t.tf] {
+        if totals.iter().map(of).try_fold(0, u64::checked_add).is_none() {
+            return Err(Error::inconsistent("header", "totals that add up below 2^64", "more"));
+        }
+    }
+    Ok(())
+}
+
+/// Writes a model file.
+pub fn write(header: &Header, sections: [&Spool; N_SECTIONS]) -> Result<Spool> {
+    container::write(container::MODEL, FORMAT_VERSION, header, &sections)
+}
+
+/// An opened model file.
+pub struct Opened {
+    /// All bytes.
+    pub bytes: Bytes,
+    /// The header.
+    pub header: Header,
+    /// Checksum of the header, the seed of all other checksums.
+    pub checksum: u32,
+    /// Where the sections are.
+    pub sections: [Section; N_SECTIONS],
+    /// End of the sections.
+    pub end: usize,
+}
+
+/// Opens a file at a cost that does not depend on the size of its sections.
+pub fn open(bytes: Bytes) -> Result<Opened> {
+    let Preface { checksum, header: encoded, start } = preface(&bytes)?;
+    let header: Header = container::decode(encoded)?;
+    let lengths = SECTIONS.into_iter().zip(header.lengths);
+    let (sections, end) = container::layout(lengths, start, bytes.len(), checksum)?;
+    let sections =
+        sections.try_into().map_err(|_| Error::inconsistent("header", N_SECTIONS, "other sections"))?;
+    Ok(Opened { bytes, header, checksum, sections, end })
+}
+
+/// The preface of a model file.
+pub fn preface(file: &[u8]) -> Result<Preface<'_>> {
+    container::check_magic(file, container::MODEL)?;
+    Preface::read(file, FORMAT_VERSION)
+}
+
+/// Returns the checksum of the header if the header is intact.
+pub fn checksum(file: &[u8]) -> Result<u32> {
+    preface(file).map(|preface| preface.checksum)
+}
+
+#[cfg(test)]
+mod numbers;

@@ -1,0 +1,291 @@
+//! The overlay of a log: changes of counts and weights, new terms, documents.
+
+use std::collections::BTreeMap;
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Coefficient};
+use tamis_tokenizer::TermId;
+
+use crate::error::{Error, Result};
+use crate::file::documents::{DocumentKey, Remembered};
+use crate::file::log::Entry;
+use crate::file::terms::limited;
+use crate::store::add::too_large;
+
+/// The sum of a log's entries by term id. Terms that are new in the log have ids after the model's own.
+#[derive(Default)]
+pub struct Overlay {
+    /// The first change of each term.
+    heads: HashMap<TermId, u32>,
+    changes: Vec<Change>,
+    new_terms: NewTerms,
+    /// The state of each document in the log; `None` if it was forgotten.
+    documents: BTreeMap<DocumentKey, Option<Logged>>,
+    /// Terms that gained counts minus terms that lost them.
+    features: i64,
+    /// Number of entries that learn a document, and of those that forget one.
+    learned: u64,
+    forgotten: u64,
+}
+
+/// The terms that are new in a log, in the order of their ids. A server has thousands of logs open, so their texts are one
+/// buffer.
+#[derive(Default)]
+pub struct NewTerms {
+    fingerprints: Vec<u64>,
+    /// The texts one after the other, and where each ends.
+    texts: String,
+    ends: Vec<u32>,
+    /// The positions of terms by fingerprint.
+    places: HashTable<u32>,
+    state: DefaultHashBuilder,
+}
+
+/// A document in the log, as its entry without new terms. Decoded it takes several times the memory, and scoring does not
+/// need it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Logged(Box<[u8]>);
+
+/// The change of a term in a class.
+#[derive(Clone, Copy, Default)]
+struct Change {
+    class: ClassId,
+    df: i64,
+    tf: i64,
+    units: i64,
+    /// Position of the term's next change plus 1; 0 if there is none.
+    next: u32,
+}
+
+impl Overlay {
+    /// An empty overlay over segments with these changes: terms that gained counts, and documents learned and forgotten
+    /// since the sections were written.
+    pub fn over(features: i64, learned: u64, forgotten: u64) -> Self {
+        Overlay { features, learned, forgotten, ..Overlay::default() }
+    }
+
+    /// Adds an entry, and updates the model's `totals`.
+    pub fn add(&mut self, mut entry: Entry, totals: &mut [ClassTotals]) -> Result<()> {
+        let new_terms = std::mem::take(&mut entry.new_terms);
+        let Entry { learned, ref document, features, .. } = entry;
+        let impossible = |expected: &str| Error::inconsistent("log", expected, "others");
+        let is_of_model = |weight: &Coefficient| usize::from(weight.class) < totals.len();
+        if document.coefficients.len() > totals.len() || !document.coefficients.iter().all(is_of_model) {
+            return Err(impossible("coefficients of classes of the model"));
+        }
+        let copies = if learned { 1 } else { -1 } * i64::from(document.multiplicity);
+        let class = usize::from(document.class);
+        let own = totals.get_mut(class).ok_or_else(|| impossible("classes of the model"))?;
+        let row = document.vector.row();
+        let occurrences: i64 = row.counts().iter().map(|count| i64::from(*count)).sum();
+        let add = |to: &mut u64, n: Option<i64>| n.and_then(|n| to.checked_add_signed(n));
+        let sums = ClassTotals {
+            documents: add(&mut own.documents, Some(copies))
+                .ok_or_else(|| impossible("documents to forget"))?,
+            df: add(&mut own.df, copies.checked_mul(row.len() as i64))
+                .ok_or_else(|| impossible("counts to forget"))?,
+            tf: add(&mut own.tf, copies.checked_mul(occurrences))
+                .ok_or_else(|| impossible("counts to forget"))?,
+        };
+        self.new_terms.append(&new_terms)?;
+        *own = sums;
+        for (id, count) in row.iter() {
+            let tf = copies * i64::from(count);
+            self.change(id, Change { class: document.class, df: copies, tf, ..Change::default() });
+            for coefficient in &document.coefficients {
+                let weight =
+                    ClassWeight::of(coefficient, count).ok_or_else(|| impossible("weights that fit"))?;
+                let units = if learned { weight.units } else { -weight.units };
+                self.change(id, Change { class: weight.class, units, ..Change::default() });
+            }
+        }
+        self.features = self.features.saturating_add(features.into());
+        let count = if learned { &mut self.learned } else { &mut self.forgotten };
+        *count = count.saturating_add(1);
+        self.documents.insert(document.key(), learned.then(|| Logged::new(&entry)));
+        Ok(())
+    }
+
+    fn change(&mut self, id: TermId, change: Change) {
+        // there are fewer than 2^32, since a log is bounded
+        let next = self.changes.len() as u32 + 1;
+        let mut at = match self.heads.entry(id) {
+            hashbrown::hash_map::Entry::Vacant(head) => {
+                head.insert(next);
+                self.changes.push(change);
+                return;
+            }
+            hashbrown::hash_map::Entry::Occupied(head) => *head.get(),
+        };
+        loop {
+            let known = &mut self.changes[at as usize - 1];
+            if known.class == change.class {
+                known.df += change.df;
+                known.tf = known.tf.wrapping_add(change.tf);
+                known.units = known.units.wrapping_add(change.units);
+                return;
+            }
+            if known.next == 0 {
+                known.next = next;
+                self.changes.push(change);
+                return;
+            }
+            at = known.next;
+        }
+    }
+
+    fn changes_of(&self, id: TermId) -> impl Iterator<Item = Change> + '_ {
+        let mut at = self.heads.get(&id).copied().unwrap_or(0);
+        std::iter::from_fn(move || {
+            let change = *self.changes.get((at as usize).checked_sub(1)?)?;
+            at = change.next;
+            Some(change)
+        })
+    }
+
+    /// Whether the log changes a term.
+    pub(crate) fn changes(&self, id: TermId) -> bool {
+        !self.heads.is_empty() && self.heads.contains_key(&id)
+    }
+
+    /// Number of terms that the log changes.
+    pub(crate) fn n_changed(&self) -> usize {
+        self.heads.len()
+    }
+
+    /// The terms that the log changes, in no particular order.
+    pub(crate) fn changed(&self) -> impl Iterator<Item = TermId> + '_ {
+        self.heads.keys().copied()
+    }
+
+    /// Adds the log's changes of a term to its cells, which are sorted by class.
+    pub(crate) fn change_cells(&self, id: TermId, cells: &mut Vec<Cell>) -> Result<()> {
+        let impossible = |class| {
+            Error::inconsistent(
+                "log",
+                "counts that were learned",
+                format!("others of term {id}, class {class}"),
+            )
+        };
+        for Change { class, df, tf, .. } in
+            self.changes_of(id).filter(|change| change.tf != 0 || change.df != 0)
+        {
+            let at = cells.binary_search_by_key(&class, |cell| cell.class);
+            let known = at.map_or(Cell { class, df: 0, tf: 0 }, |at| cells[at]);
+            let add = |n: u32, more: i64| i64::from(n).checked_add(more).and_then(|n| u32::try_from(n).ok());
+            let (df, tf) = add(known.df, df).zip(add(known.tf, tf)).ok_or_else(|| impossible(class))?;
+            match (at, df) {
+                (Ok(at), 0) if tf == 0 => drop(cells.remove(at)),
+                (_, 0) => return Err(impossible(class)),
+                _ if tf < df => return Err(impossible(class)),
+                (Ok(at), _) => cells[at] = Cell { class, df, tf },
+                (Err(at), _) => cells.insert(at, Cell { class, df, tf }),
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the log's changes of a term to its weights, which are sorted by class.
+    pub(crate) fn change_weights(&self, id: TermId, weights: &mut Vec<(ClassId, i64)>) -> Result<()> {
+        for Change { class, units, .. } in self.changes_of(id).filter(|change| change.units != 0) {
+            let at = weights.binary_search_by_key(&class, |weight| weight.0);
+            let before = at.map_or(0, |at| weights[at].1);
+            let units = before.checked_add(units).ok_or_else(|| too_large(before))?;
+            match at {
+                Ok(at) if units == 0 => drop(weights.remove(at)),
+                Ok(at) => weights[at].1 = units,
+                Err(at) => weights.insert(at, (class, units)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The terms that are new in the log.
+    pub fn new_terms(&self) -> &NewTerms {
+        &self.new_terms
+    }
+
+    /// The growth in the number of terms with counts.
+    pub fn features(&self) -> i64 {
+        self.features
+    }
+
+    /// The growth in the number of known documents.
+    pub fn n_documents(&self) -> i64 {
+        self.learned.wrapping_sub(self.forgotten) as i64
+    }
+
+    /// Number of documents learned or forgotten.
+    pub fn n_entries(&self) -> u64 {
+        self.learned.saturating_add(self.forgotten)
+    }
+
+    /// Number of documents learned, and of documents forgotten.
+    pub(crate) fn learned_and_forgotten(&self) -> (u64, u64) {
+        (self.learned, self.forgotten)
+    }
+
+    /// The documents in the log, in the order of digests; `None` for those forgotten.
+    pub fn documents(&self) -> &BTreeMap<DocumentKey, Option<Logged>> {
+        &self.documents
+    }
+}
+
+impl NewTerms {
+    /// Adds terms, all or none.
+    fn append(&mut self, terms: &[(u64, String)]) -> Result<()> {
+        let bytes: usize = terms.iter().map(|(_, text)| text.len()).sum();
+        limited("bytes of texts", (self.texts.len() + bytes) as u64)?;
+        limited("terms", (self.fingerprints.len() + terms.len()) as u64)?;
+        let NewTerms { fingerprints, texts, ends, places, state } = self;
+        for (fingerprint, text) in terms {
+            let place = fingerprints.len() as u32;
+            fingerprints.push(*fingerprint);
+            texts.push_str(text);
+            ends.push(texts.len() as u32);
+            let print_at = |place: &u32| fingerprints[*place as usize];
+            let is_equal = |place: &u32| print_at(place) == *fingerprint;
+            places
+                .entry(state.hash_one(fingerprint), is_equal, |at| state.hash_one(print_at(at)))
+                .insert(place);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.fingerprints.len()
+    }
+
+    /// The position of the term with this fingerprint.
+    pub(crate) fn find(&self, fingerprint: u64) -> Option<usize> {
+        // most models have no log: that saves the hash
+        if self.places.is_empty() {
+            return None;
+        }
+        let is_equal = |place: &u32| self.fingerprints[*place as usize] == fingerprint;
+        let place = self.places.find(self.state.hash_one(fingerprint), is_equal)?;
+        Some(*place as usize)
+    }
+
+    /// The fingerprint of the term at a position, and its text.
+    pub fn get(&self, place: usize) -> Option<(u64, &str)> {
+        let fingerprint = *self.fingerprints.get(place)?;
+        let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
+        Some((fingerprint, &self.texts[start as usize..self.ends[place] as usize]))
+    }
+}
+
+impl Logged {
+    fn new(entry: &Entry) -> Self {
+        let mut bytes = Vec::new();
+        entry.write(&mut bytes);
+        Logged(bytes.into())
+    }
+
+    /// The document.
+    pub(crate) fn document(&self) -> Result<Remembered> {
+        // its terms were checked when it was added
+        Ok(Entry::take(&mut &self.0[..], TermId::MAX as usize)?.document)
+    }
+}

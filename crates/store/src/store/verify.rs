@@ -1,0 +1,264 @@
+//! Verification of a model file: checksums, and consistency of its sections.
+
+use tamis_model::{Cell, ClassWeight, ClassWeights, Correction, Counts, Statistics};
+use tamis_tokenizer::{TermId, fingerprint};
+use zerocopy::little_endian::U32;
+
+use crate::config::keep::Keep;
+use crate::error::{Error, Result};
+use crate::file::documents::DocumentRecord;
+use crate::file::fitted::FittedScoring;
+use crate::file::terms::{Runs, Size, take_run};
+use crate::file::texts::fingerprint_of;
+use crate::store::opened::Store;
+use crate::store::sections::Sections;
+use crate::store::segment::Segment;
+use crate::store::summarize::{columns_of_terms, summarize_columns};
+
+impl Store {
+    /// Checks every checksum, then the consistency of the sections.
+    pub fn verify(&self) -> Result<()> {
+        self.check_all(&self.bytes)?;
+        self.verify_terms()?;
+        self.segments.iter().try_for_each(|segment| self.verify_segment(segment))?;
+        let statistics = self.statistics()?;
+        if statistics.totals() != self.totals {
+            return Err(Error::inconsistent("terms", "sums equal to the header's totals", "other sums"));
+        }
+        if statistics.n_features() as u64 != self.n_features() {
+            return Err(Error::inconsistent("log", self.n_features(), statistics.n_features()));
+        }
+        if let FittedScoring::NaiveBayes { parameters, summary } = &self.header.scoring {
+            let Ok(expected) = parameters.summarize(&statistics);
+            if *summary != expected {
+                return Err(Error::inconsistent("header", "the summary of the counts", "another summary"));
+            }
+        }
+        if let Some(table) = self.header.scoring.table() {
+            let recipe = &self.header.recipe;
+            let columns = columns_of_terms(recipe, &statistics, |id| self.text(id))?;
+            let groups = summarize_columns(recipe, &statistics, &columns);
+            table.verify(&recipe.columns, &self.header.totals, &groups)?;
+        }
+        self.verify_documents(&statistics)
+    }
+
+    /// All counts in memory, including those of the log.
+    pub fn statistics(&self) -> Result<Statistics> {
+        let documents = self.totals.iter().map(|t| t.documents);
+        let mut statistics = Statistics::with_documents(documents);
+        for id in 0..self.n_terms() as TermId {
+            let mut pushed = Ok(());
+            self.for_each_cell(id, |cell| {
+                if pushed.is_ok() {
+                    pushed = statistics.push_cell(id, cell);
+                }
+            })?;
+            pushed?;
+        }
+        Ok(statistics)
+    }
+
+    /// Checks the numbers of terms, cells and weights against the header, and that each term has its text.
+    fn verify_terms(&self) -> Result<()> {
+        let mut size = Size::default();
+        self.base.verify_groups(&self.bytes, |print, text, run| {
+            verify_text(print, text)?;
+            size.add(self.verify_runs(Runs::of(run)?)?);
+            Ok(())
+        })?;
+        if size != self.header.size {
+            return Err(Error::inconsistent(
+                "header",
+                format!("{size:?}"),
+                format!("{:?}", self.header.size),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Checks the cells and weights of a term, and counts them.
+    fn verify_runs(&self, runs: Runs<'_>) -> Result<Size> {
+        let mut size = Size { terms: 1, ..Size::default() };
+        runs.for_each_cell(self.header.totals.len(), |_| size.cells += 1)?;
+        runs.for_each_weight(self.header.classes.len(), |_, _| {
+            size.weights += 1;
+            Ok(())
+        })?;
+        Ok(size)
+    }
+
+    /// Checks that known terms have their ids, that new terms occur in no earlier part and have their text, and that
+    /// digests increase strictly.
+    fn verify_segment(&self, segment: &Segment) -> Result<()> {
+        let (new, mut n_new) = (segment.new_ids(), 0);
+        let wrong = |expected: &str| Err(Error::inconsistent("ids of a segment", expected, "others"));
+        segment.part.verify_groups(&self.bytes, |print, text, run| {
+            let (id, runs) = Runs::of_segment(run)?;
+            self.verify_runs(runs)?;
+            if id as usize >= new.end || self.fingerprint(id)? != print {
+                return wrong("those of its terms");
+            }
+            if !new.contains(&(id as usize)) {
+                return if text.is_some_and(<[u8]>::is_empty) {
+                    Ok(())
+                } else {
+                    wrong("texts of new terms only")
+                };
+            }
+            n_new += 1;
+            if self.base.find(&self.bytes, print)?.is_some() {
+                return wrong("new terms that no other section knows");
+            }
+            verify_text(print, text)
+        })?;
+        if n_new != new.len() {
+            return wrong("new terms that it speaks of");
+        }
+        for i in 1..segment.part.n_documents() {
+            let [before, key] =
+                [i - 1, i].map(|i| segment.part.record(&self.bytes, i).map(DocumentRecord::key));
+            if before? >= key? {
+                return Err(Error::inconsistent("documents of a segment", "increasing digests", "others"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that digests increase strictly, that each class has as many documents as counted, and that their terms
+    /// sum to the counts. There may be fewer documents if only digests are kept or some were never stored, and smaller
+    /// sums in the latter case.
+    fn verify_documents(&self, statistics: &Statistics) -> Result<()> {
+        let n_classes = self.header.totals.len();
+        let mut documents = vec![0u64; n_classes];
+        let mut counted = Statistics::new(n_classes);
+        let mut correction = Correction::default();
+        let mut before = None;
+        for document in self.documents() {
+            let document = document?;
+            let key = (document.digest, document.class);
+            if before.is_some_and(|before| before >= key) {
+                return Err(Error::inconsistent(
+                    "documents",
+                    "increasing digests",
+                    format!("{:02x?}", key.0),
+                ));
+            }
+            before = Some(key);
+            let Some(count) = documents.get_mut(usize::from(document.class)) else {
+                return Err(Error::inconsistent(
+                    "documents",
+                    format!("a class below {n_classes}"),
+                    document.class,
+                ));
+            };
+            *count += u64::from(document.multiplicity);
+            counted.observe_times(document.class, document.vector.row(), document.multiplicity)?;
+            correction.add(document.vector.row(), &document.coefficients)?;
+        }
+        let expected: Vec<u64> = self.totals.iter().map(|t| t.documents).collect();
+        // an imported model may lack its documents, but has those it learned since
+        let is_part = documents.iter().zip(&expected).all(|(known, counted)| known <= counted);
+        let may_lack = self.header.stored.keep == Keep::Digests || self.header.unremembered;
+        if documents != expected && !(is_part && may_lack) {
+            return Err(Error::inconsistent(
+                "documents",
+                format!("{expected:?} a class"),
+                format!("{documents:?}"),
+            ));
+        }
+        let adds_up =
+            if self.header.unremembered { is_within(&counted, statistics) } else { counted == *statistics };
+        if self.header.stored.keep == Keep::Vectors && !adds_up {
+            return Err(Error::inconsistent("vectors", "terms that add up to the counts", "others"));
+        }
+        if self.header.stored.keep == Keep::Vectors {
+            for id in 0..self.n_terms() as TermId {
+                self.verify_weights(id, &correction)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that the weights of a term are the sums of its documents' coefficients.
+    fn verify_weights(&self, id: TermId, correction: &Correction) -> Result<()> {
+        if self.header.scoring.has_expected_counts() {
+            return self.for_each_weight(id, |_, _| ());
+        }
+        let mut got = Vec::new();
+        self.for_each_value(id, |class, units| {
+            got.push(ClassWeight { class, units });
+            Ok(())
+        })?;
+        let expected: Vec<_> = correction.weights(id).collect();
+        if got != expected {
+            return Err(Error::inconsistent("terms", format!("{expected:?}"), format!("{got:?}")));
+        }
+        Ok(())
+    }
+}
+
+impl Sections {
+    /// Checks that groups follow one another without gaps and that fingerprints increase strictly. Visits the
+    /// fingerprint, text and run of each term.
+    fn verify_groups(
+        &self,
+        file: &[u8],
+        mut visit: impl FnMut(u64, Option<&[u8]>, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut before = None;
+        let (mut start, mut text_start) = (0, 0);
+        for g in 0..self.n_groups() {
+            let record = self.group_record(file, g)?;
+            let (group, mut texts) = (self.group(file, g)?, self.texts(file, g)?);
+            let first = group.fingerprints.first().map(|print| (print.get() >> 32) as u32);
+            let expected =
+                (Some(record.prefix.get()), record.start.get() as usize, group.text_start as usize);
+            if (first, start, text_start) != expected {
+                let got = format!("group {g}");
+                return Err(Error::inconsistent("directory", "groups one after another", got));
+            }
+            start += size_of::<U32>() + size_of_val(group.fingerprints) + group.runs.len();
+            text_start += texts.len();
+            let mut runs = group.runs;
+            for print in group.fingerprints.iter().map(|print| print.get()) {
+                if before.is_some_and(|before| before >= print) {
+                    let got = format!("{print:016x}");
+                    return Err(Error::inconsistent("terms", "increasing fingerprints", got));
+                }
+                before = Some(print);
+                visit(print, take_run(&mut texts), take_run(&mut runs).unwrap_or_default())?;
+            }
+            if !runs.is_empty() || !texts.is_empty() {
+                let got = format!("group {g}");
+                return Err(Error::inconsistent("terms", "nothing after the last term", got));
+            }
+        }
+        let [_, terms, texts, ..] = self.sections();
+        if (start, text_start) != (terms.len(), texts.len()) {
+            let expected = format!("{:?}", (start, text_start));
+            return Err(Error::inconsistent("header", expected, format!("{:?}", (terms.len(), texts.len()))));
+        }
+        Ok(())
+    }
+}
+
+/// Checks that a text has this fingerprint, or says that it is known by its fingerprint alone.
+fn verify_text(print: u64, text: Option<&[u8]>) -> Result<()> {
+    let text = text.and_then(|text| std::str::from_utf8(text).ok());
+    let got = text.map(fingerprint);
+    if got != Some(print) && text.map(fingerprint_of) != Some(print) {
+        // never the term itself, which may come from someone's mail
+        let expected = format!("a term of fingerprint {print:016x}");
+        let got = got.map_or("none".to_owned(), |got| format!("one of {got:016x}"));
+        return Err(Error::inconsistent("texts", expected, got));
+    }
+    Ok(())
+}
+/// Whether no count exceeds that of the same term and class in `others`.
+fn is_within(counts: &Statistics, others: &Statistics) -> bool {
+    let is_at_most =
+        |cell: &Cell, other: &Cell| cell.class == other.class && cell.df <= other.df && cell.tf <= other.tf;
+    (0..counts.n_terms() as TermId)
+        .all(|id| counts.cells(id).all(|cell| others.cells(id).any(|other| is_at_most(&cell, &other))))
+}

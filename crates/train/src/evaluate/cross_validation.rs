@@ -1,0 +1,253 @@
+//! K-fold cross-validation: a model is trained for each fold.
+
+use rayon::prelude::*;
+use tamis_filter::extract::counted::Counted;
+use tamis_filter::extract::document::Document;
+use tamis_filter::extract::extractor::Extractor;
+use tamis_filter::score::filter::Filter;
+use tamis_filter::score::scratch::Scratch;
+use tamis_filter::score::verdict::Score;
+use tamis_model::{ClassId, Classes, Labelled, assign_folds};
+use tamis_store::config::training::TrainOptions;
+use tamis_store::error::{Reason, Result};
+use tamis_store::file::groups;
+use tamis_store::kind::Kind;
+use tamis_tokenizer::{CountRow, Vocabulary};
+
+use crate::train::trainer::Trainer;
+
+/// A held-out score: a document's true class, and its score by a model that has not learned it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct HeldOutScore {
+    /// The true class.
+    pub class: ClassId,
+    /// The score.
+    pub score: Score,
+    /// The probability of the true class.
+    pub probability: f64,
+}
+
+impl HeldOutScore {
+    /// Creates the held-out score of a document of `class`; `probability` is the probability that the score gave to
+    /// `class`.
+    pub fn new(class: ClassId, score: Score, probability: f64) -> Self {
+        HeldOutScore { class, score, probability }
+    }
+
+    /// The log-odds of `class`, for two classes, in nats: those of one class are minus those of the other.
+    pub fn log_odds_of(&self, class: ClassId) -> f64 {
+        if self.score.scored_class == class { self.score.log_odds } else { -self.score.log_odds }
+    }
+}
+
+/// A group's hash, changed by `seed`; a seed of 0 leaves it as it is.
+pub(crate) fn seeded(group: u64, seed: u64) -> u64 {
+    group ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// Checks that a fold leaves documents of at least two labels to learn from.
+pub(crate) fn check_fold(classes: &Classes, is_left: impl Fn(ClassId) -> bool) -> Result<()> {
+    let n_left = classes.iter().filter(|(class, _)| is_left(*class)).count();
+    match classes.iter().find(|(class, _)| !is_left(*class)) {
+        Some((_, label)) if n_left < 2 => Err(Reason::OneFold { label: label.to_owned() }.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Runs k-fold cross-validation with any scoring: for each fold, trains a model on the documents of the other folds and
+/// on the unlabelled documents. Returns the labels, and a score for each labelled document, in the order of `labelled`.
+///
+/// Each document is given with its label and, optionally, the name of its group. Documents of a group stay together,
+/// see [`Trainer::add_in_group`]. A document without a group stays with those of the same body; a table row without one
+/// stands alone, since equal rows are separate data.
+///
+/// `seed` determines how documents are dealt into folds. Where equal documents count once ([`TrainOptions::repeat`]),
+/// they are learned once, but each is scored.
+///
+/// # Errors
+/// There are fewer than two labels, a fold leaves documents of one label only, or a model of a fold cannot be trained.
+///
+/// ```
+/// use tamis_train::evaluate::cross_validate;
+/// use tamis_train::options::{Column, ColumnKind};
+/// use tamis_train::{Document, Kind, TrainOptions};
+///
+/// let mut options = TrainOptions::new(Kind::Table);
+/// options.recipe.columns = vec![Column::new("miles", ColumnKind::Gaussian)];
+/// let miles: Vec<_> = (0..40).map(|i| if i % 2 == 0 { 1 + i } else { 100 + i }.to_string()).collect();
+/// let rows: Vec<_> = miles.iter().map(|miles| [("miles", miles.as_str())]).collect();
+/// let labels = ["walk", "bus"].into_iter().cycle();
+/// let labelled: Vec<_> = labels.zip(&rows).map(|(label, row)| (label, None, Document::Fields(row))).collect();
+/// let (labels, scores) = cross_validate(&options, &labelled, &[], 5, 0)?;
+/// assert_eq!((labels.len(), scores.len()), (2, 40));
+/// assert!(scores.iter().all(|held_out| held_out.score.label == Some(held_out.class)));
+/// # Ok::<(), tamis_train::Error>(())
+/// ```
+pub fn cross_validate(
+    options: &TrainOptions,
+    labelled: &[(&str, Option<&str>, Document<'_>)],
+    unlabelled: &[Document<'_>],
+    folds: usize,
+    seed: u64,
+) -> Result<(Classes, Vec<HeldOutScore>)> {
+    let classes = Classes::new(labelled.iter().map(|(label, ..)| *label))?;
+    let held_out = |filter: &Filter, scratch: &mut Scratch, at: usize| {
+        // the model of a fold that has all documents of a label does not know that label
+        let of_all =
+            |class| filter.classes().label(class).and_then(|label| classes.index(label)).unwrap_or(class);
+        let mut score = filter.score(labelled[at].2, scratch)?;
+        let known = filter.classes().index(labelled[at].0);
+        let probability = known.map_or(0.0, |class| scratch.probabilities()[usize::from(class)]);
+        (score.label, score.scored_class) = (score.label.map(of_all), of_all(score.scored_class));
+        Ok(HeldOutScore::new(classes.index(labelled[at].0).unwrap_or_default(), score, probability))
+    };
+    let scores = score_folds(options, labelled, unlabelled, Folds { n: folds, seed }, held_out)?;
+    Ok((classes, scores))
+}
+
+/// How documents are dealt into folds.
+#[derive(Clone, Copy)]
+pub(crate) struct Folds {
+    pub(crate) n: usize,
+    pub(crate) seed: u64,
+}
+
+/// Trains a model for each fold, on the documents of the others, and asks `held_out` of each document of the fold, by
+/// its place. Returns the answers in the order of the documents.
+pub(crate) fn score_folds<T: Send>(
+    options: &TrainOptions,
+    labelled: &[(&str, Option<&str>, Document<'_>)],
+    unlabelled: &[Document<'_>],
+    folds: Folds,
+    held_out: impl Fn(&Filter, &mut Scratch, usize) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let classes = Classes::new(labelled.iter().map(|(label, ..)| *label))?;
+    if classes.len() < 2 {
+        return Err(Reason::TooFewLabels { expected: 2, got: classes.len() }.into());
+    }
+    let groups = numbered(options, labelled)?;
+    let with_group = |((label, ..), group): (&(&str, _, _), u64)| Labelled {
+        row: CountRow::default(),
+        class: classes.index(label).unwrap_or_default(),
+        multiplicity: 1,
+        group: seeded(group, folds.seed),
+        fraction: 0,
+    };
+    let documents: Vec<_> = labelled.iter().zip(groups).map(with_group).collect();
+    let dealt = assign_folds(&documents, folds.n);
+    let of_fold = |fold: &Vec<usize>| -> Result<Vec<T>> {
+        let mut trainer = Trainer::new(options.clone())?;
+        let others = (0..labelled.len()).filter(|at| fold.binary_search(at).is_err());
+        for (label, group, document) in others.map(|at| labelled[at]) {
+            trainer.add_in_group(label, group, document)?;
+        }
+        let is_left = |label| trainer.classes().index(label).is_some();
+        check_fold(&classes, |class| classes.label(class).is_some_and(is_left))?;
+        unlabelled.iter().try_for_each(|document| trainer.add_unlabelled(*document))?;
+        let (filter, mut scratch) = (trainer.finish()?.into_filter()?, Scratch::default());
+        fold.iter().map(|at| held_out(&filter, &mut scratch, *at)).collect()
+    };
+    let scored: Vec<_> = dealt.par_iter().map(of_fold).collect::<Result<_>>()?;
+    let mut all: Vec<_> = dealt.into_iter().flatten().zip(scored.into_iter().flatten()).collect();
+    all.sort_unstable_by_key(|(document, _)| *document);
+    Ok(all.into_iter().map(|(_, held_out)| held_out).collect())
+}
+
+/// The group of each document: a hash of the group's name or, without a name, of the body; for a table row without a
+/// name, its number.
+fn numbered(options: &TrainOptions, labelled: &[(&str, Option<&str>, Document<'_>)]) -> Result<Vec<u64>> {
+    let named = labelled.iter().map(|(_, name, _)| *name);
+    if options.recipe.kind == Kind::Table {
+        let group =
+            |(name, row): (Option<&str>, u64)| name.map_or(row, |name| groups::group(Some(name), row));
+        return Ok(named.zip(0..).map(group).collect());
+    }
+    let extractor = Extractor::new(options.recipe.clone())?;
+    let (mut counted, mut vocabulary) = (Counted::identifying(), Vocabulary::new());
+    let group = |(name, (.., document)): (Option<&str>, &(&str, _, Document<'_>))| {
+        extractor.count(*document, &mut counted, &mut vocabulary)?;
+        Ok(groups::group(name, counted.body_hash()))
+    };
+    named.zip(labelled).map(group).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use tamis_store::config::scoring::{ExpectationMaximization, Scoring};
+
+    use super::*;
+
+    fn texts() -> Vec<(&'static str, String)> {
+        let text = |i: usize| match i % 2 {
+            0 => ("ham", format!("lunch at noon number {i}")),
+            _ => ("spam", format!("cheap pills for you {i}")),
+        };
+        (0..30).map(text).collect()
+    }
+
+    fn validated(scoring: Scoring, unlabelled: &[Document<'_>], seed: u64) -> Vec<HeldOutScore> {
+        let texts = texts();
+        let labelled: Vec<_> =
+            texts.iter().map(|(label, text)| (*label, None, Document::Text(text))).collect();
+        let options = TrainOptions { scoring: Some(scoring), ..TrainOptions::new(Kind::Text) };
+        cross_validate(&options, &labelled, unlabelled, 5, seed).unwrap().1
+    }
+
+    #[test]
+    fn what_is_scored_was_not_learned() {
+        let mut texts: Vec<_> = (0..40)
+            .map(|i| match i % 2 {
+                0 => ("food", format!("lunch for you number {i}")),
+                _ => ("health", format!("pills for you number {i}")),
+            })
+            .collect();
+        // its informative words occur in no other document, so the shares decide
+        texts.extend([("food", "lunch again".to_owned()), ("health", "zebra quagga".to_owned())]);
+        let labelled: Vec<_> =
+            texts.iter().map(|(label, text)| (*label, None, Document::Text(text))).collect();
+        let held_out = cross_validate(&TrainOptions::new(Kind::Text), &labelled, &[], 5, 0).unwrap().1;
+        assert_eq!(held_out.len(), 42);
+        assert!(held_out[..40].iter().all(|h| h.score.label == Some(h.class)));
+        assert_eq!((held_out[41].score.label, held_out[41].score.known_terms), (Some(0), 0));
+    }
+
+    #[test]
+    fn a_fold_that_leaves_one_label_is_refused() {
+        for scoring in [None, Some(Scoring::NaiveBayes(Scoring::parameters()))] {
+            for texts in [["pears", "iron"], ["", ""]] {
+                let options = TrainOptions { scoring: scoring.clone(), ..TrainOptions::new(Kind::Text) };
+                let labelled =
+                    [("fruit", None, Document::Text(texts[0])), ("metal", None, Document::Text(texts[1]))];
+                let error = cross_validate(&options, &labelled, &[], 2, 0).err().unwrap();
+                assert!(matches!(error.reason(), Reason::OneFold { .. }), "{texts:?}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn documents_without_labels_teach_too() {
+        let scoring = || Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(31));
+        let unlabelled = Document::Text("cheap pills at noon");
+        let (with, without) = (validated(scoring(), &[unlabelled], 0), validated(scoring(), &[], 0));
+        assert_eq!((with.len(), without.len()), (30, 30));
+        assert!(with.iter().all(|held_out| held_out.score.label == Some(held_out.class)));
+        assert_ne!(with, without);
+    }
+
+    #[test]
+    fn a_label_all_of_whose_rows_are_in_one_fold_is_missed() {
+        let mut texts = texts();
+        texts.push(("eggs", "an egg".into()));
+        let labelled: Vec<_> =
+            texts.iter().map(|(label, text)| (*label, None, Document::Text(text))).collect();
+        let options = TrainOptions {
+            scoring: Some(Scoring::NaiveBayes(Scoring::parameters())),
+            ..TrainOptions::new(Kind::Text)
+        };
+        let (classes, scores) = cross_validate(&options, &labelled, &[], 5, 0).unwrap();
+        assert_eq!((classes.len(), classes.label(scores[30].class)), (3, Some("eggs")));
+        assert!(scores[30].score.label != Some(scores[30].class));
+        assert!(scores.iter().all(|held_out| held_out.probability.is_finite()));
+    }
+}

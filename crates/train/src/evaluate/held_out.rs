@@ -1,0 +1,99 @@
+//! The held-out scores of the documents that a model remembers.
+
+use tamis_filter::score::filter::Filter;
+use tamis_model::{ClassId, Fit, HeldOut, WeightedOptions, log_sum_exp, priors};
+use tamis_store::config::label_set::columns_of;
+use tamis_store::config::roles::positive_class;
+use tamis_store::config::scoring::Chosen;
+use tamis_store::error::{Reason, Result};
+use tamis_store::file::documents::Remembered;
+use tamis_store::file::fitted::FittedScoring;
+
+use crate::merge::fittable::keeps_terms;
+use crate::merge::refit::counted;
+use crate::merge::stores::Stores;
+
+/// What a model that has not learned a document says of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Judged {
+    /// The likeliest label.
+    pub(crate) proposed: ClassId,
+    /// Its log-odds against all others.
+    pub(crate) top: f64,
+    /// The log-odds of the positive label or, with more than two labels, of its own label against all others.
+    pub(crate) log_odds: f64,
+}
+
+/// Visits every remembered document with its held-out scores, in the order of the file. A model of two labels stores
+/// them, for most documents; with more labels, all documents are held out now. There are none for naive Bayes.
+///
+/// # Errors
+/// [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if a model of more than two labels does not
+/// remember the terms of its documents; otherwise those of `visit`, or if the model is damaged.
+pub(crate) fn for_each_held_out(
+    filter: &Filter,
+    visit: impl FnMut(Remembered, Judged) -> Result<()>,
+) -> Result<()> {
+    match &filter.store().header.scoring {
+        FittedScoring::Weighted { options, chosen, .. } if filter.store().header.classes.len() > 2 => {
+            for_each_of_many(filter, options, chosen, visit)
+        }
+        _ => for_each_of_two(filter, visit),
+    }
+}
+
+fn for_each_of_two(filter: &Filter, mut visit: impl FnMut(Remembered, Judged) -> Result<()>) -> Result<()> {
+    let (positive, decision) = (positive_class(filter.classes()), filter.decision());
+    let Some(chosen) = filter.store().header.scoring.chosen() else { return Ok(()) };
+    let choices = chosen.in_use();
+    for document in filter.store().documents() {
+        let document = document?;
+        let Some(held_out) = document.held_out else { continue };
+        let log_odds = decision.log_odds(choices.log_odds(held_out));
+        let proposed = if log_odds > 0.0 { positive } else { 1 - positive };
+        visit(document, Judged { proposed, top: log_odds.abs(), log_odds })?;
+    }
+    Ok(())
+}
+
+fn for_each_of_many(
+    filter: &Filter,
+    options: &WeightedOptions,
+    chosen: &Chosen,
+    mut visit: impl FnMut(Remembered, Judged) -> Result<()>,
+) -> Result<()> {
+    let (store, classes) = (filter.store(), &filter.store().header.classes);
+    if !keeps_terms(&store.header) {
+        return Err(Reason::TermsNotStored.into());
+    }
+    let stores = [store];
+    let terms = Stores::new(&stores, classes)?;
+    let (counts, mut documents) = counted(&terms)?;
+    let columns = columns_of(classes)?;
+    let (choices, prior) = (chosen.in_use(), priors(&store.totals, &columns));
+    let fit = Fit { counts: &counts, documents: &documents, columns, options };
+    let judged = fit.hold_out_all(choices, |held: &HeldOut| {
+        judge(&held.log_odds(choices, &prior), documents.documents[held.document].class)
+    });
+    documents.check()?;
+    let mut judged = judged.into_iter().peekable();
+    for (at, document) in store.documents().enumerate() {
+        let document = document?;
+        if let Some((_, judged)) = judged.next_if(|of| of.0 == at) {
+            visit(document, judged)?;
+        }
+    }
+    Ok(())
+}
+
+/// Compares the label of a document with the likeliest one, given the log-odds of all.
+fn judge(z: &[f64], class: ClassId) -> Judged {
+    let best = |best: usize, class: usize| if z[class] > z[best] { class } else { best };
+    let proposed = (1..z.len()).fold(0, best);
+    let against = |class: usize| {
+        let others: Vec<f64> = z.iter().enumerate().filter(|(c, _)| *c != class).map(|(_, z)| *z).collect();
+        z[class] - log_sum_exp(&others)
+    };
+    // classes are numbered by `ClassId`
+    Judged { proposed: proposed as ClassId, top: against(proposed), log_odds: against(usize::from(class)) }
+}

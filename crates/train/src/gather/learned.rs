@@ -1,0 +1,222 @@
+//! Learned documents as a trainer stores them, and an index to find them.
+
+use std::hash::{BuildHasher, RandomState};
+
+use hashbrown::HashTable;
+use tamis_model::{ClassId, Classes, Label, Labelled};
+use tamis_store::error::Result;
+use tamis_store::file::documents::NO_DATE;
+use tamis_store::file::names;
+use tamis_store::file::terms::limited;
+use tamis_tokenizer::{CountRow, fingerprint};
+
+use crate::gather::rows::RowId;
+
+/// The class of unlabelled documents, which no label can have.
+pub(crate) const UNLABELLED: ClassId = ClassId::MAX;
+
+/// The real values of a row, each with the number of its column among the real-valued ones.
+pub(crate) type Reals = Box<[(usize, f64)]>;
+
+/// A counted document and its number of copies. There is one value per document, so it holds only what most documents
+/// need.
+#[derive(Clone)]
+pub(crate) struct LearnedDocument {
+    pub(crate) digest: [u8; 16],
+    pub(crate) group: u64,
+    /// Its terms, if they are needed again.
+    pub(crate) terms: Option<RowId>,
+    pub(crate) multiplicity: u32,
+    pub(crate) class: ClassId,
+    /// The part that has its rows and, if it counts once, its counts.
+    pub(crate) part: u16,
+    /// Fields that texts seldom need.
+    more: Option<Box<More>>,
+}
+
+/// Further fields of mails, of rows and of documents with windows.
+#[derive(Clone, Default, PartialEq)]
+pub(crate) struct More {
+    pub(crate) date: Option<i64>,
+    /// Its name; empty if it has none or names are not stored.
+    pub(crate) name: Box<str>,
+    /// A hash of a mail's Message-ID and body; 0 for other documents, or without a Message-ID.
+    pub(crate) message: u64,
+    /// The windows of its terms.
+    pub(crate) cuts: u64,
+    pub(crate) windows: Vec<RowId>,
+    pub(crate) reals: Reals,
+    /// By how much its weight in a fit exceeds its multiplicity, as of [`tamis_model::Label`].
+    pub(crate) fraction: i32,
+}
+
+impl LearnedDocument {
+    /// A document that was counted once.
+    pub(crate) fn new(digest: [u8; 16], group: u64, more: More) -> Self {
+        let more = (more != More::default()).then(|| Box::new(more));
+        LearnedDocument { digest, group, terms: None, multiplicity: 1, class: UNLABELLED, part: 0, more }
+    }
+
+    pub(crate) fn date(&self) -> i64 {
+        self.more.as_ref().and_then(|more| more.date).unwrap_or(NO_DATE)
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.more.as_ref().map_or("", |more| &more.name)
+    }
+
+    pub(crate) fn message(&self) -> u64 {
+        self.more.as_ref().map_or(0, |more| more.message)
+    }
+
+    pub(crate) fn cuts(&self) -> u64 {
+        self.more.as_ref().map_or(0, |more| more.cuts)
+    }
+
+    pub(crate) fn windows(&self) -> &[RowId] {
+        self.more.as_ref().map_or(&[], |more| &more.windows)
+    }
+
+    pub(crate) fn reals(&self) -> &[(usize, f64)] {
+        self.more.as_ref().map_or(&[], |more| &more.reals)
+    }
+
+    pub(crate) fn fraction(&self) -> i32 {
+        self.more.as_ref().map_or(0, |more| more.fraction)
+    }
+
+    pub(crate) fn set_fraction(&mut self, fraction: i32) {
+        if fraction != self.fraction() {
+            self.more.get_or_insert_default().fraction = fraction;
+        }
+    }
+
+    /// Takes over the rows of an equal document.
+    pub(crate) fn share(&mut self, known: &LearnedDocument) {
+        (self.part, self.terms) = (known.part, known.terms);
+        self.set_windows(known.windows().to_vec());
+    }
+
+    pub(crate) fn set_windows(&mut self, windows: Vec<RowId>) {
+        if windows != self.windows() {
+            self.more.get_or_insert_default().windows = windows;
+        }
+    }
+
+    /// Records a later, equal document with the same windows that does not count.
+    pub(crate) fn meet(&mut self, later: &LearnedDocument) {
+        if later.is_before(self) {
+            self.group = later.group;
+            if self.date() != later.date() {
+                self.more.get_or_insert_default().date = later.more.as_ref().and_then(|more| more.date);
+            }
+        }
+        self.unite_names(later);
+        self.set_fraction(self.fraction().max(later.fraction()));
+    }
+
+    fn unite_names(&mut self, other: &LearnedDocument) {
+        let mut name: Box<str> = self.name().into();
+        names::keep_least(&mut name, other.name());
+        if *name != *self.name() {
+            self.more.get_or_insert_default().name = name;
+        }
+        let message = names::least_message(self.message(), other.message());
+        if message != self.message() {
+            self.more.get_or_insert_default().message = message;
+        }
+    }
+
+    /// Whether this document counts rather than `other`, which is equal. Documents with equal terms can differ in
+    /// group, date or windows. The least by these counts, so that the order of arrival does not matter.
+    fn is_before(&self, other: &LearnedDocument) -> bool {
+        (self.group, self.date(), self.cuts()) < (other.group, other.date(), other.cuts())
+    }
+
+    /// The document's label, with the row of its terms.
+    pub(crate) fn labelled<'a>(&self, row: CountRow<'a>) -> Labelled<'a> {
+        let Label { class, multiplicity, group, fraction } = self.label();
+        Labelled { row, class, multiplicity, group, fraction }
+    }
+
+    /// The document's label.
+    pub(crate) fn label(&self) -> Label {
+        let LearnedDocument { class, multiplicity, group, .. } = *self;
+        Label { class, multiplicity, group, fraction: self.fraction() }
+    }
+
+    /// Counts another copy of the same document.
+    pub(crate) fn repeat(&mut self, mut other: LearnedDocument) -> Result<()> {
+        let multiplicity = copies(self.multiplicity, other.multiplicity)?;
+        let fraction = self.fraction().saturating_add(other.fraction());
+        self.put_first(&mut other);
+        self.multiplicity = multiplicity;
+        self.set_fraction(fraction);
+        Ok(())
+    }
+
+    /// Swaps two equal documents if needed, so that `self` is the one that counts. Both get the same name.
+    pub(crate) fn put_first(&mut self, other: &mut LearnedDocument) {
+        self.unite_names(other);
+        self.set_fraction(self.fraction().max(other.fraction()));
+        if other.is_before(self) {
+            other.set_fraction(self.fraction());
+            other.unite_names(self);
+            std::mem::swap(self, other);
+        }
+    }
+}
+
+/// The documents by the hashes of their bodies: an order that does not depend on that of arrival.
+pub(crate) fn by_hash(documents: &[LearnedDocument]) -> Vec<&LearnedDocument> {
+    let mut order: Vec<_> = documents.iter().collect();
+    order.sort_unstable_by_key(|document| (document.group, document.digest, document.class));
+    order
+}
+
+/// Adds the numbers of copies of a document in two trainers.
+pub(crate) fn copies(here: u32, there: u32) -> Result<u32> {
+    limited("copies of a document", u64::from(here) + u64::from(there))
+}
+
+/// The positions of distinct documents, which differ in digest or label.
+#[derive(Default)]
+pub(crate) struct LearnedIndex {
+    places: HashTable<u32>,
+    state: RandomState,
+}
+
+impl LearnedIndex {
+    /// Hashes a label by its fingerprint, since class numbers change.
+    fn hash(&self, digest: &[u8; 16], class: ClassId, classes: &Classes) -> u64 {
+        self.state.hash_one((digest, classes.label(class).map_or(0, fingerprint)))
+    }
+
+    /// The position of a document.
+    pub(crate) fn find(
+        &self,
+        documents: &[LearnedDocument],
+        classes: &Classes,
+        digest: &[u8; 16],
+        class: ClassId,
+    ) -> Option<usize> {
+        let is_equal = |place: &u32| {
+            let known = &documents[*place as usize];
+            (&known.digest, known.class) == (digest, class)
+        };
+        let place = self.places.find(self.hash(digest, class, classes), is_equal);
+        place.map(|place| *place as usize)
+    }
+
+    /// Adds the last of `documents`, which is new.
+    pub(crate) fn insert_last(&mut self, documents: &[LearnedDocument], classes: &Classes) {
+        let Some(last) = documents.len().checked_sub(1) else { return };
+        let hash = |place: &u32| {
+            let LearnedDocument { digest, class, .. } = &documents[*place as usize];
+            self.state.hash_one((digest, classes.label(*class).map_or(0, fingerprint)))
+        };
+        let own = self.hash(&documents[last].digest, documents[last].class, classes);
+        // there are fewer documents than a u32 can number
+        self.places.insert_unique(own, last as u32, hash);
+    }
+}

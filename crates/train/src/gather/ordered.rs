@@ -1,0 +1,253 @@
+//! Learned documents with their terms, in canonical order.
+
+use std::io;
+use std::sync::{Mutex, OnceLock};
+
+use rayon::prelude::*;
+use tamis_model::{BLOCK, Block, ClassId, Documents, Label};
+use tamis_store::disk::spool::spill;
+use tamis_store::error::Result;
+use tamis_store::file::groups::copies_are_apart;
+use tamis_store::kind::Kind;
+use tamis_tokenizer::{CountVector, TermId};
+
+use crate::gather::learned::{LearnedDocument, UNLABELLED};
+use crate::gather::row_blocks::{Encoded, RowBlock, RowBlocks, in_block, in_order, renumbered};
+use crate::gather::rows::{RowId, TermRows};
+
+/// The distinct documents, ordered by digest, then class.
+///
+/// Their terms have canonical ids and are stored in blocks of documents, packed into about two bytes per term. A fit
+/// reads one block at a time. Whatever exceeds a bound is in a temporary file.
+pub(crate) struct Ordered {
+    pub(crate) documents: Vec<LearnedDocument>,
+    row_blocks: RowBlocks,
+    n_terms: usize,
+    is_of_two: bool,
+    copies_are_apart: bool,
+    windows: Option<Windows>,
+    /// The first error in reading terms.
+    failed: OnceLock<io::Error>,
+    spare: Mutex<Vec<Encoded>>,
+}
+
+/// The windows of documents, as counted.
+struct Windows {
+    rows: Vec<TermRows>,
+    ids: Vec<Vec<TermId>>,
+}
+
+impl Ordered {
+    /// Puts documents in order. `rows` are the rows of the parts, and `ids` the new ids of the parts' terms. Unlabelled
+    /// documents get a class after the others.
+    pub(crate) fn new(
+        mut documents: Vec<LearnedDocument>,
+        rows: Vec<TermRows>,
+        ids: &[Vec<TermId>],
+        n_classes: usize,
+        n_terms: usize,
+    ) -> Result<Self> {
+        documents.iter_mut().filter(|d| d.class == UNLABELLED).for_each(|d| d.class = n_classes as ClassId);
+        documents.par_sort_unstable_by_key(|document| (document.digest, document.class));
+        // rows are read in the order in which they were written
+        let mut places = vec![Vec::new(); rows.len()];
+        for (document, place) in documents.iter().zip(0u32..) {
+            places[usize::from(document.part)].extend(document.terms.map(|row| (row, place)));
+        }
+        let n_blocks = documents.len().div_ceil(BLOCK);
+        let parts = rows.par_iter().zip(ids).zip(&mut places);
+        let blocks = parts.map(|((rows, ids), places)| {
+            places.par_sort_unstable();
+            renumbered(rows, ids, places, n_blocks)
+        });
+        let blocks = blocks.collect::<io::Result<Vec<_>>>();
+        let row_blocks = blocks.and_then(|blocks| in_order(&blocks, documents.len())).map_err(spill)?;
+        let has_windows = documents.iter().any(|document| !document.windows().is_empty());
+        let windows = has_windows.then(|| Windows { rows, ids: ids.to_vec() });
+        let is_of_two = n_classes == 2;
+        Ok(Ordered {
+            documents,
+            row_blocks,
+            n_terms,
+            is_of_two,
+            copies_are_apart: false,
+            windows,
+            failed: OnceLock::new(),
+            spare: Mutex::default(),
+        })
+    }
+
+    /// Takes documents that are already in order, with their terms.
+    pub(crate) fn of(
+        documents: impl Iterator<Item = Result<(LearnedDocument, CountVector)>>,
+        n_terms: usize,
+    ) -> Result<Self> {
+        let (mut row_blocks, mut all) = (RowBlocks::new(0), Vec::new());
+        for document in documents {
+            let (document, vector) = document?;
+            row_blocks.blocks.resize(all.len() / BLOCK + 1, RowBlock::default());
+            row_blocks.push(all.len(), vector.row()).map_err(spill)?;
+            all.push(document);
+        }
+        Ok(Ordered {
+            documents: all,
+            row_blocks,
+            n_terms,
+            is_of_two: false,
+            copies_are_apart: false,
+            windows: None,
+            failed: OnceLock::new(),
+            spare: Mutex::default(),
+        })
+    }
+
+    /// Sets how copies are held out in a model of this kind, see [`copies_are_apart`].
+    pub(crate) fn of_kind(self, kind: Kind) -> Self {
+        let copies_are_apart = copies_are_apart(kind, self.documents.iter().map(|document| document.group));
+        Ordered { copies_are_apart, ..self }
+    }
+
+    /// Checks that everything requested could be read.
+    pub(crate) fn check(&mut self) -> Result<()> {
+        self.failed.take().map_or(Ok(()), |error| Err(spill(error)))
+    }
+
+    /// The packed terms of a block; empty if they cannot be read, which [`check`](Self::check) reports.
+    pub(crate) fn encoded(&self, block: usize) -> Encoded {
+        let n = in_block(block, self.documents.len());
+        let mut encoded = self.spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_default();
+        encoded.begin(n);
+        if let Err(error) = self.row_blocks.read(block, &mut encoded) {
+            // the first error is enough
+            let _ = self.failed.set(error);
+            encoded.begin(n);
+        }
+        encoded
+    }
+
+    /// Takes back a block's memory for reuse.
+    pub(crate) fn recycle(&self, encoded: Encoded) {
+        if let Ok(mut spare) = self.spare.lock() {
+            spare.push(encoded);
+        }
+    }
+}
+
+impl Documents for Ordered {
+    fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    fn label(&self, document: usize) -> Label {
+        self.documents[document].label()
+    }
+
+    fn n_terms(&self) -> usize {
+        self.n_terms
+    }
+
+    fn n_pairs(&self) -> usize {
+        self.row_blocks.blocks.iter().map(|block| block.n_pairs).sum()
+    }
+
+    fn block(&self, block: usize, to: &mut Block) {
+        let encoded = self.encoded(block);
+        to.begin(encoded.rows.len(), self.row_blocks.blocks[block].n_pairs);
+        for at in 0..encoded.rows.len() {
+            let terms = encoded.terms(at);
+            to.set_row(at, terms.ids(), terms.counts());
+        }
+        self.recycle(encoded);
+    }
+
+    fn rows(&self, documents: &[usize]) -> Vec<CountVector> {
+        let mut rows = Vec::with_capacity(documents.len());
+        for together in documents.chunk_by(|a, b| a / BLOCK == b / BLOCK) {
+            let block = together[0] / BLOCK;
+            let encoded = self.encoded(block);
+            let row = |document: &usize| encoded.terms(document - block * BLOCK).vector();
+            rows.extend(together.iter().map(row));
+            self.recycle(encoded);
+        }
+        rows
+    }
+
+    fn copies_are_apart(&self) -> bool {
+        self.copies_are_apart
+    }
+
+    fn has_windows(&self) -> bool {
+        // with more than two labels, nothing is fitted to windows
+        self.is_of_two && self.windows.is_some()
+    }
+
+    fn windows(&self, document: usize) -> Vec<CountVector> {
+        let (document, Some(Windows { rows, ids })) = (&self.documents[document], &self.windows) else {
+            return Vec::new();
+        };
+        let part = usize::from(document.part);
+        let window = |row: &RowId| {
+            let terms = rows[part].get(*row).unwrap_or_else(|error| {
+                let _ = self.failed.set(error);
+                Vec::new()
+            });
+            let terms = terms.into_iter().map(|(id, count)| (ids[part][id as usize], count));
+            CountVector::from_pairs(terms).unwrap_or_default()
+        };
+        document.windows().iter().map(window).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gather::learned::More;
+
+    /// Two parts with more than a block of documents, some without terms.
+    #[test]
+    fn documents_come_in_order_with_their_terms() {
+        let (n, n_terms) = (BLOCK as u32 + 2_000, 1_000);
+        // the ids of each part, reversed
+        let ids = [n_terms, n_terms + 10].map(|n| (0..n).rev().map(|id| id * 3).collect::<Vec<TermId>>());
+        let (mut rows, mut documents) = ([TermRows::default(), TermRows::default()], Vec::new());
+        let terms = |i: u32| {
+            let ids = (0..i % 5).map(move |t| (i * 7 + t * 211) % n_terms);
+            ids.map(move |id| (id, 1 + u32::from(id == 5) * 300))
+        };
+        for i in 0..n {
+            let own: Vec<_> = terms(i).collect();
+            let mut document = LearnedDocument::new(
+                [i.wrapping_mul(0x9E37_79B1).to_le_bytes(); 4].concat().try_into().unwrap(),
+                i.into(),
+                More::default(),
+            );
+            (document.part, document.class) = ((i % 3 == 1).into(), (i % 2) as ClassId);
+            document.terms = Some(rows[usize::from(document.part)].push(own.into_iter()).unwrap());
+            documents.push(document);
+        }
+        let ordered = Ordered::new(documents, rows.into(), &ids, 2, 4_000).unwrap();
+        assert!(ordered.documents.is_sorted_by_key(|document| (document.digest, document.class)));
+        assert!(!ordered.row_blocks.blocks[0].written.is_empty());
+        let all: Vec<usize> = (0..n as usize).collect();
+        let expected: Vec<_> = ordered
+            .documents
+            .iter()
+            .map(|document| {
+                let own = terms(document.group as u32)
+                    .map(|(id, count)| (ids[usize::from(document.part)][id as usize], count));
+                CountVector::from_pairs(own).unwrap()
+            })
+            .collect();
+        assert!(ordered.rows(&all) == expected);
+        assert_eq!(ordered.n_pairs(), expected.iter().map(CountVector::len).sum::<usize>());
+        for block in 0..2 {
+            let encoded = ordered.encoded(block);
+            for (at, row) in expected[block * BLOCK..].iter().take(BLOCK).enumerate() {
+                assert!(encoded.terms(at).vector() == *row);
+            }
+        }
+        let again = std::iter::zip(ordered.documents.clone(), expected.clone());
+        let again = Ordered::of(again.map(Ok), 4_000).unwrap();
+        assert!(again.rows(&all[5..]) == expected[5..]);
+    }
+}

@@ -1,0 +1,172 @@
+//! Documents that several merged models share.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::HashMap;
+
+use tamis_model::{Cell, ClassTotals, ClassWeight, Coefficient, Counts, Statistics};
+use tamis_store::error::{Error, Reason, Result};
+use tamis_store::file::names;
+use tamis_store::store::add::{add_bias, add_weights, fits, too_large};
+use tamis_tokenizer::TermId;
+
+use crate::merge::stores::{Held, Stores, for_each_group};
+
+/// What the sum of models counts too much: each document should count only as often as in the model with the most
+/// copies.
+#[derive(Default)]
+pub(crate) struct Surplus {
+    statistics: Option<Statistics>,
+    weights: HashMap<TermId, Vec<ClassWeight>>,
+    bias: Vec<i64>,
+    /// Number of stored copies of shared documents beyond the first: one less for each than the models that know it.
+    pub(crate) n_documents: u64,
+}
+
+impl Surplus {
+    /// # Errors
+    /// [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if not all models remember the terms of such
+    /// documents.
+    pub(crate) fn new(terms: &Stores<'_>) -> Result<Self> {
+        let mut statistics = Statistics::new(terms.totals.len());
+        let (mut weights, mut bias, mut n_documents, mut n_unknown) = (HashMap::new(), Vec::new(), 0, 0);
+        for_each_group(terms, |mut group| {
+            if group.len() == 1 || group[0].1.digest == terms.nothing {
+                return Ok(());
+            }
+            if group.iter().any(|(_, document)| document.vector.row().is_empty()) {
+                n_unknown += 1;
+                return Ok(());
+            }
+            group.swap_remove(most_copies(&group));
+            n_documents += group.len() as u64;
+            for (at, document) in group {
+                let vector = terms.renumber(at, &document.vector)?;
+                statistics.observe_times(document.class, vector.row(), document.multiplicity)?;
+                for coefficient in &document.coefficients {
+                    let mut column = vec![0; usize::from(coefficient.class)];
+                    column.push(coefficient.bias);
+                    add_bias(&mut bias, &column)?;
+                    for (id, tf) in vector.row().iter() {
+                        let weight = ClassWeight::of(coefficient, tf).ok_or_else(too_few)?;
+                        weights.entry(id).or_insert_with(Vec::new).push(weight);
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        if n_unknown > 0 {
+            return Err(Reason::Shared { documents: n_unknown }.into());
+        }
+        Ok(Surplus { statistics: (n_documents > 0).then_some(statistics), weights, bias, n_documents })
+    }
+
+    /// Whether there is no surplus.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.statistics.is_none()
+    }
+
+    pub(crate) fn take_from_totals(&self, totals: &mut [ClassTotals]) -> Result<()> {
+        let own = self.statistics.iter().flat_map(|statistics| statistics.totals());
+        for (totals, surplus) in totals.iter_mut().zip(own) {
+            let less = |a: u64, b: u64| a.checked_sub(b).ok_or_else(too_few);
+            *totals = ClassTotals {
+                documents: less(totals.documents, surplus.documents)?,
+                df: less(totals.df, surplus.df)?,
+                tf: less(totals.tf, surplus.tf)?,
+            };
+        }
+        Ok(())
+    }
+
+    /// Subtracts the surplus from `cells`, which are sorted by class.
+    pub(crate) fn take_from_cells(&self, id: TermId, cells: &mut [Cell]) -> Result<()> {
+        for surplus in self.statistics.iter().flat_map(|statistics| statistics.cells(id)) {
+            let at = cells.binary_search_by_key(&surplus.class, |cell| cell.class).map_err(|_| too_few())?;
+            let Cell { class, df, tf } = cells[at];
+            // the part of the document that stays is left
+            let left = df.checked_sub(surplus.df).zip(tf.checked_sub(surplus.tf));
+            let (df, tf) = left.filter(|(df, tf)| *df > 0 && tf >= df).ok_or_else(too_few)?;
+            cells[at] = Cell { class, df, tf };
+        }
+        Ok(())
+    }
+
+    pub(crate) fn take_from_weights(&self, id: TermId, weights: &mut Vec<ClassWeight>) -> Result<()> {
+        let Some(surplus) = self.weights.get(&id) else { return Ok(()) };
+        weights.extend(surplus.iter().map(|weight| ClassWeight { units: -weight.units, ..*weight }));
+        add_weights(weights)?;
+        weights.retain(|weight| weight.units != 0);
+        Ok(())
+    }
+
+    pub(crate) fn take_from_bias(&self, bias: &mut Vec<i64>) -> Result<()> {
+        let less: Vec<i64> = self.bias.iter().map(|bias| -bias).collect();
+        add_bias(bias, &less)
+    }
+}
+
+/// The error if a model's counts are less than the sum of its documents.
+fn too_few() -> Error {
+    Error::inconsistent("vectors", "terms that add up to the counts", "others")
+}
+
+/// The position of the document with the most copies; the first of equals.
+fn most_copies(group: &[Held]) -> usize {
+    let places = 0..group.len();
+    places.max_by_key(|at| (group[*at].1.multiplicity, Reverse(*at))).unwrap_or_default()
+}
+
+/// Combines what several models remember of a document. With `sums_copies`, copies are summed; otherwise those of the
+/// model with the most copies are taken. Also returns the store whose ids the terms have.
+pub(crate) fn merge_copies(mut group: Vec<Held>, sums_copies: bool) -> Result<Held> {
+    let (at, mut document) = group.swap_remove(if sums_copies { 0 } else { most_copies(&group) });
+    for (_, other) in group {
+        let first = (document.group, document.date).min((other.group, other.date));
+        (document.group, document.date) = first;
+        names::keep_least(&mut document.name, &other.name);
+        document.message = names::least_message(document.message, other.message);
+        let sureness = |[b, d]: [f64; 2]| (0.5 * b + d).abs();
+        let least_sure = |a: [f64; 2], b: [f64; 2]| match sureness(a).total_cmp(&sureness(b)) {
+            Ordering::Equal => [a[0].min(b[0]), a[1].min(b[1])],
+            order => {
+                if order.is_lt() {
+                    a
+                } else {
+                    b
+                }
+            }
+        };
+        document.held_out = match (document.held_out, other.held_out) {
+            (Some(a), Some(b)) => Some(least_sure(a, b)),
+            (a, b) => a.or(b),
+        };
+        document.learned = document.learned.min(other.learned);
+        if !sums_copies {
+            continue;
+        }
+        document.fraction = document.fraction.saturating_add(other.fraction);
+        let copies = i64::from(document.multiplicity) + i64::from(other.multiplicity);
+        document.multiplicity = fits("copies of a document", u32::MAX.into(), copies)?;
+        document.coefficients = add_coefficients(document.coefficients, other.coefficients)?;
+    }
+    Ok((at, document))
+}
+
+/// The sum of coefficients, sorted by column.
+fn add_coefficients(here: Vec<Coefficient>, there: Vec<Coefficient>) -> Result<Vec<Coefficient>> {
+    let mut all = [here, there].concat();
+    all.sort_by_key(|coefficient| coefficient.class);
+    let mut sums: Vec<Coefficient> = Vec::new();
+    for coefficient in all {
+        let add = |a: i64, b: i64| a.checked_add(b).ok_or_else(|| too_large(a));
+        match sums.last_mut().filter(|sum| sum.class == coefficient.class) {
+            Some(sum) => {
+                (sum.bias, sum.units) =
+                    (add(sum.bias, coefficient.bias)?, add(sum.units, coefficient.units)?);
+            }
+            None => sums.push(coefficient),
+        }
+    }
+    sums.retain(|sum| sum.bias != 0 || sum.units != 0);
+    Ok(sums)
+}

@@ -1,0 +1,129 @@
+//! Fitting a model anew to the documents that it remembers; new labels.
+
+use tamis_model::{Classes, Statistics};
+use tamis_store::config::decision::Decision;
+use tamis_store::config::label_set::{are_sets, split_labels};
+use tamis_store::config::labels::check_labels_of;
+use tamis_store::config::scoring::Unlabelled;
+use tamis_store::error::{Reason, Result};
+use tamis_store::file::documents::{NO_DATE, Remembered};
+use tamis_store::file::fitted::FittedScoring;
+use tamis_store::file::header::{Changes, Header};
+use tamis_store::store::opened::Store;
+
+use crate::gather::learned::{LearnedDocument, More};
+use crate::gather::ordered::Ordered;
+use crate::merge::fittable::{fittable, is_fitted, keeps_terms};
+use crate::merge::rewrite::{compact, merge_stores};
+use crate::merge::stores::{Stores, keeps_weights};
+use crate::model::Model;
+use crate::train::fit::{Learned, fit};
+use crate::train::fitting;
+use crate::train::sections::{document_sections, seal, term_sections};
+
+/// Makes all choices again, and fits everything to the documents that the model remembers.
+///
+/// # Errors
+/// [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if it remembers digests only, or scores windows,
+/// which are never stored; [`ErrorKind::Data`](crate::ErrorKind::Data) if it learned unlabelled documents, which can no
+/// longer be told from the others.
+pub(crate) fn refit(store: &Store) -> Result<Model> {
+    if !is_fitted(store) {
+        return compact(store);
+    }
+    if has_learned_unlabelled(store) {
+        return Err(Reason::Unlabelled.into());
+    }
+    if !can_refit(store) {
+        return Err(Reason::TermsNotStored.into());
+    }
+    let Header { classes, scoring, .. } = &store.header;
+    let decision = match scoring {
+        FittedScoring::RobinsonFisher(_) => Decision::for_classes(classes),
+        _ => store.header.decision,
+    };
+    let stores = [store];
+    let terms = Stores::new(&stores, classes)?;
+    let (statistics, mut documents) = counted(&terms)?;
+    let asked = store.header.asked.unwrap_or_default();
+    let default = fitting::default_of(&asked, decision, classes);
+    let (of, documents) = (&statistics, &mut documents);
+    let from = Learned { classes, statistics: of, documents, taught: None, table: None };
+    let mut fitted = fit(fittable(scoring), &asked, default, from)?;
+    if let (FittedScoring::Weighted { chosen, .. }, Some(before)) = (&mut fitted.scoring, scoring.chosen()) {
+        (chosen.pairs, chosen.pieces) = (before.pairs, before.pieces);
+        chosen.unlabelled.clone_from(&before.unlabelled);
+    }
+    let sections = term_sections(terms.len(), |writer, id| {
+        let (fingerprint, text) = terms.term(id)?;
+        writer.push(fingerprint, text, statistics.cells(id), fitted.weights.of(id))
+    })?;
+    let documents = document_sections(documents, &fitted, store.header.stored.keep)?;
+    let header = Header {
+        totals: store.totals.clone(),
+        scoring: fitted.scoring,
+        decision: if store.header.asked.is_some() { fitted.decision } else { decision },
+        expected: fitted.expected,
+        changes: Changes { since_training: store.changes(), since_fit: 0 },
+        ..store.header.clone()
+    };
+    seal(header, sections, documents)
+}
+
+/// The counts and the documents that a single model remembers, with the ids of `terms`.
+pub(crate) fn counted(terms: &Stores<'_>) -> Result<(Statistics, Ordered)> {
+    let store = terms.stores[0];
+    let order: Vec<_> = terms.order.iter().map(|source| source.id).collect();
+    let statistics = store.statistics()?.permuted(&order);
+    let documents = store.documents().map(|document| -> Result<_> {
+        let document: Remembered = document?;
+        Ok((learned(&document), terms.renumber(0, &document.vector)?))
+    });
+    Ok((statistics, Ordered::of(documents, terms.len())?.of_kind(store.header.recipe.kind)))
+}
+
+/// Adds a label to a model. A model of two labels thereby gets another scoring. It is fitted to its documents again if
+/// it stores their terms; otherwise its correction starts from zero.
+pub(crate) fn with_label(store: &Store, label: &str) -> Result<Model> {
+    let mut classes = store.header.classes.clone();
+    classes.insert(label)?;
+    if are_sets(&classes) {
+        // each label is a class of its own too, as in a model that is trained
+        classes =
+            Classes::new(classes.iter().flat_map(|(_, set)| std::iter::once(set).chain(split_labels(set))))?;
+    }
+    check_labels_of([&store.header.classes], &classes)?;
+    let is_other = !keeps_weights(store, classes.len());
+    let model = merge_stores(&[store], classes, store.header.stored, true)?;
+    let is_weighted = fittable(&store.header.scoring).weighted().is_some();
+    match is_other && is_weighted && keeps_terms(&store.header) {
+        true => refit(&model.into_store()?),
+        false => Ok(model),
+    }
+}
+
+/// A stored document in the form in which it was counted.
+fn learned(document: &Remembered) -> LearnedDocument {
+    let Remembered { digest, class, multiplicity, group, .. } = *document;
+    let more = More {
+        date: Some(document.date).filter(|date| *date != NO_DATE),
+        name: document.name.clone(),
+        message: document.message,
+        fraction: document.fraction,
+        ..More::default()
+    };
+    let mut learned = LearnedDocument::new(digest, group, more);
+    (learned.class, learned.multiplicity) = (class, multiplicity);
+    learned
+}
+
+/// Whether there is something to fit, and its documents are stored.
+pub(crate) fn can_refit(store: &Store) -> bool {
+    is_fitted(store) && keeps_terms(&store.header) && !has_learned_unlabelled(store)
+}
+
+/// Whether a teacher labelled some of the model's documents.
+fn has_learned_unlabelled(store: &Store) -> bool {
+    let unlabelled = store.header.scoring.chosen().and_then(|chosen| chosen.unlabelled.as_ref());
+    unlabelled.is_some_and(Unlabelled::is_learned)
+}

@@ -1,0 +1,156 @@
+//! Rewriting models as one file without a log: compaction, new labels, merging.
+
+use tamis_model::{Classes, Counts};
+use tamis_store::config::decision::{Decision, LabelDecision};
+use tamis_store::config::keep::Keep;
+use tamis_store::config::label_set::labels_of;
+use tamis_store::config::roles::positive_class;
+use tamis_store::config::scoring::{Scoring, Unlabelled};
+use tamis_store::error::Result;
+use tamis_store::file::documents::{Remembered, encode_coefficients, encode_vector};
+use tamis_store::file::fitted::FittedScoring;
+use tamis_store::file::header::{Changes, Header, Stored};
+use tamis_store::file::names;
+use tamis_store::store::opened::Store;
+use zerocopy::IntoBytes;
+
+use crate::merge::documents::merge_copies;
+use crate::merge::fittable::{fittable, is_fitted};
+use crate::merge::stores::for_each_group;
+use crate::merge::terms::MergedTerms;
+use crate::model::Model;
+use crate::train::fitting::{self, Judged};
+use crate::train::sections::{DocumentSections, seal, term_sections};
+
+/// Compacts a file with segments and log into one without. The correction stays. If documents were learned one by one,
+/// the weights of counts and correction are refitted to the scores of the latest 1,000 documents; the thresholds are
+/// chosen again by the scores of all remembered documents.
+pub(crate) fn compact(store: &Store) -> Result<Model> {
+    merge_stores(&[store], store.header.classes.clone(), store.header.stored, true)
+}
+
+/// Merges models and their logs into one file without a log. `classes` contains all their classes. What cannot be
+/// summed is taken from the first model. With `repeat`, a document in several models counts once for each of them.
+pub(crate) fn merge_stores(
+    stores: &[&Store],
+    classes: Classes,
+    stored: Stored,
+    repeat: bool,
+) -> Result<Model> {
+    let mut terms = MergedTerms::new(stores, &classes)?;
+    if !repeat {
+        terms.count_once()?;
+    }
+    let terms = terms;
+    let sections = term_sections(terms.of.len(), |writer, id| {
+        let (fingerprint, text) = terms.of.term(id)?;
+        let mut cells = Vec::new();
+        terms.for_each_cell(id, |cell| cells.push(cell))?;
+        let weights = terms.weights(id)?.into_iter().map(|weight| (weight.class, weight.units));
+        writer.push(fingerprint, text, cells.into_iter(), weights)
+    })?;
+    let mut header = merged_header(stores, &terms, classes, stored)?;
+    let (documents, mut held_out) = documents(&terms, &header, repeat)?;
+    if terms.of.keeps_weights[0] && header.classes.len() == 2 {
+        fitting::calibrate(&mut header, &mut held_out)?;
+    }
+    seal(header, sections, documents)
+}
+
+/// The header of merged models, with the choices of the first. If its weights lose their meaning, they start anew.
+fn merged_header(
+    stores: &[&Store],
+    terms: &MergedTerms<'_>,
+    classes: Classes,
+    stored: Stored,
+) -> Result<Header> {
+    let first = stores[0];
+    let sum =
+        |of: &dyn Fn(&Store) -> u64| stores.iter().fold(0u64, |sum, store| sum.saturating_add(of(store)));
+    let mut since_fit = sum(&|store| store.unfitted());
+    if is_fitted(first) {
+        // the first was fitted without the documents of the others
+        let others: u64 = stores[1..].iter().map(|store| store.n_documents() as u64).sum();
+        since_fit = since_fit.saturating_add(others - terms.surplus.n_documents);
+    }
+    let changes = Changes { since_training: sum(&|store| store.changes()), since_fit };
+    // no `..` below: a new field has to be merged, or taken from the first here
+    let Header { recipe, scoring, mut asked, mut decision, mut expected, size, lengths, .. } =
+        first.header.clone();
+    let mut scoring = match scoring {
+        scoring if terms.of.keeps_weights[0] => scoring,
+        scoring => {
+            (asked, decision, expected) = (None, Decision::PLAIN, None);
+            match fittable(&scoring) {
+                Scoring::Weighted(options) => FittedScoring::unfitted(options, classes.len()),
+                _ => scoring,
+            }
+        }
+    };
+    if let FittedScoring::Weighted { chosen, bias, .. } = &mut scoring {
+        (chosen.unlabelled, *bias) = (unlabelled(stores), terms.bias()?);
+        chosen.labels = label_decisions(first, &chosen.labels, &classes)?;
+    }
+    scoring.summarize(terms)?;
+    Ok(Header {
+        recipe,
+        stored,
+        unremembered: stores.iter().any(|store| store.header.unremembered),
+        scoring,
+        classes,
+        totals: terms.totals.clone(),
+        asked,
+        decision,
+        expected,
+        changes,
+        size,
+        lengths,
+    })
+}
+
+/// The decisions on the labels of merged models: those of the first, by name.
+fn label_decisions(
+    first: &Store,
+    decided: &[LabelDecision],
+    classes: &Classes,
+) -> Result<Vec<LabelDecision>> {
+    let of_label = |(_, label)| {
+        let place = first.labels().index(label).map(usize::from);
+        place.and_then(|place| decided.get(place)).copied().unwrap_or(LabelDecision::PLAIN)
+    };
+    Ok(if decided.is_empty() { Vec::new() } else { labels_of(classes)?.iter().map(of_label).collect() })
+}
+
+/// How unlabelled documents were used: by the first model that learned some, else by the first that was given some.
+fn unlabelled(stores: &[&Store]) -> Option<Unlabelled> {
+    let all = || stores.iter().filter_map(|store| store.header.scoring.chosen()?.unlabelled.as_ref());
+    all().find(|of| of.is_learned()).or_else(|| all().next()).cloned()
+}
+
+/// The sections of documents, and the held-out documents with their scores.
+fn documents(
+    terms: &MergedTerms<'_>,
+    header: &Header,
+    repeat: bool,
+) -> Result<(DocumentSections, Vec<Judged>)> {
+    let positive = positive_class(&header.classes);
+    let (mut records, mut vectors, mut judged) = (Vec::new(), Vec::new(), Vec::new());
+    for_each_group(&terms.of, |group| {
+        let sums_copies = repeat || group[0].1.digest == terms.of.nothing;
+        let (store, document) = merge_copies(group, sums_copies)?;
+        if let Some(held_out) = document.held_out {
+            let Remembered { class, multiplicity, learned, group, .. } = document;
+            judged.push(Judged { held_out, is_positive: class == positive, multiplicity, learned, group });
+        }
+        names::encode(if header.stored.names { &document.name } else { "" }, &mut vectors);
+        if header.scoring.has_coefficients() {
+            encode_coefficients(&document.coefficients, &mut vectors);
+        }
+        if header.stored.keep == Keep::Vectors {
+            encode_vector(terms.of.renumber(store, &document.vector)?.row(), &mut vectors);
+        }
+        records.extend_from_slice(document.record(vectors.len() as u64).as_bytes());
+        Ok(())
+    })?;
+    Ok((DocumentSections { documents: records.into(), vectors: vectors.into() }, judged))
+}

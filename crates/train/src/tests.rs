@@ -1,0 +1,7 @@
+//! Tests of the file and of scoring that need a trained model.
+
+mod fallback;
+mod header;
+mod mixed;
+mod terms;
+mod words;

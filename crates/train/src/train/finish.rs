@@ -1,0 +1,183 @@
+//! Finishing training: from counts to the bytes of a model file.
+
+use tamis_model::{Classes, Counts, Documents, Statistics};
+use tamis_store::config::label_set::labels_of;
+use tamis_store::config::labels::check_labels;
+use tamis_store::config::scoring::Scoring;
+use tamis_store::config::training::TrainOptions;
+use tamis_store::error::{Reason, Result};
+use tamis_store::file::fitted::FittedScoring;
+use tamis_store::file::header::{Header, Stored};
+use tamis_store::store::summarize::columns_of_terms;
+use tamis_tokenizer::TermTexts;
+
+use crate::gather::merged::MergedShards;
+use crate::gather::ordered::Ordered;
+use crate::model::Model;
+use crate::train::fit::{Learned, fit};
+use crate::train::fitting::Fitted;
+use crate::train::sections::{document_sections, seal, term_sections};
+use crate::train::table::Rows;
+use crate::train::trainer::Trainer;
+
+/// The counts of a trainer, in canonical order.
+pub(crate) struct InOrder {
+    /// The texts of the terms of each part.
+    pub(crate) texts: Vec<TermTexts>,
+    pub(crate) merged: MergedShards,
+    pub(crate) documents: Ordered,
+}
+
+impl Trainer {
+    /// Takes the counts out of the trainer, in canonical order.
+    pub(crate) fn take_in_order(&mut self) -> Result<InOrder> {
+        self.forget_places();
+        let mut parts = std::mem::take(&mut self.parts);
+        let rows: Vec<_> = parts.iter_mut().map(|part| std::mem::take(&mut part.rows)).collect();
+        let merged = MergedShards::new(&parts)?;
+        // frees most of the memory before fitting
+        let texts = parts.into_iter().map(|part| part.vocabulary.into_texts()).collect();
+        let (n_classes, n_terms) = (self.classes.len(), merged.n_terms());
+        let documents =
+            Ordered::new(std::mem::take(&mut self.documents), rows, &merged.ids, n_classes, n_terms)?
+                .of_kind(self.options.recipe.kind);
+        Ok(InOrder { texts, merged, documents })
+    }
+
+    /// Makes each label of sets a class of its own, even if no document has it alone: a model of many labels has these
+    /// classes, whatever it has learned. Returns the number of labels.
+    pub(crate) fn add_single_labels(&mut self) -> Result<usize> {
+        let labels = labels_of(&self.classes)?.into_owned();
+        labels.iter().try_for_each(|(_, label)| self.class_of(label).map(drop))?;
+        Ok(labels.len())
+    }
+
+    /// Makes a model of everything learned.
+    ///
+    /// # Errors
+    /// If there are fewer than two labels, two labels look the same, or one is called `unsure`; if the scoring does not
+    /// suit the documents; if windows or decisions are asked for that only [`Scoring::Weighted`] supports; if documents
+    /// are needed that are elsewhere; or if the model is larger than its format allows.
+    pub fn finish(mut self) -> Result<Model> {
+        let n_labels = self.add_single_labels()?;
+        if n_labels < 2 {
+            return Err(Reason::TooFewLabels { expected: 2, got: n_labels }.into());
+        }
+        check_labels(&self.classes)?;
+        self.options.check_for(self.classes.len())?;
+        if self.counts_alone && self.options.needs_terms() {
+            return Err(Reason::CountsAlone.into());
+        }
+        self.set_unlabelled_apart();
+        self = self.choose_terms()?;
+        let taught = self.learn_unlabelled()?;
+        let InOrder { texts, merged, mut documents } = self.take_in_order()?;
+        let statistics = &merged.statistics;
+        let Trainer { options, classes, choices, tally, .. } = self;
+        let scoring = settle_scoring(&options, classes.len(), statistics)?;
+        let table = match &scoring {
+            Scoring::Mixed(_) => {
+                let recipe = &options.recipe;
+                let columns = columns_of_terms(recipe, statistics, |id| Ok(merged.term(&texts, id).1))?;
+                Some(Rows { recipe, columns, missing: tally.missing })
+            }
+            _ => None,
+        };
+        let (asked, default) = (&options.decision, options.decision.default_for(&classes)?);
+        let learned = Learned { classes: &classes, statistics, documents: &mut documents, taught, table };
+        let mut fitted = fit(scoring, asked, default, learned)?;
+        if let FittedScoring::Weighted { chosen, .. } = &mut fitted.scoring {
+            (chosen.pairs, chosen.pieces) = (choices.pairs, choices.pieces);
+        }
+        write_model(options, classes, InOrder { texts, merged, documents }, fitted)
+    }
+}
+
+/// Writes the model from what was learned and fitted.
+pub(crate) fn write_model(
+    options: TrainOptions,
+    classes: Classes,
+    learned: InOrder,
+    fitted: Fitted,
+) -> Result<Model> {
+    let InOrder { texts, merged, mut documents } = learned;
+    let (keep, statistics) = (options.kept(documents.n_pairs()), &merged.statistics);
+    let (sections, documents) = rayon::join(
+        || {
+            term_sections(merged.n_terms(), |writer, id| {
+                let (fingerprint, text) = merged.term(&texts, id);
+                writer.push(fingerprint, text, statistics.cells(id), fitted.weights.of(id))
+            })
+        },
+        || document_sections(&mut documents, &fitted, keep),
+    );
+    let header = Header {
+        stored: Stored { keep, names: options.names },
+        asked: Some(options.decision),
+        decision: fitted.decision,
+        expected: fitted.expected,
+        ..Header::new(options.recipe, fitted.scoring, classes, statistics.totals().to_vec())
+    };
+    seal(header, sections?, documents?)
+}
+
+/// Returns the scoring asked for, or the default, checked against the counts.
+pub(crate) fn settle_scoring(
+    options: &TrainOptions,
+    n_classes: usize,
+    statistics: &Statistics,
+) -> Result<Scoring> {
+    let has_unlabelled = statistics.totals().len() > n_classes;
+    let scoring = options.scoring();
+    scoring.check(&options.recipe, options.kept(0))?;
+    if has_unlabelled && !matches!(scoring, Scoring::ExpectationMaximization(_)) {
+        return Err(Reason::Unlabelled.into());
+    }
+    Ok(scoring)
+}
+
+#[cfg(test)]
+mod tests {
+    use tamis_filter::extract::document::Document;
+    use tamis_store::kind::Kind;
+
+    use super::*;
+
+    #[test]
+    fn what_only_weighted_scoring_heeds_is_refused_elsewhere() {
+        let finish = |scoring: &Option<Scoring>, labels: &[&str], change: fn(&mut TrainOptions)| {
+            let mut options = TrainOptions { scoring: scoring.clone(), ..TrainOptions::new(Kind::Text) };
+            change(&mut options);
+            let mut trainer = Trainer::new(options).unwrap();
+            labels.iter().for_each(|label| trainer.add(label, Document::Text(label)).unwrap());
+            trainer.finish()
+        };
+        let asked: [fn(&mut TrainOptions); 2] =
+            [|options| options.recipe.windows = Some(100), |options| options.decision.cost = Some(9.0)];
+        for ask in asked {
+            let bayes = Some(Scoring::NaiveBayes(Scoring::parameters()));
+            assert!(finish(&None, &["a", "b"], ask).is_ok());
+            for (scoring, labels) in [(&bayes, &["a", "b"][..]), (&None, &["a", "b", "c"])] {
+                let error = finish(scoring, labels, ask).err().unwrap();
+                assert!(matches!(error.reason(), Reason::Option { option: "windows" | "cost", .. }));
+            }
+        }
+        assert!(finish(&None, &["a", "b", "c"], |_| ()).is_ok());
+    }
+
+    #[test]
+    fn of_documents_with_the_same_words_it_does_not_matter_which_came_first() {
+        let model = |order: [&str; 3]| {
+            let mut options = TrainOptions::new(Kind::Text);
+            options.recipe.windows = Some(20);
+            let mut trainer = Trainer::new(options).unwrap();
+            order.iter().for_each(|text| trainer.add("ham", Document::Text(text)).unwrap());
+            trainer.add("spam", Document::Text("a")).unwrap();
+            trainer.finish().unwrap()
+        };
+        // other window boundaries
+        let [one, other, third] =
+            ["a pear is a fruit, lunch at noon", "a pear is a fruit ,,,,,,,, lunch at noon", ""];
+        assert_eq!(model([one, third, other]).as_bytes(), model([other, one, third]).as_bytes());
+    }
+}

@@ -1,0 +1,188 @@
+//! Merges a partial into a trainer.
+
+use tamis_model::{ClassId, Statistics};
+use tamis_store::disk::spool::spill;
+use tamis_store::error::{Error, Result};
+use tamis_store::file::documents::{NO_DATE, decode_vector};
+use tamis_store::file::partial::PartialHeader;
+use tamis_store::file::terms::{Runs, limited, take_run};
+use tamis_store::file::varint::{take_varint, unzigzag};
+use tamis_store::store::compatible::check_equal;
+use tamis_tokenizer::{CountVector, TermId, fingerprint};
+
+use super::Partial;
+use crate::gather::learned::{LearnedDocument, More, UNLABELLED};
+use crate::gather::merged::Shard;
+use crate::gather::rows::RowId;
+use crate::train::trainer::Trainer;
+
+impl Trainer {
+    /// Adds everything that a partial has counted, as [`merge`](Self::merge) does. Needs memory only for the counts so
+    /// far and for this partial.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Settings`](crate::ErrorKind::Settings) if the options differ;
+    /// [`names`](crate::TrainOptions::names) must be off. Also if there are too many labels, a count overflows or a
+    /// temporary file cannot be used. The trainer is lost then; the partial stays.
+    pub fn merge_partial(mut self, partial: &Partial) -> Result<Trainer> {
+        check_equal("options", &self.options, partial.options())?;
+        for (_, label) in partial.classes().iter() {
+            self.class_of(label)?;
+        }
+        // ids of the partial's classes here; unlabelled documents come last
+        let classes = partial.classes().iter().map(|(_, label)| self.classes.index(label));
+        let classes: Vec<_> = classes.map(|class| class.unwrap_or_default()).chain([UNLABELLED]).collect();
+        self.counts_alone |= partial.header.counts_alone;
+        self.add_texts(partial)?;
+        let header = &partial.header;
+        let ids = add_terms(&mut self.parts[0], header, partial.section(0)?, &classes)?;
+        let mut documents = Fields(partial.section(1)?);
+        let n_reals = self.options.recipe.n_reals();
+        let (mut counted, has_terms) = (vec![0u64; header.documents.len()], self.options.needs_terms());
+        for _ in 0..header.n_different {
+            let part = &mut self.parts[0];
+            let mut keep = |vector: &CountVector| {
+                part.rows
+                    .push(vector.row().iter().map(|(id, count)| (ids[id as usize], count)))
+                    .map_err(spill)
+            };
+            let mut document = documents.document(ids.len(), has_terms, &mut keep)?;
+            if document.reals().iter().any(|(column, _)| *column >= n_reals) {
+                return Err(broken());
+            }
+            let class = usize::from(document.class);
+            let Some(counted) = counted.get_mut(class) else { return Err(broken()) };
+            *counted = counted.saturating_add(document.multiplicity.into());
+            document.class = classes[class];
+            self.remember(document)?;
+        }
+        if !documents.0.is_empty() || (counted != header.documents && !header.counts_alone) {
+            return Err(broken());
+        }
+        self.tally.n_equal = self.tally.n_equal.saturating_add(header.n_equal);
+        let missing = self.tally.missing.iter_mut().zip(&header.missing);
+        missing.for_each(|(here, there)| *here = here.saturating_add(*there));
+        Ok(self)
+    }
+
+    /// Adds the texts of a partial, if it is still open whether pairs of words are terms.
+    fn add_texts(&mut self, partial: &Partial) -> Result<()> {
+        let header = &partial.header;
+        let Some(texts) = self.choices.texts.as_mut().filter(|_| header.has_texts) else {
+            self.choices.texts = None;
+            return Ok(());
+        };
+        let before = texts.places().len();
+        texts.add_section(partial.section(2)?, |given| match given.label {
+            Some(label) if header.classes.index(label).is_none() => Err(broken()),
+            _ => Ok(()),
+        })?;
+        // texts include the documents that did not count
+        let not_counted = if header.options.counts_once() { header.n_equal } else { 0 };
+        let all = header.documents.iter().fold(not_counted, |sum, of_class| sum.saturating_add(*of_class));
+        if all != (texts.places().len() - before) as u64 { Err(broken()) } else { Ok(()) }
+    }
+}
+
+/// Adds terms and their counts. Returns their ids in `part`.
+fn add_terms(
+    part: &mut Shard,
+    header: &PartialHeader,
+    section: &[u8],
+    classes: &[ClassId],
+) -> Result<Vec<TermId>> {
+    let mut documents = vec![0; part.n_classes()];
+    let (mut unlabelled, mut ids, mut cells) = (0, Vec::new(), Vec::new());
+    for (of_class, class) in header.documents.iter().zip(classes) {
+        let sum = documents.get_mut(usize::from(*class)).unwrap_or(&mut unlabelled);
+        *sum = of_class.saturating_add(*sum);
+    }
+    let mut labelled = Statistics::with_documents(documents);
+    let mut unlabelled = Statistics::with_documents([unlabelled]);
+    let (mut terms, mut last) = (Fields(section), None);
+    for _ in 0..limited("terms", header.n_terms)? {
+        let text = terms.run()?;
+        let text = str::from_utf8(text).map_err(|e| Error::inconsistent("terms", "text in UTF-8", e))?;
+        let (before, next) = (last, fingerprint(text));
+        if before.is_some_and(|before| before >= next) {
+            return Err(Error::inconsistent("terms", "increasing fingerprints", text));
+        }
+        last = Some(next);
+        ids.push(part.vocabulary.intern(text)?);
+        cells.clear();
+        let mut without_label = Vec::new();
+        let runs = Runs { cells: terms.run()?, weights: &[] };
+        runs.for_each_cell(header.documents.len(), |mut cell| {
+            cell.class = classes[usize::from(cell.class)];
+            match cell.class {
+                UNLABELLED => {
+                    cell.class = 0;
+                    without_label.push(cell);
+                }
+                _ => cells.push(cell),
+            }
+        })?;
+        labelled.push_term(&mut cells)?;
+        unlabelled.push_term(&mut without_label)?;
+    }
+    if !terms.0.is_empty() {
+        return Err(Error::inconsistent("terms", "no more bytes", terms.0.len()));
+    }
+    part.statistics.merge_mapped(&labelled, &ids)?;
+    part.unlabelled.merge_mapped(&unlabelled, &ids)?;
+    Ok(ids)
+}
+
+fn broken() -> Error {
+    Error::inconsistent("documents", "documents that add up to the counts", "others")
+}
+
+/// The unread bytes of a section.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn number(&mut self) -> Result<u64> {
+        take_varint(&mut self.0).ok_or_else(broken)
+    }
+
+    fn bytes<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let (bytes, rest) = self.0.split_first_chunk().ok_or_else(broken)?;
+        self.0 = rest;
+        Ok(*bytes)
+    }
+
+    fn run(&mut self) -> Result<&'a [u8]> {
+        take_run(&mut self.0).ok_or_else(broken)
+    }
+
+    /// Reads a document with the partial's class id. `keep` stores its windows and, if they are there, its terms.
+    fn document(
+        &mut self,
+        n_terms: usize,
+        has_terms: bool,
+        keep: &mut impl FnMut(&CountVector) -> Result<RowId>,
+    ) -> Result<LearnedDocument> {
+        let digest = self.bytes()?;
+        let [group, message] = [self.bytes()?, self.bytes()?].map(u64::from_le_bytes);
+        let class = ClassId::try_from(self.number()?).map_err(|_| broken())?;
+        let multiplicity = u32::try_from(self.number()?).ok().filter(|n| *n > 0).ok_or_else(broken)?;
+        let fraction = i32::try_from(unzigzag(self.number()?)).map_err(|_| broken())?;
+        let date = self.number()?.checked_sub(1).map(unzigzag).filter(|date| *date != NO_DATE);
+        let cuts = self.number()?;
+        let mut reals = Vec::new();
+        for _ in 0..self.number()? {
+            let column = self.number()? as usize;
+            reals.push((column, f64::from_bits(u64::from_le_bytes(self.bytes()?))));
+        }
+        let vector = decode_vector(self.run()?, n_terms)?;
+        let terms = has_terms.then(|| keep(&vector)).transpose()?;
+        let mut windows = Vec::new();
+        for _ in 0..self.number()? {
+            windows.push(keep(&decode_vector(self.run()?, n_terms)?)?);
+        }
+        let more = More { date, name: Box::default(), message, cuts, windows, reals: reals.into(), fraction };
+        let mut document = LearnedDocument::new(digest, group, more);
+        (document.class, document.multiplicity, document.terms) = (class, multiplicity, terms);
+        Ok(document)
+    }
+}

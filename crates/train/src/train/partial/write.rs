@@ -1,0 +1,110 @@
+//! Turns a trainer into a partial.
+
+use tamis_model::{BLOCK, Counts, Documents};
+use tamis_store::disk::spool::{Spool, spill};
+use tamis_store::error::Result;
+use tamis_store::file::documents::{NO_DATE, encode_vector};
+use tamis_store::file::partial::{self, PartialHeader};
+use tamis_store::file::terms::{put_cells, put_run};
+use tamis_store::file::varint::{put_varint, zigzag};
+use tamis_tokenizer::{CountRow, TermId, TermTexts};
+
+use super::Partial;
+use crate::gather::learned::LearnedDocument;
+use crate::gather::merged::MergedShards;
+use crate::gather::ordered::Ordered;
+use crate::gather::texts::Texts;
+use crate::model::Model;
+use crate::train::finish::InOrder;
+use crate::train::trainer::Trainer;
+
+impl Trainer {
+    /// Returns the unfitted counts, to be merged with those of other trainers, in this process or another.
+    ///
+    /// Names are left out, as if [`TrainOptions::names`](crate::TrainOptions::names) were off.
+    ///
+    /// # Errors
+    /// If a count overflows, or a temporary file cannot be used.
+    pub fn into_partial(mut self) -> Result<Partial> {
+        self.options.names = false;
+        let texts = self.choices.texts.take();
+        let InOrder { texts: terms, merged, mut documents } = self.take_in_order()?;
+        let (terms, of_documents) =
+            rayon::join(|| terms_section(&merged, &terms), || documents_section(&mut documents));
+        let of_texts = texts.as_ref().map_or_else(|| Ok(Spool::default()), Texts::to_section)?;
+        let sections = [terms?, of_documents?, of_texts];
+        let header = PartialHeader {
+            options: self.options,
+            classes: self.classes,
+            counts_alone: self.counts_alone,
+            documents: merged.statistics.totals().iter().map(|totals| totals.documents).collect(),
+            n_different: documents.len() as u64,
+            n_equal: self.tally.n_equal,
+            missing: self.tally.missing,
+            n_terms: merged.n_terms() as u64,
+            has_texts: texts.is_some(),
+            lengths: sections.each_ref().map(Spool::len),
+        };
+        let file = partial::write(&header, &sections)?;
+        // just written, so its checksums are right
+        Partial::unverified(Model::new(file).map_err(spill)?.into_bytes())
+    }
+}
+
+fn terms_section(merged: &MergedShards, texts: &[TermTexts]) -> Result<Spool> {
+    let (mut section, mut term, mut cells) = (Spool::default(), Vec::new(), Vec::new());
+    for id in 0..merged.n_terms() as TermId {
+        term.clear();
+        cells.clear();
+        put_run(merged.term(texts, id).1.as_bytes(), &mut term);
+        put_cells(merged.statistics.cells(id), &mut cells);
+        put_run(&cells, &mut term);
+        section.push(&term).map_err(spill)?;
+    }
+    Ok(section)
+}
+
+fn documents_section(documents: &mut Ordered) -> Result<Spool> {
+    let (mut section, mut bytes) = (Spool::default(), Vec::new());
+    for block in 0..documents.len().div_ceil(BLOCK) {
+        let encoded = documents.encoded(block);
+        for at in 0..BLOCK.min(documents.len() - block * BLOCK) {
+            let place = block * BLOCK + at;
+            bytes.clear();
+            encode(&documents.documents[place], encoded.terms(at).vector().row(), &mut bytes);
+            let windows = documents.windows(place);
+            put_varint(windows.len() as u64, &mut bytes);
+            windows.iter().for_each(|window| put_vector(window.row(), &mut bytes));
+            section.push(&bytes).map_err(spill)?;
+        }
+        documents.recycle(encoded);
+    }
+    documents.check().map(|()| section)
+}
+
+/// Appends a document, without its windows.
+fn encode(document: &LearnedDocument, terms: CountRow<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(&document.digest);
+    out.extend_from_slice(&document.group.to_le_bytes());
+    out.extend_from_slice(&document.message().to_le_bytes());
+    put_varint(document.class.into(), out);
+    put_varint(document.multiplicity.into(), out);
+    put_varint(zigzag(document.fraction().into()), out);
+    // 0 means no date: `NO_DATE` alone has the highest code, which plus one would overflow
+    let date = document.date();
+    put_varint(if date == NO_DATE { 0 } else { zigzag(date) + 1 }, out);
+    put_varint(document.cuts(), out);
+    put_varint(document.reals().len() as u64, out);
+    for (column, real) in document.reals() {
+        put_varint(*column as u64, out);
+        out.extend_from_slice(&real.to_bits().to_le_bytes());
+    }
+    put_vector(terms, out);
+}
+
+/// Appends a vector as a run.
+fn put_vector(row: CountRow<'_>, out: &mut Vec<u8>) {
+    let mut vector = Vec::new();
+    encode_vector(row, &mut vector);
+    put_run(&vector, out);
+}

@@ -1,0 +1,211 @@
+//! Fitting a table: the statistics of its columns, and calibration on held-out rows.
+
+use tamis_filter::score::mixed::mixed_model;
+use tamis_model::{
+    ClassPrior, Classes, Counts, Documents, GaussianStatistics, HeldOutRow, MixedFit, Statistics,
+};
+use tamis_store::config::decision::{Decision, Expected};
+use tamis_store::config::recipe::Recipe;
+use tamis_store::config::roles::positive_class;
+use tamis_store::config::scoring::Mixed;
+use tamis_store::error::Result;
+use tamis_store::file::fitted::FittedScoring;
+use tamis_store::file::table::Table;
+use tamis_store::store::summarize::summarize_columns;
+
+use crate::gather::learned::LearnedDocument;
+use crate::gather::ordered::Ordered;
+use crate::train::fitting::{Fitted, count_named, expect};
+
+/// The rows of a table, as far as the documents do not have them.
+pub(crate) struct Rows<'a> {
+    pub(crate) recipe: &'a Recipe,
+    /// The column of each term.
+    pub(crate) columns: Vec<usize>,
+    /// Missing cells of each column.
+    pub(crate) missing: Vec<u64>,
+}
+
+impl Rows<'_> {
+    /// Fits mixed naive Bayes.
+    pub(crate) fn fit(
+        self,
+        settings: Mixed,
+        classes: &Classes,
+        statistics: &Statistics,
+        documents: &Ordered,
+    ) -> Result<Fitted> {
+        let Rows { recipe, columns, missing } = self;
+        let reals = learn_reals(recipe.n_reals(), classes.len(), &documents.documents)?;
+        let groups = summarize_columns(recipe, statistics, &columns);
+        let mut table = Table { reals, groups, missing, chosen: Default::default() };
+        let mut expected = None;
+        if settings.correction {
+            let textbook = mixed_model(&settings, recipe, &table, statistics.totals())?;
+            let fit = MixedFit {
+                counts: statistics,
+                reals: &table.reals,
+                documents,
+                values: &|row| values(&documents.documents[row], recipe.n_reals()),
+                parts: &columns,
+                class_log_prior: textbook.class_log_prior(),
+            };
+            // a fold may have all rows of a class
+            let mut uniform = settings.clone();
+            uniform.prior = ClassPrior::Uniform;
+            let (chosen, held_out) = fit.fit(|counts, reals, shrinkages| {
+                let groups = summarize_columns(recipe, counts, &columns);
+                let mut table =
+                    Table { reals: reals.clone(), groups, missing: Vec::new(), chosen: Default::default() };
+                let derive = |shrinkage: &f64| {
+                    table.chosen.shrinkage = *shrinkage;
+                    mixed_model(&uniform, recipe, &table, counts.totals())
+                };
+                shrinkages.iter().map(derive).collect::<Result<Vec<_>>>()
+            })?;
+            expected = expect_rows(&held_out, documents, classes);
+            table.chosen = chosen;
+        }
+        let scoring = FittedScoring::Mixed { settings, table };
+        Ok(Fitted { expected, ..Fitted::by_counts(scoring, Decision::PLAIN) })
+    }
+}
+
+/// Computes the moments of the columns of real values, over documents in canonical order.
+fn learn_reals(
+    n_reals: usize,
+    n_classes: usize,
+    documents: &[LearnedDocument],
+) -> Result<GaussianStatistics> {
+    let mut reals = GaussianStatistics::new(n_classes, n_reals);
+    for document in documents {
+        let LearnedDocument { class, multiplicity, .. } = *document;
+        reals.observe_weighted(class, &values(document, n_reals), f64::from(multiplicity))?;
+    }
+    Ok(reals)
+}
+
+/// The real values of a row, by column.
+fn values(document: &LearnedDocument, n_reals: usize) -> Vec<Option<f64>> {
+    let mut values = vec![None; n_reals];
+    document.reals().iter().for_each(|(column, real)| values[*column] = Some(*real));
+    values
+}
+
+/// Estimates the errors on new rows from held-out ones.
+fn expect_rows(held_out: &[HeldOutRow], documents: &Ordered, classes: &Classes) -> Option<Expected> {
+    let class = |row: &HeldOutRow| documents.label(row.document).class;
+    let groups = count_named(held_out.iter().map(|row| documents.label(row.document).group));
+    if classes.len() == 2 {
+        let positive = positive_class(classes);
+        let [own, other] = [positive, 1 - positive].map(usize::from);
+        let judged = |row: &HeldOutRow| {
+            let score = (row.joint[own] - row.joint[other], class(row) == positive);
+            std::iter::repeat_n(score, row.copies as usize)
+        };
+        let scores: Vec<_> = held_out.iter().flat_map(judged).collect();
+        return expect(&scores, &Decision::PLAIN, classes, groups);
+    }
+    let (mut n, mut right) = (0, 0);
+    for row in held_out {
+        let own = row.joint[usize::from(class(row))];
+        n += u64::from(row.copies);
+        right += if row.joint.iter().all(|other| *other <= own) { u64::from(row.copies) } else { 0 };
+    }
+    (n > 0).then_some(Expected::Accuracy { documents: n, right, groups })
+}
+
+#[cfg(test)]
+mod tests {
+    use tamis_filter::extract::document::Document;
+    use tamis_filter::score::scratch::Scratch;
+    use tamis_store::config::column::{Column, ColumnKind};
+    use tamis_store::config::scoring::Scoring;
+    use tamis_store::config::training::TrainOptions;
+    use tamis_store::kind::Kind;
+
+    use super::*;
+    use crate::model::Model;
+    use crate::train::trainer::Trainer;
+
+    /// Rows of two labels: a number and a category that say the same five times over, and are wrong in one row of ten.
+    fn rows() -> Vec<(&'static str, Vec<(String, String)>)> {
+        let row = |i: usize| {
+            let label = ["no", "yes"][i % 2];
+            let says = if (i / 2).is_multiple_of(10) { 1 - i % 2 } else { i % 2 };
+            let cell = |column: usize| match column % 2 {
+                0 => format!("{}", 10 * says + i % 7),
+                _ => ["low", "high"][says].to_owned(),
+            };
+            (label, (0..10).map(|column| (format!("c{column}"), cell(column))).collect())
+        };
+        (0..400).map(row).collect()
+    }
+
+    fn options(correction: bool) -> TrainOptions {
+        let kinds = [ColumnKind::Gaussian, ColumnKind::Categorical].into_iter().cycle();
+        let mut options = TrainOptions::new(Kind::Table);
+        let columns = (0..10).zip(kinds);
+        options.recipe.columns = columns.map(|(i, kind)| Column::new(format!("c{i}"), kind)).collect();
+        let settings = Mixed { correction, ..Mixed::default() };
+        options.scoring = Some(Scoring::Mixed(settings));
+        options
+    }
+
+    fn add<'a>(trainer: &mut Trainer, rows: impl Iterator<Item = &'a (&'static str, Vec<(String, String)>)>) {
+        for (label, cells) in rows {
+            let fields: Vec<_> = cells.iter().map(|(name, cell)| (&**name, &**cell)).collect();
+            trainer.add(label, Document::Fields(&fields)).unwrap();
+        }
+    }
+
+    fn trained(correction: bool) -> Model {
+        let mut trainer = Trainer::new(options(correction)).unwrap();
+        add(&mut trainer, rows().iter());
+        trainer.finish().unwrap()
+    }
+
+    #[test]
+    fn columns_that_repeat_one_another_count_once() {
+        let probability = |correction| {
+            let filter = trained(correction).into_filter().unwrap();
+            filter.verify().unwrap();
+            let (_, cells) = &rows()[21];
+            let fields: Vec<_> = cells.iter().map(|(name, cell)| (&**name, &**cell)).collect();
+            filter.score_fields(&fields, &mut Scratch::default()).unwrap().probability
+        };
+        assert!((0.85..0.95).contains(&probability(true)), "{}", probability(true));
+        assert!(probability(false) > 0.999_999);
+    }
+
+    #[test]
+    fn explanations_add_up_to_the_log_odds() {
+        let filter = trained(true).into_filter().unwrap();
+        let (_, cells) = &rows()[3];
+        let fields: Vec<_> = cells.iter().map(|(name, cell)| (&**name, &**cell)).collect();
+        let explanation = filter.explain(Document::Fields(&fields), &mut Scratch::default()).unwrap();
+        let sum: f64 = explanation.terms.iter().map(|term| term.contribution).sum();
+        let log_odds = explanation.score.log_odds;
+        assert!((explanation.intercept + sum - log_odds).abs() < 1e-9, "{log_odds}");
+    }
+
+    #[test]
+    fn neither_order_nor_shares_matter_and_the_errors_of_the_textbook_are_not_known() {
+        let expected = trained(true);
+        let (mut one, mut other) =
+            (Trainer::new(options(true)).unwrap(), Trainer::new(options(true)).unwrap());
+        let rows = rows();
+        add(&mut one, rows[..130].iter().rev());
+        add(&mut other, rows[130..].iter().rev());
+        other.merge(one).unwrap();
+        assert!(other.finish().unwrap() == expected);
+        let expected = expected.into_filter().unwrap().information().expected;
+        let Some(Expected::Detection {
+            negatives: 200, false_positives: 20, positives: 200, missed: 20, ..
+        }) = expected
+        else {
+            panic!("{expected:?}")
+        };
+        assert_eq!(trained(false).into_filter().unwrap().information().expected, None);
+    }
+}

@@ -1,0 +1,476 @@
+//! Online learning: learns and forgets one document at a time, in a file that others may be reading.
+
+mod commit;
+mod known;
+mod open;
+mod replicate;
+mod seen;
+
+use std::sync::Arc;
+
+use tamis_filter::extract::counted::Counted;
+use tamis_filter::extract::digest::digest_of_nothing;
+use tamis_filter::extract::document::Document;
+use tamis_filter::score::filter::Filter;
+use tamis_filter::score::scratch::{LabelScore, Scratch};
+use tamis_filter::score::verdict::Score;
+use tamis_filter::score::weighted::WeightedScorer;
+use tamis_model::{ClassId, Coefficient, Counts, Labelled, Readings};
+use tamis_store::config::label_set::{are_sets, split_labels};
+use tamis_store::config::labels::unknown_label;
+use tamis_store::error::{Reason, Result};
+use tamis_store::file::documents::{Remembered, as_kept};
+use tamis_store::file::fitted::FittedScoring;
+use tamis_store::file::log::{self, Entry};
+use tamis_store::file::names;
+use tamis_store::store::layers::DecodedTerm;
+use tamis_tokenizer::Vocabulary;
+
+use crate::lock::Lock;
+use crate::merge::{refit, rewrite};
+use crate::model::Model;
+use crate::update::messages::Messages;
+use crate::update::options::LearnOptions;
+
+/// The outcome of learning a document.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Learned {
+    /// The document was new.
+    New,
+    /// It was known under this label; nothing changed.
+    Already,
+    /// It was known under other labels, and moved to this one.
+    Moved {
+        /// The labels it was known under.
+        from: Vec<String>,
+    },
+    /// It was new, but a message with the same Message-ID and body stays under other labels: it was counted with other
+    /// terms, which the model does not store, so it cannot be subtracted.
+    Beside {
+        /// The labels it stays under.
+        labels: Vec<String>,
+    },
+}
+
+/// A model file open for learning. It is locked against other writers until the learner is dropped; readers are not
+/// affected.
+///
+/// [`commit`](Self::commit) writes what was learned: it appends a record to the file's log and syncs it, all or
+/// nothing. What is not committed when the learner is dropped is lost. Once the log reaches a quarter of
+/// [`LearnOptions::log_limit`], commit turns it into a segment of the file, at a cost that does not depend on the
+/// model's size. Once log and segments exceed [`LearnOptions::growth_limit`], commit rewrites and replaces the file.
+///
+/// Rewriting also refits the weights of counts and correction to the latest 1,000 documents. With naive Bayes every
+/// commit rewrites the file: its header has summaries over all terms, and one document may change which are used.
+///
+/// Learning a document twice has the same effect as once, and forgetting it removes exactly what learning it added. A
+/// document is recognised by its terms, a mail also by its Message-ID and body, whatever header fields were added in
+/// transit.
+///
+/// ```
+/// use tamis_train::{Document, Filter, Kind, LearnOptions, Learned, Learner, Scratch, TrainOptions};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("model.tamis");
+/// let mut learner = Learner::create(&path, TrainOptions::new(Kind::Mail), ["ham", "spam"], LearnOptions::default())?;
+/// learner.learn("ham", Document::Mail(b"Subject: lunch\n\nSoup at noon?\n"))?;
+/// learner.learn("spam", Document::Mail(b"Subject: pills\n\nCheap pills, buy now!\n"))?;
+/// let again = learner.learn("spam", Document::Mail(b"Subject: pills\n\nCheap pills, buy now!\n"))?;
+/// assert_eq!(again, Learned::Already);
+/// learner.commit()?;
+///
+/// let filter = Filter::open(&path)?;
+/// let score = filter.score_mail(b"Subject: offer\n\nbuy cheap pills\n", &mut Scratch::default())?;
+/// assert!(score.log_odds > 0.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Learner {
+    lock: Lock,
+    options: LearnOptions,
+    filter: Filter,
+    /// Records not yet in the file.
+    pending: Vec<u8>,
+    /// The number of documents learned and forgotten since the last commit.
+    changes: u64,
+    /// Whether the file must be rewritten: with naive Bayes, since its header holds summaries over all terms.
+    must_compact: bool,
+    counted: Counted,
+    vocabulary: Vocabulary,
+    scratch: Scratch,
+    messages: Messages,
+}
+
+/// A document as the model would store it.
+struct Seen {
+    /// Its terms have the ids of the model; new terms have the ids after them.
+    document: Remembered,
+    new_terms: Vec<(u64, String)>,
+}
+
+impl Learner {
+    /// Learns and scores with a shared model behind this one, as [`Filter::set_fallback`] does. A document's part of
+    /// the correction then depends on its score by both models.
+    ///
+    /// # Errors
+    /// As [`Filter::set_fallback`].
+    pub fn set_fallback(&mut self, shared: Arc<Filter>) -> Result<()> {
+        self.filter.set_fallback(shared)
+    }
+
+    /// Returns the filter with everything learned so far, and unlocks the file. What was not committed is not in the
+    /// file.
+    pub fn into_filter(self) -> Filter {
+        self.filter
+    }
+
+    /// The filter with everything learned so far, committed or not.
+    pub fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    /// Scores a document with everything learned so far.
+    ///
+    /// # Errors
+    /// As [`Filter::score`].
+    pub fn score(&mut self, document: Document<'_>) -> Result<Score> {
+        self.filter.score(document, &mut self.scratch)
+    }
+
+    /// The labels of the document that was scored last, see [`Scratch::labels`].
+    pub fn labels(&self) -> &[LabelScore] {
+        self.scratch.labels()
+    }
+
+    /// Learns a document under a label that the model knows; in a model of many labels under a
+    /// [set](crate::join_labels) of them. A document known under other labels moves, with all its
+    /// copies; what was learned from it is subtracted, even if a mail has other header fields now. Documents without
+    /// terms cannot be told apart, so each is new and counts.
+    ///
+    /// # Errors
+    /// If the label is unknown, the document is not of the model's kind, a count overflows or the model is damaged in a
+    /// part that is read. Nothing is learned then.
+    pub fn learn(&mut self, label: &str, document: Document<'_>) -> Result<Learned> {
+        self.learn_in_group(label, None, document)
+    }
+
+    /// As [`learn`](Self::learn), for a document of a group; see
+    /// [`Trainer::add_in_group`](crate::Trainer::add_in_group). A document that is already known under the label stays
+    /// in its group.
+    ///
+    /// # Errors
+    /// As [`learn`](Self::learn).
+    pub fn learn_in_group(
+        &mut self,
+        label: &str,
+        group: Option<&str>,
+        document: Document<'_>,
+    ) -> Result<Learned> {
+        self.know_set(label)?;
+        let class = self.class(label)?;
+        let mut seen = self.see(group, document)?;
+        let mut known = self.known_as(&seen.document, Some(class))?;
+        let is_nothing = self.is_nothing(seen.document.digest);
+        if is_nothing {
+            known.retain(|known| known.class == class);
+        } else if !known.is_empty() && known.iter().all(|known| known.class == class) {
+            return Ok(Learned::Already);
+        }
+        let stays: Vec<_> = known.extract_if(.., |known| !self.can_forget(known, &seen.document)).collect();
+        let from = known.iter().filter(|known| known.class != class).map(|known| self.label(known.class));
+        let from: Vec<_> = from.collect();
+        inherit(&mut seen.document, &known, u64::from(is_nothing))?;
+        seen.document.class = class;
+        self.exchange(known, Some(seen), true)?;
+        let stays = stays.iter().filter(|known| known.class != class);
+        let labels: Vec<_> = stays.map(|known| self.label(known.class)).collect();
+        Ok(match (labels.is_empty(), from.is_empty()) {
+            (false, _) => Learned::Beside { labels },
+            (true, true) => Learned::New,
+            (true, false) => Learned::Moved { from },
+        })
+    }
+
+    /// Forgets all copies of a document; with a label, only if it is known under that label. Documents without terms
+    /// cannot be told apart, so one of them is forgotten, and the label is needed if they are known under several.
+    /// Returns the document's name, if it is stored.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotLearned`](crate::ErrorKind::NotLearned) if it is not known, or not under the label; otherwise as
+    /// [`learn`](Self::learn). Nothing changes then.
+    pub fn forget(&mut self, label: Option<&str>, document: Document<'_>) -> Result<Option<String>> {
+        let seen = self.see(None, document)?;
+        self.forget_known(label, seen.document.digest, Some(seen))
+    }
+
+    /// As [`forget`](Self::forget), by the document's [digest](Filter::digest) alone.
+    ///
+    /// # Errors
+    /// As [`forget`](Self::forget); [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if the model
+    /// remembers digests only.
+    pub fn forget_digest(&mut self, label: Option<&str>, digest: [u8; 16]) -> Result<Option<String>> {
+        self.forget_known(label, digest, None)
+    }
+
+    fn forget_known(
+        &mut self,
+        label: Option<&str>,
+        digest: [u8; 16],
+        mut seen: Option<Seen>,
+    ) -> Result<Option<String>> {
+        let class = label.map(|label| self.class(label)).transpose()?;
+        let mut known = match &seen {
+            Some(seen) => self.known_as(&seen.document, None)?,
+            None => self.known(digest)?,
+        };
+        if let Some(seen) = &seen {
+            known.retain(|known| self.can_forget(known, &seen.document));
+        }
+        if let Some(class) = class {
+            let elsewhere =
+                known.iter().find(|known| known.class != class).map(|known| self.label(known.class));
+            known.retain(|known| known.class == class);
+            if known.is_empty() {
+                return Err(Reason::NotLearned { digest, known: elsewhere }.into());
+            }
+        }
+        if known.is_empty() {
+            return Err(Reason::NotLearned { digest, known: None }.into());
+        }
+        let one_less = seen.is_some() && self.is_nothing(digest);
+        if one_less && known.len() > 1 {
+            let elsewhere = known.iter().map(|known| self.label(known.class)).collect::<Vec<_>>().join(", ");
+            return Err(Reason::NotLearned { digest, known: Some(elsewhere) }.into());
+        }
+        let left = known
+            .first()
+            .filter(|_| one_less)
+            .map(|known| (known.class, known.multiplicity.saturating_sub(1), known.group));
+        let mut name = Box::default();
+        known.iter().for_each(|known| names::keep_least(&mut name, &known.name));
+        let mut learns = false;
+        if let (Some((class, multiplicity, group)), Some(seen)) = (left, &mut seen) {
+            learns = multiplicity > 0;
+            (seen.document.class, seen.document.multiplicity) = (class, multiplicity);
+            seen.document.group = group;
+            seen.document.name.clone_from(&name);
+        }
+        self.exchange(known, seen, learns).map(|()| names::named(name))
+    }
+
+    /// Forgets the known records of a document and, if it `learns`, learns `seen` in their place.
+    fn exchange(&mut self, known: Vec<Remembered>, seen: Option<Seen>, learns: bool) -> Result<()> {
+        let mut done = Vec::new();
+        let mut outcome = self.take_all(known, seen.as_ref(), &mut done);
+        if let (Ok(()), Some(seen), true) = (&outcome, seen, learns) {
+            outcome = self.add(seen, &mut done);
+        }
+        self.finish_change(done, outcome)
+    }
+
+    /// Whether a document has no terms.
+    fn is_nothing(&self, digest: [u8; 16]) -> bool {
+        digest == digest_of_nothing(&self.filter.store().header.recipe)
+    }
+
+    /// Adds a label to the model, and rewrites the file. A model of two labels is then scored like a model of several
+    /// topics.
+    ///
+    /// # Errors
+    /// If the label is not acceptable or already known, or there is a [shared model](Self::set_fallback) behind this
+    /// one, which lacks the label; and as [`commit`](Self::commit).
+    pub fn add_label(&mut self, label: &str) -> Result<()> {
+        if let Some(shared) = self.filter.fallback() {
+            let labels: Vec<_> = shared.classes().iter().map(|(_, label)| label).collect();
+            return Err(Reason::Incompatible {
+                setting: "labels".to_owned(),
+                expected: labels.join(", "),
+                got: label.to_owned(),
+            }
+            .into());
+        }
+        self.replace(refit::with_label(self.filter.store(), label)?)
+    }
+
+    /// Maximum number of documents of a model that is retrained between two messages.
+    pub(crate) const MOST_REFITTED: u64 = 20_000;
+    /// Retraining is due after more than one change per this number of documents.
+    pub(crate) const UNFITTED: u64 = 10;
+
+    /// Whether [`retrain`](Self::retrain) is worthwhile: for every ten known documents, more than one was learned or
+    /// forgotten one by one. Corrections made when few documents were known, or after many of one label in a row, are
+    /// worse than those fitted to all documents. Always false for a model that cannot be retrained. For an imported
+    /// bogofilter word list, false until it remembers 100 documents of each label.
+    pub fn wants_retraining(&self) -> bool {
+        let store = self.filter.store();
+        store.unfitted() > store.n_documents() as u64 / Self::UNFITTED && refit::can_refit(store)
+    }
+
+    /// Makes all choices again, fits everything to the documents that the model remembers, and rewrites the file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if it remembers digests only, or scores windows;
+    /// and as [`commit`](Self::commit).
+    pub fn retrain(&mut self) -> Result<()> {
+        self.replace(refit::refit(self.filter.store())?)
+    }
+
+    /// Compaction: rewrites the file with everything learned, committed or not, and without a log.
+    /// [`commit`](Self::commit) does this once log and segments exceed [`LearnOptions::growth_limit`].
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn compact(&mut self) -> Result<()> {
+        self.replace(rewrite::compact(self.filter.store())?)
+    }
+
+    /// Replaces the file by `model`, and opens it.
+    fn replace(&mut self, model: Model) -> Result<()> {
+        self.filter.check_unchanged()?;
+        // if this fails midway, it is unknown which file is there and where its log ends
+        self.must_compact = true;
+        self.lock.save(&model)?;
+        self.pending.clear();
+        self.reopen()
+    }
+
+    fn reopen(&mut self) -> Result<()> {
+        self.filter = self.filter.opened_from(&self.lock.path)?;
+        self.must_compact = matches!(self.filter.store().header.scoring, FittedScoring::NaiveBayes { .. });
+        Ok(())
+    }
+
+    fn class(&self, label: &str) -> Result<ClassId> {
+        let (classes, labels) = (&self.filter.store().header.classes, self.filter.classes());
+        let unknown = split_labels(label).find(|label| labels.index(label).is_none());
+        classes.index(label).ok_or_else(|| unknown_label(unknown.unwrap_or(label), labels))
+    }
+
+    /// Makes a set of labels a class of a model of many labels, if the model knows each of them. Rewrites the file if no
+    /// document had exactly these labels before.
+    fn know_set(&mut self, label: &str) -> Result<()> {
+        let (classes, labels) = (&self.filter.store().header.classes, self.filter.classes());
+        let is_known = |label: &str| labels.index(label).is_some();
+        let is_new = are_sets(classes) && classes.index(label).is_none() && split_labels(label).all(is_known);
+        if is_new { self.add_label(label) } else { Ok(()) }
+    }
+
+    /// The label of a class; several, separated by commas, if it is a set of them.
+    fn label(&self, class: ClassId) -> String {
+        let label = self.filter.store().header.classes.label(class).unwrap_or_default();
+        split_labels(label).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Forgets the known records of a document. If the model does not store its terms, those of `seen` are used.
+    fn take_all(&mut self, known: Vec<Remembered>, seen: Option<&Seen>, done: &mut Vec<Entry>) -> Result<()> {
+        for mut document in known {
+            if document.vector.row().is_empty() && !self.filter.store().has_vector(document.key()) {
+                let seen = seen.ok_or(Reason::TermsNotStored)?;
+                document.vector.clone_from(&seen.document.vector);
+            }
+            let mut features = 0;
+            for id in document.vector.row().ids() {
+                let copies = u64::from(document.multiplicity);
+                features -= i32::from(self.filter.store().document_frequency(*id)? == copies);
+            }
+            self.enter(Entry { learned: false, document, features, new_terms: Vec::new() }, done)?;
+        }
+        Ok(())
+    }
+
+    /// Learns a document that is not yet known.
+    fn add(&mut self, Seen { mut document, new_terms }: Seen, done: &mut Vec<Entry>) -> Result<()> {
+        let mut features = 0;
+        for id in document.vector.row().ids() {
+            features += i32::from(self.filter.store().document_frequency(*id)? == 0);
+        }
+        (document.coefficients, document.held_out) = self.correct_one(&document)?;
+        // rounded as the model stores it
+        document.held_out = document.held_out.map(|both| as_kept(both).map(f64::from));
+        // what is counted alone leaves no trace of its order
+        if let FittedScoring::Weighted { .. } = self.filter.store().header.scoring {
+            let number = self.filter.store().changes().saturating_add(1);
+            document.learned = u32::try_from(number).unwrap_or(u32::MAX);
+        }
+        self.enter(Entry { learned: true, document, features, new_terms }, done)
+    }
+
+    /// A document's part of the correction and, with two classes, its scores before it is learned.
+    fn correct_one(&self, document: &Remembered) -> Result<(Vec<Coefficient>, Option<[f64; 2]>)> {
+        let FittedScoring::Weighted { options, .. } = &self.filter.store().header.scoring else {
+            return Ok((Vec::new(), None));
+        };
+        let Some(scorer) = self.filter.weighted() else { return Ok((Vec::new(), None)) };
+        let (layers, row) = (self.filter.layers(), self.counted.whole());
+        let held_out = match scorer.is_of_two() && layers.totals().iter().all(|class| class.documents > 0) {
+            true => self.held_out(scorer)?,
+            // the other class has no documents yet
+            false => None,
+        };
+        if !options.correction {
+            return Ok((Vec::new(), held_out));
+        }
+        let mut term = DecodedTerm::new(layers);
+        let Remembered { class, multiplicity, group, fraction, .. } = *document;
+        let taught = Labelled { row, class, multiplicity, group, fraction };
+        Ok((scorer.log_odds.online_step(&mut term, layers.totals(), options, &taught)?, held_out))
+    }
+
+    /// The log-odds by counts and by correction of the part of the document that scores highest; `None` if no term is
+    /// known.
+    fn held_out(&self, scorer: &WeightedScorer) -> Result<Option<[f64; 2]>> {
+        let best = scorer.best(self.filter.layers(), &self.counted)?;
+        best.map(|(_, row)| {
+            let mut readings = Readings::default();
+            scorer.read(self.filter.layers(), row, &mut readings)?;
+            Ok(scorer.log_odds.counts_and_correction(&readings))
+        })
+        .transpose()
+    }
+
+    /// Adds an entry to the open model, and to `done`.
+    fn enter(&mut self, entry: Entry, done: &mut Vec<Entry>) -> Result<()> {
+        self.filter.change(entry.clone())?;
+        self.messages.add(entry.document.message, entry.document.digest);
+        let row = entry.document.vector.row();
+        let learned = entry.learned;
+        let ids = row.ids().to_vec();
+        done.push(entry);
+        // nothing may be written that cannot be read back
+        for id in ids.into_iter().filter(|_| learned) {
+            self.filter.store().for_each_cell(id, |_| ())?;
+            self.filter.store().for_each_value(id, |_, _| Ok(()))?;
+        }
+        Ok(())
+    }
+
+    /// Makes a record of the entries; on an error, undoes them.
+    fn finish_change(&mut self, done: Vec<Entry>, outcome: Result<()>) -> Result<()> {
+        self.changes += 1;
+        let (start, log) = &self.filter.store().log;
+        let (at, seed) = (*start as usize + log.len() + self.pending.len(), self.filter.store().checksum);
+        let outcome = outcome.and_then(|()| log::write(&done, at, seed, &mut self.pending));
+        if outcome.is_err() {
+            self.filter.reread(&self.pending)?;
+        }
+        outcome
+    }
+}
+
+/// Gives a document what stays of the known records that it replaces: their copies, and `more`, but at least one; the
+/// least of their names and groups.
+fn inherit(document: &mut Remembered, known: &[Remembered], more: u64) -> Result<()> {
+    let copies = known.iter().map(|known| u64::from(known.multiplicity)).sum::<u64>();
+    let copies = copies.saturating_add(more).max(1);
+    let limit = Reason::TooLarge { what: "copies of a document", limit: u32::MAX.into(), got: copies };
+    document.multiplicity = u32::try_from(copies).map_err(|_| limit)?;
+    document.fraction = known.iter().map(|known| known.fraction).fold(0, i32::saturating_add);
+    for known in known {
+        names::keep_least(&mut document.name, &known.name);
+        document.group = document.group.min(known.group);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! Reading a document to learn or forget.
+
+use tamis_filter::extract::counted::Counted;
+use tamis_filter::extract::digest::digest;
+use tamis_filter::extract::document::Document;
+use tamis_filter::score::filter::Filter;
+use tamis_model::Counts;
+use tamis_store::error::Result;
+use tamis_store::file::documents::{NO_DATE, Remembered};
+use tamis_store::file::groups;
+use tamis_tokenizer::{CountVector, TermCount, TermId};
+
+use super::{Learner, Seen};
+use crate::update::record::Record;
+
+impl Learner {
+    /// Reads a document as the model would store it, in `group`.
+    pub(super) fn see(&mut self, group: Option<&str>, document: Document<'_>) -> Result<Seen> {
+        let document = self.read(group, document)?;
+        let Learner { filter, counted, vocabulary, .. } = self;
+        let terms = vocabulary.document();
+        let text = |place: usize| vocabulary.term(terms[place].id).unwrap_or_default().to_owned();
+        place(filter, counted, document, terms, text)
+    }
+
+    /// The document of a record as the model would store it. The record holds no windows.
+    pub(super) fn see_record(&mut self, record: &Record) -> Result<Seen> {
+        let Learner { filter, counted, .. } = self;
+        counted.clear();
+        let mut document = record.document().clone();
+        if !filter.store().header.stored.names {
+            document.name = Box::default();
+        }
+        place(filter, counted, document, &record.terms(), |place| record.text(place))
+    }
+
+    /// Counts the terms of a document in the vocabulary. Returns the document without them.
+    pub(super) fn read(&mut self, group: Option<&str>, document: Document<'_>) -> Result<Remembered> {
+        let Learner { filter, counted, vocabulary, .. } = self;
+        let extractor = filter.extractor();
+        extractor.count(document, counted, vocabulary)?;
+        let digest =
+            digest(extractor.recipe().version, counted.words(vocabulary.document()), counted.reals());
+        let (own, learned_at) = (counted.date(), self.options.learned_at);
+        let date = match (own, learned_at) {
+            (Some(own), Some(now)) => Some(own.min(now)),
+            _ => own.or(learned_at),
+        };
+        Ok(Remembered {
+            digest,
+            class: 0,
+            multiplicity: 1,
+            fraction: 0,
+            date: date.unwrap_or(NO_DATE),
+            group: groups::group(group, counted.body_hash()),
+            message: counted.message(),
+            name: if filter.store().header.stored.names { counted.name().into() } else { Box::default() },
+            coefficients: Vec::new(),
+            held_out: None,
+            learned: 0,
+            vector: CountVector::default(),
+        })
+    }
+}
+
+/// Gives the `terms` of a document the ids of the model, and builds its rows. `text` gives the text of a term by its
+/// position.
+fn place(
+    filter: &Filter,
+    counted: &mut Counted,
+    mut document: Remembered,
+    terms: &[TermCount],
+    text: impl Fn(usize) -> String,
+) -> Result<Seen> {
+    let store = filter.store();
+    let (mut ids, mut new_terms): (Vec<TermId>, Vec<_>) = (Vec::new(), Vec::new());
+    for (place, term) in terms.iter().enumerate() {
+        ids.push(match store.find(term.fingerprint)? {
+            Some(id) => id,
+            None => {
+                new_terms.push((term.fingerprint, text(place)));
+                (store.n_terms() + new_terms.len() - 1) as TermId
+            }
+        });
+    }
+    counted.rows(terms, |place| ids.get(place).copied());
+    document.vector = CountVector::from_pairs(counted.whole().iter()).unwrap_or_default();
+    see_layers(filter, counted, terms)?;
+    Ok(Seen { document, new_terms })
+}
+
+/// If there is a shared model, rebuilds the rows of the document with the ids of both models, to score it.
+fn see_layers(filter: &Filter, counted: &mut Counted, terms: &[TermCount]) -> Result<()> {
+    if filter.fallback().is_none() {
+        return Ok(());
+    }
+    let layers = filter.layers();
+    let unknown = |place| TermId::try_from(layers.n_terms() + place).ok();
+    let ids =
+        terms.iter().enumerate().map(|(place, term)| Ok(layers.find(term.fingerprint)?.or(unknown(place))));
+    let ids: Vec<_> = ids.collect::<Result<_>>()?;
+    counted.rows(terms, |place| ids.get(place).copied().flatten());
+    Ok(())
+}

@@ -1,0 +1,275 @@
+//! Records of learned and forgotten documents, as bytes that servers send one another.
+//!
+//! ```text
+//! "TAMIS\r\nr"                         8 bytes
+//! format version                       u32, little-endian like every number here
+//! CRC-32 of the version and the rest   u32
+//! recipe                               u64, a hash of the recipe; u16, its version
+//! label                                varint, its length; its text, empty if the document was forgotten
+//! number of words                      varint
+//! entry                                as in a log, over its own terms
+//! ```
+//!
+//! All terms are new terms of the entry: first the words, then pieces of words, both by increasing fingerprint, so that
+//! they do not tell the order of words in the document.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use tamis_filter::extract::digest::digest;
+use tamis_store::config::recipe::Recipe;
+use tamis_store::error::{Error, Reason, Result};
+use tamis_store::file::blocks::checksum;
+use tamis_store::file::container;
+use tamis_store::file::documents::Remembered;
+use tamis_store::file::log::{self, Entry};
+use tamis_store::file::texts::{fingerprint_of, unknown_text};
+use tamis_store::file::varint::{put_varint, take_varint};
+use tamis_tokenizer::{CountVector, TermCount, TermId};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The version of the format of records.
+const VERSION: u32 = 1;
+
+/// A document that was learned or forgotten: what another server needs to do the same to its copy of the model.
+///
+/// It holds counts, never the message: the document's digest, the label, its date, hashes of its group and of its
+/// Message-ID and body, and its terms, each as a 64-bit fingerprint with its number of occurrences, in an order that
+/// does not tell that of the document. Only if the model [stores names](crate::information::Stored::names) does the record of a
+/// learned document have the Message-ID and the texts of the terms. A fingerprint hides no word from someone who
+/// guesses it.
+///
+/// [`Learner::record`](crate::Learner::record) makes a record, and [`Learner::apply`](crate::Learner::apply) applies
+/// it.
+#[derive(Clone, PartialEq)]
+pub struct Record {
+    /// A hash of the recipe, and its version.
+    recipe: u64,
+    recipe_version: u16,
+    /// The label it was learned under; `None` if it was forgotten.
+    label: Option<String>,
+    /// The number of terms that are words; pieces of words follow.
+    n_words: usize,
+    /// The document is over `new_terms`, which are all its terms. Their texts are empty if they are not told.
+    entry: Entry,
+}
+
+/// The terms of a document.
+pub(super) struct DocumentTerms<'a> {
+    pub(super) words: &'a [TermCount],
+    pub(super) pieces: &'a [TermCount],
+}
+
+impl Record {
+    /// A record of `document`, whose vector it makes of the `terms`. `text` gives the text of a term.
+    pub(super) fn new(
+        recipe: &Recipe,
+        label: Option<&str>,
+        document: Remembered,
+        terms: DocumentTerms<'_>,
+        text: impl Fn(TermId) -> String,
+    ) -> Result<Self> {
+        let n_words = terms.words.len();
+        let sorted = [terms.words, terms.pieces].map(|terms| {
+            let mut terms: Vec<_> = terms.iter().collect();
+            terms.sort_unstable_by_key(|term| term.fingerprint);
+            terms
+        });
+        let sorted = sorted.concat();
+        let counts = sorted.iter().map(|term| term.count);
+        let vector = CountVector::from_pairs((0..).zip(counts)).unwrap_or_default();
+        let new_terms = sorted.iter().map(|term| (term.fingerprint, text(term.id))).collect();
+        let derived = Remembered { class: 0, vector, learned: 0, held_out: None, ..document };
+        let document = Remembered { coefficients: Vec::new(), ..derived };
+        let entry = Entry { learned: label.is_some(), document, features: 0, new_terms };
+        let (recipe, recipe_version) = (hash(recipe)?, recipe.version);
+        let record = Record { recipe, recipe_version, label: label.map(str::to_owned), n_words, entry };
+        check_length(record.to_bytes().len())?;
+        Ok(record)
+    }
+
+    /// The digest of the document; see [`Filter::digest`](crate::Filter::digest).
+    pub fn digest(&self) -> [u8; 16] {
+        self.entry.document.digest
+    }
+
+    /// The label that the document was learned under; `None` if it was forgotten.
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
+    }
+
+    /// The record as bytes, for [`from_bytes`](Self::from_bytes). Equal records give equal bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = [&container::RECORD[..], &VERSION.to_le_bytes(), &[0; 4]].concat();
+        bytes.extend(self.recipe.to_le_bytes());
+        bytes.extend(self.recipe_version.to_le_bytes());
+        let label = self.label.as_deref().unwrap_or_default();
+        put_varint(label.len() as u64, &mut bytes);
+        bytes.extend(label.as_bytes());
+        put_varint(self.n_words as u64, &mut bytes);
+        self.entry.write(&mut bytes);
+        let sum = checksum_of(&bytes);
+        bytes[SUM..START].copy_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    /// Reads a record from [its bytes](Self::to_bytes), of which there are at most 128 MiB. They are trusted no more
+    /// than a message: everything is checked, and reading takes memory in proportion to their number.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotAModel`](crate::ErrorKind::NotAModel) if they do not begin like a record,
+    /// [`ErrorKind::Version`](crate::ErrorKind::Version) if the format is unknown here,
+    /// [`ErrorKind::Damaged`](crate::ErrorKind::Damaged) if they are not a whole record, and
+    /// [`ErrorKind::Data`](crate::ErrorKind::Data) if there are too many.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        check_length(bytes.len())?;
+        container::check_magic(bytes, container::RECORD)?;
+        let mut rest = &bytes[container::RECORD.len()..];
+        let version = take(&mut rest).map(u32::from_le_bytes).ok_or_else(cut_short)?;
+        if version != VERSION {
+            return Err(Reason::Version { expected: VERSION, got: version }.into());
+        }
+        let expected = take(&mut rest).map(u32::from_le_bytes).ok_or_else(cut_short)?;
+        let got = checksum_of(bytes);
+        if got != expected {
+            return Err(broken(format!("checksum {expected:08x}"), format!("{got:08x}")));
+        }
+        let recipe = take(&mut rest).map(u64::from_le_bytes).ok_or_else(cut_short)?;
+        let recipe_version = take(&mut rest).map(u16::from_le_bytes).ok_or_else(cut_short)?;
+        let label = take_text(&mut rest).ok_or_else(cut_short)?;
+        let n_words = take_varint(&mut rest).and_then(|n| usize::try_from(n).ok()).ok_or_else(cut_short)?;
+        let entry = Entry::take(&mut rest, 0).map_err(|error| broken("an entry of a log", error))?;
+        if !rest.is_empty() {
+            return Err(broken("nothing after the entry", format!("{} bytes", rest.len())));
+        }
+        let label = Some(label.to_owned()).filter(|label| !label.is_empty());
+        let record = Record { recipe, recipe_version, label, n_words, entry };
+        record.check()?;
+        Ok(record)
+    }
+
+    /// Checks that the record says what [`new`](Self::new) would have written.
+    fn check(&self) -> Result<()> {
+        let Entry { learned, document, features, new_terms } = &self.entry;
+        if *learned != self.label.is_some() {
+            return Err(broken("a label if a document was learned", "the opposite"));
+        }
+        let Remembered { class, multiplicity, coefficients, held_out, learned, vector, .. } = document;
+        let derived = (*features, *class, *learned, coefficients.len(), held_out.is_some());
+        if derived != (0, 0, 0, 0, false) || *multiplicity == 0 {
+            return Err(broken("counts alone, of a copy or more", "others"));
+        }
+        let (n_terms, got) = (new_terms.len(), vector.row().len());
+        if got != n_terms || self.n_words > n_terms {
+            return Err(broken(
+                format!("counts of {n_terms} terms"),
+                format!("{got}, {} words", self.n_words),
+            ));
+        }
+        let (words, pieces) = new_terms.split_at(self.n_words);
+        let is_sorted = |terms: &[(u64, String)]| terms.is_sorted_by(|a, b| a.0 < b.0);
+        let of_words: HashSet<u64> = words.iter().map(|term| term.0).collect();
+        if !is_sorted(words) || !is_sorted(pieces) || pieces.iter().any(|term| of_words.contains(&term.0)) {
+            return Err(broken("terms by increasing fingerprint", "another order"));
+        }
+        if new_terms.iter().any(|(print, text)| !text.is_empty() && fingerprint_of(text) != *print) {
+            return Err(broken("texts that have the fingerprints", "others"));
+        }
+        if digest(self.recipe_version, &self.terms()[..self.n_words], &[]) != document.digest {
+            return Err(broken("the digest of the words", "another"));
+        }
+        Ok(())
+    }
+
+    /// Checks that the record suits models of `recipe`.
+    pub(super) fn check_recipe(&self, recipe: &Recipe) -> Result<()> {
+        let shown = |hash: u64, version: u16| format!("{hash:016x} of version {version}");
+        match (hash(recipe)?, self.recipe) {
+            (expected, got) if expected == got => Ok(()),
+            (expected, got) => Err(Reason::Incompatible {
+                setting: "recipe".to_owned(),
+                expected: shown(expected, recipe.version),
+                got: shown(got, self.recipe_version),
+            }
+            .into()),
+        }
+    }
+
+    /// The document, over [`terms`](Self::terms).
+    pub(super) fn document(&self) -> &Remembered {
+        &self.entry.document
+    }
+
+    /// The terms of the document.
+    pub(super) fn terms(&self) -> Vec<TermCount> {
+        let counts = self.entry.document.vector.row().iter();
+        let terms = self.entry.new_terms.iter().zip(counts);
+        terms
+            .map(|((fingerprint, _), (id, count))| TermCount { fingerprint: *fingerprint, id, count })
+            .collect()
+    }
+
+    /// The text of a term; if it is not told, what stands for it.
+    pub(super) fn text(&self, term: usize) -> String {
+        match self.entry.new_terms.get(term) {
+            Some((fingerprint, text)) if text.is_empty() => unknown_text(*fingerprint),
+            Some((_, text)) => text.clone(),
+            None => String::new(),
+        }
+    }
+}
+
+impl fmt::Debug for Record {
+    /// Without the terms, which may come from someone's mail.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digest = u128::from_be_bytes(self.digest());
+        write!(f, "Record({digest:032x}, {:?}, {} terms)", self.label, self.entry.new_terms.len())
+    }
+}
+
+/// Where the checksum begins, and where what it covers besides the version begins.
+const SUM: usize = 12;
+const START: usize = 16;
+
+/// The checksum of a record, of everything after the first bytes but itself.
+fn checksum_of(bytes: &[u8]) -> u32 {
+    let version = &bytes[container::RECORD.len().min(bytes.len())..SUM.min(bytes.len())];
+    checksum(checksum(0, version), &bytes[START.min(bytes.len())..])
+}
+
+/// A hash of a recipe, which may be long: it has the stop words.
+fn hash(recipe: &Recipe) -> Result<u64> {
+    Ok(xxh3_64(&container::encode(recipe)?))
+}
+
+fn check_length(got: usize) -> Result<()> {
+    let (limit, got) = (log::LIMIT as u64, got as u64);
+    match got > limit {
+        true => Err(Reason::TooLarge { what: "bytes of a record", limit, got }.into()),
+        false => Ok(()),
+    }
+}
+
+fn broken(expected: impl fmt::Display, got: impl fmt::Display) -> Error {
+    Reason::Record { expected: expected.to_string(), got: got.to_string() }.into()
+}
+
+fn cut_short() -> Error {
+    broken("a whole one", "one that is cut short")
+}
+
+fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+    let (taken, rest) = bytes.split_first_chunk::<N>()?;
+    *bytes = rest;
+    Some(*taken)
+}
+
+fn take_text<'a>(bytes: &mut &'a [u8]) -> Option<&'a str> {
+    let length = usize::try_from(take_varint(bytes)?).ok()?;
+    let (taken, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    std::str::from_utf8(taken).ok()
+}
+
+#[cfg(test)]
+mod tests;
