@@ -120,7 +120,9 @@ fn scoring(choices: &mut Choices<'_>) -> Option<Scoring> {
             let counting = choices.of(&[Counting::Presence, Counting::Occurrences]);
             Scoring::NaiveBayes(Parameters { likelihood, counting, alpha, prior, features })
         }
-        4 => Scoring::Mixed(Mixed { alpha, text_alpha: alpha, prior, var_smoothing: rate, ..Mixed::default() }),
+        4 => {
+            Scoring::Mixed(Mixed { alpha, text_alpha: alpha, prior, var_smoothing: rate, ..Mixed::default() })
+        }
         _ => Scoring::ExpectationMaximization({
             let mut settings = ExpectationMaximization::for_documents(2);
             let em = &mut settings.options;

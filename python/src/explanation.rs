@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyTuple};
-use tamis_train::{Document, ExplainedWord, Filter, Scratch, TermContribution};
 use tamis_report::{Page, explanation_page};
+use tamis_train::{Document, ExplainedWord, Filter, Scratch, TermContribution};
 
 use crate::model::{Labels, Scored};
 use crate::report::Report;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
-use tamis_train::{MergeOptions, Model, spam_class};
+use tamis_train::{MergeOptions, spam_class};
 
 use crate::arguments::{How, threads};
 use crate::error::{Result, TamisError};
@@ -463,14 +463,14 @@ impl Filter {
     fn save(&self, py: Python<'_>, path: PathBuf) -> Result<()> {
         let model = self.model();
         py.detach(|| {
-            Model::copy(&model.filter)?.save(&path)?;
+            tamis_train::Model::copy(&model.filter)?.save(&path)?;
             self.0.adopt(&path)
         })
     }
 
     /// The bytes of the model file, as ``save`` writes them.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, Model::copy(&self.model().filter)?.as_bytes()))
+        Ok(PyBytes::new(py, tamis_train::Model::copy(&self.model().filter)?.as_bytes()))
     }
 
     /// The file that the filter learns in, if any.

@@ -52,11 +52,7 @@ pub(crate) fn open(
 
 impl Open {
     /// Learns a document. Returns `new`, `already` or `moved`.
-    pub(crate) fn learn(
-        &mut self,
-        label: &str,
-        document: Document<'_>,
-    ) -> tamis_train::Result<&'static str> {
+    pub(crate) fn learn(&mut self, label: &str, document: Document<'_>) -> tamis_train::Result<&'static str> {
         Ok(match self.learner.learn(label, document)? {
             Learned::Already => "already",
             Learned::Moved { .. } => "moved",

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
+use tamis_report::{EvaluationReport, Mislabel, Page, model_page};
 use tamis_train::Filter;
 use tamis_train::evaluate::{Evaluation, HeldOutScore};
-use tamis_report::{EvaluationReport, Mislabel, Page, model_page};
 
 use crate::error::{Failure, Result};
 use crate::model::Model;

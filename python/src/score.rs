@@ -6,8 +6,8 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, ToPyArray};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
-use tamis_train::{ClassId, Document, Filter, Scratch};
 use tamis_report::score_page;
+use tamis_train::{ClassId, Document, Filter, Scratch};
 
 use crate::model::{Batch, Labels, Scored};
 

@@ -87,7 +87,7 @@ fn suspects(model: &Model, documents: &Documents, labels: &Labels, watch: &Watch
         return Err(TamisError::new_err(expected).into());
     }
     labels.check_len("labels", documents.len())?;
-    let suspects = needs_terms(tamis_train::evaluate::suspects(&filter))?;
+    let suspects = needs_terms(tamis_train::evaluate::suspects(filter))?;
     let identity = |row: usize| -> Result<_> {
         watch.add_done(1);
         Ok(((filter.digest(documents.get(row)?.document())?, classes.index(labels.get(row)?)), row))

@@ -7,8 +7,20 @@ use std::path::PathBuf;
 
 use crate::support::root;
 
-const CRATES: [&str; 10] =
-    ["tokenizer", "model", "mail", "filter", "report", "program", "bogofilter", "server", "mailbox", "cli"];
+const CRATES: [&str; 12] = [
+    "tokenizer",
+    "model",
+    "mail",
+    "store",
+    "filter",
+    "train",
+    "report",
+    "program",
+    "bogofilter",
+    "server",
+    "mailbox",
+    "cli",
+];
 
 /// Where a path may lead: from the root, from a crate, from its sources.
 fn places(path: &str) -> Vec<PathBuf> {

@@ -5,7 +5,7 @@
 //! re-exports all that is here. Nothing prints, exits or panics on input, and there is no global state.
 //!
 //! Data from a file is verified when it is first read, so a damaged model causes an error, never a wrong answer. Elsewhere
-//! than on Unix (wasm32 too) a model comes as bytes, see [`Filter::from_bytes`].
+//! than on Unix (wasm32 too) no file can be opened; a model comes as bytes, see [`Filter::from_bytes`].
 //!
 //! ```
 //! use tamis_filter::{Filter, Scratch};
@@ -38,7 +38,6 @@ pub mod score;
 pub use extract::document::Document;
 pub use score::explain::{Explanation, TermContribution};
 pub use score::filter::Filter;
-#[cfg(unix)]
 pub use score::live::LiveFilter;
 pub use score::remembered::Known;
 pub use score::scratch::{LabelScore, Scratch};

@@ -1,7 +1,6 @@
 //! Scoring: from a document to a verdict, and its explanation.
 
 pub(crate) mod annotation;
-#[cfg(unix)]
 pub mod current;
 pub mod decide;
 pub mod derive;
@@ -10,7 +9,6 @@ pub mod expected;
 pub mod explain;
 pub mod fallback;
 pub mod filter;
-#[cfg(unix)]
 pub mod live;
 pub(crate) mod memo;
 pub mod mixed;

@@ -38,7 +38,7 @@ pub enum ErrorKind {
     /// Another version of the program wrote the file. Use that version, or train the model anew.
     Version,
     /// The file is damaged or contradicts itself, or a line of an imported text is wrong. Use a whole copy, or
-    /// [`salvage`](crate::exchange::salvage) what is left.
+    /// `salvage` what is left.
     Damaged,
     /// The model file was changed in place while it was in use. Open it again.
     Changed,
@@ -122,7 +122,7 @@ impl Error {
     }
 
     /// Sets how long the caller has waited in all, for an error of kind
-    /// [`ErrorKind::Locked`](crate::ErrorKind::Locked).
+    /// [`ErrorKind::Locked`].
     pub fn waited(mut self, all: Duration) -> Self {
         if let Reason::Locked { waited, .. } = &mut *self.0 {
             *waited = all;

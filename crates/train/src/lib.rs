@@ -101,7 +101,7 @@ pub mod distributed {
 /// digests only, keeps its corrections. If records do not tell the texts of terms, files may differ in which terms have
 /// a text.
 ///
-/// To compare servers, [retrain](Learner::retrain) and [export](Filter::export) the models: all lines are equal, apart
+/// To compare servers, [retrain](Learner::retrain) and [export](exchange::export) the models: all lines are equal, apart
 /// from `changes` and `unfitted` in the first.
 ///
 /// ```

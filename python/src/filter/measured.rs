@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tamis_train::evaluate::HeldOutScore;
 use tamis_report::labels_page;
+use tamis_train::evaluate::HeldOutScore;
 
 use crate::arguments::How;
 use crate::error::Result;

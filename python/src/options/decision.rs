@@ -26,11 +26,13 @@ impl DecisionGiven {
         let prior = prior
             .and_then(|prior| prior.into_iter().next())
             .map(|(label, share)| LabelShare::new(label, share));
-        let mut options = DecisionOptions::default();
-        options.max_fpr = given.take("max_fpr")?;
-        options.min_precision = given.take("min_precision")?;
-        options.cost = given.take("cost")?;
-        options.unsure = given.take("unsure")?;
+        let options = DecisionOptions {
+            max_fpr: given.take("max_fpr")?,
+            min_precision: given.take("min_precision")?,
+            cost: given.take("cost")?,
+            unsure: given.take("unsure")?,
+            prior: None,
+        };
         options.check().map_err(Failure::from)?;
         Ok(DecisionGiven { options, prior: prior.transpose().map_err(Failure::from)? })
     }

@@ -36,7 +36,7 @@ impl Current {
 
 impl Filter {
     /// Whether the file is still the one that was opened, and nothing was written to it, not even by a
-    /// [`Learner`](crate::Learner). A filter made from bytes is always current. A shared model behind it must be
+    /// `Learner`. A filter made from bytes is always current. A shared model behind it must be
     /// current too if it is a [live one](Self::set_live_fallback).
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl Filter {
     /// Checks that the file, and that of a [fallback](Self::set_fallback), was not changed in place since it was
     /// opened. Then every score so far comes from the model that was opened.
     ///
-    /// This costs one system call if nothing happened. Appending by a [`Learner`](crate::Learner) and replacing the
+    /// This costs one system call if nothing happened. Appending by a `Learner` and replacing the
     /// file do not count as changes. A filter that was [read](Self::read) or made from bytes never changes.
     ///
     /// # Errors

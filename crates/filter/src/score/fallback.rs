@@ -21,7 +21,7 @@ impl Filter {
     }
 
     /// Sets a shared model as fallback, which helps a user's model that has learned little yet. Documents are scored by
-    /// the summed counts and corrections of both, as if the models were [merged](crate::merge). Calibration and
+    /// the summed counts and corrections of both, as if the models were merged. Calibration and
     /// thresholds are those of the shared model, unless [set](Self::set_decision) for this one. Nothing is written
     /// anywhere.
     ///

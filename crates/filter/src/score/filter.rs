@@ -1,7 +1,6 @@
 //! A model open for scoring.
 
 use std::any::Any;
-#[cfg(unix)]
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -98,8 +97,8 @@ impl Current {
 impl Filter {
     /// Opens a model file by mapping it, at a cost that does not grow with its size.
     ///
-    /// An open filter is not affected if its file is replaced by renaming, as [`Model::save`](crate::Model::save) does,
-    /// or appended to, as [`Learner`](crate::Learner) does. If others may **change the file in place** (`cp new model`,
+    /// An open filter is not affected if its file is replaced by renaming, as `Model::save` does,
+    /// or appended to, as `Learner` does. If others may **change the file in place** (`cp new model`,
     /// `cat new > model`), or it is on a network file system, call [`check_unchanged`](Self::check_unchanged) before
     /// using a score. Reading a mapped page that the file no longer has ends the process by SIGBUS: handle that signal,
     /// as the program `tamis` does, or use [`Filter::read`], which does not map.
@@ -107,7 +106,6 @@ impl Filter {
     /// # Errors
     /// If the file cannot be read, is not a regular file or not a model, has a damaged header, or was made by another
     /// version.
-    #[cfg(unix)]
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let (source, file) = ModelFile::open(path.as_ref())?;
         let mapped = MappedFile { source: &source, file: &file };
@@ -136,7 +134,6 @@ impl Filter {
     /// # Errors
     /// As [`Filter::open`]; [`ErrorKind::Changed`](crate::ErrorKind::Changed) if the file was changed while it was
     /// read.
-    #[cfg(unix)]
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let mut tries = 3;
         loop {
@@ -151,7 +148,6 @@ impl Filter {
         }
     }
 
-    #[cfg(unix)]
     fn read_once(path: &Path) -> Result<Self> {
         let (source, file) = ModelFile::open(path)?;
         let store = Store::new(source.read(&file)?, None)?;

@@ -6,7 +6,7 @@ use tamis_model::{ClassId, Classes};
 use crate::config::roles::{positive_class, spam_class};
 use crate::error::{Error, Result};
 
-/// Requirements on decisions between two classes; see [`positive_class`](crate::positive_class).
+/// Requirements on decisions between two classes; see [`positive_class`].
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct DecisionOptions {
     /// Maximum false-positive rate (ham called spam), with 95 % confidence; takes precedence over `cost`. Without a

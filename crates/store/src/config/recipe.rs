@@ -32,12 +32,12 @@ pub struct Recipe {
     pub raw: bool,
     /// For mail: use only the words of body and subject. By default, headers, structure and links are used as well.
     pub content_only: bool,
-    /// For mail: extract bogofilter's tokens, as [`import_bogofilter`](crate::exchange::import_bogofilter) needs them,
+    /// For mail: extract bogofilter's tokens, as `import_bogofilter` needs them,
     /// instead of our own words and terms. The tokenizer and `content_only` then have no effect. Off by default.
     pub bogofilter: bool,
     /// For text and mail: also count pieces of words; see
     /// [`Vocabulary::count_pieces`](tamis_tokenizer::Vocabulary::count_pieces). Of a mail, only words of body and
-    /// subject have pieces. Needs words as terms. Off by default, but [training](crate::options::Pieces) may turn it
+    /// subject have pieces. Needs words as terms. Off by default, but [training](crate::config::training::Pieces) may turn it
     /// on.
     pub pieces: bool,
     /// Header fields to ignore besides those of [`tamis_mail::ignored`]; a final `*` stands for any ending. None by
@@ -45,7 +45,7 @@ pub struct Recipe {
     pub ignored_headers: Vec<String>,
     /// Also score every window of about this many bytes of body text, and use the highest score, so that padding cannot
     /// hide a message. Off by default; only for mail and text of two labels with
-    /// [`Scoring::Weighted`](crate::Scoring::Weighted).
+    /// [`Scoring::Weighted`](crate::config::scoring::Scoring::Weighted).
     pub windows: Option<u32>,
     /// The columns of a table to learn from; none for mail and text. A model stores them sorted by name.
     pub columns: Vec<Column>,

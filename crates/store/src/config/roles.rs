@@ -12,7 +12,7 @@ pub fn spam_class(classes: &Classes) -> Option<ClassId> {
     SPAM_LABELS.iter().find_map(find).map(|(class, _)| class)
 }
 
-/// The positive class of two, to which raw scores and a [`Decision`](crate::Decision) refer: `spam` if there is one,
+/// The positive class of two, to which raw scores and a [`Decision`](crate::config::decision::Decision) refer: `spam` if there is one,
 /// otherwise the last class. Fixed in model files, so it does not follow [`spam_class`].
 pub fn positive_class(classes: &Classes) -> ClassId {
     let spam = classes.index(SPAM_LABELS[0]).filter(|_| classes.len() == 2);

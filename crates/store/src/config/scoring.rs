@@ -29,7 +29,7 @@ pub enum Scoring {
     Mixed(Mixed),
     /// Robinson's probabilities combined by Fisher's method, for two classes: the scoring of an imported bogofilter
     /// word list, until enough documents are learned for [`Scoring::Weighted`]. See
-    /// [`import_bogofilter`](crate::exchange::import_bogofilter).
+    /// `import_bogofilter`.
     RobinsonFisher(RobinsonFisher),
 }
 
@@ -90,7 +90,7 @@ pub struct Mixed {
     /// Added to every variance, as a portion of the largest variance of a column; 1e-9 by default.
     pub var_smoothing: f64,
     /// Whether held-out rows choose how far columns of each kind are trusted, and how far variances are moved towards
-    /// their mean over classes ([`MixedChoices`](crate::information::MixedChoices)); `true` by default. If not, probabilities
+    /// their mean over classes ([`MixedChoices`](tamis_model::MixedChoices)); `true` by default. If not, probabilities
     /// are those of the textbook.
     pub correction: bool,
 }

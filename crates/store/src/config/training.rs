@@ -9,7 +9,7 @@ use crate::config::recipe::Recipe;
 use crate::config::scoring::Scoring;
 use crate::kind::Kind;
 
-/// Options of a [`Trainer`](crate::Trainer).
+/// Options of a `Trainer`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TrainOptions {
     /// How documents become terms.
@@ -41,7 +41,7 @@ pub enum Labels {
     /// One.
     #[default]
     One,
-    /// Any number. Documents are learned under [sets of labels](crate::join_labels), and each label is found by itself,
+    /// Any number. Documents are learned under [sets of labels](crate::config::label_set::join_labels), and each label is found by itself,
     /// with a probability and a threshold of its own.
     Many,
 }

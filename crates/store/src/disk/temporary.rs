@@ -33,11 +33,11 @@ pub(crate) enum Temporary {}
 
 #[cfg(not(unix))]
 impl Temporary {
-    pub fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    pub fn write_at(&self, _bytes: &[u8], _at: u64) -> io::Result<()> {
+    pub(crate) fn write_at(&self, _bytes: &[u8], _at: u64) -> io::Result<()> {
         match *self {}
     }
 
@@ -45,7 +45,7 @@ impl Temporary {
         match *self {}
     }
 
-    pub fn map(&self, _length: usize) -> io::Result<Bytes> {
+    pub(crate) fn map(&self, _length: usize) -> io::Result<Bytes> {
         match *self {}
     }
 }

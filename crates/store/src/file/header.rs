@@ -65,7 +65,7 @@ pub struct Header {
     pub changes: Changes,
     /// Counts of the sections.
     pub size: Size,
-    /// Length of each section in bytes, in the order of [`SECTIONS`], without checksums.
+    /// Length of each section in bytes, in the order of `SECTIONS`, without checksums.
     pub lengths: [u64; N_SECTIONS],
 }
 
@@ -119,7 +119,7 @@ pub struct WrittenHeader {
     pub decision: Decision,
     /// Of weighted scoring.
     pub chosen: Option<Chosen>,
-    /// As [`Header::bias`].
+    /// By column, of weighted scoring.
     pub bias: Vec<i64>,
     /// Of naive Bayes by expectation maximization.
     pub em_model: Option<ExpectedNaiveBayes>,

@@ -45,7 +45,7 @@ pub struct SegmentHeader {
     pub(crate) first_new: u64,
     /// Number of terms in the segment.
     pub n_terms: u64,
-    /// Bytes of each section without checksums, in the order of [`SECTIONS`].
+    /// Bytes of each section without checksums, in the order of `SECTIONS`.
     pub lengths: [u64; SECTIONS.len()],
 }
 

@@ -1,4 +1,4 @@
-//! Import: restores a model from the text that [`Filter::export`](crate::Filter::export) wrote.
+//! Import: restores a model from the text that [`export`](super::export) wrote.
 
 use std::io::BufRead;
 
@@ -9,7 +9,7 @@ use crate::exchange::export::{EXPORT_VERSION, Head};
 use crate::exchange::lines::Lines;
 use crate::model::Model;
 
-/// Restores the model that [`Filter::export`](crate::Filter::export) wrote, byte for byte if documents were exported.
+/// Restores the model that [`export`](super::export) wrote, byte for byte if documents were exported.
 /// Otherwise, the model knows no documents, and stores only digests of those it learns later.
 ///
 /// The text is trusted no more than a model file: everything is checked, as [`Filter::verify`](crate::Filter::verify)
