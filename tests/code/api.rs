@@ -241,8 +241,18 @@ fn page(name: &str) -> String {
 fn every_public_item_is_on_the_page_of_its_crate() {
     let folder = root().join("docs/api");
     let mut differ = Vec::new();
-    for name in ["tokenizer", "mail", "model", "store", "filter", "train", "report", "program", "bogofilter"]
-    {
+    for name in [
+        "tokenizer",
+        "mail",
+        "model",
+        "textbook",
+        "store",
+        "filter",
+        "train",
+        "report",
+        "program",
+        "bogofilter",
+    ] {
         let (file, page) = (folder.join(format!("tamis-{name}.txt")), page(name));
         let known = fs::read_to_string(&file).unwrap_or_default();
         if env::var("API").is_ok_and(|how| how == "overwrite") {

@@ -1,14 +1,9 @@
-//! Models of real values: Gaussian naive Bayes and linear discriminant analysis.
+//! Real values: moments and Gaussian naive Bayes.
 
-mod cholesky;
-mod discriminant;
 mod moments;
 mod naive_bayes;
-mod scatter;
 mod statistics;
 
-pub use discriminant::{DiscriminantParameters, Hyperplane, LinearDiscriminant, Regularization};
-pub use moments::Moments;
+pub use moments::{Moments, checked};
 pub use naive_bayes::{GaussianFeature, GaussianNaiveBayes, GaussianParameters};
-pub use scatter::ScatterStatistics;
 pub use statistics::GaussianStatistics;

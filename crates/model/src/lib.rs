@@ -11,8 +11,7 @@
 //! memory-mapped file.
 //!
 //! The likelihood is multinomial, Bernoulli or complement ([`Likelihood`]), with Laplace or other additive smoothing
-//! ([`Smoothing`]) and feature selection by chi-square or mutual information ([`Select`]). A model can sample documents
-//! ([`NaiveBayes::sample`]), and a [`CostMatrix`] turns its probabilities into the decision of least expected loss.
+//! ([`Smoothing`]) and feature selection by chi-square or mutual information ([`Select`]).
 //!
 //! For mail and text there is a better model, [`WeightedLogOdds`]: one-vs-rest log-odds from the same counts, with idf
 //! weights and length normalisation. A [`Correction`], fitted by logistic regression, can be added to it. [`Fit`]
@@ -20,12 +19,9 @@
 //! and correction by cross-validation, which also calibrates the scores. [`threshold_for_fpr`] finds a threshold that
 //! keeps a given false-positive rate, and [`metrics`] evaluate predictions.
 //!
-//! Real values are learned separately from counts: [`GaussianNaiveBayes`] from [`Moments`], [`LinearDiscriminant`] from
-//! [`ScatterStatistics`]. [`CategoricalNaiveBayes`] counts categories, and [`MixedNaiveBayes`] combines table columns
-//! of different kinds.
-//!
-//! The feature `fit` is on by default. Without it the crate does not use rayon, and whatever learns in parallel is
-//! missing: [`Fit`], expectation maximization, [`Statistics::from_matrix`] and the bootstrap. Scoring is unaffected.
+//! Real values are learned separately from counts: [`GaussianNaiveBayes`] from [`Moments`].
+//! [`MixedNaiveBayes`] combines table columns of different kinds. What the filter does not use of the theory, such as
+//! sampling, decisions by loss and discriminant analysis, is in `tamis-textbook`.
 //!
 //! Invariant: memory and work grow with the non-zero counts, never with terms x classes. All terms that a class lacks
 //! have the same weight in it, so absence costs one multiplication per class.
@@ -80,7 +76,7 @@ mod fit;
 
 mod gaussian;
 
-mod textbook;
+mod mixed;
 
 pub mod metrics;
 
@@ -89,6 +85,8 @@ pub use bayes::{
     ParametersError, RobinsonFisher, RobinsonScorer, Select, Smoothing, Summary, chi_square,
     mutual_information,
 };
+#[doc(hidden)]
+pub use counts::term_ids;
 pub use counts::{
     Cell, ClassId, ClassTotals, ClassWeights, Classes, ClassesError, Counts, DocumentSums, KnownTerm,
     KnownTerms, ObservationError, Statistics, StatisticsError, TermEntry, TermTable, Transform,
@@ -105,10 +103,9 @@ pub use fit::choose::TAUS;
 pub use fit::partition::{Change, Partition, ROUNDS};
 pub use fit::sample::is_sampled;
 pub use fit::{Fit, Fitted};
-pub use gaussian::{
-    DiscriminantParameters, GaussianFeature, GaussianNaiveBayes, GaussianParameters, GaussianStatistics,
-    Hyperplane, LinearDiscriminant, Moments, Regularization, ScatterStatistics,
-};
+#[doc(hidden)]
+pub use gaussian::checked;
+pub use gaussian::{GaussianFeature, GaussianNaiveBayes, GaussianParameters, GaussianStatistics, Moments};
 pub use linear::{
     Choices, ClassWeight, Coefficient, Coefficients, Columns, CorrectedStatistics, Correction, Readings,
     TriedParts, TriedSmoothing, TriedTau, WeightedLogOdds, WeightedOptions, priors,
@@ -116,15 +113,12 @@ pub use linear::{
 pub use metrics::binomial::{
     Interval, TooFewNegatives, clopper_pearson, clopper_pearson_upper, threshold_for_fpr, wilson,
 };
+pub use mixed::fit::{HeldOutRow, MixedFit};
+pub use mixed::naive_bayes::{ColumnLikelihood, MixedChoices, MixedNaiveBayes, Trust};
+#[doc(hidden)]
+pub use numbers::{SplitMix64, Twofold, argmax};
 pub use numbers::{log_normalize, log_sum_exp, softmax};
 pub use selection::{HeldOut, SmoothingChoice, WeightedLoss, is_worse, is_worse_by};
-pub use textbook::categorical::{CategoricalNaiveBayes, CategoricalStatistics};
-pub use textbook::decision::{CostError, CostMatrix};
-pub use textbook::estimate::{Beta, Dirichlet, EstimateError};
-pub use textbook::mixed::{ColumnLikelihood, MixedChoices, MixedNaiveBayes, Trust};
-pub use textbook::mixed_fit::{HeldOutRow, MixedFit};
-pub use textbook::mixed_statistics::{Feature, MixedParameters, MixedStatistics, Value};
-pub use textbook::sample::{Generator, SampleError};
 
 /// The README's example.
 #[cfg(doctest)]

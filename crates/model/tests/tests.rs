@@ -4,11 +4,7 @@
 mod em;
 mod expected;
 mod golden;
-mod mixed;
 mod properties;
-mod real;
-mod sampling;
 mod support;
 mod unsmoothed;
 mod weighted;
-mod worked_examples;

@@ -215,7 +215,7 @@ impl NaiveBayes {
 
     /// Adds the log-probability of one outcome, the row's only term, without the prior. If the term has no counts, adds
     /// that of an outcome never seen. Not for the complement likelihoods, whose intercept does not contain the prior.
-    pub(crate) fn add_outcome<C: Counts>(
+    pub fn add_outcome<C: Counts>(
         &self,
         counts: &C,
         row: CountRow<'_>,

@@ -21,12 +21,18 @@ pub enum ClassPrior {
 
 impl ClassPrior {
     /// The log-prior (nats) of each class.
-    pub(crate) fn log_prior(&self, totals: &[ClassTotals]) -> Result<Vec<f64>, ParametersError> {
+    ///
+    /// # Errors
+    /// The prior does not fit the classes; there are none.
+    pub fn log_prior(&self, totals: &[ClassTotals]) -> Result<Vec<f64>, ParametersError> {
         self.log_prior_of(&totals.iter().map(|t| t.documents as f64).collect::<Vec<_>>())
     }
 
     /// The log-prior (nats) of each class, from the classes' weights in documents.
-    pub(crate) fn log_prior_of(&self, documents: &[f64]) -> Result<Vec<f64>, ParametersError> {
+    ///
+    /// # Errors
+    /// As [`log_prior`](Self::log_prior).
+    pub fn log_prior_of(&self, documents: &[f64]) -> Result<Vec<f64>, ParametersError> {
         let k = documents.len() as f64;
         let all: f64 = documents.iter().sum();
         if documents.is_empty() {

@@ -12,7 +12,7 @@ use crate::bayes::error::ParametersError;
 /// `alpha` (Laplace's rule of succession for 1), and its mode (MAP) if they are `alpha + 1`. Hence there are three
 /// constructors: `try_from` takes alpha itself, [`map`](Self::map) takes the parameter of the prior whose posterior
 /// mode is wanted, and [`maximum_likelihood`](Self::maximum_likelihood) does not smooth.
-/// [`Dirichlet`](crate::Dirichlet) has the same estimates for a single distribution.
+/// `Dirichlet` of `tamis-textbook` has the same estimates for a single distribution.
 ///
 /// Invariant: alpha is finite and at least 0. Small values (0.01 to 0.1) suit large vocabularies; the default is 1,
 /// Laplace's rule of succession.

@@ -95,7 +95,7 @@ pub trait KnownTerms {
 }
 
 /// All term ids of `counts`, in order.
-pub(crate) fn term_ids<C: Counts>(counts: &C) -> impl Iterator<Item = TermId> + Clone + use<C> {
+pub fn term_ids<C: Counts>(counts: &C) -> impl Iterator<Item = TermId> + Clone + use<C> {
     (0..=TermId::MAX).take(counts.n_terms())
 }
 

@@ -61,7 +61,7 @@ pub enum ObservationError {
 
 impl ObservationError {
     /// The same error for another feature.
-    pub(crate) fn at(mut self, at: usize) -> Self {
+    pub fn at(mut self, at: usize) -> Self {
         if let ObservationError::Value { feature, .. } | ObservationError::NotLearned { feature, .. } =
             &mut self
         {
@@ -71,12 +71,18 @@ impl ObservationError {
     }
 
     /// Checks the number of features.
-    pub(crate) fn check_features(expected: usize, got: usize) -> Result<(), ObservationError> {
+    ///
+    /// # Errors
+    /// The numbers differ.
+    pub fn check_features(expected: usize, got: usize) -> Result<(), ObservationError> {
         if expected == got { Ok(()) } else { Err(ObservationError::Features { expected, got }) }
     }
 
     /// Checks that two statistics have the same numbers of classes and features.
-    pub(crate) fn check_shape(expected: [usize; 2], got: [usize; 2]) -> Result<(), ObservationError> {
+    ///
+    /// # Errors
+    /// They do not.
+    pub fn check_shape(expected: [usize; 2], got: [usize; 2]) -> Result<(), ObservationError> {
         StatisticsError::check_classes(expected[0], got[0])?;
         ObservationError::check_features(expected[1], got[1])
     }

@@ -146,7 +146,7 @@ impl Moments {
 }
 
 /// Returns the value if it is in range.
-pub(crate) fn checked(value: f64) -> Result<f64, ObservationError> {
+pub fn checked(value: f64) -> Result<f64, ObservationError> {
     let error = ObservationError::Value { feature: 0, expected: RANGE, got: value };
     (value.abs() <= GREATEST).then_some(value).ok_or(error)
 }

@@ -18,7 +18,6 @@ use crate::numbers::{argmax, log_normalize, softmax};
 /// | `var_smoothing` | 1e-9 | added to all variances, as a fraction of the largest | finite, >= 0 |
 /// | `shrinkage` | 0 | share of a variance that all classes have in common | 0 to 1 |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct GaussianParameters {
     /// The class prior. By default the class's share of the documents.
     pub prior: ClassPrior,

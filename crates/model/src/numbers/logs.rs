@@ -49,7 +49,7 @@ pub(crate) fn softmax_and_sum(logs: &mut [f64]) -> f64 {
 }
 
 /// The index of the greatest value; ties go to the lowest index. 0 for an empty slice.
-pub(crate) fn argmax(values: &[f64]) -> ClassId {
+pub fn argmax(values: &[f64]) -> ClassId {
     let mut best = (0, f64::NEG_INFINITY);
     for (class, &value) in (0..=ClassId::MAX).zip(values) {
         if value > best.1 {

@@ -3,7 +3,7 @@
 /// Steele, Lea and Flood's SplitMix64 ("Fast Splittable Pseudorandom Number Generators", 2014). Good enough for
 /// shuffling and resampling, not for secrets.
 #[derive(Clone, Debug)]
-pub(crate) struct SplitMix64(u64);
+pub struct SplitMix64(u64);
 
 /// The fractional part of the golden ratio: the generator's step.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -16,28 +16,30 @@ pub(crate) fn scramble(x: u64) -> u64 {
 }
 
 impl SplitMix64 {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// The generator of a seed.
+    pub fn new(seed: u64) -> Self {
         SplitMix64(seed)
     }
 
-    pub(crate) fn next_u64(&mut self) -> u64 {
+    /// 64 random bits.
+    pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(STEP);
         scramble(self.0)
     }
 
     /// A uniform number below `n` (0 if `n` is 0), with a bias of at most `n` / 2^64.
-    pub(crate) fn below(&mut self, n: usize) -> usize {
+    pub fn below(&mut self, n: usize) -> usize {
         // the upper half of the product with n is below n
         ((u128::from(self.next_u64()) * n as u128) >> 64) as usize
     }
 
     /// A uniform number in [0, 1) with 53 random bits.
-    pub(crate) fn unit(&mut self) -> f64 {
+    pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// Shuffles items (Fisher-Yates).
-    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i + 1));
         }

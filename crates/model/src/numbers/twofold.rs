@@ -14,18 +14,19 @@ use serde::{Deserialize, Serialize};
 /// Knuth's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "[f64; 2]", into = "[f64; 2]")]
-pub(crate) struct Twofold {
+pub struct Twofold {
     high: f64,
     low: f64,
 }
 
 impl Twofold {
     /// The nearest `f64`.
-    pub(crate) fn round(self) -> f64 {
+    pub fn round(self) -> f64 {
         self.high
     }
 
-    pub(crate) fn is_finite(self) -> bool {
+    /// Whether the sum is finite.
+    pub fn is_finite(self) -> bool {
         self.high.is_finite() && self.low.is_finite()
     }
 }

@@ -4,12 +4,14 @@ use std::f64::consts::PI;
 
 use proptest::prelude::*;
 use tamis_model::{
-    CategoricalNaiveBayes, CategoricalStatistics, ClassId, ClassPrior, ColumnLikelihood, Counts, Feature,
-    FeatureLimits, GaussianParameters, GaussianStatistics, Likelihood, MixedNaiveBayes, MixedParameters,
-    MixedStatistics, NaiveBayes, ObservationError, Parameters, ParametersError, Smoothing, Statistics,
-    StatisticsError, Value,
+    ClassId, ClassPrior, ColumnLikelihood, Counts, FeatureLimits, GaussianParameters, GaussianStatistics,
+    Likelihood, MixedNaiveBayes, NaiveBayes, ObservationError, Parameters, ParametersError, Smoothing,
+    Statistics, StatisticsError,
 };
 use tamis_testing::check_near;
+use tamis_textbook::{
+    CategoricalNaiveBayes, CategoricalStatistics, Feature, MixedParameters, MixedStatistics, Value,
+};
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 /// Mode (walk, bike, bus, car), miles, raining, flat tyre.

@@ -3,12 +3,10 @@
 use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
+use tamis_model::{ClassId, ClassPrior, ObservationError, ParametersError, argmax, log_normalize, softmax};
 
-use crate::bayes::{ClassPrior, ParametersError};
-use crate::counts::{ClassId, ObservationError};
-use crate::gaussian::cholesky::{Cholesky, dot};
-use crate::gaussian::scatter::{ScatterStatistics, check};
-use crate::numbers::{argmax, log_normalize, softmax};
+use crate::cholesky::{Cholesky, dot};
+use crate::scatter::{ScatterStatistics, check};
 
 /// How a covariance matrix is regularized before it is inverted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -95,7 +93,7 @@ impl DiscriminantParameters {
 /// "Pattern Recognition and Machine Learning" (2006), section 4.2.
 ///
 /// ```
-/// use tamis_model::{DiscriminantParameters, ScatterStatistics};
+/// use tamis_textbook::{DiscriminantParameters, ScatterStatistics};
 ///
 /// let mut statistics = ScatterStatistics::new(2, 2);
 /// for (class, x) in [(0, [0.0, 0.0]), (0, [1.0, 2.0]), (0, [2.0, 1.0]), (1, [3.0, 0.0]), (1, [4.0, 1.0])] {

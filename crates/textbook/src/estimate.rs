@@ -14,19 +14,19 @@
 ///
 /// Here `K` is the number of outcomes and `A` the sum of the parameters (Gelman et al., "Bayesian Data Analysis", 3rd
 /// edition, 2013, 3.4). The posterior mean under equal parameters alpha is additive smoothing, as in
-/// [`Smoothing`](crate::Smoothing), and Laplace's rule for alpha 1.
+/// [`Smoothing`](tamis_model::Smoothing), and Laplace's rule for alpha 1.
 ///
 /// Invariant: there is at least one parameter, and each is finite and greater than 0.
 ///
 /// ```
-/// use tamis_model::Dirichlet;
+/// use tamis_textbook::Dirichlet;
 ///
 /// let throws = [3, 1, 0];
 /// assert_eq!(Dirichlet::maximum_likelihood(&throws)?, [0.75, 0.25, 0.0]);
 /// let laplace = Dirichlet::symmetric(1.0, 3)?;
 /// assert_eq!(laplace.posterior_mean(&throws)?, [4.0 / 7.0, 2.0 / 7.0, 1.0 / 7.0]);
 /// assert_eq!(laplace.map(&throws)?, Dirichlet::maximum_likelihood(&throws)?); // a flat prior
-/// # Ok::<(), tamis_model::EstimateError>(())
+/// # Ok::<(), tamis_textbook::EstimateError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dirichlet(Vec<f64>);
@@ -106,12 +106,12 @@ impl Dirichlet {
 /// Invariant: both parameters are finite and greater than 0.
 ///
 /// ```
-/// use tamis_model::Beta;
+/// use tamis_textbook::Beta;
 ///
 /// assert_eq!(Beta::maximum_likelihood(9, 1)?, 0.9);
 /// assert_eq!(Beta::new(2.0, 2.0)?.map(9, 1)?, 10.0 / 12.0);
 /// assert_eq!(Beta::new(1.0, 1.0)?.posterior_mean(0, 0), 0.5);
-/// # Ok::<(), tamis_model::EstimateError>(())
+/// # Ok::<(), tamis_textbook::EstimateError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Beta {

@@ -1,8 +1,9 @@
 //! Examples of the textbooks, worked out by the library's own functions.
 
 use proptest::prelude::*;
-use tamis_model::{Beta, ClassPrior, Dirichlet, Likelihood, Parameters, Smoothing, Statistics, log_sum_exp};
+use tamis_model::{ClassPrior, Likelihood, Parameters, Smoothing, Statistics, log_sum_exp};
 use tamis_testing::near;
+use tamis_textbook::{Beta, Dirichlet};
 use tamis_tokenizer::CountVector;
 
 const HEALTHY: u16 = 0;

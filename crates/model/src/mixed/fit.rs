@@ -6,8 +6,8 @@ use tamis_tokenizer::CountVector;
 use crate::counts::{ClassId, Counts, DocumentSums, Statistics, TermEntry};
 use crate::documents::{Documents, Groups, Label, forget_fold};
 use crate::gaussian::GaussianStatistics;
+use crate::mixed::naive_bayes::{MixedChoices, MixedNaiveBayes};
 use crate::numbers::log_sum_exp;
-use crate::textbook::mixed::{MixedChoices, MixedNaiveBayes};
 
 /// The shares by which variances are moved towards their mean over classes that are tried.
 const SHRINKAGES: [f64; 6] = [0.0, 0.01, 0.03, 0.1, 0.3, 1.0];

@@ -87,23 +87,8 @@ pub struct MixedChoices {
 /// part times the [`Trust`] in its kind; the sum leaves out missing parts (`None`). Densities and probabilities may be multiplied, because a feature has the same
 /// unit in all classes, which cancels in the posterior.
 ///
-/// [`MixedStatistics`](crate::MixedStatistics) learn and fit the model in memory. To use other counts, such as a
-/// memory-mapped file, assemble it with [`new`](Self::new).
-///
-/// ```
-/// use tamis_model::{Feature, MixedParameters, MixedStatistics, Value};
-///
-/// // does one walk (0) or drive (1)? By the miles, and whether it rains
-/// let mut statistics = MixedStatistics::new(2, vec![Feature::Real, Feature::Flag]);
-/// for (class, miles, rain) in [(0, 0.5, false), (0, 1.5, false), (1, 3.0, false), (1, 7.0, true)] {
-///     statistics.observe(class, &[Value::Real(miles), Value::Flag(rain)])?;
-/// }
-/// let model = statistics.fit(&MixedParameters::default())?;
-/// let mut probabilities = Vec::new();
-/// statistics.predict_proba(&model, &[Value::Missing, Value::Flag(true)], &mut probabilities)?;
-/// assert!((probabilities[1] - 2.0 / 3.0).abs() < 1e-12); // (1+1)/(2+2) to (0+1)/(2+2)
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// Assembled with [`new`](Self::new) from parts that read the same counts, such as those of a memory-mapped file.
+/// `MixedStatistics` of `tamis-textbook` learn and fit a model in memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MixedNaiveBayes {
     class_log_prior: Vec<f64>,

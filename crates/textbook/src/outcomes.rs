@@ -2,12 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use tamis_model::{Cell, ClassId, Counts, ObservationError, Statistics, StatisticsError};
 use tamis_tokenizer::{CountVector, TermId};
-
-use crate::counts::cell::{Cell, ClassId, Counts};
-use crate::counts::error::StatisticsError;
-use crate::counts::observation::ObservationError;
-use crate::counts::statistics::Statistics;
 
 /// A feature and one of its outcomes (a category or a term). `None` counts the documents that have the feature.
 pub(crate) type Outcome = (usize, Option<u32>);

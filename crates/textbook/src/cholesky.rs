@@ -1,6 +1,6 @@
 //! Cholesky factorisation of covariance matrices.
 
-use crate::bayes::ParametersError;
+use tamis_model::ParametersError;
 
 /// If a pivot is at most this share of the feature's variance, the earlier features explain it to twelve digits.
 const TOLERANCE: f64 = 1e-12;

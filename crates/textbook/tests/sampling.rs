@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use tamis_model::{
-    ClassId, ClassPrior, FeatureLimits, Likelihood, NaiveBayes, Parameters, SampleError, Smoothing,
-    Statistics,
+    ClassId, ClassPrior, FeatureLimits, Likelihood, NaiveBayes, Parameters, Smoothing, Statistics,
 };
+use tamis_textbook::{Generator, SampleError, sample};
 use tamis_tokenizer::{CountVector, TermId};
 
 use crate::support::{Document, learn};
@@ -40,7 +40,7 @@ proptest! {
         let alpha = if smooth { Smoothing::LAPLACE } else { Smoothing::maximum_likelihood() };
         let model = parameters(Likelihood::Multinomial, alpha).fit(&statistics).unwrap();
         for class in 0..2 {
-            let generator = model.generator(&statistics, class).unwrap();
+            let generator = Generator::new(&model, &statistics, class).unwrap();
             let drawn: Vec<_> = generator.documents(50, seed).take(100).collect();
             let possible = (0..TERMS).any(|t| p(&model, &statistics, t, class) > 0.0);
             let length = if possible { 50 } else { 0 };
@@ -60,7 +60,7 @@ proptest! {
         let alpha = if smooth { Smoothing::LAPLACE } else { Smoothing::maximum_likelihood() };
         let model = parameters(Likelihood::Bernoulli, alpha).fit(&statistics).unwrap();
         for class in 0..2 {
-            let generator = model.generator(&statistics, class).unwrap();
+            let generator = Generator::new(&model, &statistics, class).unwrap();
             let drawn: Vec<_> = generator.documents(0, seed).take(2_000).collect();
             prop_assert!(drawn.iter().all(|d| d.row().counts().iter().all(|n| *n == 1)));
             for term in 0..TERMS {
@@ -77,9 +77,9 @@ proptest! {
         let prior = ClassPrior::Given(vec![1.0 - share, share]);
         let parameters = Parameters { prior, ..Parameters::default() };
         let model = parameters.fit(&statistics).unwrap();
-        let drawn = model.sample(&statistics, 2_000, 3, seed).unwrap();
-        prop_assert_eq!(&drawn, &model.sample(&statistics, 2_000, 3, seed).unwrap());
-        prop_assert_ne!(&drawn, &model.sample(&statistics, 2_000, 3, seed.wrapping_add(1)).unwrap());
+        let drawn = sample(&model, &statistics, 2_000, 3, seed).unwrap();
+        prop_assert_eq!(&drawn, &sample(&model, &statistics, 2_000, 3, seed).unwrap());
+        prop_assert_ne!(&drawn, &sample(&model, &statistics, 2_000, 3, seed.wrapping_add(1)).unwrap());
         let n = drawn.iter().filter(|(class, _)| *class == 1).count() as u64;
         prop_assert!(likely(n, 2_000, share), "{} {}", n, share);
     }
@@ -90,7 +90,7 @@ fn what_is_drawn_can_be_learned_again() {
     let row = |pairs: [(TermId, u32); 2]| CountVector::from_pairs(pairs).unwrap();
     let first = learn(2, &[(0, row([(0, 3), (1, 1)])), (1, row([(1, 1), (2, 3)]))]);
     let model = Parameters::default().fit(&first).unwrap();
-    let second = learn(2, &model.sample(&first, 400, 50, 7).unwrap());
+    let second = learn(2, &sample(&model, &first, 400, 50, 7).unwrap());
     let again = Parameters::default().fit(&second).unwrap();
     for class in 0..2 {
         for term in 0..3 {
@@ -105,15 +105,15 @@ fn some_models_draw_nothing() {
     let statistics = learn(2, &[(0, CountVector::from_pairs([(0, 1)]).unwrap())]);
     for got in [Likelihood::Complement, Likelihood::ComplementNormalized] {
         let model = parameters(got, Smoothing::LAPLACE).fit(&statistics).unwrap();
-        let error = model.sample(&statistics, 1, 1, 0).unwrap_err();
+        let error = sample(&model, &statistics, 1, 1, 0).unwrap_err();
         assert!(matches!(error, SampleError::NotGenerative { .. }), "{error}");
     }
     let mut bare = parameters(Likelihood::Multinomial, Smoothing::LAPLACE);
     let model = bare.fit(&statistics).unwrap();
-    let error = model.generator(&statistics, 2).unwrap_err();
+    let error = Generator::new(&model, &statistics, 2).unwrap_err();
     assert_eq!(error, SampleError::UnknownClass { expected: 2, got: 2 });
-    assert_eq!(model.sample(&statistics, 0, 1, 0), Ok(vec![]));
+    assert_eq!(sample(&model, &statistics, 0, 1, 0), Ok(vec![]));
     bare.features = FeatureLimits { min_df: 2, ..FeatureLimits::default() };
-    let drawn = bare.fit(&statistics).unwrap().sample(&statistics, 3, 9, 0).unwrap();
+    let drawn = sample(&bare.fit(&statistics).unwrap(), &statistics, 3, 9, 0).unwrap();
     assert!(drawn.iter().all(|(_, document)| document.is_empty()));
 }

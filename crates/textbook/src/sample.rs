@@ -4,26 +4,24 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
 
+use tamis_model::{ClassId, Counts, Likelihood, NaiveBayes, SplitMix64, term_ids};
 use tamis_tokenizer::{CountVector, TermId};
-
-use crate::bayes::{Likelihood, NaiveBayes};
-use crate::counts::{ClassId, Counts, term_ids};
-use crate::numbers::SplitMix64;
 
 /// Samples documents of one class from its likelihood.
 ///
-/// Made by [`NaiveBayes::generator`] in one pass over the terms. Keeps twelve bytes per feature with a probability
+/// Made in one pass over the terms. Keeps twelve bytes per feature with a probability
 /// above 0. The same seed gives the same documents.
 ///
 /// ```
 /// use tamis_model::{Parameters, Smoothing, Statistics};
+/// use tamis_textbook::Generator;
 /// use tamis_tokenizer::CountVector;
 ///
 /// let mut statistics = Statistics::new(2);
 /// statistics.observe(0, CountVector::from_pairs([(0, 3), (1, 1)])?.row())?;
 /// statistics.observe(1, CountVector::from_pairs([(2, 1)])?.row())?;
 /// let parameters = Parameters { alpha: Smoothing::maximum_likelihood(), ..Parameters::default() };
-/// let generator = parameters.fit(&statistics)?.generator(&statistics, 0)?;
+/// let generator = Generator::new(&parameters.fit(&statistics)?, &statistics, 0)?;
 /// let document = generator.documents(7, 42).next().unwrap_or_default();
 /// assert_eq!(document.row().total(), 7);
 /// assert!(document.row().ids().iter().all(|term| *term < 2)); // term 2 is impossible in class 0
@@ -39,6 +37,36 @@ pub struct Generator {
 }
 
 impl Generator {
+    /// A generator of documents of one class of a model. `counts` are those that the model was made from.
+    ///
+    /// # Errors
+    /// Reading the counts fails; an unknown class; a complement likelihood, which is not generative.
+    pub fn new<C: Counts>(
+        model: &NaiveBayes,
+        counts: &C,
+        class: ClassId,
+    ) -> Result<Self, SampleError<C::Error>> {
+        let likelihood = model.likelihood();
+        if !likelihood.is_generative() {
+            return Err(SampleError::NotGenerative { expected: "bernoulli or multinomial", got: likelihood });
+        }
+        if usize::from(class) >= model.n_classes() {
+            return Err(SampleError::UnknownClass { expected: model.n_classes(), got: class });
+        }
+        let mut generator = Generator { likelihood, terms: Vec::new(), table: Vec::new() };
+        let mut sum = 0.0;
+        for term in term_ids(counts) {
+            let log_prob = model.feature_log_prob(counts, term, class).map_err(SampleError::Counts)?;
+            let p = log_prob.map_or(0.0, f64::exp);
+            if p > 0.0 {
+                sum += p;
+                generator.terms.push(term);
+                generator.table.push(if likelihood.counts_presence_only() { p } else { sum });
+            }
+        }
+        Ok(generator)
+    }
+
     /// An endless stream of documents. Multinomial: each has `length` tokens drawn from the class, or none if the class
     /// has no features. Bernoulli: each feature is present or absent at random, and `length` is ignored.
     pub fn documents(&self, length: u32, seed: u64) -> impl Iterator<Item = CountVector> + '_ {
@@ -67,86 +95,55 @@ impl Generator {
     }
 }
 
-impl NaiveBayes {
-    /// Returns a generator of documents of one class.
-    ///
-    /// # Errors
-    /// Reading the counts fails; an unknown class; a complement likelihood, which is not generative.
-    pub fn generator<C: Counts>(
-        &self,
-        counts: &C,
-        class: ClassId,
-    ) -> Result<Generator, SampleError<C::Error>> {
-        let likelihood = self.likelihood();
-        if !likelihood.is_generative() {
-            return Err(SampleError::NotGenerative { expected: "bernoulli or multinomial", got: likelihood });
-        }
-        if usize::from(class) >= self.n_classes() {
-            return Err(SampleError::UnknownClass { expected: self.n_classes(), got: class });
-        }
-        let mut generator = Generator { likelihood, terms: Vec::new(), table: Vec::new() };
-        let mut sum = 0.0;
-        for term in term_ids(counts) {
-            let log_prob = self.feature_log_prob(counts, term, class).map_err(SampleError::Counts)?;
-            let p = log_prob.map_or(0.0, f64::exp);
-            if p > 0.0 {
-                sum += p;
-                generator.terms.push(term);
-                generator.table.push(if likelihood.counts_presence_only() { p } else { sum });
-            }
-        }
-        Ok(generator)
+/// Samples `n` documents: draws a class for each from the prior, then its terms as [`Generator::documents`] does.
+/// The same seed gives the same documents.
+///
+/// Passes over the terms once for each class drawn, and keeps the class's [`Generator`] until the end.
+///
+/// ```
+/// use tamis_model::{ClassPrior, Parameters, Statistics};
+/// use tamis_textbook::sample;
+/// use tamis_tokenizer::CountVector;
+///
+/// let mut statistics = Statistics::new(2);
+/// statistics.observe(0, CountVector::from_pairs([(0, 1)])?.row())?;
+/// statistics.observe(1, CountVector::from_pairs([(1, 1)])?.row())?;
+/// let model = Parameters::default().fit(&statistics)?;
+/// let documents = sample(&model, &statistics, 3, 20, 1)?;
+/// assert_eq!(documents, sample(&model, &statistics, 3, 20, 1)?);
+/// assert!(documents.iter().all(|(class, document)| *class < 2 && document.row().total() == 20));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`Generator::new`].
+pub fn sample<C: Counts>(
+    model: &NaiveBayes,
+    counts: &C,
+    n: usize,
+    length: u32,
+    seed: u64,
+) -> Result<Vec<(ClassId, CountVector)>, SampleError<C::Error>> {
+    let mut random = SplitMix64::new(seed);
+    let mut sum = 0.0;
+    let prior = model.class_log_prior().iter().map(|log_prior| {
+        sum += log_prior.exp();
+        sum
+    });
+    let prior: Vec<f64> = prior.collect();
+    let mut generators = BTreeMap::new();
+    let mut documents = Vec::new();
+    for _ in 0..n {
+        let at = random.unit() * sum;
+        // the cast is safe: there are at most ClassId::MAX classes; rounding may put the draw beyond the last
+        let class = prior.partition_point(|sum| *sum <= at).min(model.n_classes() - 1) as ClassId;
+        let generator: &Generator = match generators.entry(class) {
+            Entry::Occupied(found) => found.into_mut(),
+            Entry::Vacant(place) => place.insert(Generator::new(model, counts, class)?),
+        };
+        documents.push((class, generator.draw(length, &mut random)));
     }
-
-    /// Samples `n` documents: draws a class for each from the prior, then its terms as [`Generator::documents`] does.
-    /// The same seed gives the same documents.
-    ///
-    /// Passes over the terms once for each class drawn, and keeps the class's [`Generator`] until the end.
-    ///
-    /// ```
-    /// use tamis_model::{ClassPrior, Parameters, Statistics};
-    /// use tamis_tokenizer::CountVector;
-    ///
-    /// let mut statistics = Statistics::new(2);
-    /// statistics.observe(0, CountVector::from_pairs([(0, 1)])?.row())?;
-    /// statistics.observe(1, CountVector::from_pairs([(1, 1)])?.row())?;
-    /// let model = Parameters::default().fit(&statistics)?;
-    /// let documents = model.sample(&statistics, 3, 20, 1)?;
-    /// assert_eq!(documents, model.sample(&statistics, 3, 20, 1)?);
-    /// assert!(documents.iter().all(|(class, document)| *class < 2 && document.row().total() == 20));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`generator`](Self::generator).
-    pub fn sample<C: Counts>(
-        &self,
-        counts: &C,
-        n: usize,
-        length: u32,
-        seed: u64,
-    ) -> Result<Vec<(ClassId, CountVector)>, SampleError<C::Error>> {
-        let mut random = SplitMix64::new(seed);
-        let mut sum = 0.0;
-        let prior = self.class_log_prior().iter().map(|log_prior| {
-            sum += log_prior.exp();
-            sum
-        });
-        let prior: Vec<f64> = prior.collect();
-        let mut generators = BTreeMap::new();
-        let mut documents = Vec::new();
-        for _ in 0..n {
-            let at = random.unit() * sum;
-            // the cast is safe: there are at most ClassId::MAX classes; rounding may put the draw beyond the last
-            let class = prior.partition_point(|sum| *sum <= at).min(self.n_classes() - 1) as ClassId;
-            let generator: &Generator = match generators.entry(class) {
-                Entry::Occupied(found) => found.into_mut(),
-                Entry::Vacant(place) => place.insert(self.generator(counts, class)?),
-            };
-            documents.push((class, generator.draw(length, &mut random)));
-        }
-        Ok(documents)
-    }
+    Ok(documents)
 }
 
 /// Why documents cannot be sampled.

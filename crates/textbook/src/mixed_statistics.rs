@@ -1,14 +1,14 @@
 //! Sufficient statistics of mixed naive Bayes.
 
 use serde::{Deserialize, Serialize};
+use tamis_model::{
+    ClassId, ClassPrior, ColumnLikelihood, Counts, GaussianParameters, GaussianStatistics, MixedNaiveBayes,
+    NaiveBayes, ObservationError, Parameters, ParametersError, Statistics, softmax,
+};
 use tamis_tokenizer::{CountRow, CountVector};
 
-use crate::bayes::{ClassPrior, NaiveBayes, Parameters, ParametersError};
-use crate::counts::{ClassId, Counts, ObservationError, Outcome, Outcomes, Statistics};
-use crate::gaussian::{GaussianParameters, GaussianStatistics};
-use crate::numbers::softmax;
-use crate::textbook::categorical::fit_category;
-use crate::textbook::mixed::{ColumnLikelihood, MixedNaiveBayes};
+use crate::categorical::fit_category;
+use crate::outcomes::{Outcome, Outcomes};
 
 /// The kind of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,7 +75,22 @@ impl Default for MixedParameters {
 /// one [`Statistics`] whose terms are the outcomes of all others.
 ///
 /// A missing value is not learned. Integers are exact; for the precision of real values see
-/// [`Moments`](crate::Moments).
+/// [`Moments`](tamis_model::Moments).
+///
+/// ```
+/// use tamis_textbook::{Feature, MixedParameters, MixedStatistics, Value};
+///
+/// // does one walk (0) or drive (1)? By the miles, and whether it rains
+/// let mut statistics = MixedStatistics::new(2, vec![Feature::Real, Feature::Flag]);
+/// for (class, miles, rain) in [(0, 0.5, false), (0, 1.5, false), (1, 3.0, false), (1, 7.0, true)] {
+///     statistics.observe(class, &[Value::Real(miles), Value::Flag(rain)])?;
+/// }
+/// let model = statistics.fit(&MixedParameters::default())?;
+/// let mut probabilities = Vec::new();
+/// statistics.predict_proba(&model, &[Value::Missing, Value::Flag(true)], &mut probabilities)?;
+/// assert!((probabilities[1] - 2.0 / 3.0).abs() < 1e-12); // (1+1)/(2+2) to (0+1)/(2+2)
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct MixedStatistics {
     features: Vec<Feature>,
@@ -112,7 +127,7 @@ impl MixedStatistics {
     /// Learns a document, given a value for each feature.
     ///
     /// # Errors
-    /// An unknown class; a wrong number or kind of values; a real value that [`Moments`](crate::Moments) refuse;
+    /// An unknown class; a wrong number or kind of values; a real value that [`Moments`](tamis_model::Moments) refuse;
     /// overflow of `u32`. Nothing changes then.
     pub fn observe(&mut self, class: ClassId, values: &[Value<'_>]) -> Result<(), ObservationError> {
         let (reals, outcomes) = self.parts(values)?;

@@ -1,17 +1,21 @@
 //! Categorical naive Bayes.
 
-use crate::bayes::{ClassPrior, Likelihood, NaiveBayes, Parameters, ParametersError, Smoothing};
-use crate::counts::{ClassId, Counts, ObservationError, Outcome, Outcomes};
-use crate::numbers::{argmax, log_normalize, softmax};
+use tamis_model::{
+    ClassId, ClassPrior, Counts, Likelihood, NaiveBayes, ObservationError, Parameters, ParametersError,
+    Smoothing, argmax, log_normalize, softmax,
+};
+
+use crate::outcomes::{Outcome, Outcomes};
 
 /// Sufficient statistics of categorical features: how many documents of each class have each category.
 ///
-/// All numbers are integers, kept in [`Statistics`](crate::Statistics): exact in any order and after forgetting. Memory
+/// All numbers are integers, kept in [`Statistics`](tamis_model::Statistics): exact in any order and after forgetting. Memory
 /// grows with the pairs of class and category seen. A missing value (`None`) is not learned. `==` compares what was
 /// declared and counted.
 ///
 /// ```
-/// use tamis_model::{CategoricalNaiveBayes, CategoricalStatistics, ClassPrior, Smoothing};
+/// use tamis_model::{ClassPrior, Smoothing};
+/// use tamis_textbook::{CategoricalNaiveBayes, CategoricalStatistics};
 ///
 /// // two features; of the second at least four categories are known to exist
 /// let mut statistics = CategoricalStatistics::new(2, [0, 4]);
@@ -118,7 +122,7 @@ pub(crate) fn fit_category(
 /// As with [`NaiveBayes`], the statistics passed to a method must be those that the model was made from.
 ///
 /// **Weighted documents** cannot be counted in integers. Model them by a prior plus, for each feature, a multinomial
-/// [`ExpectedNaiveBayes`](crate::ExpectedNaiveBayes) whose terms are the categories. To make categories known that no
+/// [`ExpectedNaiveBayes`](tamis_model::ExpectedNaiveBayes) whose terms are the categories. To make categories known that no
 /// document has, learn a document of weight 0 with all of them:
 ///
 /// ```
@@ -250,7 +254,7 @@ impl CategoricalNaiveBayes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counts::StatisticsError;
+    use tamis_model::StatisticsError;
 
     const ROWS: [(ClassId, [Option<u32>; 2]); 4] =
         [(0, [Some(0), Some(5)]), (1, [Some(1), None]), (1, [None, Some(5)]), (0, [Some(0), Some(2)])];

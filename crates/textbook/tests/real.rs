@@ -1,11 +1,11 @@
 //! Compares with scikit-learn's numbers: tests/golden/real.json, written by make_real.py beside it.
 
 use serde::Deserialize;
-use tamis_model::{
-    CategoricalNaiveBayes, CategoricalStatistics, ClassId, DiscriminantParameters, GaussianParameters,
-    GaussianStatistics, Regularization, ScatterStatistics, Smoothing,
-};
+use tamis_model::{ClassId, GaussianParameters, GaussianStatistics, Smoothing};
 use tamis_testing::check_near;
+use tamis_textbook::{
+    CategoricalNaiveBayes, CategoricalStatistics, DiscriminantParameters, Regularization, ScatterStatistics,
+};
 
 use crate::support::Prior;
 

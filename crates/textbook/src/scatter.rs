@@ -1,19 +1,16 @@
 //! Means per class and the pooled scatter matrix of real vectors.
 
 use serde::{Deserialize, Serialize};
-
-use crate::counts::{ClassId, Classes, ObservationError, StatisticsError};
-use crate::gaussian::moments::checked;
-use crate::numbers::Twofold;
+use tamis_model::{ClassId, Classes, ObservationError, StatisticsError, Twofold, checked};
 
 /// Sufficient statistics of real vectors: the number of documents and the mean of each class, and the pooled
 /// within-class scatter matrix.
 ///
-/// As for [`Moments`](crate::Moments), sums keep twice the digits of `f64`, so that order, sharding and forgetting do
+/// As for [`Moments`](tamis_model::Moments), sums keep twice the digits of `f64`, so that order, sharding and forgetting do
 /// not affect the results. Takes 16 bytes per class and feature, and per pair of features.
 ///
 /// ```
-/// use tamis_model::ScatterStatistics;
+/// use tamis_textbook::ScatterStatistics;
 ///
 /// let mut statistics = ScatterStatistics::new(1, 2);
 /// statistics.observe(0, &[1.0, 10.0])?;
@@ -227,7 +224,7 @@ pub(crate) fn check(x: &[f64], expected: usize) -> Result<(), ObservationError> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numbers::SplitMix64;
+    use tamis_model::SplitMix64;
 
     type Row = (ClassId, [f64; 3]);
 
