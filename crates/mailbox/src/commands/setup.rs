@@ -65,7 +65,7 @@ async fn setup(args: &SetupArgs, path: &Path) -> Result<()> {
     let mut out = done();
     writeln!(
         out,
-        "\nwrote {}. Change there what is not meant so: a folder without its lines is left alone.",
+        "\nwrote {}. Correct any wrong guess there: a folder without its lines is left alone.",
         shown_path(path)
     )?;
     writeln!(out, "Next: tamis mailbox train")?;

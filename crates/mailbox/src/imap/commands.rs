@@ -24,7 +24,7 @@ const SILENCE: Duration = Duration::from_secs(120);
 /// How much of a message is read, in bytes.
 pub(crate) const MOST_OF_MESSAGE: usize = 256 << 10;
 
-/// Maximum number of folders; those after them are told of and left alone.
+/// Maximum number of folders; further folders are reported and ignored.
 const MOST_FOLDERS: usize = 10_000;
 
 /// A server that a user is logged in to.

@@ -29,7 +29,7 @@ impl Follower {
         Ok(Follower { folder, settings, position, say })
     }
 
-    /// Applies records as they come, for ever. `service` is asked each time, as the settings may be read again.
+    /// Applies records as they arrive, until stopped. `service` is asked each time, as the settings may be read again.
     pub(crate) async fn run(mut self, service: impl Fn() -> Arc<Service>) {
         let mut told = String::new();
         loop {

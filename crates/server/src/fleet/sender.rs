@@ -15,7 +15,7 @@ const AT_ONCE: usize = 100;
 /// The pause after the store could not be reached.
 pub(crate) const PAUSE: Duration = Duration::from_secs(1);
 
-/// Sends entries as they come, for ever. `say` is told when the store goes away and when it is back.
+/// Sends entries as they arrive, until stopped. Calls `say` when the store disconnects and when it is back.
 pub(crate) async fn run(outbox: Arc<Outbox>, settings: FleetSettings, say: fn(&str)) {
     let mut store = None;
     let mut is_away = false;

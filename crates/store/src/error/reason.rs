@@ -135,31 +135,31 @@ impl fmt::Display for Reason {
             Reason::Version { expected, got } => {
                 write!(
                     f,
-                    "format {got} is not known here: expected format {expected}; train it anew or use the version of tamis that wrote it"
+                    "unsupported model format {got}: expected {expected}; retrain the model, or use the version of tamis that wrote it"
                 )
             }
             Reason::Segment { got } => write!(
                 f,
-                "the model has a segment of the kind \"{}\", which is not known here: expected records of a log; use the version \
-                 of tamis that wrote it, or train it anew",
+                "the model has a segment of the kind \"{}\", which is unsupported: expected records of a log; retrain the \
+                 model, or use the version of tamis that wrote it",
                 got.escape_ascii()
             ),
             Reason::Length { expected, got } => {
                 write!(
                     f,
-                    "the model is cut short: expected {expected} bytes, got {got}; take a whole copy, or train it anew"
+                    "the model is cut short: expected {expected} bytes, got {got}; take a whole copy, or retrain it"
                 )
             }
             Reason::Checksum { part, offset, expected, got } => write!(
                 f,
                 "the model is damaged in its {part} at byte {offset}: expected checksum {expected:08x}, got {got:08x}; take a \
-                 whole copy, or train it anew"
+                 whole copy, or retrain it"
             ),
             Reason::Inconsistent { part, expected, got } => {
                 write!(f, "the model contradicts itself in its {part}: expected {expected}, got {got}")
             }
             Reason::RecipeVersion { expected, got } => {
-                write!(f, "the model was trained by recipe {got}: expected recipe {expected}; train it anew")
+                write!(f, "the model was trained by recipe {got}: expected recipe {expected}; retrain it")
             }
             Reason::Kind { expected, got } => {
                 write!(f, "the model was trained on {expected}: expected {expected}, got {got}")
@@ -199,7 +199,7 @@ impl fmt::Display for Reason {
                 write!(f, "expected documents with their terms, got counts without the documents")
             }
             Reason::IncrementalUnsupported { got } => {
-                write!(f, "a model of {got} does not learn one document at a time: train it anew")
+                write!(f, "a model of {got} does not learn one document at a time: retrain it")
             }
             Reason::UnknownLabel { got, known, nearest } => {
                 write!(f, "expected a label that the model knows ({}), got {got:?}", known.join(", "))?;

@@ -71,8 +71,8 @@ pub type BadLine = String;
 /// Maximum bytes of a request's first line and headers.
 pub const MOST_HEAD: usize = 64 << 10;
 
-/// Where the first line and the headers end, if they are whole. A PING or SKIP before 1.5 has no headers, and a first
-/// line that is none needs none to be refused.
+/// Where the first line and the headers end, if they are whole. A PING or SKIP before 1.5 has no headers. An invalid
+/// first line is refused without waiting for headers.
 pub fn head_end(bytes: &[u8]) -> Option<usize> {
     let line_end = bytes.iter().position(|byte| *byte == b'\n')? + 1;
     match first_line(&bytes[..line_end]) {
