@@ -70,7 +70,7 @@ pub(crate) struct Fallback {
 }
 
 /// The current filter of a file, shared by all who use it.
-pub struct Current {
+pub(crate) struct Current {
     filter: RwLock<Arc<Filter>>,
     /// Locked by the thread that reopens the file.
     pub(super) opening: Mutex<()>,

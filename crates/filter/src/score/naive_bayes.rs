@@ -10,7 +10,11 @@ use crate::score::scorer::{Explained, Reasons, Scorer, over_rivals};
 use crate::score::scratch::Scratch;
 
 /// Derives naive Bayes from the summary of a model with this number of classes.
-pub fn naive_bayes(parameters: &Parameters, summary: &Summary, n_classes: usize) -> Result<NaiveBayes> {
+pub(crate) fn naive_bayes(
+    parameters: &Parameters,
+    summary: &Summary,
+    n_classes: usize,
+) -> Result<NaiveBayes> {
     let bayes = NaiveBayes::new(parameters, summary)?;
     match bayes.n_classes() == n_classes {
         true => Ok(bayes),

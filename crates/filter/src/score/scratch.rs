@@ -13,11 +13,11 @@ use crate::score::memo::Memo;
 /// it caches of a [shared model](crate::Filter::set_fallback) behind both.
 #[derive(Default)]
 pub struct Scratch {
-    pub counted: Counted,
+    pub(crate) counted: Counted,
     pub(crate) memo: Memo,
-    pub readings: Readings,
-    pub posterior: Vec<f64>,
-    pub labels: Vec<LabelScore>,
+    pub(crate) readings: Readings,
+    pub(crate) posterior: Vec<f64>,
+    pub(crate) labels: Vec<LabelScore>,
 }
 
 /// A label of a document, with its score.

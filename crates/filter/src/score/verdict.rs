@@ -24,7 +24,7 @@ pub struct Score {
 }
 
 /// Returns the verdict by the log-odds between two classes, one of which may be spam.
-pub fn verdict(
+pub(crate) fn verdict(
     decision: &Decision,
     positive: ClassId,
     spam: Option<ClassId>,
@@ -47,7 +47,7 @@ pub fn may_judge(spam: Option<ClassId>, known_terms: usize) -> bool {
 }
 
 /// Returns the verdict by joint log-likelihoods or log-odds per class, and turns `joint` into the posterior.
-pub fn likeliest(spam: Option<ClassId>, known_terms: usize, joint: &mut [f64]) -> Score {
+pub(crate) fn likeliest(spam: Option<ClassId>, known_terms: usize, joint: &mut [f64]) -> Score {
     let best = (1..joint.len()).fold(0, |best, class| if joint[class] > joint[best] { class } else { best });
     let scored_class = spam.filter(|_| joint.len() == 2).map_or(best, usize::from);
     // without smoothing a document can be impossible in every class: then all are equally likely
@@ -85,6 +85,6 @@ pub fn sigmoid(log_odds: f64) -> f64 {
 }
 
 /// `a - b`; 0 for equal infinities, which arise from probabilities of 0 without smoothing.
-pub fn less(a: f64, b: f64) -> f64 {
+pub(crate) fn less(a: f64, b: f64) -> f64 {
     if a == b { 0.0 } else { a - b }
 }

@@ -14,7 +14,7 @@ use crate::score::scratch::Scratch;
 pub struct WeightedScorer {
     pub log_odds: WeightedLogOdds,
     /// With two classes, the class that log-odds refer to.
-    pub positive: ClassId,
+    pub(crate) positive: ClassId,
 }
 
 impl WeightedScorer {
@@ -29,7 +29,7 @@ impl WeightedScorer {
     }
 
     /// Writes log-odds to `out`, see [`WeightedLogOdds::log_odds`]; returns the number of known terms.
-    pub fn scores(&self, layers: Layers<'_>, row: CountRow<'_>, out: &mut Vec<f64>) -> Result<usize> {
+    pub(crate) fn scores(&self, layers: Layers<'_>, row: CountRow<'_>, out: &mut Vec<f64>) -> Result<usize> {
         let mut readings = Readings::default();
         self.read(layers, row, &mut readings)?;
         self.log_odds.log_odds(&readings, out);
