@@ -1,41 +1,21 @@
-//! The commands, one per file, each with its arguments.
+//! The commands of the program. Most are in the rooms of their tasks; here are those for packages and shells.
 
-mod ask;
-pub(crate) mod compare;
 pub(crate) mod complete;
-pub(crate) mod drift;
-pub(crate) mod evaluate;
-mod evaluate_labels;
-pub(crate) mod expire;
-pub(crate) mod explain;
-pub(crate) mod export;
-pub(crate) mod forget;
 pub(crate) mod generate;
-pub(crate) mod import;
-pub(crate) mod inspect;
-pub(crate) mod label;
-pub(crate) mod learn;
-pub(crate) mod mailbox;
-pub(crate) mod merge;
-pub(crate) mod passthrough;
-pub(crate) mod recipe;
-pub(crate) mod retrain;
-pub(crate) mod salvage;
-pub(crate) mod score;
-pub(crate) mod spool;
-pub(crate) mod spooled;
-pub(crate) mod stats;
-pub(crate) mod suggest;
-pub(crate) mod summary;
-pub(crate) mod suspects;
-pub(crate) mod train;
+mod manual;
 
 use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::{io, process};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
+use crate::answers::{explain, label, score, suggest};
 use crate::args::{InputArgs, ModelArg, VolumeArgs};
+use crate::evaluation::{compare, drift, evaluate, evaluate_labels};
+use crate::models::{exchange, forget, inspect, learn, merge, spool, train};
 
 /// Learns from labelled examples to sort text: spam from ham, one topic from another.
 #[derive(Parser)]
@@ -73,15 +53,15 @@ pub(crate) enum Command {
     /// Forget documents that were learned
     Forget(forget::ForgetArgs),
     /// Refit a model to all documents that it remembers
-    Retrain(retrain::RetrainArgs),
+    Retrain(forget::RetrainArgs),
     /// Forget old documents
-    Expire(expire::ExpireArgs),
+    Expire(forget::ExpireArgs),
     /// Merge models, such as the parts of a large one or those of colleagues
     Merge(merge::MergeArgs),
     /// Write a model as text (JSON lines), or its terms as a table
-    Export(export::ExportArgs),
+    Export(exchange::ExportArgs),
     /// Make a model from exported text, bogofilter's word list or scikit-learn's naive Bayes
-    Import(import::ImportArgs),
+    Import(exchange::ImportArgs),
     /// Show which terms decided a score
     Explain(explain::ExplainArgs),
     /// Show the contents of a model
@@ -89,7 +69,7 @@ pub(crate) enum Command {
     /// Check that a model file is whole and consistent
     Verify(ModelArg),
     /// Recover the intact documents of a damaged model
-    Salvage(salvage::SalvageArgs),
+    Salvage(exchange::SalvageArgs),
     /// Measure a model on labelled documents
     Evaluate(evaluate::EvaluateArgs),
     /// Compare models, or settings, on the same labelled documents
@@ -99,11 +79,11 @@ pub(crate) enum Command {
     /// Name the documents that would teach a model most, to label them next
     Suggest(suggest::SuggestArgs),
     /// Count the verdicts and corrections of a log by day
-    Stats(stats::StatsArgs),
+    Stats(drift::StatsArgs),
     /// Behave like bogofilter, with its options
     Bogofilter(BogofilterArgs),
     /// Sort a mailbox on an IMAP server, and learn from the messages that are moved
-    Mailbox(mailbox::MailboxArgs),
+    Mailbox(MailboxArgs),
     /// Print the completions of the word being typed, for a shell
     #[command(hide = true)]
     Complete(complete::CompleteArgs),
@@ -138,26 +118,26 @@ pub(crate) fn run(command: Command) -> Result<u8> {
         Command::Score(args) => score::run(&args),
         Command::Label(args) => on_threads(&args.input, || label::run(&args)),
         Command::Learn(args) => match args.spool() {
-            Some(folder) => spooled::run(&args, folder),
+            Some(folder) => spool::run(&args, folder),
             None => learn::run(&args),
         },
-        Command::Forget(args) => forget::run(&args),
-        Command::Retrain(args) => retrain::run(&args),
-        Command::Expire(args) => expire::run(&args),
+        Command::Forget(args) => forget::forget(&args),
+        Command::Retrain(args) => forget::retrain(&args),
+        Command::Expire(args) => forget::expire(&args),
         Command::Merge(args) => merge::run(&args),
-        Command::Export(args) => export::run(&args),
-        Command::Import(args) => import::run(&args),
+        Command::Export(args) => exchange::export(&args),
+        Command::Import(args) => exchange::import(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => inspect::verify(&args),
-        Command::Salvage(args) => salvage::run(&args),
+        Command::Salvage(args) => exchange::salvage(&args),
         Command::Evaluate(args) => on_threads(&args.input, || evaluate_labels::run(&args)),
         Command::Compare(args) => on_threads(&args.input, || compare::run(&args)),
         Command::Drift(args) => on_threads(&args.input, || drift::run(&args)),
         Command::Suggest(args) => on_threads(&args.input, || suggest::run(&args)),
-        Command::Stats(args) => stats::run(&args),
+        Command::Stats(args) => drift::stats(&args),
         Command::Bogofilter(args) => Ok(tamis_bogofilter::run(&args.arguments)),
-        Command::Mailbox(args) => mailbox::run(&args, Cli::command()),
+        Command::Mailbox(args) => mailbox(&args, Cli::command()),
         Command::Complete(args) => complete::run(&args, Cli::command()),
         Command::Generate(args) => generate::run(&args, Cli::command()),
     }
@@ -170,6 +150,44 @@ fn on_threads(input: &InputArgs, run: impl FnOnce() -> Result<u8> + Send) -> Res
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build();
     let pool = pool.context("starting threads")?;
     pool.install(run)
+}
+
+const MAILBOX: &str = "tamis-mailbox";
+
+#[derive(Args)]
+#[command(
+    disable_help_flag = true,
+    after_help = "\
+This runs tamis-mailbox, a package of its own: cargo install --locked --path crates/mailbox. \
+`tamis mailbox --help` shows its commands.
+
+Example:
+  tamis mailbox setup anna@example.org
+  tamis mailbox train
+  tamis mailbox run"
+)]
+pub(crate) struct MailboxArgs {
+    /// Command and options of tamis-mailbox
+    #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+/// Runs `tamis mailbox`, a program of its own, so that this one stays small: becomes the program beside this one, or the one that the shell would find. Without it, help says how to get it.
+fn mailbox(args: &MailboxArgs, mut tamis: clap::Command) -> Result<u8> {
+    let beside = std::env::current_exe().ok().map(|tamis| tamis.with_file_name(MAILBOX));
+    let program = beside.filter(|path| path.exists()).unwrap_or_else(|| PathBuf::from(MAILBOX));
+    let error = process::Command::new(&program).args(&args.arguments).exec();
+    if error.kind() == io::ErrorKind::NotFound {
+        if let ([], Some(help)) | ([_], Some(help)) =
+            (&args.arguments[..], tamis.find_subcommand_mut("mailbox"))
+            && args.arguments.iter().all(|argument| argument == "-h" || argument == "--help")
+        {
+            help.print_help().context("standard output")?;
+            return Ok(0);
+        }
+        bail!("there is no {MAILBOX}; `cargo install --locked --path crates/mailbox` installs it");
+    }
+    Err(error).with_context(|| program.display().to_string())
 }
 
 #[cfg(test)]

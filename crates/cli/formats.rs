@@ -2,13 +2,10 @@
 //!
 //! These modules refer to their neighbours by `super`, since fuzzing includes them on their own.
 
-pub(crate) mod array;
-pub(crate) mod fasttext;
 pub(crate) mod holds;
+pub(crate) mod json;
 pub(crate) mod keep;
 pub(crate) mod labels;
-pub(crate) mod names;
-pub(crate) mod object;
 pub(crate) mod record;
 pub(crate) mod records;
 pub(crate) mod rows;

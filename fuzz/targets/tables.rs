@@ -6,27 +6,25 @@ use super::Choices;
 #[allow(dead_code)]
 #[path = "../../crates/cli/formats"]
 mod formats {
-    pub(super) mod fasttext;
     pub(super) mod holds;
+    pub(super) mod json;
     pub(super) mod labels;
-    pub(super) mod names;
-    pub(super) mod object;
     pub(super) mod record;
     pub(super) mod records;
     pub(super) mod rows;
     pub(super) mod table;
 }
 
-use formats::holds::{Holds, Shape};
+use formats::holds::{Holds, TableShape};
 use formats::labels::RowLabels;
 use formats::records::records;
-use formats::table::{Columns, TextRow, rows};
+use formats::table::{TextColumns, TextRow, rows};
 
 pub fn run(data: &[u8]) {
     let mut choices = Choices(data);
     let holds = choices.of(&[Holds::Csv, Holds::Tsv, Holds::Jsonl, Holds::FastText]);
-    let shape = Shape { delimiter: None, no_header: false };
-    let columns = Columns {
+    let shape = TableShape { delimiter: None, no_header: false };
+    let columns = TextColumns {
         label: "label",
         text: "text",
         weight: None,

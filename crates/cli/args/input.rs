@@ -7,7 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tamis_train::Kind;
 
 use crate::args::values::{GroupBy, at_least, delimiter};
-use crate::formats::holds::{Holds, Shape};
+use crate::formats::holds::{Holds, TableShape};
 
 /// A list of paths.
 #[derive(Args, Clone)]
@@ -92,7 +92,7 @@ fn table_format() -> impl TypedValueParser<Value = Holds> {
 
 impl InputArgs {
     /// What the arguments say about how rows are written.
-    pub(crate) fn shape(&self) -> Shape {
-        Shape { delimiter: self.delimiter, no_header: self.no_header }
+    pub(crate) fn shape(&self) -> TableShape {
+        TableShape { delimiter: self.delimiter, no_header: self.no_header }
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::args::model::ModelArg;
-use crate::output::Log;
+use crate::output::VerdictLog;
 
 #[derive(Args)]
 pub(crate) struct LogArg {
@@ -18,7 +18,7 @@ pub(crate) struct LogArg {
 
 impl LogArg {
     /// Starts the log, if one was asked for.
-    pub(crate) fn begin(&self, model: &ModelArg) -> Option<Log> {
-        self.log.as_ref().map(|target| Log::new(target.clone(), model.path().ok()))
+    pub(crate) fn begin(&self, model: &ModelArg) -> Option<VerdictLog> {
+        self.log.as_ref().map(|target| VerdictLog::new(target.clone(), model.path().ok()))
     }
 }

@@ -45,7 +45,7 @@ fn offers(program: &Command, before: &[&str], current: &str) -> Vec<Offer> {
         let Some(inner) = command.find_subcommand(name) else { break };
         (command, before) = (inner, rest);
     }
-    let place = Place::after(command, before);
+    let place = CompletionPoint::after(command, before);
     let long = current.strip_prefix("--").and_then(|word| word.split_once('='));
     if let Some(option) = place.option {
         return place.values(option, "", current);
@@ -90,7 +90,7 @@ fn about(help: Option<&clap::builder::StyledStr>) -> String {
 
 /// The position of a word after those before it.
 #[derive(Default)]
-struct Place<'a> {
+struct CompletionPoint<'a> {
     /// The option whose value the word is.
     option: Option<&'a Arg>,
     /// Number of positional arguments before the word.
@@ -101,9 +101,9 @@ struct Place<'a> {
     model: Option<PathBuf>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> CompletionPoint<'a> {
     fn after(command: &'a Command, before: &[&str]) -> Self {
-        let mut place = Place::default();
+        let mut place = CompletionPoint::default();
         for word in before {
             if let Some(option) = place.option.take() {
                 place.note(option, word);

@@ -85,7 +85,7 @@ pub(crate) fn extension_is(path: &Path, extensions: &[&str]) -> bool {
 
 /// How rows are written, where the file's name does not say.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Shape {
+pub(crate) struct TableShape {
     /// The separator of cells; recognised by default.
     pub(crate) delimiter: Option<u8>,
     /// Whether the first row is an ordinary row.

@@ -4,36 +4,36 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::names::{Names, listed};
-use super::record::{Record, decoded, wrong_length};
+use super::record::{ColumnNames, listed};
+use super::record::{TableRecord, decoded, wrong_length};
 
 /// Which of a row's own columns are kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Keep {
+pub(crate) enum KeepColumns {
     All,
     Columns(Vec<Arc<str>>),
 }
 
 /// The cells that are kept of a row, in order, each with the name of its column.
-pub(crate) type Kept = Vec<(Arc<str>, Value)>;
+pub(crate) type KeptCells = Vec<(Arc<str>, Value)>;
 
-impl Keep {
+impl KeepColumns {
     /// The columns that were asked for, if any.
     pub(crate) fn of_names(names: &[String]) -> Option<Self> {
         Some(match names {
             [] => return None,
-            [all] if all == "all" => Keep::All,
-            names => Keep::Columns(names.iter().map(|name| name.as_str().into()).collect()),
+            [all] if all == "all" => KeepColumns::All,
+            names => KeepColumns::Columns(names.iter().map(|name| name.as_str().into()).collect()),
         })
     }
 
     /// The cells that are kept of a row. In JSON, a column that a row does not have is null.
-    pub(crate) fn of_row<H: AsRef<Names>>(&self, row: &Record<H>) -> Result<Kept, String> {
+    pub(crate) fn of_row<H: AsRef<ColumnNames>>(&self, row: &TableRecord<H>) -> Result<KeptCells, String> {
         if let Some(object) = row.json() {
             let mut object = object?;
             return Ok(match self {
-                Keep::All => object.into_iter().map(|(name, value)| (name.into(), value)).collect(),
-                Keep::Columns(names) => {
+                KeepColumns::All => object.into_iter().map(|(name, value)| (name.into(), value)).collect(),
+                KeepColumns::Columns(names) => {
                     let cell = |name: &Arc<str>| (Arc::clone(name), object.take(name).unwrap_or_default());
                     names.iter().map(cell).collect()
                 }
@@ -55,8 +55,8 @@ impl Keep {
     /// The places of the columns among those of a table.
     fn positions(&self, names: &[Arc<str>]) -> Result<Vec<usize>, String> {
         match self {
-            Keep::All => Ok((0..names.len()).collect()),
-            Keep::Columns(wanted) => wanted.iter().map(|name| position(names, name)).collect(),
+            KeepColumns::All => Ok((0..names.len()).collect()),
+            KeepColumns::Columns(wanted) => wanted.iter().map(|name| position(names, name)).collect(),
         }
     }
 }

@@ -1,28 +1,28 @@
-//! A row of a table, whatever its format.
+//! A row of a table, whatever its format, and the names of its columns.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::fasttext::{self, Line};
-use super::object::{self, Object};
+use super::json::{Object, read_object};
 use super::rows::{Dialect, Raw};
 
 /// A row: the line where it begins, and its record or the reason that it cannot be read.
-pub(crate) struct Row<H> {
+pub(crate) struct TableRow<H> {
     pub(crate) line: u64,
-    pub(crate) content: Result<Record<H>, String>,
+    pub(crate) content: Result<TableRecord<H>, String>,
 }
 
 /// A row as it was read, with the table's information about its cells.
-pub(crate) struct Record<H> {
+pub(crate) struct TableRecord<H> {
     raw: Raw,
     dialect: Dialect,
     pub(crate) head: Arc<H>,
 }
 
-impl<H> Record<H> {
+impl<H> TableRecord<H> {
     pub(crate) fn new(raw: Raw, dialect: Dialect, head: Arc<H>) -> Self {
-        Record { raw, dialect, head }
+        TableRecord { raw, dialect, head }
     }
 
     pub(crate) fn n_bytes(&self) -> usize {
@@ -41,13 +41,13 @@ impl<H> Record<H> {
 
     /// The object, if the row is JSON.
     pub(crate) fn json(&self) -> Option<Result<Object, String>> {
-        self.written(Dialect::Json).map(object::read)
+        self.written(Dialect::Json).map(read_object)
     }
 
     /// Labels and text, if the row is a line of fastText.
-    pub(crate) fn fasttext<R>(&self, read: impl FnOnce(Line<'_>) -> R) -> Option<R> {
+    pub(crate) fn fasttext<R>(&self, read: impl FnOnce(FastTextLine<'_>) -> R) -> Option<R> {
         let line = self.written(Dialect::FastText)?;
-        Some(read(fasttext::read(&decoded(line.into()))))
+        Some(read(read_line(&decoded(line.into()))))
     }
 }
 
@@ -61,5 +61,120 @@ pub(crate) fn decoded(cell: Cow<'_, [u8]>) -> Cow<'_, str> {
     match cell {
         Cow::Borrowed(cell) => tamis_mail::decode_text(cell, None),
         Cow::Owned(cell) => Cow::Owned(tamis_mail::decode_text(&cell, None).into_owned()),
+    }
+}
+
+/// The names of a table's columns, in order; none where each row names its own.
+#[derive(Clone, Default)]
+pub(crate) struct ColumnNames(Arc<[Arc<str>]>);
+
+impl ColumnNames {
+    /// The names in a first row. A column without a name is called by its number, as in `column 1`.
+    pub(crate) fn of_header(first: &[Cow<'_, [u8]>]) -> Self {
+        let name = |(i, cell): (usize, &Cow<'_, [u8]>)| match tamis_mail::decode_text(cell, None).trim() {
+            "" => format!("column {}", i + 1).into(),
+            name => name.into(),
+        };
+        ColumnNames(first.iter().enumerate().map(name).collect())
+    }
+
+    /// The names of `n` columns without a header: their numbers.
+    pub(crate) fn numbers(n: usize) -> Self {
+        ColumnNames((1..=n).map(|number| number.to_string().into()).collect())
+    }
+
+    pub(crate) fn all(&self) -> &[Arc<str>] {
+        &self.0
+    }
+}
+
+impl AsRef<ColumnNames> for ColumnNames {
+    fn as_ref(&self) -> &ColumnNames {
+        self
+    }
+}
+
+/// The first name that occurs before.
+pub(crate) fn repeated(names: &[Arc<str>]) -> Option<&str> {
+    let mut seen = HashSet::new();
+    names.iter().map(|name| &**name).find(|name| !seen.insert(*name))
+}
+
+/// Lists names for an error message.
+pub(crate) fn listed(names: &[Arc<str>]) -> String {
+    const MOST: usize = 20;
+    let mut shown = names.iter().take(MOST).map(|name| &**name).collect::<Vec<_>>().join(", ");
+    if names.len() > MOST {
+        shown.push_str(&format!(" and {} more", names.len() - MOST));
+    }
+    shown
+}
+
+/// What a label begins with.
+const LABEL: &str = "__label__";
+
+/// Number of lines that must begin with a label, so that a text is taken for this format.
+const LINES: usize = 10;
+
+/// A line, without the prefix of its labels. Words are separated by single spaces.
+pub(crate) struct FastTextLine<'a> {
+    pub(crate) labels: Vec<&'a str>,
+    pub(crate) text: String,
+}
+
+pub(crate) fn read_line(line: &str) -> FastTextLine<'_> {
+    let (mut labels, mut text) = (Vec::new(), String::with_capacity(line.len()));
+    for word in line.split(is_blank).filter(|word| !word.is_empty()) {
+        match word.strip_prefix(LABEL) {
+            Some(label) => labels.push(label),
+            None if text.is_empty() => text.push_str(word),
+            None => text.extend([" ", word]),
+        }
+    }
+    FastTextLine { labels, text }
+}
+
+/// What separates words for fastText.
+fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\r' | '\n' | '\x0b' | '\x0c' | '\0')
+}
+
+/// Whether a text with this beginning has a label at the beginning of each line.
+pub(crate) fn looks_like_fasttext(start: &[u8]) -> bool {
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    let has_label = |line: &[u8]| line.starts_with(LABEL.as_bytes());
+    // the last line may be cut off
+    let begins_one = |line: &[u8]| LABEL.as_bytes().starts_with(line.trim_ascii());
+    let mut lines = start.split(|byte| *byte == b'\n').take(LINES);
+    has_label(start) && lines.all(|line| has_label(line) || begins_one(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_may_be_anywhere_in_a_line() {
+        for (line, labels, text) in [
+            ("__label__a  some\twords \r", &["a"][..], "some words"),
+            ("__label__a __label__b-c some words", &["a", "b-c"], "some words"),
+            ("some __label__a words __label__b", &["a", "b"], "some words"),
+            ("no__label__a __labe__b", &[], "no__label__a __labe__b"),
+            ("__label__ __label____label__", &["", "__label__"], ""),
+            ("", &[], ""),
+        ] {
+            let read = read_line(line);
+            assert_eq!((&read.labels[..], &*read.text), (labels, text));
+        }
+    }
+
+    #[test]
+    fn it_is_recognised_by_its_first_lines() {
+        for start in ["__label__a x", "__label__a x\n", "\u{feff}__label__a x\r\n\r\n__label__b y\n__la"] {
+            assert!(looks_like_fasttext(start.as_bytes()), "{start}");
+        }
+        for start in ["", "\n__label__a", "x __label__a", "__label__a x\nand more\n", "__label"] {
+            assert!(!looks_like_fasttext(start.as_bytes()), "{start}");
+        }
     }
 }

@@ -7,10 +7,10 @@ use anyhow::{Result, bail};
 use serde_json::Value;
 use tamis_train::is_missing;
 
-use super::holds::{Holds, Shape};
+use super::holds::{Holds, TableShape};
 use super::labels::{Label, RowLabels};
-use super::names::{Names, listed, repeated};
-use super::record::{Record, Row, decoded, wrong_length};
+use super::record::{ColumnNames, listed, repeated};
+use super::record::{TableRecord, TableRow, decoded, wrong_length};
 use super::rows::Dialect;
 use super::table::{first_row, read, written};
 
@@ -23,17 +23,18 @@ pub(crate) fn records<'a>(
     reader: impl BufRead + 'a,
     holds: Holds,
     needed: Option<&str>,
-    shape: Shape,
-) -> Result<Box<dyn Iterator<Item = Row<Names>> + 'a>> {
+    shape: TableShape,
+) -> Result<Box<dyn Iterator<Item = TableRow<ColumnNames>> + 'a>> {
     let (mut rows, dialect) = written(reader, holds, shape)?;
     match dialect {
         Dialect::Cells { .. } => (),
-        Dialect::Json => return Ok(Box::new(read(rows, dialect, Names::default()))),
+        Dialect::Json => return Ok(Box::new(read(rows, dialect, ColumnNames::default()))),
         Dialect::FastText => bail!("expected a table with columns, got lines with labels of fastText"),
     }
     let Some((lines, first)) = first_row(&mut rows)? else { return Ok(Box::new(std::iter::empty())) };
     let cells: Vec<_> = dialect.cells(first.bytes()).collect();
-    let names = if shape.no_header { Names::numbers(cells.len()) } else { Names::of_header(&cells) };
+    let names =
+        if shape.no_header { ColumnNames::numbers(cells.len()) } else { ColumnNames::of_header(&cells) };
     check(&names, needed)?;
     drop(cells);
     let first = shape.no_header.then_some((lines, Ok(first)));
@@ -41,7 +42,7 @@ pub(crate) fn records<'a>(
 }
 
 /// Checks that names differ, and that the needed one is among them.
-fn check(names: &Names, needed: Option<&str>) -> Result<()> {
+fn check(names: &ColumnNames, needed: Option<&str>) -> Result<()> {
     if let Some(name) = repeated(names.all()) {
         bail!("expected a first row of names that differ, got {name:?} twice");
     }
@@ -51,7 +52,7 @@ fn check(names: &Names, needed: Option<&str>) -> Result<()> {
     }
 }
 
-impl Record<Names> {
+impl TableRecord<ColumnNames> {
     /// The cells, or the reason that the row cannot be read.
     pub(crate) fn named_cells(&self) -> Result<Cells<'_>, String> {
         if let Some(object) = self.json() {
@@ -67,7 +68,7 @@ impl Record<Names> {
     }
 }
 
-impl Record<Names> {
+impl TableRecord<ColumnNames> {
     /// The label in a column, among the cells of this row.
     pub(crate) fn label<'c>(
         &self,

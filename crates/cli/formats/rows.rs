@@ -43,7 +43,7 @@ impl Raw {
 }
 
 /// The rows of a table, each with the number of line ends before it.
-pub(crate) struct Rows<R> {
+pub(crate) struct RowReader<R> {
     reader: R,
     dialect: Dialect,
     block: Arc<Vec<u8>>,
@@ -57,9 +57,9 @@ pub(crate) struct Rows<R> {
     failure: Option<io::Error>,
 }
 
-impl<R: BufRead> Rows<R> {
+impl<R: BufRead> RowReader<R> {
     pub(crate) fn new(reader: R, dialect: Dialect) -> Self {
-        Rows { reader, dialect, block: Arc::default(), at: 0, lines: 0, is_last: false, failure: None }
+        RowReader { reader, dialect, block: Arc::default(), at: 0, lines: 0, is_last: false, failure: None }
     }
 
     /// Takes the row at the current position, if its end has been read.
@@ -75,8 +75,8 @@ impl<R: BufRead> Rows<R> {
         let length = match self.dialect.end(rest) {
             Ok(length) => length,
             Err(_) if !self.is_last || rest.is_empty() => return None,
-            Err(Unfinished::Line) => rest.len(),
-            Err(Unfinished::Quote) => {
+            Err(MissingEnd::Line) => rest.len(),
+            Err(MissingEnd::Quote) => {
                 let error = unclosed(rest);
                 self.at = self.block.len();
                 return Some((lines, Err(error)));
@@ -110,7 +110,7 @@ impl<R: BufRead> Rows<R> {
     }
 }
 
-impl<R: BufRead> Iterator for Rows<R> {
+impl<R: BufRead> Iterator for RowReader<R> {
     type Item = (u64, io::Result<Raw>);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -132,7 +132,7 @@ impl<R: BufRead> Iterator for Rows<R> {
 
 /// Something without an end in the bytes read.
 #[derive(Clone, Copy)]
-enum Unfinished {
+enum MissingEnd {
     Line,
     Quote,
 }
@@ -152,24 +152,24 @@ impl Dialect {
     }
 
     /// The end of the line in which the row ends.
-    fn end(self, bytes: &[u8]) -> Result<usize, Unfinished> {
+    fn end(self, bytes: &[u8]) -> Result<usize, MissingEnd> {
         let delimiter = match self {
-            Dialect::Json | Dialect::FastText => return memchr(b'\n', bytes).ok_or(Unfinished::Line),
+            Dialect::Json | Dialect::FastText => return memchr(b'\n', bytes).ok_or(MissingEnd::Line),
             Dialect::Cells { quoting: false, .. } => {
-                return memchr2(b'\n', b'\r', bytes).ok_or(Unfinished::Line);
+                return memchr2(b'\n', b'\r', bytes).ok_or(MissingEnd::Line);
             }
             Dialect::Cells { delimiter, quoting: true } => delimiter,
         };
         let mut at = 0;
         loop {
-            let found = at + memchr3(b'"', b'\n', b'\r', &bytes[at..]).ok_or(Unfinished::Line)?;
+            let found = at + memchr3(b'"', b'\n', b'\r', &bytes[at..]).ok_or(MissingEnd::Line)?;
             if bytes[found] != b'"' {
                 return Ok(found);
             }
             at = found + 1;
             // elsewhere, a quote is an ordinary character
             if found == 0 || bytes[found - 1] == delimiter {
-                at += closing(&bytes[at..]).ok_or(Unfinished::Quote)? + 1;
+                at += closing(&bytes[at..]).ok_or(MissingEnd::Quote)? + 1;
             }
         }
     }
@@ -250,7 +250,7 @@ mod tests {
     fn ours(table: &[u8], dialect: Dialect, at_once: usize) -> Table {
         let reader = io::BufReader::with_capacity(at_once, table);
         let cells = |raw: Raw| dialect.cells(raw.bytes()).map(Cow::into_owned).collect();
-        Rows::new(reader, dialect)
+        RowReader::new(reader, dialect)
             .map(|(lines, raw)| (lines + 1, raw.map_or_else(|_| vec![UNCLOSED.to_vec()], cells)))
             .collect()
     }
@@ -291,7 +291,7 @@ mod tests {
     }
 
     fn of(table: &str) -> Vec<(u64, Result<String, String>)> {
-        let rows = Rows::new(table.as_bytes(), Dialect::Cells { delimiter: b',', quoting: true });
+        let rows = RowReader::new(table.as_bytes(), Dialect::Cells { delimiter: b',', quoting: true });
         let text = |raw: Raw| String::from_utf8_lossy(raw.bytes()).into_owned();
         rows.map(|(lines, raw)| (lines + 1, raw.map(text).map_err(|error| error.to_string()))).collect()
     }
@@ -315,7 +315,7 @@ mod tests {
         }
         for dialect in [Dialect::Json, Dialect::Cells { delimiter: b',', quoting: true }] {
             let reader = io::BufReader::new(b"a,b\nc,d\ne".chain(Failing));
-            let rows: Vec<_> = Rows::new(reader, dialect).take(9).collect();
+            let rows: Vec<_> = RowReader::new(reader, dialect).take(9).collect();
             let texts: Vec<_> = rows.iter().flat_map(|(_, raw)| raw).map(Raw::bytes).collect();
             assert_eq!((texts, rows.len()), (vec![&b"a,b"[..], b"c,d"], 3));
             assert!(rows[2].0 == 2 && rows[2].1.is_err());
@@ -343,7 +343,7 @@ mod tests {
 
         #[test]
         fn lines_are_those_of_the_standard_library(table in pieces(), at_once in 1usize..50) {
-            let rows = Rows::new(io::BufReader::with_capacity(at_once, &*table), Dialect::Json);
+            let rows = RowReader::new(io::BufReader::with_capacity(at_once, &*table), Dialect::Json);
             let ours: Vec<_> = rows.map(|(_, raw)| String::from_utf8(raw.unwrap().bytes().to_vec()).unwrap()).collect();
             let lines: Vec<_> = table.lines().map(Result::unwrap).collect();
             prop_assert_eq!(ours, lines);

@@ -6,22 +6,22 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 
-use super::fasttext::Line;
-use super::holds::{Holds, Shape};
+use super::holds::{Holds, TableShape};
+use super::json::Object;
 use super::labels::{Label, RowLabels};
-use super::names::Names;
-use super::object::Object;
-use super::record::{Record, Row, decoded, wrong_length};
-use super::rows::{Dialect, Raw, Rows};
+use super::record::ColumnNames;
+use super::record::FastTextLine;
+use super::record::{TableRecord, TableRow, decoded, wrong_length};
+use super::rows::{Dialect, Raw, RowReader};
 
 /// The columns of label, text, group and weight, as the user named them.
-pub(crate) struct Columns<'a> {
+pub(crate) struct TextColumns<'a> {
     pub(crate) label: &'a str,
     pub(crate) text: &'a str,
     pub(crate) group: Option<&'a str>,
     pub(crate) weight: Option<&'a str>,
     pub(crate) labels: RowLabels,
-    pub(crate) shape: Shape,
+    pub(crate) shape: TableShape,
 }
 
 /// The text of a row, its label, and what is asked for of its group's name and its weight.
@@ -34,7 +34,7 @@ pub(crate) struct TextRow<'a> {
 }
 
 /// The rows of a table of label and text.
-pub(crate) type TextRows<'a> = Box<dyn Iterator<Item = Row<Position>> + 'a>;
+pub(crate) type TextRows<'a> = Box<dyn Iterator<Item = TableRow<TableHead>> + 'a>;
 
 /// Reads the rows of a table. Also returns what its first row was taken for, if that was a guess.
 ///
@@ -45,28 +45,28 @@ pub(crate) type TextRows<'a> = Box<dyn Iterator<Item = Row<Position>> + 'a>;
 pub(crate) fn rows<'a>(
     reader: impl BufRead + 'a,
     holds: Holds,
-    columns: &Columns<'_>,
+    columns: &TextColumns<'_>,
 ) -> Result<(TextRows<'a>, Option<String>)> {
     let (mut rows, dialect) = written(reader, holds, columns.shape)?;
     if dialect.is_of_lines() {
-        return Ok((Box::new(read(rows, dialect, Position::default())), None));
+        return Ok((Box::new(read(rows, dialect, TableHead::default())), None));
     }
     let Some((lines, first)) = first_row(&mut rows)? else {
         return Ok((Box::new(std::iter::empty()), None));
     };
     let cells: Vec<_> = dialect.cells(first.bytes()).collect();
-    let named = Position::find(&cells, columns);
+    let named = TableHead::find(&cells, columns);
     let (mut ahead, mut unnamed) = (Vec::new(), None);
     if !named.as_ref().is_ok_and(|position| !position.has_names || position.is_certain) {
-        unnamed = Position::without_names(&cells, columns).filter(|position| {
+        unnamed = TableHead::without_names(&cells, columns).filter(|position| {
             ahead = look_ahead(&mut rows);
             position.label_recurs(&cells, &ahead, dialect)
         });
     }
     let mut position = unnamed.map_or(named, Ok)?;
     position.names = match position.has_names {
-        true => Names::of_header(&cells),
-        false => Names::numbers(cells.len()),
+        true => ColumnNames::of_header(&cells),
+        false => ColumnNames::numbers(cells.len()),
     };
     let taken_for = position.describe(&cells, columns);
     drop(cells);
@@ -103,14 +103,18 @@ fn look_ahead(rows: &mut impl Iterator<Item = Written>) -> Vec<Written> {
 ///
 /// # Errors
 /// If nothing can be read from it.
-pub(crate) fn written<R: BufRead>(mut reader: R, holds: Holds, shape: Shape) -> Result<(Rows<R>, Dialect)> {
+pub(crate) fn written<R: BufRead>(
+    mut reader: R,
+    holds: Holds,
+    shape: TableShape,
+) -> Result<(RowReader<R>, Dialect)> {
     let of_lines = match holds {
         Holds::Jsonl | Holds::Json => Some(Dialect::Json),
         Holds::FastText => Some(Dialect::FastText),
         _ => None,
     };
     if let Some(dialect) = of_lines {
-        return Ok((Rows::new(reader, dialect), dialect));
+        return Ok((RowReader::new(reader, dialect), dialect));
     }
     let delimiter = match shape.delimiter {
         Some(delimiter) => delimiter,
@@ -119,7 +123,7 @@ pub(crate) fn written<R: BufRead>(mut reader: R, holds: Holds, shape: Shape) -> 
     };
     let quoting = holds != Holds::Tsv || delimiter != b'\t';
     let dialect = Dialect::Cells { delimiter, quoting };
-    Ok((Rows::new(reader, dialect), dialect))
+    Ok((RowReader::new(reader, dialect), dialect))
 }
 
 /// Adds the table's information to rows. An empty line is not a row.
@@ -127,12 +131,12 @@ pub(crate) fn read<H>(
     rows: impl Iterator<Item = Written>,
     dialect: Dialect,
     head: H,
-) -> impl Iterator<Item = Row<H>> {
+) -> impl Iterator<Item = TableRow<H>> {
     let head = Arc::new(head);
     let is_row = move |raw: &Raw| !dialect.is_of_lines() || !is_empty_line(raw.bytes());
     rows.filter(move |(_, raw)| raw.as_ref().map_or(true, is_row)).map(move |(lines, raw)| {
-        let record = |raw| Record::new(raw, dialect, Arc::clone(&head));
-        Row { line: lines + 1, content: raw.map(record).map_err(|error| error.to_string()) }
+        let record = |raw| TableRecord::new(raw, dialect, Arc::clone(&head));
+        TableRow { line: lines + 1, content: raw.map(record).map_err(|error| error.to_string()) }
     })
 }
 
@@ -155,7 +159,7 @@ fn recognised(start: &[u8]) -> u8 {
 
 /// The positions of label, text, group and weight in the rows of a table. In JSON they are found by name.
 #[derive(Clone, Default)]
-pub(crate) struct Position {
+pub(crate) struct TableHead {
     label: Option<usize>,
     text: usize,
     group: Option<usize>,
@@ -167,20 +171,22 @@ pub(crate) struct Position {
     /// Whether the row has the names of both label and text.
     is_certain: bool,
     n_columns: usize,
-    names: Names,
+    names: ColumnNames,
 }
 
-impl AsRef<Names> for Position {
-    fn as_ref(&self) -> &Names {
+impl AsRef<ColumnNames> for TableHead {
+    fn as_ref(&self) -> &ColumnNames {
         &self.names
     }
 }
 
-impl Position {
+impl TableHead {
     /// The positions if the first row is an ordinary row that has a label.
-    fn without_names(first: &[Cow<'_, [u8]>], columns: &Columns<'_>) -> Option<Self> {
-        let shape = Shape { no_header: true, ..columns.shape };
-        Position::find(first, &Columns { shape, ..*columns }).ok().filter(|position| position.label.is_some())
+    fn without_names(first: &[Cow<'_, [u8]>], columns: &TextColumns<'_>) -> Option<Self> {
+        let shape = TableShape { no_header: true, ..columns.shape };
+        TableHead::find(first, &TextColumns { shape, ..*columns })
+            .ok()
+            .filter(|position| position.label.is_some())
     }
 
     /// Whether the label of the first row recurs in `rows`.
@@ -191,15 +197,15 @@ impl Position {
         !first[at].trim_ascii().is_empty() && rows.iter().any(|(_, raw)| raw.as_ref().is_ok_and(has_it))
     }
 
-    fn find(first: &[Cow<'_, [u8]>], columns: &Columns<'_>) -> Result<Self> {
-        let Columns { label, text, group, weight, .. } = *columns;
+    fn find(first: &[Cow<'_, [u8]>], columns: &TextColumns<'_>) -> Result<Self> {
+        let TextColumns { label, text, group, weight, .. } = *columns;
         for name in [Some(label), Some(text), group, weight].into_iter().flatten() {
             let n = named(first, name, columns.shape).count();
             if n > 1 {
                 bail!("expected one column {name:?}, got {n}: {}", row_shown(first));
             }
         }
-        let position = Position::of_label_and_text(first, columns)?;
+        let position = TableHead::of_label_and_text(first, columns)?;
         let at = |(option, name): (&str, Option<&str>)| match name {
             None => Ok(None),
             Some(name) => column_at(first, name, columns.shape).map(Some).with_context(|| {
@@ -209,18 +215,18 @@ impl Position {
                 )
             }),
         };
-        Ok(Position { group: at(("--group", group))?, weight: at(("--weight", weight))?, ..position })
+        Ok(TableHead { group: at(("--group", group))?, weight: at(("--weight", weight))?, ..position })
     }
 
-    fn of_label_and_text(first: &[Cow<'_, [u8]>], columns: &Columns<'_>) -> Result<Self> {
-        let Columns { label, text, shape, .. } = *columns;
+    fn of_label_and_text(first: &[Cow<'_, [u8]>], columns: &TextColumns<'_>) -> Result<Self> {
+        let TextColumns { label, text, shape, .. } = *columns;
         let n_columns = first.len();
         let at = |name: &str| column_at(first, name, shape);
         let is_named = |name| named(first, name, shape).next().is_some();
         let [has_label, has_text] = [label, text].map(is_named);
         let (is_guess, is_certain) = (!has_label && !has_text, has_label && has_text);
-        let found = Position { is_guess, is_certain, n_columns, ..Position::default() };
-        let position = |label, text, has_names| Position { label, text, has_names, ..found.clone() };
+        let found = TableHead { is_guess, is_certain, n_columns, ..TableHead::default() };
+        let position = |label, text, has_names| TableHead { label, text, has_names, ..found.clone() };
         match (at(label), at(text)) {
             (label_at, Some(text)) if label_at.is_some() || label == "label" => {
                 Ok(position(label_at, text, !shape.no_header))
@@ -247,7 +253,7 @@ impl Position {
     }
 
     /// Describes what the first row was taken for, if that is a guess.
-    fn describe(&self, first: &[Cow<'_, [u8]>], columns: &Columns<'_>) -> Option<String> {
+    fn describe(&self, first: &[Cow<'_, [u8]>], columns: &TextColumns<'_>) -> Option<String> {
         if !self.is_guess || columns.shape.no_header {
             return None;
         }
@@ -268,13 +274,13 @@ impl Position {
 }
 
 /// The column with this name, or else with this number, from 1.
-fn column_at(first: &[Cow<'_, [u8]>], name: &str, shape: Shape) -> Option<usize> {
+fn column_at(first: &[Cow<'_, [u8]>], name: &str, shape: TableShape) -> Option<usize> {
     let number = || name.parse().ok().filter(|n| (1..=first.len()).contains(n)).map(|n: usize| n - 1);
     named(first, name, shape).next().or_else(number)
 }
 
 /// The columns with this name.
-fn named(first: &[Cow<'_, [u8]>], name: &str, shape: Shape) -> impl Iterator<Item = usize> {
+fn named(first: &[Cow<'_, [u8]>], name: &str, shape: TableShape) -> impl Iterator<Item = usize> {
     let is_it = move |cell: &Cow<'_, [u8]>| cell.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
     first.iter().enumerate().filter(move |(_, cell)| !shape.no_header && is_it(cell)).map(|(at, _)| at)
 }
@@ -283,20 +289,20 @@ fn row_shown(cells: &[Cow<'_, [u8]>]) -> String {
     cells.iter().map(|cell| String::from_utf8_lossy(cell)).collect::<Vec<_>>().join(", ")
 }
 
-impl Record<Position> {
+impl TableRecord<TableHead> {
     /// The cells that are used, or what is wrong with the row.
-    pub(crate) fn text_row(&self, columns: &Columns<'_>) -> Result<TextRow<'_>, String> {
+    pub(crate) fn text_row(&self, columns: &TextColumns<'_>) -> Result<TextRow<'_>, String> {
         if let Some(object) = self.json() {
             return of_object(object?, columns);
         }
-        let line = |Line { labels, text }: Line<'_>| {
+        let line = |FastTextLine { labels, text }: FastTextLine<'_>| {
             let label = columns.labels.of_labels(&labels);
             TextRow { label, text: text.into(), group: None, weight: None }
         };
         if let Some(row) = self.fasttext(line) {
             return Ok(row);
         }
-        let Position {
+        let TableHead {
             label: label_at, text: text_at, group: group_at, weight: weight_at, n_columns, ..
         } = *self.head;
         let (mut label, mut text, mut group, mut weight, mut n) = (None, None, None, None, 0);
@@ -325,7 +331,7 @@ impl Record<Position> {
     }
 }
 
-fn of_object(mut object: Object, columns: &Columns<'_>) -> Result<TextRow<'static>, String> {
+fn of_object(mut object: Object, columns: &TextColumns<'_>) -> Result<TextRow<'static>, String> {
     // one column may be both label and text
     let cell = |name: &str| match object.get(name) {
         Some(serde_json::Value::String(cell)) => Some(cell.clone().into()),
@@ -344,9 +350,9 @@ fn of_object(mut object: Object, columns: &Columns<'_>) -> Result<TextRow<'stati
 mod tests {
     use super::*;
 
-    fn read(table: &str, holds: Holds, columns: &Columns<'_>) -> Vec<(u64, Option<String>, String)> {
+    fn read(table: &str, holds: Holds, columns: &TextColumns<'_>) -> Vec<(u64, Option<String>, String)> {
         let (rows, _) = rows(table.as_bytes(), holds, columns).unwrap();
-        let owned = |row: Row<Position>| {
+        let owned = |row: TableRow<TableHead>| {
             let record = row.content.unwrap();
             let TextRow { label, text, .. } = record.text_row(columns).unwrap();
             (row.line, label.unwrap().map(Cow::into_owned), text.into_owned())
@@ -354,8 +360,8 @@ mod tests {
         rows.map(owned).collect()
     }
 
-    const SHAPE: Shape = Shape { delimiter: None, no_header: false };
-    static COLUMNS: Columns<'_> = Columns {
+    const SHAPE: TableShape = TableShape { delimiter: None, no_header: false };
+    static COLUMNS: TextColumns<'_> = TextColumns {
         label: "label",
         text: "text",
         group: None,
@@ -385,9 +391,9 @@ mod tests {
             [(1, Some("ham".into()), "say \"hi".into()), (2, Some("spam".into()), "buy".into())]
         );
         let numbered =
-            Columns { label: "3", text: "1", shape: Shape { no_header: true, ..SHAPE }, ..COLUMNS };
+            TextColumns { label: "3", text: "1", shape: TableShape { no_header: true, ..SHAPE }, ..COLUMNS };
         assert_eq!(read("buy,x,spam\n", Holds::Csv, &numbered), [(1, Some("spam".into()), "buy".into())]);
-        let numbered = Columns { shape: SHAPE, ..numbered };
+        let numbered = TextColumns { shape: SHAPE, ..numbered };
         let rows = read("\u{feff}v3;v2;v1\nbuy;x;spam\n", Holds::Csv, &numbered);
         assert_eq!(rows, [(2, Some("spam".into()), "buy".into())]);
         let rows = read("\u{feff}text|label\nbuy|spam\n", Holds::Csv, &COLUMNS);
@@ -405,7 +411,7 @@ mod tests {
         // a text can be the name of a column
         let rows = read("spam,text\nham,hi\nspam,buy\n", Holds::Csv, &COLUMNS);
         assert_eq!(rows, [row(1, "spam", "text"), row(2, "ham", "hi"), row(3, "spam", "buy")]);
-        let numbered = Columns { label: "2", text: "1", ..COLUMNS };
+        let numbered = TextColumns { label: "2", text: "1", ..COLUMNS };
         let rows = read("hello,ham\nbuy,spam\nhi,ham\n", Holds::Csv, &numbered);
         assert_eq!(rows, [row(1, "ham", "hello"), row(2, "spam", "buy"), row(3, "ham", "hi")]);
         let rows = read("text,label\nbuy,spam\nhi,label\n", Holds::Csv, &COLUMNS);
@@ -425,7 +431,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named() {
-        let missing = Columns { label: "class", ..COLUMNS };
+        let missing = TextColumns { label: "class", ..COLUMNS };
         let error = rows("kind,text\nham,x\n".as_bytes(), Holds::Csv, &missing).err().unwrap().to_string();
         assert!(error.contains("\"class\"") && error.contains("--label-column"), "{error}");
         let error = rows("a,b,c\n1,2,3\n".as_bytes(), Holds::Csv, &COLUMNS).err().unwrap().to_string();
@@ -434,7 +440,7 @@ mod tests {
             .unwrap()
             .0
             .collect();
-        let error = |row: &Row<Position>| row.content.as_ref().unwrap().text_row(&COLUMNS).err();
+        let error = |row: &TableRow<TableHead>| row.content.as_ref().unwrap().text_row(&COLUMNS).err();
         let errors: Vec<_> = rows.iter().map(error).collect();
         let of_length = |n| format!("expected 2 cells, got {n}");
         assert_eq!(errors, [Some(of_length(1)), None, Some(of_length(3))]);

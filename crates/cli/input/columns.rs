@@ -10,7 +10,7 @@ use tamis_train::options::{Column, ColumnGuess, ColumnKind};
 use tamis_train::{ClassId, Classes, Document, Filter, LabelScore, Recipe, Score, Scratch};
 
 use crate::args::{ColumnChoice, RecipeArgs, TableArgs};
-use crate::formats::names::listed;
+use crate::formats::record::listed;
 use crate::input::corpus::Corpus;
 
 /// Sets the columns of the recipe, if there is a target to predict.
@@ -87,16 +87,16 @@ fn choose_kinds(corpus: &Corpus<'_>, target: &str, choices: &[ColumnChoice]) -> 
 }
 
 /// Scores documents and counts the missing cells in rows of a table.
-pub(crate) struct Scorer<'a> {
+pub(crate) struct CorpusScorer<'a> {
     filter: &'a Filter,
     scratch: Scratch,
     missing: Vec<u64>,
 }
 
-impl<'a> Scorer<'a> {
+impl<'a> CorpusScorer<'a> {
     pub(crate) fn new(filter: &'a Filter) -> Self {
         let n_columns = filter.information().recipe.columns.len();
-        Scorer { filter, scratch: Scratch::default(), missing: vec![0; n_columns] }
+        CorpusScorer { filter, scratch: Scratch::default(), missing: vec![0; n_columns] }
     }
 
     pub(crate) fn score(&mut self, document: Document<'_>) -> Result<Score> {

@@ -11,19 +11,19 @@ use tamis_train::{Kind, Recipe};
 use crate::args::{GroupArgs, InputArgs};
 use crate::formats::holds::Holds;
 use crate::formats::labels::RowLabels;
-use crate::formats::names::Names;
-use crate::formats::record::{Record, Row};
-use crate::input::find::{Found, find, find_tables, recognise};
+use crate::formats::record::ColumnNames;
+use crate::formats::record::{TableRecord, TableRow};
+use crate::input::file::leave_out;
+use crate::input::file::{InputFile, Selection, SourceArg};
+use crate::input::find::{SourceFiles, find, find_tables, recognise};
 use crate::input::items::whole_rows;
-use crate::input::place::{Place, Source, Wanted};
-use crate::input::same_file::leave_out;
 
 /// All documents of a command.
 pub(crate) struct Corpus<'a> {
     pub(crate) kind: Kind,
-    pub(super) places: Vec<Place>,
+    pub(super) files: Vec<InputFile>,
     pub(super) input: &'a InputArgs,
-    pub(super) wanted: Wanted,
+    pub(super) wanted: Selection,
     pub(super) unreadable: usize,
     /// Paths named by the user that could not be read.
     pub(super) failed: AtomicUsize,
@@ -46,19 +46,19 @@ impl<'a> Corpus<'a> {
     /// have, and what requires it. A single document is taken for that kind.
     pub(crate) fn find(
         arguments: &[OsString],
-        wanted: Wanted,
+        wanted: Selection,
         input: &'a InputArgs,
         expected: Option<(Kind, &str)>,
     ) -> Result<Self> {
         let mut corpus = Corpus::empty(Kind::Text, wanted, input);
         let mut kind = expected.map(|(kind, whose)| (kind, whose.to_owned()));
         for argument in arguments {
-            let source = Source::parse(argument);
+            let source = SourceArg::parse(argument);
             let found = find(&source, wanted, input.kind, input.mbox, input.input_format);
             let Some(found) = corpus.found(found, wanted)? else { continue };
             let name = shown_path(argument);
             match (&kind, found.kind) {
-                (Some((known, whose)), Some(got)) if *known != got && !found.places.is_empty() => {
+                (Some((known, whose)), Some(got)) if *known != got && !found.files.is_empty() => {
                     bail!(
                         "{name}: expected {known}, as {whose} is, got {got}; choose with --as mail or --as text"
                     )
@@ -67,23 +67,23 @@ impl<'a> Corpus<'a> {
                 _ => (),
             }
             if input.kind == Some(Kind::Mail)
-                && let [place] = &found.places[..]
-                && place.holds.is_table()
+                && let [file] = &found.files[..]
+                && file.holds.is_table()
             {
                 bail!("{name}: expected mail, as --as says, got a table");
             }
             // print nothing for a file that is one document
-            if !matches!(&found.places[..], [Place { holds: Holds::One, named: true, .. }]) {
-                let files = counted(found.places.len() as u64, "file");
+            if !matches!(&found.files[..], [InputFile { holds: Holds::One, named: true, .. }]) {
+                let files = counted(found.files.len() as u64, "file");
                 match found.kind {
                     Some(kind) => note!("{name}: {kind}, {files}"),
-                    None if found.places.is_empty() => note!("{name}: no documents found"),
+                    None if found.files.is_empty() => note!("{name}: no documents found"),
                     None => note!("{name}: {files}"),
                 }
             }
             corpus.add(argument, found);
         }
-        corpus.kind = kind.map_or_else(|| recognise(&corpus.places), |(kind, _)| kind);
+        corpus.kind = kind.map_or_else(|| recognise(&corpus.files), |(kind, _)| kind);
         corpus.leave_out_duplicates(&[]);
         Ok(corpus)
     }
@@ -95,15 +95,15 @@ impl<'a> Corpus<'a> {
         target: Option<&str>,
     ) -> Result<Self> {
         match target {
-            Some(_) => Corpus::find_rows(arguments, Wanted::Labelled, input, target),
-            None => Corpus::find(arguments, Wanted::Labelled, input, None),
+            Some(_) => Corpus::find_rows(arguments, Selection::Labelled, input, target),
+            None => Corpus::find(arguments, Selection::Labelled, input, None),
         }
     }
 
-    fn empty(kind: Kind, wanted: Wanted, input: &'a InputArgs) -> Self {
+    fn empty(kind: Kind, wanted: Selection, input: &'a InputArgs) -> Self {
         Corpus {
             kind,
-            places: Vec::new(),
+            files: Vec::new(),
             input,
             wanted,
             unreadable: 0,
@@ -119,7 +119,7 @@ impl<'a> Corpus<'a> {
 
     /// Whether each document must have a label.
     pub(super) fn is_labelled(&self) -> bool {
-        self.wanted == Wanted::Labelled
+        self.wanted == Selection::Labelled
     }
 
     /// Reads labels like this.
@@ -143,9 +143,9 @@ impl<'a> Corpus<'a> {
     }
 
     /// Returns what was found, or `None` if the source may be missing.
-    fn found(&self, found: Result<Found>, wanted: Wanted) -> Result<Option<Found>> {
+    fn found(&self, found: Result<SourceFiles>, wanted: Selection) -> Result<Option<SourceFiles>> {
         match found {
-            Err(error) if wanted == Wanted::WhatIsThere => {
+            Err(error) if wanted == Selection::WhatIsThere => {
                 say!("tamis: {}", told(&error));
                 self.failed.fetch_add(1, Ordering::Relaxed);
                 Ok(None)
@@ -155,19 +155,19 @@ impl<'a> Corpus<'a> {
     }
 
     /// Adds the documents found, and prints what was left out.
-    fn add(&mut self, argument: &OsStr, found: Found) {
+    fn add(&mut self, argument: &OsStr, found: SourceFiles) {
         if let Some(left_out) = found.left_out.describe() {
             note!("{}: left out {left_out}", shown_path(argument));
         }
         found.unreadable.iter().for_each(|error| say!("tamis: {error}"));
         self.unreadable += found.unreadable.len();
-        self.places.extend(found.places);
+        self.files.extend(found.files);
     }
 
     /// As [`find`](Self::find), for documents of the model's kind.
     pub(crate) fn find_for(
         arguments: &[OsString],
-        wanted: Wanted,
+        wanted: Selection,
         input: &'a InputArgs,
         recipe: &Recipe,
     ) -> Result<Self> {
@@ -178,11 +178,15 @@ impl<'a> Corpus<'a> {
     }
 
     /// As [`find`](Self::find), for a new model. It is for mail, unless folders, tables or names say otherwise.
-    pub(crate) fn find_for_new(arguments: &[OsString], wanted: Wanted, input: &'a InputArgs) -> Result<Self> {
+    pub(crate) fn find_for_new(
+        arguments: &[OsString],
+        wanted: Selection,
+        input: &'a InputArgs,
+    ) -> Result<Self> {
         let mut corpus = Corpus::find(arguments, wanted, input, None)?;
-        let is_text = |place: &Place| place.path.extension().is_some_and(|e| e.eq_ignore_ascii_case("txt"));
-        let is_mail = |place: &Place| place.named && place.holds == Holds::One && !is_text(place);
-        if input.kind.is_none() && corpus.places.iter().all(is_mail) {
+        let is_text = |file: &InputFile| file.path.extension().is_some_and(|e| e.eq_ignore_ascii_case("txt"));
+        let is_mail = |file: &InputFile| file.named && file.holds == Holds::One && !is_text(file);
+        if input.kind.is_none() && corpus.files.iter().all(is_mail) {
             corpus.kind = Kind::Mail;
         }
         Ok(corpus)
@@ -190,8 +194,8 @@ impl<'a> Corpus<'a> {
 
     /// Whether the only document is a named message without any bytes.
     pub(crate) fn is_an_empty_message(&self) -> bool {
-        let is_empty = |place: &Place| place.named && place.holds == Holds::One && place.start().is_empty();
-        self.kind == Kind::Mail && matches!(&self.places[..], [place] if is_empty(place))
+        let is_empty = |file: &InputFile| file.named && file.holds == Holds::One && file.start().is_empty();
+        self.kind == Kind::Mail && matches!(&self.files[..], [file] if is_empty(file))
     }
 
     /// Takes single documents, found before the model was known, for the model's kind.
@@ -199,8 +203,8 @@ impl<'a> Corpus<'a> {
     /// # Errors
     /// If they are of another kind.
     pub(crate) fn suit(&mut self, recipe: &Recipe) -> Result<()> {
-        let is_single = |place: &Place| place.named && place.holds == Holds::One;
-        let is_open = self.input.kind.is_none() && self.places.iter().all(is_single);
+        let is_single = |file: &InputFile| file.named && file.holds == Holds::One;
+        let is_open = self.input.kind.is_none() && self.files.iter().all(is_single);
         match recipe.kind {
             kind if kind == self.kind => Ok(()),
             kind @ (Kind::Mail | Kind::Text) if is_open => {
@@ -214,7 +218,7 @@ impl<'a> Corpus<'a> {
     /// Lists tables whose rows are documents with many columns, labelled by the target.
     pub(crate) fn find_rows(
         arguments: &[OsString],
-        wanted: Wanted,
+        wanted: Selection,
         input: &'a InputArgs,
         target: Option<&str>,
     ) -> Result<Self> {
@@ -227,13 +231,13 @@ impl<'a> Corpus<'a> {
             bail!("--label-column and --text-column: expected none, since the model has its columns");
         }
         for argument in arguments {
-            let (source, name) = (Source::parse(argument), shown_path(argument));
+            let (source, name) = (SourceArg::parse(argument), shown_path(argument));
             if source.label.is_some() {
                 bail!("{name}: expected a table without a label before it, since its rows have labels");
             }
             let found = find_tables(&source, input.input_format);
             let Some(found) = corpus.found(found, wanted)? else { continue };
-            note!("{name}: table, {}", counted(found.places.len() as u64, "file"));
+            note!("{name}: table, {}", counted(found.files.len() as u64, "file"));
             corpus.add(argument, found);
         }
         corpus.leave_out_duplicates(&[]);
@@ -241,11 +245,11 @@ impl<'a> Corpus<'a> {
     }
 
     /// Leaves out labelled files that occurred before under the same label, and files that are `known`.
-    fn leave_out_duplicates(&mut self, known: &[Place]) {
+    fn leave_out_duplicates(&mut self, known: &[InputFile]) {
         if !self.is_labelled() && known.is_empty() {
             return;
         }
-        let n = leave_out(&mut self.places, known);
+        let n = leave_out(&mut self.files, known);
         if n > 0 {
             let were = if n == 1 { "was" } else { "were" };
             note!("{} {were} given twice and counted once", counted(n, "file"));
@@ -254,20 +258,20 @@ impl<'a> Corpus<'a> {
 
     /// Number of labels that folders and names give. Rows may have more.
     pub(crate) fn n_labels(&self) -> usize {
-        self.places.iter().filter_map(|place| place.label.as_ref()).collect::<HashSet<_>>().len()
+        self.files.iter().filter_map(|file| file.label.as_ref()).collect::<HashSet<_>>().len()
     }
 
     /// Leaves out the files of another corpus, and repeated files.
     pub(crate) fn without(mut self, other: &Corpus<'_>) -> Self {
-        self.leave_out_duplicates(&other.places);
+        self.leave_out_duplicates(&other.files);
         self
     }
 
     /// The rows of all tables. Rows that cannot be read are left out.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = Result<Record<Names>>> {
-        self.places.iter().flat_map(|place| -> Box<dyn Iterator<Item = Result<Record<Names>>>> {
-            match whole_rows(place, None, self.input.shape()) {
-                Ok(rows) => Box::new(rows.filter_map(|Row { content, .. }| content.ok()).map(Ok)),
+    pub(crate) fn rows(&self) -> impl Iterator<Item = Result<TableRecord<ColumnNames>>> {
+        self.files.iter().flat_map(|file| -> Box<dyn Iterator<Item = Result<TableRecord<ColumnNames>>>> {
+            match whole_rows(file, None, self.input.shape()) {
+                Ok(rows) => Box::new(rows.filter_map(|TableRow { content, .. }| content.ok()).map(Ok)),
                 Err(error) => Box::new(std::iter::once(Err(error))),
             }
         })

@@ -30,14 +30,14 @@ pub(crate) fn say_equal(trainer: &Trainer, repeat: bool) {
 
 /// The digests of documents, as hashes of digest and name. Hashes suffice, since few names are ever needed.
 #[derive(Default)]
-pub(crate) struct Names(Vec<(u64, u64)>);
+pub(crate) struct NameHashes(Vec<(u64, u64)>);
 
-impl Names {
+impl NameHashes {
     pub(crate) fn note(&mut self, item: &Item<'_>, digest: Option<[u8; 16]>) {
         self.0.push((digest.map_or(0, beginning), hash_of(item)));
     }
 
-    pub(crate) fn append(&mut self, mut other: Names) {
+    pub(crate) fn append(&mut self, mut other: NameHashes) {
         self.0.append(&mut other.0);
     }
 }
@@ -50,7 +50,7 @@ fn beginning(digest: [u8; 16]) -> u64 {
 /// A hash of a document's position in its corpus.
 fn hash_of(item: &Item<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (std::ptr::from_ref(item.place).addr(), item.number).hash(&mut hasher);
+    (std::ptr::from_ref(item.file).addr(), item.number).hash(&mut hasher);
     hasher.finish()
 }
 
@@ -61,7 +61,7 @@ const EXAMPLES: usize = 5;
 /// documents.
 pub(crate) fn check_contradictions(
     trainer: &Trainer,
-    names: &Names,
+    names: &NameHashes,
     corpus: &Corpus<'_>,
     contradictions: Contradictions,
 ) -> Result<()> {
@@ -105,7 +105,7 @@ type Labelled = (OsString, String);
 fn examples(
     trainer: &Trainer,
     found: &[Contradiction],
-    names: &Names,
+    names: &NameHashes,
     corpus: &Corpus<'_>,
 ) -> Result<Vec<[Labelled; 2]>> {
     let digests: HashSet<u64> = found.iter().map(|one| beginning(one.digest)).collect();

@@ -8,18 +8,18 @@ use tamis_mail::{looks_like_mail, maildir};
 use tamis_program::{Stream, read_start, shown_path};
 use tamis_train::Kind;
 
-use crate::formats::fasttext::looks_like_fasttext;
 use crate::formats::holds::{Holds, extension, extension_is};
-use crate::input::listing::{LeftOut, Listing};
-use crate::input::place::{Place, Source, Wanted};
+use crate::formats::record::looks_like_fasttext;
+use crate::input::file::{InputFile, Selection, SourceArg};
+use crate::input::listing::{FolderListing, Omissions};
 use crate::input::reading::{foreign, foreign_or_binary};
 
 /// The documents of one source.
-pub(crate) struct Found {
-    pub(crate) places: Vec<Place>,
+pub(crate) struct SourceFiles {
+    pub(crate) files: Vec<InputFile>,
     /// The kind of the documents, or `None` for a single document, which takes the kind of the others or of the model.
     pub(crate) kind: Option<Kind>,
-    pub(crate) left_out: LeftOut,
+    pub(crate) left_out: Omissions,
     /// Files that could not be listed.
     pub(crate) unreadable: Vec<String>,
 }
@@ -30,17 +30,17 @@ pub(crate) struct Found {
 /// `kind` is the kind of the documents if it is known. `mbox` and `format` are the format of a single file or of standard
 /// input.
 pub(crate) fn find(
-    source: &Source,
-    wanted: Wanted,
+    source: &SourceArg,
+    wanted: Selection,
     kind: Option<Kind>,
     mbox: bool,
     format: Option<Holds>,
-) -> Result<Found> {
+) -> Result<SourceFiles> {
     let path = &source.path;
     let label = source.label.as_deref().map(Arc::from);
-    let labelled = wanted == Wanted::Labelled;
-    let mut listing = Listing::default();
-    if wanted == Wanted::Inside {
+    let labelled = wanted == Selection::Labelled;
+    let mut listing = FolderListing::default();
+    if wanted == Selection::Inside {
         listing.inside = path.canonicalize().ok();
     }
     let is_input = path.as_os_str() == "-";
@@ -55,56 +55,59 @@ pub(crate) fn find(
     } else if is_folder {
         listing.folder_of_labels(path)?;
     } else {
-        let place = single(path, metadata.is_some_and(|metadata| metadata.is_file()), mbox)?;
-        let is_one = place.holds == Holds::One && kind != Some(Kind::Mail);
-        let may_be_rows = is_one && matches!(wanted, Wanted::Labelled | Wanted::WhatIsThere);
+        let file = single(path, metadata.is_some_and(|metadata| metadata.is_file()), mbox)?;
+        let is_one = file.holds == Holds::One && kind != Some(Kind::Mail);
+        let may_be_rows = is_one && matches!(wanted, Selection::Labelled | Selection::WhatIsThere);
         let holds = match format {
             Some(format) => format,
-            None if may_be_rows && looks_like_fasttext(&place.start()) => Holds::FastText,
-            None => place.holds,
+            None if may_be_rows && looks_like_fasttext(&file.start()) => Holds::FastText,
+            None => file.holds,
         };
-        listing.places.push(Place { label, holds, ..place });
+        listing.files.push(InputFile { label, holds, ..file });
     }
-    let without_label = |p: &&Place| p.label.is_none() && !p.holds.is_table();
-    if let Some(place) = listing.places.iter().find(without_label).filter(|_| labelled) {
-        if let Some(what) = foreign(&place.start()) {
-            bail!("{}: expected labelled documents, got {what}", shown_path(&place.path));
+    let without_label = |p: &&InputFile| p.label.is_none() && !p.holds.is_table();
+    if let Some(file) = listing.files.iter().find(without_label).filter(|_| labelled) {
+        if let Some(what) = foreign(&file.start()) {
+            bail!("{}: expected labelled documents, got {what}", shown_path(&file.path));
         }
-        bail!("{}: expected a label, as in LABEL={}", shown_path(&place.path), shown_path(path));
+        bail!("{}: expected a label, as in LABEL={}", shown_path(&file.path), shown_path(path));
     }
-    let kind = match &listing.places[..] {
+    let kind = match &listing.files[..] {
         _ if kind.is_some() => kind,
         _ if is_maildir => Some(Kind::Mail),
-        [Place { named: true, holds: Holds::One, .. }] => None,
+        [InputFile { named: true, holds: Holds::One, .. }] => None,
         [] => None,
-        places => Some(recognise(places)),
+        files => Some(recognise(files)),
     };
     if is_folder && kind == Some(Kind::Mail) {
         listing.leave_tables_out();
     }
-    let Listing { places, left_out, unreadable, .. } = listing;
-    Ok(Found { places, kind, left_out, unreadable })
+    let FolderListing { files, left_out, unreadable, .. } = listing;
+    Ok(SourceFiles { files, kind, left_out, unreadable })
 }
 
 /// A single file or stream.
-fn single(path: &Path, is_file: bool, mbox: bool) -> Result<Place> {
+fn single(path: &Path, is_file: bool, mbox: bool) -> Result<InputFile> {
     if is_file {
-        return Ok(Place { named: true, ..Place::found(path.to_owned(), None, holds_of(path, mbox)?) });
+        return Ok(InputFile {
+            named: true,
+            ..InputFile::found(path.to_owned(), None, holds_of(path, mbox)?)
+        });
     }
     let stream = Stream::of(path).with_context(|| shown_path(&path))?;
-    Ok(Place::of_stream(path, stream, mbox))
+    Ok(InputFile::of_stream(path, stream, mbox))
 }
 
-/// Recognises mail or text from a sample of documents spread over all places. Tables count only if there is nothing
+/// Recognises mail or text from a sample of documents spread over all files. Tables count only if there is nothing
 /// else.
-pub(crate) fn recognise(places: &[Place]) -> Kind {
+pub(crate) fn recognise(files: &[InputFile]) -> Kind {
     const SAMPLE: usize = 25;
-    let documents: Vec<_> = places.iter().filter(|place| !place.holds.is_table()).collect();
+    let documents: Vec<_> = files.iter().filter(|file| !file.holds.is_table()).collect();
     let step = documents.len().div_ceil(SAMPLE).max(1);
     let (mut mail, mut text) = (0, 0);
-    for place in documents.into_iter().step_by(step) {
-        let start = if place.holds == Holds::Mbox { Vec::new() } else { place.start() };
-        if place.holds == Holds::Mbox || looks_like_mail(&start) {
+    for file in documents.into_iter().step_by(step) {
+        let start = if file.holds == Holds::Mbox { Vec::new() } else { file.start() };
+        if file.holds == Holds::Mbox || looks_like_mail(&start) {
             mail += 1;
         } else if !start.is_empty() && foreign_or_binary(&start).is_none() {
             text += 1;
@@ -134,12 +137,12 @@ fn holds_of(path: &Path, mbox: bool) -> Result<Holds> {
 }
 
 /// Lists the tables of a source. `format` is the format of a named file, if it is given.
-pub(crate) fn find_tables(source: &Source, format: Option<Holds>) -> Result<Found> {
-    let found = find(source, Wanted::Documents, Some(Kind::Table), false, format)?;
-    match found.places.iter().find(|place| !place.holds.is_table()) {
-        Some(place) => {
-            let path = shown_path(&place.path);
-            if let Some(what) = foreign(&place.start()) {
+pub(crate) fn find_tables(source: &SourceArg, format: Option<Holds>) -> Result<SourceFiles> {
+    let found = find(source, Selection::Documents, Some(Kind::Table), false, format)?;
+    match found.files.iter().find(|file| !file.holds.is_table()) {
+        Some(file) => {
+            let path = shown_path(&file.path);
+            if let Some(what) = foreign(&file.start()) {
                 bail!("{path}: expected a table, got {what}");
             }
             bail!("{path}: expected a table (.csv, .tsv, .jsonl or a .json array), or --input-format")
@@ -154,9 +157,9 @@ mod tests {
 
     #[test]
     fn a_label_stands_before_the_first_equals_sign() {
-        let source = Source::parse("ham=a/b=c".as_ref());
+        let source = SourceArg::parse("ham=a/b=c".as_ref());
         assert_eq!((source.label.as_deref(), source.path.as_path()), (Some("ham"), Path::new("a/b=c")));
-        let source = Source::parse("cur/1.M2,S=3:2,S".as_ref());
+        let source = SourceArg::parse("cur/1.M2,S=3:2,S".as_ref());
         assert_eq!((source.label, source.path.as_path()), (None, Path::new("cur/1.M2,S=3:2,S")));
     }
 
@@ -165,7 +168,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("1.M2,S=3");
         std::fs::write(&path, "x").unwrap();
-        assert!(Source::parse(path.as_os_str()).label.is_none());
+        assert!(SourceArg::parse(path.as_os_str()).label.is_none());
     }
 
     #[test]
@@ -184,10 +187,10 @@ mod tests {
             std::fs::write(root.join(path), "words").unwrap();
         }
         let labels = |argument: String, labelled| {
-            let wanted = if labelled { Wanted::Labelled } else { Wanted::Documents };
-            let found = find(&Source::parse(argument.as_ref()), wanted, None, false, None)?;
+            let wanted = if labelled { Selection::Labelled } else { Selection::Documents };
+            let found = find(&SourceArg::parse(argument.as_ref()), wanted, None, false, None)?;
             let labels =
-                found.places.iter().map(|p| p.label.as_deref().unwrap_or("-").to_owned()).collect::<Vec<_>>();
+                found.files.iter().map(|p| p.label.as_deref().unwrap_or("-").to_owned()).collect::<Vec<_>>();
             Ok::<_, anyhow::Error>((labels, found.left_out.describe().unwrap_or_default()))
         };
         let root = root.display();

@@ -1,4 +1,4 @@
-//! Visits the documents of a place.
+//! Visits the documents of a file.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -9,41 +9,41 @@ use tamis_mail::mbox;
 use tamis_program::{note, plain, shown, shown_path, told};
 use tamis_train::{Kind, is_missing};
 
-use crate::formats::holds::{Holds, Shape};
-use crate::formats::keep::{Keep, Kept};
-use crate::formats::names::Names;
-use crate::formats::record::{Record, Row};
+use crate::formats::holds::{Holds, TableShape};
+use crate::formats::keep::{KeepColumns, KeptCells};
+use crate::formats::record::ColumnNames;
+use crate::formats::record::{TableRecord, TableRow};
 use crate::formats::records::{Cells, records};
-use crate::formats::table::{Columns, Position, rows};
-use crate::input::place::Place;
+use crate::formats::table::{TableHead, TextColumns, rows};
+use crate::input::file::InputFile;
 
-/// A document that was found: its place, and its bytes or where to read them.
+/// A document that was found: its file, and its bytes or where to read them.
 pub(crate) struct Item<'p> {
-    pub(crate) place: &'p Place,
+    pub(crate) file: &'p InputFile,
     /// The number of a part of a larger file.
     pub(crate) number: Option<u64>,
     pub(crate) content: Content,
 }
 
 impl<'p> Item<'p> {
-    /// Stands for the documents of a place that cannot be opened.
-    pub(crate) fn unreadable(place: &'p Place, error: &anyhow::Error) -> Self {
-        let (told, path) = (told(error), format!("{}: ", shown_path(&place.path)));
+    /// Stands for the documents of a file that cannot be opened.
+    pub(crate) fn unreadable(file: &'p InputFile, error: &anyhow::Error) -> Self {
+        let (told, path) = (told(error), format!("{}: ", shown_path(&file.path)));
         let why = told.strip_prefix(&path).unwrap_or(&told).to_owned();
-        Item { place, number: None, content: Content::Unreadable(why) }
+        Item { file, number: None, content: Content::Unreadable(why) }
     }
 
     /// The name of the document for display.
     pub(crate) fn name(&self) -> Cow<'p, OsStr> {
         match self.number {
-            None => Cow::Borrowed(self.place.path.as_os_str()),
-            Some(number) => Cow::Owned(part(&self.place.path, number)),
+            None => Cow::Borrowed(self.file.path.as_os_str()),
+            Some(number) => Cow::Owned(part(&self.file.path, number)),
         }
     }
 
     /// The cells that are kept of a document, which must be a row then.
-    pub(crate) fn kept(&self, keep: Option<&Keep>) -> Result<Kept> {
-        let Some(keep) = keep else { return Ok(Kept::new()) };
+    pub(crate) fn kept(&self, keep: Option<&KeepColumns>) -> Result<KeptCells> {
+        let Some(keep) = keep else { return Ok(KeptCells::new()) };
         let kept = match &self.content {
             Content::Text(row) => keep.of_row(row),
             Content::Row(row) => keep.of_row(row),
@@ -54,7 +54,7 @@ impl<'p> Item<'p> {
 
     /// Whether the user named it as a single document.
     pub(crate) fn named(&self) -> bool {
-        self.place.named && self.place.holds == Holds::One
+        self.file.named && self.file.holds == Holds::One
     }
 }
 
@@ -65,9 +65,9 @@ pub(crate) enum Content {
     /// A message of an mbox, or the bytes read of a stream.
     Bytes(Vec<u8>),
     /// A row with label and text.
-    Text(Record<Position>),
+    Text(TableRecord<TableHead>),
     /// A row in which every cell counts.
-    Row(Record<Names>),
+    Row(TableRecord<ColumnNames>),
     /// An unreadable document, and why.
     Unreadable(String),
 }
@@ -87,9 +87,9 @@ impl Content {
 /// The parts of a table that are read.
 pub(crate) enum Layout<'a> {
     /// A label and a text.
-    Text(Columns<'a>),
+    Text(TextColumns<'a>),
     /// Every cell. The label is the target's cell, which rows must have if `labelled`.
-    Rows { target: Option<&'a str>, labelled: bool, shape: Shape },
+    Rows { target: Option<&'a str>, labelled: bool, shape: TableShape },
 }
 
 /// The cell in the column with this name, such as the label, unless it is missing.
@@ -100,11 +100,11 @@ pub(crate) fn cell_of<'c>(cells: &'c Cells<'_>, column: Option<&str>) -> Option<
 
 /// The rows of a table with all cells. `needed` is a column that they must have.
 pub(crate) fn whole_rows(
-    place: &Place,
+    file: &InputFile,
     needed: Option<&str>,
-    shape: Shape,
-) -> Result<Box<dyn Iterator<Item = Row<Names>>>> {
-    records(place.open()?, place.holds, needed, shape).with_context(|| shown_path(&place.path))
+    shape: TableShape,
+) -> Result<Box<dyn Iterator<Item = TableRow<ColumnNames>>>> {
+    records(file.open()?, file.holds, needed, shape).with_context(|| shown_path(&file.path))
 }
 
 /// The name of a part of a file, by its number: `path:3`.
@@ -117,20 +117,20 @@ pub(crate) fn part(path: &Path, number: u64) -> OsString {
     name
 }
 
-/// Visits the documents of a place of this `kind`, in order. Reads at most `most_bytes` of a message in an mbox, and at
+/// Visits the documents of a file of this `kind`, in order. Reads at most `most_bytes` of a message in an mbox, and at
 /// most `most_of_one` bytes of a single document from a stream.
 pub(crate) fn items<'p>(
-    place: &'p Place,
+    file: &'p InputFile,
     layout: &Layout<'_>,
     kind: Kind,
     most_bytes: usize,
     most_of_one: u64,
 ) -> Result<Box<dyn Iterator<Item = Item<'p>> + 'p>> {
-    let path = &place.path;
-    let item = move |number, content| Item { place, number, content };
-    Ok(match (place.holds, layout) {
+    let path = &file.path;
+    let item = move |number, content| Item { file, number, content };
+    Ok(match (file.holds, layout) {
         (Holds::One, _) => {
-            let content = match place.take_stream()?.map(|stream| stream.into_document(kind, most_of_one)) {
+            let content = match file.take_stream()?.map(|stream| stream.into_document(kind, most_of_one)) {
                 None => Content::File,
                 Some(Ok(bytes)) => Content::Bytes(bytes),
                 Some(Err(error)) => Content::Unreadable(plain(&error)),
@@ -138,25 +138,25 @@ pub(crate) fn items<'p>(
             Box::new(std::iter::once(item(None, content)))
         }
         (Holds::Mbox, _) => {
-            let messages = (1..).zip(mbox::Reader::new(place.open()?, most_bytes));
+            let messages = (1..).zip(mbox::Reader::new(file.open()?, most_bytes));
             Box::new(messages.map(move |(i, entry)| match entry {
                 Ok(entry) => item(Some(entry.number as u64), Content::Bytes(entry.bytes)),
                 Err(error) => item(Some(i), Content::Unreadable(plain(&error))),
             }))
         }
         (_, Layout::Rows { target, labelled, shape }) => {
-            let rows = whole_rows(place, target.filter(|_| *labelled), *shape)?;
-            Box::new(rows.map(move |Row { line, content }| {
+            let rows = whole_rows(file, target.filter(|_| *labelled), *shape)?;
+            Box::new(rows.map(move |TableRow { line, content }| {
                 item(Some(line), content.map_or_else(Content::Unreadable, Content::Row))
             }))
         }
         (_, Layout::Text(columns)) => {
-            let rows = rows(place.open()?, place.holds, columns);
+            let rows = rows(file.open()?, file.holds, columns);
             let (rows, taken_for) = rows.with_context(|| shown_path(&path))?;
             if let Some(taken_for) = taken_for {
                 note!("{}: {}", shown_path(&path), shown(&taken_for));
             }
-            Box::new(rows.map(move |Row { line, content }| {
+            Box::new(rows.map(move |TableRow { line, content }| {
                 item(Some(line), content.map_or_else(Content::Unreadable, Content::Text))
             }))
         }

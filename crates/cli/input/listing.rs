@@ -9,7 +9,7 @@ use tamis_program::{counted, grouped, plain, shown_path};
 use walkdir::{DirEntry, WalkDir};
 
 use crate::formats::holds::Holds;
-use crate::input::place::Place;
+use crate::input::file::InputFile;
 use crate::output::to_text;
 
 /// The inode of a listed file, without asking the system again.
@@ -19,9 +19,9 @@ pub(crate) fn inode(entry: &DirEntry) -> Option<u64> {
 
 /// The files of a source found so far.
 #[derive(Default)]
-pub(crate) struct Listing {
-    pub(crate) places: Vec<Place>,
-    pub(crate) left_out: LeftOut,
+pub(crate) struct FolderListing {
+    pub(crate) files: Vec<InputFile>,
+    pub(crate) left_out: Omissions,
     pub(crate) unreadable: Vec<String>,
     /// The folder that links may not lead out of, if any.
     pub(crate) inside: Option<PathBuf>,
@@ -29,27 +29,27 @@ pub(crate) struct Listing {
 
 /// Files that are not documents.
 #[derive(Default)]
-pub(crate) struct LeftOut {
+pub(crate) struct Omissions {
     /// Beside the folders of labels, and therefore without a label.
     unlabelled: u64,
     /// Hidden files and folders.
     hidden: u64,
     /// Files that are not regular: FIFOs, sockets, devices.
-    special: Examples,
+    special: OmittedFiles,
     /// Links that lead out of the folder.
-    links: Examples,
+    links: OmittedFiles,
     /// Tables among mail.
-    tables: Examples,
+    tables: OmittedFiles,
 }
 
 /// The number of some files, and the path of the first.
 #[derive(Default)]
-struct Examples {
+struct OmittedFiles {
     number: u64,
     first: PathBuf,
 }
 
-impl Examples {
+impl OmittedFiles {
     fn add(&mut self, path: PathBuf) {
         if self.number == 0 {
             self.first = path;
@@ -58,11 +58,11 @@ impl Examples {
     }
 }
 
-impl LeftOut {
+impl Omissions {
     /// Describes in words what was left out, if anything.
     pub(crate) fn describe(&self) -> Option<String> {
-        let LeftOut { unlabelled, hidden, special, links, tables } = self;
-        let with_example = |Examples { number, first }: &Examples, one: &str| {
+        let Omissions { unlabelled, hidden, special, links, tables } = self;
+        let with_example = |OmittedFiles { number, first }: &OmittedFiles, one: &str| {
             let such_as = if *number == 1 { "" } else { "such as " };
             (*number, format!("{} ({such_as}{})", counted(*number, one), shown_path(&first)))
         };
@@ -83,7 +83,7 @@ impl LeftOut {
     }
 }
 
-impl Listing {
+impl FolderListing {
     /// Whether a path is a link that leads out of the folder. If so, it is recorded as left out.
     fn leads_out(&mut self, path: &Path) -> bool {
         let Some(inside) = &self.inside else { return false };
@@ -103,9 +103,11 @@ impl Listing {
         match maildir::list(path) {
             Ok(mut listing) => {
                 listing.messages.retain(|path| !self.leads_out(path));
-                let found =
-                    |path| Place { folder: folder.clone(), ..Place::found(path, label.clone(), Holds::One) };
-                self.places.extend(listing.messages.into_iter().map(found));
+                let found = |path| InputFile {
+                    folder: folder.clone(),
+                    ..InputFile::found(path, label.clone(), Holds::One)
+                };
+                self.files.extend(listing.messages.into_iter().map(found));
                 self.left_out.hidden += listing.hidden as u64;
                 listing.special.into_iter().for_each(|path| self.left_out.special.add(path));
             }
@@ -147,8 +149,8 @@ impl Listing {
             } else if kind.is_file() {
                 let holds = Holds::of_name(name);
                 let inode = inode(&entry);
-                let found = Place::found(entry.into_path(), label.clone(), holds);
-                self.places.push(Place { inode, folder: below.clone(), ..found });
+                let found = InputFile::found(entry.into_path(), label.clone(), holds);
+                self.files.push(InputFile { inode, folder: below.clone(), ..found });
             } else {
                 self.left_out.special.add(entry.into_path());
             }
@@ -182,11 +184,11 @@ impl Listing {
     /// Leaves out tables, which cannot be mail.
     pub(crate) fn leave_tables_out(&mut self) {
         let left_out = &mut self.left_out.tables;
-        self.places.retain(|place| {
-            if place.holds.is_table() {
-                left_out.add(place.path.clone());
+        self.files.retain(|file| {
+            if file.holds.is_table() {
+                left_out.add(file.path.clone());
             }
-            !place.holds.is_table()
+            !file.holds.is_table()
         });
     }
 }

@@ -14,26 +14,26 @@ use tamis_train::{Document, Error, ErrorKind, Kind, Limits, Trainer};
 
 use crate::formats::holds::Holds;
 use crate::formats::labels::Label;
-use crate::formats::table::{Columns, TextRow};
+use crate::formats::table::{TextColumns, TextRow};
 use crate::input::corpus::Corpus;
+use crate::input::file::InputFile;
+use crate::input::file::Selection;
 use crate::input::items::{Content, Item, Layout, cell_of, items};
-use crate::input::loaded::Loaded;
-use crate::input::place::Place;
-use crate::input::place::Wanted;
+use crate::input::reading::DocumentView;
 use crate::input::reading::{foreign, foreign_or_binary};
-use crate::output::Progress;
+use crate::output::PassProgress;
 
 /// The reason that there is no result for a document.
-enum Skipped {
+enum SkipReason {
     /// It could not be read.
     Unreadable(String),
     /// It is a file of another kind that the user did not name.
     Foreign(&'static str),
 }
 
-impl From<String> for Skipped {
+impl From<String> for SkipReason {
     fn from(error: String) -> Self {
-        Skipped::Unreadable(error)
+        SkipReason::Unreadable(error)
     }
 }
 
@@ -43,7 +43,7 @@ fn most_named() -> usize {
 }
 
 /// The result of a pass.
-pub(crate) struct Finished<S> {
+pub(crate) struct PassResult<S> {
     /// The state of every worker.
     pub(crate) states: Vec<S>,
     /// Number of documents that could not be read.
@@ -52,7 +52,7 @@ pub(crate) struct Finished<S> {
 
 /// What is given with a document.
 #[derive(Clone, Copy)]
-pub(crate) struct Given<'a> {
+pub(crate) struct Attributes<'a> {
     /// Empty if the document has no label.
     pub(crate) label: &'a str,
     /// The name of its group, if it has one.
@@ -72,9 +72,9 @@ const LEAST_KEPT: usize = 64 << 10;
 const MOST_KEPT: usize = 1 << 20;
 
 /// A document, and its result once it has been processed. The outer error ends the pass.
-struct Slot<'p, T> {
+struct BatchItem<'p, T> {
     item: Item<'p>,
-    result: Option<Result<Result<T, Skipped>>>,
+    result: Option<Result<Result<T, SkipReason>>>,
 }
 
 /// Reports unreadable documents. Of the rows or messages of a file, the first five are named and the others counted.
@@ -86,9 +86,9 @@ struct Complaints {
 
 impl Complaints {
     fn say(&mut self, item: &Item<'_>, error: &str) {
-        if item.place.path != self.path {
+        if item.file.path != self.path {
             self.finish();
-            *self = Complaints { path: item.place.path.clone(), n: 0 };
+            *self = Complaints { path: item.file.path.clone(), n: 0 };
         }
         self.n += 1;
         if self.n <= most_named() {
@@ -115,19 +115,20 @@ impl Corpus<'_> {
         &self,
         limits: &Limits,
         start: impl Fn() -> Result<S> + Sync,
-        work: impl Fn(&mut S, &Item<'_>, Given<'_>, Document<'_>) -> Result<T> + Sync,
+        work: impl Fn(&mut S, &Item<'_>, Attributes<'_>, Document<'_>) -> Result<T> + Sync,
         mut done: impl FnMut(&Item<'_>, T) -> Result<()>,
-    ) -> Result<Finished<S>> {
+    ) -> Result<PassResult<S>> {
         let (states, columns) = (Mutex::new(Vec::new()), self.columns());
-        let run = |slots: &mut [Slot<'_, T>]| {
+        let run = |slots: &mut [BatchItem<'_, T>]| {
             // at most one state per thread, since a worker returns its own before it takes the next documents
             let free = states.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let (mut state, mut buffer) = match free.map_or_else(|| start().map(|s| (s, Vec::new())), Ok) {
                 Ok(free) => free,
                 Err(error) => return slots[0].result = Some(Err(error)),
             };
-            for Slot { item, result } in slots {
-                let work = |given: Given<'_>, document: Document<'_>| work(&mut state, item, given, document);
+            for BatchItem { item, result } in slots {
+                let work =
+                    |given: Attributes<'_>, document: Document<'_>| work(&mut state, item, given, document);
                 *result = Some(match self.read(item, &columns, limits, &mut buffer, work) {
                     Err(skipped) => Ok(Err(skipped)),
                     Ok(result) => finish_one(item, result),
@@ -138,17 +139,17 @@ impl Corpus<'_> {
         let (mut unreadable, mut foreign) = (self.unreadable, 0);
         let mut complaints = Complaints::default();
         let mut progress = self.progress();
-        let mut settle = |batch: Vec<Slot<'_, T>>| -> Result<()> {
+        let mut settle = |batch: Vec<BatchItem<'_, T>>| -> Result<()> {
             progress.add(batch.len() as u64);
-            for Slot { item, result } in batch {
+            for BatchItem { item, result } in batch {
                 match result.transpose()? {
                     Some(Ok(result)) => done(&item, result)?,
-                    Some(Err(Skipped::Unreadable(error))) => {
+                    Some(Err(SkipReason::Unreadable(error))) => {
                         unreadable += 1;
                         self.failed.fetch_add(usize::from(item.named()), Ordering::Relaxed);
                         progress.above(|| complaints.say(&item, &error));
                     }
-                    Some(Err(Skipped::Foreign(what))) => {
+                    Some(Err(SkipReason::Foreign(what))) => {
                         foreign += 1;
                         if foreign <= most_named() {
                             progress.above(|| say!("tamis: {}: skipped: {what}", shown_path(&item.name())));
@@ -186,7 +187,7 @@ impl Corpus<'_> {
         let states = states.into_inner().unwrap_or_else(PoisonError::into_inner);
         let states: Vec<S> = states.into_iter().map(|(state, _)| state).collect();
         self.check_groups(states.is_empty())?;
-        Ok(Finished { states, unreadable })
+        Ok(PassResult { states, unreadable })
     }
 
     /// Visits the documents again, except those of streams, until `visit` returns `false`. Files are not read.
@@ -195,8 +196,8 @@ impl Corpus<'_> {
         limits: &Limits,
         mut visit: impl FnMut(&Item<'_>) -> bool,
     ) -> Result<()> {
-        for place in self.places.iter().filter(|place| place.once.is_none()) {
-            for item in self.items(place, limits)? {
+        for file in self.files.iter().filter(|file| file.once.is_none()) {
+            for item in self.items(file, limits)? {
                 if !visit(&item) {
                     return Ok(());
                 }
@@ -215,7 +216,7 @@ impl Corpus<'_> {
 
     /// The name of a document's group, given the one in its row.
     fn group<'g>(&self, item: &Item<'g>, in_row: Option<&'g str>) -> Option<&'g str> {
-        let folder = || item.place.folder.as_deref();
+        let folder = || item.file.folder.as_deref();
         let group = if self.groups?.group_by.is_some() { folder() } else { in_row };
         let group = group.map(str::trim).filter(|group| !group.is_empty());
         self.has_groups.fetch_or(group.is_some(), Ordering::Relaxed);
@@ -235,13 +236,13 @@ impl Corpus<'_> {
     fn read<R>(
         &self,
         item: &Item<'_>,
-        columns: &Columns<'_>,
+        columns: &TextColumns<'_>,
         limits: &Limits,
         buffer: &mut Vec<u8>,
-        work: impl FnOnce(Given<'_>, Document<'_>) -> R,
-    ) -> Result<R, Skipped> {
-        let given = item.place.label.as_deref();
-        let whole = |label| Given { label, group: self.group(item, None), weight: 1.0 };
+        work: impl FnOnce(Attributes<'_>, Document<'_>) -> R,
+    ) -> Result<R, SkipReason> {
+        let given = item.file.label.as_deref();
+        let whole = |label| Attributes { label, group: self.group(item, None), weight: 1.0 };
         match &item.content {
             Content::Unreadable(error) => Err(error.clone().into()),
             Content::Text(record) => {
@@ -249,14 +250,14 @@ impl Corpus<'_> {
                 let label = self.label(given, label)?;
                 let group = self.group(item, group.as_deref());
                 let weight = self.weight_of(weight.as_deref())?;
-                Ok(work(Given { label: &label, group, weight }, Document::Text(&text)))
+                Ok(work(Attributes { label: &label, group, weight }, Document::Text(&text)))
             }
             Content::Row(record) => {
                 let cells = record.named_cells()?;
                 let label = self.label(given, record.label(&cells, self.target.as_deref(), self.labels))?;
                 let group = self.group(item, cell_of(&cells, self.group_column()));
                 let weight = self.weight_of(cell_of(&cells, self.weight))?;
-                Ok(work(Given { label: &label, group, weight }, Loaded::row(&cells).document()))
+                Ok(work(Attributes { label: &label, group, weight }, DocumentView::row(&cells).document()))
             }
             Content::Bytes(bytes) => {
                 Ok(work(whole(&self.label(given, Ok(None))?), self.whole(item, bytes)?.document()))
@@ -268,17 +269,17 @@ impl Corpus<'_> {
                 // room for most documents, so that reading a document takes two calls
                 buffer.reserve(LEAST_KEPT);
                 let most = self.most_of_one(limits);
-                read_document(&item.place.path, self.kind, item.named(), most, buffer)
+                read_document(&item.file.path, self.kind, item.named(), most, buffer)
                     .map_err(|e| plain(&e))?;
                 if let Some(what) = foreign_or_binary(buffer).filter(|_| !item.named()) {
-                    return Err(Skipped::Foreign(what));
+                    return Err(SkipReason::Foreign(what));
                 }
                 Ok(work(whole(&label), self.whole(item, buffer)?.document()))
             }
         }
     }
 
-    /// The label given with the place, or else the document's own. Empty unless each document must have one; then a
+    /// The label given with the file, or else the document's own. Empty unless each document must have one; then a
     /// missing label is an error.
     fn label<'l>(&self, given: Option<&'l str>, own: Label<'l>) -> Result<Cow<'l, str>, String> {
         if !self.is_labelled() {
@@ -296,25 +297,25 @@ impl Corpus<'_> {
 
     /// Makes a document of these bytes. A document to learn may have been delivered as it is, and a message can begin
     /// with any bytes.
-    fn whole<'b>(&self, item: &Item<'_>, bytes: &'b [u8]) -> Result<Loaded<'b>, String> {
+    fn whole<'b>(&self, item: &Item<'_>, bytes: &'b [u8]) -> Result<DocumentView<'b>, String> {
         let what = match self.wanted {
-            Wanted::WhatIsThere if self.kind == Kind::Mail => {
+            Selection::WhatIsThere if self.kind == Kind::Mail => {
                 foreign(bytes).filter(|_| !has_mail_behind(bytes))
             }
-            Wanted::WhatIsThere => foreign_or_binary(bytes),
-            Wanted::Documents | Wanted::Inside if self.kind == Kind::Mail => None,
-            Wanted::Documents | Wanted::Inside | Wanted::Labelled => foreign(bytes),
+            Selection::WhatIsThere => foreign_or_binary(bytes),
+            Selection::Documents | Selection::Inside if self.kind == Kind::Mail => None,
+            Selection::Documents | Selection::Inside | Selection::Labelled => foreign(bytes),
         };
         match what.filter(|_| item.named()) {
             Some(what) => Err(format!("expected {}, got {what}", self.kind)),
-            None => Ok(Loaded::new(self.kind, bytes)),
+            None => Ok(DocumentView::new(self.kind, bytes)),
         }
     }
 
     /// The label of a document, without reading its text.
     pub(crate) fn label_of(&self, item: &Item<'_>) -> String {
         let columns = self.columns();
-        let label = |own: Label<'_>| self.label(item.place.label.as_deref(), own).map(Cow::into_owned);
+        let label = |own: Label<'_>| self.label(item.file.label.as_deref(), own).map(Cow::into_owned);
         let label = match &item.content {
             Content::Text(record) => record.text_row(&columns).and_then(|row| label(row.label)),
             Content::Row(record) => record
@@ -332,8 +333,8 @@ impl Corpus<'_> {
     }
 
     /// The columns of tables with label and text.
-    fn columns(&self) -> Columns<'_> {
-        Columns {
+    fn columns(&self) -> TextColumns<'_> {
+        TextColumns {
             label: self.input.label_column.as_deref().unwrap_or("label"),
             text: self.input.text_column.as_deref().unwrap_or("text"),
             group: self.group_column(),
@@ -343,8 +344,8 @@ impl Corpus<'_> {
         }
     }
 
-    /// The documents of a place, with the parts that are read.
-    fn items<'p>(&self, place: &'p Place, limits: &Limits) -> Result<Items<'p>> {
+    /// The documents of a file, with the parts that are read.
+    fn items<'p>(&self, file: &'p InputFile, limits: &Limits) -> Result<Items<'p>> {
         let layout = match self.kind {
             Kind::Table => Layout::Rows {
                 target: self.target.as_deref(),
@@ -353,15 +354,15 @@ impl Corpus<'_> {
             },
             Kind::Mail | Kind::Text => Layout::Text(self.columns()),
         };
-        items(place, &layout, self.kind, limits.bytes.saturating_add(1), self.most_of_one(limits))
+        items(file, &layout, self.kind, limits.bytes.saturating_add(1), self.most_of_one(limits))
     }
 
     /// The progress of a pass, counted in bytes if files hold many documents.
-    fn progress(&self) -> Progress {
-        let holds_many = |place: &&Place| place.holds != Holds::One && place.once.is_none();
-        let length = |place: &Place| std::fs::metadata(&place.path).map_or(0, |metadata| metadata.len());
-        let bytes = self.places.iter().filter(holds_many).map(length).sum();
-        Progress::new(self.places.len() as u64, bytes, self.has_bar)
+    fn progress(&self) -> PassProgress {
+        let holds_many = |file: &&InputFile| file.holds != Holds::One && file.once.is_none();
+        let length = |file: &InputFile| std::fs::metadata(&file.path).map_or(0, |metadata| metadata.len());
+        let bytes = self.files.iter().filter(holds_many).map(length).sum();
+        PassProgress::new(self.files.len() as u64, bytes, self.has_bar)
     }
 }
 
@@ -372,7 +373,7 @@ fn has_mail_behind(bytes: &[u8]) -> bool {
 }
 
 /// Turns an error of `work` about a row's cell or label into an unreadable document. Other errors stay errors.
-fn finish_one<T>(item: &Item<'_>, result: Result<T>) -> Result<Result<T, Skipped>> {
+fn finish_one<T>(item: &Item<'_>, result: Result<T>) -> Result<Result<T, SkipReason>> {
     match result {
         Err(error) if error.downcast_ref().is_some_and(|error: &Error| is_of_row(error, item)) => {
             Ok(Err(error.to_string().into()))
@@ -385,7 +386,7 @@ fn finish_one<T>(item: &Item<'_>, result: Result<T>) -> Result<Result<T, Skipped
 fn is_of_row(error: &Error, item: &Item<'_>) -> bool {
     match error.kind() {
         ErrorKind::Document => true,
-        ErrorKind::Label => item.place.label.is_none(),
+        ErrorKind::Label => item.file.label.is_none(),
         _ => false,
     }
 }
@@ -396,29 +397,29 @@ type Items<'p> = Box<dyn Iterator<Item = Item<'p>> + 'p>;
 struct Batches<'c> {
     corpus: &'c Corpus<'c>,
     limits: &'c Limits,
-    places: slice::Iter<'c, Place>,
-    /// The documents of the current place.
+    files: slice::Iter<'c, InputFile>,
+    /// The documents of the current file.
     items: Items<'c>,
 }
 
 impl<'c> Batches<'c> {
     fn new(corpus: &'c Corpus<'_>, limits: &'c Limits) -> Self {
-        Batches { corpus, limits, places: corpus.places.iter(), items: Box::new(std::iter::empty()) }
+        Batches { corpus, limits, files: corpus.files.iter(), items: Box::new(std::iter::empty()) }
     }
 
     /// The next batch; empty at the end.
-    fn next<T>(&mut self) -> Result<Vec<Slot<'c, T>>> {
+    fn next<T>(&mut self) -> Result<Vec<BatchItem<'c, T>>> {
         let (mut batch, mut bytes) = (Vec::with_capacity(BATCH), 0);
         while batch.len() < BATCH && bytes < BATCH_BYTES {
             if let Some(item) = self.items.next() {
                 bytes += item.content.n_bytes();
-                batch.push(Slot { item, result: None });
+                batch.push(BatchItem { item, result: None });
                 continue;
             }
-            let Some(place) = self.places.next() else { break };
-            self.items = match self.corpus.items(place, self.limits) {
-                // an unreadable place in a folder is reported, and the others are visited
-                Err(error) if !place.named => Box::new(std::iter::once(Item::unreadable(place, &error))),
+            let Some(file) = self.files.next() else { break };
+            self.items = match self.corpus.items(file, self.limits) {
+                // an unreadable file in a folder is reported, and the others are visited
+                Err(error) if !file.named => Box::new(std::iter::once(Item::unreadable(file, &error))),
                 items => items?,
             };
         }

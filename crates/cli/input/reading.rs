@@ -1,16 +1,19 @@
-//! Opens files that hold many documents, and recognises files that hold neither text nor mail.
+//! Opens files that hold many documents, recognises files that hold neither text nor mail, and makes documents of bytes.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use tamis_program::{decoded, is_encoded};
+use tamis_train::{Document, Kind};
 
-use crate::output::Measured;
+use crate::formats::records::Cells;
+use crate::output::ByteCounter;
 
 /// Opens a file that holds many documents, decoded. Progress follows the bytes read from it.
 pub(crate) fn open(path: &Path) -> io::Result<Box<dyn BufRead + Send>> {
-    let mut whole = BufReader::new(Measured(File::open(path)?));
+    let mut whole = BufReader::new(ByteCounter(File::open(path)?));
     // reading a regular file fills the buffer at once
     let is_encoded = is_encoded(whole.fill_buf()?);
     Ok(if is_encoded { Box::new(BufReader::new(decoded(Box::new(whole))?)) } else { Box::new(whole) })
@@ -52,4 +55,32 @@ pub(crate) fn foreign_or_binary(start: &[u8]) -> Option<&'static str> {
     let window = &start[..start.len().min(512)];
     foreign(start)
         .or_else(|| (window.contains(&0) && !tamis_mail::looks_like_mail(start)).then_some("binary data"))
+}
+
+/// A document's bytes as a document of some kind. Text that is not UTF-8 is read as windows-1252.
+pub(crate) enum DocumentView<'a> {
+    Mail(&'a [u8]),
+    Text(Cow<'a, str>),
+    Row(Vec<(&'a str, &'a str)>),
+}
+
+impl<'a> DocumentView<'a> {
+    pub(crate) fn new(kind: Kind, bytes: &'a [u8]) -> Self {
+        match kind {
+            Kind::Mail => DocumentView::Mail(bytes),
+            Kind::Text | Kind::Table => DocumentView::Text(tamis_mail::decode_text(bytes, None)),
+        }
+    }
+
+    pub(crate) fn row(cells: &'a Cells<'_>) -> Self {
+        DocumentView::Row(cells.iter().map(|(name, cell)| (&**name, &**cell)).collect())
+    }
+
+    pub(crate) fn document(&self) -> Document<'_> {
+        match self {
+            DocumentView::Mail(bytes) => Document::Mail(bytes),
+            DocumentView::Text(text) => Document::Text(text),
+            DocumentView::Row(cells) => Document::Fields(cells),
+        }
+    }
 }

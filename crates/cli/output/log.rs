@@ -25,7 +25,7 @@ const PRIORITY: u32 = 2 * 8 + 6;
 const MOST_HEADER: usize = 64 << 10;
 
 /// A log being written.
-pub(crate) struct Log {
+pub(crate) struct VerdictLog {
     /// A file, or `syslog`.
     target: PathBuf,
     model: String,
@@ -35,12 +35,12 @@ pub(crate) struct Log {
     is_told: bool,
 }
 
-impl Log {
+impl VerdictLog {
     /// Creates a log of what is done with a model.
     pub(crate) fn new(target: PathBuf, model: Option<PathBuf>) -> Self {
         let model = model.map(|model| std::path::absolute(&model).unwrap_or(model)).unwrap_or_default();
         let model = model.to_string_lossy().into_owned();
-        Log { target, model, begun: Instant::now(), is_told: false }
+        VerdictLog { target, model, begun: Instant::now(), is_told: false }
     }
 
     /// Logs the verdict on a document.
@@ -118,15 +118,15 @@ pub(crate) fn message_id(raw: &[u8]) -> String {
 
 /// A parsed line of the log.
 #[derive(PartialEq, Debug)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct LogEntry<'a> {
     /// The day (UTC), as `2026-03-02`.
     pub(crate) day: Cow<'a, str>,
-    pub(crate) what: What<'a>,
+    pub(crate) what: LogEvent<'a>,
 }
 
 /// The event that a line of the log reports.
 #[derive(PartialEq, Debug)]
-pub(crate) enum What<'a> {
+pub(crate) enum LogEvent<'a> {
     /// The label, `unsure` or `error`, and the log-odds if there are any.
     Verdict(Cow<'a, str>, Option<f64>),
     Learned(Cow<'a, str>),
@@ -134,7 +134,7 @@ pub(crate) enum What<'a> {
 
 /// Parses a line of the log, as written to a file or by syslog, by this program or by tamisd. Returns `None` for any
 /// other line.
-pub(crate) fn parse_line(line: &str) -> Option<Entry<'_>> {
+pub(crate) fn parse_line(line: &str) -> Option<LogEntry<'_>> {
     if line.starts_with('{') {
         return parse_json(line);
     }
@@ -157,16 +157,16 @@ pub(crate) fn parse_line(line: &str) -> Option<Entry<'_>> {
     let what = match fields.next()? {
         ("verdict", label) => {
             let log_odds = fields.next().filter(|(name, _)| *name == "log-odds");
-            What::Verdict(label.into(), log_odds.and_then(|(_, number)| number.parse().ok()))
+            LogEvent::Verdict(label.into(), log_odds.and_then(|(_, number)| number.parse().ok()))
         }
-        ("learned", label) => What::Learned(label.into()),
+        ("learned", label) => LogEvent::Learned(label.into()),
         _ => return None,
     };
-    Some(Entry { day, what })
+    Some(LogEntry { day, what })
 }
 
 /// A line of tamisd's log: a JSON object.
-fn parse_json(line: &str) -> Option<Entry<'_>> {
+fn parse_json(line: &str) -> Option<LogEntry<'_>> {
     #[derive(serde::Deserialize)]
     struct Line<'a> {
         #[serde(borrow)]
@@ -180,10 +180,10 @@ fn parse_json(line: &str) -> Option<Entry<'_>> {
     let Line { time, verdict, learned, log_odds } = serde_json::from_str(line).ok()?;
     let day = time.split_once('T')?.0.to_owned().into();
     let what = match (verdict, learned) {
-        (Some(label), _) => What::Verdict(label, log_odds),
-        (None, label) => What::Learned(label?),
+        (Some(label), _) => LogEvent::Verdict(label, log_odds),
+        (None, label) => LogEvent::Learned(label?),
     };
-    Some(Entry { day, what })
+    Some(LogEntry { day, what })
 }
 
 #[cfg(test)]
@@ -192,21 +192,23 @@ mod tests {
 
     #[test]
     fn a_line_is_read_as_it_was_written() {
-        let log = Log::new("x".into(), Some("/a b/model.tamis".into()));
+        let log = VerdictLog::new("x".into(), Some("/a b/model.tamis".into()));
         let line = log.line("1 verdict=ham@example.org\u{1b}", "verdict=spam log-odds=+7.00");
         assert!(line.contains(" id=1\\040verdict=ham@example.org\\033 verdict=spam "), "{line}");
         assert!(line.contains(" model=/a\\040b/model.tamis ms="), "{line}");
         let today = now();
         let day = today.split_once('T').unwrap().0;
-        let expected = Some(Entry { day: day.into(), what: What::Verdict("spam".into(), Some(7.0)) });
+        let expected = Some(LogEntry { day: day.into(), what: LogEvent::Verdict("spam".into(), Some(7.0)) });
         assert_eq!(parse_line(&line), expected);
         assert_eq!(parse_line(&format!("Nov 23 04:41:44 host {line}")), expected);
         assert_eq!(parse_line(&format!("Nov 23 04:41:44 host postfix[1]: subject {line}")), None);
-        assert_eq!(parse_line(&log.line("", "learned=ham")).unwrap().what, What::Learned("ham".into()));
+        assert_eq!(parse_line(&log.line("", "learned=ham")).unwrap().what, LogEvent::Learned("ham".into()));
         let json =
             r#"{"time":"2026-03-02T10:00:00Z","door":"spamd","verdict":"a \"b\"","log_odds":-0.5,"ms":0.2}"#;
-        let expected =
-            Some(Entry { day: "2026-03-02".into(), what: What::Verdict("a \"b\"".into(), Some(-0.5)) });
+        let expected = Some(LogEntry {
+            day: "2026-03-02".into(),
+            what: LogEvent::Verdict("a \"b\"".into(), Some(-0.5)),
+        });
         assert_eq!(parse_line(json), expected);
         assert_eq!(parse_line(&format!("Nov 23 04:41:44 host tamisd[7]: {json}")), expected);
         assert_eq!(parse_line(&format!("Nov 23 04:41:44 host postfix[1]: tamisd[7]: {json}")), None);

@@ -11,9 +11,9 @@ use tamis_program::{Volume, counted, detail, grouped};
 static BYTES: AtomicU64 = AtomicU64::new(0);
 
 /// A reader that counts the bytes read from a file that holds many documents.
-pub(crate) struct Measured<R>(pub(crate) R);
+pub(crate) struct ByteCounter<R>(pub(crate) R);
 
-impl<R: Read> Read for Measured<R> {
+impl<R: Read> Read for ByteCounter<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.0.read(buffer)?;
         BYTES.fetch_add(n as u64, Ordering::Relaxed);
@@ -22,7 +22,7 @@ impl<R: Read> Read for Measured<R> {
 }
 
 /// The progress of a pass over documents: their number, the rate per second, and the time left.
-pub(crate) struct Progress {
+pub(crate) struct PassProgress {
     bar: ProgressBar,
     began: Instant,
     documents: u64,
@@ -31,7 +31,7 @@ pub(crate) struct Progress {
     bytes_before: Option<u64>,
 }
 
-impl Progress {
+impl PassProgress {
     /// Creates a bar for as many documents as there are `files`. If `bytes` is not 0, the bar shows the share of these
     /// bytes of files that hold many documents. It is only visible if `is_wanted`.
     pub(crate) fn new(files: u64, bytes: u64, is_wanted: bool) -> Self {
@@ -41,7 +41,7 @@ impl Progress {
         }
         bar.set_message("reading");
         let bytes_before = (bytes > 0).then(|| BYTES.load(Ordering::Relaxed));
-        Progress { bar, began: Instant::now(), documents: 0, files, bytes_before }
+        PassProgress { bar, began: Instant::now(), documents: 0, files, bytes_before }
     }
 
     /// Adds to the number of documents that are done.

@@ -1,19 +1,19 @@
 //! Verdicts as rows: CSV, TSV or JSON lines.
 
-use std::io::{BufWriter, Write};
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde_json::{Map, Value, json};
-use tamis_program::json_line;
+use tamis_program::{json_line, note, shown};
 use tamis_train::Classes;
 
-use crate::output::fixed::write_fixed;
-use crate::output::kept::KeptColumns;
-use crate::output::verdict::{OneOrMany, Verdict, labels};
+use crate::output::verdict::{DocumentVerdict, OneOrMany, labels};
 
 /// The rows written to standard output.
-pub(crate) struct Rows {
+pub(crate) struct RowWriter {
     writer: Writer,
     /// The names of the verdict's columns.
     columns: Vec<String>,
@@ -22,11 +22,11 @@ pub(crate) struct Rows {
 }
 
 enum Writer {
-    Table { writer: Box<csv::Writer<std::io::Stdout>>, cell: Vec<u8> },
-    Json { writer: BufWriter<std::io::Stdout>, labels: Vec<String> },
+    Table { writer: Box<csv::Writer<io::Stdout>>, cell: Vec<u8> },
+    Json { writer: BufWriter<io::Stdout>, labels: Vec<String> },
 }
 
-impl Rows {
+impl RowWriter {
     /// `delimiter` is that of a table; without one, rows are JSON. `all` are the labels of the model, if the probabilities
     /// of all are written; `has_kept` tells whether columns of the documents' own rows are.
     pub(crate) fn new(delimiter: Option<u8>, all: Option<&Classes>, has_kept: bool) -> Result<Self> {
@@ -34,13 +34,13 @@ impl Rows {
         let mut columns: Vec<String> = ["path", "label", "probability", "log_odds"].map(str::to_owned).into();
         let writer = if let Some(delimiter) = delimiter {
             columns.extend(labels.iter().map(|label| format!("probability_{label}")));
-            let writer = csv::WriterBuilder::new().delimiter(delimiter).from_writer(std::io::stdout());
+            let writer = csv::WriterBuilder::new().delimiter(delimiter).from_writer(io::stdout());
             Writer::Table { writer: Box::new(writer), cell: Vec::new() }
         } else {
             columns.extend(["truncated", "probabilities"].map(str::to_owned));
-            Writer::Json { writer: BufWriter::new(std::io::stdout()), labels }
+            Writer::Json { writer: BufWriter::new(io::stdout()), labels }
         };
-        let mut rows = Rows { writer, columns, kept: None };
+        let mut rows = RowWriter { writer, columns, kept: None };
         if !has_kept {
             rows.begin(KeptColumns::default())?;
         }
@@ -60,14 +60,14 @@ impl Rows {
     /// Writes a verdict, the probabilities of all labels or nothing, and the document's own cells.
     pub(crate) fn write(
         &mut self,
-        verdict: &Verdict<'_>,
+        verdict: &DocumentVerdict<'_>,
         probabilities: &[f64],
         own: Vec<(Arc<str>, Value)>,
     ) -> Result<()> {
         if self.kept.is_none() {
             self.begin(KeptColumns::of_first(&own, &self.columns)?)?;
         }
-        let Rows { writer, kept: Some(kept), .. } = self else { return Ok(()) };
+        let RowWriter { writer, kept: Some(kept), .. } = self else { return Ok(()) };
         match writer {
             Writer::Table { writer, cell } => {
                 kept.texts(&own)?.iter().try_for_each(|cell| writer.write_field(&**cell))?;
@@ -115,5 +115,231 @@ impl Rows {
             Writer::Json { mut writer, .. } => writer.flush()?,
         }
         Ok(())
+    }
+}
+
+/// The columns of the first row, which every later row has too.
+#[derive(Default)]
+pub(crate) struct KeptColumns {
+    names: Vec<Arc<str>>,
+    /// Columns without a value so far.
+    empty: HashSet<Arc<str>>,
+}
+
+impl KeptColumns {
+    /// The columns of a row, beside which there will be those of the verdict.
+    pub(crate) fn of_first(row: &[(Arc<str>, Value)], verdict: &[String]) -> Result<Self> {
+        let names: Vec<_> = row.iter().map(|(name, _)| Arc::clone(name)).collect();
+        let empty: HashSet<_> = names.iter().cloned().collect();
+        if empty.len() < names.len() {
+            bail!("--keep: expected columns of names that differ, got {}", shown(&names.join(", ")));
+        }
+        let columns = KeptColumns { names, empty };
+        for name in verdict.iter().filter(|name| columns.has(name)) {
+            let other = columns.beside(name);
+            note!(
+                "--keep: the rows have a column {}, so that of the verdict is {}",
+                shown(name),
+                shown(&other)
+            );
+        }
+        Ok(columns)
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|known| **known == *name)
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(|name| &**name)
+    }
+
+    /// The name of a column of the verdict: its own, unless the rows have a column of that name.
+    pub(crate) fn beside(&self, name: &str) -> String {
+        let mut name = name.to_owned();
+        while self.has(&name) {
+            name.insert_str(0, "tamis_");
+        }
+        name
+    }
+
+    /// The cells of a row as text, in the order of the columns. One that the row does not have is empty.
+    pub(crate) fn texts<'r>(&mut self, row: &'r [(Arc<str>, Value)]) -> Result<Vec<Cow<'r, str>>> {
+        self.see(row);
+        if let Some((other, _)) = row.iter().find(|(name, _)| !self.has(name)) {
+            let (known, other) = (self.names.join(","), shown(other));
+            bail!(
+                "--keep all: expected the columns of the first row, {}, got also {other}; name the columns, or write \
+                 --format jsonl",
+                shown(&known)
+            );
+        }
+        let cell = |name: &Arc<str>| row.iter().find(|(known, _)| known == name).map(|(_, cell)| text(cell));
+        Ok(self.names.iter().map(|name| cell(name).unwrap_or_default()).collect())
+    }
+
+    /// Adds the cells of a row to the verdict's object.
+    pub(crate) fn add_to(
+        &mut self,
+        verdict: Map<String, Value>,
+        row: Vec<(Arc<str>, Value)>,
+    ) -> Result<Map<String, Value>> {
+        if self.names.is_empty() && row.is_empty() {
+            return Ok(verdict);
+        }
+        self.see(&row);
+        let mut object: Map<_, _> =
+            verdict.into_iter().map(|(name, value)| (self.beside(&name), value)).collect();
+        for (name, value) in row {
+            if object.insert((*name).to_owned(), value).is_some() {
+                let name = shown(&name);
+                bail!(
+                    "--keep all: expected no column {name} of the verdict in a row after the first; name the columns"
+                );
+            }
+        }
+        Ok(object)
+    }
+
+    fn see(&mut self, row: &[(Arc<str>, Value)]) {
+        if !self.empty.is_empty() {
+            row.iter()
+                .filter(|(_, value)| !value.is_null())
+                .for_each(|(name, _)| _ = self.empty.remove(name));
+        }
+    }
+
+    /// Notes which columns no row had a value in.
+    pub(crate) fn note_empty(&self) {
+        for name in self.names.iter().filter(|name| self.empty.contains(*name)) {
+            note!("--keep: no row has a value in {}", shown(name));
+        }
+    }
+}
+
+/// A cell as text.
+fn text(cell: &Value) -> Cow<'_, str> {
+    match cell {
+        Value::Null => Cow::Borrowed(""),
+        Value::String(text) => Cow::Borrowed(text),
+        other => Cow::Owned(other.to_string()),
+    }
+}
+
+/// Writes `{value:.decimals$}`, with at most nine decimals.
+pub(crate) fn write_fixed(out: &mut impl Write, value: f64, decimals: usize) -> io::Result<()> {
+    // a product below 2^30 is exact to 2^-23; that close to a midpoint, the rounding is undecided
+    const MOST: f64 = (1 << 30) as f64;
+    const UNSURE: f64 = 1e-6;
+    const UNITS: [f64; 10] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
+    let product = value.abs() * UNITS.get(decimals).copied().unwrap_or(f64::NAN);
+    let whole = product.floor();
+    let beyond = product - whole - 0.5;
+    if decimals == 0 || !(product < MOST && beyond.abs() > UNSURE) {
+        return write!(out, "{value:.decimals$}");
+    }
+    let mut number = whole as u64 + u64::from(beyond > 0.0);
+    let mut digits = [b'0'; 24];
+    let mut at = digits.len();
+    let least = at - decimals - 2;
+    while number > 0 || at > least {
+        at -= 1;
+        if digits.len() - at == decimals + 1 {
+            digits[at] = b'.';
+        } else {
+            digits[at] = b'0' + (number % 10) as u8;
+            number /= 10;
+        }
+    }
+    if value.is_sign_negative() {
+        at -= 1;
+        digits[at] = b'-';
+    }
+    out.write_all(&digits[at..])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn row(cells: &[(&str, Value)]) -> Vec<(Arc<str>, Value)> {
+        cells.iter().map(|(name, cell)| ((*name).into(), cell.clone())).collect()
+    }
+
+    fn columns(names: &[&str]) -> KeptColumns {
+        let cells: Vec<_> = names.iter().map(|name| (*name, json!(1))).collect();
+        KeptColumns::of_first(&row(&cells), &["path".to_owned(), "label".to_owned()]).unwrap()
+    }
+
+    #[test]
+    fn a_column_of_the_verdict_gives_way() {
+        let columns = columns(&["label", "tamis_label", "id"]);
+        assert_eq!(columns.beside("path"), "path");
+        assert_eq!(columns.beside("label"), "tamis_tamis_label");
+    }
+
+    #[test]
+    fn cells_are_in_the_order_of_the_first_row() {
+        let mut columns = columns(&["b", "a", "c"]);
+        let texts = columns.texts(&row(&[("a", json!("x,\n")), ("b", json!(1.5))])).unwrap().join("|");
+        assert_eq!(texts, "1.5|x,\n|");
+        let error = columns.texts(&row(&[("d", json!(1))])).unwrap_err().to_string();
+        assert!(error.contains("b,a,c, got also d"), "{error}");
+    }
+
+    #[test]
+    fn objects_keep_types_and_refuse_a_late_clash() {
+        let mut columns = columns(&["a"]);
+        let verdict = || json!({"label": "ham"}).as_object().unwrap().clone();
+        let object = columns.add_to(verdict(), row(&[("a", json!([1, null])), ("z", json!(true))])).unwrap();
+        assert_eq!(Value::Object(object), json!({"a": [1, null], "z": true, "label": "ham"}));
+        assert!(columns.add_to(verdict(), row(&[("label", json!(1))])).is_err());
+    }
+
+    fn fixed(value: f64, decimals: usize) -> String {
+        let mut out = Vec::new();
+        write_fixed(&mut out, value, decimals).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn odd_numbers_are_those_of_the_standard_library() {
+        let tiny = f64::from_bits(1);
+        for value in [
+            0.0,
+            1.0,
+            0.5,
+            0.25,
+            0.125,
+            0.00005,
+            0.000_000_5,
+            0.999_999_5,
+            1e9,
+            1e300,
+            tiny,
+            f64::NAN,
+            f64::INFINITY,
+        ] {
+            for decimals in 0..=12 {
+                assert_eq!(fixed(value, decimals), format!("{value:.decimals$}"));
+                assert_eq!(fixed(-value, decimals), format!("{:.decimals$}", -value));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_are_those_of_the_standard_library(value in -1e6f64..1e6, small in -1.0f64..1.0, n in 0u32..2_000_000, any: f64) {
+            // halves of the last decimal, as near as possible
+            let half = f64::from(n) / 2e6 + 0.5e-6;
+            for value in [value, small, half, any, f64::from(n) / 1e5] {
+                for decimals in [1, 2, 4, 6, 9] {
+                    prop_assert_eq!(fixed(value, decimals), format!("{value:.decimals$}"));
+                }
+            }
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::output::path_text::to_text;
 
 /// A document's score, with the keys that every JSON output of the program uses.
 #[derive(Serialize)]
-pub(crate) struct Verdict<'a> {
+pub(crate) struct DocumentVerdict<'a> {
     #[serde(serialize_with = "path_as_text")]
     pub(crate) path: &'a OsStr,
     pub(crate) label: OneOrMany<&'a str>,
@@ -23,7 +23,7 @@ pub(crate) struct Verdict<'a> {
     pub(crate) truncated: bool,
 }
 
-impl<'a> Verdict<'a> {
+impl<'a> DocumentVerdict<'a> {
     /// The verdict on a document; `labels` are those that it was given, see [`Scratch::labels`].
     pub(crate) fn new(
         filter: &'a Filter,
@@ -35,7 +35,7 @@ impl<'a> Verdict<'a> {
         let Score { probability, log_odds, .. } = *score;
         if filter.has_many_labels() {
             let label = |of: &LabelScore| filter.classes().label(of.label).unwrap_or_default();
-            return Verdict {
+            return DocumentVerdict {
                 path,
                 label: OneOrMany::Many(labels.iter().map(label).collect()),
                 probability: OneOrMany::Many(labels.iter().map(|of| of.probability).collect()),
@@ -43,7 +43,7 @@ impl<'a> Verdict<'a> {
                 truncated,
             };
         }
-        Verdict {
+        DocumentVerdict {
             path,
             label: OneOrMany::One(filter.label_of(score)),
             probability: OneOrMany::One(probability),
@@ -74,10 +74,10 @@ fn path_as_text<S: serde::Serializer>(path: &OsStr, serializer: S) -> Result<S::
     serializer.serialize_str(&to_text(path))
 }
 
-impl Verdict<'_> {
+impl DocumentVerdict<'_> {
     /// `spam 0.9987 +6.64`, and of many labels `grain,wheat 0.9987,0.8808 +6.64,+2.00`; `-` if a document has none.
     pub(crate) fn line(&self) -> String {
-        let Verdict { label, probability, log_odds, .. } = self;
+        let DocumentVerdict { label, probability, log_odds, .. } = self;
         if label.each().is_empty() {
             return "-".to_owned();
         }

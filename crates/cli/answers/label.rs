@@ -1,0 +1,269 @@
+//! `tamis label`
+
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use tamis_program::{check_unchanged, counted, note, say, shown, shown_path};
+use tamis_train::{Classes, LabelScore, Score};
+
+use crate::args::{By, Format, InputArgs, ModelArgs, VerdictArgs};
+use crate::formats::keep::{KeepColumns, KeptCells};
+use crate::input::{Content, Corpus, CorpusScorer, Item, Selection, columns};
+use crate::output::{DocumentVerdict, RowWriter, say_truncated};
+
+#[derive(Args)]
+#[command(after_help = "\
+The columns of --keep come before those of the verdict, as they are; in JSON, values keep their types. \
+If the rows have a column such as label, that of the verdict is called tamis_label. With --keep all, \
+CSV and TSV have the columns of the first row.
+
+A model of many labels gives a document any number of them: commas separate them, their probabilities \
+and their log-odds in CSV and TSV; JSON has arrays.
+
+CSV and TSV have unchanged paths. In JSON a path that is not UTF-8 is quoted as in bash, \
+$'...', which --files-from accepts. --sort-into skips documents that are already there.
+
+Example:
+  tamis label articles/ > labels.csv
+  tamis label tickets.csv --keep id,date > labels.csv
+  tamis label --sort-into sorted --by link \"$HOME/Maildir\"")]
+pub(crate) struct LabelArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Files, folders, mboxes, Maildirs, CSV, TSV, JSONL or a JSON array
+    #[arg(required_unless_present = "files_from", value_name = "PATH")]
+    pub(crate) paths: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Csv)]
+    pub(crate) format: Format,
+    /// Add the probability of every label
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Write these columns of each row before its verdict: their names, or all
+    #[arg(long, value_name = "COLUMN,COLUMN|all", value_delimiter = ',')]
+    keep: Vec<String>,
+    /// File the documents into DIR/LABEL
+    #[arg(long, value_name = "DIR")]
+    pub(crate) sort_into: Option<PathBuf>,
+    /// How --sort-into files documents
+    #[arg(long, value_enum, default_value_t = By::Copy, requires = "sort_into")]
+    pub(crate) by: By,
+    // last, since its heading applies to everything after it
+    #[command(flatten)]
+    pub(crate) decision: VerdictArgs,
+}
+
+pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
+    let mut filter = args.model.open()?;
+    args.decision.apply(&mut filter)?;
+    if args.sort_into.is_some() {
+        note_folders(filter.classes());
+        if filter.has_many_labels() && args.by == By::Move {
+            bail!("--by move: expected copy or link, since a document may have several labels");
+        }
+    }
+    let recipe = filter.information().recipe;
+    let paths = args.input.list.add_to(&args.paths)?;
+    let keep = KeepColumns::of_names(&args.keep);
+    let corpus = Corpus::find_for(&paths, Selection::WhatIsThere, &args.input, recipe)?;
+    let mut rows =
+        RowWriter::new(args.format.delimiter(), args.all.then_some(filter.classes()), keep.is_some())?;
+    let (mut not_filed, mut n_truncated) = (0, 0);
+    let finished = corpus.for_each(
+        &recipe.limits,
+        || Ok(CorpusScorer::new(&filter)),
+        |scorer, item, _, document| {
+            let score = scorer.score(document)?;
+            let probabilities = if args.all { scorer.probabilities().to_vec() } else { Vec::new() };
+            let labels = scorer.labels().to_vec();
+            Ok(LabelRow {
+                score,
+                labels,
+                probabilities,
+                truncated: scorer.truncated(),
+                kept: item.kept(keep.as_ref())?,
+            })
+        },
+        |item, LabelRow { score, labels, probabilities, truncated, kept }| {
+            let name = item.name();
+            let verdict = DocumentVerdict::new(&filter, &name, &score, &labels, truncated);
+            n_truncated += u64::from(truncated);
+            rows.write(&verdict, &probabilities, kept)?;
+            if let Some(directory) = &args.sort_into {
+                // file a document only if the model did not change meanwhile
+                check_unchanged(&filter)?;
+                let mut is_filed = true;
+                for label in verdict.label.each() {
+                    is_filed &= file(item, &directory.join(&*folder_name(label)), args.by)?;
+                }
+                not_filed += u64::from(!is_filed);
+            }
+            Ok(())
+        },
+    )?;
+    check_unchanged(&filter)?;
+    rows.finish()?;
+    columns::say_missing(recipe, &CorpusScorer::missing(&finished.states));
+    say_truncated(n_truncated, recipe.kind);
+    if not_filed > 0 {
+        say!("tamis: labelled but not filed: {} inside larger files", counted(not_filed, "document"));
+    }
+    Ok(corpus.conclude(finished.unreadable))
+}
+
+/// What is written of a document.
+struct LabelRow {
+    score: Score,
+    labels: Vec<LabelScore>,
+    /// Those of all labels, if they are asked for.
+    probabilities: Vec<f64>,
+    truncated: bool,
+    kept: KeptCells,
+}
+
+/// Notes which labels are escaped in folder names.
+fn note_folders(classes: &Classes) {
+    for (_, label) in classes.iter() {
+        let name = folder_name(label);
+        if name != label {
+            note!("--sort-into: documents of {} go to the folder {name}", shown(label));
+        }
+    }
+}
+
+/// The folder name of a label. Slashes, control characters, and the dots of `.` and `..` are escaped as in a URL, so
+/// that the folder is always inside the one to sort into, whatever the model.
+fn folder_name(label: &str) -> Cow<'_, str> {
+    let is_dots = matches!(label, "." | "..");
+    let is_bad = |c: char| c == '/' || c.is_control() || is_dots;
+    if !label.contains(is_bad) {
+        return Cow::Borrowed(label);
+    }
+    let escaped = |c: char| match is_bad(c) {
+        true => c.to_string().bytes().map(|byte| format!("%{byte:02X}")).collect(),
+        false => c.to_string(),
+    };
+    label.chars().map(escaped).collect()
+}
+
+/// Files a document into a folder. Returns `false` if the document is part of a larger file. Nothing is overwritten: if
+/// another document has the name, this one gets a number.
+fn file(item: &Item<'_>, folder: &Path, by: By) -> Result<bool> {
+    let (Content::File, Some(name)) = (&item.content, item.file.path.file_name()) else { return Ok(false) };
+    std::fs::create_dir_all(folder).with_context(|| shown_path(&folder))?;
+    let filing = || format!("filing {}", shown_path(&item.name()));
+    let source = item.file.path.canonicalize().with_context(filing)?;
+    for number in 0.. {
+        let mut target = name.to_owned();
+        if number > 0 {
+            target = item.file.path.file_stem().unwrap_or(name).to_owned();
+            target.push(format!("-{number}"));
+            if let Some(extension) = item.file.path.extension() {
+                target.push(".");
+                target.push(extension);
+            }
+        }
+        let target = folder.join(target);
+        match place(&source, &target, by) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                if is_filed(&source, &target, by).with_context(filing)? {
+                    return Ok(true);
+                }
+            }
+            outcome => return outcome.map(|()| true).with_context(filing),
+        }
+    }
+    Ok(false)
+}
+
+/// Whether the document, or one with equal content, is already there. If so, a document to be moved is removed from its
+/// old place.
+fn is_filed(source: &Path, target: &Path, by: By) -> std::io::Result<bool> {
+    // a dangling link, or anything but a file, counts as another document
+    let Ok(found) = target.canonicalize() else { return Ok(false) };
+    if found == source {
+        // a link does not preserve a document that is moved
+        return Ok(by != By::Move || !target.is_symlink());
+    }
+    let is_equal = found.is_file() && has_equal_content(source, &found)?;
+    if is_equal && by == By::Move {
+        std::fs::remove_file(source)?;
+    }
+    Ok(is_equal)
+}
+
+fn has_equal_content(one: &Path, other: &Path) -> std::io::Result<bool> {
+    let same_length = one.metadata()?.len() == other.metadata()?.len();
+    Ok(same_length && std::fs::read(one)? == std::fs::read(other)?)
+}
+
+fn place(source: &Path, target: &Path, by: By) -> std::io::Result<()> {
+    match by {
+        By::Link => std::os::unix::fs::symlink(source, target),
+        By::Copy => copy(source, target),
+        // unlike renaming, a hard link fails if the name is taken
+        By::Move => match std::fs::hard_link(source, target) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => copy(source, target),
+            linked => linked,
+        }
+        .and_then(|()| std::fs::remove_file(source)),
+    }
+}
+
+fn copy(source: &Path, target: &Path) -> std::io::Result<()> {
+    let mut from = std::fs::File::open(source)?;
+    let mut to = std::fs::File::create_new(target)?;
+    std::io::copy(&mut from, &mut to).and_then(|_| to.sync_all()).inspect_err(|_| {
+        // leave no incomplete copy behind
+        let _ = std::fs::remove_file(target);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::holds::Holds;
+    use crate::input::file::InputFile;
+
+    #[test]
+    fn labels_that_lead_elsewhere_are_escaped() {
+        for (label, folder) in [
+            ("..", "%2E%2E"),
+            (".", "%2E"),
+            ("/etc", "%2Fetc"),
+            ("../up", "..%2Fup"),
+            ("a/", "a%2F"),
+            ("a\nb", "a%0Ab"),
+            ("\u{85}", "%C2%85"),
+        ] {
+            assert_eq!(folder_name(label), folder);
+        }
+        for label in ["sci.space", "a b", "...", "100%"] {
+            assert_eq!(folder_name(label), label);
+        }
+    }
+
+    #[test]
+    fn filing_never_overwrites() {
+        let directory = tempfile::tempdir().unwrap();
+        let source = directory.path().join("in/a.eml");
+        std::fs::create_dir_all(source.parent().unwrap()).unwrap();
+        let folder = directory.path().join("spam");
+        for (by, content) in [(By::Copy, "1"), (By::Link, "2"), (By::Move, "3")] {
+            std::fs::write(&source, content).unwrap();
+            let place = InputFile::found(source.clone(), None, Holds::One);
+            let item = Item { file: &place, number: None, content: Content::File };
+            assert!(file(&item, &folder, by).unwrap());
+        }
+        assert!(!source.exists());
+        assert_eq!(std::fs::read_to_string(folder.join("a.eml")).unwrap(), "1");
+        assert!(folder.join("a-1.eml").is_symlink());
+        assert_eq!(std::fs::read_to_string(folder.join("a-2.eml")).unwrap(), "3");
+    }
+}

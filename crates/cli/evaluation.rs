@@ -1,0 +1,11 @@
+//! The commands that measure: models on labelled documents, and new documents against those that were learned.
+
+pub(crate) mod compare;
+mod comparison;
+mod confusion;
+pub(crate) mod drift;
+pub(crate) mod evaluate;
+pub(crate) mod evaluate_labels;
+mod label_report;
+mod pictures;
+mod report;

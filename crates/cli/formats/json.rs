@@ -1,0 +1,230 @@
+//! JSON: a row as an object on its line, and an array read as one line per element.
+
+use std::fmt;
+use std::io::{self, ErrorKind, Read};
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
+use serde_json::error::Category;
+
+/// The members of a JSON object, in order.
+#[cfg_attr(test, derive(Debug))]
+pub(crate) struct Object(Vec<(String, Value)>);
+
+impl Object {
+    pub(crate) fn get(&self, key: &str) -> Option<&Value> {
+        self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+    }
+
+    /// Takes a value out, which is null from then on.
+    pub(crate) fn take(&mut self, key: &str) -> Option<Value> {
+        self.0.iter_mut().find(|(known, _)| known == key).map(|(_, value)| value.take())
+    }
+
+    /// A key that occurs twice.
+    fn repeated(&self) -> Option<String> {
+        let mut keys: Vec<_> = self.0.iter().map(|(key, _)| key).collect();
+        keys.sort_unstable();
+        keys.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0].clone())
+    }
+}
+
+impl IntoIterator for Object {
+    type Item = (String, Value);
+    type IntoIter = std::vec::IntoIter<(String, Value)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+/// Reads a line as an object without repeated keys.
+pub(crate) fn read_object(line: &[u8]) -> Result<Object, String> {
+    let line = str::from_utf8(line).map_err(|_| "expected a line of UTF-8, got other bytes".to_owned())?;
+    // never the text itself, which may be private
+    let read = serde_json::from_str(line.strip_prefix('\u{feff}').unwrap_or(line));
+    let object: Object = read.map_err(|error: serde_json::Error| match error.classify() {
+        Category::Eof => "expected a JSON object, got the beginning of one".to_owned(),
+        Category::Data => "expected a JSON object, got a JSON value of another kind".to_owned(),
+        _ => format!("expected a JSON object, got something else at column {}", error.column()),
+    })?;
+    match object.repeated() {
+        Some(key) => Err(format!("expected each key once, got {key:?} twice")),
+        None => Ok(object),
+    }
+}
+
+// `serde_json` alone would take the last value of a repeated key
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ObjectVisitor)
+    }
+}
+
+struct ObjectVisitor;
+
+impl<'de> Visitor<'de> for ObjectVisitor {
+    type Value = Object;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
+        let mut members = Vec::new();
+        while let Some(member) = map.next_entry()? {
+            members.push(member);
+        }
+        Ok(Object(members))
+    }
+}
+
+/// Reads the JSON array in another reader. Each element becomes a line, so that elements are numbered from 1 and read
+/// one at a time as in JSON lines. Elements are not checked here.
+pub(crate) struct Elements<R> {
+    array: R,
+    position: ArrayState,
+    /// Number of open brackets and braces within the element.
+    depth: u64,
+    /// The error to report after the bytes already read.
+    failure: Option<&'static str>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ArrayState {
+    Before,
+    Within,
+    String,
+    /// After the backslash in a string.
+    Escape,
+    After,
+}
+
+impl<R: Read> Elements<R> {
+    pub(crate) fn new(array: R) -> Self {
+        Elements { array, position: ArrayState::Before, depth: 0, failure: None }
+    }
+
+    /// The byte to write for a byte of the array.
+    fn written(&mut self, byte: u8) -> Result<u8, &'static str> {
+        match (self.position, byte) {
+            (ArrayState::Escape, _) => self.position = ArrayState::String,
+            (ArrayState::String, b'\\') => self.position = ArrayState::Escape,
+            (ArrayState::String, b'"') => self.position = ArrayState::Within,
+            (ArrayState::String, _) => (),
+            // including the bytes of a byte order mark
+            (ArrayState::Before, b' ' | b'\t' | b'\r' | b'\n' | 0xef | 0xbb | 0xbf) => return Ok(b' '),
+            (ArrayState::Before, b'[') => {
+                self.position = ArrayState::Within;
+                return Ok(b' ');
+            }
+            (ArrayState::Before, _) => return Err("expected a JSON array, got another beginning"),
+            (ArrayState::After, b' ' | b'\t' | b'\r' | b'\n') => return Ok(b' '),
+            (ArrayState::After, _) => return Err("expected nothing after a JSON array, got more"),
+            (ArrayState::Within, b'"') => self.position = ArrayState::String,
+            (ArrayState::Within, b'{' | b'[') => self.depth += 1,
+            (ArrayState::Within, b'}' | b']') if self.depth > 0 => self.depth -= 1,
+            (ArrayState::Within, b']') => {
+                self.position = ArrayState::After;
+                return Ok(b'\n');
+            }
+            (ArrayState::Within, b',') if self.depth == 0 => return Ok(b'\n'),
+            (ArrayState::Within, b'\r' | b'\n') => return Ok(b' '),
+            (ArrayState::Within, _) => (),
+        }
+        Ok(byte)
+    }
+}
+
+impl<R: Read> Read for Elements<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(failure) = self.failure {
+            return Err(io::Error::new(ErrorKind::InvalidData, failure));
+        }
+        let n = self.array.read(buffer)?;
+        if n == 0 && !buffer.is_empty() && self.position != ArrayState::After {
+            self.failure = Some("expected ] at the end of a JSON array, got the end of the file");
+            return self.read(buffer);
+        }
+        for (at, byte) in buffer[..n].iter_mut().enumerate() {
+            match self.written(*byte) {
+                Ok(written) => *byte = written,
+                Err(failure) => {
+                    self.failure = Some(failure);
+                    return if at == 0 { self.read(buffer) } else { Ok(at) };
+                }
+            }
+        }
+        Ok(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_object_is_refused() {
+        for line in ["{\"text\": ", "[1]", "{text}", "x", "{\"a\": 1, \"a\": 2} x"] {
+            let error = read_object(line.as_bytes()).unwrap_err();
+            assert!(error.starts_with("expected a JSON object, got "), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_key_named_twice_is_refused_and_named() {
+        let error =
+            read_object(br#"{"label": "ham", "text": "a", "label": "spam", "text": "b"}"#).unwrap_err();
+        assert_eq!(error, "expected each key once, got \"label\" twice");
+        // other keys, and keys of other objects
+        let object = read_object(br#"{"text": "a", "Text": "b", "x": {"text": "c"}}"#).unwrap();
+        assert_eq!(object.into_iter().count(), 3);
+    }
+
+    fn lines(array: &str) -> (Vec<String>, Option<String>) {
+        let mut text = Vec::new();
+        let read = Elements::new(array.as_bytes()).read_to_end(&mut text);
+        let text = String::from_utf8(text).unwrap();
+        let lines = text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty());
+        (lines.collect(), read.err().map(|error| error.to_string()))
+    }
+
+    #[test]
+    fn elements_are_lines() {
+        let array = "\u{feff} [ {\"a\":\n [1,\r\n 2]} ,\n\n{\"b\": \"x],\\\"[{\"},3\n] \n";
+        assert_eq!(
+            lines(array),
+            (vec!["{\"a\":  [1,   2]}".into(), "{\"b\": \"x],\\\"[{\"}".into(), "3".into()], None)
+        );
+        assert_eq!(lines("[]"), (vec![], None));
+    }
+
+    #[test]
+    fn what_is_no_whole_array_is_told_after_what_was_read() {
+        for (array, n, told) in [
+            ("{\"a\": 1}", 0, "expected a JSON array"),
+            ("", 0, "expected ]"),
+            ("[{}, {}", 2, "expected ]"),
+            ("[{}, \"a]", 2, "expected ]"),
+            ("[{}] []", 1, "expected nothing after"),
+        ] {
+            let (lines, error) = lines(array);
+            assert_eq!(lines.len(), n, "{array}");
+            assert!(error.as_ref().is_some_and(|error| error.starts_with(told)), "{array}: {error:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn an_array_of_objects_is_read_back(texts in prop::collection::vec("[a-z\"\\\\,\\[\\]{}\n]{0,12}", 0..5), pretty: bool) {
+            let array = Value::from(texts.iter().map(|text| serde_json::json!({"t": [text]})).collect::<Vec<_>>());
+            let written = if pretty { serde_json::to_string_pretty(&array) } else { serde_json::to_string(&array) }.unwrap();
+            let (lines, error) = lines(&written);
+            prop_assert_eq!(error, None);
+            let read = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>();
+            prop_assert_eq!(Value::from(read), array);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Sources as named on the command line, lists of them, and files with documents.
+
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::fs::Metadata;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result, bail};
+use tamis_program::{Stream, read_start, shown_path};
+use tamis_train::Kind;
+
+use crate::args::ListArgs;
+use crate::formats::holds::Holds;
+use crate::formats::json::Elements;
+use crate::input::reading::open;
+use crate::output::{from_text, path_of};
+
+/// The documents that a command wants from its sources.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Selection {
+    /// Documents with labels.
+    Labelled,
+    /// Documents, with labels or without.
+    Documents,
+    /// Documents, with labels or without, except behind links that lead out of the folders named.
+    Inside,
+    /// Documents, skipping sources that do not exist.
+    WhatIsThere,
+}
+
+/// A source as named: a path, or `-` for standard input, perhaps with a label before it.
+pub(crate) struct SourceArg {
+    pub(crate) label: Option<String>,
+    pub(crate) path: PathBuf,
+}
+
+impl SourceArg {
+    /// Parses an argument. It is `LABEL=PATH` only if the part before the first `=` has no `/` and the whole is not an
+    /// existing path (names in a Maildir contain `=`).
+    pub(crate) fn parse(argument: &OsStr) -> Self {
+        let bytes = argument.as_encoded_bytes();
+        let label =
+            bytes.iter().position(|byte| *byte == b'=').and_then(|end| str::from_utf8(&bytes[..end]).ok());
+        match label {
+            Some(label) if !label.is_empty() && !label.contains('/') && !Path::new(argument).exists() => {
+                SourceArg { label: Some(label.to_owned()), path: after(argument, label.len() + 1).into() }
+            }
+            _ => SourceArg { label: None, path: argument.into() },
+        }
+    }
+}
+
+/// The rest of an argument after its first `length` bytes, which are UTF-8.
+fn after(argument: &OsStr, length: usize) -> OsString {
+    use std::os::unix::ffi::OsStrExt;
+    OsStr::from_bytes(&argument.as_bytes()[length..]).to_owned()
+}
+
+/// A file or a stream that is one document, or holds many.
+#[derive(Clone)]
+pub(crate) struct InputFile {
+    pub(crate) path: PathBuf,
+    pub(crate) label: Option<Arc<str>>,
+    /// The first folder below the label's folder, if the file is in one.
+    pub(crate) folder: Option<Arc<str>>,
+    pub(crate) holds: Holds,
+    /// Whether the user named it. If not, it was found in a folder.
+    pub(crate) named: bool,
+    /// A stream, which can be read only once.
+    pub(crate) once: Option<Once>,
+    /// The file's inode, if listing returned it.
+    pub(crate) inode: Option<u64>,
+}
+
+/// A stream that is taken when it is its turn.
+#[derive(Clone)]
+pub(crate) struct Once(Arc<Mutex<Option<Stream>>>);
+
+impl InputFile {
+    /// A file that was found in a folder.
+    pub(crate) fn found(path: PathBuf, label: Option<Arc<str>>, holds: Holds) -> Self {
+        InputFile { path, label, folder: None, holds, named: false, once: None, inode: None }
+    }
+
+    /// A stream, whose path is only a name.
+    pub(crate) fn of_stream(path: &Path, stream: Stream, mbox: bool) -> Self {
+        let holds = match Holds::of_name(path.as_os_str()) {
+            Holds::One if mbox || stream.is_mbox() => Holds::Mbox,
+            holds => holds,
+        };
+        let once = Some(Once(Arc::new(Mutex::new(Some(stream)))));
+        InputFile { holds, named: true, once, ..InputFile::found(path.to_owned(), None, holds) }
+    }
+
+    /// Takes the stream, if it is one.
+    pub(crate) fn take_stream(&self) -> Result<Option<Stream>> {
+        let Some(Once(once)) = &self.once else { return Ok(None) };
+        match once.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(stream) => Ok(Some(stream)),
+            None => bail!("{}: expected a file, which can be read twice", shown_path(&self.path)),
+        }
+    }
+
+    /// Opens a file or stream that holds many documents, decoded. A JSON array is read as JSON lines.
+    pub(crate) fn open(&self) -> Result<Box<dyn BufRead + Send>> {
+        let reader = match self.take_stream()? {
+            Some(stream) => stream.into_reader().with_context(|| shown_path(&self.path))?,
+            None => open(&self.path).with_context(|| shown_path(&self.path))?,
+        };
+        Ok(match self.holds {
+            Holds::Json => Box::new(BufReader::new(Elements::new(reader))),
+            _ => reader,
+        })
+    }
+
+    /// The first bytes of a document, as far as they can be read.
+    pub(crate) fn start(&self) -> Vec<u8> {
+        const MOST: usize = 64 << 10;
+        match &self.once {
+            Some(Once(once)) => match &*once.lock().unwrap_or_else(PoisonError::into_inner) {
+                Some(stream) => stream.start()[..stream.start().len().min(MOST)].to_vec(),
+                None => Vec::new(),
+            },
+            None => read_start(&self.path, MOST as u64).unwrap_or_default(),
+        }
+    }
+}
+
+impl ListArgs {
+    /// The paths given, followed by those in the list.
+    pub(crate) fn add_to(&self, given: &[OsString]) -> Result<Vec<OsString>> {
+        let mut paths = given.to_vec();
+        let Some(list) = &self.files_from else { return Ok(paths) };
+        if list.as_os_str() == "-" && paths.iter().any(|path| path == "-") {
+            bail!("--files-from -: standard input is the list: expected no document on it");
+        }
+        let bytes = Stream::of(list)
+            .and_then(|list| list.into_all(Kind::Text))
+            .with_context(|| format!("--files-from {}", shown_path(&list)))?;
+        let entries = bytes.split(|byte| *byte == if self.null { 0 } else { b'\n' });
+        for entry in entries.filter(|entry| !entry.is_empty()) {
+            paths.push(if self.null {
+                path_of(entry.to_vec())
+            } else {
+                from_text(entry.strip_suffix(b"\r").unwrap_or(entry))?
+            });
+        }
+        Ok(paths)
+    }
+}
+
+/// The identity of a file, whatever its path: its device and inode.
+fn identity(metadata: &Metadata) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+fn identity_of(path: &Path) -> Option<(u64, u64)> {
+    identity(&std::fs::metadata(path).ok()?)
+}
+
+/// The distinct files, each once.
+pub(crate) fn different(paths: &[PathBuf]) -> Vec<&PathBuf> {
+    let mut seen = HashSet::new();
+    let is_new = |path: &&PathBuf| identity_of(path).is_none_or(|identity| seen.insert(identity));
+    paths.iter().filter(is_new).collect()
+}
+
+/// Leaves out files that occurred before under the same label, and files that are `known` under any. Returns their
+/// number.
+pub(crate) fn leave_out(files: &mut Vec<InputFile>, known: &[InputFile]) -> u64 {
+    if known.len() + files.len() < 2 || files.is_empty() {
+        return 0;
+    }
+    let inode = |file: &InputFile| match file.once {
+        Some(_) => None,
+        None => file.inode.or_else(|| Some(identity_of(&file.path)?.1)),
+    };
+    let all = known.iter().chain(&*files);
+    let mut inodes: Vec<_> = all.zip(0usize..).filter_map(|(file, at)| Some((inode(file)?, at))).collect();
+    inodes.sort_unstable();
+    let mut duplicates = HashSet::new();
+    // only files with a common inode number need a look at their devices
+    for equal in inodes.chunk_by(|a, b| a.0 == b.0).filter(|equal| equal.len() > 1) {
+        let mut seen = HashSet::new();
+        for (_, at) in equal {
+            let file = at.checked_sub(known.len()).map(|own| &files[own]);
+            let Some(identity) = identity_of(&file.unwrap_or_else(|| &known[*at]).path) else { continue };
+            match file {
+                None => _ = seen.insert((identity, None)),
+                Some(file) => {
+                    let is_known = seen.contains(&(identity, None));
+                    if is_known || !seen.insert((identity, Some(&file.label))) {
+                        duplicates.insert(at - known.len());
+                    }
+                }
+            }
+        }
+    }
+    let mut at = 0..files.len();
+    files.retain(|_| at.next().is_none_or(|at| !duplicates.contains(&at)));
+    duplicates.len() as u64
+}

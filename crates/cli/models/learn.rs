@@ -1,0 +1,410 @@
+//! `tamis learn`
+
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
+use tamis_mail::looks_like_mail;
+use tamis_program::{
+    ERROR, commit, counted, done, grouped, named, note, open_model, say, shown, shown_path,
+    survive_file_limits,
+};
+use tamis_train::{
+    Classes, Document, ErrorKind, Filter, Keep, Kind, Learned, Learner, Score, TrainOptions, join_labels,
+    split_labels,
+};
+
+use crate::args::{ChangeArgs, GroupArgs, InputArgs, LogArg, ModelArgs};
+use crate::formats::labels::learned_as;
+use crate::input::{Attributes, Corpus, Item, Selection};
+use crate::output::{labels, message_id};
+
+#[derive(Args)]
+#[command(after_help = "\
+When the program returns, what was learned is safely on disk. A document already known under the \
+label is left alone; one known under another label moves. If there is no model, a new one is made, \
+with the labels ham and spam or those of --fallback.
+
+Example:
+  tamis learn spam < message.eml
+  tamis learn ham \"$HOME/Maildir/.Archive\"
+  tamis learn spam --if-wrong < message.eml
+  tamis learn spam --spool ~/.local/share/tamis/spool < message.eml
+  grep -l casino mail/* | tamis learn spam --files-from -")]
+pub(crate) struct LearnArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) documents: DocumentArgs,
+    #[command(flatten)]
+    spool: SpoolArgs,
+    #[command(flatten)]
+    wrong: WrongArgs,
+    /// Allow a label that the model does not know yet
+    #[arg(long)]
+    pub(crate) new_label: bool,
+    /// Do not retrain, even if much was learned since the last time. A model with a shared one is never retrained
+    /// automatically
+    #[arg(long)]
+    pub(crate) no_retrain: bool,
+    #[command(flatten)]
+    new: NewArgs,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) log: LogArg,
+    #[command(flatten)]
+    pub(crate) groups: GroupArgs,
+    #[command(flatten)]
+    pub(crate) change: ChangeArgs,
+}
+
+/// The documents, and their label.
+#[derive(Args)]
+pub(crate) struct DocumentArgs {
+    /// The label to learn the documents under. Optional with --spool
+    #[arg(value_name = "LABEL", required_unless_present = "spool")]
+    pub(crate) label: Option<String>,
+    /// Files, folders, mboxes, Maildirs; standard input by default
+    #[arg(value_name = "PATH")]
+    paths: Vec<OsString>,
+    /// Follow links that lead out of the named folders
+    #[arg(long)]
+    follow: bool,
+}
+
+/// Where a message waits until it is learned.
+#[derive(Args)]
+struct SpoolArgs {
+    /// Put the message on standard input into this private folder first, then learn what waits there, the oldest first.
+    /// If the model is busy or cannot be written, the message stays there for the next call, and this one succeeds.
+    /// Without a label, only learn what waits. A message that can never be learned is kept as FILE.refused. For mail,
+    /// one folder for each model
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["paths", "follow", "files_from", "kind", "mbox",
+        "input_format", "group", "group_by", "progress", "dots"])]
+    spool: Option<PathBuf>,
+}
+
+/// Whether documents that are labelled right already are passed over.
+#[derive(Args)]
+struct WrongArgs {
+    /// Learn only documents that the model does not already give this label
+    #[arg(long)]
+    if_wrong: bool,
+    /// Like --if-wrong, but also learn documents that the model gives this label with log-odds below X (nats)
+    #[arg(long, value_name = "X")]
+    margin: Option<f64>,
+}
+
+/// The model to create if there is none.
+#[derive(Args)]
+struct NewArgs {
+    /// Labels of the model to make if there is none [default: ham,spam]
+    #[arg(long, value_name = "LABEL,LABEL", value_delimiter = ',')]
+    labels: Vec<String>,
+    /// In a new model, do not remember the names of messages (their Message-IDs)
+    #[arg(long)]
+    no_names: bool,
+}
+
+/// How far it is, for those who are used to sa-learn.
+#[derive(Args)]
+pub(crate) struct ProgressArgs {
+    /// Show progress on standard error: a bar on a terminal, otherwise a dot for each document. Ends with the summary
+    /// line of sa-learn
+    #[arg(long)]
+    progress: bool,
+    /// Show a dot for each document on standard error, even on a terminal. Ends with the summary line of sa-learn
+    #[arg(long, alias = "showdots", conflicts_with = "progress")]
+    dots: bool,
+}
+
+impl ProgressArgs {
+    fn has_dots(&self) -> bool {
+        self.dots || self.progress && !std::io::stderr().is_terminal()
+    }
+
+    /// Prints the last line: sa-learn's if progress was shown, else `usual`.
+    pub(crate) fn print_last(&self, done: &str, n: u64, examined: u64, usual: &str) -> Result<()> {
+        match self.progress || self.dots {
+            true => print(&format!("{done} tokens from {n} message(s) ({examined} message(s) examined)")),
+            false => print(usual),
+        }
+    }
+}
+
+/// Counts what happened to the documents.
+#[derive(Default)]
+pub(crate) struct LearnCounts {
+    pub(crate) learned: u64,
+    pub(crate) already: u64,
+    pub(crate) moved: u64,
+    pub(crate) right: u64,
+}
+
+impl LearnCounts {
+    fn examined(&self) -> u64 {
+        self.learned + self.already + self.moved + self.right
+    }
+
+    /// `spam: learned 3 documents, 2 already known`
+    pub(crate) fn line(&self, label: &str) -> String {
+        let parts = [
+            (self.already, "already known"),
+            (self.moved, "moved from another label"),
+            (self.right, "already labelled so"),
+        ];
+        let others =
+            parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {} {what}", grouped(*n)));
+        let others: String = others.collect();
+        format!("{}: learned {}{others}", shown(label), counted(self.learned, "document"))
+    }
+}
+
+impl LearnArgs {
+    /// The folder of --spool.
+    pub(crate) fn spool(&self) -> Option<&Path> {
+        self.spool.spool.as_deref()
+    }
+}
+
+pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
+    let Some(label) = &args.documents.label else { bail!("expected a label") };
+    let path = args.model.own.path()?;
+    let log = args.log.begin(&args.model.own);
+    if log.is_some() {
+        survive_file_limits();
+    }
+    check_label(args, label, &path)?;
+    let shared = args.model.shared()?.map(Arc::new);
+    // read standard input first, so that the model is opened only once
+    let is_input = args.documents.paths.is_empty() && args.input.list.files_from.is_none();
+    let wanted = if args.documents.follow { Selection::Documents } else { Selection::Inside };
+    let mut corpus = match is_input && args.input.input_format.is_none() && path.exists() {
+        true => corpus(&[], wanted, &args.input, None)?,
+        false => corpus(
+            &args.documents.paths,
+            wanted,
+            &args.input,
+            open_model(&path)?.as_ref().or(shared.as_deref()),
+        )?,
+    };
+    corpus = corpus.grouped(&args.groups);
+    if !path.exists() && corpus.is_an_empty_message() {
+        bail!("expected a message to learn, got nothing; no model was made");
+    }
+    let mut learner = open_or_create(args, Some(label), &path, corpus.kind, shared.as_deref())?;
+    corpus.suit(learner.filter().information().recipe)?;
+    if let Some(shared) = shared {
+        learner.set_fallback(shared).context("--fallback")?;
+    }
+    let learned = learned_as(learner.filter(), label).into_owned();
+    let is_known = |label: &str| learner.filter().classes().index(label).is_some();
+    if args.new_label && !split_labels(&learned).all(is_known) {
+        learner.add_label(&learned)?;
+    }
+    let (mut tally, mut logged) = (LearnCounts::default(), Vec::new());
+    let unreadable =
+        for_each(&mut corpus, &mut learner, &args.progress, |learner, item, group, document| {
+            if is_sure(args, &learned, learner, document)? {
+                tally.right += 1;
+                return Ok(());
+            }
+            match learner.learn_in_group(&learned, group, document) {
+                Ok(Learned::Already) => {
+                    tally.already += 1;
+                    return Ok(());
+                }
+                Ok(Learned::Moved { .. }) => tally.moved += 1,
+                Ok(Learned::Beside { labels }) => {
+                    tally.learned += 1;
+                    say_beside(&shown_path(&item.name()), &labels);
+                }
+                Ok(_) => tally.learned += 1,
+                Err(error) if error.kind() == ErrorKind::Label => {
+                    return Err(anyhow!("{error}; --new-label adds it"));
+                }
+                Err(error) => return Err(error.into()),
+            }
+            if log.is_some() {
+                logged.push(if let Document::Mail(raw) = document { message_id(raw) } else { String::new() });
+            }
+            Ok(())
+        })?;
+    commit(&mut learner)?;
+    if let Some(mut log) = log {
+        log.learned(&logged, label);
+    }
+    let usual = tally.line(label);
+    let (changed, examined) = (tally.learned + tally.moved, tally.examined());
+    args.progress.print_last("Learned", changed, examined, &usual)?;
+    Ok(unreadable)
+}
+
+/// Prints a warning that a message could not be moved.
+pub(crate) fn say_beside(name: &str, labels: &[String]) {
+    say!(
+        "tamis: {name}: still known as {} too, with the header it was learned with: this model does not remember terms, so \
+         only an identical message can be moved; tamis forget removes the message as it was learned",
+        shown(&labels.join(", "))
+    );
+}
+
+/// Refuses a path in place of the label before anything is read. Otherwise standard input would be read.
+pub(crate) fn check_label(args: &LearnArgs, label: &str, path: &Path) -> Result<()> {
+    if args.new_label
+        || args.new.labels.iter().any(|known| known == label)
+        || !(label.contains('/') || Path::new(label).exists())
+    {
+        return Ok(());
+    }
+    let known: Vec<String> = match Filter::open(path) {
+        Ok(filter) => labels(filter.classes()),
+        Err(_) if args.new.labels.is_empty() => vec!["ham".to_owned(), "spam".to_owned()],
+        Err(_) => args.new.labels.clone(),
+    };
+    if known.iter().any(|known| known == label) {
+        return Ok(());
+    }
+    let (path, known) = (shown(label), known.join(", "));
+    let known = shown(&known);
+    bail!("expected a label ({known}) before the paths, got the path {path}: tamis learn LABEL {path}")
+}
+
+/// Whether the model already gives a document the right label, surely enough that it need not be learned.
+pub(crate) fn is_sure(
+    args: &LearnArgs,
+    label: &str,
+    learner: &mut Learner,
+    document: Document<'_>,
+) -> Result<bool> {
+    if !args.wrong.if_wrong && args.wrong.margin.is_none() {
+        return Ok(false);
+    }
+    let score: Score = learner.score(document)?;
+    let filter = learner.filter();
+    let given = learner.labels().iter().filter_map(|of| filter.classes().label(of.label));
+    let is_right = join_labels(given) == join_labels(split_labels(label));
+    Ok(is_right && score.log_odds.abs() >= args.wrong.margin.unwrap_or(0.0))
+}
+
+/// Opens the model for learning. If there is none, creates one, which must have this label if it is given.
+pub(crate) fn open_or_create(
+    args: &LearnArgs,
+    label: Option<&str>,
+    path: &Path,
+    kind: Kind,
+    shared: Option<&Filter>,
+) -> Result<Learner> {
+    let mut options = args.change.options();
+    options.retrain = !args.no_retrain;
+    if path.exists() {
+        return Learner::open(path, options).map_err(named(path));
+    }
+    let labels: Vec<&str> = match (&args.new.labels[..], shared) {
+        ([], Some(shared)) => shared.classes().iter().map(|(_, label)| label).collect(),
+        ([], None) => vec!["ham", "spam"],
+        (labels, _) => labels.iter().map(String::as_str).collect(),
+    };
+    if let Some(label) = label.filter(|label| !labels.contains(label)) {
+        let path = shown_path(path);
+        bail!("{path}: there is no model yet; name the labels of a new one with --labels {label},OTHER");
+    }
+    if let Some(shared) = shared
+        && Classes::new(labels.iter().copied())? != *shared.classes()
+    {
+        let (known, got) = (self::labels(shared.classes()).join(","), labels.join(","));
+        bail!("--labels: expected those of the shared model, {}, got {}", shown(&known), shown(&got));
+    }
+    let mut new = shared.map_or_else(|| TrainOptions::new(kind), Filter::options_behind);
+    new.names &= !args.new.no_names;
+    // so that the model can be retrained as it grows
+    new.keep = Some(Keep::Vectors);
+    args.model.own.make_folder(path)?;
+    let names = labels.join(" and ");
+    let learner = Learner::create(path, new, labels, options).map_err(named(path))?;
+    let alone = if args.model.is_fallback_ignored() {
+        "; no shared model is used, since $TAMIS_FALLBACK does not apply to a model named by -m; --fallback does"
+    } else {
+        ""
+    };
+    note!("{}: a new model of {kind} with the labels {}{alone}", shown_path(path), shown(&names));
+    Ok(learner)
+}
+
+pub(crate) fn print(line: &str) -> Result<()> {
+    writeln!(done(), "{line}").context("standard output")
+}
+
+/// The documents to learn or forget. They are found before the model is locked, since standard input may be slow.
+pub(crate) fn corpus<'a>(
+    paths: &[OsString],
+    wanted: Selection,
+    input: &'a InputArgs,
+    model: Option<&Filter>,
+) -> Result<Corpus<'a>> {
+    let mut paths = input.list.add_to(paths)?;
+    if paths.is_empty() && input.list.files_from.is_none() {
+        paths.push("-".into());
+    }
+    match model {
+        Some(model) => Corpus::find_for(&paths, wanted, input, model.information().recipe),
+        None => Corpus::find_for_new(&paths, wanted, input),
+    }
+}
+
+/// Visits the documents one after another. Returns the exit status, which depends on unreadable documents.
+pub(crate) fn for_each(
+    corpus: &mut Corpus<'_>,
+    learner: &mut Learner,
+    progress: &ProgressArgs,
+    mut work: impl FnMut(&mut Learner, &Item<'_>, Option<&str>, Document<'_>) -> Result<()> + Send,
+) -> Result<u8> {
+    let limits = learner.filter().information().recipe.limits;
+    let has_dots = progress.has_dots();
+    corpus.has_bar &= !has_dots;
+    let has_empty = AtomicBool::new(false);
+    // one after another, since whether a document is learned can depend on those before it
+    let state = Mutex::new((learner, &mut work));
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
+    let finished = one.context("starting a thread")?.install(|| {
+        corpus.for_each(
+            &limits,
+            || Ok(()),
+            |(), item, Attributes { group, .. }, document| {
+                let name = || shown_path(&item.name());
+                if matches!(document, Document::Mail([])) {
+                    say!("tamis: {}: expected a message, got nothing", name());
+                    has_empty.fetch_or(item.named(), Ordering::Relaxed);
+                    return Ok(());
+                }
+                if matches!(document, Document::Mail(bytes) if item.named() && !looks_like_mail(bytes)) {
+                    say!("tamis: {}: this does not look like mail, which the model is for", name());
+                }
+                let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+                let (learner, work) = &mut *state;
+                work(learner, item, group, document)
+            },
+            |_, ()| {
+                dot(has_dots, ".");
+                Ok(())
+            },
+        )
+    })?;
+    dot(has_dots, "\n");
+    let status = corpus.conclude(finished.unreadable);
+    Ok(if has_empty.into_inner() { ERROR } else { status })
+}
+
+/// Prints a sign of progress. A failure to write it is ignored.
+fn dot(has_dots: bool, sign: &str) {
+    if has_dots {
+        let _ = std::io::stderr().write_all(sign.as_bytes());
+    }
+}

@@ -1,0 +1,349 @@
+//! `tamis learn --spool`: learns by way of a spool, a private folder of messages that wait to be learned, so that a
+//! correction outlives whatever stops this process.
+//!
+//! A file holds a line with the label, then the message. Its name begins with the time, so names sort by age. Files are
+//! written under a hidden name, synced and renamed: a file without a dot in its name is whole.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, anyhow, bail};
+use tamis_program::{ERROR, Stream, commit, make_private, say, shown, shown_path, survive_file_limits, told};
+use tamis_train::{Document, ErrorKind, Kind, Learned, Learner};
+
+use crate::models::learn::{LearnArgs, LearnCounts, check_label, is_sure, open_or_create, print, say_beside};
+use crate::output::{VerdictLog, message_id};
+
+/// Maximum bytes of a message that are kept; learning reads less of it.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// Learns the message on standard input, after those that wait in the spool; without a label, only those. The message is
+/// put into the spool first. Once it is there, only a message that can never be learned is an error.
+pub(crate) fn run(args: &LearnArgs, folder: &Path) -> Result<u8> {
+    let path = args.model.own.path()?;
+    let log = args.log.begin(&args.model.own);
+    survive_file_limits();
+    let mut work = SpoolRun::new(args, log);
+    let Some(label) = &args.documents.label else {
+        work.learn(&path, Some(&MailSpool::open(folder)?), None)?;
+        return work.finish();
+    };
+    check_label(args, label, &path)?;
+    let input = Stream::of(Path::new("-")).and_then(|input| input.into_document(Kind::Mail, MOST_BYTES));
+    let message = input.context("standard input")?;
+    if message.is_empty() {
+        bail!("expected a message to learn, got nothing");
+    }
+    match MailSpool::open(folder).and_then(|spool| spool.put(label, &message).map(|()| spool)) {
+        Ok(spool) => {
+            if let Err(error) = work.learn(&path, Some(&spool), None) {
+                let folder = shown_path(&folder);
+                say!(
+                    "tamis: {}; the message waits in {folder} until the next tamis learn --spool",
+                    told(&error)
+                );
+            }
+        }
+        Err(error) => {
+            say!("tamis: {}; the message is learned without the spool", told(&error));
+            work.learn(&path, None, Some((label, &message)))?;
+        }
+    }
+    work.finish()
+}
+
+/// Learning messages of a spool.
+struct SpoolRun<'a> {
+    args: &'a LearnArgs,
+    log: Option<VerdictLog>,
+    tallies: BTreeMap<String, LearnCounts>,
+    /// Label and Message-ID of the documents learned since the last commit, for the log.
+    learned: Vec<(String, String)>,
+    status: u8,
+}
+
+/// The result of learning a message.
+enum Outcome {
+    Done,
+    /// The message can never be learned.
+    Refused(anyhow::Error),
+}
+
+impl<'a> SpoolRun<'a> {
+    fn new(args: &'a LearnArgs, log: Option<VerdictLog>) -> Self {
+        SpoolRun { args, log, tallies: BTreeMap::new(), learned: Vec::new(), status: 0 }
+    }
+
+    /// Learns all that waits in the spool, then a message that could not be put there.
+    fn learn(&mut self, path: &Path, spool: Option<&MailSpool>, own: Option<(&str, &[u8])>) -> Result<()> {
+        let waiting = || spool.map_or(Ok(Vec::new()), MailSpool::waiting);
+        if own.is_none() && waiting()?.is_empty() {
+            return Ok(());
+        }
+        let args = self.args;
+        let shared = args.model.shared()?.map(Arc::new);
+        let label = args.documents.label.as_deref();
+        let mut learner = open_or_create(args, label, path, Kind::Mail, shared.as_deref())?;
+        let kind = learner.filter().information().recipe.kind;
+        if kind != Kind::Mail {
+            bail!("--spool: expected a model of mail, got one of {kind}");
+        }
+        if let Some(shared) = shared {
+            learner.set_fallback(shared).context("--fallback")?;
+        }
+        // again, since others add to the spool while they wait for the model
+        let mut seen = BTreeSet::new();
+        loop {
+            let mut files = waiting()?;
+            files.retain(|file| seen.insert(file.clone()));
+            if files.is_empty() {
+                break;
+            }
+            self.learn_files(&mut learner, &files)?;
+        }
+        let Some((label, message)) = own else { return Ok(()) };
+        match self.learn_one(&mut learner, label, message, "standard input")? {
+            Outcome::Done => self.commit(&mut learner),
+            Outcome::Refused(error) => Err(error),
+        }
+    }
+
+    /// Prints what was learned. Returns the exit status.
+    fn finish(self) -> Result<u8> {
+        self.tallies.iter().try_for_each(|(label, tally)| print(&tally.line(label)))?;
+        Ok(self.status)
+    }
+
+    /// Learns the messages of these files, and removes those that are in the model.
+    fn learn_files(&mut self, learner: &mut Learner, files: &[PathBuf]) -> Result<()> {
+        let mut done = Vec::new();
+        for file in files {
+            let content = match read(file) {
+                Ok(Some(content)) => content,
+                Ok(None) => continue,
+                Err(error) => {
+                    say!("tamis: {}", told(&error));
+                    self.status = ERROR;
+                    continue;
+                }
+            };
+            let outcome = match split(&content) {
+                Some((label, message)) => self.learn_one(learner, label, message, &shown_path(file))?,
+                None => Outcome::Refused(anyhow!("expected a line with a label and a message, got neither")),
+            };
+            match outcome {
+                Outcome::Done => done.push(file),
+                Outcome::Refused(error) => {
+                    let aside = refuse(file)?;
+                    say!("tamis: {}; the message is kept as {}", told(&error), shown_path(&aside));
+                    self.status = ERROR;
+                }
+            }
+        }
+        self.commit(learner)?;
+        done.into_iter().try_for_each(|file| remove(file))
+    }
+
+    fn learn_one(
+        &mut self,
+        learner: &mut Learner,
+        label: &str,
+        message: &[u8],
+        name: &str,
+    ) -> Result<Outcome> {
+        let limit = learner.filter().information().recipe.limits.bytes;
+        let document = Document::Mail(&message[..message.len().min(limit.saturating_add(1))]);
+        let may_add = self.args.new_label;
+        let refused = |error: tamis_train::Error| match error.kind() {
+            ErrorKind::Label if !may_add => Ok(anyhow!("{error}; --new-label adds it")),
+            ErrorKind::Label | ErrorKind::Document => Ok(error.into()),
+            _ => Err(error),
+        };
+        if may_add
+            && learner.filter().classes().index(label).is_none()
+            && let Err(error) = learner.add_label(label)
+        {
+            return Ok(Outcome::Refused(refused(error)?));
+        }
+        if is_sure(self.args, label, learner, document)? {
+            self.tally(label).right += 1;
+            return Ok(Outcome::Done);
+        }
+        match learner.learn_in_group(label, None, document) {
+            Ok(Learned::Already) => {
+                self.tally(label).already += 1;
+                return Ok(Outcome::Done);
+            }
+            Ok(Learned::Moved { .. }) => self.tally(label).moved += 1,
+            Ok(Learned::Beside { labels }) => {
+                self.tally(label).learned += 1;
+                say_beside(name, &labels);
+            }
+            Ok(_) => self.tally(label).learned += 1,
+            Err(error) => return Ok(Outcome::Refused(refused(error)?)),
+        }
+        if self.log.is_some() {
+            self.learned.push((label.to_owned(), message_id(message)));
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn tally(&mut self, label: &str) -> &mut LearnCounts {
+        self.tallies.entry(label.to_owned()).or_default()
+    }
+
+    /// Writes what was learned, then logs it.
+    fn commit(&mut self, learner: &mut Learner) -> Result<()> {
+        commit(learner)?;
+        for (label, id) in self.learned.drain(..) {
+            if let Some(log) = &mut self.log {
+                log.learned(&[id], &label);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Age of a hidden file whose writer is certainly gone.
+const ABANDONED: Duration = Duration::from_hours(24);
+
+/// The ending of files that can never be learned.
+const REFUSED: &str = "refused";
+
+/// The folder of a spool.
+struct MailSpool<'a>(&'a Path);
+
+impl<'a> MailSpool<'a> {
+    /// Opens a spool. Creates its folder, which only its owner may enter.
+    fn open(folder: &'a Path) -> Result<Self> {
+        make_private(folder).with_context(|| shown_path(&folder))?;
+        Ok(MailSpool(folder))
+    }
+
+    /// Adds a message, which is on the disk when this returns.
+    fn put(&self, label: &str, message: &[u8]) -> Result<()> {
+        if label.contains(char::is_control) {
+            bail!("expected a label without control characters, got {:?}", shown(label));
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let name = format!("{:020}-{}", now.as_nanos(), std::process::id());
+        let hidden = self.0.join(format!(".{name}"));
+        let written = write(&hidden, &[label.as_bytes(), b"\n", message])
+            .and_then(|()| fs::rename(&hidden, self.0.join(&name)))
+            .and_then(|()| File::open(self.0)?.sync_all());
+        if written.is_err() {
+            // frees the space: the disk may be full
+            let _ = fs::remove_file(&hidden);
+        }
+        written.with_context(|| shown_path(&self.0))
+    }
+
+    /// The files that wait, the oldest first. Removes hidden files that were left by a writer that was stopped.
+    fn waiting(&self) -> Result<Vec<PathBuf>> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(self.0).with_context(|| shown_path(&self.0))? {
+            let entry = entry.with_context(|| shown_path(&self.0))?;
+            let name = entry.file_name();
+            let name = name.as_encoded_bytes();
+            if !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+                continue;
+            }
+            if name.starts_with(b".0") && is_abandoned(&entry.path()) {
+                // only space is lost if it stays
+                let _ = fs::remove_file(entry.path());
+            }
+            if !name.contains(&b'.') {
+                files.push(entry.path());
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+}
+
+fn write(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    parts.iter().try_for_each(|part| file.write_all(part))?;
+    file.sync_all()
+}
+
+fn is_abandoned(path: &Path) -> bool {
+    let modified = path.symlink_metadata().and_then(|metadata| metadata.modified());
+    modified.is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > ABANDONED))
+}
+
+/// Reads a file of a spool. Returns `None` if it is gone: another process has learned it.
+fn read(file: &Path) -> Result<Option<Vec<u8>>> {
+    match fs::read(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some).with_context(|| shown_path(&file)),
+    }
+}
+
+/// Splits the content of a file into label and message. Returns `None` if it is not that of a spool.
+fn split(content: &[u8]) -> Option<(&str, &[u8])> {
+    let end = memchr::memchr(b'\n', content)?;
+    let label = str::from_utf8(&content[..end]).ok()?;
+    let message = &content[end + 1..];
+    (!message.is_empty()).then_some((label, message))
+}
+
+/// Removes a file whose message is in the model.
+fn remove(file: &Path) -> Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed.with_context(|| shown_path(&file)),
+    }
+}
+
+/// Puts a file aside that can never be learned. Returns its new path.
+fn refuse(file: &Path) -> Result<PathBuf> {
+    let aside = file.with_added_extension(REFUSED);
+    fs::rename(file, &aside).with_context(|| shown_path(&file))?;
+    Ok(aside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_files_wait_and_the_oldest_is_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/spool");
+        let spool = MailSpool::open(&path).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o700);
+        for (label, message) in [("spam", "1\n"), ("ham", "2\n"), ("é", "\n3")] {
+            spool.put(label, message.as_bytes()).unwrap();
+        }
+        assert!(spool.put("a\nb", b"x").is_err());
+        let old = File::create(path.join(".01-1")).unwrap();
+        old.set_modified(SystemTime::now() - 2 * ABANDONED).unwrap();
+        fs::write(path.join(".02-1"), "spam\nhalf").unwrap();
+        fs::write(path.join("03-1.refused"), "spam\nrefused").unwrap();
+        fs::create_dir(path.join("04")).unwrap();
+        let waiting = spool.waiting().unwrap();
+        let read = |file: &PathBuf| String::from_utf8(read(file).unwrap().unwrap()).unwrap();
+        assert_eq!(waiting.iter().map(read).collect::<Vec<_>>(), ["spam\n1\n", "ham\n2\n", "é\n\n3"]);
+        assert!(!path.join(".01-1").exists() && path.join(".02-1").exists());
+        remove(&waiting[0]).unwrap();
+        remove(&waiting[0]).unwrap();
+        assert!(super::read(&waiting[0]).unwrap().is_none());
+        assert!(refuse(&waiting[1]).unwrap().ends_with(format!("{}.refused", waiting[1].display())));
+        assert_eq!(spool.waiting().unwrap(), waiting[2..]);
+    }
+
+    #[test]
+    fn a_file_is_a_label_and_a_message() {
+        assert_eq!(split(b"spam\nA: 1\n\nx"), Some(("spam", &b"A: 1\n\nx"[..])));
+        for other in [&b""[..], b"spam", b"spam\n", b"\xff\nA: 1\n"] {
+            assert_eq!(split(other), None);
+        }
+    }
+}
