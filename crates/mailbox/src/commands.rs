@@ -1,52 +1,46 @@
 //! The commands.
 
+pub(crate) mod agent;
 pub(crate) mod arguments;
 pub(crate) mod log;
 pub(crate) mod propose;
-pub(crate) mod runtime;
 pub(crate) mod setup;
-pub(crate) mod since;
 pub(crate) mod train;
-pub(crate) mod undo;
-pub(crate) mod watching;
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use tamis_program::{Volume, shown, shown_path};
 
-use crate::commands::arguments::{Arguments, Command};
-use crate::settings::account::{Account, Settings};
-use crate::settings::places;
+use crate::commands::arguments::{AgentArgs, AgentCommand};
+use crate::settings::{Account, MailboxSettings, settings_file};
 
 /// Runs a command.
 ///
 /// # Errors
 /// Those of the settings, the server and the model.
-pub fn run(arguments: &Arguments) -> Result<()> {
-    if arguments.quiet {
+pub fn run(args: &AgentArgs) -> Result<()> {
+    if args.quiet {
         Volume::Quiet.set();
     }
-    let path = match &arguments.settings {
-        Some(path) => path.clone(),
-        None => places::settings()?,
-    };
-    match &arguments.command {
-        Command::Setup(setup) => setup::run(setup, &path),
-        Command::Train(train) => {
-            accounts(&path, &arguments.account)?.iter().try_for_each(|it| train::run(train, it))
-        }
-        Command::Run(run) => watching::run(run, &accounts(&path, &arguments.account)?),
-        Command::Undo(undo) => {
-            accounts(&path, &arguments.account)?.iter().try_for_each(|it| undo::run(undo, it))
-        }
-        Command::Log(log) => accounts(&path, &arguments.account)?.iter().try_for_each(|it| log::run(log, it)),
+    let path = args.settings.clone().map_or_else(settings_file, Ok)?;
+    if let AgentCommand::Setup(setup) = &args.command {
+        return setup::run(setup, &path);
+    }
+    let accounts = accounts(&path, &args.account)?;
+    let for_each = |run: &dyn Fn(&Account) -> Result<()>| accounts.iter().try_for_each(run);
+    match &args.command {
+        AgentCommand::Setup(_) => Ok(()),
+        AgentCommand::Run(run) => agent::run(run, &accounts),
+        AgentCommand::Train(train) => for_each(&|account| train::run(train, account)),
+        AgentCommand::Undo(undo) => for_each(&|account| agent::undo(undo, account)),
+        AgentCommand::Log(log) => for_each(&|account| log::run(log, account)),
     }
 }
 
 /// The accounts that are named, or all.
-fn accounts(path: &PathBuf, names: &[String]) -> Result<Vec<Account>> {
-    let settings = Settings::read(path).with_context(|| {
+fn accounts(path: &Path, names: &[String]) -> Result<Vec<Account>> {
+    let settings = MailboxSettings::read(path).with_context(|| {
         format!("{}: no settings to read (tamis mailbox setup ADDRESS writes them)", shown_path(path))
     })?;
     if let Some(unknown) = names.iter().find(|name| settings.accounts.iter().all(|it| it.name != **name)) {

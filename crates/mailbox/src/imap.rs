@@ -1,8 +1,8 @@
 //! The server: a connection with limits and deadlines, and the commands that sorting a mailbox takes.
 
 pub(crate) mod bounded;
-pub(crate) mod commands;
 pub(crate) mod connect;
-pub(crate) mod failure;
+pub(crate) mod folders;
 pub(crate) mod fuzzed;
-pub(crate) mod names;
+pub(crate) mod messages;
+pub(crate) mod session;

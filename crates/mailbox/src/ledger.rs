@@ -2,5 +2,5 @@
 
 pub(crate) mod entry;
 pub(crate) mod journal;
-pub(crate) mod known;
+pub(crate) mod messages;
 pub(crate) mod positions;

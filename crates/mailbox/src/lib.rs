@@ -21,10 +21,10 @@ mod training;
 
 mod commands;
 
-pub use commands::arguments::Arguments;
+pub use commands::arguments::AgentArgs;
 pub use commands::run;
-pub use imap::failure::Failure;
-pub use settings::account::{Account, Action, Folder, Settings, Tls};
+pub use imap::session::ImapError;
+pub use settings::{Account, FolderSettings, MailboxSettings, SortAction, Tls};
 
 /// A conversation with a server, for fuzzing.
 #[doc(hidden)]

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use tamis_mailbox::{Arguments, Failure};
+use tamis_mailbox::{AgentArgs, ImapError};
 use tamis_program::{
     ERROR, is_closed_pipe, keep_lost_pages, return_large_blocks, say, survive_file_limits, told,
 };
@@ -20,13 +20,13 @@ fn main() -> ExitCode {
         let at = panic.location().map_or_else(String::new, |at| format!(" at {}:{}", at.file(), at.line()));
         say!("tamis-mailbox: a defect{at}: {}", panic.payload_as_str().unwrap_or("no message"));
     }));
-    let arguments = Arguments::parse();
+    let arguments = AgentArgs::parse();
     match tamis_mailbox::run(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             say!("tamis-mailbox: {}", told(&error));
-            let is_refused = matches!(error.downcast_ref(), Some(Failure::Login(_)));
+            let is_refused = matches!(error.downcast_ref(), Some(ImapError::Login(_)));
             ExitCode::from(if is_refused { REFUSED } else { ERROR })
         }
     }

@@ -1,5 +1,136 @@
-//! The model of an account: what it says of a message, and what it is taught.
+//! The model of an account: what it says of a message, and how it is taught.
 
-pub(crate) mod judge;
-pub(crate) mod message;
-pub(crate) mod teach;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use tamis_program::{commit, named, shown_path, today};
+use tamis_train::{Document, Error, ErrorKind, Filter, LearnOptions, Learner, LiveFilter, Scratch};
+
+use crate::ledger::entry::Opinion;
+use crate::settings::{Account, model_file};
+
+/// Number of reasons that are kept.
+const REASONS: usize = 5;
+
+/// An account's model, opened again when its file changes.
+pub(crate) struct AccountModel {
+    path: PathBuf,
+    filter: LiveFilter,
+    shared: Option<LiveFilter>,
+}
+
+impl AccountModel {
+    /// Opens an account's model.
+    ///
+    /// # Errors
+    /// If there is none, or it cannot be read.
+    pub(crate) fn open(account: &Account) -> Result<Self> {
+        let path = model_file(account)?;
+        let shared = account.behind.as_deref().map(open_shared).transpose()?;
+        let filter = LiveFilter::open(Error::is_passing, || {
+            let mut filter = Filter::open(&path)?;
+            if let Some(shared) = &shared {
+                filter.set_live_fallback(shared)?;
+            }
+            Ok(filter)
+        });
+        let filter = filter.map_err(named(&path)).with_context(|| {
+            format!("account {}: there is no model to sort by; tamis mailbox train makes it", account.name)
+        })?;
+        Ok(AccountModel { path, filter, shared })
+    }
+
+    /// Takes into use what was learned meanwhile, here or by other programs.
+    ///
+    /// # Errors
+    /// If a model cannot be opened again; the old one stays in use.
+    pub(crate) fn reload(&self) -> Result<()> {
+        if let Some(shared) = &self.shared {
+            shared.reload()?;
+        }
+        self.filter.reload().map_err(named(&self.path))?;
+        Ok(())
+    }
+
+    /// The likeliest label of a message; `None` if the model knows none of its words.
+    ///
+    /// # Errors
+    /// If the model is damaged.
+    pub(crate) fn judge(&self, bytes: &[u8]) -> Result<Option<Opinion>> {
+        let likeliest = self.filter.ask(|filter, scratch| {
+            let score = filter.score(Document::Mail(bytes), scratch)?;
+            Ok::<_, Error>(likeliest(filter, scratch).filter(|_| score.known_terms > 0))
+        });
+        Ok(likeliest.map_err(named(&self.path))?.map(|(label, probability)| {
+            let log_odds = (probability / (1.0 - probability)).ln().clamp(-1e3, 1e3);
+            Opinion { label, probability, log_odds }
+        }))
+    }
+
+    /// The terms of a message that speak most for a label, with what each adds in nats.
+    ///
+    /// # Errors
+    /// If the model is damaged.
+    pub(crate) fn reasons(&self, bytes: &[u8], label: &str) -> Result<Vec<(String, f64)>> {
+        let explained = self.filter.ask(|filter, scratch| {
+            let explanation = filter.explain(Document::Mail(bytes), scratch)?;
+            let is_scored = filter.classes().label(explanation.score.scored_class) == Some(label);
+            Ok::<_, Error>((explanation.terms, if is_scored { 1.0 } else { -1.0 }))
+        });
+        let (terms, sign) = explained.map_err(named(&self.path))?;
+        let mut reasons: Vec<(String, f64)> =
+            terms.into_iter().map(|term| (term.term, sign * term.contribution)).collect();
+        reasons.retain(|(_, adds)| *adds > 0.0);
+        reasons.sort_by(|a, b| b.1.total_cmp(&a.1));
+        reasons.truncate(REASONS);
+        Ok(reasons)
+    }
+
+    /// Learns messages, each with the label it has now (`None`: forgets it), in their order, and returns when they are on
+    /// the disk. Learning again what is learned changes nothing.
+    ///
+    /// # Errors
+    /// If the model cannot be changed: another program has it for more than a minute, or the disk is full. Then nothing
+    /// is learned.
+    pub(crate) fn learn<'a>(
+        &self,
+        messages: impl IntoIterator<Item = (&'a [u8], Option<&'a str>)>,
+    ) -> Result<()> {
+        let mut options = LearnOptions::default();
+        options.learned_at = Some(today());
+        let mut learner = Learner::open(&self.path, options).map_err(named(&self.path))?;
+        if let Some(shared) = &self.shared {
+            learner.set_fallback(shared.filter()).map_err(named(&self.path))?;
+        }
+        for (bytes, label) in messages {
+            learn(&mut learner, Document::Mail(bytes), label).map_err(named(&self.path))?;
+        }
+        commit(&mut learner)
+    }
+}
+
+fn learn(learner: &mut Learner, document: Document<'_>, label: Option<&str>) -> Result<(), Error> {
+    let Some(label) = label else {
+        return match learner.forget(None, document) {
+            Err(error) if error.kind() != ErrorKind::NotLearned => Err(error),
+            _ => Ok(()),
+        };
+    };
+    if learner.filter().classes().index(label).is_none() {
+        learner.add_label(label)?;
+    }
+    learner.learn(label, document).map(drop)
+}
+
+/// The likeliest label of the message that was scored last, and its probability.
+pub(crate) fn likeliest(filter: &Filter, scratch: &Scratch) -> Option<(String, f64)> {
+    let probabilities = scratch.probabilities().iter().copied().zip(0..);
+    let (probability, class) = probabilities.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))?;
+    Some((filter.classes().label(class)?.to_owned(), probability))
+}
+
+fn open_shared(path: &Path) -> Result<LiveFilter> {
+    LiveFilter::open(Error::is_passing, || Filter::open(path))
+        .map_err(named(path))
+        .with_context(|| format!("behind = {}", shown_path(path)))
+}

@@ -2,7 +2,7 @@
 #![allow(unreachable_pub)] // functions of targets are for `fuzz` too
 
 use proptest::prelude::*;
-use tamis_mailbox::Settings;
+use tamis_mailbox::MailboxSettings;
 use tamis_mailbox::parsers::converse;
 
 #[path = "mailbox/fuzzed.rs"]
@@ -59,6 +59,6 @@ proptest! {
 
     #[test]
     fn any_text_is_settings_or_an_error(text in ".{0,200}") {
-        let _ = Settings::parse(&text);
+        let _ = MailboxSettings::parse(&text);
     }
 }

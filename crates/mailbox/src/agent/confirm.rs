@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use tamis_program::{DAY, day, seconds_now};
 
-use crate::agent::state::{Agent, Correction};
-use crate::ledger::entry::{Id, Place};
+use crate::agent::state::{Agent, FiledMessage};
+use crate::imap::messages::Location;
+use crate::ledger::entry::Id;
 
 /// How often to look.
 const PAUSE: Duration = Duration::from_secs(3_600);
@@ -32,17 +33,17 @@ impl Agent<'_> {
                 continue;
             }
             for message in
-                self.server.fetch(&[place.uid]).await?.into_iter().filter(|m| Id::of(&m.bytes) == id)
+                self.server.fetch(&[place.uid]).await?.into_iter().filter(|m| Id::hash(&m.bytes) == id)
             {
                 let label = Some(label.clone());
-                self.learn(&[Correction { id, bytes: message.bytes, label, left_at: None }])?;
+                self.learn(&[FiledMessage { id, bytes: message.bytes, label, left_at: None }])?;
             }
         }
         Ok(())
     }
 
     /// The messages to look at, by folder.
-    fn due(&self, days: i64) -> Vec<(Id, Place, String)> {
+    fn due(&self, days: i64) -> Vec<(Id, Location, String)> {
         let now = seconds_now();
         let (newest, oldest) = (day(now - days * DAY), day(now - (days + MOST_DAYS) * DAY));
         let mut due: Vec<_> = self
@@ -55,7 +56,7 @@ impl Agent<'_> {
                 let at = sorted.at.get(..10)?;
                 let is_due = at <= &*newest && at >= &*oldest;
                 let place = known.place.clone().filter(|place| is_due && place.folder == sorted.what.to)?;
-                Some((id, place, sorted.what.label.clone()))
+                Some((id, place, sorted.what.opinion.label.clone()))
             })
             .collect();
         due.sort_unstable_by(|a, b| (&a.1.folder, a.1.uid).cmp(&(&b.1.folder, b.1.uid)));

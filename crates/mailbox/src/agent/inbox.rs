@@ -5,14 +5,13 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use tamis_program::{counted, note, say, seconds_now, shown};
 
-use crate::agent::state::{Agent, Correction};
-use crate::imap::commands::{Fetched, Mailbox};
-use crate::imap::failure::Failure;
-use crate::ledger::entry::{Event, Id, Place, Sorting};
-use crate::ledger::known::Known;
-use crate::model::judge::Opinion;
-use crate::model::message::Summary;
-use crate::settings::account::{Action, Folder};
+use crate::agent::state::{Agent, FiledMessage};
+use crate::imap::folders::Mailbox;
+use crate::imap::messages::{FetchedMessage, Location, Transfer};
+use crate::imap::session::ImapError;
+use crate::ledger::entry::{Event, Id, MessageSummary, Sorting};
+use crate::ledger::messages::MessageState;
+use crate::settings::SortAction;
 
 /// Number of messages that are fetched at a time.
 const BATCH: usize = 20;
@@ -26,7 +25,7 @@ const A_MOMENT: Duration = Duration::from_secs(2);
 
 /// What to do with a message of the inbox.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Next {
+enum InboxStep {
     /// It is dealt with.
     Nothing,
     /// It has arrived: judge it.
@@ -73,7 +72,7 @@ impl Agent<'_> {
             self.advance(&inbox.name, opened, done)?;
         }
         self.advance(&inbox.name, opened, next_uid)?;
-        if !self.is_dry && (known.is_none() || !uids.is_empty() || self.is_stale(begun)) {
+        if !self.mode.is_dry && (known.is_none() || !uids.is_empty() || self.is_stale(begun)) {
             self.ledger.positions.inbox_read_at = Some(begun);
             self.keep_positions()?;
         }
@@ -86,25 +85,30 @@ impl Agent<'_> {
     }
 
     /// Deals with messages. Returns the UID of the first that has to wait.
-    async fn sort(&mut self, inbox: &Mailbox, validity: u32, fetched: Vec<Fetched>) -> Result<Option<u32>> {
+    async fn sort(
+        &mut self,
+        inbox: &Mailbox,
+        validity: u32,
+        fetched: Vec<FetchedMessage>,
+    ) -> Result<Option<u32>> {
         let (mut corrections, mut waits) = (Vec::new(), None);
         for message in fetched.into_iter().filter(|message| !message.is_deleted) {
-            let id = Id::of(&message.bytes);
-            let place = Place { folder: inbox.name.clone(), validity, uid: message.uid };
+            let id = Id::hash(&message.bytes);
+            let place = Location { folder: inbox.name.clone(), validity, uid: message.uid };
             let known = self.ledger.messages.get(id).cloned();
             let read_at = self.ledger.positions.inbox_read_at;
             match next(known.as_ref(), &place, message.arrived, read_at) {
-                Next::Nothing => {}
-                Next::Leave => self.note([(id, Event::Left { place })])?,
-                Next::Judge => self.judge_and_sort(inbox, id, place, &message).await?,
-                Next::Remove => {
+                InboxStep::Nothing => {}
+                InboxStep::Leave => self.note([(id, Event::Left { place })])?,
+                InboxStep::Judge => self.judge_and_sort(inbox, id, place, &message).await?,
+                InboxStep::Remove => {
                     self.server.have_open(inbox, true).await?;
                     self.server.delete_message(message.uid).await?;
                 }
-                Next::Return => {
+                InboxStep::Return => {
                     let since = *self.memory.waiting.entry(id).or_insert_with(Instant::now);
                     let is_elsewhere = self.is_still_elsewhere(known.as_ref(), inbox).await?;
-                    if is_elsewhere && !self.memory.looks_once && since.elapsed() < ON_ITS_WAY {
+                    if is_elsewhere && !self.mode.once && since.elapsed() < ON_ITS_WAY {
                         waits = Some(waits.unwrap_or(message.uid));
                         continue;
                     }
@@ -115,7 +119,7 @@ impl Agent<'_> {
                     } else {
                         let label = self.account.label_of(&inbox.name).map(str::to_owned);
                         let left_at = Some(place);
-                        corrections.push(Correction { id, bytes: message.bytes, label, left_at });
+                        corrections.push(FiledMessage { id, bytes: message.bytes, label, left_at });
                     }
                 }
             }
@@ -126,7 +130,7 @@ impl Agent<'_> {
 
     /// Whether a message is still in the other folder that it is known to have been in. An agent that looks once waits a
     /// moment for it to be removed there.
-    async fn is_still_elsewhere(&mut self, known: Option<&Known>, inbox: &Mailbox) -> Result<bool> {
+    async fn is_still_elsewhere(&mut self, known: Option<&MessageState>, inbox: &Mailbox) -> Result<bool> {
         let Some(place) = known.and_then(|known| known.place.as_ref()) else { return Ok(false) };
         let elsewhere = self.mailboxes.iter().find(|mailbox| mailbox.name == place.folder).cloned();
         let Some(elsewhere) = elsewhere.filter(|elsewhere| elsewhere.name != inbox.name) else {
@@ -135,7 +139,7 @@ impl Agent<'_> {
         let opened = self.server.open(&elsewhere, false).await?;
         let mut is_there =
             opened.validity == place.validity && self.server.is_read(place.uid).await?.is_some();
-        if is_there && self.memory.looks_once {
+        if is_there && self.mode.once {
             tokio::time::sleep(A_MOMENT).await;
             is_there = self.server.is_read(place.uid).await?.is_some();
         }
@@ -146,91 +150,66 @@ impl Agent<'_> {
         &mut self,
         inbox: &Mailbox,
         id: Id,
-        place: Place,
-        message: &Fetched,
+        from: Location,
+        message: &FetchedMessage,
     ) -> Result<()> {
-        let opinion = self.judge.judge(&message.bytes)?;
-        let target = opinion.and_then(|opinion| {
-            let folder = self.account.destination(&opinion.label, opinion.probability)?.clone();
-            Some((opinion, folder))
+        let account = self.account;
+        let target = self.model.judge(&message.bytes)?.and_then(|opinion| {
+            let folder = account.destination(&opinion.label, opinion.probability)?;
+            Some((opinion, self.mailbox(&folder.name)?))
         });
-        let Some((mut opinion, folder)) = target else { return self.note([(id, Event::Left { place })]) };
-        let Some(to) = self.mailbox(&folder.name) else { return self.note([(id, Event::Left { place })]) };
-        self.judge.explain(&message.bytes, &mut opinion)?;
-        let summary = Summary::of(&message.bytes);
-        self.tell(&opinion, &folder, &summary);
-        if self.is_dry {
+        let Some((opinion, to)) = target else { return self.note([(id, Event::Left { place: from })]) };
+        let reasons = self.model.reasons(&message.bytes, &opinion.label)?;
+        let message = MessageSummary::parse(&message.bytes);
+        let (action, place) = (self.action(), from.clone());
+        let sorting = Sorting { action, from, to: to.name.clone(), opinion, message, reasons };
+        self.report(&sorting);
+        if self.mode.is_dry {
             return Ok(());
         }
         self.server.have_open(inbox, true).await?;
-        self.ledger.note([(
-            id,
-            Event::Sorting(Box::new(sorting(self.action, &place, &folder, opinion, summary))),
-        )])?;
-        let done = self.act(&place, &folder, &to).await;
-        let event = match done {
-            Ok(Some(at)) => {
-                let at = at.map(|(validity, uid)| Place { folder: folder.name, validity, uid });
-                Event::Sorted { place: if self.action == Action::Flag { Some(place) } else { at } }
-            }
+        self.ledger.note([(id, Event::Sorting(Box::new(sorting.clone())))])?;
+        let event = match self.act(&sorting, &to).await {
             // someone else was faster
-            Ok(None) => Event::Left { place },
-            Err(failure @ Failure::Refused { .. }) if !failure.is_throttling() => {
-                say!("{}: {failure}; the message stays in the inbox", self.account.name);
+            Ok(Transfer::Gone) => Event::Left { place },
+            Ok(transfer) => Event::Sorted { place: transfer.location() },
+            Err(error @ ImapError::Refused { .. }) if !error.is_throttling() => {
+                say!("{}: {error}; the message stays in the inbox", self.account.name);
                 Event::Left { place }
             }
-            Err(failure) => return Err(failure.into()),
+            Err(error) => return Err(error.into()),
         };
         self.ledger.note([(id, event)])
     }
 
-    async fn act(
-        &mut self,
-        place: &Place,
-        folder: &Folder,
-        to: &Mailbox,
-    ) -> Result<Option<Option<(u32, u32)>>, Failure> {
-        match self.action {
-            Action::Move => self.server.move_message(place.uid, to).await,
-            Action::Copy => self.server.copy_message(place.uid, to).await,
-            Action::Flag => {
-                let is_junk = self.account.junk.as_deref() == Some(&folder.name);
-                let keyword = keyword(is_junk, folder.label.as_deref().unwrap_or_default());
-                self.server.flag(place.uid, &keyword).await.map(|()| Some(None))
+    async fn act(&mut self, sorting: &Sorting, to: &Mailbox) -> Result<Transfer, ImapError> {
+        let uid = sorting.from.uid;
+        match sorting.action {
+            SortAction::Move => self.server.move_message(uid, to).await,
+            SortAction::Copy => self.server.copy_message(uid, to).await,
+            SortAction::Flag => {
+                let is_junk = self.account.junk.as_deref() == Some(&sorting.to);
+                self.server.flag(uid, &keyword(is_junk, &sorting.opinion.label)).await?;
+                Ok(Transfer::At(sorting.from.clone()))
             }
         }
     }
 
-    fn tell(&self, opinion: &Opinion, folder: &Folder, summary: &Summary) {
-        let verb = match (self.is_dry, self.action) {
+    fn report(&self, sorting: &Sorting) {
+        let verb = match (self.mode.is_dry, sorting.action) {
             (true, _) => "would go to",
-            (false, Action::Move) => "goes to",
-            (false, Action::Copy) => "is copied to",
-            (false, Action::Flag) => "is flagged as for",
+            (false, SortAction::Move) => "goes to",
+            (false, SortAction::Copy) => "is copied to",
+            (false, SortAction::Flag) => "is flagged as for",
         };
         note!(
             "{}: {} from {} {verb} {} ({:.4})",
             self.account.name,
-            shown(&format!("\"{}\"", summary.subject)),
-            shown(&summary.sender),
-            shown(&folder.name),
-            opinion.probability
+            shown(&format!("\"{}\"", sorting.message.subject)),
+            shown(&sorting.message.sender),
+            shown(&sorting.to),
+            sorting.opinion.probability
         );
-    }
-}
-
-fn sorting(action: Action, place: &Place, folder: &Folder, opinion: Opinion, summary: Summary) -> Sorting {
-    Sorting {
-        action,
-        from: place.clone(),
-        to: folder.name.clone(),
-        label: opinion.label,
-        probability: opinion.probability,
-        log_odds: opinion.log_odds,
-        message_id: summary.message_id,
-        sender: summary.sender,
-        subject: summary.subject,
-        reasons: opinion.reasons,
     }
 }
 
@@ -244,74 +223,80 @@ fn keyword(is_junk: bool, label: &str) -> String {
 }
 
 /// What to do with a message at a place of the inbox.
-fn next(known: Option<&Known>, place: &Place, arrived: Option<i64>, inbox_read_at: Option<i64>) -> Next {
+fn next(
+    known: Option<&MessageState>,
+    place: &Location,
+    arrived: Option<i64>,
+    inbox_read_at: Option<i64>,
+) -> InboxStep {
     let Some(known) = known else {
         let was_there = arrived.zip(inbox_read_at).is_some_and(|(arrived, read)| arrived < read - SLACK);
-        return if was_there { Next::Leave } else { Next::Judge };
+        return if was_there { InboxStep::Leave } else { InboxStep::Judge };
     };
     let is_from_here = known.sorted.as_ref().is_some_and(|sorted| sorted.what.from == *place);
     if known.unfinished().is_some() && is_from_here {
-        return Next::Judge;
+        return InboxStep::Judge;
     }
     if known.place.as_ref() == Some(place) && !known.is_being_taught {
-        return Next::Nothing;
+        return InboxStep::Nothing;
     }
     let is_numbered_anew =
         known.place.as_ref().is_some_and(|at| at.folder == place.folder && at.validity != place.validity);
     if known.is_undone || is_numbered_anew && !known.is_being_taught {
-        return Next::Leave;
+        return InboxStep::Leave;
     }
     match known.sorted.as_ref().map(|sorted| sorted.what.action) {
-        Some(Action::Move) if is_from_here => Next::Remove,
-        Some(_) if is_from_here => Next::Nothing,
-        _ => Next::Return,
+        Some(SortAction::Move) if is_from_here => InboxStep::Remove,
+        Some(_) if is_from_here => InboxStep::Nothing,
+        _ => InboxStep::Return,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::known::Sorted;
+    use crate::ledger::messages::LastSorting;
 
-    fn at(folder: &str, validity: u32, uid: u32) -> Place {
-        Place { folder: folder.to_owned(), validity, uid }
+    fn at(folder: &str, validity: u32, uid: u32) -> Location {
+        Location { folder: folder.to_owned(), validity, uid }
     }
 
     /// A message that was put into the junk from the inbox, where it had UID 5.
-    fn sorted(action: Action, is_done: bool) -> Known {
+    fn sorted(action: SortAction, is_done: bool) -> MessageState {
         let what = Sorting::example(action, at("INBOX", 1, 5), "Junk");
         let place = Some(if is_done { at("Junk", 7, 1) } else { at("INBOX", 1, 5) });
-        let sorted = Some(Sorted { at: String::new(), what: Box::new(what), is_done });
-        Known { place, sorted, ..Known::default() }
+        let sorted = Some(LastSorting { at: String::new(), what: Box::new(what), is_done });
+        MessageState { place, sorted, ..MessageState::default() }
     }
 
     #[test]
     fn what_arrives_is_judged_and_what_was_there_is_not() {
         let next = |arrived, read| next(None, &at("INBOX", 1, 5), arrived, read);
-        assert_eq!(next(Some(10_000), Some(9_000)), Next::Judge);
-        assert_eq!(next(Some(10_000), Some(10_000 + SLACK)), Next::Judge);
-        assert_eq!(next(Some(10_000), Some(10_001 + SLACK)), Next::Leave);
-        assert_eq!(next(None, Some(10_000)), Next::Judge);
-        assert_eq!(next(Some(10_000), None), Next::Judge);
+        assert_eq!(next(Some(10_000), Some(9_000)), InboxStep::Judge);
+        assert_eq!(next(Some(10_000), Some(10_000 + SLACK)), InboxStep::Judge);
+        assert_eq!(next(Some(10_000), Some(10_001 + SLACK)), InboxStep::Leave);
+        assert_eq!(next(None, Some(10_000)), InboxStep::Judge);
+        assert_eq!(next(Some(10_000), None), InboxStep::Judge);
     }
 
     #[test]
     fn what_is_known_is_dealt_with_by_what_became_of_it() {
-        let next = |known: &Known, validity, uid| next(Some(known), &at("INBOX", validity, uid), None, None);
+        let next =
+            |known: &MessageState, validity, uid| next(Some(known), &at("INBOX", validity, uid), None, None);
         // the program ended before it moved the message, or between copying and removing it
-        assert_eq!(next(&sorted(Action::Move, false), 1, 5), Next::Judge);
-        assert_eq!(next(&sorted(Action::Move, true), 1, 5), Next::Remove);
-        assert_eq!(next(&sorted(Action::Copy, true), 1, 5), Next::Nothing);
+        assert_eq!(next(&sorted(SortAction::Move, false), 1, 5), InboxStep::Judge);
+        assert_eq!(next(&sorted(SortAction::Move, true), 1, 5), InboxStep::Remove);
+        assert_eq!(next(&sorted(SortAction::Copy, true), 1, 5), InboxStep::Nothing);
         // a person moved it back
-        assert_eq!(next(&sorted(Action::Move, true), 1, 6), Next::Return);
-        let undone = Known { is_undone: true, ..sorted(Action::Move, true) };
-        assert_eq!(next(&undone, 1, 6), Next::Leave);
+        assert_eq!(next(&sorted(SortAction::Move, true), 1, 6), InboxStep::Return);
+        let undone = MessageState { is_undone: true, ..sorted(SortAction::Move, true) };
+        assert_eq!(next(&undone, 1, 6), InboxStep::Leave);
         // it stayed in the inbox, and is looked at once more: as it was, numbered anew, after it was away
-        let left = Known { place: Some(at("INBOX", 1, 5)), ..Known::default() };
-        assert_eq!(next(&left, 1, 5), Next::Nothing);
-        assert_eq!(next(&left, 2, 5), Next::Leave);
-        assert_eq!(next(&left, 1, 9), Next::Return);
-        let being_taught = Known { is_being_taught: true, ..left };
-        assert_eq!(next(&being_taught, 1, 5), Next::Return);
+        let left = MessageState { place: Some(at("INBOX", 1, 5)), ..MessageState::default() };
+        assert_eq!(next(&left, 1, 5), InboxStep::Nothing);
+        assert_eq!(next(&left, 2, 5), InboxStep::Leave);
+        assert_eq!(next(&left, 1, 9), InboxStep::Return);
+        let being_taught = MessageState { is_being_taught: true, ..left };
+        assert_eq!(next(&being_taught, 1, 5), InboxStep::Return);
     }
 }

@@ -2,12 +2,13 @@
 
 use anyhow::Result;
 
-use crate::agent::state::{Agent, Correction};
-use crate::imap::commands::{Fetched, Opened};
-use crate::ledger::entry::{Event, Id, Place};
-use crate::ledger::known::Known;
-use crate::ledger::positions::Position;
-use crate::settings::account::Folder;
+use crate::agent::state::{Agent, FiledMessage};
+use crate::imap::messages::{FetchedMessage, Location};
+use crate::imap::session::FolderStatus;
+use crate::ledger::entry::{Event, Id};
+use crate::ledger::messages::MessageState;
+use crate::ledger::positions::FolderPosition;
+use crate::settings::FolderSettings;
 
 /// Number of messages that are fetched and learned at a time. Each may take 256 KiB.
 const BATCH: usize = 40;
@@ -36,7 +37,7 @@ impl Agent<'_> {
         Ok(())
     }
 
-    async fn look_into(&mut self, folder: &Folder) -> Result<()> {
+    async fn look_into(&mut self, folder: &FolderSettings) -> Result<()> {
         let Some(mailbox) = self.mailbox(&folder.name) else { return Ok(()) };
         let status = self.server.status(&mailbox).await?;
         let known = self.ledger.positions.folders.get(&folder.name).copied();
@@ -62,18 +63,23 @@ impl Agent<'_> {
         self.advance(&folder.name, opened, status.next_uid)
     }
 
-    fn learn_from(&mut self, folder: &Folder, opened: Opened, fetched: Vec<Fetched>) -> Result<()> {
+    fn learn_from(
+        &mut self,
+        folder: &FolderSettings,
+        opened: FolderStatus,
+        fetched: Vec<FetchedMessage>,
+    ) -> Result<()> {
         let junk = self.account.junk.as_deref().filter(|junk| *junk != folder.name);
         let junk = junk.map(|junk| (junk, self.account.label_of(junk).unwrap_or_default()));
         let (mut corrections, mut own) = (Vec::new(), Vec::new());
         for message in fetched.into_iter().filter(|message| !message.is_deleted) {
-            let place = Place { folder: folder.name.clone(), validity: opened.validity, uid: message.uid };
-            let id = Id::of(&message.bytes);
+            let place = Location { folder: folder.name.clone(), validity: opened.validity, uid: message.uid };
+            let id = Id::hash(&message.bytes);
             match evidence(self.ledger.messages.get(id), &place, folder.label.as_deref(), junk) {
                 Evidence::None => {}
                 Evidence::Own => own.push((id, Event::Sorted { place: Some(place) })),
                 Evidence::Correction(label) => {
-                    corrections.push(Correction { id, bytes: message.bytes, label, left_at: None });
+                    corrections.push(FiledMessage { id, bytes: message.bytes, label, left_at: None });
                 }
             }
         }
@@ -82,17 +88,17 @@ impl Agent<'_> {
     }
 
     /// Notes that a folder is dealt with up to a UID.
-    pub(crate) fn advance(&mut self, folder: &str, opened: Opened, next_uid: u32) -> Result<()> {
+    pub(crate) fn advance(&mut self, folder: &str, opened: FolderStatus, next_uid: u32) -> Result<()> {
         let validity = opened.validity;
         let position = self
             .ledger
             .positions
             .folders
             .entry(folder.to_owned())
-            .or_insert(Position { validity, next_uid: 0 });
+            .or_insert(FolderPosition { validity, next_uid: 0 });
         let before = *position;
         if position.validity != validity {
-            *position = Position { validity, next_uid: 0 };
+            *position = FolderPosition { validity, next_uid: 0 };
         }
         position.next_uid = position.next_uid.max(next_uid);
         if *position == before { Ok(()) } else { self.keep_positions() }
@@ -101,12 +107,12 @@ impl Agent<'_> {
 
 /// What a message tells that is new at a place, in a folder with this label. `junk` is another folder, with its label.
 fn evidence(
-    known: Option<&Known>,
-    place: &Place,
+    known: Option<&MessageState>,
+    place: &Location,
     label: Option<&str>,
     junk: Option<(&str, &str)>,
 ) -> Evidence {
-    let nothing = Known::default();
+    let nothing = MessageState::default();
     let known = known.unwrap_or(&nothing);
     let Some(label) = label else {
         let was_junk = junk.is_some_and(|(folder, label)| {
@@ -139,22 +145,22 @@ fn evidence(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::entry::{Entry, Sorting};
-    use crate::ledger::known::Messages;
-    use crate::settings::account::Action;
+    use crate::ledger::entry::{JournalEntry, Sorting};
+    use crate::ledger::messages::MessageStates;
+    use crate::settings::SortAction;
 
-    fn place(folder: &str, uid: u32) -> Place {
-        Place { folder: folder.to_owned(), validity: 1, uid }
+    fn place(folder: &str, uid: u32) -> Location {
+        Location { folder: folder.to_owned(), validity: 1, uid }
     }
 
     fn sorting(to: &str) -> Event {
-        Event::Sorting(Box::new(Sorting::example(Action::Move, place("INBOX", 1), to)))
+        Event::Sorting(Box::new(Sorting::example(SortAction::Move, place("INBOX", 1), to)))
     }
 
-    fn after(events: impl IntoIterator<Item = Event>) -> Known {
-        let (mut messages, id) = (Messages::default(), Id::of(b"m"));
+    fn after(events: impl IntoIterator<Item = Event>) -> MessageState {
+        let (mut messages, id) = (MessageStates::default(), Id::hash(b"m"));
         for event in events {
-            messages.apply(Entry { at: String::new(), id, event });
+            messages.apply(JournalEntry { at: String::new(), id, event });
         }
         messages.get(id).cloned().unwrap_or_default()
     }
@@ -168,7 +174,8 @@ mod tests {
     #[test]
     fn what_people_move_is_evidence_and_what_the_filter_moves_is_not() {
         let sorted = |uid| [sorting("Junk"), Event::Sorted { place: Some(place("Junk", uid)) }];
-        let at_junk = |known: &Known, uid| evidence(Some(known), &place("Junk", uid), Some("spam"), None);
+        let at_junk =
+            |known: &MessageState, uid| evidence(Some(known), &place("Junk", uid), Some("spam"), None);
         assert_eq!(evidence(None, &place("Junk", 5), Some("spam"), None), learn("spam"));
         // moved by the filter, whether the program ended before it knew or not
         assert_eq!(at_junk(&after(sorted(5)), 5), Evidence::Own);
@@ -189,7 +196,8 @@ mod tests {
     #[test]
     fn what_was_learned_is_learned_once() {
         let taught = |label: &str| after([Event::Teaching, Event::Taught { label: Some(label.to_owned()) }]);
-        let at = |known: &Known, folder: &str, label| evidence(Some(known), &place(folder, 7), label, JUNK);
+        let at =
+            |known: &MessageState, folder: &str, label| evidence(Some(known), &place(folder, 7), label, JUNK);
         assert_eq!(at(&taught("rust"), "Rust", Some("rust")), Evidence::None);
         assert_eq!(at(&taught("spam"), "Rust", Some("rust")), learn("rust"));
         assert_eq!(at(&taught("rust"), "Archive", None), Evidence::None);

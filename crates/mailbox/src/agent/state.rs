@@ -1,27 +1,37 @@
 //! What the agent holds: a connection, a model and a ledger.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Instant;
 
 use anyhow::Result;
-use tamis_program::{note, say, shown};
+use tamis_program::{counted, note, say, shown};
 
-use crate::imap::commands::{Mailbox, Server};
-use crate::ledger::entry::{Event, Id, Place};
+use crate::imap::folders::Mailbox;
+use crate::imap::messages::Location;
+use crate::imap::session::ImapSession;
+use crate::ledger::entry::{Event, Id};
 use crate::ledger::journal::Ledger;
-use crate::model::judge::Judge;
-use crate::model::teach::{Lesson, teach};
-use crate::settings::account::{Account, Action};
+use crate::model::AccountModel;
+use crate::settings::{Account, SortAction};
+
+/// How an account is looked after.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct RunMode {
+    /// Overrides the action of the settings.
+    pub(crate) action: Option<SortAction>,
+    /// Whether to change nothing and only print what would be done.
+    pub(crate) is_dry: bool,
+    /// Whether to end after one look.
+    pub(crate) once: bool,
+}
 
 /// An account at work.
 pub(crate) struct Agent<'a> {
     pub(crate) account: &'a Account,
-    pub(crate) action: Action,
-    /// Whether it only tells what it would do.
-    pub(crate) is_dry: bool,
-    pub(crate) server: Server,
+    pub(crate) mode: RunMode,
+    pub(crate) server: ImapSession,
     pub(crate) mailboxes: Vec<Mailbox>,
-    pub(crate) judge: &'a Judge,
+    pub(crate) model: &'a AccountModel,
     pub(crate) ledger: &'a mut Ledger,
     pub(crate) memory: &'a mut Memory,
 }
@@ -35,24 +45,43 @@ pub(crate) struct Memory {
     pub(crate) waiting: HashMap<Id, Instant>,
     /// When messages that were sorted were last looked at for confirmation.
     pub(crate) confirmed_at: Option<Instant>,
-    /// Whether there is only one look.
-    pub(crate) looks_once: bool,
     /// Whether the last connection was good for a whole look.
     pub(crate) has_looked: bool,
 }
 
-/// A correction that waits to be learned.
-pub(crate) struct Correction {
+/// A message to learn from.
+pub(crate) struct FiledMessage {
     pub(crate) id: Id,
     pub(crate) bytes: Vec<u8>,
-    /// The label it is to have; none if it is to be forgotten.
+    /// The label to learn it under; `None` to forget it.
     pub(crate) label: Option<String>,
     /// Where it was seen, if that is the inbox.
-    pub(crate) left_at: Option<Place>,
+    pub(crate) left_at: Option<Location>,
 }
 
-impl Agent<'_> {
-    /// A folder on the server; `None` if it is not there, which is told once.
+impl<'a> Agent<'a> {
+    /// Connects to an account's server.
+    ///
+    /// # Errors
+    /// If there is no connection, or the login is refused.
+    pub(crate) async fn connect(
+        account: &'a Account,
+        mode: RunMode,
+        model: &'a AccountModel,
+        ledger: &'a mut Ledger,
+        memory: &'a mut Memory,
+    ) -> Result<Self> {
+        let mut server = ImapSession::connect(account).await?;
+        let (mailboxes, _) = server.mailboxes().await?;
+        Ok(Agent { account, mode, server, mailboxes, model, ledger, memory })
+    }
+
+    /// What happens to a message that belongs elsewhere.
+    pub(crate) fn action(&self) -> SortAction {
+        self.mode.action.unwrap_or(self.account.action)
+    }
+
+    /// A folder on the server; `None` if it is missing, which is reported once.
     pub(crate) fn mailbox(&mut self, name: &str) -> Option<Mailbox> {
         let found = self.mailboxes.iter().find(|mailbox| mailbox.name == name).cloned();
         if found.is_none() && self.memory.missing.insert(name.to_owned()) {
@@ -61,59 +90,44 @@ impl Agent<'_> {
         found
     }
 
-    /// Learns corrections, all or none, and knows it from then on.
+    /// Learns from messages, all or none, and notes it in the ledger.
     ///
     /// # Errors
     /// If the model or the ledger cannot be written.
-    pub(crate) fn learn(&mut self, corrections: &[Correction]) -> Result<()> {
-        if corrections.is_empty() {
+    pub(crate) fn learn(&mut self, messages: &[FiledMessage]) -> Result<()> {
+        if messages.is_empty() {
             return Ok(());
         }
-        if self.is_dry {
-            for correction in corrections {
-                note!(
-                    "{}: would learn a message as {}",
-                    self.account.name,
-                    named(correction.label.as_deref())
-                );
+        let name = &self.account.name;
+        if self.mode.is_dry {
+            for message in messages {
+                note!("{name}: would learn a message as {}", named(message.label.as_deref()));
             }
             return Ok(());
         }
-        self.ledger.note(corrections.iter().map(|correction| (correction.id, Event::Teaching)))?;
-        let lessons: Vec<Lesson<'_>> =
-            corrections.iter().map(|c| Lesson { bytes: &c.bytes, label: c.label.as_deref() }).collect();
-        teach(&self.judge.path, self.judge.shared(), &lessons)?;
-        let mut events = Vec::new();
-        for correction in corrections {
-            events.push((correction.id, Event::Taught { label: correction.label.clone() }));
-            events.extend(correction.left_at.clone().map(|place| (correction.id, Event::Left { place })));
+        self.ledger.note(messages.iter().map(|message| (message.id, Event::Teaching)))?;
+        self.model.learn(messages.iter().map(|message| (&*message.bytes, message.label.as_deref())))?;
+        let (mut events, mut counts) = (Vec::new(), BTreeMap::<_, u64>::new());
+        for message in messages {
+            events.push((message.id, Event::Taught { label: message.label.clone() }));
+            events.extend(message.left_at.clone().map(|place| (message.id, Event::Left { place })));
+            *counts.entry(message.label.as_deref()).or_default() += 1;
         }
         self.ledger.note(events)?;
-        let mut counts: HashMap<Option<&str>, u64> = HashMap::new();
-        corrections
-            .iter()
-            .for_each(|correction| *counts.entry(correction.label.as_deref()).or_default() += 1);
-        let mut counts: Vec<_> = counts.into_iter().collect();
-        counts.sort_unstable();
         for (label, n) in counts {
-            note!(
-                "{}: learned {} as {}",
-                self.account.name,
-                tamis_program::counted(n, "message"),
-                named(label)
-            );
+            note!("{name}: learned {} as {}", counted(n, "message"), named(label));
         }
-        self.judge.reload()
+        self.model.reload()
     }
 
-    /// Writes to the ledger, unless nothing is to be changed.
+    /// Writes to the ledger, except in a dry run.
     pub(crate) fn note(&mut self, events: impl IntoIterator<Item = (Id, Event)>) -> Result<()> {
-        if self.is_dry { Ok(()) } else { self.ledger.note(events) }
+        if self.mode.is_dry { Ok(()) } else { self.ledger.note(events) }
     }
 
-    /// Writes the positions, unless nothing is to be changed.
+    /// Writes the positions, except in a dry run.
     pub(crate) fn keep_positions(&self) -> Result<()> {
-        if self.is_dry { Ok(()) } else { self.ledger.keep_positions() }
+        if self.mode.is_dry { Ok(()) } else { self.ledger.keep_positions() }
     }
 }
 

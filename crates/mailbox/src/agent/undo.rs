@@ -4,13 +4,14 @@ use anyhow::Result;
 use tamis_program::{note, shown};
 
 use crate::agent::state::Agent;
-use crate::imap::commands::Mailbox;
-use crate::ledger::entry::{Event, Id, Place, Sorting};
-use crate::settings::account::Action;
+use crate::imap::folders::Mailbox;
+use crate::imap::messages::{Location, Transfer};
+use crate::ledger::entry::{Event, Id, Sorting};
+use crate::settings::SortAction;
 
 /// How undoing went.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Undone {
+pub(crate) struct UndoCounts {
     /// Messages that are back.
     pub(crate) back: u64,
     /// Messages that are no longer where the filter put them.
@@ -22,14 +23,14 @@ impl Agent<'_> {
     ///
     /// # Errors
     /// If the server or the ledger fails. What is back then stays back.
-    pub(crate) async fn undo(&mut self, since: &str) -> Result<Undone> {
-        let mut undone = Undone::default();
+    pub(crate) async fn undo(&mut self, since: &str) -> Result<UndoCounts> {
+        let mut undone = UndoCounts::default();
         let mut moved: Vec<_> = self
             .ledger
             .messages
             .iter()
             .filter_map(|(id, known)| {
-                let sorted = known.sorted.as_ref().filter(|sorted| sorted.what.action == Action::Move)?;
+                let sorted = known.sorted.as_ref().filter(|sorted| sorted.what.action == SortAction::Move)?;
                 let is_back =
                     known.place.as_ref().is_some_and(|place| place.folder == sorted.what.from.folder);
                 (*sorted.at >= *since && !is_back).then(|| {
@@ -46,21 +47,20 @@ impl Agent<'_> {
                 undone.gone += 1;
                 continue;
             };
-            if self.is_dry {
-                note!("{}: {} would go back", self.account.name, shown(&what.subject));
+            if self.mode.is_dry {
+                note!("{}: {} would go back", self.account.name, shown(&what.message.subject));
                 undone.back += 1;
                 continue;
             }
             self.ledger.note([(id, Event::Undoing)])?;
             self.server.have_open(&to, true).await?;
-            let back = self.server.move_message(uid, &from).await?;
-            let Some(back) = back else {
-                undone.gone += 1;
-                continue;
-            };
-            let place = back.map(|(validity, uid)| Place { folder: from.name.clone(), validity, uid });
-            self.ledger.note([(id, Event::Undone { place })])?;
-            undone.back += 1;
+            match self.server.move_message(uid, &from).await? {
+                Transfer::Gone => undone.gone += 1,
+                transfer => {
+                    self.ledger.note([(id, Event::Undone { place: transfer.location() })])?;
+                    undone.back += 1;
+                }
+            }
         }
         Ok(undone)
     }
@@ -69,7 +69,7 @@ impl Agent<'_> {
     async fn find(
         &mut self,
         id: Id,
-        place: Option<Place>,
+        place: Option<Location>,
         what: &Sorting,
         to: &Mailbox,
     ) -> Result<Option<u32>> {
@@ -77,11 +77,11 @@ impl Agent<'_> {
         let noted = place.filter(|place| place.folder == to.name && place.validity == opened.validity);
         let candidates = match noted {
             Some(place) => vec![place.uid],
-            None => self.server.uids_of(&what.message_id).await?,
+            None => self.server.uids_of(&what.message.message_id).await?,
         };
         for uid in candidates {
             let fetched = self.server.fetch(&[uid]).await?;
-            if fetched.iter().any(|message| !message.is_deleted && Id::of(&message.bytes) == id) {
+            if fetched.iter().any(|message| !message.is_deleted && Id::hash(&message.bytes) == id) {
                 return Ok(Some(uid));
             }
         }

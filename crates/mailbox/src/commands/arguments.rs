@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 
+use anyhow::{Result, anyhow};
 use clap::{Args, Parser, Subcommand};
+use tamis_program::{at, seconds_now};
 
-use crate::settings::account::{Action, Tls};
+use crate::agent::state::RunMode;
+use crate::settings::{SortAction, Tls};
 
 /// Sort a mailbox by what you have filed, and learn from the messages you move
 #[derive(Parser, Debug)]
@@ -20,7 +23,7 @@ Example:
   tamis mailbox run                        sorts what arrives, learns from what you move
   tamis mailbox undo                       moves everything back"
 )]
-pub struct Arguments {
+pub struct AgentArgs {
     /// The settings file [default: ~/.config/tamis/mailbox.toml]
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) settings: Option<PathBuf>,
@@ -31,15 +34,15 @@ pub struct Arguments {
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: AgentCommand,
 }
 
 #[derive(Subcommand, Debug)]
-pub(crate) enum Command {
+pub(crate) enum AgentCommand {
     /// Write the settings of an account: the server, and what its folders mean
     Setup(SetupArgs),
     /// Learn from the folders, and show how the last month would have been sorted. Moves nothing
-    Train(TrainArgs),
+    Train(TrainMailboxArgs),
     /// Sort what arrives, and learn from what is moved
     Run(RunArgs),
     /// Move back what was moved
@@ -89,7 +92,7 @@ fn tls(text: &str) -> Result<Tls, String> {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct TrainArgs {
+pub(crate) struct TrainMailboxArgs {
     /// Write the report of the last month to a page
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
@@ -118,12 +121,13 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
-    pub(crate) fn action(&self) -> Option<Action> {
-        match (self.flag_only, self.copy) {
-            (true, _) => Some(Action::Flag),
-            (_, true) => Some(Action::Copy),
+    pub(crate) fn mode(&self) -> RunMode {
+        let action = match (self.flag_only, self.copy) {
+            (true, _) => Some(SortAction::Flag),
+            (_, true) => Some(SortAction::Copy),
             _ => None,
-        }
+        };
+        RunMode { action, is_dry: self.dry_run, once: self.once }
     }
 }
 
@@ -145,4 +149,47 @@ pub(crate) struct LogArgs {
     /// Print the journal's lines of JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// A time as the journal has it.
+///
+/// # Errors
+/// If it is neither a number of minutes, hours, days or weeks nor a date.
+pub(crate) fn since(text: Option<&str>) -> Result<String> {
+    let Some(text) = text else { return Ok(String::new()) };
+    let expected =
+        || anyhow!("--since: expected a time such as 30m, 12h, 2d, 1w or 2026-11-24, got {text:?}");
+    let is_date = text.len() == 10
+        && text.bytes().enumerate().all(|(n, byte)| match n {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        });
+    if is_date {
+        return Ok(text.to_owned());
+    }
+    let unit = text.chars().last().ok_or_else(expected)?;
+    let seconds = match unit {
+        'm' => 60,
+        'h' => 3_600,
+        'd' => 86_400,
+        'w' => 604_800,
+        _ => return Err(expected()),
+    };
+    let n: u32 = text[..text.len() - 1].parse().map_err(|_| expected())?;
+    Ok(at(seconds_now() - i64::from(n) * seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read() {
+        assert_eq!(since(None).unwrap(), "");
+        assert_eq!(since(Some("2026-11-24")).unwrap(), "2026-11-24");
+        assert!(since(Some("2d")).unwrap() < since(Some("1h")).unwrap());
+        for bad in ["", "d", "5", "5y", "-5d", "20261124", "ü"] {
+            assert!(since(Some(bad)).is_err(), "{bad}");
+        }
+    }
 }

@@ -6,16 +6,14 @@ use std::io::Write;
 use anyhow::Result;
 use tamis_program::{json_line, shown};
 
-use crate::commands::arguments::LogArgs;
-use crate::commands::since;
+use crate::commands::arguments::{LogArgs, since};
 use crate::ledger::entry::{Event, Id};
 use crate::ledger::journal::Ledger;
-use crate::settings::account::Account;
-use crate::settings::places;
+use crate::settings::{Account, state_folder};
 
 pub(crate) fn run(args: &LogArgs, account: &Account) -> Result<()> {
-    let since = since::since(args.since.as_deref())?;
-    let entries = Ledger::entries(&places::state(account)?)?;
+    let since = since(args.since.as_deref())?;
+    let entries = Ledger::entries(&state_folder(account)?)?;
     let mut out = std::io::stdout().lock();
     // how it went on with a message, for those that were sorted
     let mut later: HashMap<Id, &str> = HashMap::new();
@@ -33,10 +31,10 @@ pub(crate) fn run(args: &LogArgs, account: &Account) -> Result<()> {
                         entry.at,
                         shown(&what.from.folder),
                         shown(&what.to),
-                        what.probability,
+                        what.opinion.probability,
                         later.remove(&entry.id).unwrap_or_default(),
-                        shown(&what.sender),
-                        shown(&what.subject),
+                        shown(&what.message.sender),
+                        shown(&what.message.subject),
                         reasons.join(", ")
                     ),
                 ));

@@ -1,108 +1,54 @@
 //! Which folders mean what, by what they are for and how they are called.
 
-use crate::imap::commands::{Mailbox, Role};
-use crate::settings::account::{Account, Folder};
+use crate::imap::folders::{Mailbox, Role};
+use crate::settings::{Account, FolderSettings};
 
-/// Names of folders, in lower case, on servers that do not say what a folder is for.
-const NAMES: [(Role, &[&str]); 5] = [
+/// Names of folders, in lower case and separated by bars, on servers that do not say what a folder is for.
+const NAMES: [(Role, &str); 5] = [
     (
         Role::Junk,
-        &[
-            "junk",
-            "spam",
-            "junk e-mail",
-            "junk email",
-            "junk mail",
-            "bulk mail",
-            "bulk",
-            "junk-e-mail",
-            "spamverdacht",
-            "unerwünscht",
-            "courrier indésirable",
-            "indésirables",
-            "pourriel",
-            "correo no deseado",
-            "posta indesiderata",
-            "lixo eletrônico",
-            "ongewenste e-mail",
-            "спам",
-            "迷惑メール",
-            "垃圾邮件",
-        ],
+        "junk|spam|junk e-mail|junk email|junk mail|bulk mail|bulk|junk-e-mail|spamverdacht|\
+         unerwünscht|courrier indésirable|indésirables|pourriel|correo no deseado|posta indesiderata|\
+         lixo eletrônico|ongewenste e-mail|спам|迷惑メール|垃圾邮件",
     ),
     (
         Role::Sent,
-        &[
-            "sent",
-            "sent mail",
-            "sent items",
-            "sent messages",
-            "gesendet",
-            "gesendete elemente",
-            "gesendete objekte",
-            "envoyés",
-            "éléments envoyés",
-            "enviados",
-            "elementos enviados",
-            "posta inviata",
-            "inviata",
-            "verzonden items",
-            "отправленные",
-            "送信済み",
-            "已发送",
-        ],
+        "sent|sent mail|sent items|sent messages|gesendet|gesendete elemente|gesendete objekte|\
+         envoyés|éléments envoyés|enviados|elementos enviados|posta inviata|inviata|verzonden items|\
+         отправленные|送信済み|已发送",
     ),
     (
         Role::Drafts,
-        &[
-            "drafts",
-            "draft",
-            "entwürfe",
-            "brouillons",
-            "borradores",
-            "bozze",
-            "rascunhos",
-            "concepten",
-            "черновики",
-            "下書き",
-            "草稿",
-        ],
+        "drafts|draft|entwürfe|brouillons|borradores|bozze|rascunhos|concepten|черновики|下書き|草稿",
     ),
     (
         Role::Trash,
-        &[
-            "trash",
-            "deleted items",
-            "deleted messages",
-            "deleted",
-            "bin",
-            "papierkorb",
-            "gelöscht",
-            "gelöschte elemente",
-            "corbeille",
-            "éléments supprimés",
-            "papelera",
-            "elementos eliminados",
-            "cestino",
-            "lixeira",
-            "prullenbak",
-            "корзина",
-            "ゴミ箱",
-            "已删除",
-        ],
+        "trash|deleted items|deleted messages|deleted|bin|papierkorb|gelöscht|gelöschte elemente|\
+         corbeille|éléments supprimés|papelera|elementos eliminados|cestino|lixeira|prullenbak|\
+         корзина|ゴミ箱|已删除",
     ),
-    (Role::Archive, &["archive", "archives", "archiv", "archief", "archivio", "archivo", "архив"]),
+    (Role::Archive, "archive|archives|archiv|archief|archivio|archivo|архив"),
 ];
 
 /// Folders whose messages nobody has sorted, in lower case.
 const OTHERS: [&str; 8] =
     ["outbox", "templates", "notes", "chats", "important", "starred", "vorlagen", "postausgang"];
 
+/// The last part of a folder's name, in lower case.
+fn leaf(mailbox: &Mailbox) -> String {
+    mailbox.name.rsplit(['/', '.']).next().unwrap_or_default().to_lowercase()
+}
+
 /// What a folder is for, as the server says or by its name.
-pub(crate) fn role(mailbox: &Mailbox) -> Option<Role> {
-    let leaf = mailbox.name.rsplit(['/', '.']).next().unwrap_or_default().to_lowercase();
-    let by_name = || NAMES.iter().find(|(_, names)| names.contains(&&*leaf)).map(|(role, _)| *role);
-    mailbox.role.or_else(by_name)
+fn role(mailbox: &Mailbox) -> Option<Role> {
+    let leaf = leaf(mailbox);
+    let by_name = || {
+        NAMES
+            .iter()
+            .find(|(_, names)| names.split('|').any(|name| name == leaf))
+            .map(|(role, _)| role.clone())
+    };
+    mailbox.role.clone().or_else(by_name)
 }
 
 /// Proposes what the folders of an account mean.
@@ -111,7 +57,6 @@ pub(crate) fn role(mailbox: &Mailbox) -> Option<Role> {
 /// or an archive besides the junk, these are ham.
 pub(crate) fn propose(account: &mut Account, mailboxes: &[Mailbox]) {
     let is_inbox = |mailbox: &Mailbox| mailbox.name == account.inbox;
-    let leaf = |mailbox: &Mailbox| mailbox.name.rsplit(['/', '.']).next().unwrap_or_default().to_lowercase();
     let is_topic = |mailbox: &Mailbox| {
         !is_inbox(mailbox) && role(mailbox).is_none() && !OTHERS.contains(&&*leaf(mailbox))
     };
@@ -130,7 +75,7 @@ pub(crate) fn propose(account: &mut Account, mailboxes: &[Mailbox]) {
             _ if is_topic(mailbox) => Some(mailbox.name.clone()),
             _ => continue,
         };
-        folders.push(Folder { name: mailbox.name.clone(), label, threshold: None });
+        folders.push(FolderSettings { name: mailbox.name.clone(), label, threshold: None });
     }
     account.folders = folders;
 }

@@ -9,12 +9,13 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use tamis_program::{counted, done, make_private, say, shown, shown_path};
 
+use crate::commands::agent::runtime;
 use crate::commands::arguments::SetupArgs;
 use crate::commands::propose::propose;
-use crate::commands::runtime::runtime;
-use crate::imap::commands::{Mailbox, Server};
 use crate::imap::connect::answers;
-use crate::settings::account::{Account, Settings, Tls};
+use crate::imap::folders::Mailbox;
+use crate::imap::session::ImapSession;
+use crate::settings::{Account, MailboxSettings};
 
 pub(crate) fn run(args: &SetupArgs, path: &Path) -> Result<()> {
     runtime()?.block_on(setup(args, path))
@@ -23,9 +24,9 @@ pub(crate) fn run(args: &SetupArgs, path: &Path) -> Result<()> {
 async fn setup(args: &SetupArgs, path: &Path) -> Result<()> {
     let name = args.name.as_deref().unwrap_or(&args.address);
     let existing = if path.exists() {
-        Settings::read(path).with_context(|| shown_path(path))?
+        MailboxSettings::read(path).with_context(|| shown_path(path))?
     } else {
-        Settings::default()
+        MailboxSettings::default()
     };
     if let Some(account) = existing.accounts.iter().find(|account| account.name == name) {
         return tell_new_folders(account, path).await;
@@ -43,8 +44,8 @@ async fn setup(args: &SetupArgs, path: &Path) -> Result<()> {
         (None, None) => account.password = keyring(name)?,
     }
     // before anything is sent
-    Settings::parse(&toml::to_string(&Settings { accounts: vec![account.clone()] })?)?;
-    let mut server = Server::connect(&account).await?;
+    MailboxSettings::parse(&toml::to_string(&MailboxSettings { accounts: vec![account.clone()] })?)?;
+    let mut server = ImapSession::connect(&account).await?;
     let (mailboxes, left_out) = server.mailboxes().await?;
     if left_out > 0 {
         say!(
@@ -60,7 +61,7 @@ async fn setup(args: &SetupArgs, path: &Path) -> Result<()> {
             "expected messages of at least two kinds to learn from, got the inbox alone; make a folder for junk, or others, and file some messages there"
         );
     }
-    let text = toml::to_string(&Settings { accounts: vec![account.clone()] })?;
+    let text = toml::to_string(&MailboxSettings { accounts: vec![account.clone()] })?;
     write(path, &text)?;
     let mut out = done();
     writeln!(
@@ -74,7 +75,7 @@ async fn setup(args: &SetupArgs, path: &Path) -> Result<()> {
 
 /// Prints the folders that the settings of an account do not have.
 async fn tell_new_folders(account: &Account, path: &Path) -> Result<()> {
-    let mut server = Server::connect(account).await?;
+    let mut server = ImapSession::connect(account).await?;
     let (mailboxes, _) = server.mailboxes().await?;
     server.log_out().await;
     let mut proposed = account.clone();
@@ -99,7 +100,7 @@ async fn find_host(args: &SetupArgs) -> Result<String> {
             shown(&args.address)
         );
     };
-    let port = args.port.unwrap_or(if args.tls == Tls::Implicit { 993 } else { 143 });
+    let port = args.port.unwrap_or(args.tls.usual_port());
     for host in [format!("imap.{domain}"), format!("mail.{domain}"), domain.to_owned()] {
         if answers(&host, port).await {
             return Ok(host);
@@ -143,7 +144,7 @@ fn keyring(name: &str) -> Result<Vec<String>> {
 }
 
 /// Prints the folders, with their messages and what they mean.
-async fn show(server: &mut Server, account: &Account, mailboxes: &[Mailbox]) -> Result<()> {
+async fn show(server: &mut ImapSession, account: &Account, mailboxes: &[Mailbox]) -> Result<()> {
     let width = mailboxes.iter().map(|mailbox| mailbox.name.chars().count()).max().unwrap_or(0).clamp(6, 40);
     let mut out = done();
     writeln!(out, "{:<width$}  messages  label", "folder")?;

@@ -7,14 +7,13 @@ use anyhow::{Context, Result, bail};
 use tamis_program::{counted, done, expectation, grouped, make_private, note, shown_path};
 use tamis_train::{LearnOptions, Lock};
 
-use crate::commands::arguments::TrainArgs;
-use crate::commands::runtime::runtime;
-use crate::imap::commands::Server;
+use crate::commands::agent::runtime;
+use crate::commands::arguments::TrainMailboxArgs;
+use crate::imap::session::ImapSession;
 use crate::ledger::entry::{Event, Id};
 use crate::ledger::journal::Ledger;
-use crate::settings::account::Account;
-use crate::settings::places;
-use crate::training::learn::{Example, read, train};
+use crate::settings::{Account, model_file, state_folder};
+use crate::training::learn::{SpooledMessage, read, train};
 use crate::training::plan::Plan;
 use crate::training::replay::Replay;
 use crate::training::spool::{fetch, path_of};
@@ -25,24 +24,24 @@ const SHOWN: usize = 30;
 /// Lines of the journal that are written at a time.
 const BATCH: usize = 1_000;
 
-pub(crate) fn run(args: &TrainArgs, account: &Account) -> Result<()> {
+pub(crate) fn run(args: &TrainMailboxArgs, account: &Account) -> Result<()> {
     if account.labels().len() < 2 {
         bail!("account {}: expected folders of at least two labels", account.name);
     }
-    let state = places::state(account)?;
+    let state = state_folder(account)?;
     // one program at a time, also while it reads
     let mut ledger = Ledger::open(&state)?;
     let spool = state.join("spool");
     make_private(&spool).with_context(|| shown_path(&spool))?;
     let plan = runtime()?.block_on(gather(account, &spool))?;
-    let examples = examples(&plan, &spool);
-    if examples.iter().all(|example| example.label == examples[0].label) {
+    let messages = spooled(&plan, &spool);
+    if messages.iter().all(|message| message.label == messages[0].label) {
         bail!(
             "account {}: expected messages in folders of at least two labels; file some first",
             account.name
         );
     }
-    match Replay::of(&examples, account)? {
+    match Replay::run(&messages, account)? {
         Some(replay) => {
             replay.print(&mut done(), account, if args.all { usize::MAX } else { SHOWN })?;
             if let Some(path) = &args.html {
@@ -52,8 +51,8 @@ pub(crate) fn run(args: &TrainArgs, account: &Account) -> Result<()> {
         }
         None => note!("too few messages to show how they would have been sorted"),
     }
-    learn(account, &examples)?;
-    note_learned(&mut ledger, &examples)?;
+    learn(account, &messages)?;
+    note_learned(&mut ledger, &messages)?;
     for planned in &plan.folders {
         ledger.positions.folders.insert(planned.folder.clone(), planned.position);
     }
@@ -65,7 +64,7 @@ pub(crate) fn run(args: &TrainArgs, account: &Account) -> Result<()> {
 
 /// Fetches what is to be learned, or the rest of it.
 async fn gather(account: &Account, spool: &Path) -> Result<Plan> {
-    let mut server = Server::connect(account).await?;
+    let mut server = ImapSession::connect(account).await?;
     let (mailboxes, _) = server.mailboxes().await?;
     let plan = match Plan::begun(spool, account)? {
         Some(plan) => plan,
@@ -82,21 +81,21 @@ async fn gather(account: &Account, spool: &Path) -> Result<Plan> {
     fetched.map(|()| plan)
 }
 
-fn examples(plan: &Plan, spool: &Path) -> Vec<Example> {
-    let example = |(folder, uid): (usize, u32)| {
+fn spooled(plan: &Plan, spool: &Path) -> Vec<SpooledMessage> {
+    let message = |(folder, uid): (usize, u32)| {
         let label = plan.folders[folder].label.clone()?;
-        Some(Example { path: path_of(spool, (folder, uid)), label })
+        Some(SpooledMessage { path: path_of(spool, (folder, uid)), label })
     };
-    plan.messages().filter_map(example).collect()
+    plan.messages().filter_map(message).collect()
 }
 
 /// Makes the model, in place of the one that is there: everything it has learned by moves is in the folders too.
-fn learn(account: &Account, examples: &[Example]) -> Result<()> {
-    let path = places::model(account)?;
+fn learn(account: &Account, messages: &[SpooledMessage]) -> Result<()> {
+    let path = model_file(account)?;
     if let Some(folder) = path.parent() {
         make_private(folder).with_context(|| shown_path(folder))?;
     }
-    let model = train(examples, &account.labels())?;
+    let model = train(messages, account.labels().len())?;
     Lock::wait(&path, LearnOptions::default().lock_timeout)?.save(&model)?;
     let filter = model.into_filter()?;
     let information = filter.information();
@@ -114,15 +113,15 @@ fn learn(account: &Account, examples: &[Example]) -> Result<()> {
 }
 
 /// Notes what was learned, so that a message that comes back to the inbox is known.
-fn note_learned(ledger: &mut Ledger, examples: &[Example]) -> Result<()> {
-    for batch in examples.chunks(BATCH) {
+fn note_learned(ledger: &mut Ledger, messages: &[SpooledMessage]) -> Result<()> {
+    for batch in messages.chunks(BATCH) {
         let mut events = Vec::new();
-        for example in batch {
-            let bytes = read(&example.path)?;
-            let id = Id::of(&bytes);
+        for message in batch {
+            let bytes = read(&message.path)?;
+            let id = Id::hash(&bytes);
             let known = ledger.messages.get(id).and_then(|known| known.learned.as_deref());
-            if !bytes.is_empty() && known != Some(&*example.label) {
-                events.push((id, Event::Taught { label: Some(example.label.clone()) }));
+            if !bytes.is_empty() && known != Some(&*message.label) {
+                events.push((id, Event::Taught { label: Some(message.label.clone()) }));
             }
         }
         ledger.note(events)?;

@@ -21,12 +21,10 @@ pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin + Send + Debug {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send + Debug> Transport for T {}
 
-pub(crate) type Stream = Bounded<Box<dyn Transport>>;
-
-/// A stream that ends with an error when a server announces or sends too much.
+/// A connection that ends with an error when the server announces or sends too much.
 #[derive(Debug)]
-pub(crate) struct Bounded<S> {
-    inner: S,
+pub(crate) struct ImapStream {
+    inner: Box<dyn Transport>,
     scan: Scan,
 }
 
@@ -137,24 +135,24 @@ impl Scan {
     }
 }
 
-impl<S> Bounded<S> {
-    pub(crate) fn new(inner: S) -> Self {
-        Bounded { inner, scan: Scan::default() }
+impl ImapStream {
+    pub(super) fn new(inner: impl Transport + 'static) -> Self {
+        ImapStream { inner: Box::new(inner), scan: Scan::default() }
     }
 
-    pub(crate) fn into_inner(self) -> S {
+    pub(super) fn into_inner(self) -> Box<dyn Transport> {
         self.inner
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Bounded<S> {
+impl AsyncRead for ImapStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
-        let Bounded { inner, scan } = &mut *self;
+        let ImapStream { inner, scan } = &mut *self;
         match Pin::new(inner).poll_read(cx, buf) {
             Poll::Ready(Ok(())) => Poll::Ready(
                 scan.look(&mut buf.filled_mut()[before..])
@@ -165,7 +163,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Bounded<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Bounded<S> {
+impl AsyncWrite for ImapStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.inner).poll_write(cx, bytes)
     }

@@ -1,5 +1,6 @@
 //! Connects and logs in.
 
+use std::fmt::Display;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,35 +13,31 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use crate::imap::bounded::{Bounded, Stream, Transport};
-use crate::imap::commands::Server;
-use crate::imap::failure::{Failure, guarded};
-use crate::settings::account::{Account, Tls};
+use crate::imap::bounded::{ImapStream, Transport};
+use crate::imap::session::{ImapError, ImapSession, guarded};
+use crate::settings::{Account, Tls};
 
 /// How long connecting and logging in may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What a login takes.
+/// What a user logs in with.
 enum Secret {
     Password(String),
     Token(String),
 }
 
-impl Server {
+impl ImapSession {
     /// Connects to an account's server and logs in.
     ///
     /// # Errors
     /// If there is no connection, it cannot be trusted, or the login is refused.
-    pub(crate) async fn connect(account: &Account) -> Result<Server, Failure> {
+    pub(crate) async fn connect(account: &Account) -> Result<ImapSession, ImapError> {
         let secret = secret(account)?;
-        let connected = timeout(PATIENCE, async {
-            guarded(async {
-                let client = greeted(account).await?;
-                log_in(client, account, secret).await
-            })
-            .await?
-        });
-        connected.await.unwrap_or_else(|_| Err(Failure::Lost("the server does not answer".to_owned())))
+        let logged_in = async { log_in(greeted(account).await?, account, secret).await };
+        match timeout(CONNECT_TIMEOUT, guarded(logged_in)).await {
+            Ok(session) => session?,
+            Err(_) => Err(ImapError::Lost("the server does not answer".to_owned())),
+        }
     }
 }
 
@@ -49,45 +46,42 @@ pub(crate) async fn answers(host: &str, port: u16) -> bool {
     matches!(timeout(Duration::from_secs(5), TcpStream::connect((host, port))).await, Ok(Ok(_)))
 }
 
-fn lost(error: impl std::fmt::Display) -> Failure {
-    Failure::Lost(error.to_string())
+fn lost(error: impl Display) -> ImapError {
+    ImapError::Lost(error.to_string())
 }
 
 /// Asks the command for the password or the token.
-fn secret(account: &Account) -> Result<Secret, Failure> {
-    let (command, is_token) = match account.token.is_empty() {
-        true => (&account.password, false),
-        false => (&account.token, true),
-    };
+fn secret(account: &Account) -> Result<Secret, ImapError> {
+    let is_token = !account.token.is_empty();
+    let command = if is_token { &account.token } else { &account.password };
     let Some((program, arguments)) = command.split_first() else {
-        return Err(Failure::Login("no command for the password".to_owned()));
+        return Err(ImapError::Login("no command for the password".to_owned()));
     };
-    let output =
-        Command::new(program).args(arguments).stdin(Stdio::inherit()).stderr(Stdio::inherit()).output();
-    let output =
-        output.map_err(|error| Failure::Login(format!("the password's command {program:?}: {error}")))?;
+    let failed = |why: &dyn Display| ImapError::Login(format!("the password's command {program:?}{why}"));
+    let mut command = Command::new(program);
+    let output = command.args(arguments).stdin(Stdio::inherit()).stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| failed(&format!(": {error}")))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let first = text.lines().next().unwrap_or_default().to_owned();
     if !output.status.success() || first.is_empty() {
-        return Err(Failure::Login(format!("the password's command {program:?} printed nothing or failed")));
+        return Err(failed(&" printed nothing or failed"));
     }
     Ok(if is_token { Secret::Token(first) } else { Secret::Password(first) })
 }
 
 /// A connection on which the server has said hello.
-async fn greeted(account: &Account) -> Result<Client<Stream>, Failure> {
+async fn greeted(account: &Account) -> Result<Client<ImapStream>, ImapError> {
     let address = (account.host.as_str(), account.port());
     let tcp = TcpStream::connect(address)
         .await
-        .map_err(|error| Failure::Lost(format!("{}:{}: {error}", account.host, account.port())))?;
+        .map_err(|error| ImapError::Lost(format!("{}:{}: {error}", account.host, account.port())))?;
     // a connection that idles must notice that the other end is gone, and a command is one packet
     tcp.set_nodelay(true).map_err(lost)?;
-    let plain = |tcp| Bounded::new(Box::new(tcp) as Box<dyn Transport>);
     match account.tls {
-        Tls::None => greet(plain(tcp)).await,
-        Tls::Implicit => greet(encrypted(account, Box::new(tcp)).await?).await,
+        Tls::None => greet(ImapStream::new(tcp)).await,
+        Tls::Implicit => greet(encrypted(account, tcp).await?).await,
         Tls::Starttls => {
-            let mut client = greet(plain(tcp)).await?;
+            let mut client = greet(ImapStream::new(tcp)).await?;
             client.run_command_and_check_ok("STARTTLS", None).await.map_err(lost)?;
             // what arrived before encryption is dropped with the client's buffer
             let stream = encrypted(account, client.into_inner().into_inner()).await?;
@@ -96,42 +90,45 @@ async fn greeted(account: &Account) -> Result<Client<Stream>, Failure> {
     }
 }
 
-async fn greet(stream: Stream) -> Result<Client<Stream>, Failure> {
+async fn greet(stream: ImapStream) -> Result<Client<ImapStream>, ImapError> {
     let mut client = Client::new(stream);
     match client.read_response().await {
         Ok(Some(response)) => match response.parsed() {
             imap_proto::Response::Data { status: imap_proto::Status::Ok, .. } => Ok(client),
-            other => Err(Failure::Lost(format!("the server's greeting: {other:?}"))),
+            other => Err(ImapError::Lost(format!("the server's greeting: {other:?}"))),
         },
-        Ok(None) => Err(Failure::Lost("the server closed the connection".to_owned())),
+        Ok(None) => Err(ImapError::Lost("the server closed the connection".to_owned())),
         Err(error) => Err(lost(error)),
     }
 }
 
-async fn encrypted(account: &Account, tcp: Box<dyn Transport>) -> Result<Stream, Failure> {
+async fn encrypted(account: &Account, tcp: impl Transport + 'static) -> Result<ImapStream, ImapError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if let Some(path) = &account.ca {
-        let of_file = |error| Failure::Login(format!("{}: {error}", path.display()));
-        for certificate in CertificateDer::pem_file_iter(path).map_err(|error| of_file(error.to_string()))? {
-            let certificate = certificate.map_err(|error| of_file(error.to_string()))?;
-            roots.add(certificate).map_err(|error| of_file(error.to_string()))?;
+        let invalid = |error: &dyn Display| ImapError::Login(format!("{}: {error}", path.display()));
+        for certificate in CertificateDer::pem_file_iter(path).map_err(|error| invalid(&error))? {
+            roots.add(certificate.map_err(|error| invalid(&error))?).map_err(|error| invalid(&error))?;
         }
     }
     let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
     let name = ServerName::try_from(account.host.clone())
-        .map_err(|_| Failure::Login(format!("{}: not a host name", account.host)))?;
+        .map_err(|_| ImapError::Login(format!("{}: not a host name", account.host)))?;
     let tls = TlsConnector::from(Arc::new(config)).connect(name, tcp).await.map_err(|error| {
         match error.kind() {
             // a certificate that cannot be trusted today is not trusted in a minute either
-            std::io::ErrorKind::InvalidData => Failure::Login(format!("{}: {error}", account.host)),
+            std::io::ErrorKind::InvalidData => ImapError::Login(format!("{}: {error}", account.host)),
             _ => lost(error),
         }
     })?;
-    Ok(Bounded::new(Box::new(tls)))
+    Ok(ImapStream::new(tls))
 }
 
-async fn log_in(client: Client<Stream>, account: &Account, secret: Secret) -> Result<Server, Failure> {
+async fn log_in(
+    client: Client<ImapStream>,
+    account: &Account,
+    secret: Secret,
+) -> Result<ImapSession, ImapError> {
     let session = match secret {
         Secret::Password(password) => client.login(&account.user, password).await,
         Secret::Token(token) => {
@@ -143,13 +140,13 @@ async fn log_in(client: Client<Stream>, account: &Account, secret: Secret) -> Re
         async_imap::error::Error::No(answer) | async_imap::error::Error::Bad(answer) => refused(&answer),
         error => lost(error),
     })?;
-    Server::new(session).await
+    ImapSession::new(session).await
 }
 
 /// A refused login; one refused for lack of time or room may succeed later.
-fn refused(answer: &str) -> Failure {
-    let failure = Failure::Login(answer.to_owned());
-    if failure.is_throttling() { Failure::Lost(answer.to_owned()) } else { failure }
+fn refused(answer: &str) -> ImapError {
+    let failure = ImapError::Login(answer.to_owned());
+    if failure.is_throttling() { ImapError::Lost(answer.to_owned()) } else { failure }
 }
 
 /// Answers the first challenge of XOAUTH2; a second one tells of an error, and is answered by nothing.

@@ -1,51 +1,14 @@
 //! A server that says whatever bytes it is given, for fuzzing.
 
-use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::io::Cursor;
 
 use async_imap::Client;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::runtime::Builder;
 
-use crate::imap::bounded::{Bounded, Stream, Transport};
-use crate::imap::commands::{MOST_OF_MESSAGE, Server};
-use crate::imap::failure::{Failure, guarded};
-use crate::imap::names::{decode, quote};
-
-/// Says bytes, whatever it hears.
-#[derive(Debug)]
-struct Deaf {
-    says: Vec<u8>,
-    at: usize,
-}
-
-impl AsyncRead for Deaf {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let rest = &self.says[self.at..];
-        let n = rest.len().min(buf.remaining());
-        buf.put_slice(&rest[..n]);
-        self.at += n;
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncWrite for Deaf {
-    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Poll::Ready(Ok(bytes.len()))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-}
+use crate::imap::bounded::ImapStream;
+use crate::imap::folders::{decode, quote};
+use crate::imap::messages::MOST_OF_MESSAGE;
+use crate::imap::session::{ImapError, ImapSession, guarded};
 
 /// Talks to a server that says `bytes` (after its greeting): logs in, and sends every command that the agent sends.
 /// Returns the number of steps that went well.
@@ -53,23 +16,20 @@ impl AsyncWrite for Deaf {
 /// # Panics
 /// If an answer is not what it must be for any bytes: names that can be sent, messages within limits.
 pub fn converse(bytes: &[u8]) -> usize {
-    let deaf: Box<dyn Transport> = Box::new(Deaf { says: bytes.to_vec(), at: 0 });
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let server = tokio::io::join(Cursor::new(bytes.to_vec()), tokio::io::sink());
+    let Ok(runtime) = Builder::new_current_thread().enable_time().build() else { return 0 };
     let mut steps = 0;
-    if let Ok(runtime) = runtime {
-        let ended = runtime.block_on(talk(Bounded::new(deaf), &mut steps));
-        if let Err(failure) = ended {
-            assert!(!failure.to_string().contains('\r') || bytes.contains(&b'\r'));
-        }
+    if let Err(error) = runtime.block_on(talk(ImapStream::new(server), &mut steps)) {
+        assert!(!error.to_string().contains('\r') || bytes.contains(&b'\r'));
     }
     steps
 }
 
-async fn talk(stream: Stream, steps: &mut usize) -> Result<(), Failure> {
+async fn talk(stream: ImapStream, steps: &mut usize) -> Result<(), ImapError> {
     let session = guarded(Client::new(stream).login("a", "b")).await?;
-    let session = session.map_err(|(error, _)| Failure::Login(error.to_string()))?;
+    let session = session.map_err(|(error, _)| ImapError::Login(error.to_string()))?;
     *steps += 1;
-    let mut server = Server::new(session).await?;
+    let mut server = ImapSession::new(session).await?;
     *steps += 1;
     let (mailboxes, _) = server.mailboxes().await?;
     *steps += 1;

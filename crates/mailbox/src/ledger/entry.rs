@@ -1,37 +1,33 @@
 //! The journal's lines.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
+use tamis_mail::{Limits, Message};
 use xxhash_rust::xxh3::xxh3_128;
+
+use crate::imap::messages::Location;
+use crate::settings::SortAction;
+
+/// Maximum bytes of a message that are read for a summary.
+const MOST_HEADER: usize = 64 << 10;
+
+/// Maximum characters of a sender or a subject that are kept.
+const MOST_CHARACTERS: usize = 200;
 
 /// The identity of a message: a hash of its first 256 KiB as the server stores them. Two deliveries of one message differ
 /// in their Received fields; a message that is moved stays the same.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Debug)]
 #[serde(into = "String", try_from = "String")]
 pub(crate) struct Id(u128);
 
 impl Id {
-    pub(crate) fn of(bytes: &[u8]) -> Self {
+    pub(crate) fn hash(bytes: &[u8]) -> Self {
         Id(xxh3_128(bytes))
-    }
-}
-
-impl fmt::Display for Id {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", self.0)
-    }
-}
-
-impl fmt::Debug for Id {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }
 
 impl From<Id> for String {
     fn from(id: Id) -> String {
-        id.to_string()
+        format!("{:032x}", id.0)
     }
 }
 
@@ -43,17 +39,9 @@ impl TryFrom<String> for Id {
     }
 }
 
-/// A message in a folder.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
-pub(crate) struct Place {
-    pub(crate) folder: String,
-    pub(crate) validity: u32,
-    pub(crate) uid: u32,
-}
-
 /// A line of the journal.
 #[derive(Clone, PartialEq, Serialize, Deserialize, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct JournalEntry {
     /// The time (UTC), as `2026-03-02T08:15:00Z`.
     pub(crate) at: String,
     pub(crate) id: Id,
@@ -66,11 +54,11 @@ pub(crate) struct Entry {
 #[serde(tag = "event", rename_all = "lowercase")]
 pub(crate) enum Event {
     /// It was seen in the inbox and stays there.
-    Left { place: Place },
+    Left { place: Location },
     /// It is about to be moved, copied or flagged.
     Sorting(Box<Sorting>),
     /// It was; where the copy is, if the server says.
-    Sorted { place: Option<Place> },
+    Sorted { place: Option<Location> },
     /// It is about to be learned or forgotten.
     Teaching,
     /// It was learned under a label, or forgotten.
@@ -78,42 +66,82 @@ pub(crate) enum Event {
     /// It is about to go back where it was.
     Undoing,
     /// It went back.
-    Undone { place: Option<Place> },
+    Undone { place: Option<Location> },
 }
 
 /// What was decided about a message, and why.
 #[derive(Clone, PartialEq, Serialize, Deserialize, Debug)]
 pub(crate) struct Sorting {
-    pub(crate) action: crate::settings::account::Action,
-    pub(crate) from: Place,
+    pub(crate) action: SortAction,
+    pub(crate) from: Location,
     pub(crate) to: String,
+    #[serde(flatten)]
+    pub(crate) opinion: Opinion,
+    #[serde(flatten)]
+    pub(crate) message: MessageSummary,
+    /// The terms that spoke most for the label, with what each adds in nats.
+    pub(crate) reasons: Vec<(String, f64)>,
+}
+
+/// What a model says of a message.
+#[derive(Clone, PartialEq, Serialize, Deserialize, Debug)]
+pub(crate) struct Opinion {
+    /// The likeliest label.
     pub(crate) label: String,
     pub(crate) probability: f64,
     /// The label's log-odds against all others, in nats.
     pub(crate) log_odds: f64,
-    /// The Message-ID, for those whose server does not say where a message went.
+}
+
+/// What a list of messages shows of one.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
+pub(crate) struct MessageSummary {
+    /// The Message-ID, for servers that do not say where a message went.
     pub(crate) message_id: String,
     pub(crate) sender: String,
     pub(crate) subject: String,
-    /// The terms that spoke most for the label, with what each adds in nats.
-    pub(crate) reasons: Vec<(String, f64)>,
+}
+
+impl MessageSummary {
+    pub(crate) fn parse(bytes: &[u8]) -> Self {
+        let message = Message::parse(&bytes[..bytes.len().min(MOST_HEADER)], &Limits::default());
+        let field = |name: &str| message.header(name).unwrap_or_default().trim().to_owned();
+        let short = |text: &str| text.chars().take(MOST_CHARACTERS).collect();
+        MessageSummary {
+            // whole, since it is searched for
+            message_id: field("message-id"),
+            sender: short(&field("from")),
+            subject: short(message.subject()),
+        }
+    }
 }
 
 #[cfg(test)]
 impl Sorting {
     /// A decision about some message.
-    pub(crate) fn example(action: crate::settings::account::Action, from: Place, to: &str) -> Self {
+    pub(crate) fn example(action: SortAction, from: Location, to: &str) -> Self {
         Sorting {
             action,
             from,
             to: to.to_owned(),
-            label: "spam".to_owned(),
-            probability: 1.0,
-            log_odds: 9.0,
-            message_id: String::new(),
-            sender: String::new(),
-            subject: String::new(),
+            opinion: Opinion { label: "spam".to_owned(), probability: 1.0, log_odds: 9.0 },
+            message: MessageSummary::default(),
             reasons: Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_body_has_no_say() {
+        let summary = MessageSummary::parse(
+            b"From: a@b.example\r\nSubject: =?utf-8?q?Caf=C3=A9?=\r\n\r\nMessage-ID: <1@x>\r\n",
+        );
+        let expected = ("", "a@b.example", "Café");
+        assert_eq!((&*summary.message_id, &*summary.sender, &*summary.subject), expected);
+        assert_eq!(MessageSummary::parse(b"\xff\xff"), MessageSummary::default());
     }
 }

@@ -1,27 +1,31 @@
 //! The journal on the disk, and the lock that lets one program at a time write it.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use tamis_program::{now, shown_path};
 
-use crate::ledger::entry::{Entry, Event, Id};
-use crate::ledger::known::Messages;
-use crate::ledger::positions::Positions;
+use crate::ledger::entry::{Event, Id, JournalEntry};
+use crate::ledger::messages::MessageStates;
+use crate::ledger::positions::{Positions, read_if_there, replace};
+
+/// The names of the two files.
+const JOURNAL: &str = "journal.jsonl";
+const POSITIONS: &str = "positions.json";
 
 /// The journal of an account, with what it says.
 ///
 /// Other programs are locked out from [`take_up`](Self::take_up) to [`put_down`](Self::put_down). A line counts once it
 /// ends with a line feed: a crash can only cut off the last one.
 pub(crate) struct Ledger {
-    folder: PathBuf,
+    path: PathBuf,
     journal: File,
     /// Bytes of whole lines.
     length: u64,
-    pub(crate) messages: Messages,
+    pub(crate) messages: MessageStates,
     pub(crate) positions: Positions,
 }
 
@@ -31,14 +35,12 @@ impl Ledger {
     /// # Errors
     /// If it cannot be read or written.
     pub(crate) fn open(folder: &Path) -> Result<Self> {
-        let path = folder.join("journal.jsonl");
-        let open = || {
-            let mut options = OpenOptions::new();
-            options.read(true).append(true).create(true).mode(0o600).open(&path)
-        };
-        let journal = open().with_context(|| shown_path(&path))?;
-        let (messages, positions) = (Messages::default(), Positions::default());
-        let mut ledger = Ledger { folder: folder.to_owned(), journal, length: 0, messages, positions };
+        let path = folder.join(JOURNAL);
+        let mut options = OpenOptions::new();
+        let journal = options.read(true).append(true).create(true).mode(0o600).open(&path);
+        let journal = journal.with_context(|| shown_path(&path))?;
+        let (messages, positions) = (MessageStates::default(), Positions::default());
+        let mut ledger = Ledger { path, journal, length: 0, messages, positions };
         ledger.take_up()?;
         Ok(ledger)
     }
@@ -48,10 +50,13 @@ impl Ledger {
     /// # Errors
     /// If it cannot be read or written.
     pub(crate) fn take_up(&mut self) -> Result<()> {
-        let path = self.folder.join("journal.jsonl");
-        self.journal.lock().with_context(|| shown_path(&path))?;
-        self.positions = Positions::read(&self.folder.join("positions.json"))?;
-        self.replay().with_context(|| shown_path(&path))
+        self.journal.lock().with_context(|| shown_path(&self.path))?;
+        self.positions = read_if_there(&self.path.with_file_name(POSITIONS))?.unwrap_or_default();
+        let messages = &mut self.messages;
+        let read = read(&self.journal, self.length, |entry| messages.apply(entry));
+        self.length = read.with_context(|| shown_path(&self.path))?;
+        // half a line of a crash
+        self.journal.set_len(self.length).with_context(|| shown_path(&self.path))
     }
 
     /// Lets other programs have the ledger.
@@ -61,24 +66,17 @@ impl Ledger {
     }
 
     /// All entries, the oldest first.
-    pub(crate) fn entries(folder: &Path) -> Result<Vec<Entry>> {
-        let path = folder.join("journal.jsonl");
+    pub(crate) fn entries(folder: &Path) -> Result<Vec<JournalEntry>> {
+        let path = folder.join(JOURNAL);
+        let mut entries = Vec::new();
         match File::open(&path) {
-            Ok(file) => {
-                let mut entries = Vec::new();
-                read(&file, 0, |entry| entries.push(entry)).with_context(|| shown_path(&path))?;
-                Ok(entries)
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(error) => Err(error).with_context(|| shown_path(&path)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(entries),
+            file => file
+                .map_err(Into::into)
+                .and_then(|file| read(&file, 0, |entry| entries.push(entry)))
+                .with_context(|| shown_path(&path))
+                .map(|_| entries),
         }
-    }
-
-    fn replay(&mut self) -> Result<()> {
-        let messages = &mut self.messages;
-        self.length = read(&self.journal, self.length, |entry| messages.apply(entry))?;
-        // half a line of a crash
-        Ok(self.journal.set_len(self.length)?)
     }
 
     /// Writes entries to the disk, and knows them from then on.
@@ -87,8 +85,8 @@ impl Ledger {
     /// If they cannot be written. Then none of them counts.
     pub(crate) fn note(&mut self, events: impl IntoIterator<Item = (Id, Event)>) -> Result<()> {
         let at = now();
-        let entries: Vec<Entry> =
-            events.into_iter().map(|(id, event)| Entry { at: at.clone(), id, event }).collect();
+        let entries: Vec<JournalEntry> =
+            events.into_iter().map(|(id, event)| JournalEntry { at: at.clone(), id, event }).collect();
         if entries.is_empty() {
             return Ok(());
         }
@@ -101,7 +99,7 @@ impl Ledger {
         if let Err(error) = written {
             // on a full disk a part may be there; if it stays, the next reader cuts it off
             let _ = self.journal.set_len(self.length);
-            return Err(error).with_context(|| shown_path(&self.folder.join("journal.jsonl")));
+            return Err(error).with_context(|| shown_path(&self.path));
         }
         self.length += text.len() as u64;
         entries.into_iter().for_each(|entry| self.messages.apply(entry));
@@ -113,12 +111,12 @@ impl Ledger {
     /// # Errors
     /// If they cannot be written.
     pub(crate) fn keep_positions(&self) -> Result<()> {
-        self.positions.write(&self.folder.join("positions.json"))
+        replace(&self.path.with_file_name(POSITIONS), &serde_json::to_vec(&self.positions)?)
     }
 }
 
 /// Reads all whole lines from a place on. Returns the place after them.
-fn read(file: &File, from: u64, mut take: impl FnMut(Entry)) -> Result<u64> {
+fn read(file: &File, from: u64, mut take: impl FnMut(JournalEntry)) -> Result<u64> {
     let mut reader = BufReader::new(file);
     reader.seek(SeekFrom::Start(from))?;
     let (mut line, mut length) = (Vec::new(), from);
@@ -136,16 +134,16 @@ fn read(file: &File, from: u64, mut take: impl FnMut(Entry)) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::entry::Place;
+    use crate::imap::messages::Location;
 
-    fn place(uid: u32) -> Place {
-        Place { folder: "INBOX".to_owned(), validity: 1, uid }
+    fn place(uid: u32) -> Location {
+        Location { folder: "INBOX".to_owned(), validity: 1, uid }
     }
 
     #[test]
     fn what_was_noted_is_known_again_whatever_the_last_line_lost() {
         let folder = tempfile::tempdir().unwrap();
-        let id = |n: u8| Id::of(&[n]);
+        let id = |n: u8| Id::hash(&[n]);
         let mut ledger = Ledger::open(folder.path()).unwrap();
         ledger.note([(id(1), Event::Left { place: place(1) }), (id(2), Event::Teaching)]).unwrap();
         ledger.note([(id(2), Event::Taught { label: Some("spam".to_owned()) })]).unwrap();

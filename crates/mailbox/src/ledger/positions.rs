@@ -12,7 +12,7 @@ use tamis_program::shown_path;
 
 /// How far a folder was read: everything with a lower UID is dealt with.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Debug)]
-pub(crate) struct Position {
+pub(crate) struct FolderPosition {
     pub(crate) validity: u32,
     pub(crate) next_uid: u32,
 }
@@ -20,19 +20,9 @@ pub(crate) struct Position {
 /// The positions of all folders.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
 pub(crate) struct Positions {
-    pub(crate) folders: BTreeMap<String, Position>,
+    pub(crate) folders: BTreeMap<String, FolderPosition>,
     /// When the inbox was last read to its end, in seconds since 1970.
     pub(crate) inbox_read_at: Option<i64>,
-}
-
-impl Positions {
-    pub(crate) fn read(path: &Path) -> Result<Self> {
-        Ok(read_if_there(path)?.unwrap_or_default())
-    }
-
-    pub(crate) fn write(&self, path: &Path) -> Result<()> {
-        replace(path, &serde_json::to_vec(self)?)
-    }
 }
 
 /// Reads a file of JSON; `None` if there is none.

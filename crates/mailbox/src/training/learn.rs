@@ -3,38 +3,35 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use rayon::prelude::*;
 use tamis_program::shown_path;
 use tamis_train::options::{Pairs, ScoringOptions};
 use tamis_train::{Document, Kind, Model, TrainOptions, Trainer};
 
-/// A kept message with its label.
+/// A message in the spool, with its label.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Example {
+pub(crate) struct SpooledMessage {
     pub(crate) path: PathBuf,
     pub(crate) label: String,
 }
 
-/// Trains a model as `tamis train` does by default. The order of the examples does not matter.
+/// Trains a model as `tamis train` does by default. The order of the messages does not matter.
 ///
 /// # Errors
-/// If there are fewer than two labels, or a file cannot be read.
-pub(crate) fn train(examples: &[Example], labels: &[&str]) -> Result<Model> {
-    if labels.len() < 2 {
-        bail!("expected folders of at least two labels, got {}", labels.len());
-    }
+/// If a file cannot be read, or there are fewer than two labels.
+pub(crate) fn train(messages: &[SpooledMessage], n_labels: usize) -> Result<Model> {
     let mut options = TrainOptions::new(Kind::Mail);
-    if labels.len() > 2 {
+    if n_labels > 2 {
         // pairs are for two labels only
         options.pairs = Pairs::Fixed;
     }
     let asked = ScoringOptions::default();
     options.prepare(&asked)?;
     // on the threads that fit as well: each thread keeps what it has freed
-    let share = examples.len().div_ceil(rayon::current_num_threads()).max(1);
+    let share = messages.len().div_ceil(rayon::current_num_threads()).max(1);
     let mut counted: Vec<Trainer> =
-        examples.par_chunks(share).map(|part| count(part, &options)).collect::<Result<_>>()?;
+        messages.par_chunks(share).map(|part| count(part, &options)).collect::<Result<_>>()?;
     let mut trainer = counted.pop().map_or_else(|| Trainer::new(options.clone()), Ok)?;
     for other in counted {
         trainer.merge(other)?;
@@ -43,12 +40,12 @@ pub(crate) fn train(examples: &[Example], labels: &[&str]) -> Result<Model> {
     Ok(trainer.with_scoring(scoring).finish()?)
 }
 
-fn count(examples: &[Example], options: &TrainOptions) -> Result<Trainer> {
+fn count(messages: &[SpooledMessage], options: &TrainOptions) -> Result<Trainer> {
     let mut trainer = Trainer::new(options.clone())?;
-    for example in examples {
-        let bytes = read(&example.path)?;
+    for message in messages {
+        let bytes = read(&message.path)?;
         if !bytes.is_empty() {
-            trainer.add(&example.label, Document::Mail(&bytes))?;
+            trainer.add(&message.label, Document::Mail(&bytes))?;
         }
     }
     Ok(trainer)

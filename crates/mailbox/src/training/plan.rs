@@ -6,24 +6,25 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use tamis_program::{say, shown};
 
-use crate::imap::commands::{Mailbox, Server};
-use crate::ledger::positions::{Position, read_if_there, replace};
-use crate::settings::account::Account;
+use crate::imap::folders::Mailbox;
+use crate::imap::session::ImapSession;
+use crate::ledger::positions::{FolderPosition, read_if_there, replace};
+use crate::settings::Account;
 
 /// The messages of all folders. It is kept until the model is made, so that training that was interrupted goes on with
 /// the same messages.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
 pub(crate) struct Plan {
-    pub(crate) folders: Vec<Planned>,
+    pub(crate) folders: Vec<FolderPlan>,
 }
 
 /// The messages of a folder.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
-pub(crate) struct Planned {
+pub(crate) struct FolderPlan {
     pub(crate) folder: String,
     /// None of a folder whose position alone matters.
     pub(crate) label: Option<String>,
-    pub(crate) position: Position,
+    pub(crate) position: FolderPosition,
     pub(crate) uids: Vec<u32>,
 }
 
@@ -37,7 +38,11 @@ impl Plan {
     }
 
     /// Plans to train on the newest messages of each folder that has a label.
-    pub(crate) async fn make(server: &mut Server, mailboxes: &[Mailbox], account: &Account) -> Result<Plan> {
+    pub(crate) async fn make(
+        server: &mut ImapSession,
+        mailboxes: &[Mailbox],
+        account: &Account,
+    ) -> Result<Plan> {
         let mut plan = Plan::default();
         for folder in &account.folders {
             let Some(mailbox) = mailboxes.iter().find(|mailbox| mailbox.name == folder.name) else {
@@ -52,8 +57,8 @@ impl Plan {
             // what arrives from now on is for the agent
             uids.retain(|uid| *uid < opened.next_uid);
             uids.drain(..uids.len().saturating_sub(account.newest as usize));
-            let position = Position { validity: opened.validity, next_uid: opened.next_uid };
-            plan.folders.push(Planned {
+            let position = FolderPosition { validity: opened.validity, next_uid: opened.next_uid };
+            plan.folders.push(FolderPlan {
                 folder: folder.name.clone(),
                 label: folder.label.clone(),
                 position,

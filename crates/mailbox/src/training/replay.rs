@@ -1,6 +1,8 @@
 //! How the last month would have been sorted by a model of what came before.
 
+use std::collections::BTreeSet;
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use tamis_program::{DAY, clean, counted, day, grouped, shown};
@@ -8,10 +10,11 @@ use tamis_report::{EvaluationReport, Mislabel};
 use tamis_train::evaluate::{Evaluation, HeldOutScore};
 use tamis_train::{Document, Filter, Scratch};
 
-use crate::model::judge::likeliest;
-use crate::model::message::Summary;
-use crate::settings::account::Account;
-use crate::training::learn::{Example, read, train};
+use crate::ledger::entry::MessageSummary;
+use crate::ledger::positions::replace;
+use crate::model::likeliest;
+use crate::settings::Account;
+use crate::training::learn::{SpooledMessage, read, train};
 use crate::training::spool::arrival;
 
 /// What a month is, in days, and the least number of messages it must have; else the newest tenth is taken.
@@ -22,31 +25,26 @@ const LEAST: usize = 50;
 pub(crate) struct Replay {
     filter: Filter,
     outcomes: Vec<HeldOutScore>,
-    messages: Vec<Replayed>,
+    messages: Vec<ReplayedMessage>,
     since: i64,
 }
 
 /// A message that was sorted again.
-struct Replayed {
+struct ReplayedMessage {
     arrived: i64,
-    summary: Summary,
+    summary: MessageSummary,
     /// Where it is, and where it would have gone: none if it would have stayed in the inbox.
     label: String,
     verdict: Option<String>,
 }
 
-/// The examples of a month, with the time each arrived (seconds since 1970), and those before it.
-struct Split {
-    before: Vec<Example>,
-    month: Vec<(i64, Example)>,
-}
+/// Messages, each with the time it arrived (seconds since 1970).
+type DatedMessages = Vec<(i64, SpooledMessage)>;
 
-/// Splits examples at the last month; `None` if one side is too small.
-fn split(examples: &[Example]) -> Result<Option<Split>> {
-    let mut dated = Vec::with_capacity(examples.len());
-    for example in examples {
-        dated.push((arrival(&example.path)?, example.clone()));
-    }
+/// Splits messages into those before the last month and those of it; `None` if one side is too small.
+fn split(messages: &[SpooledMessage]) -> Result<Option<[DatedMessages; 2]>> {
+    let dated = messages.iter().map(|message| Ok((arrival(&message.path)?, message.clone())));
+    let mut dated = dated.collect::<Result<DatedMessages>>()?;
     dated.sort_by(|a, b| (a.0, &a.1.path).cmp(&(b.0, &b.1.path)));
     let Some((newest, _)) = dated.last() else { return Ok(None) };
     let since = newest - DAYS * DAY;
@@ -57,7 +55,7 @@ fn split(examples: &[Example]) -> Result<Option<Split>> {
     }
     let month = dated.split_off(first);
     let is_enough = month.len() >= 10 && !dated.is_empty();
-    Ok(is_enough.then(|| Split { before: dated.into_iter().map(|(_, example)| example).collect(), month }))
+    Ok(is_enough.then_some([dated, month]))
 }
 
 impl Replay {
@@ -65,31 +63,33 @@ impl Replay {
     ///
     /// # Errors
     /// If a message cannot be read, or training fails.
-    pub(crate) fn of(examples: &[Example], account: &Account) -> Result<Option<Replay>> {
-        let Some(Split { before, month }) = split(examples)? else { return Ok(None) };
-        let mut labels: Vec<&str> = before.iter().map(|example| &*example.label).collect();
-        labels.sort_unstable();
-        labels.dedup();
+    pub(crate) fn run(messages: &[SpooledMessage], account: &Account) -> Result<Option<Replay>> {
+        let Some([before, month]) = split(messages)? else { return Ok(None) };
+        let before: Vec<SpooledMessage> = before.into_iter().map(|(_, message)| message).collect();
+        let labels: BTreeSet<&str> = before.iter().map(|message| &*message.label).collect();
         if labels.len() < 2 {
             return Ok(None);
         }
-        let filter = train(&before, &labels)?.into_filter()?;
-        let (mut scratch, mut outcomes, mut messages) = (Scratch::default(), Vec::new(), Vec::new());
+        let filter = train(&before, labels.len())?.into_filter()?;
+        let (mut scratch, mut outcomes, mut replayed) = (Scratch::default(), Vec::new(), Vec::new());
         let since = month.first().map_or(0, |(arrived, _)| *arrived);
-        for (arrived, example) in month {
-            let bytes = read(&example.path)?;
+        for (arrived, SpooledMessage { path, label }) in month {
+            let bytes = read(&path)?;
             // a label that is new this month cannot be known
-            let Some(class) = filter.classes().index(&example.label).filter(|_| !bytes.is_empty()) else {
-                continue;
-            };
+            let Some(class) = filter.classes().index(&label).filter(|_| !bytes.is_empty()) else { continue };
             let score = filter.score(Document::Mail(&bytes), &mut scratch)?;
             let known = likeliest(&filter, &scratch).filter(|_| score.known_terms > 0);
-            let verdict =
-                known.filter(|(label, p)| account.destination(label, *p).is_some()).map(|(label, _)| label);
+            let sorted = known.filter(|(label, p)| account.destination(label, *p).is_some());
+            let verdict = sorted.map(|(label, _)| label);
             outcomes.push(HeldOutScore::new(class, score, scratch.probabilities()[usize::from(class)]));
-            messages.push(Replayed { arrived, summary: Summary::of(&bytes), label: example.label, verdict });
+            replayed.push(ReplayedMessage {
+                arrived,
+                summary: MessageSummary::parse(&bytes),
+                label,
+                verdict,
+            });
         }
-        Ok(Some(Replay { filter, outcomes, messages, since }))
+        Ok(Some(Replay { filter, outcomes, messages: replayed, since }))
     }
 
     /// Prints what would have happened, with the messages that would have gone elsewhere.
@@ -97,25 +97,24 @@ impl Replay {
     /// # Errors
     /// If they cannot be printed.
     pub(crate) fn print(&self, out: &mut impl Write, account: &Account, most: usize) -> Result<()> {
-        let is_inbox =
-            |label: &str| account.folder_of(label).is_some_and(|folder| folder.name == account.inbox);
-        let is_right = |message: &&Replayed| match &message.verdict {
-            Some(verdict) => *verdict == message.label,
-            None => is_inbox(&message.label),
-        };
-        let right = self.messages.iter().filter(is_right).count();
-        let stays = |message: &&Replayed| message.verdict.is_none() && !is_inbox(&message.label);
-        let stay = self.messages.iter().filter(stays).count();
-        let wrong: Vec<&Replayed> =
-            self.messages.iter().filter(|message| message.verdict.is_some() && !is_right(message)).collect();
+        let is_inbox = |label| account.folder_of(label).is_some_and(|folder| folder.name == account.inbox);
+        let [mut right, mut stay, mut wrong] = [const { Vec::new() }; 3];
+        for message in &self.messages {
+            match &message.verdict {
+                Some(verdict) if *verdict == message.label => right.push(message),
+                Some(_) => wrong.push(message),
+                None if is_inbox(&message.label) => right.push(message),
+                None => stay.push(message),
+            }
+        }
         writeln!(
             out,
             "Of the {} since {}, {} would have gone where you put them and {} would have stayed in the inbox; {} would \
              have gone elsewhere{}",
             counted(self.messages.len() as u64, "message"),
             day(self.since),
-            grouped(right as u64),
-            grouped(stay as u64),
+            grouped(right.len() as u64),
+            grouped(stay.len() as u64),
             grouped(wrong.len() as u64),
             if wrong.is_empty() { "." } else { ":" }
         )?;
@@ -125,16 +124,11 @@ impl Replay {
         let cut = |text: &str, width: usize| clean(text).chars().take(width).collect::<String>();
         writeln!(out, "{:<10}  {:<16}  {:<16}  {:<24}  subject", "arrived", "is in", "would go to", "from")?;
         for message in wrong.iter().rev().take(most) {
-            let (label, verdict) =
-                (shown(&message.label), shown(message.verdict.as_deref().unwrap_or_default()));
+            let label = |label: Option<&str>| cut(&shown(label.unwrap_or_default()), 16);
+            let (is_in, goes_to) = (label(Some(&message.label)), label(message.verdict.as_deref()));
             let (sender, subject) = (cut(&message.summary.sender, 24), cut(&message.summary.subject, 60));
             let date = day(message.arrived);
-            writeln!(
-                out,
-                "{date}  {:<16}  {:<16}  {sender:<24}  {subject}",
-                cut(&label, 16),
-                cut(&verdict, 16)
-            )?;
+            writeln!(out, "{date}  {is_in:<16}  {goes_to:<16}  {sender:<24}  {subject}")?;
         }
         if wrong.len() > most {
             writeln!(out, "and {} more, the older ones (--all)", grouped((wrong.len() - most) as u64))?;
@@ -142,8 +136,11 @@ impl Replay {
         Ok(())
     }
 
-    /// The page with pictures.
-    pub(crate) fn html(&self, account: &Account) -> String {
+    /// Writes the page with pictures to a file.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(crate) fn write_html(&self, account: &Account, path: &Path) -> Result<()> {
         let classes = self.filter.classes();
         let evaluation = Evaluation::new(classes, self.filter.spam(), &self.outcomes);
         let name = |place: usize| {
@@ -162,14 +159,6 @@ impl Replay {
             learning: &[],
             mislabels: &mislabels,
         };
-        report.page().to_html()
-    }
-
-    /// Writes the page to a file.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub(crate) fn write_html(&self, account: &Account, path: &std::path::Path) -> Result<()> {
-        crate::ledger::positions::replace(path, self.html(account).as_bytes()).context("--html")
+        replace(path, report.page().to_html().as_bytes()).context("--html")
     }
 }

@@ -9,7 +9,9 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result};
 use tamis_program::{counted, make_private, note, shown, shown_path};
 
-use crate::imap::commands::{Fetched, Mailbox, Server};
+use crate::imap::folders::Mailbox;
+use crate::imap::messages::FetchedMessage;
+use crate::imap::session::ImapSession;
 use crate::training::plan::Plan;
 
 /// Number of messages that are fetched at a time. Each may take 256 KiB.
@@ -28,7 +30,7 @@ pub(crate) fn path_of(spool: &Path, (folder, uid): (usize, u32)) -> PathBuf {
 /// # Errors
 /// If the server fails, or the disk. What was fetched until then stays.
 pub(crate) async fn fetch(
-    server: &mut Server,
+    server: &mut ImapSession,
     mailboxes: &[Mailbox],
     plan: &Plan,
     spool: &Path,
@@ -75,7 +77,7 @@ fn there(folder: &Path) -> Result<HashSet<u32>> {
 }
 
 /// Writes a message under its UID, with the time of its arrival as the file's.
-fn put(folder: &Path, uid: u32, message: Option<&Fetched>) -> std::io::Result<()> {
+fn put(folder: &Path, uid: u32, message: Option<&FetchedMessage>) -> std::io::Result<()> {
     let mut file = tempfile::Builder::new().prefix("new-").tempfile_in(folder)?;
     if let Some(message) = message {
         file.write_all(&message.bytes)?;

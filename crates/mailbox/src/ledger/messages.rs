@@ -2,16 +2,17 @@
 
 use std::collections::HashMap;
 
-use crate::ledger::entry::{Entry, Event, Id, Place, Sorting};
-use crate::settings::account::Action;
+use crate::imap::messages::Location;
+use crate::ledger::entry::{Event, Id, JournalEntry, Sorting};
+use crate::settings::SortAction;
 
 /// What is known of a message.
 #[derive(Clone, PartialEq, Default, Debug)]
-pub(crate) struct Known {
+pub(crate) struct MessageState {
     /// Where it was last seen, or put.
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<Location>,
     /// What the filter did with it last.
-    pub(crate) sorted: Option<Sorted>,
+    pub(crate) sorted: Option<LastSorting>,
     /// The label it was learned under.
     pub(crate) learned: Option<String>,
     /// Whether it was about to be learned or forgotten, and it is not known whether it was.
@@ -22,18 +23,18 @@ pub(crate) struct Known {
 
 /// What the filter did with a message.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Sorted {
+pub(crate) struct LastSorting {
     pub(crate) at: String,
     pub(crate) what: Box<Sorting>,
     /// Whether it is known to be done.
     pub(crate) is_done: bool,
 }
 
-impl Known {
+impl MessageState {
     /// The folder that the filter has put it into, unless it went back.
     pub(crate) fn put_into(&self) -> Option<&str> {
         let sorted = self.sorted.as_ref().filter(|_| !self.is_undone)?;
-        (sorted.what.action != Action::Flag).then_some(&*sorted.what.to)
+        (sorted.what.action != SortAction::Flag).then_some(&*sorted.what.to)
     }
 
     /// The filter's move that may not have happened: the program ended in between.
@@ -44,24 +45,24 @@ impl Known {
 
 /// All messages.
 #[derive(Default, Debug)]
-pub(crate) struct Messages(HashMap<Id, Known>);
+pub(crate) struct MessageStates(HashMap<Id, MessageState>);
 
-impl Messages {
-    pub(crate) fn get(&self, id: Id) -> Option<&Known> {
+impl MessageStates {
+    pub(crate) fn get(&self, id: Id) -> Option<&MessageState> {
         self.0.get(&id)
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, &Known)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, &MessageState)> {
         self.0.iter().map(|(id, known)| (*id, known))
     }
 
-    pub(crate) fn apply(&mut self, entry: Entry) {
+    pub(crate) fn apply(&mut self, entry: JournalEntry) {
         let known = self.0.entry(entry.id).or_default();
         match entry.event {
             Event::Left { place } => (known.place, known.sorted) = (Some(place), None),
             Event::Sorting(what) => {
                 known.place = Some(what.from.clone());
-                known.sorted = Some(Sorted { at: entry.at, what, is_done: false });
+                known.sorted = Some(LastSorting { at: entry.at, what, is_done: false });
                 known.is_undone = false;
             }
             Event::Sorted { place } => {

@@ -1,0 +1,69 @@
+//! `run` and `undo`: what the agent does.
+
+use std::io::Write;
+use std::thread;
+
+use anyhow::{Context, Result, anyhow};
+use tamis_program::{counted, done, say, told};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::agent::state::{Agent, Memory, RunMode};
+use crate::agent::undo::UndoCounts;
+use crate::agent::watch::watch;
+use crate::commands::arguments::{RunArgs, UndoArgs, since};
+use crate::ledger::journal::Ledger;
+use crate::model::AccountModel;
+use crate::settings::{Account, state_folder};
+
+/// A runtime for one account, on the calling thread.
+///
+/// # Errors
+/// If the system refuses what it takes.
+pub(crate) fn runtime() -> Result<Runtime> {
+    Builder::new_current_thread().enable_all().build().context("starting")
+}
+
+/// Looks after all accounts, each on a thread of its own. Ends when none is left.
+pub(crate) fn run(args: &RunArgs, accounts: &[Account]) -> Result<()> {
+    let one = |account: &Account| runtime()?.block_on(watch(account, args.mode()));
+    if let [account] = accounts {
+        return one(account);
+    }
+    // a defect ends the account that it is in, not the others
+    thread::scope(|scope| {
+        let working: Vec<_> =
+            accounts.iter().map(|account| (account, scope.spawn(move || one(account)))).collect();
+        let mut last = Ok(());
+        for (account, working) in working {
+            let ended = working.join().unwrap_or_else(|_| Err(anyhow!("ended by a defect")));
+            if let Err(error) = ended {
+                say!("{}: {}", account.name, told(&error));
+                last = Err(error);
+            }
+        }
+        last
+    })
+}
+
+/// Moves back what was moved, and prints how much.
+pub(crate) fn undo(args: &UndoArgs, account: &Account) -> Result<()> {
+    let since = since(args.since.as_deref())?;
+    let undone = runtime()?.block_on(move_back(args, account, &since))?;
+    let mut out = done();
+    let would = if args.dry_run { "would move" } else { "moved" };
+    writeln!(out, "{}: {would} {} back", account.name, counted(undone.back, "message"))?;
+    if undone.gone > 0 {
+        writeln!(out, "{} not where they were put any more", counted(undone.gone, "message"))?;
+    }
+    Ok(())
+}
+
+async fn move_back(args: &UndoArgs, account: &Account, since: &str) -> Result<UndoCounts> {
+    let model = AccountModel::open(account)?;
+    let mut ledger = Ledger::open(&state_folder(account)?)?;
+    let (mode, mut memory) = (RunMode { is_dry: args.dry_run, ..RunMode::default() }, Memory::default());
+    let mut agent = Agent::connect(account, mode, &model, &mut ledger, &mut memory).await?;
+    let undone = agent.undo(since).await?;
+    agent.server.log_out().await;
+    Ok(undone)
+}

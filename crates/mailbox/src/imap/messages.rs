@@ -1,0 +1,248 @@
+//! The messages of a folder: searched, fetched, moved, copied and flagged.
+
+use std::borrow::Cow;
+
+use chrono::DateTime;
+use imap_proto::rfc4315::UidSetMember;
+use imap_proto::{AttributeValue, MailboxDatum, Response, ResponseCode};
+use serde::{Deserialize, Serialize};
+
+use crate::imap::folders::{Mailbox, quote};
+use crate::imap::session::{ImapError, ImapSession};
+
+/// How much of a message is read, in bytes.
+pub(crate) const MOST_OF_MESSAGE: usize = 256 << 10;
+
+/// A message, or its first 256 KiB.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct FetchedMessage {
+    pub(crate) uid: u32,
+    pub(crate) is_deleted: bool,
+    /// When it arrived, in seconds since 1970.
+    pub(crate) arrived: Option<i64>,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// A message in a folder.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
+pub(crate) struct Location {
+    pub(crate) folder: String,
+    pub(crate) validity: u32,
+    pub(crate) uid: u32,
+}
+
+/// What became of a message that was to be moved or copied.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Transfer {
+    /// It was not there any more.
+    Gone,
+    /// It was moved or copied; the server does not say where to.
+    Moved,
+    /// It was moved or copied here.
+    At(Location),
+}
+
+impl Transfer {
+    /// Where the message is now, as far as the server says.
+    pub(crate) fn location(self) -> Option<Location> {
+        match self {
+            Transfer::At(location) => Some(location),
+            Transfer::Gone | Transfer::Moved => None,
+        }
+    }
+}
+
+impl ImapSession {
+    /// The UIDs of the open folder's messages from `first` on that are not marked as deleted, in ascending order.
+    pub(crate) async fn uids_from(&mut self, first: u32) -> Result<Vec<u32>, ImapError> {
+        let mut uids = self.search(&format!("UNDELETED UID {first}:*")).await?;
+        // of a range that begins behind the last message, the last message is part
+        uids.retain(|uid| *uid >= first);
+        Ok(uids)
+    }
+
+    /// The UIDs of the open folder's messages with a Message-ID, in ascending order.
+    pub(crate) async fn uids_of(&mut self, message_id: &str) -> Result<Vec<u32>, ImapError> {
+        match quote(message_id).filter(|quoted| quoted.is_ascii() && message_id.len() < 1_000) {
+            Some(quoted) => self.search(&format!("UNDELETED HEADER Message-ID {quoted}")).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    async fn search(&mut self, what: &str) -> Result<Vec<u32>, ImapError> {
+        let mut uids = Vec::new();
+        self.has_news = false;
+        self.exchange("searching", &format!("UID SEARCH {what}"), |response| {
+            if let Response::MailboxData(MailboxDatum::Search(found)) = response {
+                uids.extend(found);
+            }
+        })
+        .await?;
+        uids.sort_unstable();
+        uids.dedup();
+        Ok(uids)
+    }
+
+    /// Fetches messages of the open folder without marking them as read. Those that are gone are left out.
+    pub(crate) async fn fetch(&mut self, uids: &[u32]) -> Result<Vec<FetchedMessage>, ImapError> {
+        let mut fetched = Vec::new();
+        if uids.is_empty() {
+            return Ok(fetched);
+        }
+        let command =
+            format!("UID FETCH {} (UID FLAGS INTERNALDATE BODY.PEEK[]<0.{MOST_OF_MESSAGE}>)", set(uids));
+        self.exchange("reading messages", &command, |response| {
+            let Response::Fetch(_, attributes) = response else { return };
+            let mut message = FetchedMessage { uid: 0, is_deleted: false, arrived: None, bytes: Vec::new() };
+            let mut has_body = false;
+            for attribute in attributes {
+                match attribute {
+                    AttributeValue::Uid(uid) => message.uid = *uid,
+                    AttributeValue::Flags(flags) => message.is_deleted = has(flags, "\\Deleted"),
+                    AttributeValue::InternalDate(date) => message.arrived = seconds(date),
+                    // of a message that someone removes meanwhile, there is nothing
+                    AttributeValue::BodySection { section: None, data: Some(data), .. }
+                        if !data.is_empty() =>
+                    {
+                        has_body = true;
+                        message.bytes = data.to_vec();
+                        message.bytes.truncate(MOST_OF_MESSAGE);
+                    }
+                    _ => {}
+                }
+            }
+            // the server also tells of flags that others change
+            if has_body && uids.contains(&message.uid) {
+                fetched.push(message);
+            }
+        })
+        .await?;
+        fetched.sort_unstable_by_key(|message| message.uid);
+        fetched.dedup_by_key(|message| message.uid);
+        Ok(fetched)
+    }
+
+    /// Whether a message of the open folder is there, not marked as deleted, and read; `None` if it is not there.
+    pub(crate) async fn is_read(&mut self, uid: u32) -> Result<Option<bool>, ImapError> {
+        let mut is_read = None;
+        self.exchange("looking at a message", &format!("UID FETCH {uid} (UID FLAGS)"), |response| {
+            let Response::Fetch(_, attributes) = response else { return };
+            let is_it = attributes.contains(&AttributeValue::Uid(uid));
+            for attribute in attributes.iter().filter(|_| is_it) {
+                if let AttributeValue::Flags(flags) = attribute {
+                    is_read = (!has(flags, "\\Deleted")).then(|| has(flags, "\\Seen"));
+                }
+            }
+        })
+        .await?;
+        Ok(is_read)
+    }
+
+    /// Moves a message of the open folder.
+    ///
+    /// Without MOVE (RFC 6851) it is copied and marked as deleted; it is expunged only if the server can expunge this
+    /// message alone (UIDPLUS, RFC 4315), so that no other message goes with it.
+    pub(crate) async fn move_message(&mut self, uid: u32, to: &Mailbox) -> Result<Transfer, ImapError> {
+        if self.can("MOVE") {
+            return self.transfer("moving", "MOVE", uid, to).await;
+        }
+        let copied = self.copy_message(uid, to).await?;
+        if copied != Transfer::Gone {
+            self.delete_message(uid).await?;
+        }
+        Ok(copied)
+    }
+
+    /// Copies a message of the open folder.
+    pub(crate) async fn copy_message(&mut self, uid: u32, to: &Mailbox) -> Result<Transfer, ImapError> {
+        match self.is_read(uid).await? {
+            Some(_) => self.transfer("copying", "COPY", uid, to).await,
+            None => Ok(Transfer::Gone),
+        }
+    }
+
+    /// Removes a message of the open folder that is elsewhere too.
+    pub(crate) async fn delete_message(&mut self, uid: u32) -> Result<(), ImapError> {
+        let mark = format!("UID STORE {uid} +FLAGS.SILENT (\\Deleted)");
+        self.exchange("marking a moved message as deleted", &mark, |_| {}).await?;
+        if self.can("UIDPLUS") {
+            self.exchange("removing a moved message", &format!("UID EXPUNGE {uid}"), |_| {}).await?;
+        }
+        Ok(())
+    }
+
+    /// Adds a keyword to a message of the open folder.
+    pub(crate) async fn flag(&mut self, uid: u32, keyword: &str) -> Result<(), ImapError> {
+        let command = format!("UID STORE {uid} +FLAGS.SILENT ({keyword})");
+        self.exchange("flagging a message", &command, |_| {}).await.map(drop)
+    }
+
+    async fn transfer(
+        &mut self,
+        what: &str,
+        verb: &str,
+        uid: u32,
+        to: &Mailbox,
+    ) -> Result<Transfer, ImapError> {
+        let mut transfer = if self.can("UIDPLUS") { Transfer::Gone } else { Transfer::Moved };
+        let what = format!("{what} a message to {}", to.name);
+        // with MOVE in an untagged response, with COPY in the last one
+        self.exchange(&what, &format!("UID {verb} {uid} {}", to.quoted()?), |response| {
+            if let Response::Data { outcome, .. } | Response::Done { outcome, .. } = response
+                && let Some(ResponseCode::CopyUid(validity, _, uids)) = &outcome.code
+                && let Some(uid) = first(uids)
+            {
+                transfer = Transfer::At(Location { folder: to.name.clone(), validity: *validity, uid });
+            }
+        })
+        .await?;
+        Ok(transfer)
+    }
+}
+
+fn has(flags: &[Cow<'_, str>], wanted: &str) -> bool {
+    flags.iter().any(|flag| flag.eq_ignore_ascii_case(wanted))
+}
+
+fn first(uids: &[UidSetMember]) -> Option<u32> {
+    uids.first().map(|member| match member {
+        UidSetMember::Uid(uid) => *uid,
+        UidSetMember::UidRange(range) => *range.start(),
+    })
+}
+
+/// A set of UIDs, as `3:5,9`.
+fn set(uids: &[u32]) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for uid in uids {
+        match ranges.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(*uid) => *last = *uid,
+            _ => ranges.push((*uid, *uid)),
+        }
+    }
+    let range = |(first, last)| if first == last { format!("{first}") } else { format!("{first}:{last}") };
+    ranges.into_iter().map(range).collect::<Vec<_>>().join(",")
+}
+
+/// The seconds since 1970 of `17-Jul-1996 02:44:25 -0700`.
+fn seconds(date: &str) -> Option<i64> {
+    DateTime::parse_from_str(date.trim(), "%d-%b-%Y %H:%M:%S %z").ok().map(|date| date.timestamp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_are_short() {
+        assert_eq!(set(&[3, 4, 5, 9, 11, 12]), "3:5,9,11:12");
+        assert_eq!(set(&[u32::MAX]), "4294967295");
+    }
+
+    #[test]
+    fn dates_are_read() {
+        assert_eq!(seconds("17-Jul-1996 02:44:25 -0700"), Some(837_596_665));
+        assert_eq!(seconds(" 1-Jan-1970 00:00:10 +0000"), Some(10));
+        assert_eq!(seconds("yesterday"), None);
+    }
+}

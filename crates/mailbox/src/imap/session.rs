@@ -1,0 +1,206 @@
+//! A session on a server: one command at a time, with deadlines, and what can go wrong.
+//!
+//! Responses are read here rather than by async-imap's own methods for the sake of what those leave out: whether a fetch
+//! or a search succeeded at all, and which UID a moved message got.
+
+use std::collections::HashSet;
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use async_imap::Session;
+use async_imap::extensions::idle::IdleResponse;
+use futures_util::FutureExt;
+use imap_proto::{Capability, MailboxDatum, Response, Status};
+use thiserror::Error;
+use tokio::time::timeout;
+
+use crate::imap::bounded::ImapStream;
+
+/// How long the server may be silent while it has to answer.
+const SILENCE: Duration = Duration::from_secs(120);
+
+/// A failure of a server or of the way to it, by what to do about it.
+#[derive(Clone, PartialEq, Eq, Error, Debug)]
+pub enum ImapError {
+    /// The connection was lost, or could not be made: try again later.
+    #[error("no connection: {0}")]
+    Lost(String),
+    /// The server refused the login. Trying again would be refused too, and may lock the account.
+    #[error("the server refuses the login: {0}")]
+    Login(String),
+    /// The server refused a command.
+    #[error("{what}: {}", explain(answer))]
+    Refused {
+        /// What was asked, in words.
+        what: String,
+        /// What it said.
+        answer: String,
+    },
+}
+
+impl ImapError {
+    /// Whether the server asks for more time between commands.
+    pub fn is_throttling(&self) -> bool {
+        let (ImapError::Refused { answer: text, .. } | ImapError::Lost(text) | ImapError::Login(text)) = self;
+        let text = text.to_ascii_lowercase();
+        ["throttl", "unavailable", "limit", "too many", "try again", "in use", "inuse"]
+            .iter()
+            .any(|sign| text.contains(sign))
+    }
+}
+
+/// A refusal in words.
+fn explain(answer: &str) -> String {
+    match answer.to_ascii_lowercase().contains("quota") {
+        true => format!("the mailbox is full ({answer})"),
+        false => format!("the server refuses: {answer}"),
+    }
+}
+
+/// The outcome of `work`, which parses what a server says. The parser (imap-proto 0.17) panics on some answers that are not
+/// valid; what it was working on must not be used after that.
+///
+/// # Errors
+/// If it panics.
+pub(crate) async fn guarded<T>(work: impl Future<Output = T>) -> Result<T, ImapError> {
+    let done = AssertUnwindSafe(work).catch_unwind().await;
+    done.map_err(|_| ImapError::Lost("the server's answer cannot be parsed".to_owned()))
+}
+
+/// A server that a user is logged in to.
+pub(crate) struct ImapSession {
+    /// `None` after the connection failed.
+    session: Option<Session<ImapStream>>,
+    extensions: HashSet<&'static str>,
+    /// The folder that is open, as it is sent, and whether it may be changed.
+    pub(super) open: Option<(String, bool, FolderStatus)>,
+    /// Whether the server told of messages after the last search.
+    pub(super) has_news: bool,
+}
+
+/// The extensions that are used where the server has them.
+const EXTENSIONS: [&str; 4] = ["IDLE", "MOVE", "SPECIAL-USE", "UIDPLUS"];
+
+/// What is known of a folder without its messages.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct FolderStatus {
+    /// While this number stays the same, so do the UIDs.
+    pub(crate) validity: u32,
+    /// The UID that the next message will have at least.
+    pub(crate) next_uid: u32,
+    pub(crate) messages: u32,
+}
+
+impl ImapSession {
+    pub(crate) async fn new(session: Session<ImapStream>) -> Result<Self, ImapError> {
+        let extensions = HashSet::new();
+        let mut server = ImapSession { session: Some(session), extensions, open: None, has_news: false };
+        let mut extensions = HashSet::new();
+        let mut take = |response: &Response<'_>| {
+            let Response::Capabilities(known) = response else { return };
+            let is_known = |name: &&str| {
+                let is_it = |atom: &Capability<'_>| matches!(atom, Capability::Atom(atom) if atom.eq_ignore_ascii_case(name));
+                known.iter().any(is_it)
+            };
+            extensions.extend(EXTENSIONS.into_iter().filter(is_known));
+        };
+        server.exchange("asking what the server can", "CAPABILITY", &mut take).await?;
+        server.extensions = extensions;
+        Ok(server)
+    }
+
+    /// Whether the server has one of the [`EXTENSIONS`].
+    pub(super) fn can(&self, extension: &str) -> bool {
+        self.extensions.contains(extension)
+    }
+
+    /// Waits until the server tells of a change in the open folder, at most for some time.
+    pub(crate) async fn wait(&mut self, most: Duration) -> Result<(), ImapError> {
+        if self.has_news {
+            return Ok(());
+        }
+        let can_idle = self.can("IDLE");
+        let Some(session) = self.session.take_if(|_| can_idle) else {
+            tokio::time::sleep(most).await;
+            return Ok(());
+        };
+        // taken for good if this fails
+        self.session = Some(guarded(idle(session, most)).await??);
+        Ok(())
+    }
+
+    /// Says goodbye. The server may be gone already.
+    pub(crate) async fn log_out(mut self) {
+        let _ = timeout(Duration::from_secs(5), self.exchange("logging out", "LOGOUT", |_| {})).await;
+    }
+
+    /// Sends a command and shows every response to `each`, also the last. Any failure but a refusal ends the connection.
+    pub(super) async fn exchange(
+        &mut self,
+        what: &str,
+        command: &str,
+        mut each: impl FnMut(&Response<'_>),
+    ) -> Result<(), ImapError> {
+        let lost = |error: &dyn std::fmt::Display| ImapError::Lost(format!("{what}: {error}"));
+        let Some(mut session) = self.session.take() else {
+            return Err(ImapError::Lost("the connection is closed".to_owned()));
+        };
+        let sent = timeout(SILENCE, session.run_command(command)).await;
+        let id = sent.map_err(|_| lost(&"the server does not read"))?.map_err(|error| lost(&error))?;
+        loop {
+            let read = timeout(SILENCE, guarded(session.read_response())).await;
+            let response = read.map_err(|_| lost(&"the server is silent"))??;
+            let response = response.map_err(|error| lost(&brief(&error)))?;
+            let Some(response) = response else { return Err(lost(&"the server closed the connection")) };
+            let parsed = response.parsed();
+            self.has_news |= matches!(parsed, Response::MailboxData(MailboxDatum::Exists(_)));
+            each(parsed);
+            match parsed {
+                Response::Done { tag, status, outcome, .. } if *tag == id => {
+                    let answer = || outcome.information.as_deref().unwrap_or("no reason given").to_owned();
+                    self.session = Some(session);
+                    return match status {
+                        Status::Ok => Ok(()),
+                        _ => Err(ImapError::Refused { what: what.to_owned(), answer: answer() }),
+                    };
+                }
+                Response::Data { status: Status::Bye, outcome } if command != "LOGOUT" => {
+                    return Err(lost(&outcome.information.as_deref().unwrap_or("the server says goodbye")));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Idles until there is news, at most for some time.
+async fn idle(session: Session<ImapStream>, most: Duration) -> Result<Session<ImapStream>, ImapError> {
+    let lost = |error: async_imap::error::Error| ImapError::Lost(error.to_string());
+    let silent = |_| ImapError::Lost("the server is silent".to_owned());
+    // what the server says before it agrees to idle is news too
+    let unsolicited = session.unsolicited_responses.clone();
+    while unsolicited.try_recv().is_ok() {}
+    let mut idle = session.idle();
+    timeout(SILENCE, idle.init()).await.map_err(silent)?.map_err(lost)?;
+    if unsolicited.is_empty() {
+        let (news, _stop) = idle.wait_with_timeout(most);
+        // the crate's own timeout starts anew with every sign of life
+        match timeout(most, news).await {
+            Ok(Ok(IdleResponse::ManualInterrupt)) => {
+                return Err(ImapError::Lost("the server closed the connection".to_owned()));
+            }
+            Ok(Err(error)) => return Err(lost(error)),
+            Ok(Ok(_)) | Err(_) => {}
+        }
+    }
+    timeout(SILENCE, idle.done()).await.map_err(silent)?.map_err(lost)
+}
+
+/// An error of reading, without the bytes that could not be parsed: they may be mail.
+fn brief(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.contains("during parsing of") {
+        true => "the server's answer is not IMAP".to_owned(),
+        false => text,
+    }
+}
