@@ -3,6 +3,5 @@
 pub(crate) mod header;
 pub(crate) mod layout;
 pub(crate) mod numbers;
-pub(crate) mod outcome;
 pub(crate) mod query;
 pub(crate) mod report;

@@ -11,11 +11,11 @@ use tamis_train::exchange::import_bogofilter;
 use tamis_train::options::RobinsonFisher;
 use tamis_train::{Document, ErrorKind, Filter, Keep, Kind, LearnOptions, Learner, Lock, TrainOptions};
 
-use crate::options::settings::{Registration, Settings};
+use crate::options::settings::{BogofilterSettings, Registration};
 
 /// A folder that holds a model.
 #[derive(Clone, Debug)]
-pub(crate) struct Folder {
+pub(crate) struct ModelFolder {
     pub(crate) path: PathBuf,
     /// How an imported word list is scored.
     parameters: RobinsonFisher,
@@ -28,17 +28,17 @@ const MODEL: &str = "model.tamis";
 const WORD_LISTS: [&str; 5] =
     ["wordlist.db", "wordlist.qdbm", "wordlist.lmdb", "wordlist.kct", "wordlist.tch"];
 
-impl Folder {
+impl ModelFolder {
     /// The folder that options, configuration or environment name, else `~/.bogofilter`.
     ///
     /// # Errors
     /// If no folder is named and HOME is not set.
-    pub(crate) fn of(settings: &Settings) -> Result<Self> {
+    pub(crate) fn locate(settings: &BogofilterSettings) -> Result<Self> {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let path = settings.directory.clone().or_else(|| set("BOGOFILTER_DIR"));
         let path = path.or_else(|| set("HOME").map(|home| home.join(".bogofilter")));
         let path = path.context("no folder: expected -d, BOGOFILTER_DIR or HOME to name one")?;
-        Ok(Folder { path, parameters: settings.classification.robinson })
+        Ok(ModelFolder { path, parameters: settings.classification.robinson })
     }
 
     pub(crate) fn model(&self) -> PathBuf {
@@ -133,7 +133,7 @@ impl Folder {
             _ => error.into(),
         })?;
         let output = child.stdout.take().context("no output")?;
-        let mut watched = Watched { input: output, at_line_start: true, has_words: false };
+        let mut watched = WordDetector { input: output, at_line_start: true, has_words: false };
         let imported = import_bogofilter(BufReader::new(&mut watched), self.parameters);
         // if the import ended early, the program must not wait for a reader
         let has_words = watched.has_words;
@@ -165,7 +165,7 @@ impl Folder {
         let path = self.model();
         let mut options = LearnOptions::default();
         options.learned_at = Some(today());
-        Learner::create(&path, of_mail(), ["ham", "spam"], options).map_err(named(&path))
+        Learner::create(&path, mail_options(), ["ham", "spam"], options).map_err(named(&path))
     }
 
     /// Learns a message, or takes it back. Taking back a message that was never learned does nothing.
@@ -197,7 +197,7 @@ pub(crate) fn labels(filter: &Filter) -> Result<[String; 2]> {
 }
 
 /// The options of a new model, which can be retrained as it grows.
-fn of_mail() -> TrainOptions {
+fn mail_options() -> TrainOptions {
     let mut options = TrainOptions::new(Kind::Mail);
     options.keep = Some(Keep::Vectors);
     options
@@ -213,13 +213,13 @@ fn readers(list: &Path) -> Vec<&'static str> {
 }
 
 /// Watches whether a word list has words: lines that do not begin with a dot.
-struct Watched<R> {
+struct WordDetector<R> {
     input: R,
     at_line_start: bool,
     has_words: bool,
 }
 
-impl<R: Read> Read for Watched<R> {
+impl<R: Read> Read for WordDetector<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.input.read(buffer)?;
         for byte in &buffer[..n] {

@@ -11,12 +11,12 @@ use tamis_mail::{maildir, mbox};
 use tamis_program::{Stream, say, shown_path, told};
 use tamis_train::Kind;
 
-use crate::options::settings::{Bulk, Source};
+use crate::options::settings::{Bulk, MessageSource};
 
 /// Which messages to visit, and how much to read of each.
 #[derive(Clone, Copy)]
 pub(crate) struct Mails<'a> {
-    pub(crate) source: &'a Source,
+    pub(crate) source: &'a MessageSource,
     /// The arguments that are not options.
     pub(crate) others: &'a [OsString],
     /// Maximum bytes to read of a message; `None` if it is passed on.

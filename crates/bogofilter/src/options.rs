@@ -2,5 +2,5 @@
 
 pub(crate) mod arguments;
 pub(crate) mod config;
-pub(crate) mod keys;
 pub(crate) mod settings;
+pub(crate) mod table;

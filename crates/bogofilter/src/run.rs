@@ -14,54 +14,54 @@ use tamis_program::{ERROR, Held, Model, commit, is_closed_pipe, shown_path, stan
 use tamis_train::{Document, Filter, Learner, Limits, Scratch};
 
 use crate::answers::header::{Marks, head, line_end};
-use crate::answers::layout::{Facts, line};
-use crate::answers::outcome::{Outcome, Verdict};
+use crate::answers::layout::{Bogosity, Facts, MailClass, line};
 use crate::answers::query::{self, HELP};
 use crate::answers::report;
-use crate::folder::Folder;
+use crate::folder::ModelFolder;
 use crate::mails::{Mails, complain};
-use crate::options::arguments::{Given, cut};
-use crate::options::config::{Order, read};
-use crate::options::keys::Key;
-use crate::options::settings::{Bulk, Classification, Forms, Printed, Registration, Settings};
+use crate::options::arguments::{Argument, cut};
+use crate::options::config::{Request, read};
+use crate::options::settings::{BogofilterSettings, Bulk, Classification, Formats, Registration, Verbosity};
 
 /// Runs what the arguments (without the program's name) ask for and returns the exit status. A message to be passed on
 /// is written even if something fails.
 pub fn run(arguments: &[OsString]) -> u8 {
     let (given, others) = cut(arguments);
     match read(&given, &others) {
-        Ok(Order::Help) => print(HELP),
-        Ok(Order::Version) => print(&query::version()),
-        Ok(Order::Work(settings)) if settings.task.query > 0 => print(&described(&settings)),
-        Ok(Order::Work(settings)) => {
-            let mut session = Session::new(&settings, &others);
-            match catch_unwind(AssertUnwindSafe(|| session.work())) {
+        Ok(Request::Help) => print(HELP),
+        Ok(Request::Version) => print(&query::version()),
+        Ok(Request::Work(settings)) if settings.task.query > 0 => print(&described(&settings)),
+        Ok(Request::Work(settings)) => {
+            let mut invocation = Invocation::new(&settings, &others);
+            match catch_unwind(AssertUnwindSafe(|| invocation.work())) {
                 Ok(Ok(status)) => status,
                 // a message that nobody took has not been passed on
                 Ok(Err(error)) if is_closed_pipe(&error) && !settings.task.passthrough => 0,
-                Ok(Err(error)) => {
-                    complain(&error);
-                    ERROR
-                }
+                Ok(Err(error)) => fail(&error),
                 Err(_) => ERROR,
             }
         }
         Err(error) => {
-            complain(&error);
-            if last(&given, Key::Passthrough).is_some() {
-                let input = last(&given, Key::InputFile).and_then(Option::as_deref).map(Path::new);
+            let status = fail(&error);
+            if last(&given, "passthrough").is_some() {
+                let input = last(&given, "input-file").and_then(Option::as_deref).map(Path::new);
                 // copy whatever can be read
                 let _ = Held::open(input).and_then(|mut message| message.write(None, &[], 0));
             }
-            ERROR
+            status
         }
     }
 }
 
+fn fail(error: &anyhow::Error) -> u8 {
+    complain(error);
+    ERROR
+}
+
 /// The value of an option where it was given last.
-fn last(given: &[Given], wanted: Key) -> Option<&Option<OsString>> {
-    given.iter().rev().find_map(|option| match option {
-        Given::Option { key, value } if *key == wanted => Some(value),
+fn last<'a>(given: &'a [Argument], name: &str) -> Option<&'a Option<OsString>> {
+    given.iter().rev().find_map(|argument| match argument {
+        Argument::Option(option, value) if option.name == name => Some(value),
         _ => None,
     })
 }
@@ -73,10 +73,10 @@ fn print(text: &str) -> u8 {
     }
 }
 
-fn described(settings: &Settings) -> String {
+fn described(settings: &BogofilterSettings) -> String {
     let mut text = query::settings(settings);
     if settings.task.query > 1
-        && let Ok(folder) = Folder::of(settings)
+        && let Ok(folder) = ModelFolder::locate(settings)
     {
         text += &format!("{:<17} = {}\n", "bogofilter-dir", shown_path(&folder.path));
     }
@@ -84,8 +84,8 @@ fn described(settings: &Settings) -> String {
 }
 
 /// One call of the program.
-struct Session<'a> {
-    settings: &'a Settings,
+struct Invocation<'a> {
+    settings: &'a BogofilterSettings,
     others: &'a [OsString],
     scratch: Scratch,
     /// The exit status of the last message.
@@ -96,16 +96,16 @@ struct Session<'a> {
 }
 
 /// The verdict on a message, and what to print about it.
-struct Judged {
-    verdict: Verdict,
+struct MessageReport {
+    verdict: Bogosity,
     /// The line with the verdict, and any tables.
     lines: Vec<String>,
 }
 
-impl<'a> Session<'a> {
-    fn new(settings: &'a Settings, others: &'a [OsString]) -> Self {
+impl<'a> Invocation<'a> {
+    fn new(settings: &'a BogofilterSettings, others: &'a [OsString]) -> Self {
         let (scratch, words) = (Scratch::default(), BTreeSet::new());
-        Session { settings, others, scratch, status: 0, words, messages: 0 }
+        Invocation { settings, others, scratch, status: 0, words, messages: 0 }
     }
 
     fn work(&mut self) -> Result<u8> {
@@ -126,9 +126,9 @@ impl<'a> Session<'a> {
     }
 
     /// The folder of the model, created if it does not exist.
-    fn folder(&self) -> Result<Folder> {
-        let folder = Folder::of(self.settings)?;
-        if self.settings.printed.debug_database && self.settings.printed.verbose > 1 {
+    fn folder(&self) -> Result<ModelFolder> {
+        let folder = ModelFolder::locate(self.settings)?;
+        if self.settings.verbosity.debug_database && self.settings.verbosity.verbose > 1 {
             self.debug(&format!("open {}", shown_path(&folder.model())))?;
         }
         folder.make()?;
@@ -140,7 +140,7 @@ impl<'a> Session<'a> {
 
     /// Writes a line of debug output: to standard error, or with -D to standard output.
     fn debug(&self, line: &str) -> Result<()> {
-        if self.settings.printed.debug_to_output {
+        if self.settings.verbosity.debug_to_output {
             writeln!(std::io::stdout(), "{line}").context("standard output")
         } else {
             writeln!(std::io::stderr(), "{line}").context("standard error")
@@ -148,7 +148,7 @@ impl<'a> Session<'a> {
     }
 
     /// Prints a verdict for each message.
-    fn score(&mut self, folder: &Folder) -> Result<()> {
+    fn score(&mut self, folder: &ModelFolder) -> Result<()> {
         let mut model = Model::new(|| folder.open());
         let most = model.opened()?.filter().information().recipe.limits.bytes.saturating_add(1);
         let mails = Mails { source: &self.settings.source, others: self.others, most: Some(most) };
@@ -156,8 +156,8 @@ impl<'a> Session<'a> {
         mails.for_each(&mut |name, mail| {
             let judged = model.ask(|filter| self.judge(filter, mail))?;
             self.update(folder, mail, judged.verdict)?;
-            self.status = judged.verdict.outcome.status();
-            let Printed { verbose, quiet, terse, dataframe, .. } = self.settings.printed;
+            self.status = judged.verdict.class.status();
+            let Verbosity { verbose, quiet, terse, dataframe, .. } = self.settings.verbosity;
             if verbose > 0 || terse || dataframe {
                 let named = name.filter(|_| verbose > 0 && !quiet);
                 out.write_all(&written(named, &judged.lines, &out)).context("standard output")?;
@@ -167,7 +167,7 @@ impl<'a> Session<'a> {
     }
 
     /// Registers all messages. Writes the model once.
-    fn register(&mut self, folder: &Folder) -> Result<()> {
+    fn register(&mut self, folder: &ModelFolder) -> Result<()> {
         let what = self.settings.task.registration;
         // one byte more than is read of a message, to detect that there is more
         let most = Some(Limits::default().bytes.saturating_add(1));
@@ -187,7 +187,7 @@ impl<'a> Session<'a> {
     }
 
     /// Registers one message. Writes the model.
-    fn register_alone(&mut self, folder: &Folder, what: Registration, mail: &[u8]) -> Result<()> {
+    fn register_alone(&mut self, folder: &ModelFolder, what: Registration, mail: &[u8]) -> Result<()> {
         let mut learner = folder.learner()?;
         self.register_one(&mut learner, what, mail)?;
         commit(&mut learner)?;
@@ -203,7 +203,7 @@ impl<'a> Session<'a> {
         if takes_back {
             self.count_words(learner.filter(), mail)?;
         }
-        Folder::register(learner, what, mail)?;
+        ModelFolder::register(learner, what, mail)?;
         if !takes_back {
             self.count_words(learner.filter(), mail)?;
         }
@@ -211,7 +211,7 @@ impl<'a> Session<'a> {
     }
 
     fn count_words(&mut self, filter: &Filter, mail: &[u8]) -> Result<()> {
-        if self.settings.printed.verbose > 0 {
+        if self.settings.verbosity.verbose > 0 {
             let explanation = filter.explain(Document::Mail(mail), &mut self.scratch)?;
             self.words.extend(explanation.terms.into_iter().map(|term| term.term));
         }
@@ -219,7 +219,7 @@ impl<'a> Session<'a> {
     }
 
     fn say_registered(&self) -> Result<()> {
-        if self.settings.printed.verbose == 0 {
+        if self.settings.verbosity.verbose == 0 {
             return Ok(());
         }
         let (words, messages) = (self.words.len(), self.messages);
@@ -228,11 +228,11 @@ impl<'a> Session<'a> {
     }
 
     /// Registers a message under its verdict, if that is asked for and the verdict is not unsure.
-    fn update(&mut self, folder: &Folder, mail: &[u8], verdict: Verdict) -> Result<()> {
-        let (Verdict { outcome, spamicity }, least) = (verdict, self.settings.classification.thresh_update);
+    fn update(&mut self, folder: &ModelFolder, mail: &[u8], verdict: Bogosity) -> Result<()> {
+        let (Bogosity { class, spamicity }, least) = (verdict, self.settings.classification.thresh_update);
         let what = Registration {
-            spam: outcome == Outcome::Spam && spamicity <= 1.0 - least,
-            ham: outcome == Outcome::Ham && spamicity >= least,
+            spam: class == MailClass::Spam && spamicity <= 1.0 - least,
+            ham: class == MailClass::Ham && spamicity >= least,
             ..Registration::default()
         };
         if !self.settings.task.update || !what.any() {
@@ -243,29 +243,29 @@ impl<'a> Session<'a> {
     }
 
     /// Returns the verdict on a message, and what to print about it.
-    fn judge(&mut self, filter: &Filter, mail: &[u8]) -> Result<Judged> {
+    fn judge(&mut self, filter: &Filter, mail: &[u8]) -> Result<MessageReport> {
         let settings = self.settings;
         let Classification { cutoffs, robinson, .. } = settings.classification;
         let score = filter.score_mail(mail, &mut self.scratch)?;
         let is_unknown = score.known_terms == 0 || has_no_words(mail);
-        let mut verdict = Verdict::of(if is_unknown { robinson.robx } else { score.probability }, cutoffs);
-        if verdict.outcome == Outcome::Ham && self.scratch.limits_hit().text {
+        let mut verdict = Bogosity::new(if is_unknown { robinson.robx } else { score.probability }, cutoffs);
+        if verdict.class == MailClass::Ham && self.scratch.limits_hit().text {
             // the part that was not read may be spam
-            verdict.outcome = Outcome::Unsure;
+            verdict.class = MailClass::Unsure;
         }
         let mut lines = Vec::new();
-        let Printed { verbose, terse, .. } = settings.printed;
+        let Verbosity { verbose, terse, .. } = settings.verbosity;
         if settings.task.passthrough || verbose > 0 || terse {
             let facts = Facts { verdict, message: mail, words: 0, messages: self.messages, run: "" };
-            let format = if terse { &settings.forms.terse_format } else { &settings.forms.header_format };
+            let format = if terse { &settings.formats.terse_format } else { &settings.formats.header_format };
             lines.push(line(format, settings, &facts)?);
         }
         lines.extend(report::lines(settings, filter, mail, verdict)?);
-        Ok(Judged { verdict, lines })
+        Ok(MessageReport { verdict, lines })
     }
 
     /// Judges a message to be passed on, and registers it if asked to.
-    fn judge_and_learn(&mut self, folder: &Folder, mail: &[u8]) -> Result<Judged> {
+    fn judge_and_learn(&mut self, folder: &ModelFolder, mail: &[u8]) -> Result<MessageReport> {
         let what = self.settings.task.registration;
         if what.any() {
             self.register_alone(folder, what, mail)?;
@@ -275,13 +275,13 @@ impl<'a> Session<'a> {
         Ok(judged)
     }
 
-    fn marked(&self, mail: &[u8], judged: &Judged) -> Head {
-        let Forms { header_name, header_place, spam_subject_tag, unsure_subject_tag, .. } =
-            &self.settings.forms;
-        let subject_tag = match judged.verdict.outcome {
-            Outcome::Spam => spam_subject_tag,
-            Outcome::Unsure => unsure_subject_tag,
-            Outcome::Ham => "",
+    fn marked(&self, mail: &[u8], judged: &MessageReport) -> Head {
+        let Formats { header_name, header_place, spam_subject_tag, unsure_subject_tag, .. } =
+            &self.settings.formats;
+        let subject_tag = match judged.verdict.class {
+            MailClass::Spam => spam_subject_tag,
+            MailClass::Unsure => unsure_subject_tag,
+            MailClass::Ham => "",
         };
         head(mail, &Marks { name: header_name, place: header_place, lines: &judged.lines, subject_tag })
     }
@@ -293,7 +293,7 @@ impl<'a> Session<'a> {
             message.read_for(&Limits::default())?;
             let folder = self.folder()?;
             let judged = self.judge_and_learn(&folder, &message.mail(&Limits::default())?)?;
-            Ok((self.marked(message.bytes(), &judged), judged.verdict.outcome))
+            Ok((self.marked(message.bytes(), &judged), judged.verdict.class))
         });
         let (output, is_lost) = self.output();
         let end = line_end(message.bytes());
@@ -329,21 +329,21 @@ impl<'a> Session<'a> {
 
     /// Writes the messages of an mbox, or in bulk mode, with their verdicts. Messages that cannot be judged are written
     /// unchanged.
-    fn pass_on(&mut self, folder: Result<Folder>) -> Result<()> {
+    fn pass_on(&mut self, folder: Result<ModelFolder>) -> Result<()> {
         self.pass_each(|session, mail| {
             let folder = folder.as_ref().map_err(|error| anyhow::anyhow!("{}", told(error)));
             folder.and_then(|folder| session.judge_and_learn(folder, mail))
         })
     }
 
-    fn pass_each(&mut self, judge: impl Fn(&mut Self, &[u8]) -> Result<Judged>) -> Result<()> {
+    fn pass_each(&mut self, judge: impl Fn(&mut Self, &[u8]) -> Result<MessageReport>) -> Result<()> {
         let (output, mut has_failed) = self.output();
         let mut out = output.map_or_else(standard_output, Ok)?;
         let mails = Mails { source: &self.settings.source, others: self.others, most: None };
         let finished = mails.for_each(&mut |_, mail| {
             let marked = unless_it_panics(|| {
                 let judged = judge(self, mail)?;
-                Ok((self.marked(mail, &judged), judged.verdict.outcome))
+                Ok((self.marked(mail, &judged), judged.verdict.class))
             });
             match marked {
                 Ok((Head { bytes, rest }, outcome)) => {
@@ -402,7 +402,7 @@ fn written(name: Option<&Path>, lines: &[String], out: &File) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::settings::{Source, Task};
+    use crate::options::settings::{MessageSource, Task};
 
     #[test]
     fn a_panic_on_one_message_of_an_mbox_costs_no_other() {
@@ -412,14 +412,14 @@ mod tests {
             .map(|word| format!("From a@example.org Mon Jan  1 00:00:00 2024\nSubject: {word}\n\n{word}\n\n"))
             .concat();
         std::fs::write(&input, &mbox).unwrap();
-        let source = Source { mbox: true, file: Some(input), ..Source::default() };
+        let source = MessageSource { mbox: true, file: Some(input), ..MessageSource::default() };
         let task = Task { passthrough: true, output: Some(output.clone()), ..Task::default() };
-        let settings = Settings { source, task, ..Settings::default() };
-        let mut session = Session::new(&settings, &[]);
-        let judge = |_: &mut Session<'_>, mail: &[u8]| {
+        let settings = BogofilterSettings { source, task, ..BogofilterSettings::default() };
+        let mut session = Invocation::new(&settings, &[]);
+        let judge = |_: &mut Invocation<'_>, mail: &[u8]| {
             assert!(!mail.ends_with(b"boom\n\n") && !mail.ends_with(b"boom\n"));
-            let verdict = Verdict { outcome: Outcome::Spam, spamicity: 1.0 };
-            Ok(Judged { verdict, lines: vec!["X-Bogosity: Spam".to_owned()] })
+            let verdict = Bogosity { class: MailClass::Spam, spamicity: 1.0 };
+            Ok(MessageReport { verdict, lines: vec!["X-Bogosity: Spam".to_owned()] })
         };
         session.pass_each(judge).unwrap();
         assert_eq!(session.status, ERROR);

@@ -18,7 +18,7 @@ pub(crate) struct Marks<'a> {
 /// The beginning of a message with the marks, and where its unchanged rest begins. An empty line follows the header
 /// block, whether the message had one or not. `raw` must contain the whole header block.
 pub(crate) fn head(raw: &[u8], marks: &Marks<'_>) -> Head {
-    let mut block = Block::new(raw, marks);
+    let mut block = HeaderBlock::new(raw, marks);
     let mut at = 0;
     loop {
         let line = block.skip_replaced(&mut at);
@@ -47,7 +47,7 @@ pub(crate) fn line_end(raw: &[u8]) -> &'static [u8] {
 }
 
 /// A header block that is being copied.
-struct Block<'a> {
+struct HeaderBlock<'a> {
     raw: &'a [u8],
     marks: &'a Marks<'a>,
     line_end: &'static [u8],
@@ -58,11 +58,19 @@ struct Block<'a> {
     is_tagged: bool,
 }
 
-impl<'a> Block<'a> {
+impl<'a> HeaderBlock<'a> {
     fn new(raw: &'a [u8], marks: &'a Marks<'a>) -> Self {
         let has_empty_line = raw.split_inclusive(|byte| *byte == b'\n').any(is_empty_line);
         let out = Vec::with_capacity(4096);
-        Block { raw, marks, line_end: line_end(raw), has_empty_line, out, is_marked: false, is_tagged: false }
+        HeaderBlock {
+            raw,
+            marks,
+            line_end: line_end(raw),
+            has_empty_line,
+            out,
+            is_marked: false,
+            is_tagged: false,
+        }
     }
 
     /// The next line that is not part of a replaced field; empty at the end.

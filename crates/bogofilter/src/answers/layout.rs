@@ -1,4 +1,4 @@
-//! Formats lines as bogofilter's format strings say: `%h: %c, spamicity=%p`.
+//! bogofilter's verdicts, and lines of them as its format strings say: `%h: %c, spamicity=%p`.
 
 use std::fmt::Write as _;
 
@@ -7,13 +7,48 @@ use tamis_mail::Message;
 use tamis_program::now;
 
 use crate::answers::numbers::{Notation, formatted, leading_number};
-use crate::answers::outcome::{Outcome, Verdict};
-use crate::options::settings::{Forms, Settings};
+use crate::options::settings::{BogofilterSettings, Formats};
+
+/// The class of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MailClass {
+    Spam,
+    Ham,
+    Unsure,
+}
+
+impl MailClass {
+    /// Its position in a list of three, which is also the exit status.
+    pub(crate) fn status(self) -> u8 {
+        self as u8
+    }
+}
+
+/// bogofilter's verdict: a class, and the probability of spam that it follows from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bogosity {
+    pub(crate) class: MailClass,
+    pub(crate) spamicity: f64,
+}
+
+impl Bogosity {
+    /// Spam from the upper cutoff on; ham up to the lower one, or below the upper if the lower is 0; otherwise unsure.
+    pub(crate) fn new(spamicity: f64, [spam_cutoff, ham_cutoff]: [f64; 2]) -> Self {
+        let class = if spamicity >= spam_cutoff {
+            MailClass::Spam
+        } else if ham_cutoff <= f64::EPSILON || spamicity <= ham_cutoff {
+            MailClass::Ham
+        } else {
+            MailClass::Unsure
+        };
+        Bogosity { class, spamicity }
+    }
+}
 
 /// The facts about a message that a line can contain.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts<'a> {
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: Bogosity,
     /// The message, or the part of it that is in memory.
     pub(crate) message: &'a [u8],
     /// Number of words registered.
@@ -31,7 +66,7 @@ const MOST: usize = 900;
 ///
 /// # Errors
 /// If the format contains an unknown conversion.
-pub(crate) fn line(format: &str, settings: &Settings, facts: &Facts<'_>) -> Result<String> {
+pub(crate) fn line(format: &str, settings: &BogofilterSettings, facts: &Facts<'_>) -> Result<String> {
     let mut out = String::new();
     let mut rest = format;
     while let Some(at) = rest.find('%') {
@@ -44,7 +79,12 @@ pub(crate) fn line(format: &str, settings: &Settings, facts: &Facts<'_>) -> Resu
 }
 
 /// Appends the value of a conversion. Returns the rest of the format.
-fn add<'f>(out: &mut String, format: &'f str, settings: &Settings, facts: &Facts<'_>) -> Result<&'f str> {
+fn add<'f>(
+    out: &mut String,
+    format: &'f str,
+    settings: &BogofilterSettings,
+    facts: &Facts<'_>,
+) -> Result<&'f str> {
     let after_flags = format.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '#');
     let is_delta = format[..format.len() - after_flags.len()].contains('#');
     let (precision, behind) = match after_flags.strip_prefix('.') {
@@ -55,11 +95,11 @@ fn add<'f>(out: &mut String, format: &'f str, settings: &Settings, facts: &Facts
         None => (None, after_flags),
     };
     let Some(letter) = behind.chars().next() else { return Ok("") };
-    let Verdict { outcome, spamicity } = facts.verdict;
-    let formats = &settings.forms.formats;
-    let place = usize::from(outcome.status());
+    let Bogosity { class, spamicity } = facts.verdict;
+    let formats = &settings.formats.spamicity;
+    let place = usize::from(class.status());
     let delta = 1.0 - spamicity;
-    let of_spam = outcome == Outcome::Spam;
+    let of_spam = class == MailClass::Spam;
     match letter {
         'p' => out.push_str(&formatted(&formats[place], spamicity)),
         'd' => out.push_str(&formatted(&formats[place], if of_spam { delta } else { spamicity })),
@@ -79,7 +119,7 @@ fn add<'f>(out: &mut String, format: &'f str, settings: &Settings, facts: &Facts
         'r' => out.push_str(facts.run),
         'D' => out.push_str(&now()),
         '%' => out.push('%'),
-        _ => match text(letter, &settings.forms, facts) {
+        _ => match text(letter, &settings.formats, facts) {
             Some(text) => out.extend(text.chars().take(precision.unwrap_or(usize::MAX))),
             None => bail!("expected a format of bogofilter's, got %{letter} in it"),
         },
@@ -98,13 +138,13 @@ fn number(letter: char, value: f64, precision: Option<usize>) -> String {
 }
 
 /// The value of a conversion to text, which a precision shortens.
-fn text(letter: char, forms: &Forms, facts: &Facts<'_>) -> Option<String> {
+fn text(letter: char, formats: &Formats, facts: &Facts<'_>) -> Option<String> {
     let field = |name: &str| first_field(facts.message, name);
     let known = |text: Option<String>| text.unwrap_or_else(|| "UNKNOWN".to_owned());
     Some(match letter {
-        'c' => forms.tags[usize::from(facts.verdict.outcome.status())].clone(),
-        'h' => forms.header_name.clone(),
-        'l' => forms.log_tag.clone(),
+        'c' => formats.tags[usize::from(facts.verdict.class.status())].clone(),
+        'h' => formats.header_name.clone(),
+        'l' => formats.log_tag.clone(),
         'v' => env!("CARGO_PKG_VERSION").to_owned(),
         'u' => std::env::var("LOGNAME").or_else(|_| std::env::var("USER")).unwrap_or_default(),
         'I' => known(field("message-id")),
@@ -142,9 +182,9 @@ mod tests {
         /// Formats come from a file, and messages from anyone.
         #[test]
         fn any_format_gives_a_line_or_an_error(format in "([%#.0-9a-zA-Z,-]|\\PC){0,30}", spamicity in 0.0..=1.0, message: Vec<u8>) {
-            let forms = Forms { formats: [0; 3].map(|_| format.clone()), ..Forms::default() };
-            let settings = Settings { forms, ..Settings::default() };
-            let verdict = Verdict::of(spamicity, settings.classification.cutoffs);
+            let formats = Formats { spamicity: [0; 3].map(|_| format.clone()), ..Formats::default() };
+            let settings = BogofilterSettings { formats, ..BogofilterSettings::default() };
+            let verdict = Bogosity::new(spamicity, settings.classification.cutoffs);
             let facts = Facts { verdict, message: &message, words: 0, messages: 0, run: "" };
             for format in [&*format, "%p %d"] {
                 if let Ok(line) = line(format, &settings, &facts) {
@@ -154,13 +194,21 @@ mod tests {
         }
     }
 
+    #[test]
+    fn cutoffs_belong_to_the_outer_classes_and_zero_means_two_states() {
+        use MailClass::*;
+        let class = |spamicity| Bogosity::new(spamicity, [0.99, 0.45]).class;
+        assert_eq!([0.99, 0.989, 0.4501, 0.45, 0.0].map(class), [Spam, Unsure, Unsure, Ham, Ham]);
+        assert_eq!([0.99, 0.989, 0.0].map(|p| Bogosity::new(p, [0.99, 0.0]).class), [Spam, Ham, Ham]);
+    }
+
     const MAIL: &[u8] =
         b"Received: from a ([192.0.2.7]) by b with ESMTP id 4AF2;\n\tMon\nMessage-ID: <1@x.org>\n\nHi\n";
 
     fn check(format: &str, spamicity: f64, expected: &str) {
-        let forms = Forms { log_tag: "tag".to_owned(), ..Forms::default() };
-        let settings = Settings { forms, ..Settings::default() };
-        let verdict = Verdict::of(spamicity, settings.classification.cutoffs);
+        let formats = Formats { log_tag: "tag".to_owned(), ..Formats::default() };
+        let settings = BogofilterSettings { formats, ..BogofilterSettings::default() };
+        let verdict = Bogosity::new(spamicity, settings.classification.cutoffs);
         let facts = Facts { verdict, message: MAIL, words: 7, messages: 2, run: "s" };
         assert_eq!(line(format, &settings, &facts).unwrap(), expected, "{format}");
     }
@@ -182,9 +230,9 @@ mod tests {
 
     #[test]
     fn an_unknown_conversion_is_an_error_and_no_line_ends_early() {
-        let verdict = Verdict { outcome: Outcome::Ham, spamicity: 0.0 };
+        let verdict = Bogosity { class: MailClass::Ham, spamicity: 0.0 };
         let facts = Facts { verdict, message: b"", words: 0, messages: 0, run: "" };
-        assert!(line("%z", &Settings::default(), &facts).is_err());
-        assert_eq!(line("a\nb%I", &Settings::default(), &facts).unwrap(), "a bUNKNOWN");
+        assert!(line("%z", &BogofilterSettings::default(), &facts).is_err());
+        assert_eq!(line("a\nb%I", &BogofilterSettings::default(), &facts).unwrap(), "a bUNKNOWN");
     }
 }

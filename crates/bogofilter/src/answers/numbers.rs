@@ -12,7 +12,7 @@ pub(crate) enum Notation {
 }
 
 impl Notation {
-    pub(crate) fn of(letter: u8) -> Option<Self> {
+    pub(crate) fn from_letter(letter: u8) -> Option<Self> {
         match letter.to_ascii_lowercase() {
             b'f' => Some(Notation::Fixed),
             b'e' => Some(Notation::Scientific),
@@ -99,7 +99,7 @@ fn conversion(format: &str, value: f64) -> Option<(String, &str)> {
         None => (6, after_width),
     };
     let letter = *behind.as_bytes().first()?;
-    let text = Notation::of(letter)?.write(value, precision.min(MOST_DECIMALS));
+    let text = Notation::from_letter(letter)?.write(value, precision.min(MOST_DECIMALS));
     let missing = width.min(MOST_DECIMALS).saturating_sub(text.len());
     let text = match (flags.contains('-'), flags.contains('0')) {
         (true, _) => text + &" ".repeat(missing),

@@ -6,7 +6,7 @@ use tamis_program::shown_path;
 use tamis_train::options::RobinsonFisher;
 
 use crate::answers::numbers::Notation;
-use crate::options::settings::Settings;
+use crate::options::settings::BogofilterSettings;
 
 /// The release of bogofilter that is imitated.
 const BOGOFILTER: &str = "1.2.5";
@@ -44,10 +44,10 @@ pub(crate) fn version() -> String {
 }
 
 /// The output of `-Q`.
-pub(crate) fn settings(settings: &Settings) -> String {
+pub(crate) fn settings(settings: &BogofilterSettings) -> String {
     let RobinsonFisher { robx, robs, min_dev } = settings.classification.robinson;
     let [spam_cutoff, ham_cutoff] = settings.classification.cutoffs;
-    let [ns_esf, sp_esf] = settings.unheeded.esf;
+    let [ns_esf, sp_esf] = settings.ignored.esf;
     let mut out = format!("# bogofilter version {BOGOFILTER}\n\n");
     for (name, value) in [
         ("robx", robx),
@@ -73,33 +73,33 @@ pub(crate) fn settings(settings: &Settings) -> String {
 
 /// The settings that are not numbers, in the order of printing, with empty lines between. The first element says
 /// whether a setting is printed only with `-QQ`.
-fn values(settings: &Settings) -> Vec<(bool, &'static str, String)> {
-    let Settings { classification, printed, forms, unheeded, .. } = settings;
+fn values(settings: &BogofilterSettings) -> Vec<(bool, &'static str, String)> {
+    let BogofilterSettings { classification, verbosity, formats, ignored, .. } = settings;
     let yes = |value: bool| if value { "Yes" } else { "No" }.to_owned();
     let or_none = |text: &str| if text.is_empty() { "''" } else { text }.to_owned();
     let states = if classification.cutoffs[1] <= f64::EPSILON { 2 } else { 3 };
     vec![
         (false, "", String::new()),
-        (false, "block-on-subnets", yes(unheeded.block_on_subnets)),
-        (false, "encoding", if unheeded.unicode { "utf-8" } else { "raw" }.to_owned()),
-        (false, "charset-default", unheeded.charset_default.clone()),
-        (false, "replace-nonascii-characters", yes(unheeded.replace_nonascii)),
-        (false, "stats-in-header", yes(forms.stats_in_header)),
-        (true, "report-unsure", yes(printed.unsure_stats)),
+        (false, "block-on-subnets", yes(ignored.block_on_subnets)),
+        (false, "encoding", if ignored.unicode { "utf-8" } else { "raw" }.to_owned()),
+        (false, "charset-default", ignored.charset_default.clone()),
+        (false, "replace-nonascii-characters", yes(ignored.replace_nonascii)),
+        (false, "stats-in-header", yes(formats.stats_in_header)),
+        (true, "report-unsure", yes(verbosity.unsure_stats)),
         (false, "thresh-update", format!("{:.6}", classification.thresh_update)),
-        (false, "timestamp", yes(unheeded.timestamp)),
+        (false, "timestamp", yes(ignored.timestamp)),
         (false, "", String::new()),
-        (false, "spam-header-name", forms.header_name.clone()),
-        (false, "spam-header-place", or_none(&forms.header_place)),
-        (false, "spam-subject-tag", or_none(&forms.spam_subject_tag)),
-        (false, "unsure-subject-tag", or_none(&forms.unsure_subject_tag)),
-        (true, "syslog-tag", or_none(&forms.log_tag)),
-        (false, "header-format", forms.header_format.clone()),
-        (false, "terse-format", forms.terse_format.clone()),
-        (false, "log-header-format", unheeded.log_header_format.clone()),
-        (false, "log-update-format", unheeded.log_update_format.clone()),
-        (false, "spamicity-tags", forms.tags[..states].join(", ")),
-        (false, "spamicity-formats", forms.formats[..states].join(", ")),
+        (false, "spam-header-name", formats.header_name.clone()),
+        (false, "spam-header-place", or_none(&formats.header_place)),
+        (false, "spam-subject-tag", or_none(&formats.spam_subject_tag)),
+        (false, "unsure-subject-tag", or_none(&formats.unsure_subject_tag)),
+        (true, "syslog-tag", or_none(&formats.log_tag)),
+        (false, "header-format", formats.header_format.clone()),
+        (false, "terse-format", formats.terse_format.clone()),
+        (false, "log-header-format", ignored.log_header_format.clone()),
+        (false, "log-update-format", ignored.log_update_format.clone()),
+        (false, "spamicity-tags", formats.tags[..states].join(", ")),
+        (false, "spamicity-formats", formats.spamicity[..states].join(", ")),
         (true, "user-config-file", shown_path(settings.user_config_file())),
     ]
 }

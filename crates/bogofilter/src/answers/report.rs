@@ -7,38 +7,38 @@ use tamis_program::shown;
 use tamis_train::options::RobinsonFisher;
 use tamis_train::{Document, Filter, Scratch};
 
+use crate::answers::layout::{Bogosity, MailClass};
 use crate::answers::numbers::Notation;
-use crate::answers::outcome::{Outcome, Verdict};
-use crate::options::settings::{Printed, Settings};
+use crate::options::settings::{BogofilterSettings, Verbosity};
 
 /// The table that is asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum TableKind {
     Histogram,
     Words,
     DataFrame,
 }
 
-fn form(settings: &Settings, outcome: Outcome) -> Option<Form> {
-    let Printed { verbose, quiet, dataframe, unsure_stats, .. } = settings.printed;
+fn table_kind(settings: &BogofilterSettings, class: MailClass) -> Option<TableKind> {
+    let Verbosity { verbose, quiet, dataframe, unsure_stats, .. } = settings.verbosity;
     match verbose.saturating_add(u8::from(settings.task.passthrough)) {
         _ if quiet => None,
-        _ if dataframe => Some(Form::DataFrame),
+        _ if dataframe => Some(TableKind::DataFrame),
         _ if verbose == 0 => None,
-        3.. => Some(Form::Words),
-        2 => Some(Form::Histogram),
-        _ => (unsure_stats && outcome == Outcome::Unsure).then_some(Form::Histogram),
+        3.. => Some(TableKind::Words),
+        2 => Some(TableKind::Histogram),
+        _ => (unsure_stats && class == MailClass::Unsure).then_some(TableKind::Histogram),
     }
 }
 
 /// The lines of the table that is asked for, if any.
 pub(crate) fn lines(
-    settings: &Settings,
+    settings: &BogofilterSettings,
     filter: &Filter,
     mail: &[u8],
-    verdict: Verdict,
+    verdict: Bogosity,
 ) -> Result<Vec<String>> {
-    let Some(form) = form(settings, verdict.outcome) else { return Ok(Vec::new()) };
+    let Some(kind) = table_kind(settings, verdict.class) else { return Ok(Vec::new()) };
     let explanation = filter.explain(Document::Mail(mail), &mut Scratch::default())?;
     let totals = filter.information().totals;
     // ham first
@@ -47,21 +47,21 @@ pub(crate) fn lines(
     let messages = [1 - spam, spam].map(|class| totals[class].documents as f64);
     let word = |term: &tamis_train::TermContribution| {
         let counts = [1 - spam, spam].map(|class| term.document_frequencies[class] as f64);
-        Word::new(&term.term, counts, messages, &parameters)
+        WordRow::new(&term.term, counts, messages, &parameters)
     };
-    let mut words: Vec<Word> = explanation.terms.iter().map(word).collect();
+    let mut words: Vec<WordRow> = explanation.terms.iter().map(word).collect();
     words.sort_by(|a, b| a.fw.total_cmp(&b.fw).then_with(|| a.text.cmp(&b.text)));
-    let in_header = settings.forms.stats_in_header;
-    let table = Table { words, parameters, spamicity: verdict.spamicity, in_header };
-    Ok(match form {
-        Form::Histogram => table.histogram(),
-        Form::Words => table.rows(false),
-        Form::DataFrame => table.rows(true),
+    let in_header = settings.formats.stats_in_header;
+    let table = WordTable { words, parameters, spamicity: verdict.spamicity, in_header };
+    Ok(match kind {
+        TableKind::Histogram => table.histogram(),
+        TableKind::Words => table.rows(false),
+        TableKind::DataFrame => table.rows(true),
     })
 }
 
 /// A word of a message.
-struct Word {
+struct WordRow {
     text: String,
     /// Number of messages with the word.
     n: f64,
@@ -73,7 +73,7 @@ struct Word {
     is_used: bool,
 }
 
-impl Word {
+impl WordRow {
     /// A word, with the number of ham and spam messages that contain it, among `messages`.
     fn new(text: &str, counts: [f64; 2], messages: [f64; 2], parameters: &RobinsonFisher) -> Self {
         let RobinsonFisher { robs, robx, min_dev } = parameters;
@@ -83,13 +83,13 @@ impl Word {
             true => *robx,
             false => (robs * robx + n * shares[1] / (shares[0] + shares[1])) / (robs + n),
         };
-        Word { text: shown(text).into_owned(), n, shares, fw, is_used: (fw - 0.5).abs() > *min_dev }
+        WordRow { text: shown(text).into_owned(), n, shares, fw, is_used: (fw - 0.5).abs() > *min_dev }
     }
 }
 
 /// The words of a message, by increasing probability of spam, and what is printed with them.
-struct Table {
-    words: Vec<Word>,
+struct WordTable {
+    words: Vec<WordRow>,
     parameters: RobinsonFisher,
     spamicity: f64,
     in_header: bool,
@@ -101,7 +101,7 @@ const WIDTH: usize = 48;
 /// The column width of a word.
 const WORD: usize = 30;
 
-impl Table {
+impl WordTable {
     fn histogram(&self) -> Vec<String> {
         let used: Vec<f64> = self.words.iter().filter(|word| word.is_used).map(|word| word.fw).collect();
         let row_of = |fw: &f64| ((fw * 10.0) as usize).min(9);
@@ -141,7 +141,7 @@ impl Table {
         let logs = if data_frame { "  invfwlog    fwlog " } else { "" };
         let empty = " ".repeat(WORD + 2);
         let mut lines = vec![format!("{indent}{empty} {:>6}    pgood     pbad      fw    {logs} U", "n")];
-        for Word { text, n, shares: [in_ham, in_spam], fw, is_used } in &self.words {
+        for WordRow { text, n, shares: [in_ham, in_spam], fw, is_used } in &self.words {
             let gap = " ".repeat(WORD.saturating_sub(text.chars().count()).max(1));
             let mut line = format!("{indent}\"{text}\"{gap} {n:6}  {in_ham:8.6}  {in_spam:8.6}  {fw:8.6}");
             if data_frame {
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_rare_word_is_drawn_to_the_middle() {
-        let of = |counts| Word::new("", counts, [80.0, 80.0], &RobinsonFisher::default()).fw;
+        let of = |counts| WordRow::new("", counts, [80.0, 80.0], &RobinsonFisher::default()).fw;
         assert_eq!(of([0.0, 0.0]), 0.52);
         assert!((of([1.0, 0.0]) - 0.009_094).abs() < 1e-6);
         assert!((of([0.0, 4.0]) - 0.997_873).abs() < 1e-6);
@@ -190,9 +190,13 @@ mod tests {
     #[test]
     fn a_table_is_made_where_one_is_asked_for() {
         let is_made = |verbose, passthrough, quiet| {
-            let printed = Printed { verbose, quiet, ..Printed::default() };
+            let verbosity = Verbosity { verbose, quiet, ..Verbosity::default() };
             let task = Task { passthrough, ..Task::default() };
-            form(&Settings { printed, task, ..Settings::default() }, Outcome::Ham).is_some()
+            table_kind(
+                &BogofilterSettings { verbosity, task, ..BogofilterSettings::default() },
+                MailClass::Ham,
+            )
+            .is_some()
         };
         assert!(!is_made(0, true, false) && !is_made(1, false, false) && !is_made(2, false, true));
         assert!(is_made(2, false, false) && is_made(1, true, false));

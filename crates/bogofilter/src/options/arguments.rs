@@ -4,13 +4,12 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use crate::options::keys::{Key, by_letter, by_name};
+use crate::options::table::BogofilterOption;
 
-/// An option as given.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Given {
+/// An argument of the command line.
+pub(crate) enum Argument {
     /// An option and its value, `None` if it takes none.
-    Option { key: Key, value: Option<OsString> },
+    Option(&'static BogofilterOption, Option<OsString>),
     /// An argument that contains an unknown option.
     Unknown(OsString),
     /// An option whose value is missing.
@@ -18,7 +17,7 @@ pub(crate) enum Given {
 }
 
 /// Splits the arguments into options and other arguments.
-pub(crate) fn cut(arguments: &[OsString]) -> (Vec<Given>, Vec<OsString>) {
+pub(crate) fn cut(arguments: &[OsString]) -> (Vec<Argument>, Vec<OsString>) {
     let (mut given, mut others) = (Vec::new(), Vec::new());
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
@@ -37,38 +36,40 @@ pub(crate) fn cut(arguments: &[OsString]) -> (Vec<Given>, Vec<OsString>) {
     (given, others)
 }
 
-fn long(argument: &OsString, name: &[u8], next: impl FnOnce() -> Option<OsString>) -> Given {
+fn long(argument: &OsString, name: &[u8], next: impl FnOnce() -> Option<OsString>) -> Argument {
     let mut parts = name.splitn(2, |byte| *byte == b'=');
     let name = parts.next().and_then(|name| str::from_utf8(name).ok()).unwrap_or_default();
     let own = parts.next().map(|value| OsString::from_vec(value.to_vec()));
-    match (by_name(name), own) {
-        (None, _) | (Some((_, false)), Some(_)) => Given::Unknown(argument.clone()),
-        (Some((key, false)), None) => Given::Option { key, value: None },
-        (Some((key, true)), own) => match own.or_else(next) {
-            None => Given::WithoutValue(argument.clone()),
-            value => Given::Option { key, value },
-        },
+    match (BogofilterOption::by_name(name), own) {
+        (Some(option), own) if option.takes_value => with_value(argument, option, own.or_else(next)),
+        (Some(option), None) => Argument::Option(option, None),
+        _ => Argument::Unknown(argument.clone()),
+    }
+}
+
+fn with_value(argument: &OsString, option: &'static BogofilterOption, value: Option<OsString>) -> Argument {
+    match value {
+        None => Argument::WithoutValue(argument.clone()),
+        value => Argument::Option(option, value),
     }
 }
 
 fn bundle(
     argument: &OsString,
     letters: &[u8],
-    mut next: impl FnMut() -> Option<OsString>,
-    given: &mut Vec<Given>,
+    next: impl FnOnce() -> Option<OsString>,
+    given: &mut Vec<Argument>,
 ) {
     for (at, letter) in letters.iter().enumerate() {
-        match by_letter(*letter) {
-            None => given.push(Given::Unknown(argument.clone())),
-            Some((key, false)) => given.push(Given::Option { key, value: None }),
-            Some((key, true)) => {
+        match BogofilterOption::by_letter(*letter) {
+            None => given.push(Argument::Unknown(argument.clone())),
+            Some(option) if option.takes_value => {
                 let own = Some(OsStr::from_bytes(&letters[at + 1..]).to_owned());
-                given.push(match own.filter(|own| !own.is_empty()).or_else(&mut next) {
-                    None => Given::WithoutValue(argument.clone()),
-                    value => Given::Option { key, value },
-                });
+                let value = own.filter(|own| !own.is_empty()).or_else(next);
+                given.push(with_value(argument, option, value));
                 return;
             }
+            Some(option) => given.push(Argument::Option(option, None)),
         }
     }
 }
@@ -77,37 +78,40 @@ fn bundle(
 mod tests {
     use super::*;
 
-    fn check(arguments: &[&str], given: &[(Key, Option<&str>)], others: &[&str]) {
-        let arguments: Vec<_> = arguments.iter().map(OsString::from).collect();
-        let expected: Vec<_> = given
-            .iter()
-            .map(|(key, value)| Given::Option { key: *key, value: value.map(OsString::from) })
-            .collect();
-        assert_eq!(cut(&arguments), (expected, others.iter().map(OsString::from).collect()));
+    /// The arguments as text: each option by its name, or else its letter.
+    fn given(arguments: &[&str]) -> (Vec<String>, Vec<OsString>) {
+        let (given, others) = cut(&arguments.iter().map(OsString::from).collect::<Vec<_>>());
+        let text = |argument: &Argument| match argument {
+            Argument::Option(option, None) => option.name.to_owned(),
+            Argument::Option(option, Some(value)) => format!("{}={}", option.name, value.display()),
+            Argument::Unknown(argument) => format!("unknown {}", argument.display()),
+            Argument::WithoutValue(argument) => format!("without value {}", argument.display()),
+        };
+        (given.iter().map(text).collect(), others)
+    }
+
+    fn check(arguments: &[&str], options: &[&str], others: &[&str]) {
+        let expected =
+            (options.iter().map(ToString::to_string).collect(), others.iter().map(OsString::from).collect());
+        assert_eq!(given(arguments), expected);
     }
 
     #[test]
     fn options_stand_in_bundles_and_anywhere() {
-        use Key::*;
-        check(&["-Sn", "-v"], &[(UnregisterSpam, None), (RegisterHam, None), (Verbose, None)], &[]);
-        check(&["-o0.9,0.1", "-d", "x"], &[(Cutoffs, Some("0.9,0.1")), (Directory, Some("x"))], &[]);
-        check(&["-vI", "-p"], &[(Verbose, None), (InputFile, Some("-p"))], &[]);
-        check(&["a", "-e", "--", "-t"], &[(ExitZero, None)], &["a", "-t"]);
-        check(
-            &["--spam-header-n", "X", "--unicode=yes"],
-            &[(SpamHeaderName, Some("X")), (Unicode, Some("yes"))],
-            &[],
-        );
+        check(&["-Sn", "-v"], &["unregister-spam", "register-ham", "verbosity"], &[]);
+        check(&["-o0.9,0.1", "-d", "x"], &["=0.9,0.1", "bogofilter-dir=x"], &[]);
+        check(&["-vI", "-p"], &["verbosity", "input-file=-p"], &[]);
+        check(&["a", "-e", "--", "-t"], &["ham-true"], &["a", "-t"]);
+        check(&["--spam-header-n", "X", "--unicode=yes"], &["spam-header-name=X", "unicode=yes"], &[]);
         check(&["-"], &[], &["-"]);
     }
 
     #[test]
     fn what_is_wrong_is_told_apart() {
-        let given = |arguments: &[&str]| cut(&arguments.iter().map(OsString::from).collect::<Vec<_>>()).0;
-        assert_eq!(given(&["-Z"]), [Given::Unknown("-Z".into())]);
-        assert_eq!(given(&["--nope"]), [Given::Unknown("--nope".into())]);
-        assert_eq!(given(&["--register-spam=x"]), [Given::Unknown("--register-spam=x".into())]);
-        assert_eq!(given(&["-d"]), [Given::WithoutValue("-d".into())]);
-        assert_eq!(given(&["--header-format"]), [Given::WithoutValue("--header-format".into())]);
+        check(&["-Z"], &["unknown -Z"], &[]);
+        check(&["--nope"], &["unknown --nope"], &[]);
+        check(&["--register-spam=x"], &["unknown --register-spam=x"], &[]);
+        check(&["-d"], &["without value -d"], &[]);
+        check(&["--header-format"], &["without value --header-format"], &[]);
     }
 }

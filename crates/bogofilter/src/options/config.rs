@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use tamis_program::{say, shown, shown_path};
 
-use crate::options::arguments::Given;
-use crate::options::keys::{Key, by_key};
-use crate::options::settings::Settings;
+use crate::options::arguments::Argument;
+use crate::options::settings::BogofilterSettings;
+use crate::options::table::BogofilterOption;
 
 /// What the command line asks the program to do.
-pub(crate) enum Order {
-    Work(Box<Settings>),
+pub(crate) enum Request {
+    Work(Box<BogofilterSettings>),
     Help,
     Version,
 }
@@ -29,28 +29,28 @@ const MOST_BYTES: u64 = 1 << 20;
 ///
 /// # Errors
 /// If an option lacks its value, a value or combination is invalid, or a file of `-c` or `-I` cannot be read.
-pub(crate) fn read(given: &[Given], others: &[OsString]) -> Result<Order> {
-    let mut settings = Settings::default();
+pub(crate) fn read(given: &[Argument], others: &[OsString]) -> Result<Request> {
+    let mut settings = BogofilterSettings::default();
     let mut reads_usual_files = true;
     for option in given {
-        let (key, value) = match option {
-            Given::Unknown(argument) => {
-                say!("bogofilter: {}: an unknown option, passed over", shown_path(argument));
+        let (option, value) = match option {
+            Argument::Unknown(argument) => {
+                say!("bogofilter: {}: unknown option, ignored", shown_path(argument));
                 continue;
             }
-            Given::WithoutValue(argument) => bail!("{}: expected a value", shown_path(argument)),
-            Given::Option { key, value } => (*key, value.as_deref()),
+            Argument::WithoutValue(argument) => bail!("{}: expected a value", shown_path(argument)),
+            Argument::Option(option, value) => (option, value.as_deref()),
         };
-        match key {
-            Key::Help => return Ok(Order::Help),
-            Key::Version => return Ok(Order::Version),
-            Key::NoConfigFile => reads_usual_files = false,
-            Key::ConfigFile => {
+        match option.name {
+            "help" => return Ok(Request::Help),
+            "version" => return Ok(Request::Version),
+            "no-config-file" => reads_usual_files = false,
+            "config-file" => {
                 reads_usual_files = false;
                 read_file(Path::new(value.unwrap_or_default()), &mut settings)?;
             }
-            Key::Verbose => settings.printed.verbose = settings.printed.verbose.saturating_add(1),
-            Key::UserConfigFile => settings.set(key, value)?,
+            "verbosity" => settings.verbosity.verbose = settings.verbosity.verbose.saturating_add(1),
+            "user-config-file" => option.apply(&mut settings, value)?,
             _ => (),
         }
     }
@@ -60,22 +60,22 @@ pub(crate) fn read(given: &[Given], others: &[OsString]) -> Result<Order> {
         read_if_there(&own, &mut settings)?;
     }
     for option in given {
-        if let Given::Option { key, value } = option {
-            settings.set(*key, value.as_deref())?;
+        if let Argument::Option(option, value) = option {
+            option.apply(&mut settings, value.as_deref())?;
         }
     }
     settings.settle(others)?;
-    Ok(Order::Work(Box::new(settings)))
+    Ok(Request::Work(Box::new(settings)))
 }
 
-fn read_if_there(path: &Path, settings: &mut Settings) -> Result<()> {
+fn read_if_there(path: &Path, settings: &mut BogofilterSettings) -> Result<()> {
     match read_file(path, settings) {
         Err(error) if error.downcast_ref::<io::Error>().is_some() => Ok(()),
         other => other,
     }
 }
 
-fn read_file(path: &Path, settings: &mut Settings) -> Result<()> {
+fn read_file(path: &Path, settings: &mut BogofilterSettings) -> Result<()> {
     let (path, mut bytes) = (at_home(path), Vec::new());
     let read = File::open(&path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes));
     read.with_context(|| shown_path(&path))?;
@@ -86,7 +86,7 @@ fn read_file(path: &Path, settings: &mut Settings) -> Result<()> {
         }
         let place = || format!("{}, line {number}", shown_path(&path));
         match setting(line) {
-            Some((key, value)) => set(settings, key, value).with_context(place)?,
+            Some((option, value)) => set(settings, option, value).with_context(place)?,
             None => say!("bogofilter: {}: no option of bogofilter's: {}", place(), shown(line)),
         }
     }
@@ -94,16 +94,16 @@ fn read_file(path: &Path, settings: &mut Settings) -> Result<()> {
 }
 
 /// Reads the option and value of a line: a name, a space or an equals sign, then the value.
-fn setting(line: &str) -> Option<(Key, &str)> {
+fn setting(line: &str) -> Option<(&'static BogofilterOption, &str)> {
     let (name, value) = line.trim_start().split_once([' ', '\t', '='])?;
     let value = value.trim_start_matches([' ', '\t', '=']);
-    Some((by_key(name)?, if value == "''" { "" } else { value }))
+    Some((BogofilterOption::by_key(name)?, if value == "''" { "" } else { value }))
 }
 
-fn set(settings: &mut Settings, key: Key, value: &str) -> Result<()> {
-    match key {
-        Key::Directory => settings.directory = Some(at_home(Path::new(value))),
-        key => settings.set(key, Some(value.as_ref()))?,
+fn set(settings: &mut BogofilterSettings, option: &BogofilterOption, value: &str) -> Result<()> {
+    match option.name {
+        "bogofilter-dir" => settings.directory = Some(at_home(Path::new(value))),
+        _ => option.apply(settings, Some(value.as_ref()))?,
     }
     Ok(())
 }
@@ -122,10 +122,11 @@ mod tests {
 
     #[test]
     fn lines_are_names_and_values() {
-        assert_eq!(setting("ham_cutoff = 0.45"), Some((Key::HamCutoff, "0.45")));
-        assert_eq!(setting("  terse=yes"), Some((Key::Terse, "yes")));
-        assert_eq!(setting("spam_subject_tag=''"), Some((Key::SpamSubjectTag, "")));
-        assert_eq!(setting("header_format = %h: %c, x=%p"), Some((Key::HeaderFormat, "%h: %c, x=%p")));
+        let setting = |line| setting(line).map(|(option, value)| (option.name, value));
+        assert_eq!(setting("ham_cutoff = 0.45"), Some(("ham-cutoff", "0.45")));
+        assert_eq!(setting("  terse=yes"), Some(("terse", "yes")));
+        assert_eq!(setting("spam_subject_tag=''"), Some(("spam-subject-tag", "")));
+        assert_eq!(setting("header_format = %h: %c, x=%p"), Some(("header-format", "%h: %c, x=%p")));
         assert_eq!(setting("terse"), None);
         assert_eq!(setting("nonsense = 1"), None);
     }
