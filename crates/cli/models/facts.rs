@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::json;
 use tamis_program::{counted, grouped, shown};
 use tamis_train::information::{
-    Choices, Chosen, MixedChoices, Moments, Teacher, TriedParts, TriedSmoothing, TriedTau, TriedTerms, Trust,
+    Choices, Chosen, MixedChoices, Moments, Teacher, PartsTrial, SmoothingTrial, TauTrial, TriedTerms, Trust,
     Unlabelled,
 };
 use tamis_train::options::{
@@ -183,7 +183,7 @@ fn print_chosen(
         print_unlabelled(out, unlabelled)?;
     }
     if options.correction {
-        let of = |of: &TriedTau| (of.tau == tau, format!("{:.4} on {}", of.loss, of.tau));
+        let of = |of: &TauTrial| (of.tau == tau, format!("{:.4} on {}", of.loss, of.tau));
         let (own, others): (Vec<_>, Vec<_>) = chosen.taus.iter().map(of).partition(|(is_own, _)| *is_own);
         let losses: Vec<_> = own.into_iter().chain(others).map(|(_, loss)| loss).collect();
         let why = if losses.is_empty() {
@@ -205,8 +205,8 @@ fn print_chosen(
 }
 
 /// Prints how well class shares, counts and correction predict held-out documents, and how far each is trusted.
-fn print_parts(out: &mut impl Write, options: &WeightedOptions, parts: TriedParts) -> Result<()> {
-    let TriedParts { shares, counts, correction, belief, belief_in_ratio, .. } = parts;
+fn print_parts(out: &mut impl Write, options: &WeightedOptions, parts: PartsTrial) -> Result<()> {
+    let PartsTrial { shares, counts, correction, belief, belief_in_ratio, .. } = parts;
     writeln!(out, "held out    log loss {shares:.4} by class shares alone, {counts:.4} by counts alone")?;
     if options.correction {
         let ratio = 100.0 * belief_in_ratio;
@@ -243,10 +243,10 @@ fn print_why(out: &mut impl Write, options: &WeightedOptions, chosen: &Chosen) -
     match (own, losses().count()) {
         (None, _) if options.alpha.is_some() && options.idf_power.is_some() => (),
         (None, _) => writeln!(out, "            too few documents to choose by")?,
-        (Some(TriedSmoothing { loss, .. }), 1) => {
+        (Some(SmoothingTrial { loss, .. }), 1) => {
             writeln!(out, "            log loss of left-out documents {loss:.4}")?
         }
-        (Some(TriedSmoothing { loss, .. }), n) => {
+        (Some(SmoothingTrial { loss, .. }), n) => {
             writeln!(out, "            the best of {n} tried on left-out documents:")?;
             writeln!(out, "            log loss {loss:.4}; of all tried {best:.4} to {worst:.4}")?;
         }

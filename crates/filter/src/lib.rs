@@ -95,8 +95,8 @@ pub mod information {
     pub use tamis_store::store::information::{FileSize, ModelSize, TableStatistics};
 
     pub use tamis_model::{
-        Choices, ClassTotals, GaussianStatistics, Interval, MixedChoices, Moments, TriedParts,
-        TriedSmoothing, TriedTau, Trust,
+        Choices, ClassTotals, GaussianStatistics, Interval, MixedChoices, Moments, PartsTrial,
+        SmoothingTrial, TauTrial, Trust,
     };
 }
 

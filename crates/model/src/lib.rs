@@ -14,7 +14,7 @@
 //! ([`Smoothing`]) and feature selection by chi-square or mutual information ([`Select`]).
 //!
 //! For mail and text there is a better model, [`WeightedLogOdds`]: one-vs-rest log-odds from the same counts, with idf
-//! weights and length normalisation. A [`Correction`], fitted by logistic regression, can be added to it. [`Fit`]
+//! weights and length normalisation. A [`Correction`], fitted by logistic regression, can be added to it. [`FitProblem`]
 //! chooses all numbers on left-out documents: smoothing and idf by exact leave-one-out, the stacking weights of counts
 //! and correction by cross-validation, which also calibrates the scores. [`threshold_for_fpr`] finds a threshold that
 //! keeps a given false-positive rate, and [`metrics`] evaluate predictions.
@@ -62,21 +62,13 @@ mod numbers;
 
 mod bayes;
 
-mod em;
-
 mod linear;
 
-mod documents;
-
-mod left_out;
-
-mod selection;
+mod validation;
 
 mod fit;
 
-mod gaussian;
-
-mod mixed;
+mod reals;
 
 pub mod metrics;
 
@@ -92,33 +84,30 @@ pub use counts::{
     KnownTerms, ObservationError, Statistics, StatisticsError, TermEntry, TermTable, Transform,
     WeightedMatrix, WeightedRow, WeightedVector, WeightsError,
 };
-pub use documents::{BLOCK, Block, Documents, InMemory, Label, Labelled, assign_folds};
-pub use em::error::{EmError, ExpectedError};
-pub use em::expected::ExpectedStatistics;
-pub use em::expected_bayes::ExpectedNaiveBayes;
-pub use em::{Em, EmOptions, Stopped};
 #[doc(hidden)]
-pub use fit::choose::LEAST_BELIEF;
-pub use fit::choose::TAUS;
-pub use fit::partition::{Change, Partition, ROUNDS};
-pub use fit::sample::is_sampled;
-pub use fit::{Fit, Fitted};
-#[doc(hidden)]
-pub use gaussian::checked;
-pub use gaussian::{GaussianFeature, GaussianNaiveBayes, GaussianParameters, GaussianStatistics, Moments};
+pub use fit::LEAST_BELIEF;
+pub use fit::{FitProblem, Partition, ROUNDS, RoundChange, TAUS, WeightedFit, is_sampled};
 pub use linear::{
-    Choices, ClassWeight, Coefficient, Coefficients, Columns, CorrectedStatistics, Correction, Readings,
-    TriedParts, TriedSmoothing, TriedTau, WeightedLogOdds, WeightedOptions, priors,
+    Choices, ClassWeight, Coefficient, Coefficients, Columns, CorrectedStatistics, Correction, PartsTrial,
+    Readings, SmoothingTrial, TauTrial, WeightedLogOdds, WeightedOptions, priors,
 };
 pub use metrics::binomial::{
     Interval, TooFewNegatives, clopper_pearson, clopper_pearson_upper, threshold_for_fpr, wilson,
 };
-pub use mixed::fit::{HeldOutRow, MixedFit};
-pub use mixed::naive_bayes::{ColumnLikelihood, MixedChoices, MixedNaiveBayes, Trust};
 #[doc(hidden)]
 pub use numbers::{SplitMix64, Twofold, argmax};
 pub use numbers::{log_normalize, log_sum_exp, softmax};
-pub use selection::{HeldOut, SmoothingChoice, WeightedLoss, is_worse, is_worse_by};
+#[doc(hidden)]
+pub use reals::checked;
+pub use reals::{
+    ColumnLikelihood, Em, EmError, EmOptions, ExpectedError, ExpectedNaiveBayes, ExpectedStatistics,
+    GaussianFeature, GaussianNaiveBayes, GaussianParameters, GaussianStatistics, MixedChoices, MixedFit,
+    MixedNaiveBayes, Moments, RowPrediction, StopReason, Trust,
+};
+pub use validation::{
+    BLOCK, Block, Documents, Example, InMemory, Label, Prediction, SmoothingChoice, WeightedLoss,
+    assign_folds, is_worse, is_worse_by,
+};
 
 /// The README's example.
 #[cfg(doctest)]

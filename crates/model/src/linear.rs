@@ -3,13 +3,11 @@
 mod choices;
 mod coefficients;
 mod columns;
-mod tried;
 mod weighted;
 
-pub use choices::{Choices, WeightedOptions};
+pub use choices::{Choices, PartsTrial, SmoothingTrial, TauTrial, WeightedOptions};
 pub(crate) use coefficients::{COEFFICIENT_ONE, GroupCoefficients};
 pub use coefficients::{ClassWeight, Coefficient, Coefficients, CorrectedStatistics, Correction};
 pub use columns::Columns;
-pub use tried::{TriedParts, TriedSmoothing, TriedTau};
 pub(crate) use weighted::{LOGS, Logs, norm, powered, vector_length};
 pub use weighted::{Readings, WeightedLogOdds, priors};

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tamis_model::{
     ClassId, ClassPrior, Counting, Em, EmError, EmOptions, ExpectedError, ExpectedNaiveBayes,
-    ExpectedStatistics, Likelihood, ParametersError, Smoothing, StatisticsError, Stopped, WeightedRow,
+    ExpectedStatistics, Likelihood, ParametersError, Smoothing, StatisticsError, StopReason, WeightedRow,
     WeightedVector, log_sum_exp,
 };
 use tamis_testing::near;
@@ -113,7 +113,7 @@ proptest! {
         }
         let last = *em.objective.last().unwrap();
         prop_assert!(near(last, documents.objective(&options, &em), 1e-9));
-        prop_assert!(em.stopped == Stopped::Converged || em.iterations() == options.max_iterations);
+        prop_assert!(em.stopped == StopReason::Converged || em.iterations() == options.max_iterations);
     }
 
     #[test]
@@ -212,10 +212,10 @@ fn it_stops_where_it_is_told() {
         let em = topics().fit(&options).unwrap();
         (em.iterations(), em.stopped)
     };
-    assert_eq!(fit(0, 0.0), (0, Stopped::MaxIterations));
-    assert_eq!(fit(2, 0.0), (2, Stopped::MaxIterations));
-    assert_eq!(fit(9, f64::INFINITY), (1, Stopped::Converged));
-    assert_eq!(fit(1_000, 1e-9).1, Stopped::Converged);
+    assert_eq!(fit(0, 0.0), (0, StopReason::MaxIterations));
+    assert_eq!(fit(2, 0.0), (2, StopReason::MaxIterations));
+    assert_eq!(fit(9, f64::INFINITY), (1, StopReason::Converged));
+    assert_eq!(fit(1_000, 1e-9).1, StopReason::Converged);
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn options_and_labels_are_checked() {
 fn empty_and_extreme_documents() {
     // nothing at all, one class, documents without terms
     let em = EmOptions::default().fit(1, &[], &[]).unwrap();
-    assert_eq!((em.stopped, em.posteriors.len()), (Stopped::Converged, 0));
+    assert_eq!((em.stopped, em.posteriors.len()), (StopReason::Converged, 0));
     let em = EmOptions::default().fit(3, &[(1, WeightedRow::default())], &[WeightedRow::default()]).unwrap();
     assert!(em.posteriors[0].iter().any(|&(class, p)| class == 1 && p > 0.4));
     let huge = WeightedVector::from_pairs([(0, 1e100), (1, f64::from_bits(1))]).unwrap();

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use tamis_model::metrics::log_loss;
 use tamis_model::{
     Choices, ClassId, ClassTotals, Coefficient, Columns, CorrectedStatistics, Correction, Counts, Documents,
-    Fit, Fitted, Labelled, Readings, SmoothingChoice, Statistics, WeightedLogOdds, WeightedOptions,
+    Example, FitProblem, Readings, SmoothingChoice, Statistics, WeightedFit, WeightedLogOdds,
+    WeightedOptions,
 };
 use tamis_testing::near;
 use tamis_tokenizer::{CountRow, CountVector};
@@ -35,11 +36,11 @@ fn cases() -> impl Strategy<Value = (usize, Vec<Document>)> {
     (2usize..5).prop_flat_map(|n_classes| (Just(n_classes), documents(n_classes as ClassId)))
 }
 
-fn labelled(documents: &[Document]) -> Vec<Labelled<'_>> {
+fn labelled(documents: &[Document]) -> Vec<Example<'_>> {
     let labelled = |d: &'_ Document| (d.class, d.copies, d.group);
     let with_row = |d| {
         let (class, multiplicity, group) = labelled(d);
-        Labelled { row: d.row.row(), class, multiplicity, group, fraction: 0 }
+        Example { row: d.row.row(), class, multiplicity, group, fraction: 0 }
     };
     documents.iter().map(with_row).collect()
 }
@@ -74,12 +75,12 @@ fn read(
     z
 }
 
-fn fit(n_classes: usize, documents: &[Document], options: &WeightedOptions) -> Fitted {
+fn fit(n_classes: usize, documents: &[Document], options: &WeightedOptions) -> WeightedFit {
     let (counts, documents) = (learn(n_classes, documents), labelled(documents));
     let columns = Columns::new(n_classes, 1).unwrap();
     let smoothing = SmoothingChoice::new(&counts, &documents, &columns, options);
-    let fit = Fit { counts: &counts, documents: &documents, columns, options };
-    fit.fit(smoothing).unwrap()
+    let problem = FitProblem { counts: &counts, documents: &documents, columns, options };
+    problem.solve(smoothing).unwrap()
 }
 
 /// Some correction: of every document one coefficient.
@@ -186,7 +187,7 @@ proptest! {
         prop_assert_eq!(one.choices.check(), Ok(()));
         let mut sum = Correction::default();
         for (i, d) in documents.iter().enumerate() {
-            let coefficients: Vec<_> = one.coefficients.of(i).collect();
+            let coefficients: Vec<_> = one.coefficients.of_document(i).collect();
             prop_assert!(coefficients.is_sorted_by(|a, b| a.class < b.class));
             prop_assert!(!d.row.row().is_empty() || coefficients.is_empty());
             sum.add(d.row.row(), &coefficients).unwrap();
@@ -226,7 +227,7 @@ proptest! {
         prop_assume!(statistics.totals().iter().all(|totals| totals.documents > 1) && !last.row.row().is_empty());
         let scorer = scorer(&fitted.choices, &statistics, fitted.correction.bias());
         let options = WeightedOptions::default();
-        let what = Labelled { row: last.row.row(), class: last.class, multiplicity: 1, group: 0, fraction: 0 };
+        let what = Example { row: last.row.row(), class: last.class, multiplicity: 1, group: 0, fraction: 0 };
         let mut terms = CorrectedStatistics::new(&statistics, Some(&fitted.correction));
         let Ok(taught) = scorer.online_step(&mut terms, statistics.totals(), &options, &what);
         let is_own = |column: ClassId| if n_classes == 2 { last.class == 1 } else { column == last.class };
@@ -357,7 +358,7 @@ fn copies_are_as_documents_given_so_often() {
 }
 
 /// Documents whose copies are held out one by one.
-struct Apart<'a>(&'a Vec<Labelled<'a>>);
+struct Apart<'a>(&'a Vec<Example<'a>>);
 
 impl Documents for Apart<'_> {
     fn len(&self) -> usize {
@@ -401,8 +402,8 @@ fn probability(documents: &[Document], row: CountRow<'_>) -> f64 {
     let (documents, columns) = (Apart(&labelled), Columns::new(2, 1).unwrap());
     let options = WeightedOptions::default();
     let smoothing = SmoothingChoice::new(&statistics, &documents, &columns, &options);
-    let fit = Fit { counts: &statistics, documents: &documents, columns, options: &options };
-    let fitted = fit.fit(smoothing).unwrap();
+    let problem = FitProblem { counts: &statistics, documents: &documents, columns, options: &options };
+    let fitted = problem.solve(smoothing).unwrap();
     let scorer = scorer(&fitted.choices, &statistics, fitted.correction.bias());
     let z = read(&scorer, &statistics, &fitted.correction, row)[0];
     1.0 / (1.0 + z.exp())

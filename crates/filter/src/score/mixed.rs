@@ -57,7 +57,7 @@ impl MixedScorer {
             return Ok(false);
         };
         let is_known = terms.term_weights(store, id, count, out)?;
-        let trust = self.model.trust().of(part);
+        let trust = self.model.trust().power(part);
         out.iter_mut().for_each(|weight| *weight *= trust);
         Ok(is_known)
     }

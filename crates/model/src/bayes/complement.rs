@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::bayes::features::Mass;
 use crate::bayes::rule::Rule;
-use crate::bayes::select::Mass;
 use crate::counts::{Cell, ClassTotals};
 
 /// Count of a term in all classes -> its count in one class -> number of features with both counts.

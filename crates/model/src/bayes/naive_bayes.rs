@@ -3,11 +3,10 @@
 use tamis_tokenizer::{CountRow, TermId};
 
 use crate::bayes::error::{FitError, ParametersError};
-use crate::bayes::likelihood::Likelihood;
-use crate::bayes::linear_form::LinearForm;
+use crate::bayes::features::Selection;
+use crate::bayes::likelihood::{Counting, Likelihood};
 use crate::bayes::parameters::Parameters;
-use crate::bayes::rule::{Class, Rule, Weight};
-use crate::bayes::selection::Selection;
+use crate::bayes::rule::{ClassLikelihood, Rule, Weight};
 use crate::bayes::summary::Summary;
 use crate::counts::{Cell, ClassId, ClassTotals, Counts, DocumentSums, Scalars, TermEntry, read_cells};
 use crate::numbers::{argmax, log_normalize, softmax};
@@ -40,7 +39,7 @@ pub struct NaiveBayes {
     rule: Rule,
     selection: Selection,
     n_features: u64,
-    classes: Vec<Class>,
+    classes: Vec<ClassLikelihood>,
     class_log_prior: Vec<f64>,
     intercept: Vec<f64>,
     /// The finite part of each class's intercept. Without smoothing, followed by the number of zero factors of each
@@ -61,7 +60,7 @@ impl NaiveBayes {
         let n_features = summary.n_features();
         let all = summary.totals().iter().fold(0u64, |sum, t| sum.saturating_add(rule.tokens(t)));
         let class = |totals| rule.class(rule.class_counts(totals, all), n_features);
-        let mut classes: Vec<Class> = summary.totals().iter().map(class).collect();
+        let mut classes: Vec<ClassLikelihood> = summary.totals().iter().map(class).collect();
         if let Some(complement) = summary.complement() {
             for (class, log_counts) in classes.iter_mut().zip(complement.log_counts(&rule)) {
                 rule.normalize(class, log_counts, n_features);
@@ -384,3 +383,29 @@ impl Parameters {
 
 #[cfg(test)]
 mod tests;
+
+/// The log-odds of two classes as a linear function of a document's counts.
+///
+/// Made by [`NaiveBayes::linear_form`](crate::NaiveBayes::linear_form). Takes eight bytes per term of the vocabulary,
+/// so it pays off when many documents are scored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinearForm {
+    /// Log-odds (nats) added by one occurrence of each term, indexed by term id; 0 for terms that are not features.
+    pub weights: Vec<f64>,
+    /// Log-odds (nats) of a document without features.
+    pub bias: f64,
+}
+
+impl LinearForm {
+    /// The log-odds (nats) of a document: positive in favour of the positive class. `counting` must be the model's, and
+    /// `Presence` for Bernoulli. Terms beyond the weights are skipped. Never NaN: without smoothing there may be
+    /// infinite weights of both signs, which give 0.
+    pub fn decision_function(&self, row: CountRow<'_>, counting: Counting) -> f64 {
+        let mut sum = self.bias;
+        for (term, count) in row.iter() {
+            let count = if counting == Counting::Presence { 1.0 } else { f64::from(count) };
+            sum += count * self.weights.get(term as usize).copied().unwrap_or(0.0);
+        }
+        if sum.is_nan() { 0.0 } else { sum }
+    }
+}

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::bayes::features::Mass;
 use crate::bayes::likelihood::Likelihood;
 use crate::bayes::parameters::Parameters;
-use crate::bayes::select::Mass;
 use crate::counts::{Cell, ClassId, ClassTotals, Scalars, TermEntry};
 use crate::numbers::log_smoothed;
 
@@ -30,7 +30,7 @@ pub(crate) struct ClassCounts {
 
 /// The numbers that all terms of a class share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Class {
+pub(crate) struct ClassLikelihood {
     /// The count that probabilities are relative to: tokens (multinomial), documents (Bernoulli), tokens of the other
     /// classes (complement).
     total: f64,
@@ -56,7 +56,8 @@ pub(crate) struct Weight {
 
 impl From<f64> for Weight {
     fn from(log_prob: f64) -> Self {
-        Weight::of(log_prob)
+        let zeros = f64::from(u8::from(log_prob == f64::NEG_INFINITY));
+        Weight { finite: if zeros > 0.0 { 0.0 } else { log_prob }, zeros }
     }
 }
 
@@ -67,11 +68,6 @@ impl From<Weight> for f64 {
 }
 
 impl Weight {
-    fn of(log_prob: f64) -> Weight {
-        let zeros = f64::from(u8::from(log_prob == f64::NEG_INFINITY));
-        Weight { finite: if zeros > 0.0 { 0.0 } else { log_prob }, zeros }
-    }
-
     pub(crate) fn plus(self, other: Weight) -> Weight {
         Weight { finite: self.finite + other.finite, zeros: self.zeros + other.zeros }
     }
@@ -93,7 +89,7 @@ impl Weight {
     }
 }
 
-impl Class {
+impl ClassLikelihood {
     /// Sets the factor of complement weights.
     pub(crate) fn rescale(&mut self, scale: f64) {
         self.scale = scale;
@@ -144,7 +140,7 @@ impl Rule {
     }
 
     /// The numbers shared by the terms of a class.
-    pub(crate) fn class(&self, counts: ClassCounts, n_features: u64) -> Class {
+    pub(crate) fn class(&self, counts: ClassCounts, n_features: u64) -> ClassLikelihood {
         // a model without features has no weights, so any number will do
         let n_features = n_features.max(1) as f64;
         let (total, outcomes) = match self.likelihood {
@@ -153,7 +149,7 @@ impl Rule {
             Likelihood::Complement | Likelihood::ComplementNormalized => (counts.other_tokens, n_features),
         };
         let log_total = log_smoothed(total, self.alpha, outcomes);
-        let mut class = Class { total, log_total, scale: 0.0, absent: Weight::default() };
+        let mut class = ClassLikelihood { total, log_total, scale: 0.0, absent: Weight::default() };
         if self.likelihood.is_complement() {
             class.rescale(1.0);
         } else {
@@ -164,7 +160,7 @@ impl Rule {
 
     /// Divides the weights of a class by their sum over all features. `log_counts` is the sum of the logarithms of the
     /// smoothed counts outside the class. A single feature weighs nothing.
-    pub(crate) fn normalize(&self, class: &mut Class, log_counts: f64, n_features: u64) {
+    pub(crate) fn normalize(&self, class: &mut ClassLikelihood, log_counts: f64, n_features: u64) {
         let sum = n_features as f64 * class.log_total - log_counts;
         class.rescale(if n_features > 1 && sum > 0.0 { 1.0 / sum } else { 0.0 });
     }
@@ -186,7 +182,7 @@ impl Rule {
 
     /// log p(t|c) of a term counted `n` times in the class; never above 0, even for corrupt counts. Minus infinity for
     /// `n` 0 without smoothing.
-    pub(crate) fn log_prob(&self, class: &Class, n: f64) -> f64 {
+    pub(crate) fn log_prob(&self, class: &ClassLikelihood, n: f64) -> f64 {
         match n.min(class.total) + self.alpha {
             0.0 => f64::NEG_INFINITY,
             n => (n.ln() - class.log_total).min(0.0),
@@ -194,13 +190,13 @@ impl Rule {
     }
 
     /// log (1 - p(t|c)), for Bernoulli, without cancellation.
-    pub(crate) fn log_not(&self, class: &Class, n: f64) -> f64 {
+    pub(crate) fn log_not(&self, class: &ClassLikelihood, n: f64) -> f64 {
         self.log_prob(class, class.total - n.min(class.total))
     }
 
     /// The sum of the log-probabilities of a feature's outcomes: for Bernoulli, that it is present and that it is
     /// absent; otherwise [`log_prob`](Self::log_prob).
-    pub(crate) fn log_outcomes(&self, class: &Class, n: f64) -> f64 {
+    pub(crate) fn log_outcomes(&self, class: &ClassLikelihood, n: f64) -> f64 {
         match self.likelihood {
             Likelihood::Bernoulli => self.log_prob(class, n) + self.log_not(class, n),
             _ => self.log_prob(class, n),
@@ -219,12 +215,12 @@ impl Rule {
 
     /// The contribution of one occurrence to the joint log-likelihood. `total` is the count of the term in all classes,
     /// `n` the count in this one.
-    pub(crate) fn weight(&self, class: &Class, total: f64, n: f64) -> Weight {
+    pub(crate) fn weight(&self, class: &ClassLikelihood, total: f64, n: f64) -> Weight {
         match self.likelihood {
             Likelihood::Bernoulli => {
-                Weight::of(self.log_prob(class, n)).minus(Weight::of(self.log_not(class, n)))
+                Weight::from(self.log_prob(class, n)).minus(Weight::from(self.log_not(class, n)))
             }
-            Likelihood::Multinomial => Weight::of(self.log_prob(class, n)),
+            Likelihood::Multinomial => Weight::from(self.log_prob(class, n)),
             Likelihood::Complement | Likelihood::ComplementNormalized => {
                 Weight { finite: class.scale * (class.log_total - self.log_count(total, n)), zeros: 0.0 }
             }
@@ -232,7 +228,7 @@ impl Rule {
     }
 
     /// The weight of one occurrence in a class that has the term, minus that in a class that lacks it.
-    fn presence(&self, class: &Class, total: f64, n: f64) -> Weight {
+    fn presence(&self, class: &ClassLikelihood, total: f64, n: f64) -> Weight {
         match self.likelihood {
             Likelihood::Bernoulli | Likelihood::Multinomial => {
                 self.weight(class, total, n).minus(class.absent)
@@ -248,7 +244,7 @@ impl Rule {
     /// `counts` has its count in each class that contains it.
     pub(crate) fn weigh_term(
         &self,
-        classes: &[Class],
+        classes: &[ClassLikelihood],
         total: f64,
         counts: impl Iterator<Item = (ClassId, f64)>,
         out: &mut TermEntry,
@@ -275,13 +271,13 @@ impl Rule {
     /// terms does not matter.
     pub(crate) fn log_absence(
         &self,
-        class: &Class,
+        class: &ClassLikelihood,
         histogram: &BTreeMap<u32, u64>,
         n_features: u64,
     ) -> Weight {
         let present: u64 = histogram.values().sum();
-        let absent = Weight::of(self.log_not(class, 0.0)).times((n_features - present) as f64);
-        let log_not = |df: u32, n: u64| Weight::of(self.log_not(class, f64::from(df))).times(n as f64);
+        let absent = Weight::from(self.log_not(class, 0.0)).times((n_features - present) as f64);
+        let log_not = |df: u32, n: u64| Weight::from(self.log_not(class, f64::from(df))).times(n as f64);
         absent.plus(histogram.iter().fold(Weight::default(), |sum, (&df, &n)| sum.plus(log_not(df, n))))
     }
 }

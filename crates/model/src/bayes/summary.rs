@@ -7,11 +7,11 @@ use tamis_tokenizer::TermId;
 
 use crate::bayes::complement::Complement;
 use crate::bayes::error::ParametersError;
+use crate::bayes::features::Mass;
+use crate::bayes::features::Selection;
 use crate::bayes::likelihood::FeatureSum;
 use crate::bayes::parameters::Parameters;
 use crate::bayes::rule::Rule;
-use crate::bayes::select::Mass;
-use crate::bayes::selection::Selection;
 use crate::counts::{Cell, ClassTotals, Counts, read_cells, term_ids};
 
 /// The statistics over all terms that a model needs: a few integers per class, and the rule that selects features.
@@ -52,7 +52,7 @@ impl Parameters {
         terms: impl Iterator<Item = TermId> + Clone,
         min_features: u64,
     ) -> Result<Summary, C::Error> {
-        let selection = Selection::new(self, counts, terms.clone())?;
+        let selection = Selection::new(&self.features, self.counts_presence(), counts, terms.clone())?;
         let only_documents =
             |t: &ClassTotals| ClassTotals { documents: t.documents, ..ClassTotals::default() };
         let totals: Vec<_> = counts.totals().iter().map(only_documents).collect();

@@ -15,7 +15,7 @@ use crate::counts::error::StatisticsError;
 ///
 /// Invariants: classes strictly increase within a block; `1 <= df <= tf` in each cell; blocks do not overlap.
 #[derive(Clone, Debug)]
-pub(crate) struct Cells<T = Cell> {
+pub(crate) struct CellArena<T = Cell> {
     blocks: Vec<Slab>,
     arena: Vec<T>,
     /// Starts of the unused blocks, indexed by the binary logarithm of their size.
@@ -69,13 +69,13 @@ impl ClassCell for Cell {
     }
 }
 
-impl<T> Default for Cells<T> {
+impl<T> Default for CellArena<T> {
     fn default() -> Self {
-        Cells { blocks: Vec::new(), arena: Vec::new(), free: Default::default() }
+        CellArena { blocks: Vec::new(), arena: Vec::new(), free: Default::default() }
     }
 }
 
-impl Cells {
+impl CellArena {
     /// Subtracts from a term's cell and removes it when nothing is left. Each remaining document must keep an
     /// occurrence, so `tf` never falls below `df`.
     pub(crate) fn subtract(&mut self, term: TermId, cell: Cell) -> Result<(), StatisticsError> {
@@ -111,7 +111,7 @@ impl Cells {
     }
 }
 
-impl<T: ClassCell> Cells<T> {
+impl<T: ClassCell> CellArena<T> {
     pub(crate) fn n_terms(&self) -> usize {
         self.blocks.len()
     }

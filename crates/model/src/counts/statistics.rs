@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use tamis_tokenizer::{CountMatrix, CountRow, TermId};
 
 use crate::counts::cell::{Cell, ClassId, ClassTotals, Counts, term_ids};
-use crate::counts::cells::{Cells, ClassCell};
+use crate::counts::cells::{CellArena, ClassCell};
 use crate::counts::classes::Classes;
 use crate::counts::error::StatisticsError;
 
@@ -39,7 +39,7 @@ use crate::counts::error::StatisticsError;
 #[derive(Clone, Debug)]
 pub struct Statistics {
     totals: Vec<ClassTotals>,
-    cells: Cells,
+    cells: CellArena,
 }
 
 impl Statistics {
@@ -47,7 +47,7 @@ impl Statistics {
     pub fn new(n_classes: usize) -> Self {
         Statistics {
             totals: vec![ClassTotals::default(); n_classes.min(Classes::MAX)],
-            cells: Cells::default(),
+            cells: CellArena::default(),
         }
     }
 
@@ -56,7 +56,7 @@ impl Statistics {
     pub fn with_documents(documents: impl IntoIterator<Item = u64>) -> Self {
         let totals = documents.into_iter().take(Classes::MAX);
         let totals = totals.map(|documents| ClassTotals { documents, ..ClassTotals::default() }).collect();
-        Statistics { totals, cells: Cells::default() }
+        Statistics { totals, cells: CellArena::default() }
     }
 
     /// Adds stored counts of a term.
@@ -233,11 +233,12 @@ impl Statistics {
         times: u32,
         learns: bool,
     ) -> Result<(), StatisticsError> {
-        let step = |cells: &mut Cells, (term, count), adds| match document_cell(term, class, count, times)? {
-            cell if adds => cells.add(term, cell),
-            cell => cells.subtract(term, cell),
-        };
-        let undo = |cells: &mut Cells, term| step(cells, term, !learns);
+        let step =
+            |cells: &mut CellArena, (term, count), adds| match document_cell(term, class, count, times)? {
+                cell if adds => cells.add(term, cell),
+                cell => cells.subtract(term, cell),
+            };
+        let undo = |cells: &mut CellArena, term| step(cells, term, !learns);
         all_or_nothing(&mut self.cells, &terms, |cells, term| step(cells, term, learns), undo)?;
         let (df, tf) = terms().fold((0, 0), |(df, tf), (_, count)| (df + 1, tf + u64::from(count)));
         // when learning, these sums fit: fewer than 2^32 cells, each below 2^32; when forgetting, every cell had enough
@@ -313,8 +314,8 @@ impl Statistics {
         let documents = pairs.map(|(class, (a, b))| add_documents(class, a.documents, b.documents));
         let documents = documents.collect::<Result<Vec<_>, _>>()?;
         let terms = || term_ids(other).flat_map(|term| other.cells(term).map(move |cell| (term, cell)));
-        let add = |cells: &mut Cells, (term, cell)| cells.add(map(term), cell);
-        let subtract = |cells: &mut Cells, (term, cell)| cells.subtract(map(term), cell);
+        let add = |cells: &mut CellArena, (term, cell)| cells.add(map(term), cell);
+        let subtract = |cells: &mut CellArena, (term, cell)| cells.subtract(map(term), cell);
         all_or_nothing(&mut self.cells, terms, add, subtract)?;
         // as in observe_all, the sums fit once all cells do
         for ((here, there), documents) in self.totals.iter_mut().zip(&other.totals).zip(documents) {
@@ -381,10 +382,10 @@ impl Statistics {
 
 /// Applies `step` to all items; if one fails, applies `undo` to those before it.
 fn all_or_nothing<I: Iterator>(
-    cells: &mut Cells,
+    cells: &mut CellArena,
     items: impl Fn() -> I,
-    step: impl Fn(&mut Cells, I::Item) -> Result<(), StatisticsError>,
-    undo: impl Fn(&mut Cells, I::Item) -> Result<(), StatisticsError>,
+    step: impl Fn(&mut CellArena, I::Item) -> Result<(), StatisticsError>,
+    undo: impl Fn(&mut CellArena, I::Item) -> Result<(), StatisticsError>,
 ) -> Result<(), StatisticsError> {
     for (done, item) in items().enumerate() {
         if let Err(error) = step(cells, item) {

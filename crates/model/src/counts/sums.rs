@@ -127,7 +127,7 @@ impl DocumentSums {
 pub struct TermTable {
     n_sums: usize,
     /// Entry after entry, starting with the empty one. Each has [`HEAD`] numbers, the last of which holds the bits of a
-    /// [`Shape`], then one number per sum (dense), or pairs of a sum's index (as bits) and its number (sparse).
+    /// [`EntryLayout`], then one number per sum (dense), or pairs of a sum's index (as bits) and its number (sparse).
     numbers: Vec<f64>,
 }
 
@@ -138,17 +138,17 @@ const HEAD: usize = 4;
 const FEW: usize = 8;
 
 /// The layout of an entry: `n` numbers or pairs.
-struct Shape {
+struct EntryLayout {
     is_known: bool,
     is_sparse: bool,
     n: usize,
 }
 
-impl Shape {
+impl EntryLayout {
     #[inline(always)]
-    fn of(number: f64) -> Shape {
+    fn from_bits(number: f64) -> EntryLayout {
         let bits = number.to_bits();
-        Shape { is_known: bits & 1 != 0, is_sparse: bits & 2 != 0, n: (bits >> 2) as usize }
+        EntryLayout { is_known: bits & 1 != 0, is_sparse: bits & 2 != 0, n: (bits >> 2) as usize }
     }
 
     fn bits(&self) -> f64 {
@@ -189,7 +189,7 @@ impl TermTable {
         let is_sparse = !is_few && 3 * cells.len() < used;
         let n = if is_sparse { cells.len() } else { used };
         let n = if is_few { self.n_sums } else { n };
-        let shape = Shape { is_known, is_sparse, n };
+        let shape = EntryLayout { is_known, is_sparse, n };
         self.numbers.extend_from_slice(&[weight, full, absent, shape.bits()]);
         if is_sparse {
             self.numbers.extend(cells.iter().flat_map(|(at, number)| [f64::from_bits(*at as u64), *number]));
@@ -224,7 +224,7 @@ impl TermTable {
             let entry = self.numbers.get(place..place + HEAD + N).and_then(<[f64]>::split_first_chunk);
             let Some(([weight, full, absent, shape], row)) = entry else { continue };
             let v = scalars.add([*weight, *full, *absent], amount);
-            scalars.known += usize::from(Shape::of(*shape).is_known);
+            scalars.known += usize::from(EntryLayout::from_bits(*shape).is_known);
             columns.iter_mut().zip(row).for_each(|(sum, number)| *sum += v * number);
         }
         sums.scalars = scalars;
@@ -239,7 +239,7 @@ impl TermTable {
         for (place, amount) in terms {
             let entry = self.numbers.get(place as usize..).and_then(<[f64]>::split_first_chunk);
             let Some(([weight, full, absent, shape], rest)) = entry else { continue };
-            let Shape { is_known, is_sparse, n } = Shape::of(*shape);
+            let EntryLayout { is_known, is_sparse, n } = EntryLayout::from_bits(*shape);
             let v = scalars.add([*weight, *full, *absent], amount);
             scalars.known += usize::from(is_known);
             if is_sparse {

@@ -4,8 +4,8 @@ use std::array;
 
 use rayon::prelude::*;
 
-use crate::documents::{BLOCK, Block, BlockReader, DocumentTerms};
 use crate::numbers::{SplitMix64, sigmoid};
+use crate::validation::{BLOCK, Block, BlockReader, BlockRow};
 
 /// Options of dual coordinate ascent.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +59,7 @@ impl<const N: usize> DualWeights<N> {
 
     /// The dot product of a document and the weights of each column, without the bias.
     #[inline]
-    fn dot(&self, vector: DocumentTerms<'_>) -> [f32; N] {
+    fn dot(&self, vector: BlockRow<'_>) -> [f32; N] {
         let mut sums = [0f32; N];
         for (id, value) in vector.iter() {
             let weights = self.terms[id as usize];
@@ -79,7 +79,7 @@ impl<const N: usize> DualWeights<N> {
 
     /// Adds `steps` times a document to the weights, and `n` times the steps to the biases.
     #[inline]
-    fn add(&mut self, vector: DocumentTerms<'_>, steps: [f32; N], n: f32) {
+    fn add(&mut self, vector: BlockRow<'_>, steps: [f32; N], n: f32) {
         for (id, value) in vector.iter() {
             let weights = &mut self.terms[id as usize];
             *weights = array::from_fn(|lane| weights[lane] + value * steps[lane]);
@@ -111,7 +111,7 @@ impl DualAscent {
     ///
     /// Source: Yu, Huang and Lin, "Dual coordinate descent methods for logistic regression and maximum entropy models"
     /// (2011). Partitions: Ma et al., "Adding vs. averaging in distributed primal-dual optimization" (2015).
-    pub(crate) fn fit<const N: usize>(
+    pub(crate) fn ascend<const N: usize>(
         &self,
         source: &BlockReader<'_>,
         rows: impl Fn(usize, &Block) -> TrainingRows<N> + Sync,
@@ -224,12 +224,12 @@ impl DualAscent {
             let takes_part: Vec<usize> =
                 (0..offsets.len()).filter(|at| !offsets[*at][lane].is_nan()).collect();
             let before: f64 = takes_part.iter().map(|at| f64::from(coefficients[*at][lane])).sum();
-            let example = |at: &usize| Example {
+            let example = |at: &usize| EqualDocument {
                 margin: f64::from(offsets[*at][lane]) + z - squared_norm * before,
                 is_positive: is_positive[*at][lane],
                 c: self.c * weights[*at],
             };
-            let examples: Vec<Example> = takes_part.iter().map(example).collect();
+            let examples: Vec<EqualDocument> = takes_part.iter().map(example).collect();
             let all = sum_of_equal(&examples, squared_norm);
             for (at, example) in takes_part.iter().zip(&examples) {
                 change(&mut coefficients[*at][lane], example.coefficient(squared_norm * all));
@@ -292,7 +292,7 @@ struct TrainingRow<'a, const N: usize> {
 }
 
 /// One of several equal documents in a column.
-struct Example {
+struct EqualDocument {
     /// Its log-odds without the contribution of any of them.
     margin: f64,
     is_positive: bool,
@@ -300,7 +300,7 @@ struct Example {
     c: f64,
 }
 
-impl Example {
+impl EqualDocument {
     /// C times its error if all of them together add `added` to the log-odds.
     fn coefficient(&self, added: f64) -> f64 {
         self.c * (f64::from(u8::from(self.is_positive)) - sigmoid(self.margin + added))
@@ -309,7 +309,7 @@ impl Example {
 
 /// The sum of the coefficients of equal documents at which each coefficient is C times its own error. Updated one after
 /// another, documents with different labels would only outbid each other.
-fn sum_of_equal(examples: &[Example], squared_norm: f64) -> f64 {
+fn sum_of_equal(examples: &[EqualDocument], squared_norm: f64) -> f64 {
     let of = |sum: f64| examples.iter().map(|example| example.coefficient(squared_norm * sum)).sum::<f64>();
     // the sum of the coefficients falls as `sum` grows: bisection
     let most: f64 = examples.iter().map(|example| example.c).sum();

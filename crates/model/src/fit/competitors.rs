@@ -5,10 +5,10 @@ use std::ops::RangeInclusive;
 use rayon::prelude::*;
 
 use crate::counts::{ClassId, ClassTotals, Counts, Statistics};
-use crate::documents::{BlockReader, DocumentTerms};
-use crate::left_out::{LeaveOneOut, Points};
 use crate::linear::{Choices, Columns, priors};
 use crate::numbers::softmax_and_sum;
+use crate::validation::{BlockReader, BlockRow};
+use crate::validation::{LeaveOneOut, Points};
 
 /// The columns that learn from each document: all whose classes have documents or, with many classes, only the
 /// document's own and its highest-scoring rivals.
@@ -53,7 +53,7 @@ impl Competitors {
             let prepare = |(at, (list, odds)): (usize, (&mut [ClassId], &mut [f32]))| {
                 let class = documents.label(first + at).class;
                 let mut scores = Vec::new();
-                bayes.of(class, block.terms(at), &mut scores);
+                bayes.log_odds(class, block.terms(at), &mut scores);
                 let mut ranked: Vec<_> = (0..=ClassId::MAX).zip(scores.iter().copied()).collect();
                 keep_rivals(&mut ranked, width, |column| columns.is_positive(class, usize::from(column)));
                 list.iter_mut().zip(&ranked).for_each(|(to, (column, _))| *to = *column);
@@ -68,7 +68,7 @@ impl Competitors {
     }
 
     /// The columns that compete for a document, in increasing order.
-    pub(crate) fn of(&self, document: usize) -> impl Iterator<Item = ClassId> + '_ {
+    pub(crate) fn columns(&self, document: usize) -> impl Iterator<Item = ClassId> + '_ {
         let all = (0..=ClassId::MAX).take(if self.learn_from_all() { self.n_columns } else { 0 });
         self.list(document).iter().copied().chain(all)
     }
@@ -137,12 +137,12 @@ impl<'a> LeftOutBayes<'a> {
     pub(crate) fn offsets(
         &self,
         class: ClassId,
-        terms: DocumentTerms<'_>,
+        terms: BlockRow<'_>,
         columns: impl Iterator<Item = ClassId>,
         out: &mut [f32],
     ) {
         let mut b = Vec::new();
-        self.of(class, terms, &mut b);
+        self.log_odds(class, terms, &mut b);
         self.write_offsets(class, &mut b, columns, out);
     }
 
@@ -160,11 +160,11 @@ impl<'a> LeftOutBayes<'a> {
     }
 
     /// Counts the document's terms that also occur in other documents.
-    pub(crate) fn known_terms(&self, terms: DocumentTerms<'_>) -> usize {
+    pub(crate) fn known_terms(&self, terms: BlockRow<'_>) -> usize {
         self.scores.known_terms(terms)
     }
 
-    pub(crate) fn of(&self, class: ClassId, terms: DocumentTerms<'_>, out: &mut Vec<f64>) {
+    pub(crate) fn log_odds(&self, class: ClassId, terms: BlockRow<'_>, out: &mut Vec<f64>) {
         self.scores.scores(terms, class, std::slice::from_mut(out));
         let [k0, k1] = self.choices.bayes;
         out.iter_mut().zip(&self.prior).for_each(|(score, prior)| *score = k0 * *score + k1 * prior);

@@ -3,14 +3,14 @@
 use crate::counts::{
     ClassId, ClassTotals, DocumentSums, KnownTerm, KnownTerms, TermEntry, idf, log_documents, log_tf_units,
 };
-use crate::documents::Labelled;
 use crate::fit::ascent::DualAscent;
 use crate::fit::competitors::{RIVALS, keep_rivals, offsets};
 use crate::linear::{Coefficient, Readings, WeightedLogOdds, WeightedOptions, vector_length};
+use crate::validation::Example;
 
 impl WeightedLogOdds {
     /// Online learning: returns the coefficients of one more document, `document`, in increasing order of columns.
-    /// Takes one step of dual coordinate ascent as in [`Fit::fit`](crate::Fit::fit), but on the error of the final
+    /// Takes one step of dual coordinate ascent as in [`FitProblem::solve`](crate::FitProblem::solve), but on the error of the final
     /// log-odds, so that a mistake is corrected without being overcorrected. `terms` and `totals` must not include the
     /// document. Returns nothing for a document without terms, or while no other class has documents; for two classes,
     /// also while its own class has none.
@@ -24,9 +24,9 @@ impl WeightedLogOdds {
         terms: &mut T,
         totals: &[ClassTotals],
         options: &WeightedOptions,
-        document: &Labelled<'_>,
+        document: &Example<'_>,
     ) -> Result<Vec<Coefficient>, T::Error> {
-        let Labelled { row, class: own, multiplicity, .. } = *document;
+        let Example { row, class: own, multiplicity, .. } = *document;
         let columns = self.columns();
         let of_columns = columns.totals(totals);
         let is_own = |column: ClassId| columns.is_positive(own, usize::from(column));

@@ -5,13 +5,17 @@ use tamis_tokenizer::TermId;
 
 use crate::bayes::{FitError, ParametersError};
 use crate::counts::{ClassId, Statistics, StatisticsError};
-use crate::documents::{BlockReader, MAX_COPIES, TermScales};
-use crate::fit::Fit;
-use crate::fit::ascent::{DualAscent, DualWeights, spread};
-use crate::fit::column_fit::{COLUMNS_TOGETHER, ColumnFit, FitColumn, PASSES, Passes};
-use crate::fit::competitors::Competitors;
-use crate::linear::{COEFFICIENT_ONE, Choices, Coefficients, Correction, GroupCoefficients};
+use crate::fit::ascent::{DualAscent, spread};
+use crate::fit::calibration::TAUS;
+use crate::fit::problem::{FitProblem, WeightedFit};
+use crate::fit::training::{
+    COLUMNS_TOGETHER, ColumnTrainer, Lane, PASSES, Passes, Start, idf_of_terms, weights_of,
+};
+use crate::linear::{Choices, Coefficients, Columns, Correction, GroupCoefficients};
 use crate::numbers::scramble;
+use crate::validation::{
+    Block, BlockReader, ColumnPrediction, Fold, MAX_COPIES, Prediction, SmoothingChoice, TermScales,
+};
 
 /// The usual number of rounds of a fit by partitions.
 pub const ROUNDS: usize = 10;
@@ -30,19 +34,19 @@ const LOCAL_PASSES: usize = 6;
 ///
 /// Each partition multiplies its own changes by the number of partitions (sigma'), as if all others moved the same way;
 /// for a term, by at most the number of documents that contain it. This makes it safe to add up the changes: rounds
-/// converge to the correction that [`Fit::fit`] finds, more slowly with more partitions. One round of a single
+/// converge to the correction that [`FitProblem::solve`] finds, more slowly with more partitions. One round of a single
 /// partition is that fit.
 ///
 /// For two classes, both shares [`TAUS`](crate::TAUS) of the counts are fitted at once. The columns of the correction
 /// then stand for the shares instead of classes: [`Correction::column`] and [`Coefficients::column`] pick one.
 ///
 /// ```
-/// use tamis_model::{Choices, Columns, Correction, Fit, Labelled, Partition, ROUNDS, Statistics, WeightedOptions};
+/// use tamis_model::{Choices, Columns, Correction, FitProblem, Example, Partition, ROUNDS, Statistics, WeightedOptions};
 /// use tamis_tokenizer::CountVector;
 ///
 /// let rows = [[(0, 1), (2, 1)], [(0, 1), (3, 1)], [(1, 1), (2, 1)], [(1, 1), (3, 1)]];
 /// let rows = rows.map(CountVector::from_pairs).into_iter().collect::<Result<Vec<_>, _>>()?;
-/// let document = |i: usize| Labelled { row: rows[i].row(), class: i as u16 / 2, multiplicity: 1, group: i as u64, fraction: 0 };
+/// let document = |i: usize| Example { row: rows[i].row(), class: i as u16 / 2, multiplicity: 1, group: i as u64, fraction: 0 };
 /// let halves: [Vec<_>; 2] = [[0, 2], [1, 3]].map(|half| half.map(document).to_vec());
 /// let mut counts = Statistics::new(2);
 /// for d in halves.iter().flatten() {
@@ -50,8 +54,8 @@ const LOCAL_PASSES: usize = 6;
 /// }
 /// let (columns, options) = (Columns::new(2, 1)?, WeightedOptions::default());
 /// let partition = |half| {
-///     let fit = Fit { counts: &counts, documents: half, columns: columns.clone(), options: &options };
-///     Partition::new(fit, &Choices::for_classes(2), 2)
+///     let problem = FitProblem { counts: &counts, documents: half, columns: columns.clone(), options: &options };
+///     Partition::new(problem, &Choices::for_classes(2), 2)
 /// };
 /// let mut partitions = [partition(&halves[0])?, partition(&halves[1])?];
 /// let mut correction = Correction::default();
@@ -71,13 +75,9 @@ const LOCAL_PASSES: usize = 6;
 /// Source: Ma, Smith, Jaggi, Jordan, Richtárik and Takáč, "Adding vs. averaging in distributed primal-dual
 /// optimization" (2015): CoCoA+.
 pub struct Partition<'a> {
-    fit: Fit<'a>,
-    source: BlockReader<'a>,
-    competitors: Competitors,
-    odds: Vec<f32>,
+    trainer: ColumnTrainer<'a>,
     /// The factor of each term's weights in a correction: the term's idf, divided by the root of its [`spread`].
     factors: Vec<f32>,
-    columns: Vec<FitColumn>,
     coefficients: Coefficients,
     round: u64,
     ascent: DualAscent,
@@ -85,7 +85,7 @@ pub struct Partition<'a> {
 
 /// What a round of a [`Partition`] changed.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Change {
+pub struct RoundChange {
     /// The change to add to the correction.
     pub correction: Correction,
     /// The largest change of the error of a document in a column, from 0 to 1.
@@ -93,19 +93,23 @@ pub struct Change {
 }
 
 impl<'a> Partition<'a> {
-    /// Creates one of `n_partitions` partitions. `fit` has the partition's own documents, but the counts of the
+    /// Creates one of `n_partitions` partitions. `problem` has the partition's own documents, but the counts of the
     /// documents of all partitions, with the same term ids everywhere. Of `choices`, only smoothing, power of idf, k
     /// and, for more than two classes, tau are used.
     ///
     /// # Errors
     /// Options or choices out of their ranges.
-    pub fn new(fit: Fit<'a>, choices: &Choices, n_partitions: u32) -> Result<Self, ParametersError> {
-        let counts = fit.counts;
-        Partition::without(fit, counts, choices, n_partitions)
+    pub fn new(
+        problem: FitProblem<'a>,
+        choices: &Choices,
+        n_partitions: u32,
+    ) -> Result<Self, ParametersError> {
+        let counts = problem.counts;
+        Partition::without(problem, counts, choices, n_partitions)
     }
 
     /// As [`new`](Self::new), while some documents are held out of all partitions: `counts` excludes them, the counts
-    /// of `fit` include them.
+    /// of `problem` include them.
     ///
     /// Only the counts' log-odds of each document come from `counts`. Everything else is as it will be when the
     /// held-out documents take part as a partition of their own, so that the rounds can [continue](Self::resume) with
@@ -114,32 +118,27 @@ impl<'a> Partition<'a> {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn without(
-        fit: Fit<'a>,
+        problem: FitProblem<'a>,
         counts: &Statistics,
         choices: &Choices,
         n_partitions: u32,
     ) -> Result<Self, ParametersError> {
-        fit.options.check()?;
+        problem.options.check()?;
         choices.check()?;
-        let idf = fit.idf(fit.counts);
-        let root = |term| spread(n_partitions, fit.counts.document_frequency(term)).sqrt().max(1.0);
+        let idf = idf_of_terms(problem.counts, problem.documents.n_terms());
+        let root = |term| spread(n_partitions, problem.counts.document_frequency(term)).sqrt().max(1.0);
         let roots: Vec<f32> = (0..=TermId::MAX).take(idf.len()).map(root).collect();
         let factors = std::iter::zip(&idf, &roots).map(|(idf, root)| idf / root).collect();
-        let source = BlockReader::new(fit.documents).with_vectors(TermScales { idf, roots });
-        let (competitors, _) = Competitors::new(&fit.columns, fit.counts, &source, choices);
-        let odds = fit.odds(choices, &source, &competitors, counts, None);
-        let columns = fit.fit_columns(choices);
-        let column_fit = ColumnFit { fit: &fit, source: &source, competitors: &competitors };
-        let unfitted = |(at, group): (usize, &[FitColumn])| {
-            let mut unfitted = column_fit.unfitted(group);
+        let trainer = ColumnTrainer::new(problem, TermScales { idf, roots }, choices, counts);
+        let zeros = |(at, group): (usize, &[Lane])| {
+            let mut zeros = trainer.zeros(group);
             let numbers = (0..=ClassId::MAX).skip(at * COLUMNS_TOGETHER);
-            let numbered = unfitted.columns.iter_mut().flatten().zip(numbers);
-            numbered.for_each(|(column, number)| *column = number);
-            unfitted
+            zeros.columns.iter_mut().flatten().zip(numbers).for_each(|(column, number)| *column = number);
+            zeros
         };
-        let groups = columns.chunks(COLUMNS_TOGETHER).enumerate().map(unfitted).collect();
-        let coefficients = Coefficients { scales: column_fit.scales(), groups };
-        let ascent = column_fit.ascent();
+        let groups = trainer.groups().enumerate().map(zeros).collect();
+        let coefficients = Coefficients { scales: trainer.scales(), groups };
+        let ascent = trainer.ascent();
         let ascent = DualAscent {
             passes: ascent.passes.min(if n_partitions > 1 { LOCAL_PASSES } else { PASSES }),
             // steps are up to `n_partitions` times shorter than in a fit on one machine
@@ -147,7 +146,7 @@ impl<'a> Partition<'a> {
             partitions: Some(n_partitions),
             ..ascent
         };
-        Ok(Partition { fit, source, competitors, odds, factors, columns, coefficients, round: 0, ascent })
+        Ok(Partition { trainer, factors, coefficients, round: 0, ascent })
     }
 
     /// The coefficients of the partition's documents.
@@ -185,33 +184,27 @@ impl<'a> Partition<'a> {
     ///
     /// # Errors
     /// Overflow of a sum of coefficients.
-    pub fn round(&mut self, correction: &Correction) -> Result<Change, FitError<StatisticsError>> {
-        let Partition { fit, source, competitors, odds, factors, columns, coefficients, round, ascent } =
-            self;
-        let column_fit = ColumnFit { fit, source, competitors };
-        let passes = Passes { most: ascent.passes, held: None, odds };
+    pub fn round(&mut self, correction: &Correction) -> Result<RoundChange, FitError<StatisticsError>> {
+        let Partition { trainer, factors, coefficients, round, ascent } = self;
         // each round has its own order of documents; the first has that of a fit on one machine
         let ascent = DualAscent { seed: ascent.seed.wrapping_add(scramble(*round)), ..*ascent };
         *round += 1;
         let before = coefficients.groups.clone();
-        let groups = columns.par_chunks(COLUMNS_TOGETHER).zip(&mut coefficients.groups).enumerate();
-        let ascent = GroupAscent { column_fit, ascent, correction, factors, passes };
-        groups.with_max_len(1).for_each(|(at, (group, fitted))| {
-            let first = at * COLUMNS_TOGETHER;
-            match fitted.columns.len() {
-                2 => ascent.fit::<2>(group, first, &mut fitted.values),
-                4 => ascent.fit::<4>(group, first, &mut fitted.values),
-                _ => ascent.fit::<COLUMNS_TOGETHER>(group, first, &mut fitted.values),
-            }
-        });
-        let correction = column_fit.sum(|at, own| own.extend(coefficients.change(&before, at)))?;
-        Ok(Change { correction, largest: self.largest_change(&before) })
+        let train = |(at, (group, fitted)): (usize, (&[Lane], &mut GroupCoefficients))| {
+            let weights = Some((correction, &factors[..], at * COLUMNS_TOGETHER));
+            let start = Start { coefficients: std::mem::take(fitted), weights };
+            let passes = [Passes { most: ascent.passes, held: None, odds: &trainer.odds }];
+            *fitted = trainer.train(group, &ascent, start, &passes, &Block::default()).coefficients;
+        };
+        trainer.groups().zip(&mut coefficients.groups).enumerate().for_each(train);
+        let correction = trainer.sum(|at, own| own.extend(coefficients.change(&before, at)))?;
+        Ok(RoundChange { correction, largest: self.largest_change(&before) })
     }
 
     /// The largest change of an error since the coefficients `before`.
     fn largest_change(&self, before: &[GroupCoefficients]) -> f64 {
         let of_document = |document: usize| {
-            let c = self.ascent.c * self.source.weight(document);
+            let c = self.ascent.c * self.trainer.source.weight(document);
             let of_group = |(before, now): (&GroupCoefficients, &GroupCoefficients)| {
                 let n = now.columns.len();
                 let own = document * n..(document + 1) * n;
@@ -220,47 +213,86 @@ impl<'a> Partition<'a> {
             };
             std::iter::zip(before, &self.coefficients.groups).map(of_group).fold(0.0, f64::max)
         };
-        (0..self.fit.documents.len()).map(of_document).fold(0.0, f64::max)
+        (0..self.trainer.problem.documents.len()).map(of_document).fold(0.0, f64::max)
     }
 }
 
-/// The ascent of a round, from the weights of a correction.
-struct GroupAscent<'a> {
-    column_fit: ColumnFit<'a>,
-    ascent: DualAscent,
-    correction: &'a Correction,
-    factors: &'a [f32],
-    passes: Passes<'a>,
-}
+impl FitProblem<'_> {
+    /// Makes the choices of a fit by [partitions](crate::Partition): the stacking weights of counts and correction and,
+    /// for two classes, tau. This fit's documents are the sample to choose by; the correction must not have learned
+    /// from them. The counts must be those of all documents, from which the sample is then subtracted.
+    ///
+    /// The result has no coefficients. Its correction is the current one; [`Choices::correction`] selects the columns
+    /// of a later one.
+    ///
+    /// # Errors
+    /// Options out of their ranges; more weights than a `u32` can number.
+    pub fn calibrate_by_sample(
+        &self,
+        smoothing: SmoothingChoice,
+        correction: &Correction,
+    ) -> Result<WeightedFit, FitError<StatisticsError>> {
+        self.options.check().map_err(FitError::Parameters)?;
+        let choices = self.choices_with(&smoothing);
+        let source = BlockReader::unread(self.documents);
+        let all = (0..self.documents.len()).map(|i| (i, self.documents.label(i).multiplicity)).collect();
+        let fold = Fold::new(self.documents, all, |document, _| source.weight(document));
+        let counts = fold.counts_without(self.counts, self.documents);
+        let by_counts = self.score_held_out(&choices, &fold, &counts);
+        let predictions = self.with_correction(by_counts, &fold, correction);
+        let (fitted, _) = self.calibrate(WeightedFit::new(choices, smoothing), &predictions);
+        let correction = fitted.choices.correction(&self.columns, correction).map_err(FitError::Counts)?;
+        Ok(WeightedFit { correction, ..fitted })
+    }
 
-impl GroupAscent<'_> {
-    /// Fits a group of columns, of which `first` is the number of the first.
-    fn fit<const N: usize>(&self, group: &[FitColumn], first: usize, values: &mut [f32]) {
-        let weights = weights_of::<N>(self.correction, self.factors, first, group.len());
-        self.column_fit.ascend(&self.ascent, &self.passes, group, values, Some(weights));
+    /// Adds the log-odds d of each column of the correction to the held-out scores.
+    fn with_correction(
+        &self,
+        held_out: Vec<Prediction>,
+        fold: &Fold,
+        correction: &Correction,
+    ) -> Vec<ColumnPrediction> {
+        let idf = idf_of_terms(self.counts, self.documents.n_terms());
+        let mut block = Block::from_rows(fold.rows.iter().map(|row| row.row()));
+        block.vectorize(&TermScales { idf: idf.clone(), ..TermScales::default() });
+        let n_columns = if self.columns.is_one() { TAUS.len() } else { self.columns.len() };
+        let of_group = |first: usize| {
+            let n = COLUMNS_TOGETHER.min(n_columns - first);
+            weights_of::<COLUMNS_TOGETHER>(correction, &idf, first, n).decision_values(&block, n)
+        };
+        let groups: Vec<_> = (0..n_columns).step_by(COLUMNS_TOGETHER).map(of_group).collect();
+        let scores = |(at, held)| ColumnPrediction {
+            held,
+            decisions: vec![groups.iter().flat_map(|group| &group[at]).copied().collect()],
+        };
+        held_out.into_iter().enumerate().map(scores).collect()
     }
 }
 
-/// The weights of `n` columns of a correction, starting at `first`, each times the factor of its term.
-pub(super) fn weights_of<const N: usize>(
-    correction: &Correction,
-    factors: &[f32],
-    first: usize,
-    n: usize,
-) -> DualWeights<N> {
-    let mut weights = DualWeights::<N>::new(factors.len());
-    // columns are numbered by `ClassId`
-    let columns = first as ClassId..=(first + n - 1) as ClassId;
-    for ((term, to), factor) in (0..).zip(&mut weights.terms).zip(factors) {
-        for weight in correction.weights_of(term, columns.clone()) {
-            to[usize::from(weight.class) - first] = (weight.value() * f64::from(*factor)) as f32;
+impl Choices {
+    /// Selects the columns that these choices use of a correction fitted by [partitions](crate::Partition): for two
+    /// classes that of tau, otherwise all.
+    ///
+    /// # Errors
+    /// More weights than a `u32` can number.
+    pub fn correction(
+        &self,
+        columns: &Columns,
+        correction: &Correction,
+    ) -> Result<Correction, StatisticsError> {
+        match columns.is_one() {
+            true => {
+                let lane = TAUS.iter().position(|tau| *tau == self.tau).unwrap_or(0);
+                correction.column(lane as ClassId)
+            }
+            false => Ok(correction.clone()),
         }
     }
-    for (to, units) in weights.bias.iter_mut().zip(correction.bias().iter().skip(first).take(n)) {
-        *to = *units as f64 / COEFFICIENT_ONE as f64;
-    }
-    weights
 }
 
-#[cfg(test)]
-mod tests;
+/// Whether the documents of `group` are in a sample of the given `share` of all. A group in a sample is also in every
+/// sample of the same or a larger share.
+pub fn is_sampled(group: u64, share: f64) -> bool {
+    // 2^64 times the share; casts saturate
+    share >= 1.0 || scramble(group) < (share * 2f64.powi(64)) as u64
+}

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use tamis_tokenizer::{CountRow, TermId};
 
 use crate::counts::{
-    Cell, Cells, ClassCell, ClassId, ClassWeights, KnownTerm, KnownTerms, Statistics, StatisticsError,
+    Cell, CellArena, ClassCell, ClassId, ClassWeights, KnownTerm, KnownTerms, Statistics, StatisticsError,
     TF_UNIT, tf_units,
 };
 
@@ -53,7 +53,7 @@ pub struct Coefficients {
 }
 
 /// The coefficients of a group of columns.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct GroupCoefficients {
     /// The column of each value of a document; `None` if the value is not used.
     pub(crate) columns: Vec<Option<ClassId>>,
@@ -65,7 +65,7 @@ pub(crate) struct GroupCoefficients {
 
 impl GroupCoefficients {
     /// The values of a document; none if all are 0.
-    fn of(&self, document: usize) -> &[f32] {
+    fn values_of(&self, document: usize) -> &[f32] {
         let at = match &self.documents {
             None => Some(document),
             // documents are numbered by u32
@@ -104,10 +104,11 @@ impl GroupCoefficients {
 
 impl Coefficients {
     /// The coefficients of a document, in increasing order of columns.
-    pub fn of(&self, document: usize) -> impl Iterator<Item = Coefficient> + '_ {
+    pub fn of_document(&self, document: usize) -> impl Iterator<Item = Coefficient> + '_ {
         let scale = f64::from(self.scales.get(document).copied().unwrap_or(0.0));
         let of_group = move |group: &'_ GroupCoefficients| {
-            let values = std::iter::zip(&group.columns, group.of(document)).filter(|(_, c)| **c != 0.0);
+            let values =
+                std::iter::zip(&group.columns, group.values_of(document)).filter(|(_, c)| **c != 0.0);
             values.filter_map(|(column, c)| Some(((*column)?, f64::from(*c)))).collect::<Vec<_>>()
         };
         let all = self.groups.iter().flat_map(of_group);
@@ -154,12 +155,12 @@ pub struct ClassWeight {
 
 impl ClassWeight {
     /// The contribution of a coefficient to the weight of a term that occurs `tf` times; `None` on overflow of `i64`.
-    pub fn of(coefficient: &Coefficient, tf: u32) -> Option<Self> {
+    pub fn contribution(coefficient: &Coefficient, tf: u32) -> Option<Self> {
         let units = coefficient.units.checked_mul(i64::from(tf_units(tf)))?;
         Some(ClassWeight { class: coefficient.class, units })
     }
 
-    /// As [`of`](Self::of), where overflow is ruled out.
+    /// As [`contribution`](Self::contribution), where overflow is ruled out.
     fn of_units(coefficient: &Coefficient, tf_units: u32) -> Self {
         let units = coefficient.units.wrapping_mul(i64::from(tf_units));
         ClassWeight { class: coefficient.class, units }
@@ -192,7 +193,7 @@ const TOO_LARGE: StatisticsError = StatisticsError::Coefficients { expected: i64
 /// grows with the terms of the documents, not with terms x classes.
 #[derive(Clone, Debug, Default)]
 pub struct Correction {
-    cells: Cells<ClassWeight>,
+    cells: CellArena<ClassWeight>,
     bias: Vec<i64>,
 }
 
@@ -410,7 +411,9 @@ mod tests {
         let packed = all.clone().packed();
         assert_eq!(packed.documents.as_deref(), Some(&[2, 8, 14][..]));
         assert_eq!(packed.of_all(20), all.values);
-        assert!((0..20).all(|at| packed.of(at).is_empty() || packed.of(at) == all.of(at)));
+        assert!(
+            (0..20).all(|at| packed.values_of(at).is_empty() || packed.values_of(at) == all.values_of(at))
+        );
         let full = GroupCoefficients { values: vec![1.0; 40], ..all };
         assert_eq!(full.clone().packed().values, full.values);
     }

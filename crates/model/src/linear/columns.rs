@@ -21,7 +21,7 @@ use crate::counts::{Cell, ClassId, ClassTotals};
 ///
 /// let columns = Columns::of_sets(2, [vec![], vec![0], vec![0, 1]])?;
 /// assert_eq!((columns.n_classes(), columns.len()), (3, 2));
-/// assert_eq!(columns.of(2).collect::<Vec<_>>(), [0, 1]);
+/// assert_eq!(columns.positive_in(2).collect::<Vec<_>>(), [0, 1]);
 /// # Ok::<(), tamis_model::ParametersError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ impl Columns {
 
     /// The columns in which a class is positive, in increasing order.
     #[inline]
-    pub fn of(&self, class: ClassId) -> impl Iterator<Item = usize> + '_ {
+    pub fn positive_in(&self, class: ClassId) -> impl Iterator<Item = usize> + '_ {
         self.only(class).into_iter().chain(self.labels(class).iter().map(|label| usize::from(*label)))
     }
 
@@ -143,7 +143,7 @@ impl Columns {
     pub fn totals(&self, of_classes: &[ClassTotals]) -> Vec<ClassTotals> {
         let mut totals = vec![ClassTotals::default(); self.len()];
         for (class, of_class) in (0..=ClassId::MAX).zip(of_classes) {
-            for column in self.of(class) {
+            for column in self.positive_in(class) {
                 if let Some(total) = totals.get_mut(column) {
                     total.documents = total.documents.saturating_add(of_class.documents);
                     total.df = total.df.saturating_add(of_class.df);

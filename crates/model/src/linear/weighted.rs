@@ -109,7 +109,7 @@ impl Logs {
     }
 
     #[inline]
-    pub(crate) fn of(&self, n: u64) -> f64 {
+    pub(crate) fn ln(&self, n: u64) -> f64 {
         let ready = usize::try_from(n).ok().and_then(|n| self.ready.get(n));
         ready.copied().unwrap_or_else(|| (n as f64 + self.alpha).ln())
     }
@@ -159,14 +159,14 @@ pub fn priors(totals: &[ClassTotals], columns: &Columns) -> Vec<f64> {
 
 /// The divisors of the sums over a document: the lengths of its two vectors.
 #[derive(Clone, Copy)]
-struct Lengths {
+struct VectorLengths {
     counts: f64,
     correction: f64,
 }
 
-impl Lengths {
-    fn of(sums: &Scalars) -> Self {
-        Lengths { counts: norm(sums.square), correction: vector_length(sums.full_square) }
+impl VectorLengths {
+    fn new(sums: &Scalars) -> Self {
+        VectorLengths { counts: norm(sums.square), correction: vector_length(sums.full_square) }
     }
 }
 
@@ -282,7 +282,7 @@ impl WeightedLogOdds {
     /// ln(n + a) - ln(r + a) of a term with document frequency `df`, of which `n` are in the class.
     #[inline]
     fn log_ratio(&self, n: u64, df: u64) -> f64 {
-        self.logs.of(n) - self.logs.of(df.saturating_sub(n))
+        self.logs.ln(n) - self.logs.ln(df.saturating_sub(n))
     }
 
     /// Writes the counts' log-odds B to `out`, one per column, in nats.
@@ -404,11 +404,16 @@ impl WeightedLogOdds {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn read_sums(&self, sums: &DocumentSums, out: &mut Readings) {
-        self.divide(sums, Lengths::of(&sums.scalars), out);
+        self.divide(sums, VectorLengths::new(&sums.scalars), out);
     }
 
     /// Divides the sums over the terms of a document by the lengths `by`, and writes the resulting scores to `out`.
-    fn divide(&self, DocumentSums { scalars, columns }: &DocumentSums, by: Lengths, out: &mut Readings) {
+    fn divide(
+        &self,
+        DocumentSums { scalars, columns }: &DocumentSums,
+        by: VectorLengths,
+        out: &mut Readings,
+    ) {
         let (counts, correction) = columns.split_at(self.columns.len().min(columns.len()));
         let of_all = |log_total: &f64| scalars.absent + scalars.weight * log_total;
         let log_totals = self.log_totals.iter();
@@ -449,7 +454,7 @@ impl WeightedLogOdds {
                 known.push((term, self.amount(tf), entry.clone()));
             }
         }
-        let (lengths, mut readings) = (Lengths::of(&sums.scalars), Readings::default());
+        let (lengths, mut readings) = (VectorLengths::new(&sums.scalars), Readings::default());
         let [q0, q1, q2] = self.choices.stack;
         out.clear();
         for (term, amount, entry) in known {

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 use tamis_model::{
     Choices, ClassPrior, Counting, EmOptions, FeatureLimits, Likelihood, Parameters, RobinsonFisher,
-    Smoothing, Transform, TriedParts, TriedSmoothing, TriedTau, WeightedOptions,
+    Smoothing, Transform, PartsTrial, SmoothingTrial, TauTrial, WeightedOptions,
 };
 
 use crate::config::column::{Column, ColumnKind};
@@ -127,12 +127,12 @@ pub struct Chosen {
     /// The same, with stacking weights refitted to documents learned one by one since then.
     pub refitted: Option<Choices>,
     /// The smoothings and powers of idf that were tried; empty if there were too few documents to choose by.
-    pub smoothing: Vec<TriedSmoothing>,
+    pub smoothing: Vec<SmoothingTrial>,
     /// The shares of the counts on top of which the correction was tried.
-    pub taus: Vec<TriedTau>,
+    pub taus: Vec<TauTrial>,
     /// How well class shares, counts and correction predict held-out documents, and how far each is trusted; `None` if
     /// no document could be held out.
-    pub parts: Option<TriedParts>,
+    pub parts: Option<PartsTrial>,
     /// How well pairs of words did, if they were tried.
     pub pairs: Option<TriedTerms>,
     /// How well pieces of words did, if they were tried.

@@ -95,7 +95,7 @@ impl Overlay {
             self.change(id, Change { class: document.class, df: copies, tf, ..Change::default() });
             for coefficient in &document.coefficients {
                 let weight =
-                    ClassWeight::of(coefficient, count).ok_or_else(|| impossible("weights that fit"))?;
+                    ClassWeight::contribution(coefficient, count).ok_or_else(|| impossible("weights that fit"))?;
                 let units = if learned { weight.units } else { -weight.units };
                 self.change(id, Change { class: weight.class, units, ..Change::default() });
             }

@@ -7,7 +7,7 @@ use tamis_filter::extract::extractor::Extractor;
 use tamis_filter::score::filter::Filter;
 use tamis_filter::score::scratch::Scratch;
 use tamis_filter::score::verdict::Score;
-use tamis_model::{ClassId, Classes, Labelled, assign_folds};
+use tamis_model::{ClassId, Classes, Example, assign_folds};
 use tamis_store::config::training::TrainOptions;
 use tamis_store::error::{Reason, Result};
 use tamis_store::file::groups;
@@ -127,7 +127,7 @@ pub(crate) fn score_folds<T: Send>(
         return Err(Reason::TooFewLabels { expected: 2, got: classes.len() }.into());
     }
     let groups = numbered(options, labelled)?;
-    let with_group = |((label, ..), group): (&(&str, _, _), u64)| Labelled {
+    let with_group = |((label, ..), group): (&(&str, _, _), u64)| Example {
         row: CountRow::default(),
         class: classes.index(label).unwrap_or_default(),
         multiplicity: 1,

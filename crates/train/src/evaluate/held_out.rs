@@ -1,7 +1,7 @@
 //! The held-out scores of the documents that a model remembers.
 
 use tamis_filter::score::filter::Filter;
-use tamis_model::{ClassId, Fit, HeldOut, WeightedOptions, log_sum_exp, priors};
+use tamis_model::{ClassId, FitProblem, Prediction, WeightedOptions, log_sum_exp, priors};
 use tamis_store::config::label_set::columns_of;
 use tamis_store::config::roles::positive_class;
 use tamis_store::config::scoring::Chosen;
@@ -71,8 +71,8 @@ fn for_each_of_many(
     let (counts, mut documents) = counted(&terms)?;
     let columns = columns_of(classes)?;
     let (choices, prior) = (chosen.in_use(), priors(&store.totals, &columns));
-    let fit = Fit { counts: &counts, documents: &documents, columns, options };
-    let judged = fit.hold_out_all(choices, |held: &HeldOut| {
+    let problem = FitProblem { counts: &counts, documents: &documents, columns, options };
+    let judged = problem.hold_out_all(choices, |held: &Prediction| {
         judge(&held.log_odds(choices, &prior), documents.documents[held.document].class)
     });
     documents.check()?;

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
-use tamis_model::{ClassId, Classes, Label, Labelled};
+use tamis_model::{ClassId, Classes, Label, Example};
 use tamis_store::error::Result;
 use tamis_store::file::documents::NO_DATE;
 use tamis_store::file::names;
@@ -134,9 +134,9 @@ impl LearnedDocument {
     }
 
     /// The document's label, with the row of its terms.
-    pub(crate) fn labelled<'a>(&self, row: CountRow<'a>) -> Labelled<'a> {
+    pub(crate) fn labelled<'a>(&self, row: CountRow<'a>) -> Example<'a> {
         let Label { class, multiplicity, group, fraction } = self.label();
-        Labelled { row, class, multiplicity, group, fraction }
+        Example { row, class, multiplicity, group, fraction }
     }
 
     /// The document's label.

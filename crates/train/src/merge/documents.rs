@@ -47,7 +47,7 @@ impl Surplus {
                     column.push(coefficient.bias);
                     add_bias(&mut bias, &column)?;
                     for (id, tf) in vector.row().iter() {
-                        let weight = ClassWeight::of(coefficient, tf).ok_or_else(too_few)?;
+                        let weight = ClassWeight::contribution(coefficient, tf).ok_or_else(too_few)?;
                         weights.entry(id).or_insert_with(Vec::new).push(weight);
                     }
                 }

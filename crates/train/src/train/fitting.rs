@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use tamis_filter::score::verdict::may_judge;
 use tamis_model::{
     Choices, ClassId, ClassTotals, ClassWeight, Classes, Coefficients, Correction, Counts, Documents,
-    ExpectedStatistics, Fit, FitError, HeldOut, Label, SmoothingChoice, Statistics, StatisticsError,
+    ExpectedStatistics, FitProblem, FitError, Prediction, Label, SmoothingChoice, Statistics, StatisticsError,
     WeightedLoss, WeightedOptions, WeightedVector, threshold_for_fpr,
 };
 use tamis_store::config::decision::{Decision, DecisionOptions, Expected};
@@ -91,9 +91,9 @@ pub(crate) fn weights(
     statistics: &Statistics,
     documents: &dyn Documents,
     classes: &Classes,
-) -> Result<tamis_model::Fitted> {
-    let fit = Fit { counts: statistics, documents, columns: columns_of(classes)?, options };
-    fit.fit(smoothing).map_err(refused)
+) -> Result<tamis_model::WeightedFit> {
+    let problem = FitProblem { counts: statistics, documents, columns: columns_of(classes)?, options };
+    problem.solve(smoothing).map_err(refused)
 }
 
 /// What thresholds are chosen by, besides held-out scores.
@@ -108,7 +108,7 @@ pub(crate) struct Thresholds<'a> {
 /// Derives thresholds and expected error rates from the fit's held-out scores.
 pub(crate) fn conclude(
     options: &WeightedOptions,
-    fitted: tamis_model::Fitted,
+    fitted: tamis_model::WeightedFit,
     thresholds: &Thresholds<'_>,
     documents: &dyn Documents,
     classes: &Classes,
@@ -128,7 +128,7 @@ pub(crate) fn conclude(
         2 => {
             let known = fitted.held_out.iter().filter(|held| held.known_terms > 0 && held.weight > 0.0);
             // rounded as a model stores them, so that a refit starts from the same numbers
-            let kept = |held: &HeldOut| {
+            let kept = |held: &Prediction| {
                 Some((held.document, as_kept(held.highest(&fitted.choices)?).map(f64::from)))
             };
             held_out = known.filter_map(kept).collect();
@@ -209,7 +209,7 @@ pub(crate) fn refused(error: FitError<StatisticsError>) -> Error {
 
 /// Estimates accuracy: the number of held-out documents whose likeliest label is right.
 fn expect_right(
-    fitted: &tamis_model::Fitted,
+    fitted: &tamis_model::WeightedFit,
     documents: &dyn Documents,
     spam: Option<ClassId>,
     groups: u64,

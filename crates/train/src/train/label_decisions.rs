@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use tamis_filter::score::verdict::sigmoid;
-use tamis_model::{Columns, Documents, Fitted, clopper_pearson};
+use tamis_model::{Columns, Documents, WeightedFit, clopper_pearson};
 use tamis_store::config::decision::{Decision, DecisionOptions, Expected, LabelDecision};
 use tamis_store::error::Result;
 
@@ -19,7 +19,7 @@ struct Judged {
 /// Chooses the threshold of each label: by a minimum precision, a cost or a probability, if one is asked for; otherwise
 /// the one with the best F1.
 pub(crate) fn decide_labels(
-    fitted: &Fitted,
+    fitted: &WeightedFit,
     documents: &dyn Documents,
     columns: &Columns,
     asked: &DecisionOptions,
@@ -32,7 +32,7 @@ pub(crate) fn decide_labels(
         (None, None) => None,
     };
     let decide = |(column, line): (usize, &[f64; 2])| {
-        let judge = |(held, z): &(&tamis_model::HeldOut, Vec<f64>)| Judged {
+        let judge = |(held, z): &(&tamis_model::Prediction, Vec<f64>)| Judged {
             log_odds: line[0] * z[column] + line[1],
             has_label: columns.is_positive(documents.label(held.document).class, column),
             weight: held.weight,

@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 use tamis_model::{
-    ClassId, ClassTotals, Classes, Counts, Labelled, Statistics, WeightedLoss, WeightedOptions, is_worse,
+    ClassId, ClassTotals, Classes, Counts, Example, Statistics, WeightedLoss, WeightedOptions, is_worse,
 };
 use tamis_store::config::scoring::{Scoring, TriedTerms};
 use tamis_store::config::training::{Pairs, Pieces, TrainOptions};
@@ -156,11 +156,11 @@ fn predict_better(weighted: &WeightedOptions, with: &Trainer, all: &Trainer) -> 
     // a document without words decides nothing
     let has_words = |(_, rows): &(&LearnedDocument, [CountVector; 2])| !rows[1].row().is_empty();
     let (sample, rows): (Vec<_>, Vec<_>) = sample.into_iter().zip(rows).filter(has_words).unzip();
-    let documents = [0, 1].map(|i| -> Vec<Labelled<'_>> {
+    let documents = [0, 1].map(|i| -> Vec<Example<'_>> {
         std::iter::zip(&sample, &rows).map(|(document, rows)| document.labelled(rows[i].row())).collect()
     });
     let shares = shares(&documents[0], &totals(all));
-    let losses = |statistics: &Statistics, documents: &Vec<Labelled<'_>>| -> Result<Vec<WeightedLoss>> {
+    let losses = |statistics: &Statistics, documents: &Vec<Example<'_>>| -> Result<Vec<WeightedLoss>> {
         let mut losses = fitting::smoothing(weighted, statistics, documents, &with.classes)?.losses;
         losses.iter_mut().zip(&shares).for_each(|(of, share)| of.weight = *share);
         Ok(losses)
@@ -200,7 +200,7 @@ fn rows(
 }
 
 /// The number of documents in the whole collection that each sampled document stands for, by class.
-fn shares(documents: &[Labelled<'_>], totals: &[ClassTotals; 2]) -> Vec<f64> {
+fn shares(documents: &[Example<'_>], totals: &[ClassTotals; 2]) -> Vec<f64> {
     let copies = |class: ClassId| -> f64 {
         documents.iter().filter(|d| d.class == class).map(|d| f64::from(d.multiplicity)).sum()
     };

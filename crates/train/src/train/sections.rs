@@ -83,7 +83,7 @@ pub(crate) fn document_sections(
                 names::encode(document.name(), &mut vectors);
                 if let FittedWeights::Correction(_, coefficients) = &fitted.weights {
                     encode_coefficients(
-                        &coefficients.of(block * BLOCK + at).collect::<Vec<_>>(),
+                        &coefficients.of_document(block * BLOCK + at).collect::<Vec<_>>(),
                         &mut vectors,
                     );
                 }

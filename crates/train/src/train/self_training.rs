@@ -4,8 +4,8 @@
 use std::convert::Infallible;
 
 use tamis_model::{
-    Choices, ClassId, Classes, Columns, CorrectedStatistics, Correction, Counts, Documents, HeldOut,
-    LEAST_BELIEF, Labelled, Readings, SmoothingChoice, Statistics, WeightedLogOdds, WeightedLoss,
+    Choices, ClassId, Classes, Columns, CorrectedStatistics, Correction, Counts, Documents, Prediction,
+    LEAST_BELIEF, Example, Readings, SmoothingChoice, Statistics, WeightedLogOdds, WeightedLoss,
     WeightedOptions, WeightedVector, assign_folds, is_worse, log_sum_exp,
 };
 use tamis_store::config::label_set::columns_of;
@@ -16,13 +16,13 @@ use tamis_tokenizer::CountRow;
 
 use crate::train::fitting;
 
-/// Labelled and unlabelled documents, each in a reproducible order.
+/// Example and unlabelled documents, each in a reproducible order.
 pub(crate) struct SelfTraining<'a> {
     pub(crate) options: &'a WeightedOptions,
     pub(crate) classes: &'a Classes,
-    pub(crate) labelled: Vec<Labelled<'a>>,
+    pub(crate) labelled: Vec<Example<'a>>,
     /// Their classes mean nothing.
-    pub(crate) unlabelled: Vec<Labelled<'a>>,
+    pub(crate) unlabelled: Vec<Example<'a>>,
 }
 
 /// The outcome on held-out documents.
@@ -31,7 +31,7 @@ pub(crate) struct Taught {
     /// The class of each unlabelled document; empty if the labels alone predict better.
     pub(crate) labels: Vec<ClassId>,
     /// Scores of the labelled documents, each by a model that learned the unlabelled ones but not this document.
-    pub(crate) held_out: Vec<HeldOut>,
+    pub(crate) held_out: Vec<Prediction>,
 }
 
 /// Number of folds of labelled documents.
@@ -99,12 +99,12 @@ impl SelfTraining<'_> {
             if let Some(teacher) = teacher {
                 let labels = self.labels(teacher, &documents)?;
                 let labelled = labels.into_iter().zip(&self.unlabelled);
-                documents.extend(labelled.map(|(class, document)| Labelled { class, ..*document }));
+                documents.extend(labelled.map(|(class, document)| Example { class, ..*document }));
             }
             let model = Classifier::fit(self, &documents)?;
             for &at in fold {
                 // a class that occurs only in this fold cannot be predicted
-                let Labelled { class, multiplicity, row, .. } = self.labelled[at];
+                let Example { class, multiplicity, row, .. } = self.labelled[at];
                 if model.counts.totals()[usize::from(class)].documents > 0 {
                     let (held_out, z) = model.score(at, row, f64::from(multiplicity));
                     scores.held_out.push(held_out);
@@ -116,7 +116,7 @@ impl SelfTraining<'_> {
     }
 
     /// Labels the unlabelled documents with a teacher that learned `labelled`.
-    fn labels(&self, teacher: Teacher, labelled: &Vec<Labelled<'_>>) -> Result<Vec<ClassId>> {
+    fn labels(&self, teacher: Teacher, labelled: &Vec<Example<'_>>) -> Result<Vec<ClassId>> {
         match teacher {
             Teacher::LabelsAlone => {
                 let model = Classifier::fit(self, labelled)?;
@@ -127,7 +127,7 @@ impl SelfTraining<'_> {
     }
 
     /// The likeliest classes by expectation maximization, with its default options.
-    fn labels_by_em(&self, labelled: &[Labelled<'_>]) -> Result<Vec<ClassId>> {
+    fn labels_by_em(&self, labelled: &[Example<'_>]) -> Result<Vec<ClassId>> {
         let all = || labelled.iter().chain(&self.unlabelled);
         let mut counts = Statistics::new(1);
         all().try_for_each(|d| counts.observe_times(0, d.row, d.multiplicity))?;
@@ -135,7 +135,7 @@ impl SelfTraining<'_> {
         let ExpectationMaximization { options, transform } =
             ExpectationMaximization::for_documents(documents);
         let df = |term| Ok(counts.document_frequency(term));
-        let weigh = |d: &Labelled<'_>| {
+        let weigh = |d: &Example<'_>| {
             let mut weights = WeightedVector::default();
             let Ok::<(), Infallible>(()) = transform.apply(d.row, documents, df, &mut weights);
             weights
@@ -143,7 +143,7 @@ impl SelfTraining<'_> {
         let rows: Vec<_> = all().map(weigh).collect();
         let (of_labelled, of_unlabelled) = rows.split_at(labelled.len());
         let copies =
-            |(d, weights): (&Labelled<'_>, &WeightedVector)| (d.class, weights.clone(), d.multiplicity);
+            |(d, weights): (&Example<'_>, &WeightedVector)| (d.class, weights.clone(), d.multiplicity);
         let labelled: Vec<_> = labelled.iter().zip(of_labelled).map(copies).collect();
         let labelled: Vec<_> = labelled
             .iter()
@@ -163,22 +163,22 @@ impl Taught {
     /// of the labelled documents replace the fit's own.
     pub(crate) fn calibrate(
         &self,
-        fitted: tamis_model::Fitted,
+        fitted: tamis_model::WeightedFit,
         documents: &dyn Documents,
         classes: &Classes,
-    ) -> Result<tamis_model::Fitted> {
+    ) -> Result<tamis_model::WeightedFit> {
         if self.held_out.is_empty() {
             let stack = fitted.choices.stack.map(|q| LEAST_BELIEF * q);
             let choices = Choices { stack, ..fitted.choices };
-            return Ok(tamis_model::Fitted { choices, held_out: Vec::new(), parts: None, ..fitted });
+            return Ok(tamis_model::WeightedFit { choices, held_out: Vec::new(), parts: None, ..fitted });
         }
         let (columns, positive) = (columns_of(classes)?, positive_class(classes));
         let z =
-            |held: &HeldOut| of_classes(held.log_odds(&fitted.choices, &fitted.prior), &columns, positive);
+            |held: &Prediction| of_classes(held.log_odds(&fitted.choices, &fitted.prior), &columns, positive);
         let log_odds = self.held_out.iter().map(|held| (documents.label(held.document).class, z(held)));
         let slope = Scores { log_odds: log_odds.collect(), held_out: self.held_out.clone() }.slope();
         let choices = Choices { stack: fitted.choices.stack.map(|q| slope * q), ..fitted.choices };
-        Ok(tamis_model::Fitted { choices, held_out: self.held_out.clone(), ..fitted })
+        Ok(tamis_model::WeightedFit { choices, held_out: self.held_out.clone(), ..fitted })
     }
 }
 
@@ -194,13 +194,13 @@ struct Classifier {
 }
 
 impl Classifier {
-    fn fit(of: &SelfTraining<'_>, documents: &Vec<Labelled<'_>>) -> Result<Classifier> {
+    fn fit(of: &SelfTraining<'_>, documents: &Vec<Example<'_>>) -> Result<Classifier> {
         let columns = columns_of(of.classes)?;
         let mut counts = Statistics::new(of.classes.len());
         documents.iter().try_for_each(|d| counts.observe_times(d.class, d.row, d.multiplicity))?;
         let smoothing = SmoothingChoice::new(&counts, documents, &columns, of.options);
         let fitted = fitting::weights(of.options, smoothing, &counts, documents, of.classes)?;
-        let tamis_model::Fitted { choices, correction, .. } = fitted;
+        let tamis_model::WeightedFit { choices, correction, .. } = fitted;
         let positive = positive_class(of.classes);
         let scorer = |stack| {
             let choices = Choices { stack, ..choices };
@@ -212,7 +212,7 @@ impl Classifier {
     }
 
     /// Scores a document, given its number and weight. Also returns the log-odds of each class.
-    fn score(&self, document: usize, row: CountRow<'_>, weight: f64) -> (HeldOut, Vec<f64>) {
+    fn score(&self, document: usize, row: CountRow<'_>, weight: f64) -> (Prediction, Vec<f64>) {
         let mut terms = CorrectedStatistics::new(&self.counts, Some(&self.correction));
         let (mut readings, mut bayes, mut correction, mut z) =
             <(Readings, Vec<f64>, Vec<f64>, Vec<f64>)>::default();
@@ -221,7 +221,7 @@ impl Classifier {
         self.corrector.log_odds(&readings, &mut correction);
         self.scorer.log_odds(&readings, &mut z);
         let known_terms = readings.known_terms;
-        let held_out = HeldOut { document, weight, known_terms, bayes, correction, windows: Vec::new() };
+        let held_out = Prediction { document, weight, known_terms, bayes, correction, windows: Vec::new() };
         (held_out, of_classes(z, &self.columns, self.positive))
     }
 }
@@ -242,7 +242,7 @@ fn likeliest(z: &[f64]) -> ClassId {
 /// Scores of held-out documents.
 #[derive(Default)]
 struct Scores {
-    held_out: Vec<HeldOut>,
+    held_out: Vec<Prediction>,
     /// The class of each, and the log-odds of every class.
     log_odds: Vec<(ClassId, Vec<f64>)>,
 }
@@ -250,7 +250,7 @@ struct Scores {
 impl Scores {
     /// The log losses when log-odds are multiplied by `slope`.
     fn losses(&self, slope: f64) -> Vec<WeightedLoss> {
-        let loss = |(held, (class, z)): (&HeldOut, &(ClassId, Vec<f64>))| {
+        let loss = |(held, (class, z)): (&Prediction, &(ClassId, Vec<f64>))| {
             let z: Vec<f64> = z.iter().map(|z| slope * z).collect();
             WeightedLoss { loss: log_sum_exp(&z) - z[usize::from(*class)], weight: held.weight }
         };

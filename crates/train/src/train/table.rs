@@ -2,7 +2,7 @@
 
 use tamis_filter::score::mixed::mixed_model;
 use tamis_model::{
-    ClassPrior, Classes, Counts, Documents, GaussianStatistics, HeldOutRow, MixedFit, Statistics,
+    ClassPrior, Classes, Counts, Documents, GaussianStatistics, RowPrediction, MixedFit, Statistics,
 };
 use tamis_store::config::decision::{Decision, Expected};
 use tamis_store::config::recipe::Recipe;
@@ -93,13 +93,13 @@ fn values(document: &LearnedDocument, n_reals: usize) -> Vec<Option<f64>> {
 }
 
 /// Estimates the errors on new rows from held-out ones.
-fn expect_rows(held_out: &[HeldOutRow], documents: &Ordered, classes: &Classes) -> Option<Expected> {
-    let class = |row: &HeldOutRow| documents.label(row.document).class;
+fn expect_rows(held_out: &[RowPrediction], documents: &Ordered, classes: &Classes) -> Option<Expected> {
+    let class = |row: &RowPrediction| documents.label(row.document).class;
     let groups = count_named(held_out.iter().map(|row| documents.label(row.document).group));
     if classes.len() == 2 {
         let positive = positive_class(classes);
         let [own, other] = [positive, 1 - positive].map(usize::from);
-        let judged = |row: &HeldOutRow| {
+        let judged = |row: &RowPrediction| {
             let score = (row.joint[own] - row.joint[other], class(row) == positive);
             std::iter::repeat_n(score, row.copies as usize)
         };

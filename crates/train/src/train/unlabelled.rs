@@ -2,7 +2,7 @@
 
 use hashbrown::HashSet;
 use rayon::prelude::*;
-use tamis_model::{Labelled, Statistics};
+use tamis_model::{Example, Statistics};
 use tamis_store::config::scoring::Scoring;
 use tamis_store::disk::spool::spill;
 use tamis_store::error::{Error, Reason, Result};
@@ -77,7 +77,7 @@ impl Trainer {
     }
 }
 
-fn with_rows<'a>(documents: &[LearnedDocument], rows: &'a [CountVector]) -> Vec<Labelled<'a>> {
+fn with_rows<'a>(documents: &[LearnedDocument], rows: &'a [CountVector]) -> Vec<Example<'a>> {
     std::iter::zip(documents, rows).map(|(document, row)| document.labelled(row.row())).collect()
 }
 

@@ -15,7 +15,7 @@ use tamis_filter::score::filter::Filter;
 use tamis_filter::score::scratch::{LabelScore, Scratch};
 use tamis_filter::score::verdict::Score;
 use tamis_filter::score::weighted::WeightedScorer;
-use tamis_model::{ClassId, Coefficient, Counts, Labelled, Readings};
+use tamis_model::{ClassId, Coefficient, Counts, Example, Readings};
 use tamis_store::config::label_set::{are_sets, split_labels};
 use tamis_store::config::labels::unknown_label;
 use tamis_store::error::{Reason, Result};
@@ -412,7 +412,7 @@ impl Learner {
         }
         let mut term = DecodedTerm::new(layers);
         let Remembered { class, multiplicity, group, fraction, .. } = *document;
-        let taught = Labelled { row, class, multiplicity, group, fraction };
+        let taught = Example { row, class, multiplicity, group, fraction };
         Ok((scorer.log_odds.online_step(&mut term, layers.totals(), options, &taught)?, held_out))
     }
 

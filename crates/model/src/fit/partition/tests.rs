@@ -3,11 +3,11 @@ use tamis_tokenizer::{CountVector, TermId};
 
 use super::*;
 use crate::counts::{Statistics, TF_UNIT};
-use crate::documents::Labelled;
-use crate::fit::choose::TAUS;
+use crate::fit::calibration::TAUS;
 use crate::linear::{Columns, WeightedOptions};
 use crate::numbers::{SplitMix64, softplus};
-use crate::selection::SmoothingChoice;
+use crate::validation::Example;
+use crate::validation::SmoothingChoice;
 
 /// Generated documents of some classes, and their counts.
 struct Set {
@@ -37,11 +37,11 @@ impl Set {
     }
 
     /// The documents, dealt to partitions.
-    fn deal(&self, n_partitions: usize) -> Vec<Vec<Labelled<'_>>> {
+    fn deal(&self, n_partitions: usize) -> Vec<Vec<Example<'_>>> {
         let mut dealt = vec![Vec::new(); n_partitions];
         for (i, (class, row)) in self.rows.iter().enumerate() {
             let document =
-                Labelled { row: row.row(), class: *class, multiplicity: 1, group: i as u64, fraction: 0 };
+                Example { row: row.row(), class: *class, multiplicity: 1, group: i as u64, fraction: 0 };
             dealt[i % n_partitions].push(document);
         }
         dealt
@@ -51,10 +51,10 @@ impl Set {
         Choices::for_classes(self.columns.n_classes())
     }
 
-    fn partitions<'a>(&'a self, dealt: &'a [Vec<Labelled<'_>>], choices: &Choices) -> Vec<Partition<'a>> {
+    fn partitions<'a>(&'a self, dealt: &'a [Vec<Example<'_>>], choices: &Choices) -> Vec<Partition<'a>> {
         let partition = |documents: &'a Vec<_>| {
             let columns = self.columns.clone();
-            let fit = Fit { counts: &self.counts, documents, columns, options: &self.options };
+            let problem = FitProblem { counts: &self.counts, documents, columns, options: &self.options };
             Partition::new(fit, choices, dealt.len() as u32).unwrap()
         };
         dealt.iter().map(partition).collect()
@@ -66,7 +66,7 @@ fn fit(partitions: &mut [Partition<'_>], rounds: usize) -> Correction {
     let mut correction = Correction::default();
     for _ in 0..rounds {
         let round = |partition: &mut Partition<'_>| partition.round(&correction).unwrap();
-        let changes: Vec<Change> = partitions.par_iter_mut().map(round).collect();
+        let changes: Vec<RoundChange> = partitions.par_iter_mut().map(round).collect();
         changes.iter().for_each(|change| correction.merge(&change.correction).unwrap());
     }
     correction
@@ -124,7 +124,7 @@ fn a_single_partition_is_the_fit_of_one_machine() {
         let dealt = set.deal(1);
         let (counts, columns, options) = (&set.counts, set.columns.clone(), &set.options);
         let smoothing = SmoothingChoice::new(counts, &dealt[0], &columns, options);
-        let expected = Fit { counts, documents: &dealt[0], columns, options }.fit(smoothing).unwrap();
+        let expected = FitProblem { counts, documents: &dealt[0], columns, options }.solve(smoothing).unwrap();
         let mut partitions = set.partitions(&dealt, &expected.choices);
         let mut correction = fit(&mut partitions, 1);
         let mut coefficients = partitions[0].coefficients().clone();
@@ -179,7 +179,7 @@ fn the_order_of_partitions_leaves_no_trace() {
         for _ in 0..3 {
             let changes: Vec<_> = again.iter_mut().map(|p| p.round(&correction).unwrap()).collect();
             changes.iter().rev().for_each(|change| correction.merge(&change.correction).unwrap());
-            assert_eq!(changes[n_partitions - 1], Change::default());
+            assert_eq!(changes[n_partitions - 1], RoundChange::default());
         }
         assert!(correction == fitted && correction.n_weights() > 0);
 

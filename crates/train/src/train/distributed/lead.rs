@@ -1,6 +1,6 @@
 //! The lead of a distributed fit. It holds the counts of all documents and a sample of the documents.
 
-use tamis_model::{Choices, Coefficients, Correction, Counts, Fitted, ROUNDS, SmoothingChoice, is_sampled};
+use tamis_model::{Choices, Coefficients, Correction, Counts, WeightedFit, ROUNDS, SmoothingChoice, is_sampled};
 use tamis_store::config::keep::Keep;
 use tamis_store::config::labels::check_labels;
 use tamis_store::error::{Error, Reason, Result};
@@ -92,7 +92,7 @@ pub struct DistributedTrainer {
     /// The largest change of a document's error in the last round.
     largest: f64,
     /// The choices made on the held-out documents, with their scores.
-    fitted: Option<Fitted>,
+    fitted: Option<WeightedFit>,
 }
 
 impl DistributedTrainer {
@@ -226,7 +226,7 @@ impl DistributedTrainer {
         self.round += 1;
         if self.round == HELD_OUT_ROUNDS {
             let held_out = self.plan.of(&self.held_out);
-            let fitted = held_out.choose_by_sample(self.smoothing.clone(), &self.correction);
+            let fitted = held_out.calibrate_by_sample(self.smoothing.clone(), &self.correction);
             self.fitted = Some(fitted.map_err(fitting::refused)?);
         }
         self.held_out.check()
@@ -245,11 +245,11 @@ impl DistributedTrainer {
         let (fitted, documents) = match fitted {
             Some(fitted) => {
                 let correction = fitted.choices.correction(&plan.columns, &correction)?;
-                (Fitted { correction, coefficients: Coefficients::default(), ..fitted }, held_out)
+                (WeightedFit { correction, coefficients: Coefficients::default(), ..fitted }, held_out)
             }
             None => {
                 let documents = plan.documents(&sample, |_| true)?;
-                let fitted = plan.of(&documents).fit(smoothing).map_err(fitting::refused)?;
+                let fitted = plan.of(&documents).solve(smoothing).map_err(fitting::refused)?;
                 (fitted, documents)
             }
         };

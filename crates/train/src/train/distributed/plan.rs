@@ -1,7 +1,7 @@
 //! The plan that every partition receives: the counts of all documents, and the choices made from them.
 
 use tamis_model::{
-    Change, Classes, Columns, Correction, Counts, Documents, Fit, Partition, ROUNDS, Statistics, TAUS,
+    RoundChange, Classes, Columns, Correction, Counts, Documents, FitProblem, Partition, ROUNDS, Statistics, TAUS,
     WeightedOptions, is_sampled,
 };
 use tamis_store::config::label_set::columns_of;
@@ -115,7 +115,7 @@ impl FitPlan {
         round: u64,
         before: &[f32],
         correction: &Correction,
-    ) -> Result<(Vec<f32>, Change)> {
+    ) -> Result<(Vec<f32>, RoundChange)> {
         let PlanHeader { choices, n_partitions, .. } = &self.header;
         let counts = if round < HELD_OUT_ROUNDS { &self.without } else { &self.merged.statistics };
         let mut partition =
@@ -159,8 +159,8 @@ impl FitPlan {
     }
 
     /// Returns a fit of `documents` that uses the counts of all documents.
-    pub(super) fn of<'a>(&'a self, documents: &'a dyn Documents) -> Fit<'a> {
-        Fit {
+    pub(super) fn of<'a>(&'a self, documents: &'a dyn Documents) -> FitProblem<'a> {
+        FitProblem {
             counts: &self.merged.statistics,
             documents,
             columns: self.columns.clone(),

@@ -1,0 +1,188 @@
+//! Choices made by held-out scores: the stacking weights of counts and correction, tau, and the calibration line of
+//! windows.
+
+use std::collections::HashSet;
+
+use rayon::prelude::*;
+
+use crate::counts::{ClassTotals, Counts};
+use crate::fit::problem::{FitProblem, WeightedFit};
+use crate::linear::{Choices, PartsTrial, TauTrial, priors};
+use crate::validation::{ColumnPrediction, Prediction, SmoothingChoice, StackingInput, Targets};
+
+/// The shares tau of the counts that a fit of two classes chooses from.
+pub const TAUS: [f64; 2] = [0.5, 1.0];
+
+/// Parts of a log-odds: counts, correction, class shares.
+const PARTS: usize = 3;
+
+impl FitProblem<'_> {
+    /// The choices once smoothing is chosen: the rest are defaults, or fixed by the options.
+    pub(crate) fn choices_with(&self, smoothing: &SmoothingChoice) -> Choices {
+        let SmoothingChoice { alpha, idf_power, bayes, .. } = *smoothing;
+        let default = Choices::for_columns(&self.columns).fixed_by(self.options);
+        Choices { alpha, idf_power, bayes, ..default }
+    }
+
+    /// Chooses the stacking weights and, for two classes, which fitted column becomes the correction: there is one for
+    /// each of [`TAUS`]. Returns the fit with these choices, and the position of that column.
+    pub(crate) fn calibrate(
+        &self,
+        mut fit: WeightedFit,
+        predictions: &[ColumnPrediction],
+    ) -> (WeightedFit, usize) {
+        fit.prior = priors(self.counts.totals(), &self.columns);
+        let (is_one, own) = (self.columns.is_one(), [fit.choices.tau]);
+        let taus = if is_one && self.options.correction { &TAUS[..] } else { &own };
+        let mut best: Option<(PartsTrial, usize, Choices, Vec<Prediction>)> = None;
+        for (lane, tau) in taus.iter().copied().enumerate() {
+            let of_lane = |decisions: &[f64]| if is_one { vec![decisions[lane]] } else { decisions.to_vec() };
+            let held_out: Vec<_> = predictions.iter().map(|one| one.with(of_lane)).collect();
+            let (choices, trial) = self.with_stacking(Choices { tau, ..fit.choices }, &fit.prior, &held_out);
+            if trial.documents > 0.0 && self.options.correction {
+                fit.taus.push(TauTrial { tau, loss: trial.correction });
+            }
+            if best.as_ref().is_none_or(|(least, ..)| trial.correction < least.correction) {
+                best = Some((trial, lane, choices, held_out));
+            }
+        }
+        let Some((parts, lane, choices, held_out)) = best else { return (fit, 0) };
+        let choices = self.with_window_line(choices, &held_out);
+        let parts = (parts.documents > 0.0).then_some(parts);
+        let lines = self.label_lines(&choices, &fit.prior, &held_out);
+        (WeightedFit { choices, held_out, parts, lines, ..fit }, lane)
+    }
+
+    /// Fits the stacking weights to held-out scores. Returns the choices and how well they predict.
+    ///
+    /// Compares three models, each more complex than the one before: the class shares alone; counts and correction in
+    /// their default ratio; the two with fitted weights, or the counts alone where these do better. Each step is shrunk
+    /// according to its gain on held-out documents, see [`shrinkage`]. The documents of a group count as one, unless
+    /// `copies_are_apart`.
+    fn with_stacking(
+        &self,
+        choices: Choices,
+        prior: &[f64],
+        held_out: &[Prediction],
+    ) -> (Choices, PartsTrial) {
+        let targets = Targets::new(&self.columns, self.counts.totals());
+        let mut input = targets.input(PARTS);
+        let (mut documents, mut groups) = (0.0, HashSet::new());
+        for held in held_out.iter().filter(|held| held.known_terms > 0 && held.weight > 0.0) {
+            let label = self.documents.label(held.document);
+            let values = held.bayes.iter().zip(&held.correction).zip(prior);
+            let values = values.flat_map(|((b, d), p)| [*b, *d, *p]);
+            targets.push(&mut input, values, label.class, held.weight);
+            documents += f64::from(label.multiplicity);
+            groups.insert(label.group);
+        }
+        if input.len() == 0 {
+            return (choices, PartsTrial::default());
+        }
+        let candidate = |stack: [f64; PARTS]| {
+            let loss = input.mean(&input.losses(&stack)) * targets.per_document() as f64;
+            Candidate { stack, loss: if loss.is_nan() { f64::MAX } else { loss } }
+        };
+        // with more than two classes, the counts' log-odds already include the class shares
+        let has_offset = self.columns.are_independent();
+        let fitted = |has_correction: bool| {
+            let weights = input.fit_free(&choices.stack, vec![true, has_correction, has_offset], 2);
+            candidate(std::array::from_fn(|part| weights[part]))
+        };
+        let [negative, positive] =
+            self.columns.order(self.counts.totals()).map(|totals| totals.documents as f64 + 0.5);
+        let odds = if self.columns.is_one() { (positive / negative).ln() } else { 1.0 };
+        let shares = candidate([0.0, 0.0, odds]);
+        let default_ratio = candidate(input.scaled(choices.stack, has_offset));
+        let counts = fitted(false);
+        let correction = if self.options.correction { fitted(true) } else { counts };
+        let own_ratio = if counts.loss <= correction.loss { counts } else { correction };
+        // texts by one author, or copies of a newsletter, are not independent evidence
+        let independent = if self.documents.copies_are_apart() { documents } else { groups.len() as f64 };
+        let gain = independent * (shares.loss - default_ratio.loss.min(own_ratio.loss));
+        let gain_of_ratio = independent * (default_ratio.loss - own_ratio.loss);
+        let (belief, belief_in_ratio) = (shrinkage(gain).max(LEAST_BELIEF), shrinkage(gain_of_ratio));
+        let ratio = between(default_ratio.stack, own_ratio.stack, belief_in_ratio);
+        let stack = between(shares.stack, ratio, belief);
+        let [shares, counts, correction] = [shares, counts, correction].map(|candidate| candidate.loss);
+        let trial = PartsTrial { documents, shares, counts, correction, belief, belief_in_ratio };
+        (Choices { stack, ..choices }, trial)
+    }
+
+    /// Fits the calibration line of windows, from the highest log-odds of a document's windows to the document's
+    /// log-odds. Without windows, returns the choices unchanged.
+    fn with_window_line(&self, choices: Choices, held_out: &[Prediction]) -> Choices {
+        if !self.documents.has_windows() {
+            return choices;
+        }
+        let mut parts = StackingInput::new(1, 2);
+        for held in held_out.iter().filter(|held| held.known_terms > 0) {
+            let z = held.log_odds(&choices, &[1.0]).first().copied().unwrap_or(0.0);
+            let column = self.columns.only(self.documents.label(held.document).class);
+            parts.push([z, 1.0], column, held.weight);
+        }
+        choices.with_line(&parts)
+    }
+
+    /// Fits a calibration line for each label: slope and offset, from its log-odds z to calibrated ones (Platt scaling
+    /// by the held-out documents). The step from no change to the fitted line is shrunk by its gain, so a label with few
+    /// documents keeps what was fitted to all labels together.
+    pub(crate) fn label_lines(
+        &self,
+        choices: &Choices,
+        prior: &[f64],
+        held_out: &[Prediction],
+    ) -> Vec<[f64; 2]> {
+        if !self.columns.are_labels() {
+            return Vec::new();
+        }
+        let known = held_out.iter().filter(|held| held.known_terms > 0 && held.weight > 0.0);
+        let known: Vec<_> = known.map(|held| (held, held.log_odds(choices, prior))).collect();
+        let totals = self.columns.totals(self.counts.totals());
+        let line = |(column, totals): (usize, &ClassTotals)| {
+            let mut parts = StackingInput::new(1, 2);
+            for (held, z) in &known {
+                let is_positive = self.columns.is_positive(self.documents.label(held.document).class, column);
+                parts.push([z[column], 1.0], is_positive.then_some(0), held.weight);
+            }
+            if totals.documents < 2 || parts.len() == 0 {
+                return IDENTITY;
+            }
+            let fitted = parts.fit(&IDENTITY, 1);
+            let loss = |line: &[f64]| parts.mean(&parts.losses(line));
+            let share = shrinkage(parts.len() as f64 * (loss(&IDENTITY) - loss(&fitted)));
+            between(IDENTITY, [fitted[0], fitted[1]], share)
+        };
+        totals.par_iter().enumerate().with_max_len(8).map(line).collect()
+    }
+}
+
+/// The share of a step to keep if it gains `gain` nats of log likelihood on held-out documents: 1 - c / 2G for the gain
+/// G, or 0 if that is negative.
+///
+/// By chance alone, twice the gain is a chi-squared variable with one degree of freedom, which rarely exceeds c = 4.
+///
+/// Source: James and Stein, "Estimation with quadratic loss" (1961): the positive part of their estimator.
+pub(crate) fn shrinkage(gain: f64) -> f64 {
+    if gain > 2.0 { 1.0 - 2.0 / gain } else { 0.0 }
+}
+
+/// The minimum trust in the counts: enough to prefer a label where the class shares prefer none.
+#[doc(hidden)]
+pub const LEAST_BELIEF: f64 = 0.05;
+
+/// The line that changes no log-odds.
+const IDENTITY: [f64; 2] = [1.0, 0.0];
+
+/// A candidate for the stacking weights.
+#[derive(Clone, Copy)]
+struct Candidate {
+    stack: [f64; PARTS],
+    /// The mean log loss of held-out documents, in nats.
+    loss: f64,
+}
+
+/// The point between two, at a `share` of the way.
+fn between<const N: usize>(from: [f64; N], to: [f64; N], share: f64) -> [f64; N] {
+    std::array::from_fn(|part| from[part] + share * (to[part] - from[part]))
+}

@@ -1,0 +1,255 @@
+//! The fit of the correction: all columns on all documents and on each cross-validation fold, then calibration.
+
+use rayon::prelude::*;
+use tamis_tokenizer::{CountRow, CountVector, TermId};
+
+use crate::bayes::FitError;
+use crate::counts::StatisticsError;
+use crate::fit::problem::{FOLDS_OF_ALL, FitProblem, WeightedFit};
+use crate::fit::training::{
+    ColumnTrainer, FEW_HELD_OUT, GroupFit, Lane, PASSES, PASSES_OF_FOLD, PASSES_WITH, PASSES_WITHOUT, Passes,
+    Start, idf_of_terms,
+};
+use crate::linear::{Choices, Coefficients};
+use crate::validation::{Block, ColumnPrediction, Fold, Prediction, SmoothingChoice, TermScales};
+
+impl FitProblem<'_> {
+    /// Fits everything: the correction, and by cross-validation the stacking weights of counts and correction. The same
+    /// documents in the same order give the same result for any number of threads.
+    ///
+    /// `smoothing` is the result of [`SmoothingChoice::new`], which callers that compare tokenizations already have.
+    ///
+    /// ```
+    /// use tamis_model::{Columns, Counts, FitProblem, Example, SmoothingChoice, Statistics, WeightedOptions};
+    /// use tamis_tokenizer::CountVector;
+    ///
+    /// let rows = [[(0, 1), (2, 1)], [(0, 1), (3, 1)], [(1, 1), (2, 1)], [(1, 1), (3, 1)]];
+    /// let rows = rows.map(CountVector::from_pairs).into_iter().collect::<Result<Vec<_>, _>>()?;
+    /// let document = |i: usize| Example { row: rows[i].row(), class: i as u16 / 2, multiplicity: 1, group: i as u64, fraction: 0 };
+    /// let documents: Vec<_> = (0..4).map(document).collect();
+    /// let mut counts = Statistics::new(2);
+    /// for d in &documents {
+    ///     counts.observe(d.class, d.row)?;
+    /// }
+    /// let (columns, options) = (Columns::new(2, 1)?, WeightedOptions::default());
+    /// let smoothing = SmoothingChoice::new(&counts, &documents, &columns, &options);
+    /// let problem = FitProblem { counts: &counts, documents: &documents, columns, options: &options };
+    /// let fitted = problem.solve(smoothing)?;
+    /// let weight = |term| fitted.correction.weights(term).map(|weight| weight.units).sum::<i64>();
+    /// assert!(weight(0) < 0 && weight(1) > 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Options out of their ranges; overflow of a sum of coefficients.
+    pub fn solve(&self, smoothing: SmoothingChoice) -> Result<WeightedFit, FitError<StatisticsError>> {
+        self.options.check().map_err(FitError::Parameters)?;
+        let choices = self.choices_with(&smoothing);
+        let fit = WeightedFit::new(choices, smoothing);
+        if !self.options.correction && !self.documents.has_windows() {
+            return Ok(self.calibrate(fit, &self.predict_by_counts(&choices)).0);
+        }
+        let cross = CrossValidation::new(self, choices, self.max_held_out(), self.n_folds());
+        let (mut coefficients, predictions) = cross.run();
+        let (mut fit, lane) = self.calibrate(fit, &predictions);
+        if !self.options.correction {
+            return Ok(fit);
+        }
+        if self.columns.is_one() {
+            let group = coefficients.groups.iter_mut().flat_map(|group| group.columns.iter_mut().enumerate());
+            group.filter(|(at, _)| *at != lane).for_each(|(_, column)| *column = None);
+        }
+        fit.correction = cross.trainer.sum(|document, own| own.extend(coefficients.of_document(document)))?;
+        Ok(WeightedFit { coefficients, ..fit })
+    }
+
+    /// Holds out every document in turn, and returns what `of` makes of its scores, with its number. The choices are
+    /// those of an earlier [`solve`](Self::solve), for more than two classes or for labels.
+    ///
+    /// ```
+    /// # use tamis_model::{Columns, Counts, FitProblem, Example, SmoothingChoice, Statistics, WeightedOptions};
+    /// # use tamis_tokenizer::CountVector;
+    /// let row = |i: u32| CountVector::from_pairs([(i % 3, 1), (3 + i % 5, 1)]);
+    /// let rows = (0..30).map(row).collect::<Result<Vec<_>, _>>()?;
+    /// let class = |i: usize| if i == 29 { 0 } else { i as u16 % 3 }; // the last one should be of class 2
+    /// let document = |i: usize| Example { row: rows[i].row(), class: class(i), multiplicity: 1, group: i as u64, fraction: 0 };
+    /// let documents: Vec<_> = (0..30).map(document).collect();
+    /// let mut counts = Statistics::new(3);
+    /// for d in &documents {
+    ///     counts.observe(d.class, d.row)?;
+    /// }
+    /// let (columns, options) = (Columns::new(3, 0)?, WeightedOptions::default());
+    /// let smoothing = SmoothingChoice::new(&counts, &documents, &columns, &options);
+    /// let problem = FitProblem { counts: &counts, documents: &documents, columns, options: &options };
+    /// let choices = problem.solve(smoothing)?.choices;
+    /// let scores = problem.hold_out_all(&choices, |held| held.log_odds(&choices, &[0.0; 3]));
+    /// let (document, z) = &scores[29];
+    /// assert!(*document == 29 && z[2] > z[0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn hold_out_all<T: Send>(
+        &self,
+        choices: &Choices,
+        of: impl Fn(&Prediction) -> T + Sync,
+    ) -> Vec<(usize, T)> {
+        let cross = CrossValidation::new(self, *choices, usize::MAX, FOLDS_OF_ALL);
+        let fits = cross.train_all();
+        let of_fold = |fold: &Fold| {
+            let scores = cross.score(&cross.hold_out(fold), &fits);
+            let scored =
+                |scores: &ColumnPrediction| (scores.held.document, of(&scores.with(<[f64]>::to_vec)));
+            scores.iter().map(scored).collect::<Vec<_>>()
+        };
+        let mut all: Vec<_> = cross.folds.iter().flat_map(of_fold).collect();
+        all.sort_by_key(|(document, _)| *document);
+        all.dedup_by_key(|(document, _)| *document);
+        all
+    }
+}
+
+/// Fits all columns, on all documents and without the held-out ones.
+struct CrossValidation<'a> {
+    trainer: ColumnTrainer<'a>,
+    folds: Vec<Fold>,
+    choices: Choices,
+}
+
+/// A fold, and what is needed to score it without having learned it.
+struct Holdout<'a> {
+    fold: &'a Fold,
+    /// The scores by the counts of the other documents.
+    by_counts: Vec<Prediction>,
+    /// Each document followed by its windows with a known term, as vectors of the terms that other documents have.
+    rows: Block,
+    /// The number of rows of each document.
+    lengths: Vec<usize>,
+    /// The offsets of a fit without the fold; empty if the fold has no fit of its own.
+    odds: Vec<f32>,
+}
+
+impl<'a> CrossValidation<'a> {
+    /// At most about `most` documents are held out, at most one in `n_folds` at a time.
+    fn new(problem: &FitProblem<'a>, choices: Choices, most: usize, n_folds: usize) -> Self {
+        let scales = TermScales {
+            idf: idf_of_terms(problem.counts, problem.documents.n_terms()),
+            ..TermScales::default()
+        };
+        let trainer = ColumnTrainer::new(problem.clone(), scales, &choices, problem.counts);
+        let folds = problem.folds(&trainer.source, most, n_folds);
+        CrossValidation { trainer, folds, choices }
+    }
+
+    /// Returns the coefficients of all documents, and the held-out scores in document order.
+    ///
+    /// A fold that [joins later](Self::joins_later) is left out of the first passes only. Otherwise, each fold is left
+    /// out of a separate fit, which starts from the fit to all documents.
+    fn run(&self) -> (Coefficients, Vec<ColumnPrediction>) {
+        let (fits, mut predictions) = if let Some(fold) = self.joins_later() {
+            let held = self.hold_out(fold);
+            let without = Passes { held: Some(fold), ..self.passes(PASSES_WITHOUT) };
+            let are_few = fold.documents.len() * FEW_HELD_OUT < self.trainer.problem.documents.len();
+            let last = self.passes(if are_few { 1 } else { PASSES_WITH });
+            let fits = self.train(None, &[without, last], &held.rows);
+            let predictions = held.predictions(&fits);
+            (fits, predictions)
+        } else {
+            // with many documents, folds are prepared only when they are scored, to save memory
+            let hold_out = || self.folds.par_iter().map(|fold| self.hold_out(fold)).collect::<Vec<_>>();
+            let is_kept = self.trainer.source.is_kept();
+            let (fits, held) = rayon::join(|| self.train_all(), || is_kept.then(hold_out));
+            let predictions = match held {
+                Some(held) => held.par_iter().map(|held| self.score(held, &fits)).flatten().collect(),
+                None => {
+                    let score = |fold| self.score(&self.hold_out(fold), &fits);
+                    self.folds.par_iter().map(score).flatten().collect()
+                }
+            };
+            (fits, predictions)
+        };
+        // copies of a document in several folds become one score, their weighted mean
+        predictions.sort_by_key(|one| one.held.document);
+        predictions.dedup_by(|other, one| other.held.document == one.held.document && one.add(other));
+        let groups = fits.into_iter().map(|fit| fit.coefficients).collect();
+        (Coefficients { scales: self.trainer.scales(), groups }, predictions)
+    }
+
+    /// The only fold, if choices made by its scores still hold after further passes. Not for independent columns: their
+    /// choices include an offset, which does not hold until the bias has settled.
+    fn joins_later(&self) -> Option<&Fold> {
+        match &self.folds[..] {
+            [fold] if !self.trainer.problem.columns.are_independent() => Some(fold),
+            _ => None,
+        }
+    }
+
+    /// At most `most` passes over all documents.
+    fn passes(&self, most: usize) -> Passes<'_> {
+        let most = if self.trainer.problem.options.correction { most } else { 0 };
+        Passes { most, held: None, odds: &self.trainer.odds }
+    }
+
+    /// Trains all columns on all documents.
+    fn train_all(&self) -> Vec<GroupFit> {
+        self.train(None, &[self.passes(PASSES)], &Block::default())
+    }
+
+    fn train(&self, from: Option<&[GroupFit]>, passes: &[Passes<'_>], rows: &Block) -> Vec<GroupFit> {
+        let (trainer, ascent) = (&self.trainer, self.trainer.ascent());
+        let fit = |(at, group): (usize, &[Lane])| {
+            let mut coefficients = trainer.zeros(group);
+            if let Some(from) = from.and_then(|fits| fits.get(at)) {
+                coefficients.values = from.coefficients.of_all(trainer.problem.documents.len());
+            }
+            let fit = trainer.train(group, &ascent, Start { coefficients, weights: None }, passes, rows);
+            GroupFit { coefficients: fit.coefficients.packed(), ..fit }
+        };
+        trainer.groups().enumerate().map(fit).collect()
+    }
+
+    /// Scores a fold by a fit without it, which starts from the fit to all documents.
+    fn score(&self, held: &Holdout<'_>, fits: &[GroupFit]) -> Vec<ColumnPrediction> {
+        let without = Passes { held: Some(held.fold), odds: &held.odds, ..self.passes(PASSES_OF_FOLD) };
+        held.predictions(&self.train(Some(fits), &[without], &held.rows))
+    }
+
+    fn hold_out<'f>(&self, fold: &'f Fold) -> Holdout<'f> {
+        let ColumnTrainer { problem, source, .. } = &self.trainer;
+        let counts = fold.counts_without(problem.counts, problem.documents);
+        let by_counts = problem.score_held_out(&self.choices, fold, &counts);
+        let is_known = |id: &TermId| counts.document_frequency(*id) > 0;
+        let rows = |(document, row): (&usize, &CountVector)| {
+            let windows = problem.documents.windows(*document).into_iter();
+            let windows = windows.filter(|row| row.row().ids().iter().any(is_known));
+            std::iter::once(row.clone()).chain(windows).collect::<Vec<_>>()
+        };
+        let rows: Vec<Vec<CountVector>> = fold.documents.iter().zip(&fold.rows).map(rows).collect();
+        let lengths = rows.iter().map(Vec::len).collect();
+        let all: Vec<CountRow<'_>> = rows.iter().flatten().map(CountVector::row).collect();
+        let mut rows = Block::from_rows(all.into_iter());
+        let ids = (0..=TermId::MAX).zip(source.idf());
+        let idf = ids.map(|(id, idf)| if is_known(&id) { *idf } else { 0.0 }).collect();
+        rows.vectorize(&TermScales { idf, ..TermScales::default() });
+        let odds = match self.joins_later() {
+            Some(_) => Vec::new(),
+            None => self.trainer.odds(&self.choices, &counts, Some(fold)),
+        };
+        Holdout { fold, by_counts, rows, lengths, odds }
+    }
+}
+
+impl Holdout<'_> {
+    /// The held-out scores, with the log-odds d of the fitted columns.
+    fn predictions(&self, fits: &[GroupFit]) -> Vec<ColumnPrediction> {
+        let mut first = 0;
+        let scores = |(held, n): (&Prediction, &usize)| {
+            let own = first..first + n;
+            first = own.end;
+            let of_row = |row: usize| fits.iter().flat_map(|fit| &fit.decisions[row]).copied().collect();
+            ColumnPrediction { held: held.clone(), decisions: own.map(of_row).collect() }
+        };
+        self.by_counts.iter().zip(&self.lengths).map(scores).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,240 @@
+//! The inputs and the result of a fit, its folds, and the scores of held-out documents by the counts.
+
+use std::convert::Infallible;
+
+use rayon::prelude::*;
+use tamis_tokenizer::{CountVector, TermId};
+
+use crate::counts::{ClassId, Counts, DocumentSums, KnownTerms, Statistics, TermEntry, TermTable};
+use crate::fit::competitors::LeftOutBayes;
+use crate::linear::{
+    Choices, Coefficients, Columns, CorrectedStatistics, Correction, PartsTrial, Readings, TauTrial,
+    WeightedLogOdds, WeightedOptions, priors,
+};
+use crate::validation::{
+    BlockReader, ColumnPrediction, Documents, Fold, Groups, Prediction, SampleTerms, SmoothingChoice,
+    cross_validate, min_per_class, sample_size,
+};
+
+/// The result of a fit: choices, correction and held-out scores.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeightedFit {
+    /// The fitted numbers.
+    pub choices: Choices,
+    /// The choice of smoothing and idf power.
+    pub smoothing: SmoothingChoice,
+    /// The shares tau of the counts that were tried; empty if documents were too few to choose.
+    pub taus: Vec<TauTrial>,
+    /// How well the parts of the log-odds predicted held-out documents; `None` if no document could be held out.
+    pub parts: Option<PartsTrial>,
+    /// p of each column, see [`priors`].
+    pub prior: Vec<f64>,
+    /// The calibration line of each label, from its log-odds z to calibrated ones: slope and offset. Empty if classes are
+    /// not sets of labels.
+    pub lines: Vec<[f64; 2]>,
+    /// The correction.
+    pub correction: Correction,
+    /// The coefficients of the documents; the correction is their sum.
+    pub coefficients: Coefficients,
+    /// Scores of the held-out documents, in order.
+    pub held_out: Vec<Prediction>,
+}
+
+impl WeightedFit {
+    /// The result before anything but smoothing is chosen or fitted.
+    pub(crate) fn new(choices: Choices, smoothing: SmoothingChoice) -> WeightedFit {
+        WeightedFit {
+            choices,
+            smoothing,
+            taus: Vec::new(),
+            parts: None,
+            prior: Vec::new(),
+            lines: Vec::new(),
+            correction: Correction::default(),
+            coefficients: Coefficients::default(),
+            held_out: Vec::new(),
+        }
+    }
+}
+
+/// Number of cross-validation folds. Labels need all documents held out, so that each fold is a fit of its own.
+const FOLDS: usize = 5;
+const FOLDS_OF_LABELS: usize = 4;
+/// The number if it is the scores of all documents that are asked for.
+pub(crate) const FOLDS_OF_ALL: usize = 10;
+/// Up to this many documents, there are more folds, so that more documents are left to learn from.
+const FEW: usize = 1_000;
+const FOLDS_OF_FEW: usize = 20;
+/// Maximum number of held-out documents: for independent columns, whose thresholds need many, and for others.
+const MAX_HELD_OUT: [usize; 2] = [20_000, 2_000];
+
+/// The inputs of a fit: documents, counts, columns and options.
+#[derive(Clone)]
+pub struct FitProblem<'a> {
+    /// The counts of the documents.
+    pub counts: &'a Statistics,
+    /// The distinct documents, in a reproducible order.
+    pub documents: &'a dyn Documents,
+    /// The columns to fit.
+    pub columns: Columns,
+    /// The options.
+    pub options: &'a WeightedOptions,
+}
+
+impl FitProblem<'_> {
+    /// Held-out scores without a correction: by exact leave-one-out, or by cross-validation where the documents of a
+    /// group are left out together.
+    pub(crate) fn predict_by_counts(&self, choices: &Choices) -> Vec<ColumnPrediction> {
+        let held_out = match self.documents.copies_are_apart() {
+            true => self.leave_one_out(choices),
+            false => self.leave_groups_out(choices),
+        };
+        held_out.into_iter().map(ColumnPrediction::by_counts).collect()
+    }
+
+    fn leave_one_out(&self, choices: &Choices) -> Vec<Prediction> {
+        let left_out = LeftOutBayes::new(&self.columns, choices, self.counts);
+        let sample =
+            Groups::new(self.documents).sample(self.max_held_out(), min_per_class(&self.columns)).weights;
+        let reads_most = sample.len() > self.documents.len() / 2;
+        let source =
+            if reads_most { BlockReader::new(self.documents) } else { BlockReader::unread(self.documents) };
+        let sampled = SampleTerms::new(&source, &sample);
+        let score = |((document, _), at): (&(usize, f64), usize)| {
+            let ((label, weight), terms) = (&sampled.labels[at], sampled.terms(at));
+            let mut bayes = Vec::new();
+            left_out.log_odds(label.class, terms, &mut bayes);
+            let known_terms = left_out.known_terms(terms);
+            Prediction { document: *document, weight: *weight, known_terms, bayes, ..Prediction::default() }
+        };
+        let is_scored = |held: &Prediction| {
+            self.columns.are_labels()
+                || self.counts.totals()[usize::from(self.documents.label(held.document).class)].documents > 1
+        };
+        sample.par_iter().zip(0..sample.len()).map(score).filter(is_scored).collect()
+    }
+
+    fn leave_groups_out(&self, choices: &Choices) -> Vec<Prediction> {
+        let source = BlockReader::unread(self.documents);
+        let folds = self.folds(&source, self.max_held_out(), self.n_folds());
+        let score = |fold: &Fold, counts: &Statistics| Ok(self.score_held_out(choices, fold, counts));
+        let Ok::<_, Infallible>(scored) = cross_validate(&folds, self.counts, self.documents, score);
+        let mut held_out: Vec<_> = scored.into_iter().flatten().collect();
+        held_out.sort_by_key(|held| held.document);
+        held_out
+    }
+
+    pub(crate) fn n_folds(&self) -> usize {
+        if self.columns.are_labels() { FOLDS_OF_LABELS } else { FOLDS }
+    }
+
+    pub(crate) fn max_held_out(&self) -> usize {
+        let [independent, others] = MAX_HELD_OUT;
+        sample_size(if self.columns.are_independent() { independent } else { others }, &self.columns)
+    }
+
+    /// At most about `most` held-out documents, dealt into folds, of which none has more than one in `n` of all documents.
+    pub(crate) fn folds(&self, source: &BlockReader<'_>, most: usize, n: usize) -> Vec<Fold> {
+        let sample = Groups::new(self.documents).sample(most, min_per_class(&self.columns));
+        let n_folds = match self.documents.len() {
+            ..=FEW => FOLDS_OF_FEW,
+            all => (n * sample.weights.len()).div_ceil(all),
+        };
+        let copies = |document: usize| self.documents.label(document).multiplicity;
+        let is_one = n_folds < 2;
+        let folds = if is_one {
+            let shares = if self.documents.copies_are_apart() { FOLDS as u32 } else { 1 };
+            let part = |(document, _): &(usize, f64)| (*document, copies(*document).div_ceil(shares));
+            vec![sample.weights.iter().map(part).collect()]
+        } else {
+            sample.groups.deal(self.documents, n_folds)
+        };
+        let weight = |document: usize, held: u32| {
+            let at = sample.weights.binary_search_by_key(&document, |(document, _)| *document);
+            // the held-out copies of a single fold stand for all copies
+            let stand_for = if is_one { copies(document) } else { held };
+            let weight = source.weights.weigh(&self.documents.label(document), stand_for);
+            at.map_or(0.0, |at| sample.weights[at].1 * weight)
+        };
+        let folds = folds.into_iter().filter(|fold| !fold.is_empty());
+        folds.map(|held| Fold::new(self.documents, held, weight)).collect()
+    }
+
+    /// Scores the documents of `fold` by `counts`, which must be without them.
+    pub(crate) fn score_held_out(
+        &self,
+        choices: &Choices,
+        fold: &Fold,
+        counts: &Statistics,
+    ) -> Vec<Prediction> {
+        let totals = counts.totals();
+        let Ok(scorer) =
+            WeightedLogOdds::new(choices, &[], totals, counts.n_features() as u64, &self.columns)
+        else {
+            return Vec::new();
+        };
+        // with priors from the counts without the fold, a class would seem rarer just for its own documents
+        let scorer = scorer.with_prior(priors(self.counts.totals(), &self.columns));
+        let weighed = WeighedTerms::new(&scorer, counts, &fold.rows);
+        let read = |(at, document): (usize, &usize)| {
+            let label = self.documents.label(*document);
+            let (mut readings, mut bayes) = (Readings::default(), Vec::new());
+            let (mut terms, mut windows) = (CorrectedStatistics::new(counts, None), Vec::new());
+            for window in self.documents.windows(*document) {
+                let Ok(()) = scorer.read(&mut terms, window.row(), &mut readings);
+                scorer.bayes(&readings, &mut bayes);
+                windows.extend(bayes.first().filter(|_| readings.known_terms > 0).map(|b| [*b, 0.0]));
+            }
+            weighed.read(&scorer, &fold.rows[at], &mut readings);
+            scorer.bayes(&readings, &mut bayes);
+            let has_documents = |class: ClassId| totals[usize::from(class)].documents > 0;
+            let is_scored = self.columns.are_labels()
+                || has_documents(label.class)
+                    && (!self.columns.is_one() || has_documents(0) && has_documents(1));
+            Prediction {
+                document: *document,
+                weight: if is_scored { fold.weights[at] } else { 0.0 },
+                known_terms: readings.known_terms,
+                correction: vec![0.0; bayes.len()],
+                bayes,
+                windows,
+            }
+        };
+        fold.documents.par_iter().enumerate().map(read).collect()
+    }
+}
+
+/// The weights of the terms of some documents, each derived once.
+struct WeighedTerms {
+    table: TermTable,
+    /// The place of each term in the table.
+    places: Vec<u32>,
+}
+
+impl WeighedTerms {
+    fn new(scorer: &WeightedLogOdds, counts: &Statistics, rows: &[CountVector]) -> Self {
+        let mut table = TermTable::new(scorer.n_sums());
+        let mut places = vec![TermTable::NOTHING; counts.n_terms()];
+        let (mut terms, mut entry) = (CorrectedStatistics::new(counts, None), TermEntry::default());
+        for id in rows.iter().flat_map(|row| row.row().ids()) {
+            let Some(place) = places.get_mut(*id as usize).filter(|place| **place == TermTable::NOTHING)
+            else {
+                continue;
+            };
+            let Ok(term) = terms.term(*id);
+            scorer.weigh_term(term, &mut entry);
+            // a table that is full has 32 GiB
+            *place = table.push(&entry).unwrap_or(TermTable::NOTHING);
+        }
+        WeighedTerms { table, places }
+    }
+
+    /// Writes the scores of one of the documents to `out`.
+    fn read(&self, scorer: &WeightedLogOdds, row: &CountVector, out: &mut Readings) {
+        let mut sums = DocumentSums::default();
+        sums.begin(scorer.n_sums());
+        let place = |id: TermId| self.places.get(id as usize).copied().unwrap_or(TermTable::NOTHING);
+        self.table.accumulate(row.row().iter().map(|(id, tf)| (place(id), scorer.amount(tf))), &mut sums);
+        scorer.read_sums(&sums, out);
+    }
+}

@@ -1,0 +1,27 @@
+//! Documents that a model is chosen by: read in blocks, dealt into folds, left out one by one or a fold at a time; and
+//! the numbers that predict them best, smoothing, stacking weights and calibration.
+
+mod documents;
+mod folds;
+mod left_out;
+mod one_vs_rest;
+mod predictions;
+mod reader;
+mod smoothing;
+mod stacking;
+mod two_classes;
+
+pub use documents::{BLOCK, Block, Documents, Example, InMemory, Label};
+pub(crate) use documents::{BlockRow, TermScales};
+pub use folds::assign_folds;
+pub(crate) use folds::{Fold, Groups, cross_validate};
+pub(crate) use left_out::LeaveOneOut;
+pub use predictions::Prediction;
+pub(crate) use predictions::{ColumnPrediction, Targets};
+pub(crate) use reader::{BlockReader, MAX_COPIES};
+#[cfg(test)]
+pub(crate) use smoothing::Grid;
+pub(crate) use smoothing::{SampleTerms, min_per_class, sample_size};
+pub use smoothing::{SmoothingChoice, WeightedLoss, is_worse, is_worse_by};
+pub(crate) use stacking::StackingInput;
+pub(crate) use two_classes::Points;

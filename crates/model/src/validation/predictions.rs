@@ -1,0 +1,154 @@
+//! Held-out scores, and refitting stacking weights to them.
+
+use crate::counts::{ClassId, ClassTotals};
+use crate::linear::{Choices, Columns};
+use crate::validation::stacking::StackingInput;
+
+/// The scores of a document by a model that has seen neither it nor any of its group.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Prediction {
+    /// The position of the document.
+    pub document: usize,
+    /// Its weight: the number of copies, times the sampling weight.
+    pub weight: f64,
+    /// The number of its distinct terms that the model knew; 0 means no evidence.
+    pub known_terms: usize,
+    /// The counts' log-odds B, one per column.
+    pub bayes: Vec<f64>,
+    /// The correction's log-odds d, one per column.
+    pub correction: Vec<f64>,
+    /// B and d of each of its windows, if it has any; the highest score counts.
+    pub windows: Vec<[f64; 2]>,
+}
+
+impl Prediction {
+    /// B and d of the highest-scoring part of the document, the whole or a window, for two classes.
+    pub fn highest(&self, choices: &Choices) -> Option<[f64; 2]> {
+        let whole = self.bayes.first().zip(self.correction.first()).map(|(b, d)| [*b, *d]);
+        let parts = whole.into_iter().chain(self.windows.iter().copied());
+        parts.max_by(|a, b| choices.stacked_of_two(*a).total_cmp(&choices.stacked_of_two(*b)))
+    }
+
+    /// The document's log-odds with `choices`, see [`WeightedLogOdds::log_odds`](crate::WeightedLogOdds::log_odds);
+    /// `prior` is p of each column.
+    pub fn log_odds(&self, choices: &Choices, prior: &[f64]) -> Vec<f64> {
+        let of_columns = self.bayes.iter().zip(&self.correction).zip(prior);
+        match self.windows.is_empty() {
+            true => of_columns.map(|((b, d), p)| choices.stacked([*b, *d, *p])).collect(),
+            false => self.highest(choices).into_iter().map(|both| choices.log_odds(both)).collect(),
+        }
+    }
+}
+
+impl Choices {
+    /// Refits the stacking weights to held-out documents of two classes, each given as its B and d, whether it is
+    /// positive, and its weight. With `of_windows`, refits the calibration line of windows instead. Changes nothing if
+    /// a class has fewer than 50 documents.
+    #[must_use]
+    pub fn refitted(self, scored: &[([f64; 2], bool, f64)], of_windows: bool) -> Self {
+        let of = |is_positive| scored.iter().filter(|(_, of, _)| *of == is_positive).count();
+        if of(true).min(of(false)) < 50 {
+            return self;
+        }
+        let mut parts = StackingInput::new(1, if of_windows { 2 } else { 3 });
+        for (both, is_positive, weight) in scored {
+            let stacked = if of_windows { &[self.stacked_of_two(*both)][..] } else { both };
+            parts.push(stacked.iter().copied().chain([1.0]), is_positive.then_some(0), *weight);
+        }
+        if of_windows {
+            return self.with_line(&parts);
+        }
+        let stack = parts.fit(&Choices::for_classes(2).stack, 2);
+        Choices { stack: [stack[0], stack[1], stack[2]], ..self }
+    }
+
+    pub(crate) fn with_line(self, parts: &StackingInput) -> Self {
+        let line = parts.fit(&Choices::for_classes(2).line, 1);
+        Choices { line: [line[0], line[1]], ..self }
+    }
+}
+
+/// The held-out scores of a document.
+pub(crate) struct ColumnPrediction {
+    /// The scores of the counts.
+    pub(crate) held: Prediction,
+    /// d of every fitted column: first of the document, then of each window with a known term.
+    pub(crate) decisions: Vec<Vec<f64>>,
+}
+
+impl ColumnPrediction {
+    /// The scores of the counts alone.
+    pub(crate) fn by_counts(held: Prediction) -> Self {
+        ColumnPrediction { decisions: vec![vec![0.0; held.bayes.len()]], held }
+    }
+
+    /// The held-out scores, with d taken from the fitted columns that `group` selects.
+    pub(crate) fn with(&self, group: impl Fn(&[f64]) -> Vec<f64>) -> Prediction {
+        let mut decisions = self.decisions.iter().map(|decisions| group(decisions));
+        let mut held = Prediction { correction: decisions.next().unwrap_or_default(), ..self.held.clone() };
+        for (both, decisions) in held.windows.iter_mut().zip(decisions) {
+            both[1] = decisions.first().copied().unwrap_or(0.0);
+        }
+        held
+    }
+
+    /// Merges the scores of further copies: takes weighted means and adds the weights. Always returns true.
+    pub(crate) fn add(&mut self, other: &ColumnPrediction) -> bool {
+        let all = self.held.weight + other.held.weight;
+        let share = if all > 0.0 { other.held.weight / all } else { 0.0 };
+        let mean = |to: &mut Vec<f64>, from: &[f64]| {
+            to.iter_mut().zip(from).for_each(|(to, from)| *to += share * (from - *to));
+        };
+        mean(&mut self.held.bayes, &other.held.bayes);
+        self.decisions.iter_mut().zip(&other.decisions).for_each(|(to, from)| mean(to, from));
+        self.held.known_terms = self.held.known_terms.max(other.held.known_terms);
+        self.held.weight = all;
+        true
+    }
+}
+
+/// Turns the scores of documents into the input of stacking.
+///
+/// Classes compete, so a document is one target. Labels do not: each label of a document is a target of its own.
+pub(crate) struct Targets<'a> {
+    columns: &'a Columns,
+    /// The totals of the positive documents of each column.
+    totals: Vec<ClassTotals>,
+}
+
+impl<'a> Targets<'a> {
+    pub(crate) fn new(columns: &'a Columns, of_classes: &[ClassTotals]) -> Self {
+        Targets { columns, totals: columns.totals(of_classes) }
+    }
+
+    /// Input without documents.
+    pub(crate) fn input(&self, n_parts: usize) -> StackingInput {
+        StackingInput::new(if self.columns.are_labels() { 1 } else { self.columns.len() }, n_parts)
+    }
+
+    /// The number of targets of a document.
+    pub(crate) fn per_document(&self) -> usize {
+        if self.columns.are_labels() { self.columns.len() } else { 1 }
+    }
+
+    /// Adds a document of `class`: the `n_parts` numbers of each column in turn. A label that no other document has is
+    /// left out, since without the document it is unknown.
+    pub(crate) fn push(
+        &self,
+        to: &mut StackingInput,
+        values: impl Iterator<Item = f64>,
+        class: ClassId,
+        weight: f64,
+    ) {
+        if !self.columns.are_labels() {
+            return to.push(values, self.columns.only(class), weight);
+        }
+        let mut values = values;
+        for (column, totals) in self.totals.iter().enumerate() {
+            let is_positive = self.columns.is_positive(class, column);
+            let is_unknown = is_positive && totals.documents <= 1;
+            let of_column = values.by_ref().take(to.n_parts());
+            to.push(of_column, is_positive.then_some(0), if is_unknown { 0.0 } else { weight });
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Reading documents block by block, in memory or again in each pass.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use rayon::prelude::*;
+
+use crate::validation::documents::{BLOCK, Block, BlockRow, TermScales};
+use crate::validation::documents::{Documents, Label};
+
+/// Copies of a text beyond this number only shift the shares of its labels.
+pub(crate) const MAX_COPIES: u32 = 1_000;
+
+/// The weights of documents in a fit: the number of their copies. If a text has more than [`MAX_COPIES`] copies, they
+/// are scaled down, by the same factor under all its labels.
+#[derive(Default)]
+pub(crate) struct CopyWeights {
+    /// The scale of groups with more than [`MAX_COPIES`] copies.
+    scales: HashMap<u64, f64>,
+}
+
+impl CopyWeights {
+    fn new(documents: &dyn Documents) -> Self {
+        let mut copies = HashMap::<u64, u64>::new();
+        for label in (0..documents.len()).map(|at| documents.label(at)).filter(|label| label.multiplicity > 1)
+        {
+            *copies.entry(label.group).or_default() += u64::from(label.multiplicity);
+        }
+        let most = u64::from(MAX_COPIES);
+        let scale = |(group, copies)| (group, most as f64 / copies as f64);
+        CopyWeights { scales: copies.into_iter().filter(|(_, n)| *n > most).map(scale).collect() }
+    }
+
+    /// The weight of `copies` copies of a document.
+    pub(crate) fn weigh(&self, label: &Label, copies: u32) -> f64 {
+        let scale = match self.scales.is_empty() || copies == 1 && label.multiplicity == 1 {
+            true => 1.0,
+            false => self.scales.get(&label.group).copied().unwrap_or(1.0),
+        };
+        label.weight_of(copies) * scale
+    }
+}
+
+/// Reads blocks of documents, and keeps them in memory between passes if they have few terms.
+pub(crate) struct BlockReader<'a> {
+    pub(crate) documents: &'a dyn Documents,
+    pub(crate) weights: CopyWeights,
+    kept: Vec<Block>,
+    terms: TermScales,
+    /// Blocks whose memory can be reused.
+    spare: Mutex<Vec<Block>>,
+}
+
+/// Documents are kept in memory up to this number of (document, term) pairs: eight bytes each, twelve as vectors.
+const KEPT: usize = 1 << 24;
+
+impl<'a> BlockReader<'a> {
+    pub(crate) fn new(documents: &'a dyn Documents) -> Self {
+        let mut source = BlockReader::unread(documents);
+        if documents.n_pairs() <= KEPT {
+            source.kept =
+                (0..source.n_blocks()).into_par_iter().map(|block| source.read(block, false)).collect();
+        }
+        source
+    }
+
+    /// A reader that keeps nothing in memory.
+    pub(crate) fn unread(documents: &'a dyn Documents) -> Self {
+        BlockReader {
+            documents,
+            weights: CopyWeights::new(documents),
+            kept: Vec::new(),
+            terms: TermScales::default(),
+            spare: Mutex::default(),
+        }
+    }
+
+    /// Adds the documents as vectors, scaled by `terms`.
+    pub(crate) fn with_vectors(mut self, terms: TermScales) -> Self {
+        self.kept.par_iter_mut().for_each(|block| block.vectorize(&terms));
+        BlockReader { terms, ..self }
+    }
+
+    /// idf of every term, in nats; empty if the documents are not vectors.
+    pub(crate) fn idf(&self) -> &[f32] {
+        &self.terms.idf
+    }
+
+    fn read(&self, block: usize, as_vectors: bool) -> Block {
+        let mut read = self.spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_default();
+        self.documents.block(block, &mut read);
+        if as_vectors {
+            read.vectorize_in_place(&self.terms);
+        }
+        read
+    }
+
+    /// The weight of a document in a fit.
+    pub(crate) fn weight(&self, document: usize) -> f64 {
+        let label = self.documents.label(document);
+        self.weights.weigh(&label, label.multiplicity)
+    }
+
+    pub(crate) fn n_blocks(&self) -> usize {
+        self.documents.len().div_ceil(BLOCK)
+    }
+
+    /// Whether all documents are in memory.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.kept.len() == self.n_blocks()
+    }
+
+    /// The terms of a document, if they are in memory.
+    pub(crate) fn kept(&self, document: usize) -> Option<BlockRow<'_>> {
+        Some(self.kept.get(document / BLOCK)?.terms(document % BLOCK))
+    }
+
+    /// Visits blocks as vectors, in the given `order`, each with the number of its first document. Reads the next block
+    /// in the background.
+    pub(crate) fn for_each_vector(&self, order: &[usize], visit: impl FnMut(usize, &Block) + Send) {
+        self.for_each(order, true, visit);
+    }
+
+    fn for_each(&self, order: &[usize], as_vectors: bool, mut visit: impl FnMut(usize, &Block) + Send) {
+        if self.is_kept() {
+            return order.iter().for_each(|block| visit(block * BLOCK, &self.kept[*block]));
+        }
+        let mut here = order.first().map(|first| self.read(*first, as_vectors));
+        for (at, block) in order.iter().enumerate() {
+            let next = || order.get(at + 1).map(|next| self.read(*next, as_vectors));
+            let Some(terms) = here.take() else { return };
+            here = rayon::join(|| visit(block * BLOCK, &terms), next).1;
+            if let Ok(mut spare) = self.spare.lock() {
+                spare.push(terms);
+            }
+        }
+    }
+
+    /// Visits all blocks in order.
+    pub(crate) fn for_all(&self, visit: impl FnMut(usize, &Block) + Send) {
+        self.for_each(&(0..self.n_blocks()).collect::<Vec<_>>(), false, visit);
+    }
+
+    /// Visits all blocks in order as vectors.
+    pub(crate) fn for_all_vectors(&self, visit: impl FnMut(usize, &Block) + Send) {
+        self.for_each(&(0..self.n_blocks()).collect::<Vec<_>>(), true, visit);
+    }
+}

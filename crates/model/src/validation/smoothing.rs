@@ -1,0 +1,277 @@
+//! Smoothing and idf power, chosen by a grid search with exact leave-one-out.
+
+use rayon::prelude::*;
+use tamis_tokenizer::CountVector;
+
+use crate::bayes::Smoothing;
+use crate::counts::{Counts, Statistics};
+use crate::linear::{Choices, Columns, SmoothingTrial, WeightedOptions, priors};
+use crate::validation::documents::{Block, BlockRow, Documents, Label};
+use crate::validation::folds::Groups;
+use crate::validation::left_out::LeaveOneOut;
+use crate::validation::predictions::Targets;
+use crate::validation::reader::BlockReader;
+use crate::validation::stacking::StackingInput;
+use crate::validation::two_classes::{MOST_ALPHAS, MOST_POWERS, Points};
+
+/// Smoothing and idf power of a [`WeightedLogOdds`](crate::WeightedLogOdds), chosen by leave-one-out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SmoothingChoice {
+    /// The smoothing.
+    pub alpha: Smoothing,
+    /// The power of idf.
+    pub idf_power: f64,
+    /// k0 and k1, see [`Choices::bayes`].
+    pub bayes: [f64; 2],
+    /// Every smoothing and power tried; empty if documents were too few to choose.
+    pub tried: Vec<SmoothingTrial>,
+    /// Log loss and weight of each sampled document, with the chosen smoothing and power.
+    pub losses: Vec<WeightedLoss>,
+}
+
+/// The log loss of a document that stands for several.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WeightedLoss {
+    /// The log loss, in nats.
+    pub loss: f64,
+    /// The number of documents it stands for.
+    pub weight: f64,
+}
+
+/// The smoothings to choose from.
+const ALPHAS: [f64; MOST_ALPHAS] = [0.03, 0.1, 0.3, 1.0, 3.0];
+/// The powers of idf to choose from.
+const POWERS: [f64; MOST_POWERS] = [0.0, 0.5, 1.0];
+
+/// Maximum sample size: of classes, and of labels, each of which is predicted for every document.
+const MAX_SAMPLE: [usize; 2] = [3_000, 1_000];
+/// Documents of the sample reserved for rare classes, all classes together.
+const MIN_RARE: usize = 1_500;
+/// All documents are scored only if they need at most this many scores.
+const MAX_SCORES: usize = 1 << 18;
+/// Maximum number of scores of a sample at one point of the grid. Memory holds them for each point scored together.
+const MAX_SAMPLE_SCORES: usize = 1 << 21;
+
+/// The sample size of a fit: at most `most`, fewer with very many classes, but at least 200.
+pub(crate) fn sample_size(most: usize, columns: &Columns) -> usize {
+    most.min(MAX_SAMPLE_SCORES / columns.len()).max(200)
+}
+
+/// Minimum number of documents per class in a sample.
+pub(crate) fn min_per_class(columns: &Columns) -> usize {
+    MIN_RARE / columns.n_classes()
+}
+
+impl SmoothingChoice {
+    /// Searches a grid of five smoothings and three powers by exact leave-one-out, unless the options fix them. Of the
+    /// points within one standard error (of the paired difference) of the best, takes the one nearest to the default.
+    /// Scores a stratified sample of about 3,000 documents (1,000 of many labels), rare classes oversampled and weighted;
+    /// then fits k to all documents, unless that takes more than 262,144 scores. `counts` must include these documents.
+    /// The result is the same for any number of threads.
+    pub fn new(
+        counts: &Statistics,
+        documents: &dyn Documents,
+        columns: &Columns,
+        options: &WeightedOptions,
+    ) -> SmoothingChoice {
+        let default = Choices::for_columns(columns).fixed_by(options);
+        let Choices { alpha, idf_power, bayes, .. } = default;
+        let mut choice = SmoothingChoice { alpha, idf_power, bayes, tried: Vec::new(), losses: Vec::new() };
+        // 0.03 to 3 are in range
+        let alphas: Vec<Smoothing> = match options.alpha {
+            Some(alpha) => vec![alpha],
+            None => ALPHAS.into_iter().filter_map(|alpha| Smoothing::try_from(alpha).ok()).collect(),
+        };
+        let powers = options.idf_power.map_or(POWERS.to_vec(), |power| vec![power]);
+        let most = sample_size(MAX_SAMPLE[usize::from(columns.are_labels())], columns);
+        let sample = Groups::new(documents).sample(most, min_per_class(columns)).weights;
+        let reads_all = documents.len() * columns.len() <= MAX_SCORES;
+        let source = if reads_all { BlockReader::new(documents) } else { BlockReader::unread(documents) };
+        let sample = SampleTerms::new(&source, &sample);
+        let grid = Grid { counts, columns, default: default.bayes };
+        // two classes look up a term once for all smoothings; with more classes that takes too much memory
+        let together = if columns.is_one() { alphas.len() } else { 1 };
+        let fit = |alphas: &[Smoothing]| {
+            let points = Points { alphas: alphas.to_vec(), powers: powers.clone() };
+            let each: Vec<_> = points.iter().collect();
+            let fitted = each.into_iter().zip(grid.fit(points, &sample));
+            fitted.map(|((alpha, power), fitted)| (alpha, power, fitted)).collect::<Vec<_>>()
+        };
+        let each: Vec<_> = alphas.par_chunks(together).flat_map(fit).collect();
+        let tried = |(alpha, power, fitted): &(Smoothing, f64, PointFit)| SmoothingTrial {
+            alpha: *alpha,
+            idf_power: *power,
+            loss: fitted.2,
+        };
+        if each.iter().any(|(.., (_, losses, _))| losses.is_empty()) {
+            // no document can be left out
+            return choice;
+        }
+        choice.tried = each.iter().map(tried).collect();
+        let distance = |alpha: Smoothing, power: f64| {
+            (alpha.alpha() / default.alpha.alpha()).ln().abs() / 3f64.ln()
+                + 2.0 * (power - default.idf_power).abs()
+        };
+        if let Some((.., best)) = each.iter().min_by(|(.., (.., a)), (.., (.., b))| a.total_cmp(b)) {
+            let as_good = each.iter().filter(|(.., fitted)| !is_worse(&fitted.1, &best.1));
+            let nearest = as_good.min_by(|a, b| distance(a.0, a.1).total_cmp(&distance(b.0, b.1)));
+            if let Some((alpha, power, (bayes, losses, _))) = nearest {
+                (choice.alpha, choice.idf_power, choice.bayes, choice.losses) =
+                    (*alpha, *power, *bayes, losses.clone());
+            }
+        }
+        if reads_all && documents.len() > sample.labels.len() {
+            choice.bayes = grid.fit_all(Points::one(choice.alpha, choice.idf_power), &source);
+        }
+        choice
+    }
+}
+
+/// Whether `losses` are worse than `others` of the same documents by more than one standard error of the mean paired
+/// difference. Uses the weights of `losses`.
+///
+/// ```
+/// use tamis_model::{WeightedLoss, is_worse};
+///
+/// let good = [0.1, 0.3, 0.2].map(|loss| WeightedLoss { loss, weight: 1.0 });
+/// let bad = good.map(|of| WeightedLoss { loss: of.loss + 0.1, ..of });
+/// assert!(is_worse(&bad, &good) && !is_worse(&good, &bad));
+/// assert!(!is_worse(&good, &good));
+/// ```
+#[doc(hidden)]
+pub fn is_worse(losses: &[WeightedLoss], others: &[WeightedLoss]) -> bool {
+    is_worse_by(1.0, losses, others)
+}
+
+/// As [`is_worse`], by more than `errors` standard errors.
+#[doc(hidden)]
+pub fn is_worse_by(errors: f64, losses: &[WeightedLoss], others: &[WeightedLoss]) -> bool {
+    let all: f64 = losses.iter().map(|of| of.weight).sum();
+    let differences = || losses.iter().zip(others).map(|(a, b)| (a.loss - b.loss, a.weight));
+    let mean = differences().map(|(difference, weight)| difference * weight).sum::<f64>() / all;
+    let squares = differences().map(|(difference, weight)| (weight * (difference - mean)).powi(2));
+    mean > errors * squares.sum::<f64>().sqrt() / all
+}
+
+/// k, the weighted losses of the documents, and their mean.
+type PointFit = ([f64; 2], Vec<WeightedLoss>, f64);
+
+/// A sample of documents: labels, weights and terms.
+pub(crate) struct SampleTerms<'a> {
+    pub(crate) labels: Vec<(Label, f64)>,
+    source: &'a BlockReader<'a>,
+    /// Their numbers in `source`.
+    numbers: Vec<usize>,
+    /// Their terms, if `source` does not keep documents in memory.
+    own: Block,
+}
+
+impl<'a> SampleTerms<'a> {
+    pub(crate) fn new(source: &'a BlockReader<'a>, sample: &[(usize, f64)]) -> SampleTerms<'a> {
+        let documents = source.documents;
+        let numbers: Vec<_> = sample.iter().map(|(i, _)| *i).collect();
+        let rows = if source.is_kept() { Vec::new() } else { documents.rows(&numbers) };
+        SampleTerms {
+            labels: sample
+                .iter()
+                .map(|(i, sampling)| (documents.label(*i), sampling * source.weight(*i)))
+                .collect(),
+            source,
+            numbers,
+            own: Block::from_rows(rows.iter().map(CountVector::row)),
+        }
+    }
+
+    pub(crate) fn terms(&self, at: usize) -> BlockRow<'_> {
+        self.source.kept(self.numbers[at]).unwrap_or_else(|| self.own.terms(at))
+    }
+}
+
+/// The grid search.
+pub(crate) struct Grid<'a> {
+    pub(crate) counts: &'a Statistics,
+    pub(crate) columns: &'a Columns,
+    pub(crate) default: [f64; 2],
+}
+
+/// Number of documents that a thread scores at a time.
+const CHUNK: usize = 64;
+
+impl Grid<'_> {
+    /// Fits k at each grid point to the leave-one-out scores of a sample.
+    pub(crate) fn fit(&self, points: Points, sample: &SampleTerms<'_>) -> Vec<PointFit> {
+        let mut of_points = vec![self.targets().input(2); points.len()];
+        let left_out = LeaveOneOut::new(points, self.counts, self.columns);
+        let document = |at: usize| (sample.labels[at], sample.terms(at));
+        self.score(&left_out, sample.labels.len(), document, &mut of_points);
+        let fit = |parts: &StackingInput| {
+            let bayes = self.bayes(parts);
+            let losses = parts.losses(&bayes);
+            let mean = parts.mean(&losses);
+            let losses = losses.into_iter().zip(parts.weights());
+            (bayes, losses.map(|(loss, weight)| WeightedLoss { loss, weight }).collect(), mean)
+        };
+        of_points.par_iter().map(fit).collect()
+    }
+
+    /// Fits k to the leave-one-out scores of all documents.
+    fn fit_all(&self, point: Points, source: &BlockReader<'_>) -> [f64; 2] {
+        let mut parts = [self.targets().input(2)];
+        let left_out = LeaveOneOut::new(point, self.counts, self.columns);
+        source.for_all(|first, block| {
+            let document = |at: usize| {
+                let document = first + at;
+                ((source.documents.label(document), source.weight(document)), block.terms(at))
+            };
+            self.score(&left_out, block.len(), document, &mut parts);
+        });
+        self.bayes(&parts[0])
+    }
+
+    /// Adds the leave-one-out scores of `n_documents` documents to the parts of each grid point.
+    fn score<'d>(
+        &self,
+        left_out: &LeaveOneOut<'_>,
+        n_documents: usize,
+        document: impl Fn(usize) -> ((Label, f64), BlockRow<'d>) + Sync,
+        parts: &mut [StackingInput],
+    ) {
+        let (prior, targets) = (priors(self.counts.totals(), self.columns), self.targets());
+        let (n_points, numbers) = (parts.len(), (0..n_documents).collect::<Vec<_>>());
+        let score = |of: &[usize]| {
+            let mut scores = vec![Vec::new(); n_points];
+            let mut parts = vec![targets.input(2); n_points];
+            for at in of {
+                let ((document, weight), terms) = document(*at);
+                left_out.scores(terms, document.class, &mut scores);
+                let is_scored =
+                    !terms.is_empty() && (self.columns.are_labels() || self.has_others(&document));
+                let weight = if is_scored { weight } else { 0.0 };
+                for (parts, scores) in parts.iter_mut().zip(&scores) {
+                    let both = scores.iter().zip(&prior).flat_map(|(score, prior)| [*score, *prior]);
+                    targets.push(parts, both, document.class, weight);
+                }
+            }
+            parts
+        };
+        let scored: Vec<Vec<StackingInput>> = numbers.par_chunks(CHUNK).map(score).collect();
+        for of_points in scored {
+            parts.iter_mut().zip(of_points).for_each(|(parts, others)| parts.append(others));
+        }
+    }
+
+    fn targets(&self) -> Targets<'_> {
+        Targets::new(self.columns, self.counts.totals())
+    }
+
+    fn bayes(&self, parts: &StackingInput) -> [f64; 2] {
+        let fitted = parts.fit(&self.default, 0);
+        if fitted[0] > 0.0 { [fitted[0], fitted[1]] } else { self.default }
+    }
+
+    /// Whether the document's class has other documents, so that the class is known without it.
+    fn has_others(&self, document: &Label) -> bool {
+        let of_class = self.counts.totals().get(usize::from(document.class));
+        of_class.is_some_and(|totals| totals.documents > 1)
+    }
+}
