@@ -1,10 +1,13 @@
 //! Errors of the library as Python's exceptions.
 
+use std::fmt::Display;
 use std::path::Path;
 
+use pyo3::PyTypeInfo;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyTimeoutError, PyValueError};
 use pyo3::prelude::*;
+use pyo3_arrow::error::PyArrowError;
 use rayon::ThreadPoolBuildError;
 use tamis_train::{Error, ErrorKind};
 
@@ -16,66 +19,91 @@ create_exception!(
      OSError, such as FileNotFoundError."
 );
 
-/// An exception, also from errors of the library.
-pub(crate) struct Failure(PyErr);
+/// An exception of Python. Errors of the library become one, and texts become a [`TamisError`].
+pub(crate) struct Exception(PyErr);
 
-pub(crate) type Result<T> = std::result::Result<T, Failure>;
+impl Exception {
+    /// Whether the exception is of this class.
+    pub(crate) fn is<T: PyTypeInfo>(&self, py: Python<'_>) -> bool {
+        self.0.is_instance_of::<T>(py)
+    }
 
-impl From<PyErr> for Failure {
+    /// Puts `prefix` before the text of a [`TamisError`]; leaves other exceptions as they are.
+    pub(crate) fn named(self, py: Python<'_>, prefix: impl Display) -> Self {
+        match self.is::<TamisError>(py) {
+            true => format!("{prefix}: {}", self.0.value(py)).into(),
+            false => self,
+        }
+    }
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Exception>;
+
+impl From<PyErr> for Exception {
     fn from(exception: PyErr) -> Self {
-        Failure(exception)
+        Exception(exception)
     }
 }
 
-impl From<ThreadPoolBuildError> for Failure {
+impl From<PyArrowError> for Exception {
+    fn from(error: PyArrowError) -> Self {
+        Exception(error.into())
+    }
+}
+
+impl From<Exception> for PyErr {
+    fn from(exception: Exception) -> Self {
+        exception.0
+    }
+}
+
+impl From<String> for Exception {
+    fn from(text: String) -> Self {
+        Exception(TamisError::new_err(text))
+    }
+}
+
+impl From<&str> for Exception {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl From<ThreadPoolBuildError> for Exception {
     fn from(error: ThreadPoolBuildError) -> Self {
-        Failure(PyRuntimeError::new_err(error.to_string()))
+        Exception(PyRuntimeError::new_err(error.to_string()))
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for Exception {
     fn from(error: Error) -> Self {
         let text = error.to_string();
         let of_system =
             error.io_error().and_then(|source| Some((source.raw_os_error()?, source.to_string())));
-        Failure(match (error.kind(), of_system) {
+        match (error.kind(), of_system) {
             // Python picks the subclass by the number
             (ErrorKind::Io, Some((number, reason))) => {
                 let reason = reason.split(" (os error").next().unwrap_or(&reason).to_owned();
-                PyOSError::new_err((number, reason, error.path().map(Path::to_path_buf)))
+                PyOSError::new_err((number, reason, error.path().map(Path::to_path_buf))).into()
             }
-            (ErrorKind::Io | ErrorKind::Changed, _) => PyOSError::new_err(text),
-            (ErrorKind::Locked, _) => PyTimeoutError::new_err(text),
-            _ => TamisError::new_err(text),
-        })
+            (ErrorKind::Io | ErrorKind::Changed, _) => PyOSError::new_err(text).into(),
+            (ErrorKind::Locked, _) => PyTimeoutError::new_err(text).into(),
+            _ => text.into(),
+        }
     }
 }
 
-impl From<Failure> for PyErr {
-    fn from(failure: Failure) -> Self {
-        failure.0
-    }
-}
-
-/// The exception for a row, counted from 0, that is not what it should be.
-pub(crate) fn wrong_row(row: usize, what: impl std::fmt::Display) -> PyErr {
-    TamisError::new_err(format!("row {row}: {what}"))
-}
-
-/// Adds the row to an error of its document.
-pub(crate) fn of_row(row: usize, error: Error) -> Failure {
-    match error.kind() {
-        ErrorKind::Document => wrong_row(row, error).into(),
-        _ => error.into(),
-    }
+/// Names the row, counted from 0, in what is wrong with it.
+pub(crate) fn wrong_row(row: usize, what: impl Display) -> Exception {
+    format!("row {row}: {what}").into()
 }
 
 /// Names Python's option in the error that a model does not remember the terms of its documents.
 pub(crate) fn needs_terms<T>(result: tamis_train::Result<T>) -> Result<T> {
-    let needed =
-        "expected a model that remembers the terms of its documents, which documents=True of training makes";
     result.map_err(|error| match error.kind() {
-        ErrorKind::TermsNotStored => TamisError::new_err(needed).into(),
+        ErrorKind::TermsNotStored => {
+            "expected a model that remembers the terms of its documents, which documents=True of training makes".into()
+        }
         _ => error.into(),
     })
 }

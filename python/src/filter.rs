@@ -5,28 +5,28 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
-use tamis_train::{MergeOptions, spam_class};
+use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyTuple, PyType};
+use tamis_train::{Keep, Kind, MergeOptions};
 
-use crate::arguments::{How, threads};
-use crate::error::{Result, TamisError};
-use crate::evaluation;
-use crate::explanation::Explanation;
-use crate::filter::information::information;
-use crate::filter::state::{State, Verdicts};
-use crate::input::documents::{ClassName, Documents};
-use crate::label_evaluation;
-use crate::model::{Answer, Batch, Model};
-use crate::progress::Progress;
-use crate::report::Report;
-use crate::score::{Score, Scores};
-use crate::table::Table;
-use crate::training::{Examples, Training};
-use crate::work::{Watch, run};
+use crate::error::Result;
+use crate::filter::state::{FilterState, VerdictOptions};
+use crate::input::{ClassName, DocumentSet};
+use crate::model::explanation::{Explanation, Term};
+use crate::model::report::Report;
+use crate::model::score::{Score, Scores};
+use crate::model::table::Table;
+use crate::model::{ScoreBatch, ScoreFn, SharedFilter};
+use crate::options::RunOptions;
+use crate::work::{Progress, Watch, run, run_shown, threads};
 
-mod information;
+mod drift;
+pub(crate) mod evaluation;
+pub(crate) mod label_evaluation;
+pub(crate) mod learner;
 mod measured;
 mod state;
+mod suggest;
+mod suspects;
 
 /// A trained model in use: scores and explains messages or texts, and learns from corrections.
 ///
@@ -42,27 +42,27 @@ mod state;
 /// >>> filter.score(b"Subject: offer\n\nbuy cheap pills\n").label
 /// 'spam'
 #[pyclass(frozen, module = "tamis", weakref)]
-pub(crate) struct Filter(Arc<State>);
+pub(crate) struct Filter(Arc<FilterState>);
 
 impl Filter {
-    fn new(filter: tamis_train::Filter, file: Option<PathBuf>, verdicts: Verdicts) -> Result<Self> {
-        State::new(filter, file, verdicts).map(|state| Filter(Arc::new(state)))
+    fn new(filter: tamis_train::Filter, file: Option<PathBuf>, verdicts: VerdictOptions) -> Result<Self> {
+        FilterState::new(filter, file, verdicts).map(|state| Filter(Arc::new(state)))
     }
 
-    pub(crate) fn model(&self) -> Arc<Model> {
+    pub(crate) fn model(&self) -> Arc<SharedFilter> {
         self.0.model()
     }
 
     /// A filter without a file.
     pub(crate) fn of_model(model: tamis_train::Model) -> Result<Self> {
-        Filter::new(model.into_filter()?, None, Verdicts::default())
+        Filter::new(model.into_filter()?, None, VerdictOptions::default())
     }
 
-    fn document(&self, message: &Bound<'_, PyAny>) -> PyResult<Documents> {
-        Documents::one(self.model().recipe(), message)
+    fn document(&self, message: &Bound<'_, PyAny>) -> Result<DocumentSet> {
+        DocumentSet::one(self.model().recipe(), message)
     }
 
-    fn ask<T: Send>(&self, message: &Bound<'_, PyAny>, answer: Answer<T>) -> Result<T> {
+    fn ask<T: Send>(&self, message: &Bound<'_, PyAny>, answer: ScoreFn<T>) -> Result<T> {
         let document = self.document(message)?;
         message.py().detach(|| {
             self.0.ask(|model, scratch| {
@@ -75,18 +75,22 @@ impl Filter {
     pub(crate) fn ask_about<T: Send + 'static>(
         &self,
         messages: &Bound<'_, PyAny>,
-        how: How,
-        answer: impl Fn(&Arc<Model>, &Documents, &Watch) -> Result<T> + Send + 'static,
+        how: RunOptions,
+        answer: impl Fn(&Arc<SharedFilter>, &DocumentSet, &Watch) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (py, state) = (messages.py(), self.0.clone());
-        let documents = Documents::new(self.model().recipe(), messages, how.decoding)?;
-        let progress = Progress::new(py, how.progress, documents.len(), "documents")?;
+        let documents = DocumentSet::new(self.model().recipe(), messages, how.decoding)?;
+        let progress = Progress::new(py, how.progress, documents.len())?;
         let job = move |watch: &Watch| state.ask(|model, _| answer(model, &documents, watch));
-        run(py, how.threads, progress.callback()?.as_ref(), job)
+        run_shown(py, how.threads, &progress, job)
     }
 
     /// Scores documents in parallel.
-    pub(crate) fn batch(&self, messages: &Bound<'_, PyAny>, how: How) -> Result<(Arc<Model>, Batch)> {
+    pub(crate) fn batch(
+        &self,
+        messages: &Bound<'_, PyAny>,
+        how: RunOptions,
+    ) -> Result<(Arc<SharedFilter>, ScoreBatch)> {
         self.ask_about(messages, how, |model, documents, watch| {
             Ok((model.clone(), model.score_all(documents, watch)?))
         })
@@ -102,7 +106,7 @@ impl Filter {
     /// ----------
     /// path : str or os.PathLike
     /// unsure : float, optional
-    ///     Answer "unsure" below this probability (at least 0 and below 1); by default as the model was trained.
+    ///     ScoreFn "unsure" below this probability (at least 0 and below 1); by default as the model was trained.
     /// spam_label : str, optional
     ///     The label that counts as spam; by default the first of spam, junk, unwanted and phish that is a label.
     /// mapped : bool, default False
@@ -131,7 +135,7 @@ impl Filter {
             false => tamis_train::Filter::read(&path),
         };
         let filter = py.detach(open)?;
-        Filter::new(filter, Some(path), Verdicts { unsure, spam_label })
+        Filter::new(filter, Some(path), VerdictOptions { unsure, spam_label })
     }
 
     /// Makes a filter from the bytes of a model file.
@@ -151,49 +155,7 @@ impl Filter {
         spam_label: Option<String>,
     ) -> Result<Self> {
         let filter = py.detach(|| tamis_train::Filter::from_bytes(data))?;
-        Filter::new(filter, None, Verdicts { unsure, spam_label })
-    }
-
-    /// Trains a model on labelled messages, texts or rows of a table.
-    ///
-    /// Parameters
-    /// ----------
-    /// documents : list, numpy array, pandas or polars Series, Arrow array
-    ///     Of bytes for mail, of str for text. A table is a DataFrame of pandas or polars, or a table of Arrow.
-    /// labels : the same, of str
-    ///     As many as documents, of at least two different labels. With the option ``labels="many"``, lists of str: a
-    ///     document has any number of labels.
-    /// groups : the same, optional
-    ///     The group of each document, such as its author, thread or customer. Documents of a group are held out together
-    ///     wherever documents are held out, so that probabilities hold for documents of new groups.
-    /// weights : list or array of float, optional
-    ///     The weight of each document, 0 to 1,000,000; a whole one is as many copies. Of any other, the counts have the
-    ///     nearest number of copies, but at least one, and the fit takes the fraction too.
-    /// kind : {"mail", "text", "table"}, default "mail"
-    /// n_jobs : int, optional
-    ///     Threads: by default 1, -1 for one per core. The model does not depend on it.
-    /// progress : bool, default False
-    ///     Show a bar by tqdm.
-    /// **options
-    ///     Those of ``tamis train``: ``likelihood``, ``alpha``, ``ngrams``, ``max_fpr``, ``labels`` and so on;
-    ///     ``deduplicate=True`` counts equal messages once, as the program does by default. Of a table, ``columns`` is a
-    ///     dict of column to kind ("gaussian", "categorical", "bernoulli", "text" or "skip"), and others are guessed.
-    #[classmethod]
-    #[pyo3(signature = (documents, labels, /, *, groups=None, weights=None, kind="mail", n_jobs=None, progress=false, **options))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
-    fn train(
-        _class: &Bound<'_, PyType>,
-        documents: Bound<'_, PyAny>,
-        labels: Bound<'_, PyAny>,
-        groups: Option<Bound<'_, PyAny>>,
-        weights: Option<Vec<f64>>,
-        kind: &str,
-        n_jobs: Option<i64>,
-        progress: bool,
-        options: Option<&Bound<'_, PyDict>>,
-    ) -> Result<Self> {
-        let (how, examples) = (How::new(n_jobs, progress)?, Examples { documents, labels, groups, weights });
-        Filter::of_model(Training::new(&examples, kind, options, how)?.model(examples.documents.py())?)
+        Filter::new(filter, None, VerdictOptions { unsure, spam_label })
     }
 
     /// Merges models, as ``tamis merge`` does: counts, corrections, remembered documents.
@@ -230,13 +192,13 @@ impl Filter {
             let filters: Vec<_> = models.iter().map(|model| &*model.filter).collect();
             tamis_train::merge(&filters, options)
         };
-        Filter::of_model(run(py, threads(n_jobs)?, None, job)?)
+        Filter::of_model(run(py, threads(n_jobs)?, job)?)
     }
 
     /// Scores one message (bytes); in a model of text, one text (str); in a model of a table, one row: a dict of column to
     /// value, a Series of pandas or a table of one row.
     fn score(&self, message: &Bound<'_, PyAny>) -> Result<Score> {
-        self.ask(message, Score::of)
+        self.ask(message, Score::ask)
     }
 
     /// Scores many messages or texts, on several threads and without the GIL.
@@ -256,7 +218,7 @@ impl Filter {
     /// Scores
     #[pyo3(signature = (messages, *, n_jobs=None, progress=false))]
     fn score_many(&self, messages: &Bound<'_, PyAny>, n_jobs: Option<i64>, progress: bool) -> Result<Scores> {
-        let (model, batch) = self.batch(messages, How::new(n_jobs, progress)?)?;
+        let (model, batch) = self.batch(messages, RunOptions::new(n_jobs, progress)?)?;
         Ok(Scores::new(model.labels.clone(), batch))
     }
 
@@ -282,13 +244,13 @@ impl Filter {
         progress: bool,
         probabilities: bool,
     ) -> Result<Table> {
-        let (model, batch) = self.batch(messages, How::new(n_jobs, progress)?)?;
-        Ok(Table::of_scores(&model, &batch, probabilities)?)
+        let (model, batch) = self.batch(messages, RunOptions::new(n_jobs, progress)?)?;
+        Table::of_scores(&model, &batch, probabilities)
     }
 
     /// Explains the score of a message, a text or a row: what each of its terms adds.
     fn explain(&self, message: &Bound<'_, PyAny>) -> Result<Explanation> {
-        self.ask(message, Explanation::new)
+        self.ask(message, Explanation::ask)
     }
 
     /// Measures how good the scores of labelled documents are. The model must not have learned them.
@@ -316,7 +278,7 @@ impl Filter {
         n_jobs: Option<i64>,
         progress: bool,
     ) -> Result<Bound<'py, PyDict>> {
-        self.figures(documents, labels, How::new(n_jobs, progress)?)
+        self.figures(documents, labels, RunOptions::new(n_jobs, progress)?)
     }
 
     /// Makes a report with pictures: of the model or, given labelled documents that it has not learned, of how good it
@@ -346,56 +308,44 @@ impl Filter {
             (None, None) => Report::of_model(title.unwrap_or("of tamis"), &self.model().filter),
             (Some(documents), Some(labels)) => {
                 let title = title.unwrap_or("a model of tamis");
-                self.measured(title, documents, labels, How::new(n_jobs, progress)?)
+                self.measured(title, documents, labels, RunOptions::new(n_jobs, progress)?)
             }
-            _ => Err(TamisError::new_err("expected documents with labels, or neither").into()),
+            _ => Err("expected documents with labels, or neither".into()),
         }
     }
 
-    /// Measures how good models of these documents are. Each document is scored by a model that has learned neither it
-    /// nor another document of its group; without groups, nor another with the same body.
+    /// The terms that speak most for a label against its strongest rival, each scored as a document of its own.
     ///
     /// Parameters
     /// ----------
-    /// documents, labels, groups, kind, n_jobs, progress, **options
-    ///     As in ``train``.
-    /// folds : int, default 10
-    ///     Number of parts. Each part is scored by a model of the others.
+    /// label : str
+    /// n : int, default 20
     ///
     /// Returns
     /// -------
-    /// dict
-    ///     As of ``evaluate``.
-    #[classmethod]
-    #[pyo3(signature = (documents, labels, /, *, groups=None, folds=10, kind="mail", n_jobs=None, progress=false, **options))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
-    fn cross_validate<'py>(
-        _class: &Bound<'py, PyType>,
-        documents: Bound<'py, PyAny>,
-        labels: Bound<'py, PyAny>,
-        groups: Option<Bound<'py, PyAny>>,
-        folds: usize,
-        kind: &str,
-        n_jobs: Option<i64>,
-        progress: bool,
-        options: Option<&Bound<'py, PyDict>>,
-    ) -> Result<Bound<'py, PyDict>> {
-        let py = documents.py();
-        if folds < 2 {
-            return Err(TamisError::new_err(format!("folds: expected at least 2, got {folds}")).into());
-        }
-        let (how, examples) =
-            (How::new(n_jobs, progress)?, Examples { documents, labels, groups, weights: None });
-        let training = Training::new(&examples, kind, options, how)?;
-        if training.are_labels_many() {
-            return label_evaluation::figures(
-                py,
-                training.cross_validate_labels(py, folds)?,
-                threads(n_jobs)?,
-            );
-        }
-        let (classes, outcomes) = training.cross_validate(py, folds)?;
-        evaluation::figures(py, &classes, spam_class(&classes), outcomes, threads(n_jobs)?)
+    /// tuple of Term
+    #[pyo3(signature = (label, n=20))]
+    fn strongest_terms<'py>(&self, py: Python<'py>, label: &str, n: usize) -> Result<Bound<'py, PyTuple>> {
+        let model = self.model();
+        let class = model.labels.class(label)?;
+        let terms = py.detach(|| model.filter.strongest_terms(class, n))?;
+        Ok(PyTuple::new(py, terms.into_iter().map(|term| Term::new(model.labels.clone(), term)))?)
+    }
+
+    /// All terms of the model, with their counts and weights. Reads the whole model.
+    ///
+    /// Returns
+    /// -------
+    /// Table
+    ///     What ``tamis export --format csv`` prints, sorted by term: ``term`` (str) and for every label
+    ///     ``documents_LABEL``, the number of its documents with the term, ``occurrences_LABEL`` in them (int64), and
+    ///     ``weight_LABEL`` (float64): what the term adds to the label's log-odds against its strongest rival, in nats, in
+    ///     a document of its own; null if the term is not used in scoring.
+    fn term_table(&self, py: Python<'_>) -> Result<Table> {
+        let model = self.model();
+        let mut rows = py.detach(|| model.filter.terms().collect::<tamis_train::Result<Vec<_>>>())?;
+        rows.sort_by(|a, b| a.term.cmp(&b.term));
+        Table::of_terms(model.labels.names(), &rows)
     }
 
     /// Learns a message in the file that the filter was opened from or saved to. The next ``score`` uses it.
@@ -530,4 +480,34 @@ impl Filter {
     fn _repr_html_(&self) -> Result<String> {
         Ok(Report::of_model("of tamis", &self.model().filter)?.to_fragment())
     }
+}
+
+/// The figures of a model.
+fn information<'py>(py: Python<'py>, model: &SharedFilter) -> PyResult<Bound<'py, PyDict>> {
+    let information = model.filter.information();
+    let documents = information.totals.iter().map(|totals| totals.documents);
+    let keep = match information.stored.keep {
+        Keep::Vectors => "terms",
+        Keep::Digests => "digests",
+    };
+    let dict = PyDict::new(py);
+    dict.set_item("kind", information.recipe.kind.to_string())?;
+    if information.recipe.kind == Kind::Table {
+        let columns = information.recipe.columns.iter();
+        let kinds = columns.map(|column| (&column.name, column.kind.to_string()));
+        dict.set_item("columns", kinds.into_py_dict(py)?)?;
+        dict.set_item("target", &information.recipe.target)?;
+    }
+    dict.set_item("documents", model.labels.names().iter().zip(documents).into_py_dict(py)?)?;
+    dict.set_item("learned", information.documents)?;
+    dict.set_item("remembered", information.size.documents)?;
+    dict.set_item("keep", keep)?;
+    dict.set_item("terms", information.size.terms)?;
+    dict.set_item("features", information.size.features)?;
+    dict.set_item("changes", information.changes.since_training)?;
+    dict.set_item("unfitted", information.changes.since_fit)?;
+    dict.set_item("bytes", information.file.bytes)?;
+    dict.set_item("log_bytes", information.file.log_bytes)?;
+    dict.set_item("segments", information.file.segments)?;
+    Ok(dict)
 }

@@ -1,7 +1,194 @@
 //! Documents, tables and labels from Python: lists, numpy, pandas, polars and Arrow, borrowed where that is possible.
 
-pub(crate) mod arrow;
-pub(crate) mod column;
+use std::collections::HashSet;
+
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use tamis_train::{Document, Kind, Recipe, join_labels, split_labels};
+
+use crate::error::Result;
+use crate::input::arrow::Chunk;
+use crate::input::column::TextColumn;
+use crate::input::decoding::{Decoding, Reading};
+use crate::input::rows::TableRows;
+
+mod arrow;
+mod column;
 pub(crate) mod decoding;
-pub(crate) mod documents;
 pub(crate) mod rows;
+
+/// Documents of one kind, by row.
+pub(crate) enum DocumentSet {
+    Mail(TextColumn),
+    Text(TextColumn),
+    Table(TableRows),
+}
+
+/// A row that holds a document.
+pub(crate) enum DocumentRow<'a> {
+    Whole(Document<'a>),
+    Cells(Vec<(&'a str, &'a str)>),
+}
+
+impl DocumentRow<'_> {
+    pub(crate) fn document(&self) -> Document<'_> {
+        match self {
+            DocumentRow::Whole(document) => *document,
+            DocumentRow::Cells(cells) => Document::Fields(cells),
+        }
+    }
+}
+
+impl DocumentSet {
+    /// The documents of a recipe: a column or, for a recipe of a table, the columns that it uses of one.
+    ///
+    /// # Errors
+    /// As [`TextColumn::new`] or [`TableRows::new`].
+    pub(crate) fn new(recipe: &Recipe, documents: &Bound<'_, PyAny>, decoding: Decoding) -> Result<Self> {
+        let reading = Reading::new(recipe.kind, decoding);
+        Ok(match recipe.kind {
+            Kind::Mail => DocumentSet::Mail(TextColumn::new(documents, &reading)?),
+            Kind::Text => DocumentSet::Text(TextColumn::new(documents, &reading)?),
+            Kind::Table => DocumentSet::Table(TableRows::new(documents, &names(recipe), &reading)?),
+        })
+    }
+
+    /// A single message, text or row of a table, as row 0.
+    ///
+    /// # Errors
+    /// As [`Reading::read`] or [`TableRows::one`].
+    pub(crate) fn one(recipe: &Recipe, document: &Bound<'_, PyAny>) -> Result<Self> {
+        let reading = Reading::new(recipe.kind, Decoding::default());
+        let cell = || Ok::<_, PyErr>(vec![Chunk::Python(vec![reading.read(0, document)?])].into());
+        Ok(match recipe.kind {
+            Kind::Mail => DocumentSet::Mail(cell()?),
+            Kind::Text => DocumentSet::Text(cell()?),
+            Kind::Table => DocumentSet::Table(TableRows::one(document, &names(recipe), &reading)?),
+        })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            DocumentSet::Mail(column) | DocumentSet::Text(column) => column.len(),
+            DocumentSet::Table(rows) => rows.len(),
+        }
+    }
+
+    /// The document of a row below [`len`](Self::len).
+    ///
+    /// # Errors
+    /// As [`TextColumn::text`].
+    pub(crate) fn get(&self, row: usize) -> Result<DocumentRow<'_>> {
+        Ok(match self {
+            DocumentSet::Mail(column) => DocumentRow::Whole(Document::Mail(column.bytes(row))),
+            DocumentSet::Text(column) => DocumentRow::Whole(Document::Text(column.text(row)?)),
+            DocumentSet::Table(rows) => DocumentRow::Cells(rows.get(row)?),
+        })
+    }
+}
+
+/// The names of the columns that a recipe uses.
+fn names(recipe: &Recipe) -> Vec<&str> {
+    recipe.columns.iter().map(|column| &*column.name).collect()
+}
+
+/// Checks that there are as many of something as documents.
+///
+/// # Errors
+/// There are not.
+pub(crate) fn check_len(what: &str, got: usize, documents: usize) -> Result<()> {
+    match got == documents {
+        true => Ok(()),
+        false => Err(format!("expected as many {what} as documents, {documents}, got {got}").into()),
+    }
+}
+
+/// The labels of documents, or the names of their groups, by row.
+pub(crate) struct LabelColumn(TextColumn);
+
+impl LabelColumn {
+    /// # Errors
+    /// As [`TextColumn::new`].
+    pub(crate) fn new(labels: &Bound<'_, PyAny>) -> Result<Self> {
+        Ok(LabelColumn(TextColumn::new(labels, &Reading::Text(Decoding::default()))?))
+    }
+
+    /// One label for each document or, if they have `many`, the name of its set of labels: a value is then the list of the
+    /// labels of a document, or its only label.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); a label of a set is empty or contains U+2063, which separates the labels in a name.
+    pub(crate) fn of_labels(labels: &Bound<'_, PyAny>, are_many: bool) -> Result<Self> {
+        if !are_many {
+            return LabelColumn::new(labels);
+        }
+        let py = labels.py();
+        let to_list =
+            ["to_pylist", "to_list"].into_iter().find(|name| labels.hasattr(*name).unwrap_or(false));
+        let sets = to_list.map_or_else(|| Ok(labels.clone()), |name| labels.call_method0(name))?;
+        let names = sets
+            .try_iter()?
+            .enumerate()
+            .map(|(row, set)| name_of_set(&set?).map_err(|error| error.named(py, format_args!("row {row}"))));
+        LabelColumn::new(PyList::new(py, names.collect::<Result<Vec<_>>>()?)?.as_any())
+    }
+
+    /// Checks that there is a label for each of so many documents to evaluate, at least one.
+    ///
+    /// # Errors
+    /// There is not.
+    pub(crate) fn check_evaluates(&self, documents: usize) -> Result<()> {
+        let got = self.len();
+        if got == documents && got > 0 {
+            return Ok(());
+        }
+        let expected = if got == 0 { "documents".to_owned() } else { format!("{documents} labels") };
+        Err(format!("expected {expected} to evaluate, got {got}").into())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The number of different labels, at most `max`. Labels that cannot be read do not count.
+    pub(crate) fn n_different(&self, max: usize) -> usize {
+        let mut different = HashSet::new();
+        let labels = (0..self.len()).filter_map(|row| self.get(row).ok());
+        labels.filter(|label| different.insert(*label)).take(max).count()
+    }
+
+    /// The label, or the group's name, of a row below [`len`](Self::len).
+    ///
+    /// # Errors
+    /// As [`TextColumn::text`].
+    pub(crate) fn get(&self, row: usize) -> Result<&str> {
+        self.0.text(row)
+    }
+}
+
+/// The class under which a document is learned: a label, or a list of labels.
+pub(crate) struct ClassName(pub(crate) String);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for ClassName {
+    type Error = PyErr;
+
+    fn extract(label: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let name = label.extract::<String>().or_else(|_| name_of_set(&label));
+        Ok(ClassName(name?))
+    }
+}
+
+fn name_of_set(set: &Bound<'_, PyAny>) -> Result<String> {
+    let labels = match set.extract::<String>() {
+        Ok(label) => Some(vec![label]),
+        Err(_) => set.try_iter().and_then(|set| set.map(|label| label?.extract()).collect()).ok(),
+    };
+    let are_right = |labels: &Vec<String>| labels.iter().all(|label| split_labels(label).eq([label]));
+    match labels.filter(are_right) {
+        Some(labels) => Ok(join_labels(labels.iter().map(String::as_str))),
+        None => {
+            let got: String = set.repr()?.to_cow()?.chars().take(60).collect();
+            Err(format!("expected a list of labels, not empty and without U+2063, got {got}").into())
+        }
+    }
+}

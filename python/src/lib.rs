@@ -1,27 +1,11 @@
 //! The compiled half of the Python package `tamis`.
 
-mod arguments;
-mod classifier;
-mod counter;
-mod distributed;
-mod drift;
 mod error;
-mod evaluation;
-mod explanation;
 mod filter;
 mod input;
-mod label_evaluation;
-mod learner;
 mod model;
 mod naive_bayes;
 mod options;
-mod progress;
-mod report;
-mod score;
-mod suggest;
-mod suspects;
-mod table;
-mod terms;
 mod training;
 mod work;
 
@@ -31,17 +15,17 @@ mod _tamis {
 
     #[pymodule_export]
     use crate::{
-        classifier::{column_kinds, count, count_documents, fit, label_table, scores, train},
-        counter::Counter,
-        distributed::{DistributedFit, FitPlan, counts_of, sample_of},
         error::TamisError,
-        explanation::{Explanation, Term},
         filter::Filter,
-        learner::Learner,
+        filter::learner::Learner,
+        model::explanation::{Explanation, Term},
+        model::report::Report,
+        model::score::{Score, Scores},
+        model::table::Table,
         naive_bayes::{csr_count, csr_product},
-        report::Report,
-        score::{Score, Scores},
-        table::Table,
+        training::classifier::{column_kinds, count, count_documents, fit, label_table, scores, train},
+        training::counter::Counter,
+        training::distributed::{DistributedFit, FitPlan, counts_of, sample_of},
     };
 
     #[pymodule_init]

@@ -1,30 +1,34 @@
-//! A model in use from Python, shared by all threads.
+//! A model in use from Python, and its answers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::prelude::*;
 use rayon::prelude::*;
-use tamis_train::{ClassId, Classes, Document, Filter, Recipe, Scratch};
+use tamis_train::{ClassId, Classes, Document, ErrorKind, Filter, Recipe, Scratch};
 
-use crate::error::{Result, TamisError, of_row};
-use crate::input::documents::Documents;
+use crate::error::{Result, wrong_row};
+use crate::input::DocumentSet;
 use crate::work::Watch;
+
+pub(crate) mod explanation;
+pub(crate) mod report;
+pub(crate) mod score;
+pub(crate) mod table;
 
 /// The labels of a model, and which of them is spam.
 #[derive(PartialEq)]
-pub(crate) struct Labels {
+pub(crate) struct ModelLabels {
     names: Vec<String>,
     pub(crate) spam: Option<ClassId>,
 }
 
-impl Labels {
+impl ModelLabels {
     pub(crate) fn new(names: Vec<String>, spam: Option<ClassId>) -> Self {
-        Labels { names, spam }
+        ModelLabels { names, spam }
     }
 
-    pub(crate) fn of(filter: &Filter) -> Arc<Self> {
+    pub(crate) fn from_filter(filter: &Filter) -> Arc<Self> {
         let names = filter.classes().iter().map(|(_, label)| label.to_owned()).collect();
-        Arc::new(Labels::new(names, filter.spam()))
+        Arc::new(ModelLabels::new(names, filter.spam()))
     }
 
     pub(crate) fn names(&self) -> &[String] {
@@ -35,8 +39,8 @@ impl Labels {
     ///
     /// # Errors
     /// There are too many, or one is empty: pickled scores may have any.
-    pub(crate) fn classes(&self) -> PyResult<Classes> {
-        Classes::new(&self.names).map_err(|error| TamisError::new_err(error.to_string()))
+    pub(crate) fn classes(&self) -> Result<Classes> {
+        Classes::new(&self.names).map_err(|error| error.to_string().into())
     }
 
     /// The class of a label.
@@ -57,11 +61,12 @@ impl Labels {
 }
 
 /// What the model says of a document that it scores with a scratch: its score, or an explanation.
-pub(crate) type Answer<T> = fn(Arc<Labels>, &Filter, Document<'_>, &mut Scratch) -> tamis_train::Result<T>;
+pub(crate) type ScoreFn<T> =
+    fn(Arc<ModelLabels>, &Filter, Document<'_>, &mut Scratch) -> tamis_train::Result<T>;
 
 /// The score of one document.
 #[derive(Clone)]
-pub(crate) struct Scored {
+pub(crate) struct DocumentScore {
     pub(crate) score: tamis_train::Score,
     /// Whether a limit truncated the message.
     pub(crate) truncated: bool,
@@ -69,7 +74,7 @@ pub(crate) struct Scored {
     pub(crate) others: Vec<ClassId>,
 }
 
-impl Scored {
+impl DocumentScore {
     /// Scores a document; also returns the probability of every label.
     pub(crate) fn new<'s>(
         filter: &Filter,
@@ -77,13 +82,17 @@ impl Scored {
         scratch: &'s mut Scratch,
     ) -> tamis_train::Result<(Self, &'s [f64])> {
         let score = filter.score(document, scratch)?;
-        Ok((Scored::of(score, scratch), scratch.probabilities()))
+        Ok((DocumentScore::with_scratch(score, scratch), scratch.probabilities()))
     }
 
-    /// The last score of a scratch.
-    pub(crate) fn of(score: tamis_train::Score, scratch: &Scratch) -> Self {
+    /// The score that a scratch was used for last.
+    pub(crate) fn with_scratch(score: tamis_train::Score, scratch: &Scratch) -> Self {
         let truncated = !scratch.limits_hit().is_empty();
-        Scored { score, truncated, others: scratch.labels().iter().skip(1).map(|of| of.label).collect() }
+        DocumentScore {
+            score,
+            truncated,
+            others: scratch.labels().iter().skip(1).map(|of| of.label).collect(),
+        }
     }
 
     /// The labels of the document, the likeliest first.
@@ -94,36 +103,40 @@ impl Scored {
 
 /// The scores of many documents.
 #[derive(Default)]
-pub(crate) struct Batch {
-    pub(crate) scores: Vec<Scored>,
+pub(crate) struct ScoreBatch {
+    pub(crate) scores: Vec<DocumentScore>,
     /// The probability of every label for each document.
     pub(crate) probabilities: Vec<f64>,
     /// In a model of many labels, the log-odds of every label for each document, less the label's threshold.
     pub(crate) margins: Vec<f64>,
 }
 
-impl Batch {
-    pub(crate) fn append(&mut self, other: Batch) {
+impl ScoreBatch {
+    fn append(&mut self, other: ScoreBatch) {
         self.scores.extend(other.scores);
         self.probabilities.extend(other.probabilities);
         self.margins.extend(other.margins);
     }
 }
 
-/// A filter with its labels and scratches.
-pub(crate) struct Model {
+/// A filter with its labels and scratches, shared by all threads.
+pub(crate) struct SharedFilter {
     pub(crate) filter: Arc<Filter>,
-    pub(crate) labels: Arc<Labels>,
+    pub(crate) labels: Arc<ModelLabels>,
     /// One for each thread that ever scored at the same time.
     scratches: Mutex<Vec<Scratch>>,
 }
 
-/// Documents that a thread scores with one scratch.
+/// DocumentSet that a thread scores with one scratch.
 const BLOCK: usize = 64;
 
-impl Model {
+impl SharedFilter {
     pub(crate) fn new(filter: Arc<Filter>) -> Arc<Self> {
-        Arc::new(Model { labels: Labels::of(&filter), filter, scratches: Mutex::default() })
+        Arc::new(SharedFilter {
+            labels: ModelLabels::from_filter(&filter),
+            filter,
+            scratches: Mutex::default(),
+        })
     }
 
     pub(crate) fn recipe(&self) -> &Recipe {
@@ -134,11 +147,11 @@ impl Model {
     ///
     /// # Errors
     /// The error of the first document that has one.
-    pub(crate) fn score_all(&self, documents: &Documents, watch: &Watch) -> Result<Batch> {
+    pub(crate) fn score_all(&self, documents: &DocumentSet, watch: &Watch) -> Result<ScoreBatch> {
         let has_many_labels = self.filter.has_many_labels();
         let free = || self.scratches.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_block = |start: usize| -> Result<Batch> {
-            let mut batch = Batch::default();
+        let of_block = |start: usize| -> Result<ScoreBatch> {
+            let mut batch = ScoreBatch::default();
             let block = start..documents.len().min(start + BLOCK);
             if watch.is_stopped() {
                 return Ok(batch);
@@ -147,8 +160,13 @@ impl Model {
             let mut scratch = free().pop().unwrap_or_default();
             for row in block {
                 let document = documents.get(row)?;
-                let (scored, probabilities) = Scored::new(&self.filter, document.document(), &mut scratch)
-                    .map_err(|error| of_row(row, error))?;
+                let (scored, probabilities) =
+                    DocumentScore::new(&self.filter, document.document(), &mut scratch).map_err(|error| {
+                        match error.kind() {
+                            ErrorKind::Document => wrong_row(row, error),
+                            _ => error.into(),
+                        }
+                    })?;
                 batch.scores.push(scored);
                 batch.probabilities.extend_from_slice(probabilities);
                 if has_many_labels {
@@ -159,7 +177,7 @@ impl Model {
             Ok(batch)
         };
         let blocks: Vec<_> = (0..documents.len()).into_par_iter().step_by(BLOCK).map(of_block).collect();
-        let mut all = Batch::default();
+        let mut all = ScoreBatch::default();
         for block in blocks {
             all.append(block?);
         }

@@ -2,69 +2,110 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tamis_train::options::{Labels, Pairs, ScoringOptions};
+use tamis_train::options::{LabelShare, Labels, Pairs, ScoringOptions};
 use tamis_train::{Classes, DecisionOptions, Keep, Kind, Scoring, TrainOptions};
 
-use crate::error::{Failure, TamisError};
+use crate::error::Result;
+use crate::input::decoding::Decoding;
 pub(crate) use crate::options::columns::with_columns;
 use crate::options::columns::{check_terms, set_columns};
-use crate::options::decision::DecisionGiven;
-pub(crate) use crate::options::given::Given;
-use crate::options::given::wrong;
-use crate::options::recipe::set_recipe;
-use crate::options::scoring::scoring;
+use crate::options::keywords::{Keywords, StopWords, wrong};
+use crate::work::threads;
 
 mod columns;
-mod decision;
-mod given;
-mod recipe;
-mod scoring;
+mod keywords;
 
-/// The options of training.
-pub(crate) struct Options {
-    train: TrainOptions,
-    scoring: ScoringOptions,
-    decision: DecisionGiven,
+/// The kind of documents of this name.
+///
+/// # Errors
+/// There is no such kind.
+pub(crate) fn kind_named(name: &str) -> Result<Kind> {
+    let known = [Kind::Mail, Kind::Text, Kind::Table].into_iter().find(|kind| kind.to_string() == name);
+    known.ok_or_else(|| format!("kind: expected mail, text or table, got {name:?}").into())
 }
 
-impl Options {
+/// How documents are read, on how many threads, and whether with a progress bar.
+pub(crate) struct RunOptions {
+    pub(crate) threads: usize,
+    pub(crate) progress: bool,
+    pub(crate) decoding: Decoding,
+}
+
+impl RunOptions {
+    pub(crate) fn new(n_jobs: Option<i64>, progress: bool) -> Result<Self> {
+        Ok(RunOptions { threads: threads(n_jobs)?, progress, decoding: Decoding::default() })
+    }
+
+    /// From the keywords `n_jobs`, `progress`, `encoding` and `decode_error`.
+    ///
+    /// # Errors
+    /// A value is wrong, or there are other keywords.
+    pub(crate) fn from_keywords(py: Python<'_>, keywords: Option<&Bound<'_, PyDict>>) -> Result<Self> {
+        let keywords = Keywords(keywords.map_or_else(|| Ok(PyDict::new(py)), |keywords| keywords.copy())?);
+        let text = |name, default: &str| Ok::<_, PyErr>(keywords.take(name)?.unwrap_or(default.to_owned()));
+        let decoding = Decoding::new(py, &text("encoding", "utf-8")?, &text("decode_error", "strict")?)?;
+        let options = RunOptions::new(keywords.take("n_jobs")?, keywords.flag("progress")?)?;
+        keywords.expect_no_more()?;
+        Ok(RunOptions { decoding, ..options })
+    }
+}
+
+/// The options of training.
+pub(crate) struct TrainingOptions {
+    /// What can be settled before all is counted.
+    pub(crate) train: TrainOptions,
+    scoring: ScoringOptions,
+    decision: DecisionOptions,
+    prior: Option<LabelShare>,
+}
+
+/// Options of a type, each of these fields from the keyword of its name.
+macro_rules! take {
+    ($type:ident, $keywords:ident: $($field:ident)+) => {
+        $type { $($field: $keywords.take(stringify!($field))?,)+ ..$type::default() }
+    };
+}
+
+impl TrainingOptions {
     /// Takes keyword arguments. What is None is not given.
     ///
     /// # Errors
     /// If an option is unknown, of another type, out of its range or not for this kind of documents.
-    pub(crate) fn new(kind: Kind, given: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let given = Given(given.copy()?);
+    pub(crate) fn new(kind: Kind, keywords: &Bound<'_, PyDict>) -> Result<Self> {
+        let keywords = Keywords(keywords.copy()?);
         let mut train = TrainOptions::new(kind);
-        set_columns(&given, &mut train.recipe)?;
-        set_recipe(&given, &mut train)?;
+        set_columns(&keywords, &mut train.recipe)?;
+        set_recipe(&keywords, &mut train)?;
         check_terms(&train.recipe)?;
-        train.labels = labels(&given)?;
-        let scoring = scoring(&given)?;
-        let deduplicate = given.flag("deduplicate")?;
+        train.labels = match keywords.take::<String>("labels")?.as_deref() {
+            None | Some("one") => Labels::One,
+            Some("many") => Labels::Many,
+            Some(got) => return Err(wrong("labels", format!("expected one or many, got {got}"))),
+        };
+        let mut scoring = take!(ScoringOptions, keywords: likelihood alpha estimate class_prior min_df max_df max_features select
+            idf_power correction regularisation);
+        scoring.occurrences = keywords.flag("occurrences")?;
+        let deduplicate = keywords.flag("deduplicate")?;
         if deduplicate && kind != Kind::Mail {
-            let text =
-                format!("deduplicate: expected mail, of which equal messages can count once, got {kind}");
-            return Err(TamisError::new_err(text));
+            let expected = "expected mail, of which equal messages can count once";
+            return Err(wrong("deduplicate", format!("{expected}, got {kind}")));
         }
         train.repeat = !deduplicate;
         train.names = false;
-        train.keep = match given.take::<bool>("documents")? {
+        train.keep = match keywords.take("documents")? {
             Some(true) => Some(Keep::Vectors),
             Some(false) => Some(Keep::Digests),
             None => train.keep,
         };
-        train.prepare(&scoring).map_err(Failure::from)?;
-        let decision = DecisionGiven::take(&given)?;
-        given.expect_no_more()?;
-        Ok(Options { train, scoring, decision })
+        train.prepare(&scoring)?;
+        let decision = take!(DecisionOptions, keywords: max_fpr min_precision cost unsure);
+        let prior = keywords.take("prior")?;
+        decision.check()?;
+        keywords.expect_no_more()?;
+        Ok(TrainingOptions { train, scoring, decision, prior })
     }
 
-    /// What can be settled before all is counted.
-    pub(crate) fn train(&self) -> &TrainOptions {
-        &self.train
-    }
-
-    /// The same for so many labels: of more than two, pairs of words need not be counted.
+    /// The options for so many labels: of more than two, pairs of words need not be counted.
     pub(crate) fn for_labels(&self, labels: usize) -> TrainOptions {
         let mut options = self.train.clone();
         if labels > 2 {
@@ -82,24 +123,31 @@ impl Options {
     ///
     /// # Errors
     /// If options do not suit each other, or these labels.
-    pub(crate) fn settle(&self, classes: &Classes) -> PyResult<(Scoring, DecisionOptions)> {
-        let settle = || {
-            let mut train = self.train.clone();
-            let scoring = self.scoring.scoring(&train.recipe, classes, 0)?;
-            train.decision = self.decision.options(classes)?;
-            train.scoring = Some(scoring.clone());
-            train.check_for(classes.len())?;
-            Ok((scoring, train.decision))
-        };
-        settle().map_err(|error: tamis_train::Error| Failure::from(error).into())
+    pub(crate) fn settle(&self, classes: &Classes) -> Result<(Scoring, DecisionOptions)> {
+        let mut train = self.train.clone();
+        let scoring = self.scoring.scoring(&train.recipe, classes, 0)?;
+        let prior = self.prior.as_ref().map(|prior| prior.of_positive(classes)).transpose()?;
+        train.decision = DecisionOptions { prior, ..self.decision };
+        train.scoring = Some(scoring.clone());
+        train.check_for(classes.len())?;
+        Ok((scoring, train.decision))
     }
 }
 
-/// How many labels a document has.
-fn labels(given: &Given<'_>) -> PyResult<Labels> {
-    match given.take::<String>("labels")?.as_deref() {
-        None | Some("one") => Ok(Labels::One),
-        Some("many") => Ok(Labels::Many),
-        Some(got) => Err(wrong("labels", format!("expected one or many, got {got}"))),
-    }
+/// Sets how documents become terms, as far as it is given.
+fn set_recipe(keywords: &Keywords<'_>, options: &mut TrainOptions) -> Result<()> {
+    let recipe = &mut options.recipe;
+    recipe.content_only = keywords.flag("content_only")?;
+    recipe.ignored_headers = keywords.take("ignore_header")?.unwrap_or_default();
+    recipe.raw = keywords.flag("raw")?;
+    recipe.windows = keywords.take("windows")?;
+    let terms = &mut recipe.tokenizer;
+    terms.word_rule = keywords.take("words")?.unwrap_or(terms.word_rule);
+    terms.fold_case &= !keywords.flag("keep_case")?;
+    terms.stemmer = keywords.take("stem")?;
+    terms.min_chars = keywords.take("min_chars")?.unwrap_or(terms.min_chars);
+    terms.max_chars = keywords.take("max_chars")?.unwrap_or(terms.max_chars);
+    terms.stop_words = keywords.take("stop_words")?.map_or(Vec::new(), |StopWords(words)| words);
+    let [ngrams, characters] = [keywords.take("ngrams")?, keywords.take("characters")?];
+    Ok(options.set_terms(ngrams, characters, keywords.take("pieces")?)?)
 }

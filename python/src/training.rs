@@ -6,22 +6,27 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyType};
 use tamis_train::distributed::Partial;
 use tamis_train::evaluate::{HeldOutScore, cross_validate, cross_validate_labels};
 use tamis_train::options::Pairs;
-use tamis_train::{Classes, Document, Kind, Model, TrainOptions, Trainer, join_labels, split_labels};
+use tamis_train::{
+    Classes, Document, Kind, Model, TrainOptions, Trainer, join_labels, spam_class, split_labels,
+};
 
-use crate::arguments::{How, kind_named};
-use crate::error::{Failure, Result, wrong_row};
+use crate::error::{Exception, Result, wrong_row};
+use crate::filter::label_evaluation::HeldOut;
+use crate::filter::{Filter, evaluation, label_evaluation};
 use crate::input::decoding::Decoding;
-use crate::input::documents::{Documents, Labels, Row, check_len};
-use crate::label_evaluation::HeldOut;
-use crate::options::{Options, with_columns};
-use crate::progress::Progress;
-use crate::work::{Watch, for_each_row, run};
+use crate::input::{DocumentRow, DocumentSet, LabelColumn, check_len};
+use crate::options::{RunOptions, TrainingOptions, kind_named, with_columns};
+use crate::work::{Progress, Watch, for_each_row, run, run_shown};
 
-/// Labelled documents as Python gives them, perhaps in groups and weighted; also a tuple of these.
+pub(crate) mod classifier;
+pub(crate) mod counter;
+pub(crate) mod distributed;
+
+/// LabelledDocuments documents as Python gives them, perhaps in groups and weighted; also a tuple of these.
 #[derive(FromPyObject)]
 pub(crate) struct Examples<'py> {
     #[pyo3(item(0))]
@@ -34,33 +39,34 @@ pub(crate) struct Examples<'py> {
     pub(crate) weights: Option<Vec<f64>>,
 }
 
-/// Documents, the label of each, and its group and weight if there are any.
-pub(crate) struct Labelled {
-    documents: Documents,
-    labels: Labels,
-    groups: Option<Labels>,
+/// DocumentSet, the label of each, and its group and weight if there are any.
+pub(crate) struct LabelledDocuments {
+    documents: DocumentSet,
+    labels: LabelColumn,
+    groups: Option<LabelColumn>,
     weights: Option<Vec<f64>>,
 }
 
-impl Labelled {
+impl LabelledDocuments {
     /// # Errors
     /// A value cannot be read; the number of labels, of groups or of weights is not that of documents.
-    pub(crate) fn new(options: &Options, examples: &Examples<'_>, decoding: Decoding) -> PyResult<Self> {
-        let documents = Documents::new(&options.train().recipe, &examples.documents, decoding)?;
-        let labels = match options.are_labels_many() {
-            true => Labels::of_sets(&examples.labels)?,
-            false => Labels::new(&examples.labels)?,
-        };
-        let groups = examples.groups.as_ref().map(Labels::new).transpose()?;
-        labels.check_len("labels", documents.len())?;
+    pub(crate) fn new(
+        options: &TrainingOptions,
+        examples: &Examples<'_>,
+        decoding: Decoding,
+    ) -> Result<Self> {
+        let documents = DocumentSet::new(&options.train.recipe, &examples.documents, decoding)?;
+        let labels = LabelColumn::of_labels(&examples.labels, options.are_labels_many())?;
+        let groups = examples.groups.as_ref().map(LabelColumn::new).transpose()?;
+        check_len("labels", labels.len(), documents.len())?;
         if let Some(groups) = &groups {
-            groups.check_len("groups", documents.len())?;
+            check_len("groups", groups.len(), documents.len())?;
         }
         let weights = examples.weights.clone();
         if let Some(weights) = &weights {
             check_len("weights", weights.len(), documents.len())?;
         }
-        Ok(Labelled { documents, labels, groups, weights })
+        Ok(LabelledDocuments { documents, labels, groups, weights })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -68,16 +74,16 @@ impl Labelled {
     }
 
     /// Label, group and document of a row.
-    fn row(&self, row: usize) -> Result<(&str, Option<&str>, Row<'_>)> {
+    fn row(&self, row: usize) -> Result<(&str, Option<&str>, DocumentRow<'_>)> {
         let group = self.groups.as_ref().map(|groups| groups.get(row)).transpose()?;
         Ok((self.labels.get(row)?, group, self.documents.get(row)?))
     }
 }
 
-/// Labelled documents, and how a model learns them.
+/// LabelledDocuments documents, and how a model learns them.
 pub(crate) struct Training {
-    labelled: Arc<Labelled>,
-    options: Options,
+    labelled: Arc<LabelledDocuments>,
+    options: TrainingOptions,
     threads: usize,
     progress: bool,
 }
@@ -89,19 +95,16 @@ impl Training {
         examples: &Examples<'_>,
         kind: &str,
         options: Option<&Bound<'_, PyDict>>,
-        how: How,
-    ) -> PyResult<Self> {
-        let How { threads, progress, decoding } = how;
-        let (kind, none) = (kind_named(kind)?, PyDict::new(examples.documents.py()));
-        let given = options.unwrap_or(&none);
-        let options = match kind {
-            Kind::Table => {
-                let given = with_columns(&examples.documents, &examples.labels, given, &decoding)?;
-                Options::new(kind, &given)?
-            }
-            Kind::Mail | Kind::Text => Options::new(kind, given)?,
-        };
-        let labelled = Arc::new(Labelled::new(&options, examples, decoding)?);
+        how: RunOptions,
+    ) -> Result<Self> {
+        let RunOptions { threads, progress, decoding } = how;
+        let kind = kind_named(kind)?;
+        let mut keywords = options.cloned().unwrap_or_else(|| PyDict::new(examples.documents.py()));
+        if kind == Kind::Table {
+            keywords = with_columns(&examples.documents, &examples.labels, &keywords, &decoding)?;
+        }
+        let options = TrainingOptions::new(kind, &keywords)?;
+        let labelled = Arc::new(LabelledDocuments::new(&options, examples, decoding)?);
         Ok(Training { labelled, options, threads, progress })
     }
 
@@ -118,8 +121,8 @@ impl Training {
     /// # Errors
     /// A document or label cannot be learned, or a signal stops it.
     pub(crate) fn partial(&self, py: Python<'_>) -> Result<Partial> {
-        let trainer = self.count_by(py, self.options.train().clone())?;
-        run(py, self.threads, None, move |_| trainer.into_partial())
+        let trainer = self.count_by(py, self.options.train.clone())?;
+        run(py, self.threads, move |_| trainer.into_partial())
     }
 
     /// The labels, and the score of each document by a model of the other folds.
@@ -133,10 +136,10 @@ impl Training {
     ) -> Result<(Classes, Vec<HeldOutScore>)> {
         let (labelled, options) = (self.labelled.clone(), self.validated(py)?);
         let job = move |_: &Watch| {
-            let rows = counted(&labelled, &options)?;
-            Ok::<_, Failure>(cross_validate(&options, &documents(&rows), &[], folds, 0)?)
+            let rows = counted_rows(&labelled, &options)?;
+            Ok::<_, Exception>(cross_validate(&options, &documents(&rows), &[], folds, 0)?)
         };
-        run(py, self.threads, None, job)
+        run(py, self.threads, job)
     }
 
     /// As [`cross_validate`](Self::cross_validate), for documents of many labels.
@@ -146,15 +149,10 @@ impl Training {
     pub(crate) fn cross_validate_labels(&self, py: Python<'_>, folds: usize) -> Result<HeldOut> {
         let (labelled, options) = (self.labelled.clone(), self.validated(py)?);
         let job = move |_: &Watch| {
-            let rows = counted(&labelled, &options)?;
-            Ok::<_, Failure>(cross_validate_labels(&options, &documents(&rows), folds, 0)?)
+            let rows = counted_rows(&labelled, &options)?;
+            Ok::<_, Exception>(cross_validate_labels(&options, &documents(&rows), folds, 0)?)
         };
-        run(py, self.threads, None, job)
-    }
-
-    /// Whether documents have any number of labels.
-    pub(crate) fn are_labels_many(&self) -> bool {
-        self.options.are_labels_many()
+        run(py, self.threads, job)
     }
 
     /// The options of a model of each fold.
@@ -163,7 +161,7 @@ impl Training {
         let (scoring, decision) = self.options.settle(trainer.classes())?;
         let mut options = self.options.for_labels(trainer.classes().len());
         options.scoring = Some(scoring);
-        if self.are_labels_many() {
+        if self.options.are_labels_many() {
             options.decision = decision;
         }
         Ok(options)
@@ -176,9 +174,101 @@ impl Training {
 
     fn count_by(&self, py: Python<'_>, options: TrainOptions) -> Result<Trainer> {
         let labelled = self.labelled.clone();
-        let progress = Progress::new(py, self.progress, self.labelled.len(), "documents")?;
+        let progress = Progress::new(py, self.progress, self.labelled.len())?;
         let job = move |watch: &Watch| count(&labelled, &options, watch);
-        run(py, self.threads, progress.callback()?.as_ref(), job)
+        run_shown(py, self.threads, &progress, job)
+    }
+}
+
+#[pymethods]
+impl Filter {
+    /// Trains a model on labelled messages, texts or rows of a table.
+    ///
+    /// Parameters
+    /// ----------
+    /// documents : list, numpy array, pandas or polars Series, Arrow array
+    ///     Of bytes for mail, of str for text. A table is a DataFrame of pandas or polars, or a table of Arrow.
+    /// labels : the same, of str
+    ///     As many as documents, of at least two different labels. With the option ``labels="many"``, lists of str: a
+    ///     document has any number of labels.
+    /// groups : the same, optional
+    ///     The group of each document, such as its author, thread or customer. Documents of a group are held out together
+    ///     wherever documents are held out, so that probabilities hold for documents of new groups.
+    /// weights : list or array of float, optional
+    ///     The weight of each document, 0 to 1,000,000; a whole one is as many copies. Of any other, the counts have the
+    ///     nearest number of copies, but at least one, and the fit takes the fraction too.
+    /// kind : {"mail", "text", "table"}, default "mail"
+    /// n_jobs : int, optional
+    ///     Threads: by default 1, -1 for one per core. The model does not depend on it.
+    /// progress : bool, default False
+    ///     Show a bar by tqdm.
+    /// **options
+    ///     Those of ``tamis train``: ``likelihood``, ``alpha``, ``ngrams``, ``max_fpr``, ``labels`` and so on;
+    ///     ``deduplicate=True`` counts equal messages once, as the program does by default. Of a table, ``columns`` is a
+    ///     dict of column to kind ("gaussian", "categorical", "bernoulli", "text" or "skip"), and others are guessed.
+    #[classmethod]
+    #[pyo3(signature = (documents, labels, /, *, groups=None, weights=None, kind="mail", n_jobs=None, progress=false, **options))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn train(
+        _class: &Bound<'_, PyType>,
+        documents: Bound<'_, PyAny>,
+        labels: Bound<'_, PyAny>,
+        groups: Option<Bound<'_, PyAny>>,
+        weights: Option<Vec<f64>>,
+        kind: &str,
+        n_jobs: Option<i64>,
+        progress: bool,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> Result<Self> {
+        let (how, examples) =
+            (RunOptions::new(n_jobs, progress)?, Examples { documents, labels, groups, weights });
+        Filter::of_model(Training::new(&examples, kind, options, how)?.model(examples.documents.py())?)
+    }
+
+    /// Measures how good models of these documents are. Each document is scored by a model that has learned neither it
+    /// nor another document of its group; without groups, nor another with the same body.
+    ///
+    /// Parameters
+    /// ----------
+    /// documents, labels, groups, kind, n_jobs, progress, **options
+    ///     As in ``train``.
+    /// folds : int, default 10
+    ///     Number of parts. Each part is scored by a model of the others.
+    ///
+    /// Returns
+    /// -------
+    /// dict
+    ///     As of ``evaluate``.
+    #[classmethod]
+    #[pyo3(signature = (documents, labels, /, *, groups=None, folds=10, kind="mail", n_jobs=None, progress=false, **options))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn cross_validate<'py>(
+        _class: &Bound<'py, PyType>,
+        documents: Bound<'py, PyAny>,
+        labels: Bound<'py, PyAny>,
+        groups: Option<Bound<'py, PyAny>>,
+        folds: usize,
+        kind: &str,
+        n_jobs: Option<i64>,
+        progress: bool,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> Result<Bound<'py, PyDict>> {
+        let py = documents.py();
+        if folds < 2 {
+            return Err(format!("folds: expected at least 2, got {folds}").into());
+        }
+        let (how, examples) =
+            (RunOptions::new(n_jobs, progress)?, Examples { documents, labels, groups, weights: None });
+        let training = Training::new(&examples, kind, options, how)?;
+        if training.options.are_labels_many() {
+            return label_evaluation::figures(
+                py,
+                training.cross_validate_labels(py, folds)?,
+                training.threads,
+            );
+        }
+        let (classes, outcomes) = training.cross_validate(py, folds)?;
+        evaluation::figures(py, &classes, spam_class(&classes), outcomes, training.threads)
     }
 }
 
@@ -186,10 +276,15 @@ impl Training {
 ///
 /// # Errors
 /// The options do not suit the labels, or a signal stops it.
-pub(crate) fn finish(py: Python<'_>, trainer: Trainer, options: &Options, threads: usize) -> Result<Model> {
+pub(crate) fn finish(
+    py: Python<'_>,
+    trainer: Trainer,
+    options: &TrainingOptions,
+    threads: usize,
+) -> Result<Model> {
     let (scoring, decision) = options.settle(trainer.classes())?;
     let trainer = trainer.with_scoring(scoring).with_decision(decision);
-    run(py, threads, None, move |_| trainer.finish())
+    run(py, threads, move |_| trainer.finish())
 }
 
 /// Merges partials, and fits a model if there are two labels or more.
@@ -199,10 +294,10 @@ pub(crate) fn finish(py: Python<'_>, trainer: Trainer, options: &Options, thread
 pub(crate) fn fit(
     py: Python<'_>,
     partials: Vec<PyBackedBytes>,
-    options: &Options,
+    options: &TrainingOptions,
     threads: usize,
 ) -> Result<(Partial, Option<Model>)> {
-    let train = options.train().clone();
+    let train = options.train.clone();
     let merge = move |_: &Watch| -> Result<_> {
         let mut trainer = Trainer::new(train)?;
         for partial in partials {
@@ -212,7 +307,7 @@ pub(crate) fn fit(
         let trainer = (shares(&partial).len() > 1).then(|| partial.to_trainer()).transpose()?;
         Ok((partial, trainer))
     };
-    let (partial, trainer) = run(py, threads, None, merge)?;
+    let (partial, trainer) = run(py, threads, merge)?;
     let model = trainer.map(|trainer| finish(py, trainer, options, threads)).transpose()?;
     Ok((partial, model))
 }
@@ -230,7 +325,7 @@ pub(crate) fn shares(partial: &Partial) -> BTreeMap<String, f64> {
 }
 
 /// Counts documents with one trainer per thread.
-fn count(labelled: &Labelled, options: &TrainOptions, watch: &Watch) -> Result<Trainer> {
+fn count(labelled: &LabelledDocuments, options: &TrainOptions, watch: &Watch) -> Result<Trainer> {
     let new = || Ok(Trainer::new(options.clone())?);
     let learn = |trainer: &mut Trainer, row| learn(trainer, labelled, row..row + 1);
     let mut trainers = for_each_row(labelled.len(), watch, new, learn)?.into_iter();
@@ -242,14 +337,17 @@ fn count(labelled: &Labelled, options: &TrainOptions, watch: &Watch) -> Result<T
 }
 
 /// A label, a group and a document.
-type Given<'a, T> = (&'a str, Option<&'a str>, T);
+type Example<'a, T> = (&'a str, Option<&'a str>, T);
 
-fn documents<'a>(rows: &'a [Given<'_, Row<'_>>]) -> Vec<Given<'a, Document<'a>>> {
+fn documents<'a>(rows: &'a [Example<'_, DocumentRow<'_>>]) -> Vec<Example<'a, Document<'a>>> {
     rows.iter().map(|(label, group, row)| (*label, *group, row.document())).collect()
 }
 
 /// The label, group and document of each row that counts.
-fn counted<'a>(labelled: &'a Labelled, options: &TrainOptions) -> Result<Vec<Given<'a, Row<'a>>>> {
+fn counted_rows<'a>(
+    labelled: &'a LabelledDocuments,
+    options: &TrainOptions,
+) -> Result<Vec<Example<'a, DocumentRow<'a>>>> {
     let mut of_words = options.clone();
     of_words.pairs = Pairs::Fixed;
     let mut trainer = Trainer::new(of_words)?;
@@ -265,7 +363,7 @@ fn counted<'a>(labelled: &'a Labelled, options: &TrainOptions) -> Result<Vec<Giv
 }
 
 /// Learns the documents of some rows, in order.
-pub(crate) fn learn(trainer: &mut Trainer, labelled: &Labelled, rows: Range<usize>) -> Result<()> {
+pub(crate) fn learn(trainer: &mut Trainer, labelled: &LabelledDocuments, rows: Range<usize>) -> Result<()> {
     for row in rows {
         let (label, group, document) = labelled.row(row)?;
         let weight = labelled.weights.as_ref().map_or(1.0, |weights| weights[row]);

@@ -1,18 +1,38 @@
-//! Work on threads of its own, while Python's other threads run and Ctrl-C is heard.
+//! Work on threads of its own, with a progress bar, while Python's other threads run and Ctrl-C is heard.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use rayon::ThreadPoolBuilder;
 
-use crate::error::{Failure, Result, TamisError};
+use crate::error::{Exception, Result};
 
 /// How often Python handles signals and shows progress.
 const INTERVAL: Duration = Duration::from_millis(50);
+
+/// The most threads that can be asked for.
+const MAX_THREADS: usize = 1024;
+
+/// The number of threads for `n_jobs`, as in scikit-learn: 1 if not given, one per core for -1, all cores but one for -2.
+pub(crate) fn threads(n_jobs: Option<i64>) -> Result<usize> {
+    let cores = available_parallelism().map_or(1, usize::from);
+    let n_jobs = n_jobs.unwrap_or(1);
+    let threads = match usize::try_from(n_jobs) {
+        Ok(threads) => threads,
+        Err(_) => (cores + 1).saturating_add_signed(n_jobs as isize).max(1),
+    };
+    if (1..=MAX_THREADS).contains(&threads) {
+        return Ok(threads);
+    }
+    let expected = format!("n_jobs: expected 1 to {MAX_THREADS} threads, or -1 for one per core");
+    Err(format!("{expected}, got {n_jobs}").into())
+}
 
 /// What a job and the thread that waits for it tell each other.
 #[derive(Default)]
@@ -33,16 +53,27 @@ impl Watch {
     }
 }
 
-/// Runs a job on `threads` threads, without the GIL. Calls `progress` from this thread with the number of documents done
-/// so far.
+/// Runs a job on `threads` threads, without the GIL.
 ///
 /// # Errors
-/// Those of the job; what a signal's handler raises, such as KeyboardInterrupt, or `progress`. Then the job may still run
-/// for a while; it should end when it sees that it [is stopped](Watch::is_stopped).
-pub(crate) fn run<T: Send + 'static, E: Into<Failure> + Send + 'static>(
+/// Those of the job; what a signal's handler raises, such as KeyboardInterrupt. Then the job may still run for a while; it
+/// should end when it sees that it [is stopped](Watch::is_stopped).
+pub(crate) fn run<T: Send + 'static, E: Into<Exception> + Send + 'static>(
     py: Python<'_>,
     threads: usize,
-    progress: Option<&Bound<'_, PyAny>>,
+    job: impl FnOnce(&Watch) -> std::result::Result<T, E> + Send + 'static,
+) -> Result<T> {
+    run_shown(py, threads, &Progress(None), job)
+}
+
+/// As [`run`], and shows on a bar how many documents are done.
+///
+/// # Errors
+/// As [`run`], and those of the bar.
+pub(crate) fn run_shown<T: Send + 'static, E: Into<Exception> + Send + 'static>(
+    py: Python<'_>,
+    threads: usize,
+    progress: &Progress<'_>,
     job: impl FnOnce(&Watch) -> std::result::Result<T, E> + Send + 'static,
 ) -> Result<T> {
     // a panic is a defect; it ends the job, and not the process
@@ -55,19 +86,16 @@ pub(crate) fn run<T: Send + 'static, E: Into<Failure> + Send + 'static>(
     loop {
         let waited;
         (waited, receiver) = py.detach(move || (receiver.recv_timeout(INTERVAL), receiver));
-        let outcome = match &waited {
+        let signal = match &waited {
             Err(RecvTimeoutError::Timeout) => py.check_signals(),
             _ => Ok(()),
         };
         let done = watch.done.load(Ordering::Relaxed);
-        let outcome = outcome.and_then(|()| match progress.filter(|_| done > shown) {
-            Some(progress) => progress.call1((done,)).map(|_| shown = done),
-            None => Ok(()),
-        });
-        if let Err(error) = outcome {
+        if let Err(error) = signal.and_then(|()| progress.add(done - shown)) {
             watch.is_stopped.store(true, Ordering::Relaxed);
             return Err(error.into());
         }
+        shown = done;
         match waited {
             Ok(result) => return result.map_err(Into::into),
             Err(RecvTimeoutError::Timeout) => (),
@@ -75,6 +103,38 @@ pub(crate) fn run<T: Send + 'static, E: Into<Failure> + Send + 'static>(
                 return Err(PyRuntimeError::new_err("tamis failed: its work ended without a result").into());
             }
         }
+    }
+}
+
+/// A bar by tqdm, if one was asked for.
+pub(crate) struct Progress<'py>(Option<Bound<'py, PyAny>>);
+
+impl<'py> Progress<'py> {
+    /// # Errors
+    /// tqdm is not installed.
+    pub(crate) fn new(py: Python<'py>, is_asked: bool, documents: usize) -> PyResult<Self> {
+        if !is_asked {
+            return Ok(Progress(None));
+        }
+        let options = PyDict::new(py);
+        options.set_item("total", documents)?;
+        options.set_item("unit", " documents")?;
+        let bar = py.import("tqdm.auto")?.getattr("tqdm")?.call((), Some(&options))?;
+        Ok(Progress(Some(bar)))
+    }
+
+    fn add(&self, documents: usize) -> PyResult<()> {
+        match &self.0 {
+            Some(bar) if documents > 0 => bar.call_method1("update", (documents,)).map(|_| ()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Progress<'_> {
+    fn drop(&mut self) {
+        // also after an error; that error is the one to raise
+        let _ = self.0.as_ref().map(|bar| bar.call_method0("close"));
     }
 }
 
@@ -117,14 +177,14 @@ pub(crate) fn on_own_threads<T: Send>(work: impl FnOnce() -> tamis_train::Result
 }
 
 /// A value that is used up at some time. Using it afterwards is an error with the text `used_up`.
-pub(crate) struct Slot<T> {
+pub(crate) struct Consumable<T> {
     value: Mutex<Option<T>>,
     used_up: &'static str,
 }
 
-impl<T: Send> Slot<T> {
+impl<T: Send> Consumable<T> {
     pub(crate) fn new(value: T, used_up: &'static str) -> Self {
-        Slot { value: Mutex::new(Some(value)), used_up }
+        Consumable { value: Mutex::new(Some(value)), used_up }
     }
 
     /// Works with the value, one thread at a time and without the GIL.
@@ -133,14 +193,14 @@ impl<T: Send> Slot<T> {
         py: Python<'_>,
         work: impl FnOnce(&mut T) -> Result<R> + Send,
     ) -> Result<R> {
-        py.detach(|| work(self.lock().as_mut().ok_or_else(|| TamisError::new_err(self.used_up))?))
+        py.detach(|| work(self.lock().as_mut().ok_or(self.used_up)?))
     }
 
     /// Replaces the value. It is used up if the work fails.
     pub(crate) fn replace(&self, py: Python<'_>, work: impl FnOnce(T) -> Result<T> + Send) -> Result<()> {
         py.detach(|| {
             let mut value = self.lock();
-            *value = Some(work(value.take().ok_or_else(|| TamisError::new_err(self.used_up))?)?);
+            *value = Some(work(value.take().ok_or(self.used_up)?)?);
             Ok(())
         })
     }
@@ -148,7 +208,7 @@ impl<T: Send> Slot<T> {
     /// Uses the value up.
     pub(crate) fn take(&self, py: Python<'_>) -> Result<T> {
         let value = py.detach(|| self.lock().take());
-        Ok(value.ok_or_else(|| TamisError::new_err(self.used_up))?)
+        Ok(value.ok_or(self.used_up)?)
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<T>> {

@@ -2,9 +2,7 @@
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use tamis_train::options::{
-    CorrectionOptions, Estimate, LikelihoodName, PriorOption, ScoringOptions, Select, UnlabelledOptions,
-};
+use tamis_train::options::{Estimate, LikelihoodName, PriorOption, ScoringOptions, Select};
 
 use crate::args::documents::UnlabelledArgs;
 use crate::args::values::Switch;
@@ -76,7 +74,6 @@ impl ScoringArgs {
         let FeatureArgs { min_df, max_df, max_features, select } = self.features;
         let correction = self.correction.map(|switch| switch == Switch::On);
         let UnlabelledArgs { lambda, iterations, .. } = *unlabelled;
-        let has_unlabelled = !unlabelled.unlabelled.is_empty();
         ScoringOptions {
             likelihood,
             alpha,
@@ -87,8 +84,12 @@ impl ScoringArgs {
             max_df,
             max_features,
             select,
-            weighted: CorrectionOptions { idf_power, correction, regularisation },
-            unlabelled: has_unlabelled.then_some(UnlabelledOptions { lambda, iterations }),
+            idf_power,
+            correction,
+            regularisation,
+            unlabelled: !unlabelled.unlabelled.is_empty(),
+            lambda,
+            iterations,
             seed,
         }
     }

@@ -73,8 +73,7 @@ pub mod options {
     pub use tamis_store::config::column::{Column, ColumnKind};
     pub use tamis_store::config::guess::ColumnGuess;
     pub use tamis_store::config::options::{
-        CorrectionOptions, Estimate, LabelShare, LikelihoodName, PriorOption, ScoringOptions, Span,
-        UnlabelledOptions,
+        Estimate, LabelShare, LikelihoodName, PriorOption, ScoringOptions, Span,
     };
     pub use tamis_store::config::scoring::{ExpectationMaximization, Mixed};
     pub use tamis_store::config::training::{Labels, Pairs, Pieces};

@@ -7,14 +7,14 @@ use pyo3::types::PyDict;
 use tamis_report::labels_page;
 use tamis_train::evaluate::HeldOutScore;
 
-use crate::arguments::How;
 use crate::error::Result;
-use crate::evaluation;
 use crate::filter::Filter;
-use crate::input::documents::Labels;
-use crate::label_evaluation::{self, HeldOut, held_out};
-use crate::model::Model;
-use crate::report::Report;
+use crate::filter::evaluation;
+use crate::filter::label_evaluation::{self, HeldOut, held_out};
+use crate::input::LabelColumn;
+use crate::model::SharedFilter;
+use crate::model::report::Report;
+use crate::options::RunOptions;
 
 impl Filter {
     /// A dict with the keys of `tamis evaluate --json`.
@@ -22,7 +22,7 @@ impl Filter {
         &self,
         documents: &Bound<'py, PyAny>,
         labels: &Bound<'py, PyAny>,
-        how: How,
+        how: RunOptions,
     ) -> Result<Bound<'py, PyDict>> {
         let (py, threads) = (documents.py(), how.threads);
         if self.model().filter.has_many_labels() {
@@ -38,13 +38,13 @@ impl Filter {
         title: &str,
         documents: &Bound<'_, PyAny>,
         labels: &Bound<'_, PyAny>,
-        how: How,
+        how: RunOptions,
     ) -> Result<Report> {
         let (py, threads) = (documents.py(), how.threads);
         if self.model().filter.has_many_labels() {
             let held_out = self.held_out_labels(documents, labels, how)?;
             let (labels, evaluation) = label_evaluation::evaluate(py, held_out, threads)?;
-            return Ok(Report::new(labels_page(title, &labels, &evaluation)));
+            return Ok(Report(labels_page(title, &labels, &evaluation)));
         }
         let (model, outcomes) = self.outcomes(documents, labels, how)?;
         Report::of_outcomes(py, title, model, outcomes, threads)
@@ -55,9 +55,9 @@ impl Filter {
         &self,
         documents: &Bound<'_, PyAny>,
         labels: &Bound<'_, PyAny>,
-        how: How,
-    ) -> Result<(Arc<Model>, Vec<HeldOutScore>)> {
-        let labels = Labels::new(labels)?;
+        how: RunOptions,
+    ) -> Result<(Arc<SharedFilter>, Vec<HeldOutScore>)> {
+        let labels = LabelColumn::new(labels)?;
         let (model, batch) = self.batch(documents, how)?;
         let outcomes = evaluation::outcomes(&model, &batch, &labels)?;
         Ok((model, outcomes))
@@ -68,9 +68,9 @@ impl Filter {
         &self,
         documents: &Bound<'_, PyAny>,
         labels: &Bound<'_, PyAny>,
-        how: How,
+        how: RunOptions,
     ) -> Result<HeldOut> {
-        let sets = Labels::of_sets(labels)?;
+        let sets = LabelColumn::of_labels(labels, true)?;
         self.ask_about(documents, how, move |model, documents, watch| {
             held_out(&model.filter, documents, &sets, watch)
         })

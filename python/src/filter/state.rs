@@ -7,30 +7,30 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use tamis_train::{Filter, Learner, LiveFilter, Scratch};
 
-use crate::error::{Result, TamisError};
-use crate::learner::{self, Open};
-use crate::model::Model;
+use crate::error::Result;
+use crate::filter::learner::{self, LearningSession};
+use crate::model::SharedFilter;
 
 /// A model, its file, and how it decides.
-pub(super) struct State {
+pub(super) struct FilterState {
     live: RwLock<Arc<LiveFilter>>,
     /// Made from the live filter when it was last used.
-    model: Mutex<Arc<Model>>,
+    model: Mutex<Arc<SharedFilter>>,
     /// The file to learn in.
     file: RwLock<Option<PathBuf>>,
     /// Locked while the file is being changed.
     changing: Mutex<()>,
-    pub(super) verdicts: Verdicts,
+    pub(super) verdicts: VerdictOptions,
 }
 
 /// Decisions that differ from those in the model's file.
 #[derive(Clone, Default)]
-pub(super) struct Verdicts {
+pub(super) struct VerdictOptions {
     pub(super) unsure: Option<f64>,
     pub(super) spam_label: Option<String>,
 }
 
-impl Verdicts {
+impl VerdictOptions {
     fn live(&self, mut filter: Filter) -> tamis_train::Result<Arc<LiveFilter>> {
         if let Some(label) = &self.spam_label {
             filter.set_spam_label(label)?;
@@ -42,14 +42,14 @@ impl Verdicts {
     }
 }
 
-impl State {
+impl FilterState {
     /// # Errors
     /// The model does not have the spam label, or `unsure` is not a probability.
-    pub(super) fn new(filter: Filter, file: Option<PathBuf>, verdicts: Verdicts) -> Result<Self> {
+    pub(super) fn new(filter: Filter, file: Option<PathBuf>, verdicts: VerdictOptions) -> Result<Self> {
         let live = verdicts.live(filter)?;
-        let model = Mutex::new(Model::new(live.filter()));
+        let model = Mutex::new(SharedFilter::new(live.filter()));
         let (live, file) = (RwLock::new(live), RwLock::new(file));
-        Ok(State { live, model, file, changing: Mutex::default(), verdicts })
+        Ok(FilterState { live, model, file, changing: Mutex::default(), verdicts })
     }
 
     fn live(&self) -> Arc<LiveFilter> {
@@ -57,20 +57,23 @@ impl State {
     }
 
     /// The model as it is now.
-    pub(super) fn model(&self) -> Arc<Model> {
+    pub(super) fn model(&self) -> Arc<SharedFilter> {
         self.model_of(&self.live().filter())
     }
 
-    fn model_of(&self, filter: &Arc<Filter>) -> Arc<Model> {
+    fn model_of(&self, filter: &Arc<Filter>) -> Arc<SharedFilter> {
         let mut model = self.model.lock().unwrap_or_else(PoisonError::into_inner);
         if !Arc::ptr_eq(&model.filter, filter) {
-            *model = Model::new(filter.clone());
+            *model = SharedFilter::new(filter.clone());
         }
         model.clone()
     }
 
     /// The answer of one whole model, even if its file is changed meanwhile.
-    pub(super) fn ask<T>(&self, mut work: impl FnMut(&Arc<Model>, &mut Scratch) -> Result<T>) -> Result<T> {
+    pub(super) fn ask<T>(
+        &self,
+        mut work: impl FnMut(&Arc<SharedFilter>, &mut Scratch) -> Result<T>,
+    ) -> Result<T> {
         self.live().ask(|filter, scratch| work(&self.model_of(filter), scratch))
     }
 
@@ -80,7 +83,7 @@ impl State {
 
     fn own_file(&self) -> Result<PathBuf> {
         let none = "expected a filter with a file to learn in, got one without: save(path) gives it one";
-        Ok(self.file().ok_or_else(|| TamisError::new_err(none))?)
+        Ok(self.file().ok_or(none)?)
     }
 
     /// Learns in this file from now on, unless there is a file already.
@@ -112,7 +115,7 @@ impl State {
         &self,
         py: Python<'_>,
         lock_timeout: f64,
-        work: impl Fn(&mut Open) -> Result<T> + Sync,
+        work: impl Fn(&mut LearningSession) -> Result<T> + Sync,
     ) -> Result<T> {
         let path = self.own_file()?;
         let _alone = self.changing.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);

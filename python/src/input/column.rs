@@ -4,34 +4,30 @@ use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PySet, PySlice, PyString};
 
-use crate::error::{Result, TamisError, wrong_row};
+use crate::error::{Result, wrong_row};
 use crate::input::arrow::{self, Chunk};
 use crate::input::decoding::Reading;
 
 /// Text or bytes by row, borrowed from Python's objects or from Arrow's buffers.
-pub(crate) struct Column {
+pub(crate) struct TextColumn {
     chunks: Vec<Chunk>,
     /// The row after the last of each chunk.
     ends: Vec<usize>,
 }
 
-impl Column {
+impl TextColumn {
     /// The values of a list, a numpy array, a Series, an Arrow array or any other iterable, or of the only column of a table
     /// or an array.
     ///
     /// # Errors
     /// There are several columns; or a value is missing, of another type or cannot be decoded: the error names the row.
-    pub(crate) fn new(values: &Bound<'_, PyAny>, reading: &Reading) -> PyResult<Self> {
+    pub(crate) fn new(values: &Bound<'_, PyAny>, reading: &Reading) -> Result<Self> {
         let values = only_column(values)?;
-        let chunks = match is_of_arrow(&values)? {
-            true => match arrow::chunks_of(&values, reading) {
-                // pandas without pyarrow
-                Err(error) if error.is_instance_of::<PyImportError>(values.py()) => {
-                    iterate(&values, reading)?
-                }
-                chunks => chunks?,
-            },
-            false => iterate(&values, reading)?,
+        let chunks = match is_of_arrow(&values)?.then(|| arrow::chunks_of(&values, reading)) {
+            // pandas without pyarrow
+            Some(Err(error)) if error.is::<PyImportError>(values.py()) => iterate(&values, reading)?,
+            Some(chunks) => chunks?,
+            None => iterate(&values, reading)?,
         };
         Ok(chunks.into())
     }
@@ -67,31 +63,31 @@ impl Column {
     }
 }
 
-impl From<Vec<Chunk>> for Column {
+impl From<Vec<Chunk>> for TextColumn {
     fn from(chunks: Vec<Chunk>) -> Self {
         let ends = chunks.iter().scan(0, |end, chunk| {
             *end += chunk.len();
             Some(*end)
         });
-        Column { ends: ends.collect(), chunks }
+        TextColumn { ends: ends.collect(), chunks }
     }
 }
 
 /// The only column of a table or a two-dimensional array; other values as they are.
-fn only_column<'py>(values: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+fn only_column<'py>(values: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
     let shape = values.getattr_opt("shape")?.and_then(|shape| shape.extract::<(usize, usize)>().ok());
     let Some((_, n_columns)) = shape else { return Ok(values.clone()) };
     if n_columns != 1 {
-        return Err(TamisError::new_err(format!("expected one column, got {n_columns}")));
+        return Err(format!("expected one column, got {n_columns}").into());
     }
     // pandas, polars, pyarrow, numpy
     if let Some(by_place) = values.getattr_opt("iloc")? {
-        return by_place.get_item((PySlice::full(values.py()), 0));
+        return Ok(by_place.get_item((PySlice::full(values.py()), 0))?);
     }
-    match ["to_series", "column"].into_iter().find(|name| values.hasattr(*name).unwrap_or(false)) {
-        Some(name) => values.call_method1(name, (0,)),
-        None => values.call_method1("reshape", (-1,)),
-    }
+    Ok(match ["to_series", "column"].into_iter().find(|name| values.hasattr(*name).unwrap_or(false)) {
+        Some(name) => values.call_method1(name, (0,))?,
+        None => values.call_method1("reshape", (-1,))?,
+    })
 }
 
 /// Whether to take values by Arrow's interface. It would copy Python's objects.
@@ -105,7 +101,7 @@ fn is_of_arrow(values: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(values.hasattr("__arrow_c_array__")? || values.hasattr("__arrow_c_stream__")?)
 }
 
-fn iterate(values: &Bound<'_, PyAny>, reading: &Reading) -> PyResult<Vec<Chunk>> {
+fn iterate(values: &Bound<'_, PyAny>, reading: &Reading) -> Result<Vec<Chunk>> {
     let is_one = values.is_instance_of::<PyString>()
         || values.is_instance_of::<PyBytes>()
         || values.is_instance_of::<PyByteArray>();
@@ -115,8 +111,8 @@ fn iterate(values: &Bound<'_, PyAny>, reading: &Reading) -> PyResult<Vec<Chunk>>
     let Some(rows) = values.try_iter().ok().filter(|_| !is_one && !is_unordered) else {
         let (expected, got) = (reading.expected(), values.get_type().fully_qualified_name()?);
         let shapes = "a list, numpy array, Series or Arrow array";
-        return Err(TamisError::new_err(format!("expected {shapes} of {expected}, got one {got}")));
+        return Err(format!("expected {shapes} of {expected}, got one {got}").into());
     };
     let cells = rows.enumerate().map(|(row, value)| reading.read(row, &value?));
-    Ok(vec![Chunk::Python(cells.collect::<PyResult<_>>()?)])
+    Ok(vec![Chunk::Python(cells.collect::<Result<_>>()?)])
 }

@@ -8,10 +8,10 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyFloat, PyString};
 use tamis_train::Kind;
 
-use crate::error::{TamisError, wrong_row};
+use crate::error::{Exception, Result, wrong_row};
 
 /// One value, borrowed from Python or made by it.
-pub(crate) enum Cell {
+pub(crate) enum CellBytes {
     Text(PyBackedStr),
     Bytes(PyBackedBytes),
     /// A number, true or false of a table, as text.
@@ -44,15 +44,14 @@ impl Default for Decoding {
 impl Decoding {
     /// # Errors
     /// Python knows no such encoding, or no such handling of errors.
-    pub(crate) fn new(py: Python<'_>, encoding: &str, errors: &str) -> PyResult<Self> {
+    pub(crate) fn new(py: Python<'_>, encoding: &str, errors: &str) -> Result<Self> {
         if !["strict", "ignore", "replace"].contains(&errors) {
             let expected = "decode_error: expected 'strict', 'ignore' or 'replace'";
-            return Err(TamisError::new_err(format!("{expected}, got {errors:?}")));
+            return Err(format!("{expected}, got {errors:?}").into());
         }
         let codec = py.import("codecs")?.call_method1("lookup", (encoding,));
-        let codec = codec.map_err(|_| {
-            TamisError::new_err(format!("encoding: expected one that Python knows, got {encoding:?}"))
-        })?;
+        let codec =
+            codec.map_err(|_| format!("encoding: expected one that Python knows, got {encoding:?}"))?;
         Ok(Decoding { encoding: codec.getattr("name")?.extract()?, errors: errors.to_owned() })
     }
 
@@ -62,10 +61,10 @@ impl Decoding {
     }
 
     /// The text that the bytes of a row are.
-    pub(crate) fn decode(&self, row: usize, bytes: &Bound<'_, PyAny>) -> PyResult<Cell> {
+    pub(crate) fn decode(&self, row: usize, bytes: &Bound<'_, PyAny>) -> Result<CellBytes> {
         let codecs = bytes.py().import("codecs")?;
         let text = codecs.call_method1("decode", (bytes, &self.encoding, &self.errors));
-        let text = text.map_err(|error| named(bytes.py(), row, error))?;
+        let text = text.map_err(|error| with_row(bytes.py(), row, error))?;
         match text.cast::<PyString>() {
             Ok(text) => encode(row, text, &self.errors),
             Err(_) => Err(wrong_row(row, format!("expected text from {}, got other", self.encoding))),
@@ -86,7 +85,7 @@ impl Reading {
     ///
     /// # Errors
     /// It is missing, neither text nor bytes, or cannot be decoded.
-    pub(crate) fn read(&self, row: usize, value: &Bound<'_, PyAny>) -> PyResult<Cell> {
+    pub(crate) fn read(&self, row: usize, value: &Bound<'_, PyAny>) -> Result<CellBytes> {
         if let Ok(text) = value.cast::<PyString>() {
             return match self {
                 Reading::Text(decoding) | Reading::Cells(decoding) => encode(row, text, &decoding.errors),
@@ -98,13 +97,13 @@ impl Reading {
                 Reading::Text(decoding) | Reading::Cells(decoding) if !decoding.is_text(&bytes) => {
                     decoding.decode(row, value)
                 }
-                _ => Ok(Cell::Bytes(bytes)),
+                _ => Ok(CellBytes::Bytes(bytes)),
             };
         }
         if let Reading::Cells(_) = self
-            && let Some(text) = written(value)?
+            && let Some(text) = to_text(value)?
         {
-            return Ok(Cell::Written(text.into()));
+            return Ok(CellBytes::Written(text.into()));
         }
         let got = if is_missing(value)? { value.repr()? } else { value.get_type().fully_qualified_name()? };
         Err(wrong_row(row, format!("expected {}, got {got}", self.expected())))
@@ -121,17 +120,17 @@ impl Reading {
 }
 
 /// The text in UTF-8. Lone surrogates, which UTF-8 cannot hold, are handled as Python's `errors` says.
-fn encode(row: usize, text: &Bound<'_, PyString>, errors: &str) -> PyResult<Cell> {
+fn encode(row: usize, text: &Bound<'_, PyString>, errors: &str) -> Result<CellBytes> {
     if let Ok(text) = PyBackedStr::try_from(text.clone()) {
-        return Ok(Cell::Text(text));
+        return Ok(CellBytes::Text(text));
     }
     let bytes = text.call_method1("encode", ("utf-8", errors));
-    let bytes = bytes.map_err(|error| named(text.py(), row, error))?;
-    Ok(Cell::Bytes(bytes.cast_into::<PyBytes>()?.into()))
+    let bytes = bytes.map_err(|error| with_row(text.py(), row, error))?;
+    Ok(CellBytes::Bytes(bytes.cast_into::<PyBytes>().map_err(PyErr::from)?.into()))
 }
 
 /// A number, true or false as text, and what is missing as an empty one; `None` for others.
-fn written(value: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+fn to_text(value: &Bound<'_, PyAny>) -> Result<Option<String>> {
     if is_missing(value)? {
         return Ok(Some(String::new()));
     }
@@ -147,7 +146,7 @@ pub(crate) fn number_as_text(number: f64) -> String {
 }
 
 /// Whether a value is None, NaN, or what pandas has for them.
-fn is_missing(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+fn is_missing(value: &Bound<'_, PyAny>) -> Result<bool> {
     if value.is_none() {
         return Ok(true);
     }
@@ -159,27 +158,27 @@ fn is_missing(value: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// Adds the row to an error of Python's codecs; leaves other errors as they are.
-fn named(py: Python<'_>, row: usize, error: PyErr) -> PyErr {
+fn with_row(py: Python<'_>, row: usize, error: PyErr) -> Exception {
     match error.is_instance_of::<PyUnicodeError>(py) {
         true => wrong_row(row, error.value(py)),
-        false => error,
+        false => error.into(),
     }
 }
 
-impl Cell {
+impl CellBytes {
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
-            Cell::Text(text) => text.as_bytes(),
-            Cell::Bytes(bytes) => bytes,
-            Cell::Written(text) => text.as_bytes(),
+            CellBytes::Text(text) => text.as_bytes(),
+            CellBytes::Bytes(bytes) => bytes,
+            CellBytes::Written(text) => text.as_bytes(),
         }
     }
 
-    pub(crate) fn text(&self) -> Result<&str, Utf8Error> {
+    pub(crate) fn text(&self) -> std::result::Result<&str, Utf8Error> {
         match self {
-            Cell::Text(text) => Ok(text),
-            Cell::Bytes(bytes) => std::str::from_utf8(bytes),
-            Cell::Written(text) => Ok(text),
+            CellBytes::Text(text) => Ok(text),
+            CellBytes::Bytes(bytes) => std::str::from_utf8(bytes),
+            CellBytes::Written(text) => Ok(text),
         }
     }
 }

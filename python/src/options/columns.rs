@@ -7,17 +7,13 @@ use pyo3::types::PyDict;
 use tamis_train::options::{Column, ColumnGuess, ColumnKind};
 use tamis_train::{Kind, Recipe};
 
-use crate::error::TamisError;
+use crate::error::Result;
 use crate::input::decoding::{Decoding, Reading};
-use crate::input::rows::Table;
-use crate::options::given::{Given, Value, wrong};
+use crate::input::rows::DataFrame;
+use crate::options::keywords::{Keywords, wrong};
 
 /// Kinds of columns by their names, as Python gives them.
 type Kinds = BTreeMap<String, String>;
-
-impl Value for Kinds {
-    const EXPECTED: &'static str = "a dict of column (str) to kind (str)";
-}
 
 /// The kind of a column without information.
 const SKIP: &str = "skip";
@@ -32,19 +28,19 @@ pub(crate) fn with_columns<'py>(
     labels: &Bound<'py, PyAny>,
     options: &Bound<'py, PyDict>,
     decoding: &Decoding,
-) -> PyResult<Bound<'py, PyDict>> {
-    let given = Given(options.copy()?);
-    let chosen = given.take("columns")?.unwrap_or_default();
-    let target = match given.take("target")? {
+) -> Result<Bound<'py, PyDict>> {
+    let keywords = Keywords(options.copy()?);
+    let chosen = keywords.take("columns")?.unwrap_or_default();
+    let target = match keywords.take("target")? {
         Some(target) => Some(target),
         None => labels
             .getattr_opt("name")?
             .and_then(|name| name.extract().ok())
             .filter(|name: &String| !name.is_empty()),
     };
-    given.0.set_item("columns", column_kinds(table, &chosen, target.as_deref(), decoding)?)?;
-    given.0.set_item("target", target)?;
-    Ok(given.0)
+    keywords.0.set_item("columns", column_kinds(table, &chosen, target.as_deref(), decoding)?)?;
+    keywords.0.set_item("target", target)?;
+    Ok(keywords.0)
 }
 
 /// The kind of every column of a table, in its order.
@@ -53,13 +49,13 @@ fn column_kinds<'py>(
     chosen: &Kinds,
     target: Option<&str>,
     decoding: &Decoding,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> Result<Bound<'py, PyDict>> {
     let py = table.py();
     // pandas, polars; pyarrow
     let first = table
         .call_method1("head", (ColumnGuess::ROWS,))
         .or_else(|_| table.call_method1("slice", (0, ColumnGuess::ROWS)));
-    let table = Table::new(first.as_ref().unwrap_or(table))?;
+    let table = DataFrame::new(first.as_ref().unwrap_or(table))?;
     let names = || table.names().collect::<Vec<_>>().join(", ");
     if let Some(other) = chosen.keys().find(|name| !table.names().any(|known| known == *name)) {
         return Err(wrong("columns", format!("expected columns of the table, {}, got {other:?}", names())));
@@ -88,7 +84,7 @@ fn column_kinds<'py>(
     }
 }
 
-fn guess(table: &Table<'_>, name: &str, reading: &Reading) -> PyResult<Option<ColumnKind>> {
+fn guess(table: &DataFrame<'_>, name: &str, reading: &Reading) -> Result<Option<ColumnKind>> {
     if table.is_of_categories(name)? {
         return Ok(Some(ColumnKind::Categorical));
     }
@@ -100,7 +96,7 @@ fn guess(table: &Table<'_>, name: &str, reading: &Reading) -> PyResult<Option<Co
     Ok(guess.kind())
 }
 
-fn parse(name: &str, kind: &str) -> PyResult<Option<ColumnKind>> {
+fn parse(name: &str, kind: &str) -> Result<Option<ColumnKind>> {
     if kind == SKIP {
         return Ok(None);
     }
@@ -115,9 +111,9 @@ fn parse(name: &str, kind: &str) -> PyResult<Option<ColumnKind>> {
 ///
 /// # Errors
 /// It is not a recipe of a table, or a kind is wrong.
-pub(super) fn set_columns(given: &Given<'_>, recipe: &mut Recipe) -> PyResult<()> {
-    let columns: Option<Kinds> = given.take("columns")?;
-    recipe.target = given.take("target")?;
+pub(super) fn set_columns(keywords: &Keywords<'_>, recipe: &mut Recipe) -> Result<()> {
+    let columns: Option<Kinds> = keywords.take("columns")?;
+    recipe.target = keywords.take("target")?;
     for (option, is_given) in [("columns", columns.is_some()), ("target", recipe.target.is_some())] {
         if is_given && recipe.kind != Kind::Table {
             return Err(wrong(option, format!("expected a table, got {}", recipe.kind)));
@@ -125,16 +121,15 @@ pub(super) fn set_columns(given: &Given<'_>, recipe: &mut Recipe) -> PyResult<()
     }
     let kinds = columns.unwrap_or_default().into_iter().map(|(name, kind)| Ok((parse(&name, &kind)?, name)));
     let column = |(kind, name): (Option<ColumnKind>, String)| Some(Column::new(name, kind?));
-    recipe.columns = kinds.collect::<PyResult<Vec<_>>>()?.into_iter().filter_map(column).collect();
+    recipe.columns = kinds.collect::<Result<Vec<_>>>()?.into_iter().filter_map(column).collect();
     Ok(())
 }
 
 /// Checks that options of terms are given only for tables with a column of text.
-pub(super) fn check_terms(recipe: &Recipe) -> PyResult<()> {
+pub(super) fn check_terms(recipe: &Recipe) -> Result<()> {
     let has_texts = recipe.columns.iter().any(|column| column.kind == ColumnKind::Text);
     if recipe.kind != Kind::Table || has_texts || recipe.tokenizer == Recipe::new(Kind::Table).tokenizer {
         return Ok(());
     }
-    let expected = "options of terms, such as words: expected a column of text, got none";
-    Err(TamisError::new_err(expected))
+    Err("options of terms, such as words: expected a column of text, got none".into())
 }

@@ -55,32 +55,21 @@ pub struct ScoringOptions {
     pub max_features: Option<usize>,
     /// Naive Bayes: keeps the terms that tell the labels apart best.
     pub select: Option<Select>,
-    /// The options of weighted scoring alone.
-    pub weighted: CorrectionOptions,
-    /// The options of unlabelled documents, if there are any.
-    pub unlabelled: Option<UnlabelledOptions>,
+    /// Weighted scoring: the exponent of idf.
+    pub idf_power: Option<f64>,
+    /// Weighted scoring and tables: whether logistic regression corrects the counts.
+    pub correction: Option<bool>,
+    /// Weighted scoring: C of the correction's logistic regression.
+    pub regularisation: Option<f64>,
+    /// Whether there are unlabelled documents. A likelihood of naive Bayes, `lambda` or `iterations` then asks for
+    /// expectation maximization.
+    pub unlabelled: bool,
+    /// Expectation maximization: the weight of an unlabelled document.
+    pub lambda: Option<f64>,
+    /// Expectation maximization: maximum number of iterations.
+    pub iterations: Option<usize>,
     /// The seed of all random choices.
     pub seed: Option<u64>,
-}
-
-/// The options of weighted scoring alone.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct CorrectionOptions {
-    /// The exponent of idf.
-    pub idf_power: Option<f64>,
-    /// Whether logistic regression corrects the counts.
-    pub correction: Option<bool>,
-    /// C of the correction's logistic regression.
-    pub regularisation: Option<f64>,
-}
-
-/// The options of unlabelled documents. Any of them, or a likelihood, asks for expectation maximization.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct UnlabelledOptions {
-    /// The weight of an unlabelled document.
-    pub lambda: Option<f64>,
-    /// Maximum number of iterations.
-    pub iterations: Option<usize>,
 }
 
 /// The name of a scoring: `weighted`, or a likelihood of naive Bayes.
@@ -201,18 +190,20 @@ impl ScoringOptions {
     }
 
     fn with_prior(&self, recipe: &Recipe, prior: Option<ClassPrior>, n_documents: u64) -> Result<Scoring> {
-        match (Scoring::for_recipe(recipe), self.em_options(), self.likelihood) {
-            (Scoring::Mixed(mixed), ..) => self.mixed(mixed, recipe, prior),
-            (_, Some(asked), _) => self.expectation_maximization(asked, prior, n_documents),
-            (.., Some(LikelihoodName::NaiveBayes(likelihood))) => self.naive_bayes(likelihood, prior),
+        match (Scoring::for_recipe(recipe), self.likelihood) {
+            (Scoring::Mixed(mixed), _) => self.mixed(mixed, recipe, prior),
+            _ if self.asks_for_em() => self.expectation_maximization(prior, n_documents),
+            (_, Some(LikelihoodName::NaiveBayes(likelihood))) => self.naive_bayes(likelihood, prior),
             _ => self.weighted(),
         }
     }
 
-    /// The options of expectation maximization, if it is asked for.
-    fn em_options(&self) -> Option<UnlabelledOptions> {
-        let is_bayes = matches!(self.likelihood, Some(LikelihoodName::NaiveBayes(_)));
-        self.unlabelled.filter(|asked| is_bayes || *asked != UnlabelledOptions::default())
+    fn is_bayes(&self) -> bool {
+        matches!(self.likelihood, Some(LikelihoodName::NaiveBayes(_)))
+    }
+
+    fn asks_for_em(&self) -> bool {
+        self.unlabelled && (self.is_bayes() || self.lambda.is_some() || self.iterations.is_some())
     }
 
     /// Checks that options of naive Bayes are given only with naive Bayes. Needs no recipe, but does not apply to
@@ -221,20 +212,25 @@ impl ScoringOptions {
     /// # Errors
     /// An option of naive Bayes is given, and scoring is weighted.
     pub fn check(&self) -> Result<()> {
-        if self.em_options().is_some() || matches!(self.likelihood, Some(LikelihoodName::NaiveBayes(_))) {
+        if self.asks_for_em() || self.is_bayes() {
             return Ok(());
         }
-        self.refuse(
-            |name| !matches!(name, "likelihood" | "alpha" | "idf_power" | "correction" | "regularisation"),
+        let others = ScoringOptions {
+            likelihood: None,
+            alpha: None,
+            idf_power: None,
+            correction: None,
+            regularisation: None,
+            ..self.clone()
+        };
+        others.expect_none(
             "expected naive Bayes, got weighted scoring, the default; choose a likelihood such as multinomial or \
              bernoulli to train naive Bayes, or leave this option out",
         )
     }
 
-    /// Refuses options that are given and do not suit the scoring.
-    fn refuse(&self, is_refused: impl Fn(&str) -> bool, message: &str) -> Result<()> {
-        let CorrectionOptions { idf_power, correction, regularisation } = self.weighted;
-        let UnlabelledOptions { lambda, iterations } = self.unlabelled.unwrap_or_default();
+    /// Refuses the first of these options that is given. What suits the scoring is left out before.
+    fn expect_none(&self, message: &str) -> Result<()> {
         let options = [
             ("likelihood", self.likelihood.is_some()),
             ("alpha", self.alpha.is_some()),
@@ -245,13 +241,13 @@ impl ScoringOptions {
             ("max_df", self.max_df.is_some()),
             ("max_features", self.max_features.is_some()),
             ("select", self.select.is_some()),
-            ("idf_power", idf_power.is_some()),
-            ("correction", correction.is_some()),
-            ("regularisation", regularisation.is_some()),
-            ("lambda", lambda.is_some()),
-            ("iterations", iterations.is_some()),
+            ("idf_power", self.idf_power.is_some()),
+            ("correction", self.correction.is_some()),
+            ("regularisation", self.regularisation.is_some()),
+            ("lambda", self.lambda.is_some()),
+            ("iterations", self.iterations.is_some()),
         ];
-        let given = options.iter().find(|(name, is_given)| *is_given && is_refused(name));
+        let given = options.iter().find(|(_, is_given)| *is_given);
         given.map_or(Ok(()), |(name, _)| refused(name, message))
     }
 
@@ -271,14 +267,13 @@ impl ScoringOptions {
 
     fn weighted(&self) -> Result<Scoring> {
         self.check()?;
-        let CorrectionOptions { idf_power, correction, regularisation } = self.weighted;
         let mut options = WeightedOptions::default();
-        options.idf_power = idf_power;
+        options.idf_power = self.idf_power;
         in_range("idf_power", options.check())?;
-        options.regularisation = regularisation.unwrap_or(options.regularisation);
+        options.regularisation = self.regularisation.unwrap_or(options.regularisation);
         in_range("regularisation", options.check())?;
-        options.correction = correction.unwrap_or(options.correction);
-        if !options.correction && regularisation.is_some() {
+        options.correction = self.correction.unwrap_or(options.correction);
+        if !options.correction && self.regularisation.is_some() {
             let message = "expected none without a correction, which leaves nothing to regularise";
             return refused("regularisation", message);
         }
@@ -288,10 +283,9 @@ impl ScoringOptions {
     }
 
     fn naive_bayes(&self, likelihood: Likelihood, prior: Option<ClassPrior>) -> Result<Scoring> {
-        self.refuse(
-            |name| matches!(name, "idf_power" | "correction" | "regularisation"),
-            "expected weighted scoring, got naive Bayes",
-        )?;
+        let ScoringOptions { idf_power, correction, regularisation, .. } = *self;
+        let of_weighted = ScoringOptions { idf_power, correction, regularisation, ..Default::default() };
+        of_weighted.expect_none("expected weighted scoring, got naive Bayes")?;
         if self.occurrences && likelihood.counts_presence_only() {
             let message =
                 format!("expected a likelihood other than {likelihood}, which counts presence only");
@@ -311,29 +305,23 @@ impl ScoringOptions {
     }
 
     fn mixed(&self, mut mixed: Mixed, recipe: &Recipe, prior: Option<ClassPrior>) -> Result<Scoring> {
-        self.refuse(
-            |name| !matches!(name, "alpha" | "estimate" | "class_prior" | "correction"),
+        let others = ScoringOptions { class_prior: None, correction: None, ..self.clone() };
+        let is_smoothed = |c: &Column| matches!(c.kind, ColumnKind::Categorical | ColumnKind::Bernoulli);
+        ScoringOptions { alpha: None, estimate: None, ..others.clone() }.expect_none(
             "expected none for a table, whose options of scoring are alpha, estimate, class prior and correction",
         )?;
-        let is_smoothed = |c: &Column| matches!(c.kind, ColumnKind::Categorical | ColumnKind::Bernoulli);
         if !recipe.columns.iter().any(is_smoothed) {
-            let message = "expected a categorical or bernoulli column, since it applies to no other";
-            self.refuse(|name| !matches!(name, "class_prior" | "correction"), message)?;
+            others.expect_none("expected a categorical or bernoulli column, since it applies to no other")?;
         }
         mixed.alpha = self.smoothing()?.unwrap_or(mixed.alpha);
         mixed.prior = prior.unwrap_or(mixed.prior);
-        mixed.correction = self.weighted.correction.unwrap_or(mixed.correction);
+        mixed.correction = self.correction.unwrap_or(mixed.correction);
         Ok(Scoring::Mixed(mixed))
     }
 
-    fn expectation_maximization(
-        &self,
-        asked: UnlabelledOptions,
-        prior: Option<ClassPrior>,
-        n_documents: u64,
-    ) -> Result<Scoring> {
-        self.refuse(
-            |name| !matches!(name, "likelihood" | "alpha" | "class_prior" | "lambda" | "iterations"),
+    fn expectation_maximization(&self, prior: Option<ClassPrior>, n_documents: u64) -> Result<Scoring> {
+        let others = ScoringOptions { likelihood: None, alpha: None, class_prior: None, ..self.clone() };
+        ScoringOptions { lambda: None, iterations: None, ..others }.expect_none(
             "expected none for unlabelled documents with a likelihood, lambda or iterations, whose only other options \
              of scoring are alpha, class prior and seed",
         )?;
@@ -348,8 +336,8 @@ impl ScoringOptions {
         };
         options.alpha = self.smoothing()?.unwrap_or(options.alpha);
         options.prior = prior.unwrap_or(std::mem::take(&mut options.prior));
-        options.lambda = asked.lambda.unwrap_or(options.lambda);
-        options.max_iterations = asked.iterations.unwrap_or(options.max_iterations);
+        options.lambda = self.lambda.unwrap_or(options.lambda);
+        options.max_iterations = self.iterations.unwrap_or(options.max_iterations);
         options.seed = self.seed.unwrap_or(options.seed);
         Ok(Scoring::ExpectationMaximization(settings))
     }
@@ -357,6 +345,13 @@ impl ScoringOptions {
 
 fn refused<T>(option: &'static str, message: impl fmt::Display) -> Result<T> {
     Err(Error::option(option, message))
+}
+
+fn check_share(option: &'static str, share: f64) -> Result<()> {
+    match share > 0.0 && share < 1.0 {
+        true => Ok(()),
+        false => refused(option, format!("expected a share between 0 and 1, got {share}")),
+    }
 }
 
 /// Names the option in the error of a value out of its range.
@@ -467,25 +462,22 @@ impl TrainOptions {
         if min_precision.is_some() && !are_many {
             return refused("min_precision", "expected a model of many labels, got one label a document");
         }
+        if n_labels == 2 && !are_many && matches!(self.scoring(), Scoring::Weighted(_)) {
+            return Ok(());
+        }
+        let expected = "expected two labels and weighted scoring";
+        let of_windows = "expected mail or text of two labels and weighted scoring";
+        let of_unsure =
+            "expected two labels and weighted scoring; any model takes this option when it scores";
         let of_two = [
-            ("windows", self.recipe.windows.is_some()),
-            ("max_fpr", max_fpr.is_some()),
-            ("cost", cost.is_some() && !are_many),
-            ("prior", prior.is_some()),
-            ("unsure", unsure.is_some() && !are_many),
+            ("windows", self.recipe.windows.is_some(), of_windows),
+            ("max_fpr", max_fpr.is_some(), expected),
+            ("cost", cost.is_some() && !are_many, expected),
+            ("prior", prior.is_some(), expected),
+            ("unsure", unsure.is_some() && !are_many, of_unsure),
         ];
-        let Some((option, _)) = of_two.iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
-        let message = match *option {
-            _ if n_labels == 2 && !are_many && matches!(self.scoring(), Scoring::Weighted(_)) => {
-                return Ok(());
-            }
-            "windows" => "expected mail or text of two labels and weighted scoring",
-            "unsure" => {
-                "expected two labels and weighted scoring; any model takes this option when it scores"
-            }
-            _ => "expected two labels and weighted scoring",
-        };
-        refused(option, message)
+        let given = of_two.iter().find(|(_, is_given, _)| *is_given);
+        given.map_or(Ok(()), |(option, _, message)| refused(option, message))
     }
 }
 
@@ -500,11 +492,8 @@ impl DecisionOptions {
             let option = if unsure.is_some() { "unsure" } else { "cost" };
             return refused(option, "expected one of max_fpr, min_precision, cost and unsure");
         }
-        if let Some(got) = max_fpr.filter(|share| !(*share > 0.0 && *share < 1.0)) {
-            return refused("max_fpr", format!("expected a share between 0 and 1, got {got}"));
-        }
-        if let Some(got) = min_precision.filter(|share| !(*share > 0.0 && *share < 1.0)) {
-            return refused("min_precision", format!("expected a share between 0 and 1, got {got}"));
+        for (option, share) in [("max_fpr", max_fpr), ("min_precision", min_precision)] {
+            share.map_or(Ok(()), |share| check_share(option, share))?;
         }
         cost.map(|cost| Decision::PLAIN.with_cost(cost)).transpose()?;
         unsure.map(|unsure| Decision::PLAIN.with_unsure_below(unsure)).transpose()?;
@@ -535,10 +524,8 @@ impl LabelShare {
     /// # Errors
     /// The share is not between 0 and 1.
     pub fn new(label: String, share: f64) -> Result<Self> {
-        if share > 0.0 && share < 1.0 {
-            return Ok(LabelShare { label, share });
-        }
-        refused("prior", format!("expected a share between 0 and 1, got {share}"))
+        check_share("prior", share)?;
+        Ok(LabelShare { label, share })
     }
 
     /// The share of the [positive class](positive_class).

@@ -21,9 +21,9 @@ const GIVEN: [(&str, Set); 11] = [
     ("max_df", |options| options.max_df = Some(0.5)),
     ("max_features", |options| options.max_features = Some(9)),
     ("select", |options| options.select = Some("chi2=9".parse().unwrap())),
-    ("idf_power", |options| options.weighted.idf_power = Some(1.0)),
-    ("correction", |options| options.weighted.correction = Some(false)),
-    ("regularisation", |options| options.weighted.regularisation = Some(1.0)),
+    ("idf_power", |options| options.idf_power = Some(1.0)),
+    ("correction", |options| options.correction = Some(false)),
+    ("regularisation", |options| options.regularisation = Some(1.0)),
 ];
 
 fn two() -> Classes {
@@ -44,7 +44,6 @@ fn error(options: &ScoringOptions, recipe: &Recipe) -> String {
 fn every_scoring_has_its_own_options() {
     use ColumnKind::*;
     let text = Recipe::new(Kind::Text);
-    let unlabelled = Some(UnlabelledOptions { lambda: Some(0.5), iterations: None });
     for (name, set) in GIVEN {
         let is_weighted = ["idf_power", "correction", "regularisation"].contains(&name);
         let is_prior = name == "class_prior";
@@ -65,7 +64,8 @@ fn every_scoring_has_its_own_options() {
         let of_tables = is_prior || name == "correction";
         check(plain.clone(), &columns(&[Bernoulli]), of_tables || ["alpha", "estimate"].contains(&name));
         check(plain.clone(), &columns(&[Gaussian]), of_tables);
-        check(ScoringOptions { unlabelled, ..plain }, &text, is_prior || name == "alpha");
+        let unlabelled = ScoringOptions { unlabelled: true, lambda: Some(0.5), ..plain };
+        check(unlabelled, &text, is_prior || name == "alpha");
     }
     let error = error(&likelihood("weighted"), &columns(&[Bernoulli]));
     assert!(error.starts_with("likelihood: expected none for a table"), "{error}");
@@ -75,15 +75,14 @@ fn every_scoring_has_its_own_options() {
 fn values_out_of_range_are_refused_by_name() {
     let text = Recipe::new(Kind::Text);
     let weighted = |idf_power, correction, regularisation| ScoringOptions {
-        weighted: CorrectionOptions { idf_power, correction, regularisation },
+        idf_power,
+        correction,
+        regularisation,
         ..Default::default()
     };
     let bayes =
         |alpha, estimate| ScoringOptions { alpha: Some(alpha), estimate, ..likelihood("multinomial") };
-    let all = |name: &str| ScoringOptions {
-        unlabelled: Some(UnlabelledOptions { iterations: Some(1), lambda: None }),
-        ..likelihood(name)
-    };
+    let all = |name: &str| ScoringOptions { unlabelled: true, iterations: Some(1), ..likelihood(name) };
     for (options, expected) in [
         (weighted(Some(5.0), None, None), "idf_power: expected an idf power from 0 to 4, got 5"),
         (weighted(None, None, Some(0.0)), "regularisation: expected a regularisation C greater than 0"),
@@ -123,16 +122,15 @@ fn a_class_prior_has_a_share_for_each_label() {
 #[test]
 fn unlabelled_documents_alone_do_not_ask_for_expectation_maximization() {
     let text = Recipe::new(Kind::Text);
-    let plain = UnlabelledOptions::default();
-    let scoring = |options: ScoringOptions, unlabelled| {
-        ScoringOptions { unlabelled: Some(unlabelled), ..options }.scoring(&text, &two(), 20_000).unwrap()
+    let scoring = |options: ScoringOptions| {
+        ScoringOptions { unlabelled: true, ..options }.scoring(&text, &two(), 20_000).unwrap()
     };
-    assert!(matches!(scoring(ScoringOptions::default(), plain), Scoring::Weighted(_)));
-    assert!(matches!(scoring(likelihood("bernoulli"), plain), Scoring::ExpectationMaximization(_)));
-    let once = UnlabelledOptions { iterations: Some(1), ..plain };
+    assert!(matches!(scoring(ScoringOptions::default()), Scoring::Weighted(_)));
+    assert!(matches!(scoring(likelihood("bernoulli")), Scoring::ExpectationMaximization(_)));
+    let once = ScoringOptions { iterations: Some(1), ..ScoringOptions::default() };
     let mut expected = ExpectationMaximization::for_documents(20_000);
     expected.options.max_iterations = 1;
-    assert_eq!(scoring(ScoringOptions::default(), once), Scoring::ExpectationMaximization(expected));
+    assert_eq!(scoring(once), Scoring::ExpectationMaximization(expected));
 }
 
 #[test]

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use arrow_array::builder::{ListBuilder, StringBuilder};
-use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, StructArray};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, StructArray};
+use arrow_schema::{DataType, Field};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::{ArrayIterator, to_array_pycapsules, to_schema_pycapsule, to_stream_pycapsule};
 use tamis_train::TermRow;
 
-use crate::error::TamisError;
-use crate::model::{Batch, Model, Scored};
+use crate::error::Result;
+use crate::model::{DocumentScore, ScoreBatch, SharedFilter};
 
 /// A table of scores or terms. pyarrow, polars, pandas and others read it without a copy by Arrow's PyCapsule
 /// interface: ``pyarrow.table(scores)``, ``polars.DataFrame(scores)``,
@@ -37,19 +37,16 @@ pub(crate) struct Table(RecordBatch);
 
 impl Table {
     /// Columns as `tamis label` prints them; with `probabilities` also that of every label.
-    pub(crate) fn of_scores(model: &Model, batch: &Batch, probabilities: bool) -> PyResult<Self> {
+    pub(crate) fn of_scores(model: &SharedFilter, batch: &ScoreBatch, probabilities: bool) -> Result<Self> {
         let labels = &model.labels;
-        let scores = || batch.scores.iter().map(|scored| scored.score);
-        let verdicts: StringArray = scores().map(|score| Some(labels.name(score.label))).collect();
-        let mut columns: Vec<(String, ArrayRef)> = vec![("label".to_owned(), Arc::new(verdicts))];
+        let scores = || batch.scores.iter().map(|of| of.score);
+        let mut columns = vec![("label".to_owned(), texts(scores().map(|score| labels.name(score.label))))];
         if model.filter.has_many_labels() {
-            let of_row = |scored: &Scored| scored.labels().map(|class| labels.name(Some(class))).collect();
+            let of_row = |of: &DocumentScore| of.labels().map(|class| labels.name(Some(class))).collect();
             columns.push(("labels".to_owned(), lists(batch.scores.iter().map(of_row))));
         }
-        columns.extend([
-            ("probability".to_owned(), numbers(scores().map(|score| score.probability))),
-            ("log_odds".to_owned(), numbers(scores().map(|score| score.log_odds))),
-        ]);
+        columns.push(("probability".to_owned(), numbers(scores().map(|score| score.probability))));
+        columns.push(("log_odds".to_owned(), numbers(scores().map(|score| score.log_odds))));
         if probabilities {
             columns.extend(of_labels(labels.names(), &batch.probabilities));
         }
@@ -57,15 +54,14 @@ impl Table {
     }
 
     /// The likeliest label of each document, its probability, and that of every label.
-    pub(crate) fn of_probabilities(labels: &[String], probabilities: &[f64]) -> PyResult<Self> {
+    pub(crate) fn of_probabilities(labels: &[String], probabilities: &[f64]) -> Result<Self> {
         let likeliest = |row: &[f64]| {
             // the first of equally likely ones
             (1..row.len()).fold(0, |best, class| if row[class] > row[best] { class } else { best })
         };
         let rows = || probabilities.chunks_exact(labels.len().max(1)).map(|row| (row, likeliest(row)));
-        let verdicts: StringArray = rows().map(|(_, best)| Some(&labels[best])).collect();
-        let mut columns: Vec<(String, ArrayRef)> = vec![
-            ("label".to_owned(), Arc::new(verdicts)),
+        let mut columns = vec![
+            ("label".to_owned(), texts(rows().map(|(_, best)| &*labels[best]))),
             ("probability".to_owned(), numbers(rows().map(|(row, best)| row[best]))),
         ];
         columns.extend(of_labels(labels, probabilities));
@@ -73,20 +69,19 @@ impl Table {
     }
 
     /// The labels of each document whose margin is positive, and the probability of every label.
-    pub(crate) fn of_margins(labels: &[String], probabilities: &[f64], margins: &[f64]) -> PyResult<Self> {
+    pub(crate) fn of_margins(labels: &[String], probabilities: &[f64], margins: &[f64]) -> Result<Self> {
         let of_row = |row: &[f64]| {
             labels.iter().zip(row).filter(|(_, margin)| **margin > 0.0).map(|(label, _)| &**label).collect()
         };
         let given = lists(margins.chunks_exact(labels.len().max(1)).map(of_row));
-        let mut columns: Vec<(String, ArrayRef)> = vec![("labels".to_owned(), given)];
+        let mut columns = vec![("labels".to_owned(), given)];
         columns.extend(of_labels(labels, probabilities));
         Table::new(columns)
     }
 
     /// The columns of `tamis export --format csv`.
-    pub(crate) fn of_terms(labels: &[String], rows: &[TermRow]) -> PyResult<Self> {
-        let terms: StringArray = rows.iter().map(|row| Some(&*row.term)).collect();
-        let mut columns: Vec<(String, ArrayRef)> = vec![("term".to_owned(), Arc::new(terms))];
+    pub(crate) fn of_terms(labels: &[String], rows: &[TermRow]) -> Result<Self> {
+        let mut columns = vec![("term".to_owned(), texts(rows.iter().map(|row| &*row.term)))];
         for (class, label) in labels.iter().enumerate() {
             let counts = |of: fn(&TermRow) -> &[u64]| -> ArrayRef {
                 // fewer than 2^63 of anything
@@ -102,14 +97,8 @@ impl Table {
         Table::new(columns)
     }
 
-    fn new(columns: Vec<(String, ArrayRef)>) -> PyResult<Self> {
-        let field = |(name, array): &(String, ArrayRef)| {
-            Field::new(name, array.data_type().clone(), array.is_nullable())
-        };
-        let fields: Vec<_> = columns.iter().map(field).collect();
-        let arrays = columns.into_iter().map(|(_, array)| array).collect();
-        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays);
-        batch.map(Table).map_err(|error| TamisError::new_err(error.to_string()))
+    fn new(columns: Vec<(String, ArrayRef)>) -> Result<Self> {
+        RecordBatch::try_from_iter(columns).map(Table).map_err(|error| error.to_string().into())
     }
 
     /// The type of the table as an array of rows.
@@ -134,6 +123,10 @@ fn lists<'a>(rows: impl Iterator<Item = Vec<&'a str>>) -> ArrayRef {
     let mut lists = ListBuilder::new(StringBuilder::new());
     rows.for_each(|row| lists.append_value(row.into_iter().map(Some)));
     Arc::new(lists.finish())
+}
+
+fn texts<'a>(texts: impl Iterator<Item = &'a str>) -> ArrayRef {
+    Arc::new(texts.map(Some).collect::<StringArray>())
 }
 
 fn numbers(numbers: impl Iterator<Item = f64>) -> ArrayRef {

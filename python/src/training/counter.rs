@@ -6,13 +6,12 @@ use pyo3::types::{PyBytes, PyDict};
 use tamis_train::Trainer;
 use tamis_train::distributed::Partial;
 
-use crate::arguments::{kind_named, threads};
 use crate::error::Result;
 use crate::filter::Filter;
 use crate::input::decoding::Decoding;
-use crate::options::Options;
-use crate::training::{self, Examples, Labelled};
-use crate::work::{Slot, run};
+use crate::options::{TrainingOptions, kind_named};
+use crate::training::{self, Examples, LabelledDocuments};
+use crate::work::{Consumable, run, threads};
 
 /// Counts labelled documents, batch by batch, on one thread, and merges the counts of other processes, machines or
 /// earlier runs.
@@ -49,15 +48,15 @@ use crate::work::{Slot, run};
 /// 'fruit'
 #[pyclass(module = "tamis", frozen)]
 pub(crate) struct Counter {
-    options: Options,
-    trainer: Slot<Trainer>,
+    options: TrainingOptions,
+    trainer: Consumable<Trainer>,
 }
 
 impl Counter {
     /// Uses the counter up: the trainer with options settled for its labels, or for those of `all`.
     ///
     /// # Errors
-    /// Options do not suit the labels.
+    /// TrainingOptions do not suit the labels.
     pub(crate) fn settled(&self, py: Python<'_>, all: Option<&Trainer>) -> Result<Trainer> {
         let trainer = self.trainer.take(py)?;
         let (scoring, decision) = self.options.settle(all.unwrap_or(&trainer).classes())?;
@@ -72,9 +71,9 @@ impl Counter {
     #[new]
     #[pyo3(signature = (*, kind = "text", **options))]
     fn new(py: Python<'_>, kind: &str, options: Option<&Bound<'_, PyDict>>) -> Result<Self> {
-        let options = Options::new(kind_named(kind)?, options.unwrap_or(&PyDict::new(py)))?;
-        let trainer = Trainer::new(options.train().clone())?;
-        Ok(Counter { options, trainer: Slot::new(trainer, USED_UP) })
+        let options = TrainingOptions::new(kind_named(kind)?, options.unwrap_or(&PyDict::new(py)))?;
+        let trainer = Trainer::new(options.train.clone())?;
+        Ok(Counter { options, trainer: Consumable::new(trainer, USED_UP) })
     }
 
     /// Counts documents. An error names the row; the rows before it are counted.
@@ -107,7 +106,7 @@ impl Counter {
         let py = documents.py();
         let decoding = Decoding::new(py, encoding, decode_error)?;
         let examples = Examples { documents, labels, groups, weights };
-        let labelled = Labelled::new(&self.options, &examples, decoding)?;
+        let labelled = LabelledDocuments::new(&self.options, &examples, decoding)?;
         self.trainer.with(py, |trainer| training::learn(trainer, &labelled, 0..labelled.len()))
     }
 
@@ -126,7 +125,7 @@ impl Counter {
     fn partial<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyBytes>> {
         let trainer = self.trainer.take(py)?;
         // executors have one thread a task
-        let partial = run(py, 1, None, move |_| trainer.into_partial())?;
+        let partial = run(py, 1, move |_| trainer.into_partial())?;
         Ok(PyBytes::new(py, partial.as_bytes()))
     }
 
@@ -153,7 +152,7 @@ impl Counter {
     fn choose_terms(&self, py: Python<'_>) -> Result<(bool, bool)> {
         let trainer = self.trainer.take(py)?;
         let before = trainer.recipe().clone();
-        let chosen = run(py, 1, None, move |_| trainer.choose_terms())?;
+        let chosen = run(py, 1, move |_| trainer.choose_terms())?;
         let after = chosen.recipe();
         Ok((after.tokenizer.terms != before.tokenizer.terms, after.pieces != before.pieces))
     }

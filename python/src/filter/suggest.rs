@@ -5,11 +5,11 @@ use pyo3::types::PyDict;
 use tamis_train::evaluate::{Known, Suggestions, Unlabelled};
 use tamis_train::{LabelScore, Score};
 
-use crate::arguments::How;
 use crate::error::Result;
 use crate::filter::Filter;
-use crate::input::documents::Documents;
-use crate::model::Model;
+use crate::input::DocumentSet;
+use crate::model::SharedFilter;
+use crate::options::RunOptions;
 use crate::work::{Watch, for_each_row};
 
 /// A suggestion, with the keys of `tamis suggest --format jsonl`; its row takes the place of a path.
@@ -34,12 +34,12 @@ impl Filter {
     ///
     /// A document teaches most if its label is unsure, it has many words, many others resemble it, and no labelled
     /// document does. Of more than 1,000 documents (or n), a sample is considered, another one after each change of the
-    /// model. Documents that the model knows are left out, and of equal ones all but one.
+    /// model. DocumentSet that the model knows are left out, and of equal ones all but one.
     ///
     /// Parameters
     /// ----------
     /// documents : list, numpy array, pandas or polars Series, Arrow array
-    ///     Documents without labels.
+    ///     DocumentSet without labels.
     /// n : int, default 20
     ///     Number of documents to suggest, at most 5,000.
     /// n_jobs, progress
@@ -60,13 +60,20 @@ impl Filter {
         n: usize,
         how: Option<&Bound<'_, PyDict>>,
     ) -> Result<Vec<Suggestion>> {
-        self.ask_about(documents, How::of(documents.py(), how)?, move |model, documents, watch| {
-            suggest(model, documents, n, watch)
-        })
+        self.ask_about(
+            documents,
+            RunOptions::from_keywords(documents.py(), how)?,
+            move |model, documents, watch| suggest(model, documents, n, watch),
+        )
     }
 }
 
-fn suggest(model: &Model, documents: &Documents, n: usize, watch: &Watch) -> Result<Vec<Suggestion>> {
+fn suggest(
+    model: &SharedFilter,
+    documents: &DocumentSet,
+    n: usize,
+    watch: &Watch,
+) -> Result<Vec<Suggestion>> {
     let known = Known::new(&model.filter, n)?;
     let add = |unlabelled: &mut Unlabelled<'_, usize>, row| {
         unlabelled.add(documents.get(row)?.document(), || Ok(row))
@@ -84,7 +91,7 @@ fn suggest(model: &Model, documents: &Documents, n: usize, watch: &Watch) -> Res
 }
 
 impl Suggestion {
-    fn new(model: &Model, row: usize, score: &Score, labels: &[LabelScore]) -> Self {
+    fn new(model: &SharedFilter, row: usize, score: &Score, labels: &[LabelScore]) -> Self {
         if model.filter.has_many_labels() {
             let label = |of: &LabelScore| model.labels.name(Some(of.label)).to_owned();
             return Suggestion {

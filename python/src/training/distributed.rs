@@ -7,11 +7,10 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use tamis_train::distributed::{DistributedTrainer, Partial, PartitionRound};
 
-use crate::arguments::threads;
-use crate::counter::Counter;
-use crate::error::{Result, TamisError};
+use crate::error::Result;
 use crate::filter::Filter;
-use crate::work::{Slot, run};
+use crate::training::counter::Counter;
+use crate::work::{Consumable, run, threads};
 
 /// The counts of a partial without its documents, for the lead to merge.
 ///
@@ -53,7 +52,7 @@ fn part_of<'py>(
     part: impl FnOnce(&Partial) -> tamis_train::Result<Partial> + Send + 'static,
 ) -> Result<Bound<'py, PyBytes>> {
     // executors have one thread a task
-    let part = run(py, 1, None, move |_| part(&Partial::from_bytes(partial)?))?;
+    let part = run(py, 1, move |_| part(&Partial::from_bytes(partial)?))?;
     Ok(PyBytes::new(py, part.as_bytes()))
 }
 
@@ -72,7 +71,7 @@ pub(crate) struct FitPlan {
 impl FitPlan {
     #[new]
     fn new(py: Python<'_>, plan: PyBackedBytes) -> Result<Self> {
-        let plan = run(py, 1, None, move |_| tamis_train::distributed::FitPlan::from_bytes(&plan))?;
+        let plan = run(py, 1, move |_| tamis_train::distributed::FitPlan::from_bytes(&plan))?;
         Ok(FitPlan { plan: Arc::new(plan) })
     }
 
@@ -101,7 +100,7 @@ impl FitPlan {
     ) -> Result<(Vec<u8>, Vec<u8>)> {
         let plan = self.plan.clone();
         let round = move |_: &_| plan.round(&Partial::from_bytes(partial)?, state.as_deref(), &correction);
-        let PartitionRound { state, change } = run(py, 1, None, round)?;
+        let PartitionRound { state, change } = run(py, 1, round)?;
         Ok((state, change))
     }
 
@@ -114,7 +113,7 @@ impl FitPlan {
     fn merge(&self, py: Python<'_>, changes: Vec<PyBackedBytes>) -> Result<Vec<u8>> {
         let plan = self.plan.clone();
         let merge = move |_: &_| plan.merge(changes.iter().map(|change| &change[..]));
-        run(py, 1, None, merge)
+        run(py, 1, merge)
     }
 }
 
@@ -167,7 +166,7 @@ impl FitPlan {
 /// 'fruit'
 #[pyclass(module = "tamis", frozen)]
 pub(crate) struct DistributedFit {
-    lead: Slot<DistributedTrainer>,
+    lead: Consumable<DistributedTrainer>,
 }
 
 #[pymethods]
@@ -176,8 +175,8 @@ impl DistributedFit {
     fn new(py: Python<'_>, counts: &Counter, sample: &Counter, n_partitions: u32) -> Result<Self> {
         let counts = counts.settled(py, None)?;
         let sample = sample.settled(py, Some(&counts))?;
-        let lead = run(py, 1, None, move |_| DistributedTrainer::new(counts, sample, n_partitions))?;
-        Ok(DistributedFit { lead: Slot::new(lead, "this fit was used up by finish; make another") })
+        let lead = run(py, 1, move |_| DistributedTrainer::new(counts, sample, n_partitions))?;
+        Ok(DistributedFit { lead: Consumable::new(lead, "this fit was used up by finish; make another") })
     }
 
     /// The share of ``n_documents`` that makes a sample of 20,000.
@@ -226,11 +225,9 @@ impl DistributedFit {
     fn finish(&self, py: Python<'_>, n_jobs: Option<i64>) -> Result<Filter> {
         let threads = threads(n_jobs)?;
         if !self.is_done(py)? {
-            return Err(
-                TamisError::new_err("expected all rounds to be fitted before finish, got fewer").into()
-            );
+            return Err("expected all rounds to be fitted before finish, got fewer".into());
         }
         let lead = self.lead.take(py)?;
-        Filter::of_model(run(py, threads, None, move |_| lead.finish())?)
+        Filter::of_model(run(py, threads, move |_| lead.finish())?)
     }
 }

@@ -6,31 +6,31 @@ use rayon::prelude::*;
 use tamis_train::evaluate::{HeldOutLabels, LabelEvaluation, LabelFigures};
 use tamis_train::{Classes, Filter, Scratch, split_labels};
 
-use crate::error::{Failure, Result, TamisError};
-use crate::input::documents::{Documents, Labels};
+use crate::error::{Exception, Result};
+use crate::input::{DocumentSet, LabelColumn};
 use crate::work::{Watch, run};
 
 /// All labels, and what a model says of each document.
 pub(crate) type HeldOut = (Classes, Vec<HeldOutLabels>);
 
-/// What a model says of documents, on the threads of the current pool. Labels that it does not know are always missed.
+/// What a model says of documents, on the threads of the current pool. LabelColumn that it does not know are always missed.
 ///
 /// # Errors
 /// A document cannot be scored; there are not as many sets of labels as documents, at least one.
 pub(crate) fn held_out(
     filter: &Filter,
-    documents: &Documents,
-    sets: &Labels,
+    documents: &DocumentSet,
+    sets: &LabelColumn,
     watch: &Watch,
 ) -> Result<HeldOut> {
     sets.check_evaluates(documents.len())?;
     let known = filter.classes();
     let sets = (0..sets.len()).map(|row| sets.get(row)).collect::<Result<Vec<_>>>()?;
     let labels = known.iter().map(|(_, label)| label).chain(sets.iter().flat_map(|set| split_labels(set)));
-    let labels = Classes::new(labels).map_err(|error| TamisError::new_err(error.to_string()))?;
+    let labels = Classes::new(labels).map_err(|error| error.to_string())?;
     let of_row = |scratch: &mut Scratch, (row, set): (usize, &&str)| -> Result<HeldOutLabels> {
         if watch.is_stopped() {
-            return Err(TamisError::new_err("stopped").into());
+            return Err("stopped".into());
         }
         watch.add_done(1);
         let (has, unknown): (Vec<&str>, Vec<&str>) =
@@ -56,8 +56,8 @@ pub(crate) fn evaluate(
     threads: usize,
 ) -> Result<(Classes, LabelEvaluation)> {
     let n_labels = labels.len();
-    let job = move |_: &Watch| Ok::<_, Failure>(LabelEvaluation::new(n_labels, &of_rows));
-    Ok((labels, run(py, threads, None, job)?))
+    let job = move |_: &Watch| Ok::<_, Exception>(LabelEvaluation::new(n_labels, &of_rows));
+    Ok((labels, run(py, threads, job)?))
 }
 
 /// A dict with the keys of `tamis evaluate --json`.

@@ -7,15 +7,15 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use tamis_train::{Document, ErrorKind, Keep, LearnOptions, Learned, Recipe, Scratch, TrainOptions};
 
-use crate::error::{Result, TamisError};
-use crate::explanation::Explanation;
-use crate::input::documents::{ClassName, Documents};
-use crate::model::{Answer, Labels};
-use crate::score::Score;
-use crate::work::{Slot, on_own_threads};
+use crate::error::Result;
+use crate::input::{ClassName, DocumentSet};
+use crate::model::explanation::Explanation;
+use crate::model::score::Score;
+use crate::model::{ModelLabels, ScoreFn};
+use crate::work::{Consumable, on_own_threads};
 
 /// A model file that is open for learning.
-pub(crate) struct Open {
+pub(crate) struct LearningSession {
     pub(crate) learner: tamis_train::Learner,
     scratch: Scratch,
 }
@@ -32,10 +32,10 @@ pub(crate) fn open(
     lock_timeout: f64,
     retrain: bool,
     attempt: impl Fn(LearnOptions) -> tamis_train::Result<tamis_train::Learner> + Sync,
-) -> Result<Open> {
+) -> Result<LearningSession> {
     let expected = "lock_timeout: expected seconds, at least 0";
-    let waited = Duration::try_from_secs_f64(lock_timeout)
-        .map_err(|_| TamisError::new_err(format!("{expected}, got {lock_timeout}")))?;
+    let waited =
+        Duration::try_from_secs_f64(lock_timeout).map_err(|_| format!("{expected}, got {lock_timeout}"))?;
     let start = Instant::now();
     loop {
         let left = waited.saturating_sub(start.elapsed());
@@ -43,14 +43,14 @@ pub(crate) fn open(
         options.lock_timeout = left.min(SLICE);
         options.retrain = retrain;
         match py.detach(|| attempt(options)) {
-            Ok(learner) => return Ok(Open { learner, scratch: Scratch::default() }),
+            Ok(learner) => return Ok(LearningSession { learner, scratch: Scratch::default() }),
             Err(error) if error.kind() == ErrorKind::Locked && left > SLICE => py.check_signals()?,
             Err(error) => return Err(error.waited(waited).into()),
         }
     }
 }
 
-impl Open {
+impl LearningSession {
     /// Learns a document. Returns `new`, `already` or `moved`.
     pub(crate) fn learn(&mut self, label: &str, document: Document<'_>) -> tamis_train::Result<&'static str> {
         Ok(match self.learner.learn(label, document)? {
@@ -88,23 +88,32 @@ impl Open {
 /// True
 #[pyclass(frozen, module = "tamis")]
 pub(crate) struct Learner {
-    open: Slot<Open>,
+    open: Consumable<LearningSession>,
     recipe: Recipe,
     path: PathBuf,
 }
 
 impl Learner {
-    fn new(open: Open, path: PathBuf) -> Self {
+    fn new(open: LearningSession, path: PathBuf) -> Self {
         let recipe = open.learner.filter().information().recipe.clone();
-        Learner { open: Slot::new(open, "expected an open learner, got one that was closed"), recipe, path }
+        Learner {
+            open: Consumable::new(open, "expected an open learner, got one that was closed"),
+            recipe,
+            path,
+        }
     }
 
     /// Answers by everything learned so far, committed or not.
-    fn ask<T: Send>(&self, message: &Bound<'_, PyAny>, answer: Answer<T>) -> Result<T> {
-        let document = Documents::one(&self.recipe, message)?;
+    fn ask<T: Send>(&self, message: &Bound<'_, PyAny>, answer: ScoreFn<T>) -> Result<T> {
+        let document = DocumentSet::one(&self.recipe, message)?;
         self.open.with(message.py(), |open| {
             let filter = open.learner.filter();
-            Ok(answer(Labels::of(filter), filter, document.get(0)?.document(), &mut open.scratch)?)
+            Ok(answer(
+                ModelLabels::from_filter(filter),
+                filter,
+                document.get(0)?.document(),
+                &mut open.scratch,
+            )?)
         })
     }
 }
@@ -152,7 +161,7 @@ impl Learner {
         lock_timeout: f64,
         retrain: bool,
     ) -> Result<Self> {
-        let kind = kind.parse().map_err(|error| TamisError::new_err(format!("kind: {error}")))?;
+        let kind = kind.parse().map_err(|error| format!("kind: {error}"))?;
         let mut train = TrainOptions::new(kind);
         // so that the model can be fitted again as it grows
         train.keep = Some(Keep::Vectors);
@@ -173,7 +182,7 @@ impl Learner {
     ///     ``"new"``, ``"already"`` if it was known under the label, or ``"moved"`` if it was known under
     ///     another.
     fn learn(&self, message: &Bound<'_, PyAny>, label: ClassName) -> Result<&'static str> {
-        let document = Documents::one(&self.recipe, message)?;
+        let document = DocumentSet::one(&self.recipe, message)?;
         self.open.with(message.py(), |open| Ok(open.learn(&label.0, document.get(0)?.document())?))
     }
 
@@ -185,24 +194,24 @@ impl Learner {
     ///     The Message-ID, if the model remembers it.
     #[pyo3(signature = (message, label=None))]
     fn forget(&self, message: &Bound<'_, PyAny>, label: Option<ClassName>) -> Result<Option<String>> {
-        let document = Documents::one(&self.recipe, message)?;
+        let document = DocumentSet::one(&self.recipe, message)?;
         let label = label.as_ref().map(|label| &*label.0);
         self.open.with(message.py(), |open| Ok(open.learner.forget(label, document.get(0)?.document())?))
     }
 
     /// Scores a message with everything learned so far, committed or not.
     fn score(&self, message: &Bound<'_, PyAny>) -> Result<Score> {
-        self.ask(message, Score::of)
+        self.ask(message, Score::ask)
     }
 
     /// Explains the score of a message, with everything learned so far.
     fn explain(&self, message: &Bound<'_, PyAny>) -> Result<Explanation> {
-        self.ask(message, Explanation::new)
+        self.ask(message, Explanation::ask)
     }
 
     /// Writes what was learned and forgotten to the file, and waits until it is on disk.
     fn commit(&self, py: Python<'_>) -> Result<()> {
-        self.open.with(py, Open::commit)
+        self.open.with(py, LearningSession::commit)
     }
 
     /// Fits everything again to all remembered documents, and writes the file, as ``tamis retrain`` does.
@@ -224,7 +233,7 @@ impl Learner {
     /// The labels of the model.
     #[getter]
     fn labels(&self, py: Python<'_>) -> Result<Vec<String>> {
-        self.open.with(py, |open| Ok(Labels::of(open.learner.filter()).names().to_vec()))
+        self.open.with(py, |open| Ok(ModelLabels::from_filter(open.learner.filter()).names().to_vec()))
     }
 
     /// The file.

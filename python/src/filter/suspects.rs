@@ -1,4 +1,4 @@
-//! Documents that were probably learned under a wrong label.
+//! DocumentSet that were probably learned under a wrong label.
 
 use std::collections::HashMap;
 
@@ -7,11 +7,11 @@ use pyo3::types::{PyDict, PyList};
 use rayon::prelude::*;
 use tamis_train::Scoring;
 
-use crate::arguments::How;
-use crate::error::{Result, TamisError, needs_terms};
+use crate::error::{Result, needs_terms};
 use crate::filter::Filter;
-use crate::input::documents::{Documents, Labels};
-use crate::model::Model;
+use crate::input::{DocumentSet, LabelColumn, check_len};
+use crate::model::SharedFilter;
+use crate::options::RunOptions;
 use crate::work::Watch;
 
 /// A suspect, with the keys of `tamis inspect --suspects --json`; its rows take the place of a path.
@@ -66,27 +66,28 @@ impl Filter {
         how: Option<&Bound<'_, PyDict>>,
     ) -> Result<Vec<Suspect>> {
         if documents.is_some() != labels.is_some() {
-            return Err(TamisError::new_err("expected documents with labels, or neither").into());
+            return Err("expected documents with labels, or neither".into());
         }
         let [documents, labels] = [documents, labels].map(|of| of.unwrap_or(PyList::empty(py).into_any()));
-        let labels = match self.model().filter.has_many_labels() {
-            true => Labels::of_sets(&labels)?,
-            false => Labels::new(&labels)?,
-        };
-        self.ask_about(&documents, How::of(py, how)?, move |model, documents, watch| {
+        let labels = LabelColumn::of_labels(&labels, self.model().filter.has_many_labels())?;
+        self.ask_about(&documents, RunOptions::from_keywords(py, how)?, move |model, documents, watch| {
             suspects(model, documents, &labels, watch)
         })
     }
 }
 
 /// The suspects of a model, and where they are among labelled documents.
-fn suspects(model: &Model, documents: &Documents, labels: &Labels, watch: &Watch) -> Result<Vec<Suspect>> {
+fn suspects(
+    model: &SharedFilter,
+    documents: &DocumentSet,
+    labels: &LabelColumn,
+    watch: &Watch,
+) -> Result<Vec<Suspect>> {
     let (filter, classes) = (&model.filter, model.filter.classes());
     if !matches!(filter.information().scoring, Scoring::Weighted(_)) {
-        let expected = "suspects: expected a model with weighted scoring, got naive Bayes";
-        return Err(TamisError::new_err(expected).into());
+        return Err("suspects: expected a model with weighted scoring, got naive Bayes".into());
     }
-    labels.check_len("labels", documents.len())?;
+    check_len("labels", labels.len(), documents.len())?;
     let suspects = needs_terms(tamis_train::evaluate::suspects(filter))?;
     let identity = |row: usize| -> Result<_> {
         watch.add_done(1);

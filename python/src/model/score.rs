@@ -9,7 +9,8 @@ use pyo3::types::{IntoPyDict, PyDict};
 use tamis_report::score_page;
 use tamis_train::{ClassId, Document, Filter, Scratch};
 
-use crate::model::{Batch, Labels, Scored};
+use crate::error::Result;
+use crate::model::{DocumentScore, ModelLabels, ScoreBatch};
 
 /// The score of one document.
 ///
@@ -46,8 +47,9 @@ use crate::model::{Batch, Labels, Scored};
 #[pyclass(frozen, module = "tamis")]
 #[derive(Clone, PartialEq)]
 pub(crate) struct Score {
-    labels: Arc<Labels>,
-    verdict: Option<ClassId>,
+    labels: Arc<ModelLabels>,
+    /// The labels of the document, the likeliest first; none if there is no verdict.
+    classes: Vec<ClassId>,
     #[pyo3(get)]
     probability: f64,
     #[pyo3(get)]
@@ -57,31 +59,32 @@ pub(crate) struct Score {
     known_terms: usize,
     #[pyo3(get)]
     truncated: bool,
-    others: Vec<ClassId>,
 }
 
-/// A pickled score: labels, the class of spam, the verdict and other labels of the document, probability, log-odds, the
-/// probability of every label, known terms, whether truncated.
-type State = (Vec<String>, Option<ClassId>, (Option<ClassId>, Vec<ClassId>), f64, f64, Vec<f64>, usize, bool);
+/// A pickled score: labels and the class of spam, then the fields after these.
+type PickledScore = (Vec<String>, Option<ClassId>, Vec<ClassId>, f64, f64, Vec<f64>, usize, bool);
 
 impl Score {
     /// # Errors
     /// As [`Filter::score`].
-    pub(crate) fn of(
-        labels: Arc<Labels>,
+    pub(crate) fn ask(
+        labels: Arc<ModelLabels>,
         filter: &Filter,
         document: Document<'_>,
         scratch: &mut Scratch,
     ) -> tamis_train::Result<Self> {
-        let (scored, probabilities) = Scored::new(filter, document, scratch)?;
-        Ok(Score::new(labels, scored, probabilities))
+        let (score, probabilities) = DocumentScore::new(filter, document, scratch)?;
+        Ok(Score::new(labels, &score, probabilities))
     }
 
-    pub(crate) fn new(labels: Arc<Labels>, scored: Scored, probabilities: &[f64]) -> Self {
-        let Scored { score, truncated, others } = scored;
-        let tamis_train::Score { label: verdict, probability, log_odds, known_terms, .. } = score;
-        let probabilities = probabilities.to_vec();
-        Score { labels, verdict, probability, log_odds, probabilities, known_terms, truncated, others }
+    pub(crate) fn new(labels: Arc<ModelLabels>, of: &DocumentScore, probabilities: &[f64]) -> Self {
+        let tamis_train::Score { probability, log_odds, known_terms, .. } = of.score;
+        let (classes, probabilities) = (of.labels().collect(), probabilities.to_vec());
+        Score { labels, classes, probability, log_odds, probabilities, known_terms, truncated: of.truncated }
+    }
+
+    fn verdict(&self) -> Option<ClassId> {
+        self.classes.first().copied()
     }
 }
 
@@ -89,13 +92,12 @@ impl Score {
 impl Score {
     #[getter]
     fn label(&self) -> &str {
-        self.labels.name(self.verdict)
+        self.labels.name(self.verdict())
     }
 
     #[getter]
     fn labels(&self) -> Vec<&str> {
-        let classes = self.verdict.into_iter().chain(self.others.iter().copied());
-        classes.map(|class| self.labels.name(Some(class))).collect()
+        self.classes.iter().map(|class| self.labels.name(Some(*class))).collect()
     }
 
     #[getter]
@@ -105,12 +107,12 @@ impl Score {
 
     #[getter]
     fn is_spam(&self) -> bool {
-        self.labels.spam.is_some() && self.verdict == self.labels.spam
+        self.labels.spam.is_some() && self.verdict() == self.labels.spam
     }
 
     #[getter]
     fn is_unsure(&self) -> bool {
-        self.verdict.is_none()
+        self.classes.is_empty()
     }
 
     fn __eq__(&self, other: PyRef<'_, Score>) -> bool {
@@ -119,20 +121,17 @@ impl Score {
 
     /// The score of a pickled state.
     #[staticmethod]
-    fn _restore(state: State) -> Self {
-        let (names, spam, (verdict, others), probability, log_odds, probabilities, known_terms, truncated) =
-            state;
-        let labels = Arc::new(Labels::new(names, spam));
-        Score { labels, verdict, probability, log_odds, probabilities, known_terms, truncated, others }
+    fn _restore(state: PickledScore) -> Self {
+        let (names, spam, classes, probability, log_odds, probabilities, known_terms, truncated) = state;
+        let labels = Arc::new(ModelLabels::new(names, spam));
+        Score { labels, classes, probability, log_odds, probabilities, known_terms, truncated }
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (State,))> {
-        let score = slf.get().clone();
-        let (names, spam) = (score.labels.names().to_vec(), score.labels.spam);
-        let Score { verdict, probability, log_odds, probabilities, known_terms, truncated, others, .. } =
-            score;
-        let state =
-            (names, spam, (verdict, others), probability, log_odds, probabilities, known_terms, truncated);
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (PickledScore,))> {
+        let of = slf.get().clone();
+        let (names, spam) = (of.labels.names().to_vec(), of.labels.spam);
+        let Score { classes, probability, log_odds, probabilities, known_terms, truncated, .. } = of;
+        let state = (names, spam, classes, probability, log_odds, probabilities, known_terms, truncated);
         Ok((slf.get_type().getattr("_restore")?.into_any(), (state,)))
     }
 
@@ -141,15 +140,11 @@ impl Score {
         format!("Score(label={:?}, probability={probability:.4}, log_odds={log_odds:+.2})", self.label())
     }
 
-    fn _repr_html_(&self) -> PyResult<String> {
-        let verdict = self.verdict.and_then(|class| self.labels.names().get(usize::from(class)));
-        let page = score_page(
-            &self.labels.classes()?,
-            verdict.map(String::as_str),
-            self.log_odds,
-            &self.probabilities,
-        );
-        Ok(page.to_fragment())
+    fn _repr_html_(&self) -> Result<String> {
+        let verdict = self.verdict().and_then(|class| self.labels.names().get(usize::from(class)));
+        let classes = self.labels.classes()?;
+        let verdict = verdict.map(String::as_str);
+        Ok(score_page(&classes, verdict, self.log_odds, &self.probabilities).to_fragment())
     }
 }
 
@@ -177,16 +172,16 @@ impl Score {
 /// 'fruit'
 #[pyclass(frozen, sequence, module = "tamis")]
 pub(crate) struct Scores {
-    labels: Arc<Labels>,
-    batch: Batch,
+    labels: Arc<ModelLabels>,
+    batch: ScoreBatch,
 }
 
 impl Scores {
-    pub(crate) fn new(labels: Arc<Labels>, batch: Batch) -> Self {
+    pub(crate) fn new(labels: Arc<ModelLabels>, batch: ScoreBatch) -> Self {
         Scores { labels, batch }
     }
 
-    fn column<'py>(&self, py: Python<'py>, of: impl Fn(&Scored) -> f64) -> Bound<'py, PyArray1<f64>> {
+    fn column<'py>(&self, py: Python<'py>, of: impl Fn(&DocumentScore) -> f64) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_iter(py, self.batch.scores.iter().map(of))
     }
 }
@@ -226,7 +221,7 @@ impl Scores {
             .ok_or_else(|| PyIndexError::new_err(format!("expected an index of {n} scores, got {at}")))?;
         let k = self.labels.names().len();
         let probabilities = &self.batch.probabilities[index * k..][..k];
-        Ok(Score::new(self.labels.clone(), self.batch.scores[index].clone(), probabilities))
+        Ok(Score::new(self.labels.clone(), &self.batch.scores[index], probabilities))
     }
 
     fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {

@@ -1,4 +1,4 @@
-//! How new documents differ from those that a model learned.
+//! RunOptions new documents differ from those that a model learned.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use pyo3::types::PyDict;
 use tamis_train::Classes;
 use tamis_train::evaluate::{DriftReference, DriftSample, MovedTerm, NewDocuments};
 
-use crate::arguments::How;
 use crate::error::{Result, needs_terms};
 use crate::filter::Filter;
-use crate::input::documents::Documents;
-use crate::model::Model;
+use crate::input::DocumentSet;
+use crate::model::SharedFilter;
+use crate::options::RunOptions;
 use crate::work::{Watch, for_each_row};
 
 /// What is found, with the keys of `tamis drift --json`.
@@ -111,13 +111,15 @@ impl Filter {
         level: f64,
         how: Option<&Bound<'_, PyDict>>,
     ) -> Result<Drift> {
-        self.ask_about(documents, How::of(documents.py(), how)?, move |model, documents, watch| {
-            drift(model, documents, level, watch)
-        })
+        self.ask_about(
+            documents,
+            RunOptions::from_keywords(documents.py(), how)?,
+            move |model, documents, watch| drift(model, documents, level, watch),
+        )
     }
 }
 
-fn drift(model: &Model, documents: &Documents, level: f64, watch: &Watch) -> Result<Drift> {
+fn drift(model: &SharedFilter, documents: &DocumentSet, level: f64, watch: &Watch) -> Result<Drift> {
     let (filter, classes) = (&model.filter, model.filter.classes());
     let reference = needs_terms(DriftReference::new(filter))?;
     let add = |new: &mut NewDocuments<'_>, row| Ok(new.add(documents.get(row)?.document())?);

@@ -9,20 +9,20 @@ use pyo3::types::{PyBytes, PyDict};
 use tamis_train::Recipe;
 use tamis_train::options::{Column, ColumnKind};
 
-use crate::arguments::{How, kind_named, threads};
-use crate::error::{Result, TamisError};
+use crate::error::Result;
 use crate::filter::Filter;
+use crate::input::DocumentSet;
 use crate::input::decoding::Decoding;
-use crate::input::documents::Documents;
-use crate::options::{Options, with_columns};
-use crate::table::Table;
+use crate::model::table::Table;
+use crate::options::{RunOptions, TrainingOptions, kind_named, with_columns};
 use crate::training::{self, Examples, Training};
+use crate::work::threads;
 
 /// The probability of every label by document, and the log-odds of every document or label.
-type Scores<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArrayDyn<f64>>);
+type ScoreArrays<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArrayDyn<f64>>);
 
 /// A model, the share of the documents that has each label, and the bytes of a partial.
-type Fit<'py> = (Option<Filter>, BTreeMap<String, f64>, Bound<'py, PyBytes>);
+type FitResult<'py> = (Option<Filter>, BTreeMap<String, f64>, Bound<'py, PyBytes>);
 
 /// Trains a model. `options` are named as those of `tamis train`.
 #[pyfunction]
@@ -34,7 +34,7 @@ pub(crate) fn train(
     kind: &str,
     how: Option<&Bound<'_, PyDict>>,
 ) -> Result<Filter> {
-    let how = How::of(py, how)?;
+    let how = RunOptions::from_keywords(py, how)?;
     Filter::of_model(Training::new(&examples, kind, Some(options), how)?.model(py)?)
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn count<'py>(
     kind: &str,
     how: Option<&Bound<'py, PyDict>>,
 ) -> Result<(Bound<'py, PyBytes>, u64)> {
-    let how = How::of(py, how)?;
+    let how = RunOptions::from_keywords(py, how)?;
     let partial = Training::new(&examples, kind, Some(options), how)?.partial(py)?;
     Ok((PyBytes::new(py, partial.as_bytes()), partial.documents().iter().sum()))
 }
@@ -63,8 +63,8 @@ pub(crate) fn fit<'py>(
     options: &Bound<'py, PyDict>,
     kind: &str,
     n_jobs: Option<i64>,
-) -> Result<Fit<'py>> {
-    let options = Options::new(kind_named(kind)?, options)?;
+) -> Result<FitResult<'py>> {
+    let options = TrainingOptions::new(kind_named(kind)?, options)?;
     let (partial, model) = training::fit(py, partials, &options, threads(n_jobs)?)?;
     let shares = training::shares(&partial);
     Ok((model.map(Filter::of_model).transpose()?, shares, PyBytes::new(py, partial.as_bytes())))
@@ -78,9 +78,9 @@ pub(crate) fn scores<'py>(
     filter: &Bound<'py, Filter>,
     documents: &Bound<'py, PyAny>,
     how: Option<&Bound<'py, PyDict>>,
-) -> Result<Scores<'py>> {
+) -> Result<ScoreArrays<'py>> {
     let py = filter.py();
-    let (model, batch) = filter.get().batch(documents, How::of(py, how)?)?;
+    let (model, batch) = filter.get().batch(documents, RunOptions::from_keywords(py, how)?)?;
     let shape = [batch.scores.len(), model.labels.names().len()];
     let probabilities = batch.probabilities.to_pyarray(py).reshape(shape)?;
     if model.filter.has_many_labels() {
@@ -99,10 +99,10 @@ pub(crate) fn column_kinds<'py>(
     options: &Bound<'py, PyDict>,
     encoding: &str,
     decode_error: &str,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> Result<Bound<'py, PyAny>> {
     let py = table.py();
     let decoding = Decoding::new(py, encoding, decode_error)?;
-    with_columns(table, py.None().bind(py), options, &decoding)?.as_any().get_item("columns")
+    Ok(with_columns(table, py.None().bind(py), options, &decoding)?.as_any().get_item("columns")?)
 }
 
 /// The number of documents, after checking that all can be read. Of a table, `columns` are read.
@@ -114,11 +114,11 @@ pub(crate) fn count_documents(
     encoding: &str,
     decode_error: &str,
     columns: Vec<String>,
-) -> PyResult<usize> {
+) -> Result<usize> {
     let decoding = Decoding::new(documents.py(), encoding, decode_error)?;
     let mut recipe = Recipe::new(kind_named(kind)?);
     recipe.columns = columns.into_iter().map(|name| Column::new(name, ColumnKind::Text)).collect();
-    Ok(Documents::new(&recipe, documents, decoding)?.len())
+    Ok(DocumentSet::new(&recipe, documents, decoding)?.len())
 }
 
 /// A table of the likeliest label of each document with probabilities of shape (n_documents, n_labels); with `margins` of
@@ -128,10 +128,10 @@ pub(crate) fn label_table(
     labels: Vec<String>,
     probabilities: PyReadonlyArray2<'_, f64>,
     margins: Option<PyReadonlyArray2<'_, f64>>,
-) -> PyResult<Table> {
+) -> Result<Table> {
     let numbers = |of: &PyReadonlyArray2<'_, f64>| -> Vec<f64> { of.as_array().iter().copied().collect() };
     if probabilities.as_array().ncols() != labels.len() {
-        return Err(TamisError::new_err("expected a column of probabilities for every label"));
+        return Err("expected a column of probabilities for every label".into());
     }
     let rows = numbers(&probabilities);
     match margins {

@@ -6,19 +6,23 @@ use tamis_train::evaluate::{Evaluation, Figure, HeldOutScore};
 use tamis_train::information::Interval;
 use tamis_train::{ClassId, Classes};
 
-use crate::error::{Failure, Result, wrong_row};
-use crate::input::documents::Labels;
-use crate::model::{Batch, Model, Scored};
+use crate::error::{Exception, Result, wrong_row};
+use crate::input::LabelColumn;
+use crate::model::{DocumentScore, ScoreBatch, SharedFilter};
 use crate::work::run;
 
 /// The scores of documents with their labels.
 ///
 /// # Errors
 /// The model does not know a label, or there are not as many labels as documents, at least one.
-pub(crate) fn outcomes(model: &Model, batch: &Batch, labels: &Labels) -> Result<Vec<HeldOutScore>> {
+pub(crate) fn outcomes(
+    model: &SharedFilter,
+    batch: &ScoreBatch,
+    labels: &LabelColumn,
+) -> Result<Vec<HeldOutScore>> {
     labels.check_evaluates(batch.scores.len())?;
     let rows = batch.scores.iter().zip(batch.probabilities.chunks(model.labels.names().len()));
-    let outcome = |(row, (scored, probabilities)): (usize, (&Scored, &[f64]))| {
+    let outcome = |(row, (scored, probabilities)): (usize, (&DocumentScore, &[f64]))| {
         let class = model.labels.class(labels.get(row)?).map_err(|error| wrong_row(row, error))?;
         Ok(HeldOutScore::new(class, scored.score, probabilities[usize::from(class)]))
     };
@@ -45,8 +49,8 @@ pub(crate) fn figures<'py>(
     let own = classes.clone();
     let dict = PyDict::new(py);
     dict.set_item("documents", outcomes.len())?;
-    let job = move |_: &_| Ok::<_, Failure>(Evaluation::new(&own, spam, &outcomes));
-    let evaluation = run(py, threads, None, job)?;
+    let job = move |_: &_| Ok::<_, Exception>(Evaluation::new(&own, spam, &outcomes));
+    let evaluation = run(py, threads, job)?;
     let confusion = &evaluation.confusion;
     let of_classes = PyList::empty(py);
     for (class, label) in classes.iter() {

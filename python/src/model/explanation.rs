@@ -7,9 +7,10 @@ use pyo3::types::{IntoPyDict, PyDict, PyTuple};
 use tamis_report::{Page, explanation_page};
 use tamis_train::{Document, ExplainedWord, Filter, Scratch, TermContribution};
 
-use crate::model::{Labels, Scored};
-use crate::report::Report;
-use crate::score::Score;
+use crate::error::Result;
+use crate::model::report::Report;
+use crate::model::score::Score;
+use crate::model::{DocumentScore, ModelLabels};
 
 /// Why a document got its score: what each of its terms adds to the log-odds.
 ///
@@ -39,7 +40,7 @@ use crate::score::Score;
 /// ('fruit', 'apples', 2)
 #[pyclass(frozen, module = "tamis")]
 pub(crate) struct Explanation {
-    labels: Arc<Labels>,
+    labels: Arc<ModelLabels>,
     explanation: tamis_train::Explanation,
     words: Vec<ExplainedWord>,
     #[pyo3(get)]
@@ -49,15 +50,15 @@ pub(crate) struct Explanation {
 impl Explanation {
     /// # Errors
     /// As [`Filter::explain`].
-    pub(crate) fn new(
-        labels: Arc<Labels>,
+    pub(crate) fn ask(
+        labels: Arc<ModelLabels>,
         filter: &Filter,
         document: Document<'_>,
         scratch: &mut Scratch,
     ) -> tamis_train::Result<Self> {
         let explanation = filter.explain(document, scratch)?;
-        let scored = Scored::of(explanation.score, scratch);
-        let score = Score::new(labels.clone(), scored, scratch.probabilities());
+        let scored = DocumentScore::with_scratch(explanation.score, scratch);
+        let score = Score::new(labels.clone(), &scored, scratch.probabilities());
         let words = filter.explain_words(document, &explanation);
         Ok(Explanation { labels, explanation, words, score })
     }
@@ -83,7 +84,7 @@ impl Explanation {
 
     #[getter]
     fn terms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let term = |term: &TermContribution| Term { labels: self.labels.clone(), term: term.clone() };
+        let term = |term: &TermContribution| Term::new(self.labels.clone(), term.clone());
         PyTuple::new(py, self.explanation.terms.iter().map(term))
     }
 
@@ -119,17 +120,17 @@ impl Explanation {
     ///     Number of terms to show, 0 for all.
     /// title : str, default "a document"
     #[pyo3(signature = (*, terms=MAX_DRAWN, title="a document"))]
-    fn report(&self, terms: usize, title: &str) -> PyResult<Report> {
-        self.page(title, terms).map(Report::new)
+    fn report(&self, terms: usize, title: &str) -> Result<Report> {
+        self.page(title, terms).map(Report)
     }
 
-    fn _repr_html_(&self) -> PyResult<String> {
+    fn _repr_html_(&self) -> Result<String> {
         Ok(self.page("a document", MAX_DRAWN)?.to_fragment())
     }
 }
 
 impl Explanation {
-    fn page(&self, title: &str, terms: usize) -> PyResult<Page> {
+    fn page(&self, title: &str, terms: usize) -> Result<Page> {
         Ok(explanation_page(title, &self.labels.classes()?, &self.explanation, &self.words, terms))
     }
 }
@@ -154,12 +155,12 @@ const MAX_SHOWN: usize = 5;
 ///     What it adds to the log-odds, in nats.
 #[pyclass(frozen, module = "tamis")]
 pub(crate) struct Term {
-    labels: Arc<Labels>,
+    labels: Arc<ModelLabels>,
     term: TermContribution,
 }
 
 impl Term {
-    pub(crate) fn new(labels: Arc<Labels>, term: TermContribution) -> Self {
+    pub(crate) fn new(labels: Arc<ModelLabels>, term: TermContribution) -> Self {
         Term { labels, term }
     }
 }

@@ -8,8 +8,8 @@ use tamis_report::{EvaluationReport, Mislabel, Page, model_page};
 use tamis_train::Filter;
 use tamis_train::evaluate::{Evaluation, HeldOutScore};
 
-use crate::error::{Failure, Result};
-use crate::model::Model;
+use crate::error::{Exception, Result};
+use crate::model::SharedFilter;
 use crate::work::run;
 
 /// A report with pictures: HTML without scripts. A notebook shows it, and ``save`` writes it to a file.
@@ -27,7 +27,7 @@ use crate::work::run;
 /// >>> "2 of 2 documents are labelled right" in report.html
 /// True
 #[pyclass(frozen, module = "tamis")]
-pub(crate) struct Report(Page);
+pub(crate) struct Report(pub(crate) Page);
 
 /// Limits of the model page. Listing a label's strongest terms scans the whole model, so large models show none.
 const MAX_LABELS: usize = 10;
@@ -38,10 +38,6 @@ const MAX_SCANNED: usize = 2_000_000;
 const MAX_MISLABELS: usize = 20;
 
 impl Report {
-    pub(crate) fn new(page: Page) -> Self {
-        Report(page)
-    }
-
     /// The page of a model.
     ///
     /// # Errors
@@ -56,12 +52,12 @@ impl Report {
     pub(crate) fn of_outcomes(
         py: Python<'_>,
         title: &str,
-        model: Arc<Model>,
+        model: Arc<SharedFilter>,
         outcomes: Vec<HeldOutScore>,
         threads: usize,
     ) -> Result<Self> {
         let title = title.to_owned();
-        let page = run(py, threads, None, move |_| {
+        let page = run(py, threads, move |_| {
             let (filter, classes) = (&model.filter, model.filter.classes());
             let evaluation = Evaluation::new(classes, filter.spam(), &outcomes);
             let name = |index: usize| format!("documents[{index}]");
@@ -75,7 +71,7 @@ impl Report {
                 learning: &[],
                 mislabels: &Mislabel::of_outcomes(classes, &outcomes, MAX_MISLABELS, name),
             };
-            Ok::<_, Failure>(report.page())
+            Ok::<_, Exception>(report.page())
         })?;
         Ok(Report(page))
     }
