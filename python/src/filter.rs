@@ -19,14 +19,12 @@ use crate::model::{ScoreBatch, ScoreFn, SharedFilter};
 use crate::options::RunOptions;
 use crate::work::{Progress, Watch, run, run_shown, threads};
 
-mod drift;
 pub(crate) mod evaluation;
 pub(crate) mod label_evaluation;
 pub(crate) mod learner;
 mod measured;
+mod review;
 mod state;
-mod suggest;
-mod suspects;
 
 /// A trained model in use: scores and explains messages or texts, and learns from corrections.
 ///
@@ -345,7 +343,7 @@ impl Filter {
         let model = self.model();
         let mut rows = py.detach(|| model.filter.terms().collect::<tamis_train::Result<Vec<_>>>())?;
         rows.sort_by(|a, b| a.term.cmp(&b.term));
-        Table::of_terms(model.labels.names(), &rows)
+        Table::of_terms(&model.labels.names(), &rows)
     }
 
     /// Learns a message in the file that the filter was opened from or saved to. The next ``score`` uses it.
@@ -432,7 +430,7 @@ impl Filter {
     /// The labels, in the order of the columns of probabilities.
     #[getter]
     fn labels(&self) -> Vec<String> {
-        self.model().labels.names().to_vec()
+        self.model().labels.names()
     }
 
     /// Whether there are two labels and one of them is spam. If so, probabilities and log-odds are of spam.
@@ -498,7 +496,7 @@ fn information<'py>(py: Python<'py>, model: &SharedFilter) -> PyResult<Bound<'py
         dict.set_item("columns", kinds.into_py_dict(py)?)?;
         dict.set_item("target", &information.recipe.target)?;
     }
-    dict.set_item("documents", model.labels.names().iter().zip(documents).into_py_dict(py)?)?;
+    dict.set_item("documents", model.labels.dict(py, documents)?)?;
     dict.set_item("learned", information.documents)?;
     dict.set_item("remembered", information.size.documents)?;
     dict.set_item("keep", keep)?;

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use pyo3::prelude::*;
+use pyo3::types::{IntoPyDict, PyDict};
 use rayon::prelude::*;
 use tamis_train::{ClassId, Classes, Document, ErrorKind, Filter, Recipe, Scratch};
 
@@ -17,30 +19,17 @@ pub(crate) mod table;
 /// The labels of a model, and which of them is spam.
 #[derive(PartialEq)]
 pub(crate) struct ModelLabels {
-    names: Vec<String>,
+    pub(crate) classes: Classes,
     pub(crate) spam: Option<ClassId>,
 }
 
 impl ModelLabels {
-    pub(crate) fn new(names: Vec<String>, spam: Option<ClassId>) -> Self {
-        ModelLabels { names, spam }
-    }
-
     pub(crate) fn from_filter(filter: &Filter) -> Arc<Self> {
-        let names = filter.classes().iter().map(|(_, label)| label.to_owned()).collect();
-        Arc::new(ModelLabels::new(names, filter.spam()))
+        Arc::new(ModelLabels { classes: filter.classes().clone(), spam: filter.spam() })
     }
 
-    pub(crate) fn names(&self) -> &[String] {
-        &self.names
-    }
-
-    /// The labels for the library.
-    ///
-    /// # Errors
-    /// There are too many, or one is empty: pickled scores may have any.
-    pub(crate) fn classes(&self) -> Result<Classes> {
-        Classes::new(&self.names).map_err(|error| error.to_string().into())
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.classes.iter().map(|(_, label)| label.to_owned()).collect()
     }
 
     /// The class of a label.
@@ -48,15 +37,23 @@ impl ModelLabels {
     /// # Errors
     /// The model does not know it.
     pub(crate) fn class(&self, label: &str) -> std::result::Result<ClassId, String> {
-        let class = self.names.iter().position(|name| name == label).and_then(|n| ClassId::try_from(n).ok());
-        class.ok_or_else(|| {
-            format!("expected a label that the model knows ({}), got {label:?}", self.names.join(", "))
+        self.classes.index(label).ok_or_else(|| {
+            format!("expected a label that the model knows ({}), got {label:?}", self.names().join(", "))
         })
     }
 
     /// The label of a class, `unsure` if there is none.
     pub(crate) fn name(&self, class: Option<ClassId>) -> &str {
-        class.and_then(|class| self.names.get(usize::from(class))).map_or("unsure", String::as_str)
+        class.and_then(|class| self.classes.label(class)).unwrap_or("unsure")
+    }
+
+    /// A dict of label to number, in the order of the labels.
+    pub(crate) fn dict<'py, T: IntoPyObject<'py>>(
+        &self,
+        py: Python<'py>,
+        numbers: impl IntoIterator<Item = T>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        self.classes.iter().map(|(_, label)| label).zip(numbers).into_py_dict(py)
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 use tamis_program::{Stream, check_unchanged, counted, grouped, json_line, note, shown, shown_path};
 use tamis_report::drift_page;
 use tamis_train::evaluate::{Drift, DriftReference, DriftSample, MovedTerm, NewDocuments};
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &DriftArgs) -> Result<u8> {
     }
     let mut out = BufWriter::new(std::io::stdout().lock());
     match args.json {
-        true => writeln!(out, "{}", json_line(to_json(&drift, filter.classes()).to_string()))?,
+        true => writeln!(out, "{}", json_line(drift.to_json(filter.classes()).to_string()))?,
         false => print(&mut out, &drift, filter.classes())?,
     }
     out.flush()?;
@@ -248,37 +248,6 @@ fn shown_p(p: f64) -> String {
     if p < 0.0001 { "p < 0.0001".to_owned() } else { format!("p = {p:.4}") }
 }
 
-fn to_json(drift: &Drift, classes: &Classes) -> Value {
-    let sample = |of: &DriftSample| {
-        let labels = classes.iter().zip(&of.labels).map(|((_, label), n)| (label.to_owned(), json!(n)));
-        json!({
-            "documents": of.documents,
-            "log_odds": of.log_odds,
-            "unknown_words": of.unknown,
-            "unsure": of.unsure,
-            "labels": labels.collect::<serde_json::Map<_, _>>(),
-            "log_odds_ranges": of.ranges,
-        })
-    };
-    let term = |of: &MovedTerm| json!({"term": of.term, "learned": of.learned, "new": of.new, "strength": of.strength});
-    let terms = |of: &[MovedTerm]| of.iter().map(term).collect::<Value>();
-    json!({
-        "drift": drift.is_found(),
-        "level": drift.level,
-        "learned": sample(&drift.learned),
-        "new": sample(&drift.new),
-        "log_odds_bounds": drift.bounds,
-        "tests": {
-            "log_odds": {"d": drift.log_odds.d, "p": drift.log_odds.p},
-            "unknown_words": {"d": drift.unknown.d, "p": drift.unknown.p},
-            "labels": {"chi_square": drift.labels.statistic, "degrees": drift.labels.degrees, "p": drift.labels.p},
-        },
-        "population_stability_index": {"log_odds": drift.log_odds_psi, "labels": drift.labels_psi},
-        "more_frequent": terms(&drift.risen),
-        "less_frequent": terms(&drift.fallen),
-    })
-}
-
 /// Counts verdicts and corrections by day (UTC).
 #[derive(Args)]
 #[command(after_help = "\
@@ -317,7 +286,7 @@ pub(crate) fn stats(args: &StatsArgs) -> Result<u8> {
         note!("no lines logged by tamis");
     } else if args.json {
         for (day, DayCounts { verdicts, learned }) in &days {
-            let object = serde_json::json!({"day": day, "verdicts": verdicts, "learned": learned});
+            let object = json!({"day": day, "verdicts": verdicts, "learned": learned});
             writeln!(out, "{}", json_line(object.to_string()))?;
         }
     } else {

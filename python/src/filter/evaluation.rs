@@ -21,7 +21,7 @@ pub(crate) fn outcomes(
     labels: &LabelColumn,
 ) -> Result<Vec<HeldOutScore>> {
     labels.check_evaluates(batch.scores.len())?;
-    let rows = batch.scores.iter().zip(batch.probabilities.chunks(model.labels.names().len()));
+    let rows = batch.scores.iter().zip(batch.probabilities.chunks(model.labels.classes.len()));
     let outcome = |(row, (scored, probabilities)): (usize, (&DocumentScore, &[f64]))| {
         let class = model.labels.class(labels.get(row)?).map_err(|error| wrong_row(row, error))?;
         Ok(HeldOutScore::new(class, scored.score, probabilities[usize::from(class)]))

@@ -233,7 +233,7 @@ impl Learner {
     /// The labels of the model.
     #[getter]
     fn labels(&self, py: Python<'_>) -> Result<Vec<String>> {
-        self.open.with(py, |open| Ok(ModelLabels::from_filter(open.learner.filter()).names().to_vec()))
+        self.open.with(py, |open| Ok(ModelLabels::from_filter(open.learner.filter()).names()))
     }
 
     /// The file.

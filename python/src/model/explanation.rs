@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyDict, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 use tamis_report::{Page, explanation_page};
 use tamis_train::{Document, ExplainedWord, Filter, Scratch, TermContribution};
 
-use crate::error::Result;
 use crate::model::report::Report;
 use crate::model::score::Score;
 use crate::model::{DocumentScore, ModelLabels};
@@ -120,18 +119,18 @@ impl Explanation {
     ///     Number of terms to show, 0 for all.
     /// title : str, default "a document"
     #[pyo3(signature = (*, terms=MAX_DRAWN, title="a document"))]
-    fn report(&self, terms: usize, title: &str) -> Result<Report> {
-        self.page(title, terms).map(Report)
+    fn report(&self, terms: usize, title: &str) -> Report {
+        Report(self.page(title, terms))
     }
 
-    fn _repr_html_(&self) -> Result<String> {
-        Ok(self.page("a document", MAX_DRAWN)?.to_fragment())
+    fn _repr_html_(&self) -> String {
+        self.page("a document", MAX_DRAWN).to_fragment()
     }
 }
 
 impl Explanation {
-    fn page(&self, title: &str, terms: usize) -> Result<Page> {
-        Ok(explanation_page(title, &self.labels.classes()?, &self.explanation, &self.words, terms))
+    fn page(&self, title: &str, terms: usize) -> Page {
+        explanation_page(title, &self.labels.classes, &self.explanation, &self.words, terms)
     }
 }
 
@@ -179,7 +178,7 @@ impl Term {
 
     #[getter]
     fn documents<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.labels.names().iter().zip(&self.term.document_frequencies).into_py_dict(py)
+        self.labels.dict(py, &self.term.document_frequencies)
     }
 
     #[getter]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, ToPyArray};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyDict};
+use pyo3::types::PyDict;
 use tamis_report::score_page;
-use tamis_train::{ClassId, Document, Filter, Scratch};
+use tamis_train::{ClassId, Classes, Document, Filter, Scratch};
 
 use crate::error::Result;
 use crate::model::{DocumentScore, ModelLabels, ScoreBatch};
@@ -102,7 +102,7 @@ impl Score {
 
     #[getter]
     fn probabilities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        self.labels.names().iter().zip(&self.probabilities).into_py_dict(py)
+        self.labels.dict(py, &self.probabilities)
     }
 
     #[getter]
@@ -121,15 +121,16 @@ impl Score {
 
     /// The score of a pickled state.
     #[staticmethod]
-    fn _restore(state: PickledScore) -> Self {
+    fn _restore(state: PickledScore) -> Result<Self> {
         let (names, spam, classes, probability, log_odds, probabilities, known_terms, truncated) = state;
-        let labels = Arc::new(ModelLabels::new(names, spam));
-        Score { labels, classes, probability, log_odds, probabilities, known_terms, truncated }
+        let labels = Classes::new(names).map_err(|error| error.to_string())?;
+        let labels = Arc::new(ModelLabels { classes: labels, spam });
+        Ok(Score { labels, classes, probability, log_odds, probabilities, known_terms, truncated })
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (PickledScore,))> {
         let of = slf.get().clone();
-        let (names, spam) = (of.labels.names().to_vec(), of.labels.spam);
+        let (names, spam) = (of.labels.names(), of.labels.spam);
         let Score { classes, probability, log_odds, probabilities, known_terms, truncated, .. } = of;
         let state = (names, spam, classes, probability, log_odds, probabilities, known_terms, truncated);
         Ok((slf.get_type().getattr("_restore")?.into_any(), (state,)))
@@ -140,11 +141,10 @@ impl Score {
         format!("Score(label={:?}, probability={probability:.4}, log_odds={log_odds:+.2})", self.label())
     }
 
-    fn _repr_html_(&self) -> Result<String> {
-        let verdict = self.verdict().and_then(|class| self.labels.names().get(usize::from(class)));
-        let classes = self.labels.classes()?;
-        let verdict = verdict.map(String::as_str);
-        Ok(score_page(&classes, verdict, self.log_odds, &self.probabilities).to_fragment())
+    fn _repr_html_(&self) -> String {
+        let classes = &self.labels.classes;
+        let verdict = self.verdict().and_then(|class| classes.label(class));
+        score_page(classes, verdict, self.log_odds, &self.probabilities).to_fragment()
     }
 }
 
@@ -205,7 +205,7 @@ impl Scores {
 
     #[getter]
     fn probabilities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let shape = [self.batch.scores.len(), self.labels.names().len()];
+        let shape = [self.batch.scores.len(), self.labels.classes.len()];
         self.batch.probabilities.to_pyarray(py).reshape(shape)
     }
 
@@ -219,7 +219,7 @@ impl Scores {
         let index = index
             .filter(|index| *index < n)
             .ok_or_else(|| PyIndexError::new_err(format!("expected an index of {n} scores, got {at}")))?;
-        let k = self.labels.names().len();
+        let k = self.labels.classes.len();
         let probabilities = &self.batch.probabilities[index * k..][..k];
         Ok(Score::new(self.labels.clone(), &self.batch.scores[index], probabilities))
     }

@@ -48,7 +48,7 @@ impl Table {
         columns.push(("probability".to_owned(), numbers(scores().map(|score| score.probability))));
         columns.push(("log_odds".to_owned(), numbers(scores().map(|score| score.log_odds))));
         if probabilities {
-            columns.extend(of_labels(labels.names(), &batch.probabilities));
+            columns.extend(of_labels(&labels.names(), &batch.probabilities));
         }
         Table::new(columns)
     }

@@ -81,7 +81,7 @@ pub(crate) fn scores<'py>(
 ) -> Result<ScoreArrays<'py>> {
     let py = filter.py();
     let (model, batch) = filter.get().batch(documents, RunOptions::from_keywords(py, how)?)?;
-    let shape = [batch.scores.len(), model.labels.names().len()];
+    let shape = [batch.scores.len(), model.labels.classes.len()];
     let probabilities = batch.probabilities.to_pyarray(py).reshape(shape)?;
     if model.filter.has_many_labels() {
         return Ok((probabilities, batch.margins.to_pyarray(py).reshape(shape)?.to_dyn().clone()));

@@ -1,9 +1,10 @@
 //! Drift: how new documents differ from those that a model learned.
 
-use tamis_model::ClassId;
+use serde_json::{Map, Value, json};
 use tamis_model::metrics::{
     ChiSquare, Smirnov, chi_square_two_samples, population_stability, signed_log_likelihood, smirnov_lower,
 };
+use tamis_model::{ClassId, Classes};
 
 /// Fewest documents that are compared: new ones, and learned ones.
 const LEAST_NEW: u64 = 20;
@@ -144,6 +145,38 @@ impl Drift {
             terms.truncate(MOST_TERMS);
         }
         (self.risen, self.fallen) = (risen, fallen);
+    }
+
+    /// What `tamis drift --json` prints.
+    pub fn to_json(&self, classes: &Classes) -> Value {
+        let sample = |of: &DriftSample| {
+            let labels = classes.iter().zip(&of.labels).map(|((_, label), n)| (label.to_owned(), json!(n)));
+            json!({
+                "documents": of.documents,
+                "log_odds": of.log_odds,
+                "unknown_words": of.unknown,
+                "unsure": of.unsure,
+                "labels": labels.collect::<Map<_, _>>(),
+                "log_odds_ranges": of.ranges,
+            })
+        };
+        let term = |of: &MovedTerm| json!({"term": of.term, "learned": of.learned, "new": of.new, "strength": of.strength});
+        let terms = |of: &[MovedTerm]| of.iter().map(term).collect::<Value>();
+        json!({
+            "drift": self.is_found(),
+            "level": self.level,
+            "learned": sample(&self.learned),
+            "new": sample(&self.new),
+            "log_odds_bounds": self.bounds,
+            "tests": {
+                "log_odds": {"d": self.log_odds.d, "p": self.log_odds.p},
+                "unknown_words": {"d": self.unknown.d, "p": self.unknown.p},
+                "labels": {"chi_square": self.labels.statistic, "degrees": self.labels.degrees, "p": self.labels.p},
+            },
+            "population_stability_index": {"log_odds": self.log_odds_psi, "labels": self.labels_psi},
+            "more_frequent": terms(&self.risen),
+            "less_frequent": terms(&self.fallen),
+        })
     }
 }
 
