@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tamis_train::options::{ClassPrior, Parameters, WeightedOptions};
 use tamis_train::{
-    Document, ErrorKind, Filter, Keep, Kind, LearnOptions, Learned, Learner, MergeOptions, Scoring, Scratch,
-    TrainOptions, Trainer, merge,
+    Document, ErrorKind, Filter, Keep, Kind, LearnOptions, LearnOutcome, Learner, MergeOptions, Scoring,
+    Scratch, TrainOptions, Trainer, merge,
 };
 
 const LABELS: [&str; 4] = ["eggs", "ham", "spam", "bacon"];
@@ -174,9 +174,9 @@ impl Documents {
         let digest = learner.filter().digest(document).expect("text has a digest");
         let known = self.0.get(&digest).map(|(label, _)| label.clone());
         let expected = match &known {
-            Some(known) if known == label => Learned::Already,
-            Some(known) => Learned::Moved { from: vec![known.clone()] },
-            None => Learned::New,
+            Some(known) if known == label => LearnOutcome::Already,
+            Some(known) => LearnOutcome::Moved { from: vec![known.clone()] },
+            None => LearnOutcome::New,
         };
         match learner.learn(label, document) {
             Ok(learned) => assert_eq!(learned, expected),

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use tamis_train::{Document, Filter, Kind, LearnOptions, Learned, Learner, TrainOptions, Trainer};
+use tamis_train::{Document, Filter, Kind, LearnOptions, LearnOutcome, Learner, TrainOptions, Trainer};
 
 use crate::faults::model_file::mail;
 use crate::mail::attacks::Random;
@@ -79,7 +79,7 @@ pub fn check(world: &World, n: usize) -> bool {
     for number in 0..documents {
         let (label, mail) = mail(number);
         let learned = learner.learn(label, Document::Mail(mail.as_bytes())).unwrap();
-        assert_eq!(learned, Learned::Already, "{number} of {n}");
+        assert_eq!(learned, LearnOutcome::Already, "{number} of {n}");
     }
     documents > n
 }
@@ -397,7 +397,7 @@ fn a_disk_that_fills_up_and_one_that_cannot_be_written() {
         let mut learner = Learner::open(world.path("other.tamis"), LearnOptions::default()).unwrap();
         assert_eq!(learner.filter().information().size.documents, learned);
         for (label, mail) in (0..learned).map(mail) {
-            assert_eq!(learner.learn(label, Document::Mail(mail.as_bytes())).unwrap(), Learned::Already);
+            assert_eq!(learner.learn(label, Document::Mail(mail.as_bytes())).unwrap(), LearnOutcome::Already);
         }
     }
     let script = format!(

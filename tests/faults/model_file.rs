@@ -4,8 +4,8 @@ use tamis_train::options::{
     Column, ColumnKind, ExpectationMaximization, Likelihood, Parameters, WeightedOptions,
 };
 use tamis_train::{
-    Document, ErrorKind, Filter, Keep, Kind, LearnOptions, Learned, Learner, Model, Score, Scoring, Scratch,
-    TrainOptions, Trainer,
+    Document, ErrorKind, Filter, Keep, Kind, LearnOptions, LearnOutcome, Learner, Model, Score, Scoring,
+    Scratch, TrainOptions, Trainer,
 };
 
 use crate::mail::attacks::Random;
@@ -113,7 +113,7 @@ fn with_log(
     };
     let mut states = vec![state()];
     for (label, document) in documents {
-        if learner.learn(label, *document).unwrap() == Learned::Already {
+        if learner.learn(label, *document).unwrap() == LearnOutcome::Already {
             learner.forget(Some(label), *document).unwrap();
         }
         learner.commit().unwrap();

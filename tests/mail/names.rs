@@ -2,8 +2,8 @@
 
 use tamis_train::exchange::import;
 use tamis_train::{
-    Document, Filter, Keep, Kind, LearnOptions, Learned, Learner, MergeOptions, Model, TrainOptions, Trainer,
-    merge,
+    Document, Filter, Keep, Kind, LearnOptions, LearnOutcome, Learner, MergeOptions, Model, TrainOptions,
+    Trainer, merge,
 };
 
 use crate::support::{World, stderr, stdout};
@@ -107,8 +107,8 @@ fn names_are_learned_moved_and_forgotten_with_their_documents() {
     let new = mail("seen at last", "50");
     let known = mail("soup at noon", "15");
     let (new, known) = (Document::Mail(new.as_bytes()), Document::Mail(known.as_bytes()));
-    assert_eq!(learner.learn("ham", new).unwrap(), Learned::New);
-    assert_eq!(learner.learn("ham", known).unwrap(), Learned::Already);
+    assert_eq!(learner.learn("ham", new).unwrap(), LearnOutcome::New);
+    assert_eq!(learner.learn("ham", known).unwrap(), LearnOutcome::Already);
     learner.commit().unwrap();
     let of_log = Filter::open(&path).unwrap();
     assert_eq!(names(&of_log), named(&["11", "30", "40", "50"]));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tamis_train::{Document, Filter, Keep, Kind, LearnOptions, Learned, Learner, TrainOptions, Trainer};
+use tamis_train::{Document, Filter, Keep, Kind, LearnOptions, LearnOutcome, Learner, TrainOptions, Trainer};
 
 /// What programs put in front of a message: the program, whether terms stay the same, the fields.
 const ADDED: [(&str, bool, &str); 30] = [
@@ -203,8 +203,8 @@ fn counts(filter: &Filter) -> Vec<String> {
     counted.map(|line| line.trim_end_matches('}').to_owned()).collect()
 }
 
-fn moved(from: &str) -> Learned {
-    Learned::Moved { from: vec![from.to_owned()] }
+fn moved(from: &str) -> LearnOutcome {
+    LearnOutcome::Moved { from: vec![from.to_owned()] }
 }
 
 #[test]
@@ -228,15 +228,15 @@ fn check_moves(path: &Path) {
             learner.learn(label, Document::Mail(raw.as_bytes())).unwrap()
         };
         let at_first = counts(learner.filter());
-        assert_eq!(learn(&mut learner, "ham", &after), Learned::New, "{program}");
+        assert_eq!(learn(&mut learner, "ham", &after), LearnOutcome::New, "{program}");
         learner.forget(None, Document::Mail(after.as_bytes())).unwrap();
         learn(&mut learner, "spam", &after);
         let expected = counts(learner.filter());
         learner.forget(None, Document::Mail(after.as_bytes())).unwrap();
         assert_eq!(counts(learner.filter()), at_first, "{program}");
 
-        assert_eq!(learn(&mut learner, "ham", &before), Learned::New, "{program}");
-        assert_eq!(learn(&mut learner, "ham", &after), Learned::Already, "{program}");
+        assert_eq!(learn(&mut learner, "ham", &before), LearnOutcome::New, "{program}");
+        assert_eq!(learn(&mut learner, "ham", &after), LearnOutcome::Already, "{program}");
         match number % 3 {
             0 => assert!(!learner.commit().unwrap()),
             1 => learner.compact().unwrap(),
@@ -244,7 +244,7 @@ fn check_moves(path: &Path) {
         }
         assert_eq!(learn(&mut learner, "spam", &after), moved("ham"), "{program}");
         assert_eq!(counts(learner.filter()), expected, "{program}");
-        assert_eq!(learn(&mut learner, "spam", &before), Learned::Already, "{program}");
+        assert_eq!(learn(&mut learner, "spam", &before), LearnOutcome::Already, "{program}");
         learner.commit().unwrap();
         learner.filter().verify().unwrap();
         learner.forget(Some("spam"), Document::Mail(before.as_bytes())).unwrap();
@@ -301,7 +301,11 @@ fn another_body_or_message_id_is_another_mail() {
     let without_id = |raw: &str| raw.replace("Message-ID: <order.1@sender.example>\n", "");
     for raw in [another_body, another_id, hop.to_owned() + &without_id(&message(1)), without_id(&message(1))]
     {
-        assert_eq!(learner.learn("spam", Document::Mail(raw.as_bytes())).unwrap(), Learned::New, "{raw}");
+        assert_eq!(
+            learner.learn("spam", Document::Mail(raw.as_bytes())).unwrap(),
+            LearnOutcome::New,
+            "{raw}"
+        );
     }
 }
 
@@ -313,9 +317,9 @@ fn a_model_that_forgot_terms_subtracts_no_others() {
     trained(Keep::Digests, true, std::slice::from_ref(&before)).finish().unwrap().save(&path).unwrap();
     let mut learner = learner(&path);
     let at_first = counts(learner.filter());
-    assert_eq!(learner.learn("ham", Document::Mail(after.as_bytes())).unwrap(), Learned::Already);
+    assert_eq!(learner.learn("ham", Document::Mail(after.as_bytes())).unwrap(), LearnOutcome::Already);
     let beside = learner.learn("spam", Document::Mail(after.as_bytes())).unwrap();
-    assert_eq!(beside, Learned::Beside { labels: vec!["ham".to_owned()] });
+    assert_eq!(beside, LearnOutcome::Beside { labels: vec!["ham".to_owned()] });
     learner.forget(Some("spam"), Document::Mail(after.as_bytes())).unwrap();
     assert_eq!(counts(learner.filter()), at_first);
     // as it was learned, it is known
@@ -334,13 +338,13 @@ fn mail_of_a_named_group_moves_too_and_is_known_without_the_name() {
     let mut learner = learner(&path);
     let hop = ADDED[1].2.to_owned();
     let again = hop.clone() + &message(1);
-    assert_eq!(learner.learn("ham", Document::Mail(again.as_bytes())).unwrap(), Learned::Already);
+    assert_eq!(learner.learn("ham", Document::Mail(again.as_bytes())).unwrap(), LearnOutcome::Already);
     assert_eq!(learner.learn("spam", Document::Mail(again.as_bytes())).unwrap(), moved("ham"));
     let of_bob = |learner: &mut Learner, label: &str, raw: &str| {
         learner.learn_in_group(label, Some("bob"), Document::Mail(raw.as_bytes())).unwrap()
     };
     assert_eq!(of_bob(&mut learner, "ham", &message(1)), moved("spam"));
-    assert_eq!(of_bob(&mut learner, "ham", &message(2)), Learned::New);
+    assert_eq!(of_bob(&mut learner, "ham", &message(2)), LearnOutcome::New);
     learner.commit().unwrap();
     let again = hop + &message(2);
     assert_eq!(learner.learn("spam", Document::Mail(again.as_bytes())).unwrap(), moved("ham"));

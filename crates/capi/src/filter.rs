@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use tamis_train::{
-    Document, Error, ErrorKind, Filter, LearnOptions, Learned, Learner, LiveFilter, Result, Scratch,
+    Document, Error, ErrorKind, Filter, LearnOptions, LearnOutcome, Learner, LiveFilter, Result, Scratch,
 };
 
 use crate::edge::{Answer, c_text};
@@ -41,7 +41,7 @@ impl TamisFilter {
 
     /// Learns a document in the model's file, then opens the file again. Returns whether anything changed.
     pub(crate) fn learn(&self, label: &str, document: Document<'_>) -> Answer<bool> {
-        self.change(|learner| Ok(learner.learn(label, document)? != Learned::Already))
+        self.change(|learner| Ok(learner.learn(label, document)? != LearnOutcome::Already))
     }
 
     /// Makes the model's file forget a document, then opens it again. Returns whether the document was known.

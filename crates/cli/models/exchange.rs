@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use tamis_program::{check_unchanged, counted, done, grouped, named, note, shown_path};
-use tamis_train::exchange::{self, Imported, Salvaged, import_bogofilter, import_scikit_learn};
+use tamis_train::exchange::{self, BogofilterImport, Salvage, import_bogofilter, import_scikit_learn};
 use tamis_train::options::{Counting, RobinsonFisher};
 use tamis_train::{ErrorKind, Filter, Scoring, TermRow};
 
@@ -179,8 +179,8 @@ pub(crate) fn import(args: &ImportArgs) -> Result<u8> {
     Ok(0)
 }
 
-fn say_lost(imported: &Imported) {
-    let Imported { taken, lost, cut, .. } = *imported;
+fn say_lost(imported: &BogofilterImport) {
+    let BogofilterImport { taken, lost, cut, .. } = *imported;
     note!("imported {}; {} have no counterpart and are lost", counted(taken, "token"), grouped(lost));
     note!("it answers as bogofilter does until it has learned 100 messages of each label");
     if cut > 0 {
@@ -189,8 +189,8 @@ fn say_lost(imported: &Imported) {
 }
 
 /// Notes how the model differs from scikit-learn's.
-fn say_otherwise(imported: &Imported, filter: &Filter) {
-    let Imported { taken, lost, .. } = *imported;
+fn say_otherwise(imported: &BogofilterImport, filter: &Filter) {
+    let BogofilterImport { taken, lost, .. } = *imported;
     let rest = match lost {
         0 => String::new(),
         _ => format!("; {} of them are split differently here and never occur", grouped(lost)),
@@ -231,7 +231,7 @@ pub(crate) fn salvage(args: &SalvageArgs) -> Result<u8> {
         ),
         _ => named(&args.damaged)(error),
     })?;
-    let Salvaged { model, documents, lost, lost_terms, lost_bytes, .. } = salvaged;
+    let Salvage { model, documents, lost, lost_terms, lost_bytes, .. } = salvaged;
     args.model.make_folder(&path)?;
     lock(&path, args.replace)?.save(&model)?;
     let mut out = done();

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::json;
 use tamis_program::{counted, grouped, shown};
 use tamis_train::information::{
-    Choices, Chosen, MixedChoices, Moments, Teacher, PartsTrial, SmoothingTrial, TauTrial, TriedTerms, Trust,
+    Choices, Chosen, MixedChoices, Moments, PartsTrial, SmoothingTrial, TauTrial, Teacher, TriedTerms, Trust,
     Unlabelled,
 };
 use tamis_train::options::{

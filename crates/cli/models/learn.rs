@@ -14,8 +14,8 @@ use tamis_program::{
     survive_file_limits,
 };
 use tamis_train::{
-    Classes, Document, ErrorKind, Filter, Keep, Kind, Learned, Learner, Score, TrainOptions, join_labels,
-    split_labels,
+    Classes, Document, ErrorKind, Filter, Keep, Kind, LearnOutcome, Learner, Score, TrainOptions,
+    join_labels, split_labels,
 };
 
 use crate::args::{ChangeArgs, GroupArgs, InputArgs, LogArg, ModelArgs};
@@ -217,12 +217,12 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
                 return Ok(());
             }
             match learner.learn_in_group(&learned, group, document) {
-                Ok(Learned::Already) => {
+                Ok(LearnOutcome::Already) => {
                     tally.already += 1;
                     return Ok(());
                 }
-                Ok(Learned::Moved { .. }) => tally.moved += 1,
-                Ok(Learned::Beside { labels }) => {
+                Ok(LearnOutcome::Moved { .. }) => tally.moved += 1,
+                Ok(LearnOutcome::Beside { labels }) => {
                     tally.learned += 1;
                     say_beside(&shown_path(&item.name()), &labels);
                 }

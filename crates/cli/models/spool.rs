@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, anyhow, bail};
 use tamis_program::{ERROR, Stream, commit, make_private, say, shown, shown_path, survive_file_limits, told};
-use tamis_train::{Document, ErrorKind, Kind, Learned, Learner};
+use tamis_train::{Document, ErrorKind, Kind, LearnOutcome, Learner};
 
 use crate::models::learn::{LearnArgs, LearnCounts, check_label, is_sure, open_or_create, print, say_beside};
 use crate::output::{VerdictLog, message_id};
@@ -175,12 +175,12 @@ impl<'a> SpoolRun<'a> {
             return Ok(Outcome::Done);
         }
         match learner.learn_in_group(label, None, document) {
-            Ok(Learned::Already) => {
+            Ok(LearnOutcome::Already) => {
                 self.tally(label).already += 1;
                 return Ok(Outcome::Done);
             }
-            Ok(Learned::Moved { .. }) => self.tally(label).moved += 1,
-            Ok(Learned::Beside { labels }) => {
+            Ok(LearnOutcome::Moved { .. }) => self.tally(label).moved += 1,
+            Ok(LearnOutcome::Beside { labels }) => {
                 self.tally(label).learned += 1;
                 say_beside(name, &labels);
             }

@@ -2,15 +2,13 @@
 //! naive Bayes.
 
 pub(crate) mod bogofilter;
-pub(crate) mod draft;
 pub(crate) mod export;
 pub(crate) mod import;
-pub(crate) mod lines;
 pub(crate) mod salvage;
 pub(crate) mod scikit_learn;
 
-pub use bogofilter::{Imported, import_bogofilter};
+pub use bogofilter::{BogofilterImport, import_bogofilter};
 pub use export::export;
 pub use import::import;
-pub use salvage::{Salvaged, salvage};
+pub use salvage::{Salvage, salvage};
 pub use scikit_learn::import_scikit_learn;

@@ -50,8 +50,7 @@ pub use lock::Lock;
 pub use merge::models::{MergeOptions, merge};
 pub use model::Model;
 pub use train::trainer::Trainer;
-pub use update::learner::{Learned, Learner};
-pub use update::options::LearnOptions;
+pub use update::learner::{LearnOptions, LearnOutcome, Learner};
 
 #[doc(inline)]
 pub use tamis_filter::{
@@ -63,7 +62,7 @@ pub use tamis_filter::{
 
 /// What a model tells about itself: the parts of [`Information`], and documents that deserve a second look.
 pub mod information {
-    pub use crate::train::duplicates::Contradiction;
+    pub use crate::train::trainer::Contradiction;
     pub use tamis_filter::information::*;
 }
 

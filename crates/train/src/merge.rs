@@ -2,7 +2,6 @@
 //! labels and retraining rewrite a model the same way.
 
 pub(crate) mod documents;
-pub(crate) mod fittable;
 pub(crate) mod models;
 pub(crate) mod refit;
 pub(crate) mod rewrite;

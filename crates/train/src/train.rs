@@ -1,16 +1,16 @@
 //! Training: from labelled documents to a model.
 
+pub(crate) mod calibration;
 pub(crate) mod distributed;
-pub(crate) mod duplicates;
 pub(crate) mod finish;
 pub(crate) mod fit;
-pub(crate) mod fitting;
 pub(crate) mod label_decisions;
 pub(crate) mod pairs;
 pub(crate) mod partial;
 pub(crate) mod pieces;
 pub(crate) mod sections;
 pub(crate) mod self_training;
+pub(crate) mod solution;
 pub(crate) mod table;
 pub(crate) mod trainer;
 pub(crate) mod unlabelled;

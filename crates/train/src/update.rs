@@ -1,6 +1,4 @@
 //! Updating a model file: learning and forgetting one document at a time, and retraining.
 
 pub(crate) mod learner;
-pub(crate) mod messages;
-pub(crate) mod options;
 pub(crate) mod record;

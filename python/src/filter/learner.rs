@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use tamis_train::{Document, ErrorKind, Keep, LearnOptions, Learned, Recipe, Scratch, TrainOptions};
+use tamis_train::{Document, ErrorKind, Keep, LearnOptions, LearnOutcome, Recipe, Scratch, TrainOptions};
 
 use crate::error::Result;
 use crate::input::{ClassName, DocumentSet};
@@ -54,8 +54,8 @@ impl LearningSession {
     /// Learns a document. Returns `new`, `already` or `moved`.
     pub(crate) fn learn(&mut self, label: &str, document: Document<'_>) -> tamis_train::Result<&'static str> {
         Ok(match self.learner.learn(label, document)? {
-            Learned::Already => "already",
-            Learned::Moved { .. } => "moved",
+            LearnOutcome::Already => "already",
+            LearnOutcome::Moved { .. } => "moved",
             _ => "new",
         })
     }

@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
 use tamis_train::replication::Record;
-use tamis_train::{ErrorKind, LearnOptions, Learned, Learner};
+use tamis_train::{ErrorKind, LearnOptions, LearnOutcome, Learner};
 use tokio::sync::oneshot;
 
 use crate::models::background;
@@ -205,7 +205,7 @@ fn take_in(learner: &mut Learner, record: &Record) -> Result<Corrected, Failure>
 fn apply(learner: &mut Learner, change: &Change, body: &Body) -> Result<Corrected, Failure> {
     match change {
         Change::Learn(label) => Ok(match learner.learn(label, body.document())? {
-            Learned::Already => Corrected::Already,
+            LearnOutcome::Already => Corrected::Already,
             _ => Corrected::Learned,
         }),
         Change::Forget => match learner.forget(None, body.document()) {

@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 use tamis_model::{
-    Choices, ClassPrior, Counting, EmOptions, FeatureLimits, Likelihood, Parameters, RobinsonFisher,
-    Smoothing, Transform, PartsTrial, SmoothingTrial, TauTrial, WeightedOptions,
+    Choices, ClassPrior, Counting, EmOptions, FeatureLimits, Likelihood, Parameters, PartsTrial,
+    RobinsonFisher, Smoothing, SmoothingTrial, TauTrial, Transform, WeightedOptions,
 };
 
 use crate::config::column::{Column, ColumnKind};

@@ -94,8 +94,8 @@ impl Overlay {
             let tf = copies * i64::from(count);
             self.change(id, Change { class: document.class, df: copies, tf, ..Change::default() });
             for coefficient in &document.coefficients {
-                let weight =
-                    ClassWeight::contribution(coefficient, count).ok_or_else(|| impossible("weights that fit"))?;
+                let weight = ClassWeight::contribution(coefficient, count)
+                    .ok_or_else(|| impossible("weights that fit"))?;
                 let units = if learned { weight.units } else { -weight.units };
                 self.change(id, Change { class: weight.class, units, ..Change::default() });
             }

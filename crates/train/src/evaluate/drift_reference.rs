@@ -20,7 +20,7 @@ use tamis_tokenizer::{Ngrams, TermId, Vocabulary, fingerprint, is_piece};
 
 use crate::evaluate::drift::{Drift, MovedTerm, Scored};
 use crate::evaluate::held_out::{Judged, for_each_held_out};
-use crate::merge::fittable::keeps_terms;
+use crate::merge::rewrite::keeps_terms;
 
 /// The documents that a model remembers, each scored by a model without it: what new documents are compared with.
 ///

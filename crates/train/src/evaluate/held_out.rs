@@ -9,8 +9,8 @@ use tamis_store::error::{Reason, Result};
 use tamis_store::file::documents::Remembered;
 use tamis_store::file::fitted::FittedScoring;
 
-use crate::merge::fittable::keeps_terms;
 use crate::merge::refit::counted;
+use crate::merge::rewrite::keeps_terms;
 use crate::merge::stores::Stores;
 
 /// What a model that has not learned a document says of it.

@@ -10,8 +10,8 @@ use tamis_store::error::{Error, Result};
 use tempfile::TempDir;
 
 use crate::evaluate::cross_validation::HeldOutScore;
+use crate::update::learner::LearnOptions;
 use crate::update::learner::Learner;
-use crate::update::options::LearnOptions;
 
 /// Prequential evaluation: scores each document, then learns it, like the ideal user of TREC's spam track, who corrects
 /// every mistake at once. A [`Learner`] learns the documents in a temporary file and commits after each, so the

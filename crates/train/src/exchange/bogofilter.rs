@@ -13,14 +13,14 @@ use tamis_store::file::header::{Changes, Header, Stored};
 use tamis_store::kind::Kind;
 use tamis_tokenizer::fingerprint;
 
-use crate::exchange::draft::{Draft, Term};
-use crate::exchange::lines::Lines;
+use crate::exchange::import::LineReader;
+use crate::exchange::import::{Draft, DraftTerm};
 use crate::model::Model;
 
 /// How many of another program's tokens were imported.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
-pub struct Imported {
+pub struct BogofilterImport {
     /// Tokens imported.
     pub taken: u64,
     /// Tokens without a counterpart, dropped.
@@ -42,10 +42,13 @@ pub struct Imported {
 /// # Errors
 /// [`ErrorKind::Damaged`](crate::ErrorKind::Damaged) with the first line that does not belong to such a list, or if
 /// `.MSG_COUNT` is missing; parameters out of range.
-pub fn import_bogofilter(input: impl BufRead, parameters: RobinsonFisher) -> Result<(Model, Imported)> {
+pub fn import_bogofilter(
+    input: impl BufRead,
+    parameters: RobinsonFisher,
+) -> Result<(Model, BogofilterImport)> {
     parameters.check()?;
-    let mut lines = Lines { input, line: 0, bytes: Vec::new() };
-    let (mut counts, mut imported) = (BTreeMap::<String, [u64; 2]>::new(), Imported::default());
+    let mut lines = LineReader { input, line: 0, bytes: Vec::new() };
+    let (mut counts, mut imported) = (BTreeMap::<String, [u64; 2]>::new(), BogofilterImport::default());
     let mut messages = None;
     while let Some(line) = lines.next()? {
         let line = String::from_utf8_lossy(line).into_owned();
@@ -77,7 +80,7 @@ fn of_counts(
     counts: BTreeMap<String, [u64; 2]>,
     messages: [u64; 2],
     parameters: RobinsonFisher,
-    imported: &mut Imported,
+    imported: &mut BogofilterImport,
 ) -> Result<Model> {
     let classes = Classes::new(["ham", "spam"])?;
     let mut statistics = Statistics::with_documents(messages);
@@ -94,7 +97,7 @@ fn of_counts(
         }
         if !cells.is_empty() {
             statistics.push_term(&mut cells)?;
-            terms.push(Term { fingerprint: fingerprint(&text), text, cells, weights: Vec::new() });
+            terms.push(DraftTerm { fingerprint: fingerprint(&text), text, cells, weights: Vec::new() });
         }
     }
     let mut recipe = Recipe::new(Kind::Mail);
@@ -113,7 +116,7 @@ fn of_counts(
             statistics.totals().to_vec(),
         )
     };
-    Draft::of(header, terms, Vec::new())?.finish()
+    Draft::with_terms(header, terms, Vec::new())?.finish()
 }
 
 /// bogofilter's default cutoffs: the highest probability of ham, and the lowest one of spam.

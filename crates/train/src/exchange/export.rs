@@ -23,7 +23,7 @@ pub(crate) const EXPORT_VERSION: u32 = 1;
 /// The first line: everything except terms and documents.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Head {
+pub(crate) struct ExportHead {
     /// [`EXPORT_VERSION`].
     pub(crate) tamis_export: u32,
     /// Whether lines of documents follow those of terms.
@@ -113,7 +113,7 @@ fn write_lines(store: &Store, documents: bool, mut out: impl Write) -> Result<()
     };
     let mut model = WrittenHeader::from(header.clone());
     (model.summary, model.size, model.lengths) = (None, Size::default(), Default::default());
-    write(serde_json::to_string(&Head { tamis_export: EXPORT_VERSION, documents, model }))?;
+    write(serde_json::to_string(&ExportHead { tamis_export: EXPORT_VERSION, documents, model }))?;
     let columns = labels_of(&header.classes)?;
     for id in 0..store.n_terms() as u32 {
         let (mut counts, mut weights) = (BTreeMap::new(), BTreeMap::new());

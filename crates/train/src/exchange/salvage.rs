@@ -14,14 +14,14 @@ use tamis_store::store::add::add_bias;
 use tamis_store::store::opened::Store;
 use tamis_tokenizer::{CountVector, TermId};
 
-use crate::exchange::draft::{Draft, Term};
+use crate::exchange::import::{Draft, DraftTerm};
 use crate::merge::refit;
 use crate::model::Model;
 
 /// What [`salvage`] recovered from a damaged model.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Salvaged {
+pub struct Salvage {
     /// A model that has learned the recovered documents.
     pub model: Model,
     /// The number of recovered documents, copies included.
@@ -43,7 +43,7 @@ pub struct Salvaged {
 /// [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if the model remembers no terms of its documents,
 /// has windows, or is one of tables or of expectation maximization; as [`Learner::retrain`](crate::Learner::retrain) if
 /// what is left cannot be fitted.
-pub fn salvage(path: impl AsRef<Path>) -> Result<Salvaged> {
+pub fn salvage(path: impl AsRef<Path>) -> Result<Salvage> {
     let path = path.as_ref();
     let bytes = std::fs::read(path).map_err(|source| Reason::Io { path: path.into(), source })?;
     let (store, lost_bytes) = open(bytes)?;
@@ -62,7 +62,7 @@ pub fn salvage(path: impl AsRef<Path>) -> Result<Salvaged> {
         Err(error) if matches!(error.reason(), Reason::Unlabelled) => model,
         refitted => refitted?,
     };
-    Ok(Salvaged { model, documents, lost, lost_terms, lost_bytes })
+    Ok(Salvage { model, documents, lost, lost_terms, lost_bytes })
 }
 
 /// The beginning of a file that is in memory.
@@ -125,7 +125,7 @@ fn draft(store: &Store) -> Result<(Draft, u64)> {
             add_bias(&mut bias, &column)?;
         }
     }
-    let terms = texts.into_iter().zip(0..).map(|((fingerprint, text), id)| Term {
+    let terms = texts.into_iter().zip(0..).map(|((fingerprint, text), id)| DraftTerm {
         fingerprint,
         text,
         cells: statistics.cells(id).collect(),
@@ -138,5 +138,5 @@ fn draft(store: &Store) -> Result<(Draft, u64)> {
         *of_store = bias;
     }
     let lost_terms = read.values().filter(|term| term.is_none()).count() as u64;
-    Ok((Draft::of(header, terms, documents)?, lost_terms))
+    Ok((Draft::with_terms(header, terms, documents)?, lost_terms))
 }

@@ -16,8 +16,8 @@ use tamis_store::file::header::{Changes, Header};
 use tamis_store::kind::Kind;
 use tamis_tokenizer::{Ngrams, Scratch, Tokenizer, fingerprint};
 
-use crate::exchange::bogofilter::Imported;
-use crate::exchange::draft::{Draft, Term};
+use crate::exchange::bogofilter::BogofilterImport;
+use crate::exchange::import::{Draft, DraftTerm};
 use crate::model::Model;
 
 /// Maximum length of the text in bytes: about fifty million counts.
@@ -28,15 +28,15 @@ const PATTERN: &str = r"(?u)\b\w\w+\b";
 
 /// The JSON object that the guide's script writes.
 #[derive(Deserialize)]
-struct Written {
+struct ScikitModel {
     /// The name of the estimator.
     model: String,
     /// Its parameters.
-    options: Options,
+    options: VectorizerOptions,
     /// The name of the vectorizer.
     vectorizer: String,
     /// Those of its parameters that define what a term is.
-    words: Words,
+    words: WordRule,
     #[serde(default)]
     stop_words: Vec<String>,
     classes: Vec<String>,
@@ -47,7 +47,7 @@ struct Written {
 }
 
 #[derive(Deserialize)]
-struct Options {
+struct VectorizerOptions {
     alpha: f64,
     #[serde(default)]
     fit_prior: Option<bool>,
@@ -58,7 +58,7 @@ struct Options {
 }
 
 #[derive(Deserialize)]
-struct Words {
+struct WordRule {
     analyzer: String,
     binary: bool,
     lowercase: bool,
@@ -77,20 +77,20 @@ struct Words {
 ///
 /// The same terms get the same log-probabilities. Two things are lost. scikit-learn does not count the documents that
 /// contain a term (unless `binary`), so that number is set to the highest possible. And scikit-learn splits text into
-/// words by a regular expression, this crate by UAX #29: [`Imported::lost`] counts the terms that would be split
+/// words by a regular expression, this crate by UAX #29: [`BogofilterImport::lost`] counts the terms that would be split
 /// differently here and so never occur. The model knows no documents, so none can be forgotten.
 ///
 /// # Errors
 /// [`ErrorKind::Damaged`](crate::ErrorKind::Damaged) if the text is not such an object, or has something without a
 /// counterpart here: other estimators, counts that are not whole numbers, terms without counts, user-defined functions.
-pub fn import_scikit_learn(input: impl BufRead) -> Result<(Model, Imported)> {
+pub fn import_scikit_learn(input: impl BufRead) -> Result<(Model, BogofilterImport)> {
     let mut text = Vec::new();
     let read = input.take(LIMIT + 1).read_to_end(&mut text);
     read.map_err(|source| Reason::Io { path: "input".into(), source })?;
     if text.len() as u64 > LIMIT {
         return Err(unlike(format!("at most {LIMIT} bytes"), "more"));
     }
-    let written: Written = serde_json::from_slice(&text).map_err(|error| Reason::Import {
+    let written: ScikitModel = serde_json::from_slice(&text).map_err(|error| Reason::Import {
         line: error.line() as u64,
         expected: "what the script for scikit-learn writes".to_owned(),
         got: format!("something else at column {} ({:?})", error.column(), error.classify()),
@@ -108,7 +108,7 @@ pub fn import_scikit_learn(input: impl BufRead) -> Result<(Model, Imported)> {
     let parameters = written.parameters()?;
     let Ok(summary) = parameters.summarize(&statistics);
     let scoring = FittedScoring::NaiveBayes { parameters, summary };
-    let imported = Imported { taken: terms.len() as u64, lost, cut: 0 };
+    let imported = BogofilterImport { taken: terms.len() as u64, lost, cut: 0 };
     let totals = statistics.totals().to_vec();
     let header = Header {
         asked: Some(Default::default()),
@@ -118,13 +118,13 @@ pub fn import_scikit_learn(input: impl BufRead) -> Result<(Model, Imported)> {
         },
         ..Header::new(recipe, scoring, classes, totals)
     };
-    Ok((Draft::of(header, terms, Vec::new())?.finish()?, imported))
+    Ok((Draft::with_terms(header, terms, Vec::new())?.finish()?, imported))
 }
 
-impl Written {
+impl ScikitModel {
     /// Refuses what has no counterpart here.
     fn check(&self) -> Result<()> {
-        let Words { analyzer, strip_accents, token_pattern, tokenizer, preprocessor, .. } = &self.words;
+        let WordRule { analyzer, strip_accents, token_pattern, tokenizer, preprocessor, .. } = &self.words;
         let is_known = ["MultinomialNB", "ComplementNB"].contains(&self.model.as_str());
         let functions = [tokenizer, preprocessor, strip_accents];
         let differing = [
@@ -169,7 +169,7 @@ impl Written {
     }
 
     fn parameters(&self) -> Result<Parameters> {
-        let Options { alpha, fit_prior, class_prior, norm } = &self.options;
+        let VectorizerOptions { alpha, fit_prior, class_prior, norm } = &self.options;
         let mut parameters = Scoring::parameters();
         parameters.likelihood = match (self.model.as_str(), norm) {
             ("MultinomialNB", _) => Likelihood::Multinomial,
@@ -190,7 +190,7 @@ impl Written {
     }
 
     /// The terms with their counts, and the sums of the counts.
-    fn terms(&self, classes: &Classes) -> Result<(Vec<Term>, Statistics)> {
+    fn terms(&self, classes: &Classes) -> Result<(Vec<DraftTerm>, Statistics)> {
         let documents = self.class_count.iter().map(|count| whole(*count)).collect::<Result<Vec<_>>>()?;
         let class_of = |label: &String| classes.index(label).unwrap_or_default();
         let order: Vec<_> = self.classes.iter().map(class_of).collect();
@@ -218,7 +218,7 @@ impl Written {
             }
             cells.sort_unstable_by_key(|cell| cell.class);
             statistics.push_term(&mut cells)?;
-            terms.push(Term {
+            terms.push(DraftTerm {
                 fingerprint: fingerprint(text),
                 text: text.clone(),
                 cells,
@@ -230,7 +230,7 @@ impl Written {
 }
 
 /// Counts the terms that cannot occur here, because text is split into words differently.
-fn unmet(recipe: &Recipe, terms: &[Term]) -> Result<u64> {
+fn unmet(recipe: &Recipe, terms: &[DraftTerm]) -> Result<u64> {
     let (tokenizer, mut scratch) = (Tokenizer::new(recipe.tokenizer.clone())?, Scratch::default());
     let mut is_met = |text: &str| {
         let mut is_met = false;
@@ -272,14 +272,14 @@ mod tests {
         value.to_string()
     }
 
-    fn imported(change: impl Fn(&mut serde_json::Value)) -> Result<(Model, Imported)> {
+    fn imported(change: impl Fn(&mut serde_json::Value)) -> Result<(Model, BogofilterImport)> {
         import_scikit_learn(written(change).as_bytes())
     }
 
     #[test]
     fn probabilities_are_those_of_the_formula() {
         let (model, imported) = imported(|_| ()).unwrap();
-        assert_eq!(imported, Imported { taken: 3, lost: 0, cut: 0 });
+        assert_eq!(imported, BogofilterImport { taken: 3, lost: 0, cut: 0 });
         let filter = model.into_filter().unwrap();
         let score = filter.score_text("Pills, pills: lunch x", &mut Scratch::default()).unwrap();
         // (1 + 3) / (4 + 3) twice and 1 / 7, to 1 / 5 twice and 2 / 5; 2 of 3 documents

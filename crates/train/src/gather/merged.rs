@@ -6,9 +6,19 @@ use tamis_store::disk::spool::spill;
 use tamis_store::error::{Error, Result};
 use tamis_tokenizer::{CountVector, TermId, TermTexts, Vocabulary};
 
-use crate::gather::learned::{LearnedDocument, UNLABELLED};
+use crate::gather::document::{TrainingDocument, UNLABELLED};
 use crate::gather::rows::TermRows;
-use crate::gather::source::TermSource;
+
+/// A term of one of several parts that are merged: of a thread's counts, or of a model. Sorted sources have equal terms
+/// together, and every term in the order of its new id.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct TermSource {
+    pub(crate) fingerprint: u64,
+    /// The number of the part.
+    pub(crate) part: u16,
+    /// Its id there.
+    pub(crate) id: TermId,
+}
 
 /// The counts of one thread, by its own term ids.
 pub(crate) struct Shard {
@@ -158,7 +168,7 @@ fn sum_stretch<'s>(
 }
 
 /// Subtracts the counts of a document whose terms are stored.
-pub(crate) fn uncount(parts: &mut [Shard], document: &LearnedDocument) -> Result<()> {
+pub(crate) fn uncount(parts: &mut [Shard], document: &TrainingDocument) -> Result<()> {
     let part = &mut parts[usize::from(document.part)];
     let terms = document.terms.map_or_else(|| Ok(Vec::new()), |row| part.rows.get(row)).map_err(spill)?;
     let vector = CountVector::from_pairs(terms)

@@ -41,20 +41,20 @@ impl TermRows {
     /// The terms of a row, in the order in which they were added.
     pub(crate) fn get(&self, row: RowId) -> io::Result<Vec<(TermId, u32)>> {
         let mut terms = Vec::new();
-        Reader(Cursor::new(&self.spool, OF_ONE)).for_each(row, |id, count| terms.push((id, count)))?;
+        RowReader(Cursor::new(&self.spool, OF_ONE)).for_each(row, |id, count| terms.push((id, count)))?;
         Ok(terms)
     }
 
     /// A reader for one row after another.
-    pub(crate) fn reader(&self) -> Reader<'_> {
-        Reader(Cursor::new(&self.spool, OF_ALL))
+    pub(crate) fn reader(&self) -> RowReader<'_> {
+        RowReader(Cursor::new(&self.spool, OF_ALL))
     }
 }
 
 /// Reads rows, fastest in the order in which they were written.
-pub(crate) struct Reader<'a>(Cursor<'a>);
+pub(crate) struct RowReader<'a>(Cursor<'a>);
 
-impl Reader<'_> {
+impl RowReader<'_> {
     /// Visits the terms of a row.
     pub(crate) fn for_each(&mut self, row: RowId, mut visit: impl FnMut(TermId, u32)) -> io::Result<()> {
         let at = row.0.get() - 1;

@@ -12,13 +12,13 @@ use xxhash_rust::xxh3::xxh3_64;
 #[derive(Default)]
 pub(crate) struct Texts {
     spools: Vec<Spool>,
-    places: Vec<Place>,
+    places: Vec<TextPlace>,
     record: Vec<u8>,
 }
 
 /// The position of a text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct TextPlace {
     spool: u32,
     start: u64,
     /// The [`label_hash`] of its label.
@@ -28,7 +28,7 @@ pub(crate) struct Place {
 }
 
 /// A document as it was given.
-pub(crate) struct Given<'a> {
+pub(crate) struct RawExample<'a> {
     pub(crate) label: Option<&'a str>,
     pub(crate) group: Option<&'a str>,
     /// By how much its weight in a fit exceeds 1, as of [`tamis_model::Label`].
@@ -48,12 +48,12 @@ const AT_ONCE: usize = 1 << 18;
 const NUMBER: usize = 10;
 
 impl Texts {
-    pub(crate) fn places(&self) -> &[Place] {
+    pub(crate) fn places(&self) -> &[TextPlace] {
         &self.places
     }
 
     /// Stores a text.
-    pub(crate) fn push(&mut self, given: &Given<'_>) -> Result<()> {
+    pub(crate) fn push(&mut self, given: &RawExample<'_>) -> Result<()> {
         let mut record = std::mem::take(&mut self.record);
         record.clear();
         // labels are never empty, and an empty group means none
@@ -81,7 +81,8 @@ impl Texts {
             self.spools.push(Spool::default());
         }
         let spool = &mut self.spools[0];
-        let place = Place { spool: 0, start: spool.len(), label: label_hash(label), hash: xxh3_64(record) };
+        let place =
+            TextPlace { spool: 0, start: spool.len(), label: label_hash(label), hash: xxh3_64(record) };
         push_run(spool, record)?;
         self.places.push(place);
         Ok(())
@@ -96,20 +97,25 @@ impl Texts {
     pub(crate) fn append(&mut self, mut other: Texts) {
         let first = self.spools.len() as u32;
         self.spools.append(&mut other.spools);
-        self.places.extend(other.places.iter().map(|place| Place { spool: place.spool + first, ..*place }));
+        self.places
+            .extend(other.places.iter().map(|place| TextPlace { spool: place.spool + first, ..*place }));
     }
 
     /// Visits the texts at `places`. Sorted places, which are in the order of arrival, are read fastest.
     pub(crate) fn for_each(
         &self,
-        places: &[Place],
-        mut visit: impl FnMut(Given<'_>) -> Result<()>,
+        places: &[TextPlace],
+        mut visit: impl FnMut(RawExample<'_>) -> Result<()>,
     ) -> Result<()> {
-        self.for_each_record(places, |record| visit(Given::read(record, &mut Vec::new())?))
+        self.for_each_record(places, |record| visit(RawExample::read(record, &mut Vec::new())?))
     }
 
     /// Visits the bytes of the texts at `places`.
-    fn for_each_record(&self, places: &[Place], mut visit: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    fn for_each_record(
+        &self,
+        places: &[TextPlace],
+        mut visit: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
         let mut cursors: Vec<_> = self.spools.iter().map(|spool| Cursor::new(spool, AT_ONCE)).collect();
         for place in places {
             let cursor = &mut cursors[place.spool as usize];
@@ -136,12 +142,12 @@ impl Texts {
     pub(crate) fn add_section(
         &mut self,
         mut section: &[u8],
-        mut check: impl FnMut(&Given<'_>) -> Result<()>,
+        mut check: impl FnMut(&RawExample<'_>) -> Result<()>,
     ) -> Result<()> {
         while !section.is_empty() {
             let record = take_run(&mut section).ok_or_else(broken)?;
             let mut fields = Vec::new();
-            let given = Given::read(record, &mut fields)?;
+            let given = RawExample::read(record, &mut fields)?;
             check(&given)?;
             self.push_record(given.label, record)?;
         }
@@ -149,7 +155,7 @@ impl Texts {
     }
 }
 
-impl<'a> Given<'a> {
+impl<'a> RawExample<'a> {
     /// Reads a text from its bytes.
     fn read(mut record: &'a [u8], fields: &'a mut Vec<(&'a str, &'a str)>) -> Result<Self> {
         let mut string = || take_run(&mut record).and_then(|run| str::from_utf8(run).ok()).ok_or_else(broken);
@@ -158,7 +164,7 @@ impl<'a> Given<'a> {
             take_varint(&mut record).and_then(|n| i32::try_from(unzigzag(n)).ok()).ok_or_else(broken)?;
         let Some((0xff, mut rest)) = record.split_first() else {
             let text = str::from_utf8(record).map_err(|_| broken())?;
-            return Ok(Given { label, group, fraction, document: Document::Text(text) });
+            return Ok(RawExample { label, group, fraction, document: Document::Text(text) });
         };
         let mut string = || take_run(&mut rest).and_then(|run| str::from_utf8(run).ok());
         while let Some(name) = string() {
@@ -167,7 +173,7 @@ impl<'a> Given<'a> {
         if !rest.is_empty() {
             return Err(broken());
         }
-        Ok(Given { label, group, fraction, document: Document::Fields(fields) })
+        Ok(RawExample { label, group, fraction, document: Document::Fields(fields) })
     }
 }
 

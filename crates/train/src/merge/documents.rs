@@ -9,7 +9,7 @@ use tamis_store::file::names;
 use tamis_store::store::add::{add_bias, add_weights, fits, too_large};
 use tamis_tokenizer::TermId;
 
-use crate::merge::stores::{Held, Stores, for_each_group};
+use crate::merge::stores::{SourceDocument, Stores, for_each_group};
 
 /// What the sum of models counts too much: each document should count only as often as in the model with the most
 /// copies.
@@ -111,14 +111,14 @@ fn too_few() -> Error {
 }
 
 /// The position of the document with the most copies; the first of equals.
-fn most_copies(group: &[Held]) -> usize {
+fn most_copies(group: &[SourceDocument]) -> usize {
     let places = 0..group.len();
     places.max_by_key(|at| (group[*at].1.multiplicity, Reverse(*at))).unwrap_or_default()
 }
 
 /// Combines what several models remember of a document. With `sums_copies`, copies are summed; otherwise those of the
 /// model with the most copies are taken. Also returns the store whose ids the terms have.
-pub(crate) fn merge_copies(mut group: Vec<Held>, sums_copies: bool) -> Result<Held> {
+pub(crate) fn merge_copies(mut group: Vec<SourceDocument>, sums_copies: bool) -> Result<SourceDocument> {
     let (at, mut document) = group.swap_remove(if sums_copies { 0 } else { most_copies(&group) });
     for (_, other) in group {
         let first = (document.group, document.date).min((other.group, other.date));

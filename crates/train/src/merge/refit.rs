@@ -11,14 +11,14 @@ use tamis_store::file::fitted::FittedScoring;
 use tamis_store::file::header::{Changes, Header};
 use tamis_store::store::opened::Store;
 
-use crate::gather::learned::{LearnedDocument, More};
-use crate::gather::ordered::Ordered;
-use crate::merge::fittable::{fittable, is_fitted, keeps_terms};
+use crate::gather::collection::Collection;
+use crate::gather::document::{More, TrainingDocument};
 use crate::merge::rewrite::{compact, merge_stores};
+use crate::merge::rewrite::{fittable, is_fitted, keeps_terms};
 use crate::merge::stores::{Stores, keeps_weights};
 use crate::model::Model;
-use crate::train::fit::{Learned, fit};
-use crate::train::fitting;
+use crate::train::calibration;
+use crate::train::fit::{FitInput, fit};
 use crate::train::sections::{document_sections, seal, term_sections};
 
 /// Makes all choices again, and fits everything to the documents that the model remembers.
@@ -46,9 +46,9 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
     let terms = Stores::new(&stores, classes)?;
     let (statistics, mut documents) = counted(&terms)?;
     let asked = store.header.asked.unwrap_or_default();
-    let default = fitting::default_of(&asked, decision, classes);
+    let default = calibration::default_of(&asked, decision, classes);
     let (of, documents) = (&statistics, &mut documents);
-    let from = Learned { classes, statistics: of, documents, taught: None, table: None };
+    let from = FitInput { classes, statistics: of, documents, taught: None, table: None };
     let mut fitted = fit(fittable(scoring), &asked, default, from)?;
     if let (FittedScoring::Weighted { chosen, .. }, Some(before)) = (&mut fitted.scoring, scoring.chosen()) {
         (chosen.pairs, chosen.pieces) = (before.pairs, before.pieces);
@@ -71,7 +71,7 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
 }
 
 /// The counts and the documents that a single model remembers, with the ids of `terms`.
-pub(crate) fn counted(terms: &Stores<'_>) -> Result<(Statistics, Ordered)> {
+pub(crate) fn counted(terms: &Stores<'_>) -> Result<(Statistics, Collection)> {
     let store = terms.stores[0];
     let order: Vec<_> = terms.order.iter().map(|source| source.id).collect();
     let statistics = store.statistics()?.permuted(&order);
@@ -79,7 +79,7 @@ pub(crate) fn counted(terms: &Stores<'_>) -> Result<(Statistics, Ordered)> {
         let document: Remembered = document?;
         Ok((learned(&document), terms.renumber(0, &document.vector)?))
     });
-    Ok((statistics, Ordered::of(documents, terms.len())?.of_kind(store.header.recipe.kind)))
+    Ok((statistics, Collection::of(documents, terms.len())?.of_kind(store.header.recipe.kind)))
 }
 
 /// Adds a label to a model. A model of two labels thereby gets another scoring. It is fitted to its documents again if
@@ -103,7 +103,7 @@ pub(crate) fn with_label(store: &Store, label: &str) -> Result<Model> {
 }
 
 /// A stored document in the form in which it was counted.
-fn learned(document: &Remembered) -> LearnedDocument {
+fn learned(document: &Remembered) -> TrainingDocument {
     let Remembered { digest, class, multiplicity, group, .. } = *document;
     let more = More {
         date: Some(document.date).filter(|date| *date != NO_DATE),
@@ -112,7 +112,7 @@ fn learned(document: &Remembered) -> LearnedDocument {
         fraction: document.fraction,
         ..More::default()
     };
-    let mut learned = LearnedDocument::new(digest, group, more);
+    let mut learned = TrainingDocument::new(digest, group, more);
     (learned.class, learned.multiplicity) = (class, multiplicity);
     learned
 }

@@ -1,5 +1,6 @@
 //! Rewriting models as one file without a log: compaction, new labels, merging.
 
+use tamis_model::WeightedOptions;
 use tamis_model::{Classes, Counts};
 use tamis_store::config::decision::{Decision, LabelDecision};
 use tamis_store::config::keep::Keep;
@@ -15,11 +16,10 @@ use tamis_store::store::opened::Store;
 use zerocopy::IntoBytes;
 
 use crate::merge::documents::merge_copies;
-use crate::merge::fittable::{fittable, is_fitted};
 use crate::merge::stores::for_each_group;
 use crate::merge::terms::MergedTerms;
 use crate::model::Model;
-use crate::train::fitting::{self, Judged};
+use crate::train::calibration::{self, BinaryPrediction};
 use crate::train::sections::{DocumentSections, seal, term_sections};
 
 /// Compacts a file with segments and log into one without. The correction stays. If documents were learned one by one,
@@ -52,7 +52,7 @@ pub(crate) fn merge_stores(
     let mut header = merged_header(stores, &terms, classes, stored)?;
     let (documents, mut held_out) = documents(&terms, &header, repeat)?;
     if terms.of.keeps_weights[0] && header.classes.len() == 2 {
-        fitting::calibrate(&mut header, &mut held_out)?;
+        calibration::calibrate(&mut header, &mut held_out)?;
     }
     seal(header, sections, documents)
 }
@@ -132,7 +132,7 @@ fn documents(
     terms: &MergedTerms<'_>,
     header: &Header,
     repeat: bool,
-) -> Result<(DocumentSections, Vec<Judged>)> {
+) -> Result<(DocumentSections, Vec<BinaryPrediction>)> {
     let positive = positive_class(&header.classes);
     let (mut records, mut vectors, mut judged) = (Vec::new(), Vec::new(), Vec::new());
     for_each_group(&terms.of, |group| {
@@ -140,7 +140,13 @@ fn documents(
         let (store, document) = merge_copies(group, sums_copies)?;
         if let Some(held_out) = document.held_out {
             let Remembered { class, multiplicity, learned, group, .. } = document;
-            judged.push(Judged { held_out, is_positive: class == positive, multiplicity, learned, group });
+            judged.push(BinaryPrediction {
+                held_out,
+                is_positive: class == positive,
+                multiplicity,
+                learned,
+                group,
+            });
         }
         names::encode(if header.stored.names { &document.name } else { "" }, &mut vectors);
         if header.scoring.has_coefficients() {
@@ -153,4 +159,35 @@ fn documents(
         Ok(())
     })?;
     Ok((DocumentSections { documents: records.into(), vectors: vectors.into() }, judged))
+}
+
+/// The scoring that can be fitted: the default in place of another program's.
+pub(crate) fn fittable(scoring: &FittedScoring) -> Scoring {
+    match scoring {
+        FittedScoring::RobinsonFisher(_) => Scoring::Weighted(WeightedOptions::default()),
+        scoring => scoring.options(),
+    }
+}
+
+/// Number of documents of each label that a model imported from another program must remember before a fit to them
+/// replaces its scoring.
+const ENOUGH: usize = 100;
+
+/// Whether anything in the model is fitted to documents, beyond counting them, or would be by a refit now.
+pub(crate) fn is_fitted(store: &Store) -> bool {
+    match store.header.scoring {
+        FittedScoring::Weighted { .. } => true,
+        FittedScoring::RobinsonFisher(_) => {
+            let mut documents = vec![0; store.header.classes.len()];
+            let remembered = store.documents().flatten();
+            remembered.for_each(|document: Remembered| documents[usize::from(document.class)] += 1);
+            documents.iter().all(|n| *n >= ENOUGH)
+        }
+        _ => false,
+    }
+}
+
+/// Whether the terms of documents are stored; those of windows never are.
+pub(crate) fn keeps_terms(header: &Header) -> bool {
+    header.stored.keep == Keep::Vectors && header.recipe.windows.is_none()
 }

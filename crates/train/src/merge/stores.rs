@@ -10,7 +10,7 @@ use tamis_store::store::add::{add_bias, add_cells, add_totals, add_weights};
 use tamis_store::store::opened::Store;
 use tamis_tokenizer::{CountVector, TermId};
 
-use crate::gather::source::TermSource;
+use crate::gather::merged::TermSource;
 
 /// Several stores as one, with new ids for the terms that have counts.
 pub(crate) struct Stores<'a> {
@@ -160,13 +160,13 @@ impl<'a> Stores<'a> {
 }
 
 /// A document as stored in one store, with the store's number.
-pub(crate) type Held = (usize, Remembered);
+pub(crate) type SourceDocument = (usize, Remembered);
 
 /// Visits the documents of all stores in canonical order, with their new classes. A document in several stores is
 /// visited once, with all its entries in the order of stores.
 pub(crate) fn for_each_group<'a>(
     terms: &Stores<'a>,
-    mut visit: impl FnMut(Vec<Held>) -> Result<()>,
+    mut visit: impl FnMut(Vec<SourceDocument>) -> Result<()>,
 ) -> Result<()> {
     let moved = |at: usize, mut document: Remembered| {
         document.class = terms.class(at, document.class);

@@ -11,8 +11,8 @@ use tamis_store::store::layers::CombinedSums;
 
 use crate::options::WeightedOptions;
 use crate::{
-    Document, Filter, Kind, LearnOptions, Learned, Learner, MergeOptions, Scoring, Scratch, TrainOptions,
-    Trainer, merge,
+    Document, Filter, Kind, LearnOptions, LearnOutcome, Learner, MergeOptions, Scoring, Scratch,
+    TrainOptions, Trainer, merge,
 };
 
 const LABELS: [&str; 3] = ["ham", "list", "spam"];
@@ -255,7 +255,7 @@ fn learning_looks_up_the_terms_of_its_document_alone() {
         let text = words(range);
         let before = learner.filter().layers().looked_up();
         match is_learned {
-            true => assert_eq!(learner.learn("ham", Document::Text(&text)).unwrap(), Learned::New),
+            true => assert_eq!(learner.learn("ham", Document::Text(&text)).unwrap(), LearnOutcome::New),
             false => assert_eq!(learner.forget(None, Document::Text(&text)).unwrap(), None),
         }
         check_features(&learner);

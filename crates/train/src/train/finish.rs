@@ -11,26 +11,26 @@ use tamis_store::file::header::{Header, Stored};
 use tamis_store::store::summarize::columns_of_terms;
 use tamis_tokenizer::TermTexts;
 
+use crate::gather::collection::Collection;
 use crate::gather::merged::MergedShards;
-use crate::gather::ordered::Ordered;
 use crate::model::Model;
-use crate::train::fit::{Learned, fit};
-use crate::train::fitting::Fitted;
+use crate::train::fit::{FitInput, fit};
 use crate::train::sections::{document_sections, seal, term_sections};
-use crate::train::table::Rows;
+use crate::train::solution::Solution;
+use crate::train::table::TableRows;
 use crate::train::trainer::Trainer;
 
 /// The counts of a trainer, in canonical order.
-pub(crate) struct InOrder {
+pub(crate) struct TrainingSet {
     /// The texts of the terms of each part.
     pub(crate) texts: Vec<TermTexts>,
     pub(crate) merged: MergedShards,
-    pub(crate) documents: Ordered,
+    pub(crate) documents: Collection,
 }
 
 impl Trainer {
     /// Takes the counts out of the trainer, in canonical order.
-    pub(crate) fn take_in_order(&mut self) -> Result<InOrder> {
+    pub(crate) fn take_in_order(&mut self) -> Result<TrainingSet> {
         self.forget_places();
         let mut parts = std::mem::take(&mut self.parts);
         let rows: Vec<_> = parts.iter_mut().map(|part| std::mem::take(&mut part.rows)).collect();
@@ -39,9 +39,9 @@ impl Trainer {
         let texts = parts.into_iter().map(|part| part.vocabulary.into_texts()).collect();
         let (n_classes, n_terms) = (self.classes.len(), merged.n_terms());
         let documents =
-            Ordered::new(std::mem::take(&mut self.documents), rows, &merged.ids, n_classes, n_terms)?
+            Collection::new(std::mem::take(&mut self.documents), rows, &merged.ids, n_classes, n_terms)?
                 .of_kind(self.options.recipe.kind);
-        Ok(InOrder { texts, merged, documents })
+        Ok(TrainingSet { texts, merged, documents })
     }
 
     /// Makes each label of sets a class of its own, even if no document has it alone: a model of many labels has these
@@ -71,7 +71,7 @@ impl Trainer {
         self.set_unlabelled_apart();
         self = self.choose_terms()?;
         let taught = self.learn_unlabelled()?;
-        let InOrder { texts, merged, mut documents } = self.take_in_order()?;
+        let TrainingSet { texts, merged, mut documents } = self.take_in_order()?;
         let statistics = &merged.statistics;
         let Trainer { options, classes, choices, tally, .. } = self;
         let scoring = settle_scoring(&options, classes.len(), statistics)?;
@@ -79,17 +79,17 @@ impl Trainer {
             Scoring::Mixed(_) => {
                 let recipe = &options.recipe;
                 let columns = columns_of_terms(recipe, statistics, |id| Ok(merged.term(&texts, id).1))?;
-                Some(Rows { recipe, columns, missing: tally.missing })
+                Some(TableRows { recipe, columns, missing: tally.missing })
             }
             _ => None,
         };
         let (asked, default) = (&options.decision, options.decision.default_for(&classes)?);
-        let learned = Learned { classes: &classes, statistics, documents: &mut documents, taught, table };
+        let learned = FitInput { classes: &classes, statistics, documents: &mut documents, taught, table };
         let mut fitted = fit(scoring, asked, default, learned)?;
         if let FittedScoring::Weighted { chosen, .. } = &mut fitted.scoring {
             (chosen.pairs, chosen.pieces) = (choices.pairs, choices.pieces);
         }
-        write_model(options, classes, InOrder { texts, merged, documents }, fitted)
+        write_model(options, classes, TrainingSet { texts, merged, documents }, fitted)
     }
 }
 
@@ -97,10 +97,10 @@ impl Trainer {
 pub(crate) fn write_model(
     options: TrainOptions,
     classes: Classes,
-    learned: InOrder,
-    fitted: Fitted,
+    learned: TrainingSet,
+    fitted: Solution,
 ) -> Result<Model> {
-    let InOrder { texts, merged, mut documents } = learned;
+    let TrainingSet { texts, merged, mut documents } = learned;
     let (keep, statistics) = (options.kept(documents.n_pairs()), &merged.statistics);
     let (sections, documents) = rayon::join(
         || {

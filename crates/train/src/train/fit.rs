@@ -1,25 +1,33 @@
 //! Fits a scoring to documents, beyond counting them.
 
-use tamis_model::{Classes, Counts, Statistics};
+use crate::train::label_decisions::{decide_labels, expect_labels};
+use tamis_model::{Classes, Counts, Documents, Label, Prediction, Statistics, WeightedOptions};
 use tamis_store::config::decision::{Decision, DecisionOptions};
+use tamis_store::config::label_set::{are_sets, columns_of};
+use tamis_store::config::roles::{positive_class, spam_class};
+use tamis_store::config::scoring::Chosen;
 use tamis_store::config::scoring::Scoring;
 use tamis_store::error::{Error, Result};
+use tamis_store::file::documents::as_kept;
 use tamis_store::file::fitted::FittedScoring;
 
-use crate::gather::ordered::Ordered;
-use crate::train::fitting::{self, Fitted, Thresholds};
-use crate::train::self_training::Taught;
-use crate::train::table::Rows;
+use crate::gather::collection::Collection;
+use crate::train::calibration::{
+    BinaryPrediction, Thresholds, count_named, decide, expect, expect_right, scores,
+};
+use crate::train::self_training::PseudoLabels;
+use crate::train::solution::{self, Solution, SolutionWeights};
+use crate::train::table::TableRows;
 
 /// What a scoring is fitted to.
-pub(crate) struct Learned<'a> {
+pub(crate) struct FitInput<'a> {
     pub(crate) classes: &'a Classes,
     pub(crate) statistics: &'a Statistics,
-    pub(crate) documents: &'a mut Ordered,
+    pub(crate) documents: &'a mut Collection,
     /// Which of the documents had no label.
-    pub(crate) taught: Option<Taught>,
+    pub(crate) taught: Option<PseudoLabels>,
     /// What mixed naive Bayes needs of a table.
-    pub(crate) table: Option<Rows<'a>>,
+    pub(crate) table: Option<TableRows<'a>>,
 }
 
 /// Fits the scoring to the documents. Thresholds are chosen to meet the requirements `asked`, and otherwise stay at
@@ -28,37 +36,104 @@ pub(crate) fn fit(
     scoring: Scoring,
     asked: &DecisionOptions,
     default: Decision,
-    learned: Learned<'_>,
-) -> Result<Fitted> {
-    let Learned { classes, statistics, documents, taught, table } = learned;
+    learned: FitInput<'_>,
+) -> Result<Solution> {
+    let FitInput { classes, statistics, documents, taught, table } = learned;
     let mut fitted = match scoring {
         Scoring::NaiveBayes(parameters) => {
             let Ok(summary) = parameters.summarize(statistics);
-            Fitted::by_counts(FittedScoring::NaiveBayes { parameters, summary }, Decision::PLAIN)
+            Solution::by_counts(FittedScoring::NaiveBayes { parameters, summary }, Decision::PLAIN)
         }
         Scoring::Mixed(settings) => {
             let table = table.ok_or_else(|| Error::inconsistent("header", "a table", "none"))?;
             table.fit(settings, classes, statistics, documents)?
         }
         Scoring::RobinsonFisher(parameters) => {
-            Fitted::by_counts(FittedScoring::RobinsonFisher(parameters), default)
+            Solution::by_counts(FittedScoring::RobinsonFisher(parameters), default)
         }
         Scoring::Weighted(options) => {
             let thresholds = Thresholds { asked, default, totals: statistics.totals() };
-            let smoothing = fitting::smoothing(&options, statistics, documents, classes)?;
-            let fitted = fitting::weights(&options, smoothing, statistics, documents, classes)?;
+            let smoothing = solution::smoothing(&options, statistics, documents, classes)?;
+            let fitted = solution::weights(&options, smoothing, statistics, documents, classes)?;
             let fitted = match taught.as_ref().filter(|taught| taught.record.teacher.is_some()) {
                 Some(taught) => taught.calibrate(fitted, documents, classes)?,
                 None => fitted,
             };
-            fitting::conclude(&options, fitted, &thresholds, documents, classes)?
+            conclude(&options, fitted, &thresholds, documents, classes)?
         }
         Scoring::ExpectationMaximization(settings) => {
-            fitting::maximize_expectation(settings, statistics, classes.len(), documents)?
+            solution::maximize_expectation(settings, statistics, classes.len(), documents)?
         }
     };
     if let FittedScoring::Weighted { chosen, .. } = &mut fitted.scoring {
         chosen.unlabelled = taught.map(|taught| taught.record);
     }
     documents.check().map(|()| fitted)
+}
+
+/// Derives thresholds and expected error rates from the fit's held-out scores.
+pub(crate) fn conclude(
+    options: &WeightedOptions,
+    fitted: tamis_model::WeightedFit,
+    thresholds: &Thresholds<'_>,
+    documents: &dyn Documents,
+    classes: &Classes,
+) -> Result<Solution> {
+    // without a correction, documents are left out one by one
+    let in_folds = options.correction || documents.has_windows();
+    let held_out = fitted.held_out.iter().filter(|held| in_folds && held.weight > 0.0);
+    let groups = count_named(held_out.map(|held| documents.label(held.document).group));
+    let (mut held_out, mut decision, mut labels) = (Vec::new(), Decision::PLAIN, Vec::new());
+    let expected = match classes.len() {
+        _ if are_sets(classes) => {
+            let columns = columns_of(classes)?;
+            labels = decide_labels(&fitted, documents, &columns, thresholds.asked)?;
+            let n = fitted.held_out.iter().filter(|held| held.weight > 0.0).count() as u64;
+            expect_labels(&labels, n, groups)
+        }
+        2 => {
+            let known = fitted.held_out.iter().filter(|held| held.known_terms > 0 && held.weight > 0.0);
+            // rounded as a model stores them, so that a refit starts from the same numbers
+            let kept = |held: &Prediction| {
+                Some((held.document, as_kept(held.highest(&fitted.choices)?).map(f64::from)))
+            };
+            held_out = known.filter_map(kept).collect();
+            let positive = positive_class(classes);
+            let judged = |(document, held_out): &(usize, [f64; 2])| {
+                let Label { class, multiplicity, group, .. } = documents.label(*document);
+                BinaryPrediction {
+                    held_out: *held_out,
+                    is_positive: class == positive,
+                    multiplicity,
+                    learned: 0,
+                    group,
+                }
+            };
+            let scores = scores(&held_out.iter().map(judged).collect::<Vec<_>>(), &fitted.choices);
+            let Thresholds { asked, default, totals } = *thresholds;
+            decision = decide(&scores, asked, default, totals, classes)?;
+            expect(&scores, &decision, classes, groups)
+        }
+        _ => expect_right(&fitted, documents, spam_class(classes), groups),
+    };
+    let (weights, bias) = match options.correction {
+        true => {
+            let bias = fitted.correction.bias().to_vec();
+            (SolutionWeights::Correction(fitted.correction, fitted.coefficients), bias)
+        }
+        false => (SolutionWeights::None, Vec::new()),
+    };
+    let chosen = Chosen {
+        choices: fitted.choices,
+        refitted: None,
+        smoothing: fitted.smoothing.tried,
+        taus: fitted.taus,
+        parts: fitted.parts,
+        pairs: None,
+        pieces: None,
+        unlabelled: None,
+        labels,
+    };
+    let scoring = FittedScoring::Weighted { options: *options, chosen, bias };
+    Ok(Solution { scoring, weights, held_out, decision, expected })
 }

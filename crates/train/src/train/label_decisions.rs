@@ -8,7 +8,7 @@ use tamis_store::error::Result;
 
 /// A held-out document, as one label sees it.
 #[derive(Clone, Copy)]
-struct Judged {
+struct LabelPrediction {
     /// The calibrated log-odds of the label, in nats.
     log_odds: f64,
     has_label: bool,
@@ -32,7 +32,7 @@ pub(crate) fn decide_labels(
         (None, None) => None,
     };
     let decide = |(column, line): (usize, &[f64; 2])| {
-        let judge = |(held, z): &(&tamis_model::Prediction, Vec<f64>)| Judged {
+        let judge = |(held, z): &(&tamis_model::Prediction, Vec<f64>)| LabelPrediction {
             log_odds: line[0] * z[column] + line[1],
             has_label: columns.is_positive(documents.label(held.document).class, column),
             weight: held.weight,
@@ -63,10 +63,10 @@ pub(crate) fn expect_labels(labels: &[LabelDecision], documents: u64, groups: u6
 ///
 /// What a few documents say of a label is chance, so the best F1 is sought for a mixture of two counts of its documents:
 /// those that have the label, and the sum of its probabilities. The latter counts like [`PRIOR_DOCUMENTS`] documents.
-fn for_f1(judged: &[Judged]) -> f64 {
+fn for_f1(judged: &[LabelPrediction]) -> f64 {
     let positives: f64 = judged.iter().filter(|of| of.has_label).map(|of| of.weight).sum();
     let share = positives / (positives + PRIOR_DOCUMENTS);
-    let mixed = |of: &Judged| {
+    let mixed = |of: &LabelPrediction| {
         let observed = if of.has_label { 1.0 } else { 0.0 };
         of.weight * (share * observed + (1.0 - share) * sigmoid(of.log_odds))
     };
@@ -86,7 +86,7 @@ fn for_f1(judged: &[Judged]) -> f64 {
 
 /// The log-odds of the document after this one, between which a threshold may lie. After the last one the threshold gives
 /// the label to every document, so it must not be above zero.
-fn next_log_odds(judged: &[Judged], at: usize) -> f64 {
+fn next_log_odds(judged: &[LabelPrediction], at: usize) -> f64 {
     let of = judged[at].log_odds;
     judged.get(at + 1).map_or((of - 1.0).min(-of), |next| next.log_odds)
 }
@@ -98,7 +98,7 @@ const PRIOR_DOCUMENTS: f64 = 3.0;
 /// exceeds if there is none. `judged` is sorted, the highest log-odds first.
 ///
 /// Source: Clopper and Pearson, "The use of confidence or fiducial limits" (1934).
-fn for_precision(judged: &[Judged], precision: f64) -> f64 {
+fn for_precision(judged: &[LabelPrediction], precision: f64) -> f64 {
     let (mut found, mut given, mut threshold) = (0, 0, MOST_CERTAIN);
     for (at, of) in judged.iter().enumerate() {
         given += 1;
@@ -113,7 +113,7 @@ fn for_precision(judged: &[Judged], precision: f64) -> f64 {
 }
 
 /// Counts the verdicts that a decision gives held-out documents.
-fn count(judged: &[Judged], decision: LabelDecision) -> LabelDecision {
+fn count(judged: &[LabelPrediction], decision: LabelDecision) -> LabelDecision {
     let sum = |is_given: bool, has_label: bool| {
         let counted = judged
             .iter()

@@ -10,10 +10,10 @@ use tamis_store::config::training::{Pairs, Pieces, TrainOptions};
 use tamis_store::error::{Error, Result};
 use tamis_tokenizer::{CountVector, Ngrams, TermId};
 
-use crate::gather::learned::{LearnedDocument, by_hash};
+use crate::gather::document::{TrainingDocument, by_hash};
 use crate::gather::merged::MergedShards;
-use crate::gather::texts::{Place, Texts, label_hash};
-use crate::train::fitting;
+use crate::gather::texts::{TextPlace, Texts, label_hash};
+use crate::train::solution;
 use crate::train::trainer::Trainer;
 use crate::train::unlabelled::row;
 
@@ -49,7 +49,7 @@ impl Trainer {
     fn settle_pairs(
         mut self,
         enough: usize,
-        predict_better: impl FnOnce(&WeightedOptions, &Trainer, &Trainer) -> Result<Option<Verdict>>,
+        predict_better: impl FnOnce(&WeightedOptions, &Trainer, &Trainer) -> Result<Option<PairsTrial>>,
     ) -> Result<Trainer> {
         let Some(texts) = self.choices.texts.take() else { return Ok(self) };
         let Scoring::Weighted(weighted) = self.options.scoring() else { return Ok(self) };
@@ -78,14 +78,14 @@ impl Trainer {
 
     /// Splits the texts into those to decide with and the others. Takes the lowest hashes, so the order of texts does
     /// not matter.
-    fn split(&self, texts: &Texts) -> (Vec<Place>, Vec<Place>) {
+    fn split(&self, texts: &Texts) -> (Vec<TextPlace>, Vec<TextPlace>) {
         let totals = totals(self);
         let (documents, words) = totals.iter().fold((0, 0), |(n, tf), of| (n + of.documents, tf + of.tf));
         let most = (MOST_WORDS * documents / words.max(1)).clamp(COUNTED[0], COUNTED[1]) as usize;
         let mut places = texts.places().to_vec();
         let labels = self.classes.iter().map(|(_, label)| label_hash(Some(label))).collect::<Vec<_>>();
         places.sort_unstable_by_key(|place| place.hash);
-        let class = |place: &Place| labels.iter().position(|label| *label == place.label);
+        let class = |place: &TextPlace| labels.iter().position(|label| *label == place.label);
         let mut is_least = least(most);
         places.into_iter().partition(|place| class(place).is_some_and(&mut is_least))
     }
@@ -96,11 +96,11 @@ fn learn_again(
     options: &TrainOptions,
     classes: &Classes,
     texts: &Texts,
-    mut places: Vec<Place>,
+    mut places: Vec<TextPlace>,
 ) -> Result<Trainer> {
     places.sort_unstable();
     let each = places.len().div_ceil(rayon::current_num_threads()).max(1);
-    let learn = |places: &[Place]| {
+    let learn = |places: &[TextPlace]| {
         let mut trainer = Trainer::new(options.clone())?;
         texts.for_each(places, |given| trainer.learn(1, &given))?;
         Ok(trainer)
@@ -139,13 +139,13 @@ fn totals(trainer: &Trainer) -> [ClassTotals; 2] {
 
 /// Whether pairs help, and the mean log loss of left-out documents with and without them, in nats per document.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Verdict {
+pub(crate) struct PairsTrial {
     pub(crate) has_pairs: bool,
     pub(crate) tried: TriedTerms,
 }
 
 /// Decides whether pairs help. `with` are documents counted with pairs, `all` knows which of their terms are words.
-fn predict_better(weighted: &WeightedOptions, with: &Trainer, all: &Trainer) -> Result<Option<Verdict>> {
+fn predict_better(weighted: &WeightedOptions, with: &Trainer, all: &Trainer) -> Result<Option<PairsTrial>> {
     let merged = MergedShards::new(&with.parts)?;
     let (words, without) = of_words(&merged, all)?;
     let mut sample = by_hash(&with.documents);
@@ -154,14 +154,14 @@ fn predict_better(weighted: &WeightedOptions, with: &Trainer, all: &Trainer) -> 
     let rows = sample.par_iter().map(|document| rows(document, with, &merged, &words));
     let rows = rows.collect::<Result<Vec<_>>>()?;
     // a document without words decides nothing
-    let has_words = |(_, rows): &(&LearnedDocument, [CountVector; 2])| !rows[1].row().is_empty();
+    let has_words = |(_, rows): &(&TrainingDocument, [CountVector; 2])| !rows[1].row().is_empty();
     let (sample, rows): (Vec<_>, Vec<_>) = sample.into_iter().zip(rows).filter(has_words).unzip();
     let documents = [0, 1].map(|i| -> Vec<Example<'_>> {
         std::iter::zip(&sample, &rows).map(|(document, rows)| document.labelled(rows[i].row())).collect()
     });
     let shares = shares(&documents[0], &totals(all));
     let losses = |statistics: &Statistics, documents: &Vec<Example<'_>>| -> Result<Vec<WeightedLoss>> {
-        let mut losses = fitting::smoothing(weighted, statistics, documents, &with.classes)?.losses;
+        let mut losses = solution::smoothing(weighted, statistics, documents, &with.classes)?.losses;
         losses.iter_mut().zip(&shares).for_each(|(of, share)| of.weight = *share);
         Ok(losses)
     };
@@ -169,7 +169,10 @@ fn predict_better(weighted: &WeightedOptions, with: &Trainer, all: &Trainer) -> 
     if with.len() != shares.len() || without.len() != shares.len() {
         return Ok(None);
     }
-    Ok(Some(Verdict { has_pairs: is_worse(&without, &with), tried: fitting::tried_terms(&with, &without) }))
+    Ok(Some(PairsTrial {
+        has_pairs: is_worse(&without, &with),
+        tried: solution::tried_terms(&with, &without),
+    }))
 }
 
 /// Returns the new id of each term that is a word, and the counts of the words.
@@ -187,7 +190,7 @@ fn of_words(merged: &MergedShards, all: &Trainer) -> Result<(Vec<Option<TermId>>
 
 /// The terms of a document counted with pairs, by their ids in `merged`; then its words alone, by the ids in `words`.
 fn rows(
-    document: &LearnedDocument,
+    document: &TrainingDocument,
     trainer: &Trainer,
     merged: &MergedShards,
     words: &[Option<TermId>],

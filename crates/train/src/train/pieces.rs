@@ -9,10 +9,10 @@ use tamis_store::disk::spool::spill;
 use tamis_store::error::{Reason, Result};
 use tamis_tokenizer::TermId;
 
-use crate::gather::learned::{LearnedDocument, UNLABELLED, by_hash};
+use crate::gather::document::{TrainingDocument, UNLABELLED, by_hash};
 use crate::gather::merged::{MergedShards, Shard};
 use crate::gather::rows::RowId;
-use crate::train::fitting;
+use crate::train::solution;
 use crate::train::trainer::Trainer;
 use crate::train::unlabelled::row;
 
@@ -29,7 +29,7 @@ const CLEARLY: f64 = 2.0;
 
 /// What happens to the terms of documents that are counted again.
 #[derive(Clone, Copy, PartialEq)]
-enum Terms {
+enum Expansion {
     Same,
     WithPieces,
 }
@@ -44,17 +44,17 @@ impl Trainer {
             return Ok(());
         }
         let mut some = self.some_documents();
-        let without = self.left_out_losses(&weighted, &mut some.clone(), Terms::Same)?;
-        let with = self.left_out_losses(&weighted, &mut some, Terms::WithPieces)?;
+        let without = self.left_out_losses(&weighted, &mut some.clone(), Expansion::Same)?;
+        let with = self.left_out_losses(&weighted, &mut some, Expansion::WithPieces)?;
         if without.is_empty() || with.is_empty() {
             return Ok(());
         }
-        self.choices.pieces = Some(fitting::tried_terms(&with, &without));
+        self.choices.pieces = Some(solution::tried_terms(&with, &without));
         if is_worse_by(CLEARLY, &without, &with) { self.expand() } else { Ok(()) }
     }
 
     /// The documents to decide with: those whose bodies have the lowest hashes, so that order does not matter.
-    fn some_documents(&self) -> Vec<LearnedDocument> {
+    fn some_documents(&self) -> Vec<TrainingDocument> {
         let totals = || self.parts.iter().flat_map(|part| part.statistics.totals());
         let (documents, terms) = totals().fold((0, 0), |(n, df), of| (n + of.documents, df + of.df));
         let most = (MOST_TERMS * documents / terms.max(1)).clamp(ENOUGH as u64, MOST) as usize;
@@ -66,8 +66,8 @@ impl Trainer {
     fn left_out_losses(
         &mut self,
         weighted: &WeightedOptions,
-        documents: &mut [LearnedDocument],
-        terms: Terms,
+        documents: &mut [TrainingDocument],
+        terms: Expansion,
     ) -> Result<Vec<WeightedLoss>> {
         let parts = self.recounted(documents, terms)?;
         let outcome = losses(weighted, &self.classes, &parts, documents);
@@ -82,7 +82,7 @@ impl Trainer {
         }
         let (n, mut documents) = (self.documents.len(), std::mem::take(&mut self.documents));
         documents.append(&mut self.apart);
-        self.parts = self.recounted(&mut documents, Terms::WithPieces)?;
+        self.parts = self.recounted(&mut documents, Expansion::WithPieces)?;
         self.apart = documents.split_off(n);
         self.documents = documents;
         self.options.recipe.pieces = true;
@@ -91,11 +91,11 @@ impl Trainer {
     }
 
     /// Counts `documents` alone into new parts, in which each gets a new row. The vocabularies move to the new parts.
-    fn recounted(&mut self, documents: &mut [LearnedDocument], terms: Terms) -> Result<Vec<Shard>> {
-        let mut of_parts: Vec<Vec<&mut LearnedDocument>> = self.parts.iter().map(|_| Vec::new()).collect();
+    fn recounted(&mut self, documents: &mut [TrainingDocument], terms: Expansion) -> Result<Vec<Shard>> {
+        let mut of_parts: Vec<Vec<&mut TrainingDocument>> = self.parts.iter().map(|_| Vec::new()).collect();
         documents.iter_mut().for_each(|document| of_parts[usize::from(document.part)].push(document));
         let (n_classes, extractor) = (self.classes.len(), &self.extractor);
-        let recount = |(from, mut documents): (&mut Shard, Vec<&mut LearnedDocument>)| {
+        let recount = |(from, mut documents): (&mut Shard, Vec<&mut TrainingDocument>)| {
             // rows are read in the order in which they were written
             documents.sort_unstable_by_key(|document| document.terms);
             let vocabulary = std::mem::take(&mut from.vocabulary);
@@ -127,11 +127,11 @@ struct Recount<'a> {
     from: &'a Shard,
     to: Shard,
     extractor: &'a Extractor,
-    terms: Terms,
+    terms: Expansion,
 }
 
 impl Recount<'_> {
-    fn document(&mut self, document: &mut LearnedDocument) -> Result<()> {
+    fn document(&mut self, document: &mut TrainingDocument) -> Result<()> {
         let windows = document.windows().to_vec();
         let windows = windows.into_iter().map(|row| self.row(row)).collect::<Result<Vec<_>>>()?;
         let Some(row) = document.terms else { return Ok(()) };
@@ -150,7 +150,7 @@ impl Recount<'_> {
         let terms = self.from.rows.get(row).map_err(spill)?;
         let vocabulary = &mut self.to.vocabulary;
         vocabulary.begin_document_of(terms);
-        if self.terms == Terms::WithPieces {
+        if self.terms == Expansion::WithPieces {
             vocabulary.count_pieces(|term| self.extractor.word_in(term))?;
         }
         let terms = vocabulary.document().iter().map(|term| (term.id, term.count));
@@ -163,7 +163,7 @@ fn losses(
     weighted: &WeightedOptions,
     classes: &Classes,
     parts: &[Shard],
-    documents: &[LearnedDocument],
+    documents: &[TrainingDocument],
 ) -> Result<Vec<WeightedLoss>> {
     let merged = MergedShards::new(parts)?;
     let rows = documents.par_iter().map(|document| row(parts, document, Some(&merged.ids)));
@@ -174,7 +174,7 @@ fn losses(
     let mut options = *weighted;
     options.alpha.get_or_insert(default.alpha);
     options.idf_power.get_or_insert(default.idf_power);
-    Ok(fitting::smoothing(&options, &merged.statistics, &labelled, classes)?.losses)
+    Ok(solution::smoothing(&options, &merged.statistics, &labelled, classes)?.losses)
 }
 
 #[cfg(test)]

@@ -15,10 +15,10 @@ use tamis_tokenizer::TermId;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::F32;
 
-use crate::gather::learned::LearnedDocument;
-use crate::gather::ordered::Ordered;
+use crate::gather::collection::Collection;
+use crate::gather::document::TrainingDocument;
 use crate::model::Model;
-use crate::train::fitting::{Fitted, FittedWeights};
+use crate::train::solution::{Solution, SolutionWeights};
 
 /// Assembles a model from a header and its sections, and enters their sizes in the header.
 pub(crate) fn seal(
@@ -69,19 +69,19 @@ pub(crate) struct DocumentSections {
 
 /// Writes the sections of documents.
 pub(crate) fn document_sections(
-    documents: &mut Ordered,
-    fitted: &Fitted,
+    documents: &mut Collection,
+    fitted: &Solution,
     keep: Keep,
 ) -> Result<DocumentSections> {
     let (mut records, mut vectors) = (Spool::default(), Spool::default());
     let mut held_out = fitted.held_out.iter().peekable();
     for (block, learned) in documents.documents.chunks(BLOCK).enumerate() {
         let encoded = (keep == Keep::Vectors).then(|| documents.encoded(block));
-        let encode = |(chunk, learned): (usize, &[LearnedDocument])| {
+        let encode = |(chunk, learned): (usize, &[TrainingDocument])| {
             let (mut vectors, mut ends) = (Vec::new(), Vec::with_capacity(learned.len()));
             for (at, document) in (chunk * TOGETHER..).zip(learned) {
                 names::encode(document.name(), &mut vectors);
-                if let FittedWeights::Correction(_, coefficients) = &fitted.weights {
+                if let SolutionWeights::Correction(_, coefficients) = &fitted.weights {
                     encode_coefficients(
                         &coefficients.of_document(block * BLOCK + at).collect::<Vec<_>>(),
                         &mut vectors,

@@ -4,8 +4,8 @@
 use std::convert::Infallible;
 
 use tamis_model::{
-    Choices, ClassId, Classes, Columns, CorrectedStatistics, Correction, Counts, Documents, Prediction,
-    LEAST_BELIEF, Example, Readings, SmoothingChoice, Statistics, WeightedLogOdds, WeightedLoss,
+    Choices, ClassId, Classes, Columns, CorrectedStatistics, Correction, Counts, Documents, Example,
+    LEAST_BELIEF, Prediction, Readings, SmoothingChoice, Statistics, WeightedLogOdds, WeightedLoss,
     WeightedOptions, WeightedVector, assign_folds, is_worse, log_sum_exp,
 };
 use tamis_store::config::label_set::columns_of;
@@ -14,9 +14,9 @@ use tamis_store::config::scoring::{ExpectationMaximization, Teacher, TriedTeache
 use tamis_store::error::Result;
 use tamis_tokenizer::CountRow;
 
-use crate::train::fitting;
+use crate::train::solution;
 
-/// Example and unlabelled documents, each in a reproducible order.
+/// Labelled and unlabelled documents, each in a reproducible order.
 pub(crate) struct SelfTraining<'a> {
     pub(crate) options: &'a WeightedOptions,
     pub(crate) classes: &'a Classes,
@@ -26,7 +26,7 @@ pub(crate) struct SelfTraining<'a> {
 }
 
 /// The outcome on held-out documents.
-pub(crate) struct Taught {
+pub(crate) struct PseudoLabels {
     pub(crate) record: Unlabelled,
     /// The class of each unlabelled document; empty if the labels alone predict better.
     pub(crate) labels: Vec<ClassId>,
@@ -47,10 +47,10 @@ impl SelfTraining<'_> {
     ///
     /// With fewer than five documents per label, nothing can be held out. Then expectation maximization teaches, since
     /// it separates labels that a few documents do not tell apart, and the student gets little weight.
-    pub(crate) fn choose(&self) -> Result<Taught> {
+    pub(crate) fn choose(&self) -> Result<PseudoLabels> {
         let documents = self.unlabelled.iter().map(|d| u64::from(d.multiplicity)).sum();
         let record = Unlabelled { documents, teacher: None, tried: Vec::new() };
-        let mut taught = Taught { record, labels: Vec::new(), held_out: Vec::new() };
+        let mut taught = PseudoLabels { record, labels: Vec::new(), held_out: Vec::new() };
         if !self.can_choose() {
             if !self.unlabelled.is_empty() && self.labelled.len() < ENOUGH * self.classes.len() {
                 taught.record.teacher = Some(Teacher::ExpectationMaximization);
@@ -91,8 +91,8 @@ impl SelfTraining<'_> {
 
     /// Scores the documents of each fold with a model of the other folds and, if there is a teacher, of the unlabelled
     /// documents.
-    fn cross_fit(&self, folds: &[Vec<usize>], teacher: Option<Teacher>) -> Result<Scores> {
-        let mut scores = Scores::default();
+    fn cross_fit(&self, folds: &[Vec<usize>], teacher: Option<Teacher>) -> Result<HeldOutScores> {
+        let mut scores = HeldOutScores::default();
         for fold in folds {
             let others = (0..self.labelled.len()).filter(|at| fold.binary_search(at).is_err());
             let mut documents: Vec<_> = others.map(|at| self.labelled[at]).collect();
@@ -158,7 +158,7 @@ impl SelfTraining<'_> {
     }
 }
 
-impl Taught {
+impl PseudoLabels {
     /// Calibrates a fit to all documents, in which the unlabelled ones have the teacher's labels. The held-out scores
     /// of the labelled documents replace the fit's own.
     pub(crate) fn calibrate(
@@ -176,7 +176,7 @@ impl Taught {
         let z =
             |held: &Prediction| of_classes(held.log_odds(&fitted.choices, &fitted.prior), &columns, positive);
         let log_odds = self.held_out.iter().map(|held| (documents.label(held.document).class, z(held)));
-        let slope = Scores { log_odds: log_odds.collect(), held_out: self.held_out.clone() }.slope();
+        let slope = HeldOutScores { log_odds: log_odds.collect(), held_out: self.held_out.clone() }.slope();
         let choices = Choices { stack: fitted.choices.stack.map(|q| slope * q), ..fitted.choices };
         Ok(tamis_model::WeightedFit { choices, held_out: self.held_out.clone(), ..fitted })
     }
@@ -199,7 +199,7 @@ impl Classifier {
         let mut counts = Statistics::new(of.classes.len());
         documents.iter().try_for_each(|d| counts.observe_times(d.class, d.row, d.multiplicity))?;
         let smoothing = SmoothingChoice::new(&counts, documents, &columns, of.options);
-        let fitted = fitting::weights(of.options, smoothing, &counts, documents, of.classes)?;
+        let fitted = solution::weights(of.options, smoothing, &counts, documents, of.classes)?;
         let tamis_model::WeightedFit { choices, correction, .. } = fitted;
         let positive = positive_class(of.classes);
         let scorer = |stack| {
@@ -241,13 +241,13 @@ fn likeliest(z: &[f64]) -> ClassId {
 
 /// Scores of held-out documents.
 #[derive(Default)]
-struct Scores {
+struct HeldOutScores {
     held_out: Vec<Prediction>,
     /// The class of each, and the log-odds of every class.
     log_odds: Vec<(ClassId, Vec<f64>)>,
 }
 
-impl Scores {
+impl HeldOutScores {
     /// The log losses when log-odds are multiplied by `slope`.
     fn losses(&self, slope: f64) -> Vec<WeightedLoss> {
         let loss = |(held, (class, z)): (&Prediction, &(ClassId, Vec<f64>))| {

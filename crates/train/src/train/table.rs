@@ -2,7 +2,7 @@
 
 use tamis_filter::score::mixed::mixed_model;
 use tamis_model::{
-    ClassPrior, Classes, Counts, Documents, GaussianStatistics, RowPrediction, MixedFit, Statistics,
+    ClassPrior, Classes, Counts, Documents, GaussianStatistics, MixedFit, RowPrediction, Statistics,
 };
 use tamis_store::config::decision::{Decision, Expected};
 use tamis_store::config::recipe::Recipe;
@@ -13,12 +13,13 @@ use tamis_store::file::fitted::FittedScoring;
 use tamis_store::file::table::Table;
 use tamis_store::store::summarize::summarize_columns;
 
-use crate::gather::learned::LearnedDocument;
-use crate::gather::ordered::Ordered;
-use crate::train::fitting::{Fitted, count_named, expect};
+use crate::gather::collection::Collection;
+use crate::gather::document::TrainingDocument;
+use crate::train::calibration::{count_named, expect};
+use crate::train::solution::Solution;
 
 /// The rows of a table, as far as the documents do not have them.
-pub(crate) struct Rows<'a> {
+pub(crate) struct TableRows<'a> {
     pub(crate) recipe: &'a Recipe,
     /// The column of each term.
     pub(crate) columns: Vec<usize>,
@@ -26,16 +27,16 @@ pub(crate) struct Rows<'a> {
     pub(crate) missing: Vec<u64>,
 }
 
-impl Rows<'_> {
+impl TableRows<'_> {
     /// Fits mixed naive Bayes.
     pub(crate) fn fit(
         self,
         settings: Mixed,
         classes: &Classes,
         statistics: &Statistics,
-        documents: &Ordered,
-    ) -> Result<Fitted> {
-        let Rows { recipe, columns, missing } = self;
+        documents: &Collection,
+    ) -> Result<Solution> {
+        let TableRows { recipe, columns, missing } = self;
         let reals = learn_reals(recipe.n_reals(), classes.len(), &documents.documents)?;
         let groups = summarize_columns(recipe, statistics, &columns);
         let mut table = Table { reals, groups, missing, chosen: Default::default() };
@@ -67,7 +68,7 @@ impl Rows<'_> {
             table.chosen = chosen;
         }
         let scoring = FittedScoring::Mixed { settings, table };
-        Ok(Fitted { expected, ..Fitted::by_counts(scoring, Decision::PLAIN) })
+        Ok(Solution { expected, ..Solution::by_counts(scoring, Decision::PLAIN) })
     }
 }
 
@@ -75,25 +76,25 @@ impl Rows<'_> {
 fn learn_reals(
     n_reals: usize,
     n_classes: usize,
-    documents: &[LearnedDocument],
+    documents: &[TrainingDocument],
 ) -> Result<GaussianStatistics> {
     let mut reals = GaussianStatistics::new(n_classes, n_reals);
     for document in documents {
-        let LearnedDocument { class, multiplicity, .. } = *document;
+        let TrainingDocument { class, multiplicity, .. } = *document;
         reals.observe_weighted(class, &values(document, n_reals), f64::from(multiplicity))?;
     }
     Ok(reals)
 }
 
 /// The real values of a row, by column.
-fn values(document: &LearnedDocument, n_reals: usize) -> Vec<Option<f64>> {
+fn values(document: &TrainingDocument, n_reals: usize) -> Vec<Option<f64>> {
     let mut values = vec![None; n_reals];
     document.reals().iter().for_each(|(column, real)| values[*column] = Some(*real));
     values
 }
 
 /// Estimates the errors on new rows from held-out ones.
-fn expect_rows(held_out: &[RowPrediction], documents: &Ordered, classes: &Classes) -> Option<Expected> {
+fn expect_rows(held_out: &[RowPrediction], documents: &Collection, classes: &Classes) -> Option<Expected> {
     let class = |row: &RowPrediction| documents.label(row.document).class;
     let groups = count_named(held_out.iter().map(|row| documents.label(row.document).group));
     if classes.len() == 2 {

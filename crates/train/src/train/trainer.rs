@@ -16,9 +16,19 @@ use tamis_store::error::{Error, Reason, Result};
 use tamis_store::file::groups;
 use tamis_tokenizer::TermId;
 
-use crate::gather::learned::{LearnedDocument, LearnedIndex, More, UNLABELLED, copies};
+use crate::gather::document::{DocumentIndex, More, TrainingDocument, UNLABELLED, copies};
 use crate::gather::merged::{self, Shard};
-use crate::gather::texts::{Given, Texts};
+use crate::gather::texts::{RawExample, Texts};
+
+/// Equal documents that were given under several labels.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Contradiction {
+    /// The digest that they share, see [`Filter::digest`](crate::Filter::digest).
+    pub digest: [u8; 16],
+    /// The classes in increasing order, each with the number of times the document counts there.
+    pub classes: Vec<(ClassId, u32)>,
+}
 
 /// Counts labelled documents into a model.
 ///
@@ -42,22 +52,22 @@ pub struct Trainer {
     /// The trainer's own counts, then those of trainers merged into it.
     pub(crate) parts: Vec<Shard>,
     /// The distinct documents, and an index to find them.
-    pub(crate) documents: Vec<LearnedDocument>,
-    known: LearnedIndex,
+    pub(crate) documents: Vec<TrainingDocument>,
+    known: DocumentIndex,
     /// The unlabelled documents, set apart and not counted while training ends.
-    pub(crate) apart: Vec<LearnedDocument>,
+    pub(crate) apart: Vec<TrainingDocument>,
     /// The digest of documents without terms, which never equal one another.
     pub(crate) nothing: [u8; 16],
     /// Whether it includes counts of documents that are elsewhere.
     pub(crate) counts_alone: bool,
-    pub(crate) tally: Tally,
-    pub(crate) current: Current,
+    pub(crate) tally: TrainingTally,
+    pub(crate) current: CurrentDocument,
     pub(crate) choices: TermChoices,
 }
 
 /// What is counted of documents besides their terms.
 #[derive(Default)]
-pub(crate) struct Tally {
+pub(crate) struct TrainingTally {
     /// Documents that equal an earlier one with the same label.
     pub(crate) n_equal: u64,
     /// Counted documents that a limit truncated.
@@ -67,7 +77,7 @@ pub(crate) struct Tally {
 }
 
 /// The document that was last counted.
-pub(crate) struct Current {
+pub(crate) struct CurrentDocument {
     pub(crate) counted: Counted,
     /// Its terms, in the order of their first occurrence.
     terms: Vec<(TermId, u32)>,
@@ -109,12 +119,12 @@ impl Trainer {
             parts: vec![Shard::new(classes.len())],
             classes,
             documents: Vec::new(),
-            known: LearnedIndex::default(),
+            known: DocumentIndex::default(),
             apart: Vec::new(),
             nothing,
             counts_alone: false,
-            tally: Tally { missing, ..Tally::default() },
-            current: Current { counted: Counted::identifying(), terms: Vec::new(), digest: None },
+            tally: TrainingTally { missing, ..TrainingTally::default() },
+            current: CurrentDocument { counted: Counted::identifying(), terms: Vec::new(), digest: None },
             choices: TermChoices { texts, ..TermChoices::default() },
         })
     }
@@ -162,6 +172,47 @@ impl Trainer {
     pub fn with_decision(mut self, decision: DecisionOptions) -> Self {
         self.options.decision = decision;
         self
+    }
+
+    /// Number of documents that equal an earlier one with the same label. Documents without terms never equal one
+    /// another. [`TrainOptions::repeat`](crate::TrainOptions::repeat) says whether duplicates count.
+    pub fn n_equal(&self) -> u64 {
+        self.tally.n_equal
+    }
+
+    /// Number of counted documents of a class.
+    pub fn n_documents_of(&self, class: ClassId) -> u64 {
+        let totals = self.parts.iter().filter_map(|part| part.statistics.totals().get(usize::from(class)));
+        totals.map(|totals| totals.documents).sum()
+    }
+
+    /// The [digest](crate::Filter::digest) of the document that was added last.
+    pub fn last_digest(&self) -> Option<[u8; 16]> {
+        self.current.digest
+    }
+
+    /// Equal documents with several labels, in the order of digests: some of the labels are probably wrong.
+    ///
+    /// ```
+    /// use tamis_train::{Document, Kind, TrainOptions, Trainer};
+    ///
+    /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+    /// trainer.add("fruit", Document::Text("an apple"))?;
+    /// trainer.add("metal", Document::Text("an apple"))?;
+    /// trainer.add("metal", Document::Text("iron"))?;
+    /// assert_eq!(trainer.contradictions()[0].classes, [(0, 1), (1, 1)]);
+    /// # Ok::<(), tamis_train::Error>(())
+    /// ```
+    pub fn contradictions(&self) -> Vec<Contradiction> {
+        let is_one = |d: &&TrainingDocument| d.class != UNLABELLED && d.digest != self.nothing;
+        let mut documents: Vec<_> = self.documents.iter().filter(is_one).collect();
+        documents.sort_unstable_by_key(|document| (document.digest, document.class));
+        let equal = documents.chunk_by(|a, b| a.digest == b.digest).filter(|equal| equal.len() > 1);
+        let contradiction = |equal: &[&TrainingDocument]| Contradiction {
+            digest: equal[0].digest,
+            classes: equal.iter().map(|d| (d.class, d.multiplicity)).collect(),
+        };
+        equal.map(contradiction).collect()
     }
 
     /// Learns one document. A document that equals another with the same label counts again only if
@@ -225,7 +276,7 @@ impl Trainer {
             return Ok(());
         }
         let (times, fraction) = Label::of_weight(weight);
-        self.learn(times, &Given { label: Some(label), group, fraction, document })
+        self.learn(times, &RawExample { label: Some(label), group, fraction, document })
     }
 
     /// Learns one unlabelled document. With [`Scoring::Weighted`], the end of training decides whether it counts and
@@ -235,15 +286,15 @@ impl Trainer {
     /// # Errors
     /// As [`add`](Self::add).
     pub fn add_unlabelled(&mut self, document: Document<'_>) -> Result<()> {
-        self.learn(1, &Given { label: None, group: None, fraction: 0, document })
+        self.learn(1, &RawExample { label: None, group: None, fraction: 0, document })
     }
 
     /// Learns copies of a document, with or without a label. The first one gets the fraction of its weight.
-    pub(crate) fn learn(&mut self, times: u32, given: &Given<'_>) -> Result<()> {
+    pub(crate) fn learn(&mut self, times: u32, given: &RawExample<'_>) -> Result<()> {
         self.current.digest = None;
         self.count(given.document)?;
         for copy in 0..times {
-            let given = Given { fraction: if copy == 0 { given.fraction } else { 0 }, ..*given };
+            let given = RawExample { fraction: if copy == 0 { given.fraction } else { 0 }, ..*given };
             let n_texts = self.choices.texts.as_ref().map_or(0, |texts| texts.places().len());
             let outcome = self.learn_counted(&given);
             outcome
@@ -253,8 +304,8 @@ impl Trainer {
     }
 
     /// Learns the document that was last counted, which is the one `given`.
-    fn learn_counted(&mut self, given: &Given<'_>) -> Result<()> {
-        let Given { label, group, fraction, .. } = *given;
+    fn learn_counted(&mut self, given: &RawExample<'_>) -> Result<()> {
+        let RawExample { label, group, fraction, .. } = *given;
         if let Some(label) = label.filter(|label| self.classes.index(label).is_none()) {
             // only checked here: the label becomes a class once nothing else can fail
             split_labels(label).try_for_each(check_label)?;
@@ -274,7 +325,7 @@ impl Trainer {
             reals,
             fraction,
         };
-        let mut document = LearnedDocument::new(digest, groups::group(group, counted.body_hash()), more);
+        let mut document = TrainingDocument::new(digest, groups::group(group, counted.body_hash()), more);
         let class = label.map_or(Some(UNLABELLED), |label| self.classes.index(label));
         let known = class.and_then(|class| self.known.find(&self.documents, &self.classes, &digest, class));
         let known = known.map(|place| &mut self.documents[place]);
@@ -316,8 +367,8 @@ impl Trainer {
 
     /// Adds a counted document to those learned. If equal documents count once and one is already known, one of the two
     /// is uncounted.
-    pub(crate) fn remember(&mut self, mut document: LearnedDocument) -> Result<()> {
-        let LearnedDocument { digest, class, .. } = document;
+    pub(crate) fn remember(&mut self, mut document: TrainingDocument) -> Result<()> {
+        let TrainingDocument { digest, class, .. } = document;
         let is_nothing = digest == self.nothing;
         let place = self.known.find(&self.documents, &self.classes, &digest, class);
         let place = place.unwrap_or(self.documents.len());
@@ -341,7 +392,7 @@ impl Trainer {
 
     /// Frees the memory that only learning needs.
     pub(crate) fn forget_places(&mut self) {
-        self.known = LearnedIndex::default();
+        self.known = DocumentIndex::default();
     }
 
     /// Counts a document without learning it, and leaves its terms in `terms`.
@@ -366,7 +417,7 @@ impl Trainer {
         // pairs are only tried with two labels
         self.choices.texts = self.choices.texts.take().filter(|_| self.classes.len() <= 2);
         self.parts.iter_mut().for_each(|part| part.statistics.insert_class(class));
-        let moved = |d: &&mut LearnedDocument| d.class >= class && d.class != UNLABELLED;
+        let moved = |d: &&mut TrainingDocument| d.class >= class && d.class != UNLABELLED;
         self.documents.iter_mut().filter(moved).for_each(|d| d.class += 1);
         Ok(class)
     }
@@ -412,7 +463,7 @@ impl Trainer {
     /// Checks that no number of copies overflows when both trainers are merged.
     fn check_copies(&self, other: &Trainer) -> Result<()> {
         let most =
-            |documents: &[LearnedDocument]| documents.iter().map(|d| d.multiplicity).max().unwrap_or(0);
+            |documents: &[TrainingDocument]| documents.iter().map(|d| d.multiplicity).max().unwrap_or(0);
         if most(&self.documents).checked_add(most(&other.documents)).is_some() {
             return Ok(());
         }

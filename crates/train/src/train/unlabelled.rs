@@ -8,9 +8,9 @@ use tamis_store::disk::spool::spill;
 use tamis_store::error::{Error, Reason, Result};
 use tamis_tokenizer::{CountVector, TermId};
 
-use crate::gather::learned::{LearnedDocument, UNLABELLED};
+use crate::gather::document::{TrainingDocument, UNLABELLED};
 use crate::gather::merged::Shard;
-use crate::train::self_training::{SelfTraining, Taught};
+use crate::train::self_training::{PseudoLabels, SelfTraining};
 use crate::train::trainer::Trainer;
 
 impl Trainer {
@@ -27,7 +27,7 @@ impl Trainer {
 
     /// Learns the documents that were set apart, under a teacher's labels, if that predicts labelled documents better.
     /// Returns `None` if there are none.
-    pub(crate) fn learn_unlabelled(&mut self) -> Result<Option<Taught>> {
+    pub(crate) fn learn_unlabelled(&mut self) -> Result<Option<PseudoLabels>> {
         let mut apart = std::mem::take(&mut self.apart);
         let Scoring::Weighted(options) = self.options.scoring() else { return Ok(None) };
         if apart.is_empty() {
@@ -42,8 +42,8 @@ impl Trainer {
         self.documents.sort_unstable_by_key(|document| (document.digest, document.class));
         apart.sort_unstable_by_key(|document| document.digest);
         let ids = common_ids(&self.parts);
-        let rows = |documents: &[LearnedDocument]| {
-            let row = |document: &LearnedDocument| row(&self.parts, document, Some(&ids));
+        let rows = |documents: &[TrainingDocument]| {
+            let row = |document: &TrainingDocument| row(&self.parts, document, Some(&ids));
             documents.par_iter().map(row).collect::<Result<Vec<_>>>()
         };
         let rows = [rows(&self.documents)?, rows(&apart)?];
@@ -66,8 +66,8 @@ impl Trainer {
     }
 
     /// Appends documents with a teacher's labels, and renumbers the held-out scores to match.
-    fn append_taught(&mut self, mut with_labels: Vec<LearnedDocument>, taught: &mut Taught) {
-        let key = |document: &LearnedDocument| (document.digest, document.class);
+    fn append_taught(&mut self, mut with_labels: Vec<TrainingDocument>, taught: &mut PseudoLabels) {
+        let key = |document: &TrainingDocument| (document.digest, document.class);
         let before: Vec<_> = self.documents.iter().map(key).collect();
         self.documents.append(&mut with_labels);
         self.documents.sort_unstable_by_key(key);
@@ -77,7 +77,7 @@ impl Trainer {
     }
 }
 
-fn with_rows<'a>(documents: &[LearnedDocument], rows: &'a [CountVector]) -> Vec<Example<'a>> {
+fn with_rows<'a>(documents: &[TrainingDocument], rows: &'a [CountVector]) -> Vec<Example<'a>> {
     std::iter::zip(documents, rows).map(|(document, row)| document.labelled(row.row())).collect()
 }
 
@@ -97,7 +97,7 @@ fn common_ids(parts: &[Shard]) -> Vec<Vec<TermId>> {
 /// The terms of a document, by `ids` or by the ids of its part.
 pub(crate) fn row(
     parts: &[Shard],
-    document: &LearnedDocument,
+    document: &TrainingDocument,
     ids: Option<&[Vec<TermId>]>,
 ) -> Result<CountVector> {
     let part = usize::from(document.part);

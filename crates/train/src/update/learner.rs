@@ -1,5 +1,6 @@
 //! Online learning: learns and forgets one document at a time, in a file that others may be reading.
 
+mod change;
 mod commit;
 mod known;
 mod open;
@@ -7,6 +8,7 @@ mod replicate;
 mod seen;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tamis_filter::extract::counted::Counted;
 use tamis_filter::extract::digest::digest_of_nothing;
@@ -14,28 +16,26 @@ use tamis_filter::extract::document::Document;
 use tamis_filter::score::filter::Filter;
 use tamis_filter::score::scratch::{LabelScore, Scratch};
 use tamis_filter::score::verdict::Score;
-use tamis_filter::score::weighted::WeightedScorer;
-use tamis_model::{ClassId, Coefficient, Counts, Example, Readings};
+use tamis_model::ClassId;
 use tamis_store::config::label_set::{are_sets, split_labels};
 use tamis_store::config::labels::unknown_label;
 use tamis_store::error::{Reason, Result};
-use tamis_store::file::documents::{Remembered, as_kept};
+use tamis_store::file::documents::Remembered;
 use tamis_store::file::fitted::FittedScoring;
-use tamis_store::file::log::{self, Entry};
+use tamis_store::file::log::{self};
 use tamis_store::file::names;
-use tamis_store::store::layers::DecodedTerm;
 use tamis_tokenizer::Vocabulary;
 
-use crate::lock::Lock;
+use self::change::inherit;
+use self::known::MessageIndex;
+use crate::lock::{LOCK_TIMEOUT, Lock};
 use crate::merge::{refit, rewrite};
 use crate::model::Model;
-use crate::update::messages::Messages;
-use crate::update::options::LearnOptions;
 
 /// The outcome of learning a document.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Learned {
+pub enum LearnOutcome {
     /// The document was new.
     New,
     /// It was known under this label; nothing changed.
@@ -51,6 +51,55 @@ pub enum Learned {
         /// The labels it stays under.
         labels: Vec<String>,
     },
+}
+
+/// Options of a [`Learner`](crate::Learner).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct LearnOptions {
+    /// How long to wait while another process is changing the model; a minute by default.
+    pub lock_timeout: Duration,
+    /// Maximum size of the file's log in bytes: 128 KiB by default, about a hundred messages, and at most
+    /// [`MAX_LOG_LIMIT`](Self::MAX_LOG_LIMIT). Every reader reads the whole log. While the file may
+    /// [grow](Self::growth_limit), the log becomes a segment at a quarter of this size; readers read only what they
+    /// look up in a segment. A file that may not grow is rewritten when its log reaches a quarter of the file's size
+    /// after the last rewrite, but not before an eighth of this size, and at this size at the latest. With 0, every
+    /// commit rewrites the file.
+    pub log_limit: usize,
+    /// Bytes by which log and segments may make the file longer before it is rewritten; by default its size after the
+    /// last rewrite. A small file therefore has no segments.
+    pub growth_limit: Option<u64>,
+    /// The time of learning, in seconds since 1970. Documents without a date, or with a later one, get it as their
+    /// date. `None` by default: documents keep their own date, if any.
+    pub learned_at: Option<i64>,
+    /// Whether [`commit`](crate::Learner::commit) retrains the model when that is
+    /// [due](crate::Learner::wants_retraining); true by default.
+    pub retrain: bool,
+}
+
+impl LearnOptions {
+    /// The highest [`log_limit`](Self::log_limit), 128 MiB: readers refuse a longer log.
+    pub const MAX_LOG_LIMIT: usize = log::LIMIT;
+
+    pub(super) fn check(&self) -> Result<()> {
+        let (limit, got) = (Self::MAX_LOG_LIMIT as u64, self.log_limit as u64);
+        match got > limit {
+            true => Err(Reason::TooLarge { what: "bytes of log (log_limit)", limit, got }.into()),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Default for LearnOptions {
+    fn default() -> Self {
+        LearnOptions {
+            lock_timeout: LOCK_TIMEOUT,
+            log_limit: 128 << 10,
+            growth_limit: None,
+            learned_at: None,
+            retrain: true,
+        }
+    }
 }
 
 /// A model file open for learning. It is locked against other writers until the learner is dropped; readers are not
@@ -69,7 +118,7 @@ pub enum Learned {
 /// transit.
 ///
 /// ```
-/// use tamis_train::{Document, Filter, Kind, LearnOptions, Learned, Learner, Scratch, TrainOptions};
+/// use tamis_train::{Document, Filter, Kind, LearnOptions, LearnOutcome, Learner, Scratch, TrainOptions};
 ///
 /// let folder = tempfile::tempdir()?;
 /// let path = folder.path().join("model.tamis");
@@ -77,7 +126,7 @@ pub enum Learned {
 /// learner.learn("ham", Document::Mail(b"Subject: lunch\n\nSoup at noon?\n"))?;
 /// learner.learn("spam", Document::Mail(b"Subject: pills\n\nCheap pills, buy now!\n"))?;
 /// let again = learner.learn("spam", Document::Mail(b"Subject: pills\n\nCheap pills, buy now!\n"))?;
-/// assert_eq!(again, Learned::Already);
+/// assert_eq!(again, LearnOutcome::Already);
 /// learner.commit()?;
 ///
 /// let filter = Filter::open(&path)?;
@@ -98,11 +147,11 @@ pub struct Learner {
     counted: Counted,
     vocabulary: Vocabulary,
     scratch: Scratch,
-    messages: Messages,
+    messages: MessageIndex,
 }
 
 /// A document as the model would store it.
-struct Seen {
+struct CandidateDocument {
     /// Its terms have the ids of the model; new terms have the ids after them.
     document: Remembered,
     new_terms: Vec<(u64, String)>,
@@ -150,7 +199,7 @@ impl Learner {
     /// # Errors
     /// If the label is unknown, the document is not of the model's kind, a count overflows or the model is damaged in a
     /// part that is read. Nothing is learned then.
-    pub fn learn(&mut self, label: &str, document: Document<'_>) -> Result<Learned> {
+    pub fn learn(&mut self, label: &str, document: Document<'_>) -> Result<LearnOutcome> {
         self.learn_in_group(label, None, document)
     }
 
@@ -165,7 +214,7 @@ impl Learner {
         label: &str,
         group: Option<&str>,
         document: Document<'_>,
-    ) -> Result<Learned> {
+    ) -> Result<LearnOutcome> {
         self.know_set(label)?;
         let class = self.class(label)?;
         let mut seen = self.see(group, document)?;
@@ -174,7 +223,7 @@ impl Learner {
         if is_nothing {
             known.retain(|known| known.class == class);
         } else if !known.is_empty() && known.iter().all(|known| known.class == class) {
-            return Ok(Learned::Already);
+            return Ok(LearnOutcome::Already);
         }
         let stays: Vec<_> = known.extract_if(.., |known| !self.can_forget(known, &seen.document)).collect();
         let from = known.iter().filter(|known| known.class != class).map(|known| self.label(known.class));
@@ -185,9 +234,9 @@ impl Learner {
         let stays = stays.iter().filter(|known| known.class != class);
         let labels: Vec<_> = stays.map(|known| self.label(known.class)).collect();
         Ok(match (labels.is_empty(), from.is_empty()) {
-            (false, _) => Learned::Beside { labels },
-            (true, true) => Learned::New,
-            (true, false) => Learned::Moved { from },
+            (false, _) => LearnOutcome::Beside { labels },
+            (true, true) => LearnOutcome::New,
+            (true, false) => LearnOutcome::Moved { from },
         })
     }
 
@@ -216,7 +265,7 @@ impl Learner {
         &mut self,
         label: Option<&str>,
         digest: [u8; 16],
-        mut seen: Option<Seen>,
+        mut seen: Option<CandidateDocument>,
     ) -> Result<Option<String>> {
         let class = label.map(|label| self.class(label)).transpose()?;
         let mut known = match &seen {
@@ -256,16 +305,6 @@ impl Learner {
             seen.document.name.clone_from(&name);
         }
         self.exchange(known, seen, learns).map(|()| names::named(name))
-    }
-
-    /// Forgets the known records of a document and, if it `learns`, learns `seen` in their place.
-    fn exchange(&mut self, known: Vec<Remembered>, seen: Option<Seen>, learns: bool) -> Result<()> {
-        let mut done = Vec::new();
-        let mut outcome = self.take_all(known, seen.as_ref(), &mut done);
-        if let (Ok(()), Some(seen), true) = (&outcome, seen, learns) {
-            outcome = self.add(seen, &mut done);
-        }
-        self.finish_change(done, outcome)
     }
 
     /// Whether a document has no terms.
@@ -360,116 +399,6 @@ impl Learner {
         let label = self.filter.store().header.classes.label(class).unwrap_or_default();
         split_labels(label).collect::<Vec<_>>().join(", ")
     }
-
-    /// Forgets the known records of a document. If the model does not store its terms, those of `seen` are used.
-    fn take_all(&mut self, known: Vec<Remembered>, seen: Option<&Seen>, done: &mut Vec<Entry>) -> Result<()> {
-        for mut document in known {
-            if document.vector.row().is_empty() && !self.filter.store().has_vector(document.key()) {
-                let seen = seen.ok_or(Reason::TermsNotStored)?;
-                document.vector.clone_from(&seen.document.vector);
-            }
-            let mut features = 0;
-            for id in document.vector.row().ids() {
-                let copies = u64::from(document.multiplicity);
-                features -= i32::from(self.filter.store().document_frequency(*id)? == copies);
-            }
-            self.enter(Entry { learned: false, document, features, new_terms: Vec::new() }, done)?;
-        }
-        Ok(())
-    }
-
-    /// Learns a document that is not yet known.
-    fn add(&mut self, Seen { mut document, new_terms }: Seen, done: &mut Vec<Entry>) -> Result<()> {
-        let mut features = 0;
-        for id in document.vector.row().ids() {
-            features += i32::from(self.filter.store().document_frequency(*id)? == 0);
-        }
-        (document.coefficients, document.held_out) = self.correct_one(&document)?;
-        // rounded as the model stores it
-        document.held_out = document.held_out.map(|both| as_kept(both).map(f64::from));
-        // what is counted alone leaves no trace of its order
-        if let FittedScoring::Weighted { .. } = self.filter.store().header.scoring {
-            let number = self.filter.store().changes().saturating_add(1);
-            document.learned = u32::try_from(number).unwrap_or(u32::MAX);
-        }
-        self.enter(Entry { learned: true, document, features, new_terms }, done)
-    }
-
-    /// A document's part of the correction and, with two classes, its scores before it is learned.
-    fn correct_one(&self, document: &Remembered) -> Result<(Vec<Coefficient>, Option<[f64; 2]>)> {
-        let FittedScoring::Weighted { options, .. } = &self.filter.store().header.scoring else {
-            return Ok((Vec::new(), None));
-        };
-        let Some(scorer) = self.filter.weighted() else { return Ok((Vec::new(), None)) };
-        let (layers, row) = (self.filter.layers(), self.counted.whole());
-        let held_out = match scorer.is_of_two() && layers.totals().iter().all(|class| class.documents > 0) {
-            true => self.held_out(scorer)?,
-            // the other class has no documents yet
-            false => None,
-        };
-        if !options.correction {
-            return Ok((Vec::new(), held_out));
-        }
-        let mut term = DecodedTerm::new(layers);
-        let Remembered { class, multiplicity, group, fraction, .. } = *document;
-        let taught = Example { row, class, multiplicity, group, fraction };
-        Ok((scorer.log_odds.online_step(&mut term, layers.totals(), options, &taught)?, held_out))
-    }
-
-    /// The log-odds by counts and by correction of the part of the document that scores highest; `None` if no term is
-    /// known.
-    fn held_out(&self, scorer: &WeightedScorer) -> Result<Option<[f64; 2]>> {
-        let best = scorer.best(self.filter.layers(), &self.counted)?;
-        best.map(|(_, row)| {
-            let mut readings = Readings::default();
-            scorer.read(self.filter.layers(), row, &mut readings)?;
-            Ok(scorer.log_odds.counts_and_correction(&readings))
-        })
-        .transpose()
-    }
-
-    /// Adds an entry to the open model, and to `done`.
-    fn enter(&mut self, entry: Entry, done: &mut Vec<Entry>) -> Result<()> {
-        self.filter.change(entry.clone())?;
-        self.messages.add(entry.document.message, entry.document.digest);
-        let row = entry.document.vector.row();
-        let learned = entry.learned;
-        let ids = row.ids().to_vec();
-        done.push(entry);
-        // nothing may be written that cannot be read back
-        for id in ids.into_iter().filter(|_| learned) {
-            self.filter.store().for_each_cell(id, |_| ())?;
-            self.filter.store().for_each_value(id, |_, _| Ok(()))?;
-        }
-        Ok(())
-    }
-
-    /// Makes a record of the entries; on an error, undoes them.
-    fn finish_change(&mut self, done: Vec<Entry>, outcome: Result<()>) -> Result<()> {
-        self.changes += 1;
-        let (start, log) = &self.filter.store().log;
-        let (at, seed) = (*start as usize + log.len() + self.pending.len(), self.filter.store().checksum);
-        let outcome = outcome.and_then(|()| log::write(&done, at, seed, &mut self.pending));
-        if outcome.is_err() {
-            self.filter.reread(&self.pending)?;
-        }
-        outcome
-    }
-}
-
-/// Gives a document what stays of the known records that it replaces: their copies, and `more`, but at least one; the
-/// least of their names and groups.
-fn inherit(document: &mut Remembered, known: &[Remembered], more: u64) -> Result<()> {
-    let copies = known.iter().map(|known| u64::from(known.multiplicity)).sum::<u64>();
-    let copies = copies.saturating_add(more).max(1);
-    let limit = Reason::TooLarge { what: "copies of a document", limit: u32::MAX.into(), got: copies };
-    document.multiplicity = u32::try_from(copies).map_err(|_| limit)?;
-    document.fraction = known.iter().map(|known| known.fraction).fold(0, i32::saturating_add);
-    for known in known {
-        names::keep_least(&mut document.name, &known.name);
-        document.group = document.group.min(known.group);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ pub struct Record {
 }
 
 /// The terms of a document.
-pub(super) struct DocumentTerms<'a> {
+pub(super) struct RecordTerms<'a> {
     pub(super) words: &'a [TermCount],
     pub(super) pieces: &'a [TermCount],
 }
@@ -66,7 +66,7 @@ impl Record {
         recipe: &Recipe,
         label: Option<&str>,
         document: Remembered,
-        terms: DocumentTerms<'_>,
+        terms: RecordTerms<'_>,
         text: impl Fn(TermId) -> String,
     ) -> Result<Self> {
         let n_words = terms.words.len();

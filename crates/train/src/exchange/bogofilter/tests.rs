@@ -10,10 +10,10 @@ use tamis_store::error::Reason;
 use super::*;
 use crate::exchange::import::import;
 use crate::merge::models::merge;
+use crate::update::learner::LearnOptions;
 use crate::update::learner::Learner;
-use crate::update::options::LearnOptions;
 
-fn word_list(list: &[u8]) -> Result<(Model, Imported)> {
+fn word_list(list: &[u8]) -> Result<(Model, BogofilterImport)> {
     import_bogofilter(list, RobinsonFisher::default())
 }
 
@@ -39,7 +39,7 @@ never 0 0 20240101
 #[test]
 fn a_word_list_of_bogofilter_becomes_counts() {
     let (model, imported) = word_list(LIST.as_bytes()).unwrap();
-    assert_eq!(imported, Imported { taken: 12, lost: 1, cut: 1 });
+    assert_eq!(imported, BogofilterImport { taken: 12, lost: 1, cut: 1 });
     let filter = model.into_filter().unwrap();
     let mut lines = Vec::new();
     crate::exchange::export(&filter, true, &mut lines).unwrap();

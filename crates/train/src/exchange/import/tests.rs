@@ -14,8 +14,8 @@ use tamis_store::kind::Kind;
 
 use super::*;
 use crate::train::trainer::Trainer;
+use crate::update::learner::LearnOptions;
 use crate::update::learner::Learner;
-use crate::update::options::LearnOptions;
 
 const LABELS: [&str; 3] = ["ham", "spam", "eggs"];
 
@@ -206,7 +206,7 @@ fn what_cannot_be_imported_is_told_without_its_words() {
         assert!(!said.contains("secret"), "{said}");
     }
     // a file that contradicts itself
-    let mut lines = Lines { input: text.as_bytes(), line: 0, bytes: Vec::new() };
+    let mut lines = LineReader { input: text.as_bytes(), line: 0, bytes: Vec::new() };
     let mut draft = Draft::new(lines.parse("a model").unwrap().unwrap()).unwrap();
     draft.add_term(lines.parse("a term").unwrap().unwrap()).unwrap();
     draft.terms[0].fingerprint ^= 1;

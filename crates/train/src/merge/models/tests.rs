@@ -12,8 +12,8 @@ use tamis_store::kind::Kind;
 use super::*;
 use crate::merge::refit::refit;
 use crate::train::trainer::Trainer;
+use crate::update::learner::LearnOptions;
 use crate::update::learner::Learner;
-use crate::update::options::LearnOptions;
 
 const LABELS: [&str; 3] = ["ham", "spam", "eggs"];
 

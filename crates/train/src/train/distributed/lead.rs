@@ -1,17 +1,21 @@
 //! The lead of a distributed fit. It holds the counts of all documents and a sample of the documents.
 
-use tamis_model::{Choices, Coefficients, Correction, Counts, WeightedFit, ROUNDS, SmoothingChoice, is_sampled};
+use tamis_model::{
+    Choices, Coefficients, Correction, Counts, ROUNDS, SmoothingChoice, WeightedFit, is_sampled,
+};
 use tamis_store::config::keep::Keep;
 use tamis_store::config::labels::check_labels;
 use tamis_store::error::{Error, Reason, Result};
 
-use super::messages::{self, Header, PlanHeader, WeightsHeader};
+use super::messages::{self, MessageHeader, PlanHeader, WeightsHeader};
 use super::plan::{FitPlan, HELD_OUT_ROUNDS, add};
-use crate::gather::ordered::Ordered;
+use crate::gather::collection::Collection;
 use crate::model::Model;
-use crate::train::finish::{InOrder, settle_scoring, write_model};
-use crate::train::fitting::{self, Thresholds};
+use crate::train::calibration::Thresholds;
+use crate::train::finish::{TrainingSet, settle_scoring, write_model};
+use crate::train::fit::conclude;
 use crate::train::partial::Partial;
+use crate::train::solution;
 use crate::train::trainer::Trainer;
 
 /// Number of documents in the sample that the lead makes its choices with.
@@ -81,7 +85,7 @@ pub struct DistributedTrainer {
     plan_bytes: Vec<u8>,
     /// The whole sample, including the held-out documents.
     sample: Partial,
-    held_out: Ordered,
+    held_out: Collection,
     smoothing: SmoothingChoice,
     correction: Correction,
     round: u64,
@@ -127,7 +131,7 @@ impl DistributedTrainer {
         let mut plan = FitPlan::new(header.clone(), counts.to_trainer()?, held_out.to_trainer()?)?;
         let documents = plan.documents(&sample, |_| true)?;
         let statistics = &plan.merged.statistics;
-        let smoothing = fitting::smoothing(&plan.weighted, statistics, &documents, &plan.classes)?;
+        let smoothing = solution::smoothing(&plan.weighted, statistics, &documents, &plan.classes)?;
         let SmoothingChoice { alpha, idf_power, bayes, .. } = smoothing;
         header.choices = Choices { alpha, idf_power, bayes, ..default.fixed_by(&plan.weighted) };
         let sections = [&counts, &held_out].map(Partial::without_documents);
@@ -136,7 +140,7 @@ impl DistributedTrainer {
         header.lengths = sections.each_ref().map(|section| section.len() as u64);
         plan.header = header.clone();
         let sections = sections.map(Into::into);
-        let plan_bytes = messages::write(&Header::Plan(header), &sections.each_ref())?;
+        let plan_bytes = messages::write(&MessageHeader::Plan(header), &sections.each_ref())?;
         let held_out = plan.documents(&sample, |group| is_sampled(group, held_out_share))?;
         Ok(DistributedTrainer {
             plan,
@@ -227,7 +231,7 @@ impl DistributedTrainer {
         if self.round == HELD_OUT_ROUNDS {
             let held_out = self.plan.of(&self.held_out);
             let fitted = held_out.calibrate_by_sample(self.smoothing.clone(), &self.correction);
-            self.fitted = Some(fitted.map_err(fitting::refused)?);
+            self.fitted = Some(fitted.map_err(solution::refused)?);
         }
         self.held_out.check()
     }
@@ -249,7 +253,7 @@ impl DistributedTrainer {
             }
             None => {
                 let documents = plan.documents(&sample, |_| true)?;
-                let fitted = plan.of(&documents).solve(smoothing).map_err(fitting::refused)?;
+                let fitted = plan.of(&documents).solve(smoothing).map_err(solution::refused)?;
                 (fitted, documents)
             }
         };
@@ -259,9 +263,9 @@ impl DistributedTrainer {
         let (asked, totals) = (&options.decision, merged.statistics.totals());
         let default = asked.default_for(&classes)?;
         let thresholds = Thresholds { asked, default, totals };
-        let fitted = fitting::conclude(&weighted, fitted, &thresholds, &documents, &classes)?;
-        let none = Ordered::new(Vec::new(), Vec::new(), &[], classes.len(), merged.n_terms())?;
-        let learned = InOrder { texts, merged, documents: none };
+        let fitted = conclude(&weighted, fitted, &thresholds, &documents, &classes)?;
+        let none = Collection::new(Vec::new(), Vec::new(), &[], classes.len(), merged.n_terms())?;
+        let learned = TrainingSet { texts, merged, documents: none };
         write_model(options, classes, learned, fitted)
     }
 }

@@ -22,7 +22,7 @@ const VERSION: u32 = 1;
 
 /// The header of a message.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub(crate) enum Header {
+pub(crate) enum MessageHeader {
     Plan(PlanHeader),
     State(StateHeader),
     Weights(WeightsHeader),
@@ -66,18 +66,19 @@ pub(crate) struct WeightsHeader {
 }
 
 /// Encodes a message.
-pub(crate) fn write(header: &Header, sections: &[&Spool]) -> Result<Vec<u8>> {
+pub(crate) fn write(header: &MessageHeader, sections: &[&Spool]) -> Result<Vec<u8>> {
     Ok(container::write(container::MESSAGE, VERSION, header, sections)?.into_memory())
 }
 
 /// Reads a message and verifies its sections.
-pub(crate) fn read(message: &[u8]) -> Result<(Header, Vec<&[u8]>)> {
+pub(crate) fn read(message: &[u8]) -> Result<(MessageHeader, Vec<&[u8]>)> {
     container::check_magic(message, container::MESSAGE)?;
     let Preface { checksum, header, start } = Preface::read(message, VERSION)?;
-    let header: Header = container::decode(header)?;
+    let header: MessageHeader = container::decode(header)?;
     let lengths = match &header {
-        Header::Plan(plan) => plan.lengths.to_vec(),
-        Header::State(StateHeader { length, .. }) | Header::Weights(WeightsHeader { length, .. }) => {
+        MessageHeader::Plan(plan) => plan.lengths.to_vec(),
+        MessageHeader::State(StateHeader { length, .. })
+        | MessageHeader::Weights(WeightsHeader { length, .. }) => {
             vec![*length]
         }
     };
@@ -94,12 +95,12 @@ pub(crate) fn read(message: &[u8]) -> Result<(Header, Vec<&[u8]>)> {
 pub(crate) fn write_state(round: u64, coefficients: &[f32]) -> Result<Vec<u8>> {
     let bytes: Vec<u8> = coefficients.iter().copied().flat_map(f32::to_le_bytes).collect();
     let header = StateHeader { round, length: bytes.len() as u64 };
-    write(&Header::State(header), &[&bytes.into()])
+    write(&MessageHeader::State(header), &[&bytes.into()])
 }
 
 /// Reads the state of a partition: the number of rounds fitted, and its coefficients.
 pub(crate) fn read_state(message: &[u8]) -> Result<(u64, Vec<f32>)> {
-    let (Header::State(StateHeader { round, .. }), sections) = read(message)? else {
+    let (MessageHeader::State(StateHeader { round, .. }), sections) = read(message)? else {
         return Err(wrong("the state of a partition"));
     };
     let (numbers, rest) = sections.first().copied().unwrap_or_default().as_chunks();
@@ -133,7 +134,7 @@ pub(crate) fn write_weights(
         next = term + 1;
     }
     let header = WeightsHeader { bias: correction.bias().to_vec(), length: section.len(), ..header };
-    write(&Header::Weights(header), &[&section])
+    write(&MessageHeader::Weights(header), &[&section])
 }
 
 /// Reads weights of at most `n_terms` terms and `n_columns` columns.
@@ -142,7 +143,7 @@ pub(crate) fn read_weights(
     n_terms: usize,
     n_columns: usize,
 ) -> Result<(WeightsHeader, Correction)> {
-    let (Header::Weights(header), sections) = read(message)? else {
+    let (MessageHeader::Weights(header), sections) = read(message)? else {
         return Err(wrong("a correction"));
     };
     let mut bytes = sections.first().copied().unwrap_or_default();

@@ -1,8 +1,8 @@
 //! The plan that every partition receives: the counts of all documents, and the choices made from them.
 
 use tamis_model::{
-    RoundChange, Classes, Columns, Correction, Counts, Documents, FitProblem, Partition, ROUNDS, Statistics, TAUS,
-    WeightedOptions, is_sampled,
+    Classes, Columns, Correction, Counts, Documents, FitProblem, Partition, ROUNDS, RoundChange, Statistics,
+    TAUS, WeightedOptions, is_sampled,
 };
 use tamis_store::config::label_set::columns_of;
 use tamis_store::config::scoring::Scoring;
@@ -11,11 +11,11 @@ use tamis_store::error::{Error, Reason, Result};
 use tamis_store::store::compatible::check_equal;
 use tamis_tokenizer::{TermId, TermTexts};
 
-use super::messages::{self, Header, PlanHeader, WeightsHeader};
+use super::messages::{self, MessageHeader, PlanHeader, WeightsHeader};
+use crate::gather::collection::Collection;
 use crate::gather::merged::{MergedShards, Shard};
-use crate::gather::ordered::Ordered;
-use crate::train::fitting;
 use crate::train::partial::Partial;
+use crate::train::solution;
 use crate::train::trainer::Trainer;
 
 /// Rounds in which the held-out documents take no part.
@@ -51,7 +51,7 @@ impl FitPlan {
     /// # Errors
     /// If the bytes are not a plan, or are damaged.
     pub fn from_bytes(plan: &[u8]) -> Result<Self> {
-        let (Header::Plan(header), sections) = messages::read(plan)? else {
+        let (MessageHeader::Plan(header), sections) = messages::read(plan)? else {
             return Err(Error::inconsistent("message", "a plan", "another"));
         };
         // the header guarantees two sections
@@ -68,7 +68,7 @@ impl FitPlan {
         let in_order = counts.take_in_order()?;
         let classes = counts.classes;
         let columns = columns_of(&classes)?;
-        let Some(held_out) = OfShard::new(held_out, &counts.options, &classes)? else {
+        let Some(held_out) = ShardDocuments::new(held_out, &counts.options, &classes)? else {
             return Err(Error::inconsistent("message", "labels that were counted", "others"));
         };
         let without = subtract(&in_order.merged, &held_out.merged)?;
@@ -111,7 +111,7 @@ impl FitPlan {
     /// and the change.
     pub(super) fn fit(
         &self,
-        documents: &Ordered,
+        documents: &Collection,
         round: u64,
         before: &[f32],
         correction: &Correction,
@@ -132,7 +132,7 @@ impl FitPlan {
             let expected = format_args!("{} coefficients", partition.state().1.count()).to_string();
             return Err(Error::inconsistent("message", expected, before.len()));
         }
-        let change = partition.round(correction).map_err(fitting::refused)?;
+        let change = partition.round(correction).map_err(solution::refused)?;
         Ok((partition.state().1.collect(), change))
     }
 
@@ -169,7 +169,7 @@ impl FitPlan {
     }
 
     /// Returns the documents of a partial whose group is wanted. Their terms are numbered as in the plan.
-    pub(super) fn documents(&self, partial: &Partial, is_wanted: impl Fn(u64) -> bool) -> Result<Ordered> {
+    pub(super) fn documents(&self, partial: &Partial, is_wanted: impl Fn(u64) -> bool) -> Result<Collection> {
         let other = || Error::inconsistent("partial", "documents that the plan has counted", "others");
         let mut trainer = partial.to_trainer()?;
         if trainer.counts_alone {
@@ -178,8 +178,8 @@ impl FitPlan {
         // scoring and decisions may be set after counting
         trainer.options.scoring.clone_from(&self.options.scoring);
         trainer.options.decision = self.options.decision;
-        let OfShard { mut trainer, parts, merged } =
-            OfShard::new(trainer, &self.options, &self.classes)?.ok_or_else(other)?;
+        let ShardDocuments { mut trainer, parts, merged } =
+            ShardDocuments::new(trainer, &self.options, &self.classes)?.ok_or_else(other)?;
         let ids: Option<Vec<TermId>> = merged.ids_in(&self.merged).into_iter().collect();
         let ids = ids.ok_or_else(other)?;
         let of_part = |own: &Vec<TermId>| {
@@ -190,7 +190,7 @@ impl FitPlan {
         documents.retain(|document| is_wanted(document.group));
         let rows = parts.into_iter().map(|part| part.rows).collect();
         let (n_classes, n_terms) = (self.classes.len(), self.merged.n_terms());
-        Ok(Ordered::new(documents, rows, &ids, n_classes, n_terms)?.of_kind(self.options.recipe.kind))
+        Ok(Collection::new(documents, rows, &ids, n_classes, n_terms)?.of_kind(self.options.recipe.kind))
     }
 }
 
@@ -218,15 +218,19 @@ pub(super) fn add(one: &WeightsHeader, other: &WeightsHeader) -> Result<WeightsH
 }
 
 /// The counts of one shard, with the labels of all shards.
-struct OfShard {
+struct ShardDocuments {
     trainer: Trainer,
     parts: Vec<Shard>,
     merged: MergedShards,
 }
 
-impl OfShard {
+impl ShardDocuments {
     /// Returns `None` if the shard has other labels.
-    fn new(mut trainer: Trainer, options: &TrainOptions, classes: &Classes) -> Result<Option<OfShard>> {
+    fn new(
+        mut trainer: Trainer,
+        options: &TrainOptions,
+        classes: &Classes,
+    ) -> Result<Option<ShardDocuments>> {
         check_equal("options", options, &trainer.options)?;
         for (_, label) in classes.iter() {
             trainer.class_of(label)?;
@@ -237,7 +241,7 @@ impl OfShard {
         trainer.forget_places();
         let parts = std::mem::take(&mut trainer.parts);
         let merged = MergedShards::new(&parts)?;
-        Ok(Some(OfShard { trainer, parts, merged }))
+        Ok(Some(ShardDocuments { trainer, parts, merged }))
     }
 }
 

@@ -10,8 +10,8 @@ use super::*;
 use crate::merge::models::{MergeOptions, merge};
 use crate::model::Model;
 use crate::train::trainer::Trainer;
+use crate::update::learner::LearnOptions;
 use crate::update::learner::Learner;
-use crate::update::options::LearnOptions;
 
 /// Texts about any of three subjects, in words of their own.
 fn texts(n: usize) -> Vec<(String, String)> {
@@ -172,11 +172,11 @@ proptest! {
 
     #[test]
     fn the_best_f1_of_many_documents_is_found(scores in proptest::collection::vec((-9.0..9.0f64, any::<bool>()), 1..60)) {
-        let judge = |(log_odds, has_label): (f64, bool)| Judged { log_odds, has_label, weight: 1e6 };
+        let judge = |(log_odds, has_label): (f64, bool)| LabelPrediction { log_odds, has_label, weight: 1e6 };
         let mut judged: Vec<_> = scores.into_iter().map(judge).collect();
         judged.sort_by(|a, b| b.log_odds.total_cmp(&a.log_odds));
         let f1_at = |threshold: f64| {
-            let given = |of: &&Judged| of.log_odds > threshold;
+            let given = |of: &&LabelPrediction| of.log_odds > threshold;
             let found = judged.iter().filter(given).filter(|of| of.has_label).count() as f64;
             let positives = judged.iter().filter(|of| of.has_label).count() as f64;
             2.0 * found / (judged.iter().filter(given).count() as f64 + positives).max(1.0)
@@ -188,8 +188,8 @@ proptest! {
 
 #[test]
 fn a_label_that_every_document_has_needs_no_more_than_even_odds() {
-    let judged = [5.0, 4.0, 3.0].map(|log_odds| Judged { log_odds, has_label: true, weight: 1.0 });
+    let judged = [5.0, 4.0, 3.0].map(|log_odds| LabelPrediction { log_odds, has_label: true, weight: 1.0 });
     assert!(for_f1(&judged) <= 0.0 && for_precision(&judged, 0.3) <= 0.0);
-    let judged = [-4.0, -5.0].map(|log_odds| Judged { log_odds, has_label: true, weight: 1.0 });
+    let judged = [-4.0, -5.0].map(|log_odds| LabelPrediction { log_odds, has_label: true, weight: 1.0 });
     assert!(for_f1(&judged) < -5.0);
 }

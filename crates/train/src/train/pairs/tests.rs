@@ -84,7 +84,7 @@ proptest! {
         trainers.into_iter().for_each(|trainer| whole.merge(trainer).unwrap());
         let n_labels = whole.classes().len();
         prop_assert_eq!(whole.choices.texts.is_some(), n_labels <= 2);
-        let verdict = Verdict { has_pairs: better, tried: TriedTerms { with: 0.1, without: 0.2 } };
+        let verdict = PairsTrial { has_pairs: better, tried: TriedTerms { with: 0.1, without: 0.2 } };
         whole.settle_pieces().unwrap();
         let mut chosen = whole.settle_pairs(0, |_, _, _| Ok(Some(verdict))).unwrap();
         // except for the losses that decided, which the header keeps

@@ -11,7 +11,7 @@ use tamis_store::store::compatible::check_equal;
 use tamis_tokenizer::{CountVector, TermId, fingerprint};
 
 use super::Partial;
-use crate::gather::learned::{LearnedDocument, More, UNLABELLED};
+use crate::gather::document::{More, TrainingDocument, UNLABELLED};
 use crate::gather::merged::Shard;
 use crate::gather::rows::RowId;
 use crate::train::trainer::Trainer;
@@ -36,7 +36,7 @@ impl Trainer {
         self.add_texts(partial)?;
         let header = &partial.header;
         let ids = add_terms(&mut self.parts[0], header, partial.section(0)?, &classes)?;
-        let mut documents = Fields(partial.section(1)?);
+        let mut documents = FieldReader(partial.section(1)?);
         let n_reals = self.options.recipe.n_reals();
         let (mut counted, has_terms) = (vec![0u64; header.documents.len()], self.options.needs_terms());
         for _ in 0..header.n_different {
@@ -99,7 +99,7 @@ fn add_terms(
     }
     let mut labelled = Statistics::with_documents(documents);
     let mut unlabelled = Statistics::with_documents([unlabelled]);
-    let (mut terms, mut last) = (Fields(section), None);
+    let (mut terms, mut last) = (FieldReader(section), None);
     for _ in 0..limited("terms", header.n_terms)? {
         let text = terms.run()?;
         let text = str::from_utf8(text).map_err(|e| Error::inconsistent("terms", "text in UTF-8", e))?;
@@ -138,9 +138,9 @@ fn broken() -> Error {
 }
 
 /// The unread bytes of a section.
-struct Fields<'a>(&'a [u8]);
+struct FieldReader<'a>(&'a [u8]);
 
-impl<'a> Fields<'a> {
+impl<'a> FieldReader<'a> {
     fn number(&mut self) -> Result<u64> {
         take_varint(&mut self.0).ok_or_else(broken)
     }
@@ -161,7 +161,7 @@ impl<'a> Fields<'a> {
         n_terms: usize,
         has_terms: bool,
         keep: &mut impl FnMut(&CountVector) -> Result<RowId>,
-    ) -> Result<LearnedDocument> {
+    ) -> Result<TrainingDocument> {
         let digest = self.bytes()?;
         let [group, message] = [self.bytes()?, self.bytes()?].map(u64::from_le_bytes);
         let class = ClassId::try_from(self.number()?).map_err(|_| broken())?;
@@ -181,7 +181,7 @@ impl<'a> Fields<'a> {
             windows.push(keep(&decode_vector(self.run()?, n_terms)?)?);
         }
         let more = More { date, name: Box::default(), message, cuts, windows, reals: reals.into(), fraction };
-        let mut document = LearnedDocument::new(digest, group, more);
+        let mut document = TrainingDocument::new(digest, group, more);
         (document.class, document.multiplicity, document.terms) = (class, multiplicity, terms);
         Ok(document)
     }

@@ -8,7 +8,7 @@ use tamis_store::file::partial::PartialHeader;
 use tamis_tokenizer::{CountVector, TermId};
 
 use super::Partial;
-use crate::gather::learned::LearnedDocument;
+use crate::gather::document::TrainingDocument;
 use crate::gather::merged::Shard;
 use crate::train::trainer::Trainer;
 
@@ -76,7 +76,7 @@ fn recount(trainer: &mut Trainer) -> Result<()> {
         let terms = terms.into_iter().map(id).collect::<Result<Vec<_>>>()?;
         let vector = CountVector::from_pairs(terms.iter().copied())
             .map_err(|e| Error::inconsistent("documents", "terms, each once", e))?;
-        let LearnedDocument { class, multiplicity, .. } = *document;
+        let TrainingDocument { class, multiplicity, .. } = *document;
         let (statistics, class) = counted.statistics_of(class);
         statistics.observe_times(class, vector.row(), multiplicity)?;
         if document.terms.is_some() {

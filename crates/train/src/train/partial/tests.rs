@@ -14,16 +14,16 @@ use tamis_store::kind::Kind;
 use super::*;
 
 /// A document with its label, if it has one.
-type Labelled = (Option<&'static str>, Vec<(&'static str, String)>);
+type Example = (Option<&'static str>, Vec<(&'static str, String)>);
 
 /// The options and documents of a training run.
 struct Case {
     name: &'static str,
     options: TrainOptions,
-    documents: Vec<Labelled>,
+    documents: Vec<Example>,
 }
 
-fn add(trainer: &mut Trainer, (label, fields): &Labelled) {
+fn add(trainer: &mut Trainer, (label, fields): &Example) {
     let body = &fields[0].1;
     let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, &**value)).collect();
     let document = match trainer.recipe().kind {
@@ -37,14 +37,14 @@ fn add(trainer: &mut Trainer, (label, fields): &Labelled) {
     }
 }
 
-fn trainer<'a>(options: &TrainOptions, documents: impl IntoIterator<Item = &'a Labelled>) -> Trainer {
+fn trainer<'a>(options: &TrainOptions, documents: impl IntoIterator<Item = &'a Example>) -> Trainer {
     let mut trainer = Trainer::new(options.clone()).unwrap();
     documents.into_iter().for_each(|document| add(&mut trainer, document));
     trainer
 }
 
 /// Texts with these labels, in which both words and pairs of words are informative. A tenth are given twice.
-fn texts(labels: &[Option<&'static str>], n: usize) -> Vec<Labelled> {
+fn texts(labels: &[Option<&'static str>], n: usize) -> Vec<Example> {
     let text = |i: usize| {
         let (class, at) = (i % labels.len(), i / labels.len() * 9 / 10);
         let word = |k: usize| format!("w{}", (at * 31 + k * k * 7 + k * class) % (23 + 5 * class));
@@ -56,7 +56,7 @@ fn texts(labels: &[Option<&'static str>], n: usize) -> Vec<Labelled> {
 }
 
 /// Texts whose first word shows the label, whatever follows.
-fn numbers(n: usize) -> Vec<Labelled> {
+fn numbers(n: usize) -> Vec<Example> {
     let text = |i: usize| {
         let label = ["even", "odd"][i % 2];
         (Some(label), vec![("", format!("{label} {} {} {}", i % 13, i % 17, i % 5))])
@@ -64,9 +64,9 @@ fn numbers(n: usize) -> Vec<Labelled> {
     (0..n).map(text).collect()
 }
 
-fn mails(n: usize) -> Vec<Labelled> {
+fn mails(n: usize) -> Vec<Example> {
     // every fifth is given twice
-    let mail = |(i, (label, fields)): (usize, Labelled)| {
+    let mail = |(i, (label, fields)): (usize, Example)| {
         let date = format!("Date: Mon, {:02} Mar 2026 10:00:00 +0000\n", 1 + i % 28);
         let id = format!("Message-ID: <{i}@example.org>\nSubject: number {}\n", i % 7);
         (label, vec![("", format!("{id}{date}\n{}\n", fields[0].1))])
@@ -76,7 +76,7 @@ fn mails(n: usize) -> Vec<Labelled> {
     mails.iter().step_by(5).chain(&mails).cloned().collect()
 }
 
-fn rows(n: usize) -> Vec<Labelled> {
+fn rows(n: usize) -> Vec<Example> {
     let row = |i: usize| {
         let miles = if i.is_multiple_of(11) { "NA".into() } else { format!("{}.{}", i % 9, i % 7) };
         let sky = ["blue", "grey", "", "black"][i % 4].into();

@@ -10,12 +10,12 @@ use tamis_store::file::varint::{put_varint, zigzag};
 use tamis_tokenizer::{CountRow, TermId, TermTexts};
 
 use super::Partial;
-use crate::gather::learned::LearnedDocument;
+use crate::gather::collection::Collection;
+use crate::gather::document::TrainingDocument;
 use crate::gather::merged::MergedShards;
-use crate::gather::ordered::Ordered;
 use crate::gather::texts::Texts;
 use crate::model::Model;
-use crate::train::finish::InOrder;
+use crate::train::finish::TrainingSet;
 use crate::train::trainer::Trainer;
 
 impl Trainer {
@@ -28,7 +28,7 @@ impl Trainer {
     pub fn into_partial(mut self) -> Result<Partial> {
         self.options.names = false;
         let texts = self.choices.texts.take();
-        let InOrder { texts: terms, merged, mut documents } = self.take_in_order()?;
+        let TrainingSet { texts: terms, merged, mut documents } = self.take_in_order()?;
         let (terms, of_documents) =
             rayon::join(|| terms_section(&merged, &terms), || documents_section(&mut documents));
         let of_texts = texts.as_ref().map_or_else(|| Ok(Spool::default()), Texts::to_section)?;
@@ -64,7 +64,7 @@ fn terms_section(merged: &MergedShards, texts: &[TermTexts]) -> Result<Spool> {
     Ok(section)
 }
 
-fn documents_section(documents: &mut Ordered) -> Result<Spool> {
+fn documents_section(documents: &mut Collection) -> Result<Spool> {
     let (mut section, mut bytes) = (Spool::default(), Vec::new());
     for block in 0..documents.len().div_ceil(BLOCK) {
         let encoded = documents.encoded(block);
@@ -83,7 +83,7 @@ fn documents_section(documents: &mut Ordered) -> Result<Spool> {
 }
 
 /// Appends a document, without its windows.
-fn encode(document: &LearnedDocument, terms: CountRow<'_>, out: &mut Vec<u8>) {
+fn encode(document: &TrainingDocument, terms: CountRow<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(&document.digest);
     out.extend_from_slice(&document.group.to_le_bytes());
     out.extend_from_slice(&document.message().to_le_bytes());

@@ -13,9 +13,9 @@ const WORDS: [&str; 10] =
     ["maa", "maassa", "maassakin", "talo", "talossa", "한국어", "国歌", "a:bcd", "x", "~"];
 
 /// A document as numbers of words, its label, and which of three trainers learns it.
-type Given = (Vec<usize>, usize, usize);
+type RawExample = (Vec<usize>, usize, usize);
 
-fn documents() -> impl Strategy<Value = Vec<Given>> {
+fn documents() -> impl Strategy<Value = Vec<RawExample>> {
     prop::collection::vec((prop::collection::vec(0..WORDS.len(), 0..9), 0..2_usize, 0..3_usize), 2..24)
 }
 
@@ -27,7 +27,7 @@ fn options(kind: Kind, windows: Option<u32>, max: u8, has_pieces: bool) -> Train
     options
 }
 
-fn teach(trainer: &mut Trainer, (words, label, _): &Given) {
+fn teach(trainer: &mut Trainer, (words, label, _): &RawExample) {
     let text = words.iter().map(|word| WORDS[*word]).collect::<Vec<_>>().join(" ");
     let mail = format!("Subject: {text}\nTo: talossa@example.org\n\n{text}\n");
     let document = match trainer.recipe().kind {

@@ -1,3 +1,5 @@
+mod duplicates;
+
 use tamis_model::Statistics;
 use tamis_store::config::column::{Column, ColumnKind};
 use tamis_store::config::keep::Keep;

@@ -13,11 +13,11 @@ use tamis_store::file::fitted::FittedScoring;
 use tamis_tokenizer::Vocabulary;
 
 use super::Learner;
+use super::known::MessageIndex;
 use crate::lock::Lock;
 use crate::model::Model;
 use crate::train::trainer::Trainer;
-use crate::update::messages::Messages;
-use crate::update::options::LearnOptions;
+use crate::update::learner::LearnOptions;
 
 impl Learner {
     /// Opens a model for learning; waits while another process is changing it.
@@ -114,7 +114,7 @@ impl Learner {
             counted: Counted::identifying(),
             vocabulary: Vocabulary::new(),
             scratch: Scratch::default(),
-            messages: Messages::default(),
+            messages: MessageIndex::default(),
         })
     }
 }

@@ -6,7 +6,7 @@ use tamis_store::error::Result;
 use tamis_store::file::documents::{NO_DATE, Remembered};
 
 use super::Learner;
-use crate::update::record::{DocumentTerms, Record};
+use crate::update::record::{Record, RecordTerms};
 
 impl Learner {
     /// Makes a record that says that a document was learned under a label or, without one, forgotten. Changes nothing:
@@ -33,7 +33,7 @@ impl Learner {
                     // by its Message-ID there may be more
                     known = self.replaced(&document)?;
                 }
-                super::inherit(&mut document, &known, 0)?;
+                super::change::inherit(&mut document, &known, 0)?;
             }
             Some(_) => (),
             None => (document.date, document.name) = (NO_DATE, Box::default()),
@@ -44,7 +44,7 @@ impl Learner {
         let (words, pieces) = terms.split_at(counted.words(terms).len());
         let is_told = header.stored.names && label.is_some();
         let text = |id| vocabulary.term(id).filter(|_| is_told).unwrap_or_default().to_owned();
-        Record::new(&header.recipe, label, document, DocumentTerms { words, pieces }, text)
+        Record::new(&header.recipe, label, document, RecordTerms { words, pieces }, text)
     }
 
     /// Learns or forgets the document of a record; see [`replication`](crate::replication) for what servers that apply

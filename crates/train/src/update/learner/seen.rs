@@ -10,12 +10,12 @@ use tamis_store::file::documents::{NO_DATE, Remembered};
 use tamis_store::file::groups;
 use tamis_tokenizer::{CountVector, TermCount, TermId};
 
-use super::{Learner, Seen};
+use super::{CandidateDocument, Learner};
 use crate::update::record::Record;
 
 impl Learner {
     /// Reads a document as the model would store it, in `group`.
-    pub(super) fn see(&mut self, group: Option<&str>, document: Document<'_>) -> Result<Seen> {
+    pub(super) fn see(&mut self, group: Option<&str>, document: Document<'_>) -> Result<CandidateDocument> {
         let document = self.read(group, document)?;
         let Learner { filter, counted, vocabulary, .. } = self;
         let terms = vocabulary.document();
@@ -24,7 +24,7 @@ impl Learner {
     }
 
     /// The document of a record as the model would store it. The record holds no windows.
-    pub(super) fn see_record(&mut self, record: &Record) -> Result<Seen> {
+    pub(super) fn see_record(&mut self, record: &Record) -> Result<CandidateDocument> {
         let Learner { filter, counted, .. } = self;
         counted.clear();
         let mut document = record.document().clone();
@@ -71,7 +71,7 @@ fn place(
     mut document: Remembered,
     terms: &[TermCount],
     text: impl Fn(usize) -> String,
-) -> Result<Seen> {
+) -> Result<CandidateDocument> {
     let store = filter.store();
     let (mut ids, mut new_terms): (Vec<TermId>, Vec<_>) = (Vec::new(), Vec::new());
     for (place, term) in terms.iter().enumerate() {
@@ -86,7 +86,7 @@ fn place(
     counted.rows(terms, |place| ids.get(place).copied());
     document.vector = CountVector::from_pairs(counted.whole().iter()).unwrap_or_default();
     see_layers(filter, counted, terms)?;
-    Ok(Seen { document, new_terms })
+    Ok(CandidateDocument { document, new_terms })
 }
 
 /// If there is a shared model, rebuilds the rows of the document with the ids of both models, to score it.

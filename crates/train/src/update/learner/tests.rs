@@ -6,7 +6,7 @@ mod segments;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use tamis_model::Statistics;
+use tamis_model::{Coefficient, Counts, Statistics};
 use tamis_store::config::keep::Keep;
 use tamis_store::config::scoring::Scoring;
 use tamis_store::config::training::TrainOptions;
@@ -14,6 +14,7 @@ use tamis_store::disk::map::Bytes;
 use tamis_store::error::Error;
 use tamis_store::file::documents::NO_DATE;
 use tamis_store::file::groups::group;
+use tamis_store::file::log::Entry;
 use tamis_store::kind::Kind;
 use tamis_store::store::opened::Store;
 use tamis_tokenizer::{CountVector, TermId};
@@ -118,7 +119,7 @@ proptest! {
         for (label, text) in &more {
             let document = Document::Text(text);
             if learner.known(learner.filter.digest(document).unwrap()).unwrap().is_empty() {
-                prop_assert_eq!(learner.learn(LABELS[label % n_labels], document).unwrap(), Learned::New);
+                prop_assert_eq!(learner.learn(LABELS[label % n_labels], document).unwrap(), LearnOutcome::New);
                 new.push(text);
             }
             learner.commit().unwrap();
@@ -165,7 +166,7 @@ proptest! {
             learner.learn(LABELS[label % n_labels], Document::Text(text)).unwrap();
             let document = Document::Text(text);
             if !text.is_empty() {
-                prop_assert_eq!(learner.learn(LABELS[label % n_labels], document).unwrap(), Learned::Already);
+                prop_assert_eq!(learner.learn(LABELS[label % n_labels], document).unwrap(), LearnOutcome::Already);
             }
             learner.commit().unwrap();
         }
@@ -199,7 +200,7 @@ proptest! {
         let outcome = learner.learn(label, Document::Text(text)).unwrap();
         let from: Vec<_> =
             known.iter().map(|known| learner.label(known.class)).filter(|known| known != label).collect();
-        prop_assert_eq!(outcome, if from.is_empty() { Learned::Already } else { Learned::Moved { from } });
+        prop_assert_eq!(outcome, if from.is_empty() { LearnOutcome::Already } else { LearnOutcome::Moved { from } });
         let now = learner.known(learner.filter.digest(Document::Text(text)).unwrap()).unwrap();
         prop_assert_eq!(now.len(), 1);
         let under = learner.label(now[0].class);
@@ -260,7 +261,7 @@ fn documents_without_terms_are_counted_and_never_known() {
         learner.filter().information().totals.iter().map(|t| t.documents).collect::<Vec<_>>()
     };
     for label in ["eggs", "eggs", "ham", "eggs"] {
-        assert_eq!(learner.learn(label, nothing).unwrap(), Learned::New);
+        assert_eq!(learner.learn(label, nothing).unwrap(), LearnOutcome::New);
     }
     assert_eq!(documents(&learner), [4, 2]);
     learner.filter().verify().unwrap();
@@ -451,10 +452,10 @@ fn a_document_stays_in_its_group_wherever_it_goes() {
         known.iter().map(|known| (known.class, known.group)).collect::<Vec<_>>()
     };
     learner.learn_in_group(LABELS[0], Some("alice"), text).unwrap();
-    assert_eq!(learner.learn_in_group(LABELS[0], Some("bob"), text).unwrap(), Learned::Already);
+    assert_eq!(learner.learn_in_group(LABELS[0], Some("bob"), text).unwrap(), LearnOutcome::Already);
     assert_eq!(of_record(&learner), [(0, alice)]);
     // another label, the same author
-    assert!(matches!(learner.learn(LABELS[1], text).unwrap(), Learned::Moved { .. }));
+    assert!(matches!(learner.learn(LABELS[1], text).unwrap(), LearnOutcome::Moved { .. }));
     assert_eq!(of_record(&learner), [(1, alice)]);
     learner.commit().unwrap();
     learner.retrain().unwrap();

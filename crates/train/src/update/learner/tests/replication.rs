@@ -247,7 +247,7 @@ proptest! {
         let changed = learner.apply(&Record::from_bytes(&record.to_bytes()).unwrap()).unwrap();
         let is_same = match label.map(|label| directly.learner().learn(label, document).unwrap()) {
             // unless the message is known with other header fields too
-            Some(Learned::Already) => !changed,
+            Some(LearnOutcome::Already) => !changed,
             Some(_) => true,
             None => changed == directly.learner().forget(None, document).is_ok(),
         };
@@ -291,7 +291,7 @@ fn terms_without_texts_are_their_fingerprints() {
         let scores = [filter, &imported].map(|f| f.score(document, &mut Scratch::default()).unwrap());
         assert_eq!(scores[0], scores[1]);
         // with their texts they would say the same
-        assert!(matches!(server.learner().learn("ham", document).unwrap(), Learned::Already));
+        assert!(matches!(server.learner().learn("ham", document).unwrap(), LearnOutcome::Already));
         server.learner().forget(None, document).unwrap();
         server.learner().compact().unwrap();
         server.learner().filter().verify().unwrap();

@@ -11,7 +11,7 @@ use tamis_store::file::groups::copies_are_apart;
 use tamis_store::kind::Kind;
 use tamis_tokenizer::{CountVector, TermId};
 
-use crate::gather::learned::{LearnedDocument, UNLABELLED};
+use crate::gather::document::{TrainingDocument, UNLABELLED};
 use crate::gather::row_blocks::{Encoded, RowBlock, RowBlocks, in_block, in_order, renumbered};
 use crate::gather::rows::{RowId, TermRows};
 
@@ -19,8 +19,8 @@ use crate::gather::rows::{RowId, TermRows};
 ///
 /// Their terms have canonical ids and are stored in blocks of documents, packed into about two bytes per term. A fit
 /// reads one block at a time. Whatever exceeds a bound is in a temporary file.
-pub(crate) struct Ordered {
-    pub(crate) documents: Vec<LearnedDocument>,
+pub(crate) struct Collection {
+    pub(crate) documents: Vec<TrainingDocument>,
     row_blocks: RowBlocks,
     n_terms: usize,
     is_of_two: bool,
@@ -37,11 +37,11 @@ struct Windows {
     ids: Vec<Vec<TermId>>,
 }
 
-impl Ordered {
+impl Collection {
     /// Puts documents in order. `rows` are the rows of the parts, and `ids` the new ids of the parts' terms. Unlabelled
     /// documents get a class after the others.
     pub(crate) fn new(
-        mut documents: Vec<LearnedDocument>,
+        mut documents: Vec<TrainingDocument>,
         rows: Vec<TermRows>,
         ids: &[Vec<TermId>],
         n_classes: usize,
@@ -65,7 +65,7 @@ impl Ordered {
         let has_windows = documents.iter().any(|document| !document.windows().is_empty());
         let windows = has_windows.then(|| Windows { rows, ids: ids.to_vec() });
         let is_of_two = n_classes == 2;
-        Ok(Ordered {
+        Ok(Collection {
             documents,
             row_blocks,
             n_terms,
@@ -79,7 +79,7 @@ impl Ordered {
 
     /// Takes documents that are already in order, with their terms.
     pub(crate) fn of(
-        documents: impl Iterator<Item = Result<(LearnedDocument, CountVector)>>,
+        documents: impl Iterator<Item = Result<(TrainingDocument, CountVector)>>,
         n_terms: usize,
     ) -> Result<Self> {
         let (mut row_blocks, mut all) = (RowBlocks::new(0), Vec::new());
@@ -89,7 +89,7 @@ impl Ordered {
             row_blocks.push(all.len(), vector.row()).map_err(spill)?;
             all.push(document);
         }
-        Ok(Ordered {
+        Ok(Collection {
             documents: all,
             row_blocks,
             n_terms,
@@ -104,7 +104,7 @@ impl Ordered {
     /// Sets how copies are held out in a model of this kind, see [`copies_are_apart`].
     pub(crate) fn of_kind(self, kind: Kind) -> Self {
         let copies_are_apart = copies_are_apart(kind, self.documents.iter().map(|document| document.group));
-        Ordered { copies_are_apart, ..self }
+        Collection { copies_are_apart, ..self }
     }
 
     /// Checks that everything requested could be read.
@@ -133,7 +133,7 @@ impl Ordered {
     }
 }
 
-impl Documents for Ordered {
+impl Documents for Collection {
     fn len(&self) -> usize {
         self.documents.len()
     }
@@ -201,7 +201,7 @@ impl Documents for Ordered {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gather::learned::More;
+    use crate::gather::document::More;
 
     /// Two parts with more than a block of documents, some without terms.
     #[test]
@@ -216,7 +216,7 @@ mod tests {
         };
         for i in 0..n {
             let own: Vec<_> = terms(i).collect();
-            let mut document = LearnedDocument::new(
+            let mut document = TrainingDocument::new(
                 [i.wrapping_mul(0x9E37_79B1).to_le_bytes(); 4].concat().try_into().unwrap(),
                 i.into(),
                 More::default(),
@@ -225,7 +225,7 @@ mod tests {
             document.terms = Some(rows[usize::from(document.part)].push(own.into_iter()).unwrap());
             documents.push(document);
         }
-        let ordered = Ordered::new(documents, rows.into(), &ids, 2, 4_000).unwrap();
+        let ordered = Collection::new(documents, rows.into(), &ids, 2, 4_000).unwrap();
         assert!(ordered.documents.is_sorted_by_key(|document| (document.digest, document.class)));
         assert!(!ordered.row_blocks.blocks[0].written.is_empty());
         let all: Vec<usize> = (0..n as usize).collect();
@@ -247,7 +247,7 @@ mod tests {
             }
         }
         let again = std::iter::zip(ordered.documents.clone(), expected.clone());
-        let again = Ordered::of(again.map(Ok), 4_000).unwrap();
+        let again = Collection::of(again.map(Ok), 4_000).unwrap();
         assert!(again.rows(&all[5..]) == expected[5..]);
     }
 }

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
-use tamis_model::{ClassId, Classes, Label, Example};
+use tamis_model::{ClassId, Classes, Example, Label};
 use tamis_store::error::Result;
 use tamis_store::file::documents::NO_DATE;
 use tamis_store::file::names;
@@ -21,7 +21,7 @@ pub(crate) type Reals = Box<[(usize, f64)]>;
 /// A counted document and its number of copies. There is one value per document, so it holds only what most documents
 /// need.
 #[derive(Clone)]
-pub(crate) struct LearnedDocument {
+pub(crate) struct TrainingDocument {
     pub(crate) digest: [u8; 16],
     pub(crate) group: u64,
     /// Its terms, if they are needed again.
@@ -50,11 +50,11 @@ pub(crate) struct More {
     pub(crate) fraction: i32,
 }
 
-impl LearnedDocument {
+impl TrainingDocument {
     /// A document that was counted once.
     pub(crate) fn new(digest: [u8; 16], group: u64, more: More) -> Self {
         let more = (more != More::default()).then(|| Box::new(more));
-        LearnedDocument { digest, group, terms: None, multiplicity: 1, class: UNLABELLED, part: 0, more }
+        TrainingDocument { digest, group, terms: None, multiplicity: 1, class: UNLABELLED, part: 0, more }
     }
 
     pub(crate) fn date(&self) -> i64 {
@@ -92,7 +92,7 @@ impl LearnedDocument {
     }
 
     /// Takes over the rows of an equal document.
-    pub(crate) fn share(&mut self, known: &LearnedDocument) {
+    pub(crate) fn share(&mut self, known: &TrainingDocument) {
         (self.part, self.terms) = (known.part, known.terms);
         self.set_windows(known.windows().to_vec());
     }
@@ -104,7 +104,7 @@ impl LearnedDocument {
     }
 
     /// Records a later, equal document with the same windows that does not count.
-    pub(crate) fn meet(&mut self, later: &LearnedDocument) {
+    pub(crate) fn meet(&mut self, later: &TrainingDocument) {
         if later.is_before(self) {
             self.group = later.group;
             if self.date() != later.date() {
@@ -115,7 +115,7 @@ impl LearnedDocument {
         self.set_fraction(self.fraction().max(later.fraction()));
     }
 
-    fn unite_names(&mut self, other: &LearnedDocument) {
+    fn unite_names(&mut self, other: &TrainingDocument) {
         let mut name: Box<str> = self.name().into();
         names::keep_least(&mut name, other.name());
         if *name != *self.name() {
@@ -129,7 +129,7 @@ impl LearnedDocument {
 
     /// Whether this document counts rather than `other`, which is equal. Documents with equal terms can differ in
     /// group, date or windows. The least by these counts, so that the order of arrival does not matter.
-    fn is_before(&self, other: &LearnedDocument) -> bool {
+    fn is_before(&self, other: &TrainingDocument) -> bool {
         (self.group, self.date(), self.cuts()) < (other.group, other.date(), other.cuts())
     }
 
@@ -141,12 +141,12 @@ impl LearnedDocument {
 
     /// The document's label.
     pub(crate) fn label(&self) -> Label {
-        let LearnedDocument { class, multiplicity, group, .. } = *self;
+        let TrainingDocument { class, multiplicity, group, .. } = *self;
         Label { class, multiplicity, group, fraction: self.fraction() }
     }
 
     /// Counts another copy of the same document.
-    pub(crate) fn repeat(&mut self, mut other: LearnedDocument) -> Result<()> {
+    pub(crate) fn repeat(&mut self, mut other: TrainingDocument) -> Result<()> {
         let multiplicity = copies(self.multiplicity, other.multiplicity)?;
         let fraction = self.fraction().saturating_add(other.fraction());
         self.put_first(&mut other);
@@ -156,7 +156,7 @@ impl LearnedDocument {
     }
 
     /// Swaps two equal documents if needed, so that `self` is the one that counts. Both get the same name.
-    pub(crate) fn put_first(&mut self, other: &mut LearnedDocument) {
+    pub(crate) fn put_first(&mut self, other: &mut TrainingDocument) {
         self.unite_names(other);
         self.set_fraction(self.fraction().max(other.fraction()));
         if other.is_before(self) {
@@ -168,7 +168,7 @@ impl LearnedDocument {
 }
 
 /// The documents by the hashes of their bodies: an order that does not depend on that of arrival.
-pub(crate) fn by_hash(documents: &[LearnedDocument]) -> Vec<&LearnedDocument> {
+pub(crate) fn by_hash(documents: &[TrainingDocument]) -> Vec<&TrainingDocument> {
     let mut order: Vec<_> = documents.iter().collect();
     order.sort_unstable_by_key(|document| (document.group, document.digest, document.class));
     order
@@ -181,12 +181,12 @@ pub(crate) fn copies(here: u32, there: u32) -> Result<u32> {
 
 /// The positions of distinct documents, which differ in digest or label.
 #[derive(Default)]
-pub(crate) struct LearnedIndex {
+pub(crate) struct DocumentIndex {
     places: HashTable<u32>,
     state: RandomState,
 }
 
-impl LearnedIndex {
+impl DocumentIndex {
     /// Hashes a label by its fingerprint, since class numbers change.
     fn hash(&self, digest: &[u8; 16], class: ClassId, classes: &Classes) -> u64 {
         self.state.hash_one((digest, classes.label(class).map_or(0, fingerprint)))
@@ -195,7 +195,7 @@ impl LearnedIndex {
     /// The position of a document.
     pub(crate) fn find(
         &self,
-        documents: &[LearnedDocument],
+        documents: &[TrainingDocument],
         classes: &Classes,
         digest: &[u8; 16],
         class: ClassId,
@@ -209,10 +209,10 @@ impl LearnedIndex {
     }
 
     /// Adds the last of `documents`, which is new.
-    pub(crate) fn insert_last(&mut self, documents: &[LearnedDocument], classes: &Classes) {
+    pub(crate) fn insert_last(&mut self, documents: &[TrainingDocument], classes: &Classes) {
         let Some(last) = documents.len().checked_sub(1) else { return };
         let hash = |place: &u32| {
-            let LearnedDocument { digest, class, .. } = &documents[*place as usize];
+            let TrainingDocument { digest, class, .. } = &documents[*place as usize];
             self.state.hash_one((digest, classes.label(*class).map_or(0, fingerprint)))
         };
         let own = self.hash(&documents[last].digest, documents[last].class, classes);

@@ -18,7 +18,7 @@ fn mail((word, flip, day): (u8, bool, u8)) -> String {
 }
 
 /// A trainer that knows as many labels as it can.
-fn train(options: &TrainOptions, documents: &[Given]) -> Trainer {
+fn train(options: &TrainOptions, documents: &[RawExample]) -> Trainer {
     let mut trainer = Trainer::new(options.clone()).unwrap();
     for label in &LABELS[..if options.recipe.windows.is_some() { 2 } else { 3 }] {
         trainer.class_of(label).unwrap();
@@ -28,9 +28,9 @@ fn train(options: &TrainOptions, documents: &[Given]) -> Trainer {
 }
 
 /// The number of a label, an optional number of a group, and a mail.
-type Given = (usize, Option<u8>, (u8, bool, u8));
+type RawExample = (usize, Option<u8>, (u8, bool, u8));
 
-fn add(trainer: &mut Trainer, (label, group, document): &Given) {
+fn add(trainer: &mut Trainer, (label, group, document): &RawExample) {
     let (group, mail) = (group.map(|group| format!("group {group}")), mail(*document));
     trainer.add_in_group(LABELS[*label], group.as_deref(), Document::Mail(mail.as_bytes())).unwrap();
 }
