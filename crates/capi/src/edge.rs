@@ -10,10 +10,10 @@ thread_local! {
 }
 
 /// A value, or the error message for C.
-pub(crate) type Answer<T> = Result<T, String>;
+pub(crate) type CallResult<T> = Result<T, String>;
 
 /// Runs a call from C. On an error or a panic, keeps its message and returns `failed`.
-pub(crate) fn guard<T>(failed: T, call: impl FnOnce() -> Answer<T>) -> T {
+pub(crate) fn guard<T>(failed: T, call: impl FnOnce() -> CallResult<T>) -> T {
     // unwind safe: whatever a panic interrupts is behind locks that are taken even when poisoned, see `TamisFilter`
     let said = match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(value)) => return value,
@@ -43,7 +43,7 @@ pub(crate) fn c_text(text: &str) -> CString {
 ///
 /// # Safety
 /// The pointer is null, or points to an object that lives and is not written to for as long as the reference is used.
-pub(crate) unsafe fn object<'a, T>(name: &str, pointer: *const T) -> Answer<&'a T> {
+pub(crate) unsafe fn object<'a, T>(name: &str, pointer: *const T) -> CallResult<&'a T> {
     // SAFETY: `as_ref` checks for null; the caller promises the rest
     unsafe { pointer.as_ref() }.ok_or_else(|| format!("{name}: expected a pointer, got NULL"))
 }
@@ -52,7 +52,7 @@ pub(crate) unsafe fn object<'a, T>(name: &str, pointer: *const T) -> Answer<&'a 
 ///
 /// # Safety
 /// The pointer is null, or points to `length` bytes that live and are not written to for as long as the slice is used.
-pub(crate) unsafe fn bytes<'a>(name: &str, pointer: *const u8, length: usize) -> Answer<&'a [u8]> {
+pub(crate) unsafe fn bytes<'a>(name: &str, pointer: *const u8, length: usize) -> CallResult<&'a [u8]> {
     match length {
         0 => Ok(&[]),
         _ if pointer.is_null() => Err(format!("{name}: expected a pointer to {length} bytes, got NULL")),
@@ -68,7 +68,7 @@ pub(crate) unsafe fn bytes<'a>(name: &str, pointer: *const u8, length: usize) ->
 ///
 /// # Safety
 /// The pointer is null, or points to bytes that end with a zero and are not written to for as long as the text is used.
-pub(crate) unsafe fn text<'a>(name: &str, pointer: *const c_char) -> Answer<&'a CStr> {
+pub(crate) unsafe fn text<'a>(name: &str, pointer: *const c_char) -> CallResult<&'a CStr> {
     // SAFETY: not null; the caller promises that a zero byte ends the text
     let text = (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) });
     text.ok_or_else(|| format!("{name}: expected text, got NULL"))
@@ -78,7 +78,7 @@ pub(crate) unsafe fn text<'a>(name: &str, pointer: *const c_char) -> Answer<&'a 
 ///
 /// # Safety
 /// The pointer is null, or points to room for the value that nobody else uses meanwhile.
-pub(crate) unsafe fn write<T>(name: &str, pointer: *mut T, value: T) -> Answer<()> {
+pub(crate) unsafe fn write<T>(name: &str, pointer: *mut T, value: T) -> CallResult<()> {
     if pointer.is_null() {
         return Err(format!("{name}: expected a pointer, got NULL"));
     }
@@ -91,7 +91,7 @@ pub(crate) unsafe fn write<T>(name: &str, pointer: *mut T, value: T) -> Answer<(
 ///
 /// # Safety
 /// The pointer is null, or came from `Box::into_raw` and is not used again.
-pub(crate) unsafe fn free<T>(pointer: *mut T) -> Answer<()> {
+pub(crate) unsafe fn free<T>(pointer: *mut T) -> CallResult<()> {
     if !pointer.is_null() {
         // SAFETY: the caller promises that it came from a box
         drop(unsafe { Box::from_raw(pointer) });

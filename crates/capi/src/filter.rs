@@ -8,7 +8,7 @@ use tamis_train::{
     Document, Error, ErrorKind, Filter, LearnOptions, LearnOutcome, Learner, LiveFilter, Result, Scratch,
 };
 
-use crate::edge::{Answer, c_text};
+use crate::edge::{CallResult, c_text};
 
 /// An open model. Threads may share it.
 pub struct TamisFilter {
@@ -20,12 +20,12 @@ pub struct TamisFilter {
 }
 
 impl TamisFilter {
-    pub(crate) fn open(path: PathBuf) -> Answer<Self> {
+    pub(crate) fn open(path: PathBuf) -> CallResult<Self> {
         let filter = Filter::open(&path).map_err(|error| named(&path, &error))?;
         Ok(TamisFilter::new(filter, Some(path)))
     }
 
-    pub(crate) fn from_bytes(bytes: Vec<u8>) -> Answer<Self> {
+    pub(crate) fn from_bytes(bytes: Vec<u8>) -> CallResult<Self> {
         let filter = Filter::from_bytes(bytes).map_err(|error| error.to_string())?;
         Ok(TamisFilter::new(filter, None))
     }
@@ -35,24 +35,24 @@ impl TamisFilter {
     }
 
     /// Runs `ask` on the model. The answer comes from one whole version of the model, or is an error.
-    pub(crate) fn ask<T>(&self, ask: impl Fn(&Filter, &mut Scratch) -> Result<T>) -> Answer<T> {
+    pub(crate) fn ask<T>(&self, ask: impl Fn(&Filter, &mut Scratch) -> Result<T>) -> CallResult<T> {
         self.filter.ask(|filter, scratch| ask(filter, scratch)).map_err(|error: Error| self.named(&error))
     }
 
     /// Learns a document in the model's file, then opens the file again. Returns whether anything changed.
-    pub(crate) fn learn(&self, label: &str, document: Document<'_>) -> Answer<bool> {
+    pub(crate) fn learn(&self, label: &str, document: Document<'_>) -> CallResult<bool> {
         self.change(|learner| Ok(learner.learn(label, document)? != LearnOutcome::Already))
     }
 
     /// Makes the model's file forget a document, then opens it again. Returns whether the document was known.
-    pub(crate) fn forget(&self, label: Option<&str>, document: Document<'_>) -> Answer<bool> {
+    pub(crate) fn forget(&self, label: Option<&str>, document: Document<'_>) -> CallResult<bool> {
         self.change(|learner| match learner.forget(label, document) {
             Err(error) if error.kind() == ErrorKind::NotLearned => Ok(false),
             forgot => forgot.map(|_| true),
         })
     }
 
-    fn change(&self, change: impl FnOnce(&mut Learner) -> Result<bool>) -> Answer<bool> {
+    fn change(&self, change: impl FnOnce(&mut Learner) -> Result<bool>) -> CallResult<bool> {
         let Some(path) = &self.path else {
             return Err(
                 "expected a model that was opened by tamis_open, got one of bytes, which has no file".into(),
@@ -67,7 +67,7 @@ impl TamisFilter {
     }
 
     /// Opens the file again if it has changed. Returns whether it had.
-    pub(crate) fn reload(&self) -> Answer<bool> {
+    pub(crate) fn reload(&self) -> CallResult<bool> {
         self.filter.reload().map_err(|error| self.named(&error))
     }
 

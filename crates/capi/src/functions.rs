@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use tamis_train::{Document, Explanation, Filter, Score};
 
-use crate::edge::{Answer, bytes, c_text, free, guard, last_error, object, text, write};
+use crate::edge::{CallResult, bytes, c_text, free, guard, last_error, object, text, write};
 use crate::filter::TamisFilter;
 
 /// A score. Its texts belong to the filter and live until it is freed.
@@ -246,66 +246,78 @@ enum Kind {
     Text,
 }
 
-fn with_document<T>(bytes: &[u8], kind: Kind, with: impl FnOnce(Document<'_>) -> T) -> T {
+/// # Safety
+/// Each pointer is null, or `filter` points to an open model and `document` to `length` bytes.
+unsafe fn with_document<T>(
+    filter: *const TamisFilter,
+    document: *const u8,
+    length: usize,
+    kind: Kind,
+    work: impl FnOnce(&TamisFilter, Document<'_>) -> CallResult<T>,
+) -> CallResult<T> {
+    // SAFETY: as the caller promises
+    let (handle, document) = unsafe { (object("filter", filter)?, bytes("document", document, length)?) };
     match kind {
-        Kind::Mail => with(Document::Mail(bytes)),
-        Kind::Text => with(Document::Text(&tamis_mail::decode_text(bytes, None))),
+        Kind::Mail => work(handle, Document::Mail(document)),
+        Kind::Text => work(handle, Document::Text(&tamis_mail::decode_text(document, None))),
     }
 }
 
 /// # Safety
-/// Each pointer is null, or `filter` points to an open model, `document` to `length` bytes, `out` to room for a score.
+/// As for `with_document`; `out` is null, or points to room for a score.
 unsafe fn score_document(
     filter: *const TamisFilter,
     document: *const u8,
     length: usize,
     out: *mut TamisScore,
     kind: Kind,
-) -> Answer<i32> {
+) -> CallResult<i32> {
+    let score = |handle: &TamisFilter, document: Document<'_>| {
+        handle.ask(|filter, scratch| {
+            filter.score(document, scratch).map(|score| shown(filter, &score, |label| handle.label(label)))
+        })
+    };
     // SAFETY: as the caller promises
-    let (handle, document) = unsafe { (object("filter", filter)?, bytes("document", document, length)?) };
-    let score = with_document(document, kind, |document| {
-        handle
-            .ask(|filter, scratch| filter.score(document, scratch).map(|score| shown(handle, filter, &score)))
-    })?;
-    // SAFETY: as the caller promises
-    unsafe { write("score", out, score) }?;
+    unsafe {
+        let score = with_document(filter, document, length, kind, score)?;
+        write("score", out, score)?;
+    }
     Ok(0)
 }
 
 /// # Safety
-/// Each pointer is null, or `filter` points to an open model and `document` to `length` bytes.
+/// As for `with_document`.
 unsafe fn explain_document(
     filter: *const TamisFilter,
     document: *const u8,
     length: usize,
     kind: Kind,
-) -> Answer<*mut TamisExplanation> {
-    // SAFETY: as the caller promises
-    let (handle, document) = unsafe { (object("filter", filter)?, bytes("document", document, length)?) };
-    let owned = with_document(document, kind, |document| {
+) -> CallResult<*mut TamisExplanation> {
+    let explain = |handle: &TamisFilter, document: Document<'_>| {
         handle.ask(|filter, scratch| {
-            filter.explain(document, scratch).map(|explanation| owned(handle, filter, &explanation))
+            filter.explain(document, scratch).map(|explanation| owned(filter, &explanation))
         })
-    })?;
+    };
+    // SAFETY: as the caller promises
+    let owned = unsafe { with_document(filter, document, length, kind, explain) }?;
     Ok(Box::into_raw(owned).cast())
 }
 
 /// # Safety
-/// Each pointer is null, or `filter` points to an open model, `label` to text that ends with a zero, and `document` to
-/// `length` bytes.
+/// As for `with_document`; `label` is null, or points to text that ends with a zero.
 unsafe fn learn_document(
     filter: *const TamisFilter,
     label: *const c_char,
     document: *const u8,
     length: usize,
     kind: Kind,
-) -> Answer<i32> {
+) -> CallResult<i32> {
     // SAFETY: as the caller promises
-    let (handle, document) = unsafe { (object("filter", filter)?, bytes("document", document, length)?) };
-    // SAFETY: likewise
-    let label = unsafe { text("label", label) }?.to_string_lossy();
-    with_document(document, kind, |document| handle.learn(&label, document).map(i32::from))
+    unsafe {
+        with_document(filter, document, length, kind, |handle, document| {
+            handle.learn(&text("label", label)?.to_string_lossy(), document).map(i32::from)
+        })
+    }
 }
 
 /// # Safety
@@ -316,19 +328,21 @@ unsafe fn forget_document(
     document: *const u8,
     length: usize,
     kind: Kind,
-) -> Answer<i32> {
+) -> CallResult<i32> {
     // SAFETY: as the caller promises
-    let (handle, document) = unsafe { (object("filter", filter)?, bytes("document", document, length)?) };
-    // SAFETY: likewise
-    let label = if label.is_null() { None } else { Some(unsafe { text("label", label) }?.to_string_lossy()) };
-    with_document(document, kind, |document| handle.forget(label.as_deref(), document).map(i32::from))
+    unsafe {
+        let label = if label.is_null() { None } else { Some(text("label", label)?.to_string_lossy()) };
+        with_document(filter, document, length, kind, |handle, document| {
+            handle.forget(label.as_deref(), document).map(i32::from)
+        })
+    }
 }
 
-/// A score as C sees it.
-fn shown(handle: &TamisFilter, filter: &Filter, score: &Score) -> TamisScore {
+/// A score as C sees it; `text` makes its labels.
+fn shown(filter: &Filter, score: &Score, mut text: impl FnMut(&str) -> *const c_char) -> TamisScore {
     TamisScore {
-        label: handle.label(filter.label_of(score)),
-        scored_label: handle.label(filter.classes().label(score.scored_class).unwrap_or_default()),
+        label: text(filter.label_of(score)),
+        scored_label: text(filter.classes().label(score.scored_class).unwrap_or_default()),
         probability: score.probability,
         log_odds: score.log_odds,
         known_terms: score.known_terms as u64,
@@ -337,9 +351,8 @@ fn shown(handle: &TamisFilter, filter: &Filter, score: &Score) -> TamisScore {
     }
 }
 
-/// An explanation as C sees it, with labels of its own.
-fn owned(handle: &TamisFilter, filter: &Filter, explanation: &Explanation) -> Box<OwnedExplanation> {
-    let score = shown(handle, filter, &explanation.score);
+/// An explanation as C sees it, with texts of its own.
+fn owned(filter: &Filter, explanation: &Explanation) -> Box<OwnedExplanation> {
     let mut texts = Vec::new();
     let mut text = |text: &str| {
         let text = c_text(text);
@@ -349,17 +362,16 @@ fn owned(handle: &TamisFilter, filter: &Filter, explanation: &Explanation) -> Bo
         pointer
     };
     let mut label = |class| text(filter.classes().label(class).unwrap_or_default());
-    let (of, against) = (label(explanation.class), label(explanation.against));
-    let scored_label = label(explanation.score.scored_class);
-    let verdict = text(filter.label_of(&explanation.score));
+    let (label, against) = (label(explanation.class), label(explanation.against));
+    let score = shown(filter, &explanation.score, &mut text);
     let terms: Vec<_> = explanation
         .terms
         .iter()
         .map(|term| TamisTerm { term: text(&term.term), contribution: term.contribution, count: term.count })
         .collect();
     let shown = TamisExplanation {
-        score: TamisScore { label: verdict, scored_label, ..score },
-        label: of,
+        score,
+        label,
         against,
         intercept: explanation.intercept,
         unknown: explanation.unknown as u64,

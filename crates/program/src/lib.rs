@@ -6,24 +6,25 @@
 // The rooms, the lowest first: none uses one that comes after it (tests/code/rooms.rs).
 mod output;
 
-mod input;
+mod expected;
+
+mod decoded;
+
+mod stream;
 
 mod passthrough;
 
 mod model;
 
-pub use input::decoded::{decoded, is_encoded};
-pub use input::stream::{Contents, Stream, read_document, read_start};
-pub use model::learning::commit;
-pub use model::opened::{Model, check_unchanged, make_private, open_model};
-pub use output::dates::{DAY, at, day, now, seconds_now, today};
-pub use output::expected::{expectation, noun};
-pub use output::shown::{
-    clean, json_line, named, one_word, plain, say_at, say_line, shown, shown_path, told,
+pub use decoded::{decoded, is_encoded};
+pub use expected::{expectation, noun};
+pub use model::{LazyModel, check_unchanged, commit, make_private, open_model};
+pub use output::{
+    DAY, ERROR, Volume, at, clean, day, done, is_closed_pipe, json_line, named, now, one_word, plain, say_at,
+    say_line, seconds_now, shown, shown_path, today, told,
 };
-pub use output::status::{ERROR, is_closed_pipe};
-pub use output::volume::{Volume, done};
-pub use passthrough::held::{Held, standard_output};
-pub use passthrough::passed::{asks_for_passthrough, passes_input_through};
+pub use passthrough::arguments::{asks_for_passthrough, passes_input_through};
 pub use passthrough::rescue::{arm, keep_lost_pages, return_large_blocks, survive_file_limits};
+pub use passthrough::{Passthrough, standard_output};
+pub use stream::{Contents, Stream, read_document, read_start};
 pub use tamis_report::{counted, grouped};

@@ -1,4 +1,92 @@
 //! A user's model, whose file may change meanwhile.
 
-pub(crate) mod learning;
-pub(crate) mod opened;
+use std::io;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use tamis_report::counted;
+use tamis_train::{Error, Filter, Learner, LiveFilter};
+
+use crate::output::{named, note};
+use crate::passthrough::rescue;
+
+/// A model that is opened on first use, and again if its file changed in place.
+pub struct LazyModel<Open> {
+    open: Open,
+    filter: Option<LiveFilter>,
+}
+
+impl<Open: Fn() -> Result<Filter>> LazyModel<Open> {
+    /// A model that `open` opens.
+    pub fn new(open: Open) -> Self {
+        LazyModel { open, filter: None }
+    }
+
+    /// The result of `work` on a model that did not change meanwhile.
+    pub fn ask<T>(&mut self, mut work: impl FnMut(&Filter) -> Result<T>) -> Result<T> {
+        self.opened()?.ask(|filter, _| {
+            let answer = work(filter)?;
+            check_pages().map(|()| answer)
+        })
+    }
+
+    /// The open model, unchecked. Use [`ask`](Self::ask) for results that are printed.
+    pub fn opened(&mut self) -> Result<&LiveFilter> {
+        match &mut self.filter {
+            Some(filter) => Ok(filter),
+            none => {
+                rescue::lost_a_page();
+                let is_passing = |error: &anyhow::Error| error.downcast_ref().is_some_and(Error::is_passing);
+                Ok(none.insert(LiveFilter::open(is_passing, &self.open)?))
+            }
+        }
+    }
+}
+
+/// Checks that a model's file did not change in place since it was opened.
+pub fn check_unchanged(filter: &Filter) -> Result<()> {
+    filter.check_unchanged()?;
+    check_pages()
+}
+
+/// Checks that no page of a mapped model was lost.
+fn check_pages() -> Result<()> {
+    if rescue::lost_a_page() {
+        bail!(
+            "a part of the model could not be read: its file was truncated while in use, or the disk fails"
+        );
+    }
+    Ok(())
+}
+
+/// Writes what was learned, and prints a note if the model was retrained.
+pub fn commit(learner: &mut Learner) -> Result<()> {
+    check_unchanged(learner.filter())?;
+    if learner.commit()? {
+        note!("retrained on {}", counted(learner.filter().information().size.documents as u64, "document"));
+    }
+    Ok(())
+}
+
+/// Creates a folder that only its owner may enter. Missing parent folders follow the user's umask.
+pub fn make_private(folder: &Path) -> io::Result<()> {
+    if let Some(above) = folder.parent() {
+        std::fs::create_dir_all(above)?;
+    }
+    let mut builder = std::fs::DirBuilder::new();
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(folder) {
+        // another process was faster, or there is no folder to create
+        Err(_) if folder.is_dir() || folder.as_os_str().is_empty() => Ok(()),
+        made => made,
+    }
+}
+
+/// Opens a model. Returns `None` if there is no file.
+pub fn open_model(path: &Path) -> Result<Option<Filter>> {
+    match Filter::open(path) {
+        Ok(filter) => Ok(Some(filter)),
+        Err(error) if error.io_error().is_some_and(|e| e.kind() == io::ErrorKind::NotFound) => Ok(None),
+        Err(error) => Err(named(path)(error)),
+    }
+}

@@ -3,7 +3,191 @@
 //! The stream has one order for all. Each server applies every record in this order, its own too, so that all end at the
 //! same counts; see `tamis_train::replication`. Without the store a server goes on by itself and catches up.
 
-pub(crate) mod follower;
-pub(crate) mod position;
 pub(crate) mod sender;
 pub(crate) mod store;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use tokio::time::sleep;
+
+use crate::fleet::sender::PAUSE;
+use crate::fleet::store::{StreamEntry, StreamStore, order};
+use crate::record::outbox::OutboxEntry;
+use crate::service::Service;
+use crate::settings::FleetSettings;
+
+/// Follows the stream: applies what it says, in its order.
+pub(crate) struct Follower {
+    folder: PathBuf,
+    settings: FleetSettings,
+    position: StreamPosition,
+    say: fn(&str),
+}
+
+impl Follower {
+    /// # Errors
+    /// If the position cannot be read.
+    pub(crate) fn new(folder: PathBuf, settings: FleetSettings, say: fn(&str)) -> io::Result<Self> {
+        let position = StreamPosition::load(&folder)?;
+        Ok(Follower { folder, settings, position, say })
+    }
+
+    /// Applies records as they arrive, until stopped. `service` is asked each time, as the settings may be read again.
+    pub(crate) async fn run(mut self, service: impl Fn() -> Arc<Service>) {
+        let mut told = String::new();
+        loop {
+            // ends only by an error
+            let Err(error) = self.follow(&service).await else { continue };
+            if told != error {
+                (self.say)(&format!("fleet: {error}; trying again"));
+                told = error;
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    async fn follow(&mut self, service: &impl Fn() -> Arc<Service>) -> Result<(), String> {
+        let store = StreamStore::connect(&self.settings).await;
+        let mut store = store.map_err(|error| format!("the store is away ({error})"))?;
+        self.check_extent(&mut store).await?;
+        loop {
+            let read = store.read(&self.position.id).await;
+            let entries = read.map_err(|error| format!("reading the stream: {error}"))?;
+            if !entries.is_empty() {
+                self.take_in(entries, &service()).await?;
+            }
+        }
+    }
+
+    /// Tells if records are gone that this server has not read, and starts over if the stream did.
+    async fn check_extent(&mut self, store: &mut StreamStore) -> Result<(), String> {
+        let extent = store.extent().await.map_err(|error| error.to_string())?;
+        let Some(extent) = extent else { return Ok(()) };
+        let read = order(&self.position.id);
+        if order(&extent.last) < read {
+            (self.say)(
+                "fleet: the stream begins anew; what other servers learned before and have not sent is lost",
+            );
+            self.position.id = StreamPosition::default().id;
+        } else if extent.removed.is_some_and(|removed| order(&removed) > read) {
+            (self.say)(
+                "fleet: records are gone that this server has not read; copy the models and fleet-position.json of \
+                 another server here while both are stopped",
+            );
+        }
+        Ok(())
+    }
+
+    /// Applies entries, and stores how far the stream is read. Entries of one model that follow one another are written
+    /// together.
+    async fn take_in(&mut self, entries: Vec<StreamEntry>, service: &Service) -> Result<(), String> {
+        let mut position = self.position.clone();
+        let mut wanted: Vec<OutboxEntry> = Vec::new();
+        for StreamEntry { id, entry } in entries {
+            position.id = id;
+            wanted.extend(entry.filter(|entry| position.note(entry.sender, entry.number)));
+        }
+        for of_model in wanted.chunk_by(|a, b| a.model == b.model) {
+            self.apply(of_model, service).await?;
+        }
+        position.save(&self.folder).map_err(|error| format!("fleet-position.json: {error}"))?;
+        self.position = position;
+        Ok(())
+    }
+
+    /// Applies entries of one model, in their order.
+    async fn apply(&self, entries: &[OutboxEntry], service: &Service) -> Result<(), String> {
+        let enqueue = |entry: &OutboxEntry| service.enqueue_record(&entry.model, entry.record.clone());
+        // all before the first is waited for
+        let waiting: Vec<_> = entries.iter().map(enqueue).collect();
+        for enqueued in waiting {
+            let outcome = match enqueued {
+                Ok(outcome) => outcome.await,
+                Err(failure) => Err(failure),
+            };
+            match outcome {
+                Ok(_) => (),
+                // all are applied again, in order
+                Err(failure) if failure.is_temporary() => return Err(failure.to_string()),
+                Err(failure) => (self.say)(&format!("fleet: a record is skipped: {failure}")),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How far a server has read the stream. Copied together with its models, it lets another server start from there.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
+pub(crate) struct StreamPosition {
+    /// The id of the last entry that was applied.
+    pub(crate) id: String,
+    /// The number of the last record of each sender. A record that was sent twice is skipped the second time.
+    pub(crate) last: BTreeMap<u64, u64>,
+}
+
+impl Default for StreamPosition {
+    fn default() -> Self {
+        StreamPosition { id: "0-0".to_owned(), last: BTreeMap::new() }
+    }
+}
+
+fn path(folder: &Path) -> PathBuf {
+    folder.join("fleet-position.json")
+}
+
+impl StreamPosition {
+    /// The position of a folder; the beginning of the stream if none is stored.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is not a position.
+    pub(crate) fn load(folder: &Path) -> io::Result<Self> {
+        match fs::read(path(folder)) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(Into::into),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(StreamPosition::default()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Stores the position. If the machine stops before it is on the disk, records are applied again, in order.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(crate) fn save(&self, folder: &Path) -> io::Result<()> {
+        let (path, new) = (path(folder), folder.join(".fleet-position.json.new"));
+        let mut file = File::create(&new)?;
+        file.write_all(&serde_json::to_vec(self)?)?;
+        // otherwise the renamed file could be empty after a crash
+        file.sync_data()?;
+        fs::rename(new, path)
+    }
+
+    /// Notes a record; false if it was noted before.
+    pub(crate) fn note(&mut self, sender: u64, number: u64) -> bool {
+        let last = self.last.entry(sender).or_default();
+        let is_new = number > *last;
+        *last = number.max(*last);
+        is_new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_that_was_sent_twice_is_noted_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut position = StreamPosition::load(folder.path()).unwrap();
+        assert!(position.note(7, 1) && position.note(7, 2) && position.note(8, 1));
+        position.id = "5-1".to_owned();
+        position.save(folder.path()).unwrap();
+        let mut position = StreamPosition::load(folder.path()).unwrap();
+        assert_eq!(position.id, "5-1");
+        assert!(!position.note(7, 1) && !position.note(7, 2) && position.note(7, 3));
+    }
+}

@@ -12,8 +12,6 @@ mod settings;
 
 mod record;
 
-mod outbox;
-
 mod models;
 
 mod service;
@@ -26,33 +24,33 @@ mod door;
 
 mod run;
 
-pub use models::failure::Failure;
-pub use models::registry::Of;
-pub use models::waiting::{Change, Corrected};
-pub use record::metrics::Door;
+pub use models::request::{Feedback, FeedbackOutcome, ModelId, ServiceError};
+pub use record::Door;
 pub use run::serve;
 pub use service::admission::{Incoming, TooLong};
 pub use service::answer::{Answer, REQUIRED};
-pub use service::serving::{ModelState, Request, Service};
+pub use service::{ModelState, Request, Service};
 pub use settings::address::Address;
-pub use settings::file::{
-    FleetSettings, HttpSettings, LimitSettings, LogSettings, MilterSettings, ModelSettings, OnError,
-    Settings, SpamdSettings, VerdictSettings,
-};
 pub use settings::password::hash as hash_password;
+pub use settings::{
+    FleetSettings, HttpSettings, LimitSettings, LogSettings, MilterSettings, ModelSettings, OnError,
+    ServerSettings, SpamdSettings, VerdictSettings,
+};
 
 /// Parsers of what clients send, for fuzzing.
 #[doc(hidden)]
 pub mod parsers {
     /// Packets of an MTA.
     pub mod milter {
-        pub use crate::door::milter::packet::{Framed, Macros, Packet, PacketError, Terms, announced, parse};
+        pub use crate::door::milter::packet::{
+            Macros, Packet, PacketError, PacketFrame, ProtocolOptions, announced, parse,
+        };
     }
 
     /// Requests of spamd's protocol.
     pub mod spamd {
         pub use crate::door::spamd::request::{
-            BadLine, MOST_HEAD, Method, Request, head_end, message, parse,
+            BadLine, MOST_HEAD, Method, SpamdRequest, head_end, message, parse,
         };
     }
 }

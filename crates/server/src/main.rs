@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use tamis_server::{Settings, hash_password, serve};
+use tamis_server::{ServerSettings, hash_password, serve};
 
 const HELP: &str = "\
 The tamis filter as a server: spamd's protocol, milter and HTTP.
@@ -16,7 +16,7 @@ Usage: tamisd [-c FILE] [--check] [--allow-root]
 Without -c, serves your default model on 127.0.0.1: spamd's protocol at port 7783, milter at 7785, HTTP at 11333.
 
 Options:
-  -c, --config FILE    Settings, in TOML; tamisd.toml beside the program's source describes each
+  -c, --config FILE    ServerSettings, in TOML; tamisd.toml beside the program's source describes each
       --check          Check the settings, and exit
       --allow-root     Run as root; a user of its own is safer
       --hash-password  Read a password from standard input, and print its hash for http.password
@@ -27,7 +27,7 @@ SIGTERM stops the server after it has finished what was begun; SIGHUP reads the 
 ";
 
 #[derive(Default)]
-struct Arguments {
+struct CommandLine {
     config: Option<PathBuf>,
     check: bool,
     allow_root: bool,
@@ -56,8 +56,8 @@ fn run() -> Result<()> {
         return print_hash();
     }
     let mut settings = match &arguments.config {
-        Some(file) => Settings::read(file)?,
-        None => Settings::loopback(),
+        Some(file) => ServerSettings::read(file)?,
+        None => ServerSettings::loopback(),
     };
     settings.allow_root |= arguments.allow_root;
     if arguments.check {
@@ -80,8 +80,8 @@ fn run() -> Result<()> {
 }
 
 /// The arguments; `None` if they were answered.
-fn parse(arguments: impl Iterator<Item = std::ffi::OsString>) -> Result<Option<Arguments>> {
-    let mut parsed = Arguments::default();
+fn parse(arguments: impl Iterator<Item = std::ffi::OsString>) -> Result<Option<CommandLine>> {
+    let mut parsed = CommandLine::default();
     let mut arguments = arguments;
     while let Some(argument) = arguments.next() {
         match argument.to_str() {

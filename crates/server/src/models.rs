@@ -1,9 +1,186 @@
 //! The models: one that all share, one a user behind which it stands, and others by name.
 
-pub(crate) mod background;
-pub(crate) mod failure;
 pub(crate) mod learning;
 pub(crate) mod model;
-pub(crate) mod registry;
-pub(crate) mod users;
-pub(crate) mod waiting;
+pub(crate) mod queue;
+pub(crate) mod request;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+
+use crate::models::model::LiveModel;
+use crate::models::request::{ModelId, ServiceError};
+use crate::settings::{ModelSettings, ServerSettings, VerdictSettings};
+
+/// All models of the server. Of users' models, a bounded number is open; the least recently used is closed first.
+pub(crate) struct ModelRegistry {
+    settings: ModelSettings,
+    verdict: VerdictSettings,
+    pub(crate) shared: Arc<LiveModel>,
+    named: BTreeMap<String, Arc<LiveModel>>,
+    /// Those of users, by name.
+    users: Mutex<HashMap<String, UserModel>>,
+}
+
+struct UserModel {
+    model: Arc<LiveModel>,
+    last_used: Instant,
+}
+
+impl ModelRegistry {
+    /// # Errors
+    /// If no path is set and there is no default.
+    pub(crate) fn new(settings: &ServerSettings) -> Result<Self> {
+        let ServerSettings { models: settings, verdict, .. } = settings;
+        let shared =
+            settings.shared.clone().or_else(default_path).context(
+                "no model: expected models.shared in the settings, or TAMIS_MODEL or HOME to be set",
+            )?;
+        let model = |name: &str, path| Arc::new(LiveModel::new(name, path, verdict, None));
+        Ok(ModelRegistry {
+            shared: model("", &shared),
+            named: settings.named.iter().map(|(name, path)| (name.clone(), model(name, path))).collect(),
+            users: Mutex::default(),
+            settings: settings.clone(),
+            verdict: verdict.clone(),
+        })
+    }
+
+    /// The model that scores: a user's own only if it has a file.
+    ///
+    /// # Errors
+    /// If no model has that name, or the user's cannot be opened.
+    pub(crate) fn to_score(&self, id: ModelId<'_>) -> Result<Arc<LiveModel>, ServiceError> {
+        let own = self.own(id)?;
+        let has_file = own.shared.is_none() || own.current().is_some() || own.follow()?.is_some();
+        Ok(if has_file { own } else { self.shared.clone() })
+    }
+
+    /// The model that learns, which may have no file yet.
+    ///
+    /// # Errors
+    /// If no model has that name.
+    pub(crate) fn to_learn(&self, id: ModelId<'_>) -> Result<Arc<LiveModel>, ServiceError> {
+        if let (ModelId::User(user), Some(_)) = (id, &self.settings.users)
+            && safe_name(user).is_none()
+        {
+            return Err(ServiceError::Request(format!(
+                "expected a user with a name that can be a file's, got {user:?}"
+            )));
+        }
+        let own = self.own(id)?;
+        let may_learn = own.shared.is_none() || self.settings.create || own.path.exists();
+        if may_learn {
+            Ok(own)
+        } else {
+            Err(ServiceError::Request(format!("{}: there is no model yet", own.path.display())))
+        }
+    }
+
+    fn own(&self, id: ModelId<'_>) -> Result<Arc<LiveModel>, ServiceError> {
+        let own = match id {
+            ModelId::Named(name) => {
+                let named = self.named.get(name);
+                Some(named.ok_or_else(|| ServiceError::UnknownModel(name.to_owned()))?.clone())
+            }
+            ModelId::User(user) => safe_name(user).and_then(|user| self.user(&user)),
+            ModelId::Shared => None,
+        };
+        Ok(own.unwrap_or_else(|| self.shared.clone()))
+    }
+
+    /// The model of a user, with the shared one behind it; `None` if users have no models. Whether there is a file is
+    /// looked up when it is opened.
+    fn user(&self, user: &str) -> Option<Arc<LiveModel>> {
+        let pattern = self.settings.users.as_ref()?;
+        let mut users = self.users();
+        if let Some(used) = users.get_mut(user) {
+            used.last_used = Instant::now();
+            return Some(used.model.clone());
+        }
+        let path = pattern.to_string_lossy().replace("%u", user);
+        let (name, shared) = (format!("user/{user}"), Some(self.shared.clone()));
+        let model = Arc::new(LiveModel::new(&name, Path::new(&path), &self.verdict, shared));
+        users.insert(user.to_owned(), UserModel { model: model.clone(), last_used: Instant::now() });
+        self.close_least_used(&mut users);
+        Some(model)
+    }
+
+    /// Closes the least used models until the rest is within bounds. Models with corrections that wait stay.
+    fn close_least_used(&self, users: &mut HashMap<String, UserModel>) {
+        let bytes = |used: &UserModel| {
+            used.model.current().map_or(0, |open| open.filter().information().file.bytes as u64)
+        };
+        let ModelSettings { max_open, max_open_bytes, .. } = self.settings;
+        let mut all_bytes: u64 = users.values().map(bytes).sum();
+        while users.len() > max_open.max(1) || all_bytes > max_open_bytes && users.len() > 1 {
+            let unused = users.iter().filter(|(_, used)| used.model.queue.is_idle());
+            let least = unused.min_by_key(|(_, used)| used.last_used).map(|(user, _)| user.clone());
+            let Some(used) = least.and_then(|user| users.remove(&user)) else { return };
+            all_bytes -= bytes(&used).min(all_bytes);
+        }
+    }
+
+    /// The model of a [`name`](LiveModel::name); the fleet's records have it.
+    pub(crate) fn by_name(&self, name: &str) -> Result<Arc<LiveModel>, ServiceError> {
+        match name.strip_prefix("user/") {
+            Some(user) => self.to_learn(ModelId::User(user)),
+            None if name.is_empty() => Ok(self.shared.clone()),
+            None => self.to_learn(ModelId::Named(name)),
+        }
+    }
+
+    /// Opens what has no filter yet, and again what others have changed. Returns the failures.
+    pub(crate) fn follow(&self) -> Vec<ServiceError> {
+        // the shared one first, since users' models take it from there
+        let own = std::iter::once(&self.shared).chain(self.named.values()).cloned();
+        own.chain(self.open_users()).filter_map(|model| model.follow_in_turn().err()).collect()
+    }
+
+    /// Users' models that are open.
+    pub(crate) fn open_users(&self) -> Vec<Arc<LiveModel>> {
+        let users = self.users();
+        let open = users.values().filter(|user| user.model.current().is_some());
+        open.map(|user| user.model.clone()).collect()
+    }
+
+    fn users(&self) -> MutexGuard<'_, HashMap<String, UserModel>> {
+        // nothing is left half done
+        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// `$TAMIS_MODEL`, else the user's default model, as for the program.
+fn default_path() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set("TAMIS_MODEL").or_else(|| {
+        let data = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
+        data.map(|data| data.join("tamis/model.tamis"))
+    })
+}
+
+/// A user as the name of a file: in lower case, if it has at most 64 characters of `a-z0-9._+@-` and begins with a
+/// letter or a digit. Other users share the shared model.
+fn safe_name(user: &str) -> Option<String> {
+    let user = user.to_ascii_lowercase();
+    let is_safe = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._+@-".contains(c);
+    let begins_well = user.starts_with(|c: char| c.is_ascii_alphanumeric());
+    (begins_well && user.len() <= 64 && user.chars().all(is_safe)).then_some(user)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_user_names_a_file_elsewhere() {
+        for user in ["", ".", "..", ".joe", "../joe", "joe/x", "a\0b", "jos\u{e9}", "-joe", &"a".repeat(65)] {
+            assert_eq!(safe_name(user), None, "{user:?}");
+        }
+        assert_eq!(safe_name("Joe.B+x@Example.ORG").as_deref(), Some("joe.b+x@example.org"));
+    }
+}

@@ -1,5 +1,176 @@
-//! Starting and stopping.
+//! The server: opens its doors, serves until it is told to stop, and finishes what was begun.
 
-pub(crate) mod server;
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
-pub use server::serve;
+use anyhow::{Context, Result};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use crate::door::accept;
+use crate::fleet::{Follower, sender};
+use crate::models::learning::step_back;
+use crate::net::{Listener, Stopping, SystemdSockets};
+use crate::record::Door;
+use crate::service::Service;
+use crate::settings::ServerSettings;
+use crate::settings::address::Address;
+
+/// How often the files of models are looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// SIGXFSZ: a file exceeds the limit of the process. Without a handler it ends the process.
+const FILE_TOO_LARGE: i32 = 25;
+
+/// What the server says about itself goes here, a line at a time.
+type Say = fn(&str);
+
+/// What all tasks share.
+struct Daemon {
+    service: RwLock<Arc<Service>>,
+    stopping: Stopping,
+    /// Each task holds a copy: when the last is dropped, all have ended.
+    alive: mpsc::Sender<()>,
+    say: Say,
+}
+
+impl Daemon {
+    fn service(&self) -> Arc<Service> {
+        self.service.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Serves until SIGTERM or SIGINT. SIGHUP reads the settings again from `file`, if there is one; new connections are
+/// served by them, except that the same sockets stay open.
+///
+/// # Errors
+/// If a door cannot be opened or there is no path for the shared model.
+pub async fn serve(settings: ServerSettings, file: Option<&Path>, say: Say) -> Result<()> {
+    let (stop, stopping) = watch::channel(false);
+    let (alive, mut ended) = mpsc::channel(1);
+    let limit = settings.limits.stop();
+    // these threads retrain models: nothing else here runs in parallel. If the program that embeds the server has started
+    // them, they stay as they are
+    let _ = rayon::ThreadPoolBuilder::new().start_handler(|_| step_back()).build_global();
+    let service = Arc::new(Service::new(settings)?);
+    let daemon = Arc::new(Daemon { service: RwLock::new(service), stopping: Stopping(stopping), alive, say });
+    let listeners = open(daemon.service().settings()).await?;
+    for (door, listener) in listeners {
+        say(&format!("{} at {}", door.name(), listener.at));
+        let (daemon, stopping, alive) = (daemon.clone(), daemon.stopping.clone(), daemon.alive.clone());
+        tokio::spawn(accept(door, listener, move || daemon.service(), stopping, alive));
+    }
+    if let Err(failure) = daemon.service().ready() {
+        say(&format!("{failure}; until then, the answer to every message is to try again later"));
+    }
+    tokio::spawn(follow(daemon.clone()));
+    join_fleet(&daemon)?;
+    notify(&[sd_notify::NotifyState::Ready]);
+    until_stopped(&daemon, file).await?;
+    notify(&[sd_notify::NotifyState::Stopping]);
+    let _ = stop.send(true);
+    drop(daemon);
+    if timeout(limit, ended.recv()).await.is_err() {
+        say("stopped before all connections had ended");
+    }
+    Ok(())
+}
+
+/// Sends what is learned here to the fleet, and applies what the others have learned.
+fn join_fleet(daemon: &Arc<Daemon>) -> Result<()> {
+    let service = daemon.service();
+    let (Some(fleet), Some(outbox)) = (&service.settings().fleet, service.outbox()) else { return Ok(()) };
+    let follower = Follower::new(outbox.folder.clone(), fleet.clone(), daemon.say)
+        .with_context(|| format!("{}: fleet-position.json", outbox.folder.display()))?;
+    tokio::spawn(sender::run(outbox.clone(), fleet.clone(), daemon.say));
+    let (daemon, mut stopping) = (daemon.clone(), daemon.stopping.clone());
+    tokio::spawn(async move {
+        tokio::select! {
+            () = follower.run(|| daemon.service()) => (),
+            () = stopping.wait() => (),
+        }
+    });
+    Ok(())
+}
+
+/// Opens every door of the settings.
+async fn open(settings: &ServerSettings) -> Result<Vec<(Door, Listener)>> {
+    let mut handed = SystemdSockets::from_environment();
+    let doors: [(Door, &[Address], u32); 3] = [
+        (Door::Spamd, &settings.spamd.listen, settings.spamd.mode),
+        (Door::Milter, &settings.milter.listen, settings.milter.mode),
+        (Door::Http, &settings.http.listen, settings.http.mode),
+    ];
+    let mut listeners = Vec::new();
+    for (door, addresses, mode) in doors {
+        for address in addresses {
+            listeners.push((door, Listener::bind(address, mode, &mut handed).await?));
+        }
+    }
+    if listeners.is_empty() {
+        anyhow::bail!(
+            "expected at least one address to listen at: spamd.listen, milter.listen or http.listen"
+        );
+    }
+    Ok(listeners)
+}
+
+/// Looks every second whether models have changed.
+async fn follow(daemon: Arc<Daemon>) {
+    let mut stopping = daemon.stopping.clone();
+    let mut ticks = interval(LOOK);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut told = Vec::new();
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => (),
+            () = stopping.wait() => return,
+        }
+        let service = daemon.service();
+        let Ok(failures) = tokio::task::spawn_blocking(move || service.follow()).await else { continue };
+        // each once, until it changes
+        failures.iter().filter(|failure| !told.contains(*failure)).for_each(|f| (daemon.say)(&f.to_string()));
+        told = failures;
+    }
+}
+
+/// Returns when the server is to stop; meanwhile reads the settings again when it is told to.
+async fn until_stopped(daemon: &Daemon, file: Option<&Path>) -> Result<()> {
+    let mut terminate = signal(SignalKind::terminate()).context("SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("SIGINT")?;
+    let mut hang_up = signal(SignalKind::hangup()).context("SIGHUP")?;
+    // the write fails then, which is answered
+    let _survived = signal(SignalKind::from_raw(FILE_TOO_LARGE)).context("SIGXFSZ")?;
+    loop {
+        tokio::select! {
+            _ = terminate.recv() => return Ok(()),
+            _ = interrupt.recv() => return Ok(()),
+            _ = hang_up.recv() => (),
+        }
+        notify(&[sd_notify::NotifyState::Reloading]);
+        match reconfigured(daemon, file) {
+            Ok(service) => {
+                *daemon.service.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(service);
+                (daemon.say)("settings read again");
+            }
+            Err(error) => (daemon.say)(&format!("the settings stay as they are: {error:#}")),
+        }
+        notify(&[sd_notify::NotifyState::Ready]);
+    }
+}
+
+fn reconfigured(daemon: &Daemon, file: Option<&Path>) -> Result<Service> {
+    let before = daemon.service();
+    let settings = match file {
+        Some(file) => ServerSettings::read(file)?,
+        None => before.settings().clone(),
+    };
+    before.reconfigured(settings)
+}
+
+/// Tells systemd, if it asked to be told.
+fn notify(states: &[sd_notify::NotifyState<'_>]) {
+    let _ = sd_notify::notify(states);
+}

@@ -1,5 +1,389 @@
-//! What all doors ask of the server: to score, explain, learn and forget, within its limits.
+//! The service behind all doors.
 
 pub(crate) mod admission;
 pub(crate) mod answer;
-pub(crate) mod serving;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, bail};
+use tamis_mail::Limits;
+use tamis_train::{Document, Filter, Kind, Scratch};
+
+use crate::models::ModelRegistry;
+use crate::models::learning::{LearningContext, enqueue};
+use crate::models::queue::{OwnedDocument, Update};
+use crate::models::request::{Feedback, FeedbackOutcome, ModelId, ServiceError};
+use crate::record::log::{Log, LogLine};
+use crate::record::outbox::Outbox;
+use crate::record::{Door, MessageOutcome, Metrics};
+use crate::service::admission::{Admission, Incoming, TooLong};
+use crate::service::answer::Answer;
+use crate::settings::password::Password;
+use crate::settings::{FleetSettings, ServerSettings};
+
+/// A request, apart from its document.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The door it came through.
+    pub door: Door,
+    /// The model it is for.
+    pub model: ModelId<'a>,
+    /// The message's queue id, if the client says it; for the log.
+    pub queue_id: &'a str,
+    /// Number of strongest reasons to tell; at least those that the settings ask for are told.
+    pub reasons: usize,
+    /// Whether to tell the probability of each label.
+    pub probabilities: bool,
+}
+
+impl<'a> Request<'a> {
+    /// A request through `door` for a model.
+    pub fn new(door: Door, model: ModelId<'a>) -> Self {
+        Request { door, model, queue_id: "", reasons: 0, probabilities: false }
+    }
+}
+
+/// What all doors share: settings, models, limits, log and counters. When the settings are read again, a new service
+/// takes the place of this one for new connections.
+pub struct Service {
+    settings: ServerSettings,
+    models: ModelRegistry,
+    admission: Admission,
+    pub(crate) password: Option<Password>,
+    learning: Arc<LearningContext>,
+    pub(crate) metrics: Arc<Metrics>,
+    log: Arc<Log>,
+    pub(crate) started: Instant,
+}
+
+impl Service {
+    /// A service by these settings. It opens the models that there are.
+    ///
+    /// # Errors
+    /// If there is no path for the shared model, or the log cannot be started.
+    pub fn new(settings: ServerSettings) -> Result<Self> {
+        Service::with_parts_of(None, settings)
+    }
+
+    /// A service by other settings, with the counters of this one.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn reconfigured(&self, settings: ServerSettings) -> Result<Self> {
+        Service::with_parts_of(Some(self), settings)
+    }
+
+    fn with_parts_of(before: Option<&Service>, settings: ServerSettings) -> Result<Self> {
+        let models = ModelRegistry::new(&settings)?;
+        let log = match before {
+            Some(before) if before.settings.log == settings.log => before.log.clone(),
+            _ => Arc::new(Log::start(&settings.log.to)?),
+        };
+        let outbox = match (before, &settings.fleet) {
+            (Some(before), fleet) if before.settings.fleet != *fleet => {
+                bail!("[fleet] has changed, which needs a restart")
+            }
+            (Some(before), _) => before.outbox().cloned(),
+            (None, Some(fleet)) => {
+                let folder = state_folder(fleet, &models);
+                let outbox = Outbox::open(&folder);
+                Some(Arc::new(outbox.with_context(|| format!("fleet.state: {}", folder.display()))?))
+            }
+            (None, None) => None,
+        };
+        let metrics = before.map(|before| before.metrics.clone()).unwrap_or_default();
+        let limits = &settings.limits;
+        let learning =
+            LearningContext { metrics: metrics.clone(), most_waiting: limits.waiting_to_learn, outbox };
+        let service = Service {
+            models,
+            admission: Admission::new(limits.bytes_in_flight, limits.message_bytes, metrics.clone()),
+            password: settings.http.password.clone().map(Password::new),
+            learning: Arc::new(learning),
+            metrics,
+            log,
+            started: Instant::now(),
+            settings,
+        };
+        service.follow();
+        Ok(service)
+    }
+
+    /// What waits to be told to the fleet, if there is one.
+    pub(crate) fn outbox(&self) -> Option<&Arc<Outbox>> {
+        self.learning.outbox.as_ref()
+    }
+
+    /// Puts a record of the fleet behind what waits to be learned by the model of a name. Returns its outcome.
+    ///
+    /// # Errors
+    /// If there is no such model, or too much is waiting.
+    pub(crate) fn enqueue_record(
+        &self,
+        model: &str,
+        record: Vec<u8>,
+    ) -> Result<impl Future<Output = Result<FeedbackOutcome, ServiceError>> + use<>, ServiceError> {
+        enqueue(&self.models.by_name(model)?, &self.learning, Update::Record(record))
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &ServerSettings {
+        &self.settings
+    }
+
+    /// Looks whether models have changed, and opens them again. Returns what failed.
+    pub fn follow(&self) -> Vec<ServiceError> {
+        self.models.follow()
+    }
+
+    /// A message that is about to arrive.
+    pub fn incoming(&self, too_long: TooLong) -> Incoming {
+        self.admission.incoming(too_long)
+    }
+
+    /// Bytes of a message beyond which a scorer reads nothing: the beginning is enough to score it.
+    pub fn bytes_to_score(&self) -> usize {
+        self.models
+            .shared
+            .current()
+            .map_or(Limits::default().bytes, |open| open.filter().information().recipe.limits.bytes)
+    }
+
+    /// Scores a document.
+    ///
+    /// # Errors
+    /// If there is no model, the document is not of its kind, or the model cannot be read.
+    pub fn score(&self, request: &Request<'_>, document: Document<'_>) -> Result<Answer, ServiceError> {
+        let begun = Instant::now();
+        let work = || {
+            let open = self.models.to_score(request.model)?.opened()?;
+            open.ask(|filter, scratch| self.answer(request, filter, scratch, document))
+        };
+        // the scratch of a defective message is dropped or overwritten, and models are only read
+        let answer = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+            self.metrics.defects.fetch_add(1, Relaxed);
+            Err(ServiceError::Defect)
+        });
+        self.metrics.count(request.door, outcome(&answer), begun.elapsed());
+        let error = answer.as_ref().err().map(ToString::to_string).unwrap_or_default();
+        let line = match &answer {
+            Ok(answer) => LogLine {
+                verdict: Some(&answer.label),
+                log_odds: Some(answer.log_odds),
+                truncated: answer.truncated,
+                reasons: answer.reasons_text(),
+                ..LogLine::default()
+            },
+            Err(_) => LogLine { verdict: Some("error"), error: &error, ..LogLine::default() },
+        };
+        self.write_log(request, begun, document, line);
+        answer
+    }
+
+    fn answer(
+        &self,
+        request: &Request<'_>,
+        filter: &Filter,
+        scratch: &mut Scratch,
+        document: Document<'_>,
+    ) -> Result<Answer, ServiceError> {
+        let kind = filter.information().recipe.kind;
+        if kind == Kind::Table {
+            return Err(ServiceError::Request(
+                "expected a model of mail or text, got one of tables".to_owned(),
+            ));
+        }
+        let mut answer = match request.reasons.max(self.settings.verdict.reasons) {
+            0 => Answer::new(&filter.verdict(&filter.score(document, scratch)?, scratch), Vec::new()),
+            n => {
+                let explanation = filter.explain(document, scratch)?;
+                let terms = explanation.terms.into_iter().take(n);
+                let reasons = terms.map(|term| (term.term, term.contribution)).collect();
+                Answer::new(&filter.verdict(&explanation.score, scratch), reasons)
+            }
+        };
+        if request.probabilities {
+            let labels = filter.classes().iter().map(|(_, label)| label.to_owned());
+            answer.probabilities = labels.zip(scratch.probabilities().iter().copied()).collect();
+        }
+        Ok(answer)
+    }
+
+    /// Writes a line with what is known of the request, if there is a log.
+    fn write_log<'a>(
+        &self,
+        request: &Request<'a>,
+        begun: Instant,
+        document: Document<'_>,
+        line: LogLine<'a>,
+    ) {
+        if !self.log.is_on() {
+            return;
+        }
+        let (user, model) = match request.model {
+            ModelId::Shared => ("", ""),
+            ModelId::User(user) => (user, ""),
+            ModelId::Named(name) => ("", name),
+        };
+        let id = match document {
+            Document::Mail(raw) => message_id(raw),
+            _ => String::new(),
+        };
+        let ms = begun.elapsed().as_micros() as f64 / 1e3;
+        let (door, queue_id) = (request.door.name(), request.queue_id);
+        self.log.write(LogLine { door, queue_id, id: &id, user, model, ms, ..line });
+    }
+
+    /// Learns or forgets a document. Returns when the change is on the disk.
+    ///
+    /// # Errors
+    /// If there is no model, its file cannot be written, or the label is unknown.
+    pub async fn correct(
+        &self,
+        request: &Request<'_>,
+        feedback: Feedback,
+        document: Document<'_>,
+    ) -> Result<FeedbackOutcome, ServiceError> {
+        let begun = Instant::now();
+        let owned = match document {
+            Document::Mail(bytes) => OwnedDocument::Mail(bytes.to_vec()),
+            Document::Text(text) => OwnedDocument::Text(text.to_owned()),
+            Document::Fields(_) => {
+                return Err(ServiceError::Request("expected mail or text, got a row".to_owned()));
+            }
+        };
+        let update = Update::Document(feedback.clone(), owned);
+        let model = self.models.to_learn(request.model);
+        let outcome = match model.and_then(|model| enqueue(&model, &self.learning, update)) {
+            Ok(outcome) => outcome.await,
+            Err(failure) => Err(failure),
+        };
+        if outcome == Err(ServiceError::Busy) {
+            self.metrics.refused.fetch_add(1, Relaxed);
+        }
+        let error = outcome.as_ref().err().map(ToString::to_string).unwrap_or_default();
+        let learned = match (&feedback, &outcome) {
+            (_, Err(_)) => "error",
+            (Feedback::Learn(label), _) => label,
+            (Feedback::Forget, _) => "none",
+        };
+        let line = LogLine { learned: Some(learned), error: &error, ..LogLine::default() };
+        self.write_log(request, begun, document, line);
+        outcome
+    }
+
+    /// Whether the shared model is open.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn ready(&self) -> Result<(), ServiceError> {
+        self.models.shared.opened().map(drop)
+    }
+
+    /// The labels of a model, in order, with the number of documents of each, and its file's size in bytes.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn state(&self, model: ModelId<'_>) -> Result<ModelState, ServiceError> {
+        let open = self.models.to_score(model)?.opened()?;
+        let filter = open.filter();
+        let information = filter.information();
+        let labels = information.classes.iter().map(|(_, label)| label.to_owned());
+        Ok(ModelState {
+            documents: labels.zip(information.totals.iter().map(|totals| totals.documents)).collect(),
+            spam: filter.spam().and_then(|spam| filter.classes().label(spam)).map(str::to_owned),
+            terms: information.size.terms,
+            bytes: information.file.bytes,
+            log_bytes: information.file.log_bytes,
+        })
+    }
+
+    /// The label that clients mean by `spam`, `ham` or a label of the model: in a spam filter, `spam` is the label that
+    /// means spam, and `ham` the other one.
+    ///
+    /// # Errors
+    /// If there is no such label, or the model cannot be opened.
+    pub fn label(&self, model: ModelId<'_>, class: &str) -> Result<String, ServiceError> {
+        let state = self.state(model)?;
+        let labels = || state.documents.iter().map(|(label, _)| label);
+        let others: Vec<_> = labels().filter(|label| Some(*label) != state.spam.as_ref()).collect();
+        let label = match (class, &state.spam, &others[..]) {
+            ("spam", Some(spam), _) => Some(spam),
+            ("ham", Some(_), [ham]) => Some(*ham),
+            _ => labels().find(|label| *label == class),
+        };
+        label.cloned().ok_or_else(|| {
+            let known: Vec<_> = labels().map(String::as_str).collect();
+            ServiceError::Request(format!("expected one of the labels {}, got {class:?}", known.join(", ")))
+        })
+    }
+
+    /// The counters as OpenMetrics text.
+    pub fn metrics_page(&self) -> String {
+        let gauge = |name, help, value: usize| (name, help, value as f64);
+        let mut gauges = vec![
+            gauge("bytes_in_flight", "Bytes of messages in the server.", self.admission.in_flight()),
+            gauge("user_models", "Users' models that are open.", self.models.open_users().len()),
+        ];
+        if let Some(outbox) = self.outbox() {
+            gauges.push(gauge("fleet_waiting", "Records that wait to be sent to the fleet.", outbox.len()));
+        }
+        if let Ok(state) = self.state(ModelId::Shared) {
+            let documents = state.documents.iter().map(|(_, n)| *n).sum::<u64>();
+            gauges.push(gauge("model_documents", "Documents of the shared model.", documents as usize));
+            gauges.push(gauge("model_terms", "Terms of the shared model.", state.terms));
+            gauges.push(gauge("model_bytes", "Bytes of the shared model's file.", state.bytes));
+            gauges.push(gauge("model_log_bytes", "Bytes of its log.", state.log_bytes));
+        }
+        self.metrics.page(&gauges)
+    }
+}
+
+fn state_folder(fleet: &FleetSettings, models: &ModelRegistry) -> PathBuf {
+    let beside = || models.shared.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    fleet.state.clone().unwrap_or_else(|| beside().unwrap_or(Path::new(".")).to_owned())
+}
+
+/// What a model tells about itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct ModelState {
+    /// Labels and the number of documents learned under each.
+    pub documents: Vec<(String, u64)>,
+    /// The label that means spam, if there is one.
+    pub spam: Option<String>,
+    /// Number of terms.
+    pub terms: usize,
+    /// Bytes of the file.
+    pub bytes: usize,
+    /// Bytes of its log.
+    pub log_bytes: usize,
+}
+
+fn outcome(answer: &Result<Answer, ServiceError>) -> MessageOutcome {
+    match answer {
+        Err(_) => MessageOutcome::Error,
+        Ok(answer) if answer.unsure => MessageOutcome::Unsure,
+        Ok(answer) => match answer.spam {
+            Some(spam) if spam.is_spam => MessageOutcome::Spam,
+            Some(_) => MessageOutcome::Ham,
+            None => MessageOutcome::Label,
+        },
+    }
+}
+
+/// Maximum bytes of a message that are searched for its Message-ID.
+const MOST_HEADER: usize = 64 << 10;
+
+/// The Message-ID of a message, without its angle brackets; empty if there is none.
+pub(crate) fn message_id(raw: &[u8]) -> String {
+    let raw = &raw[..raw.len().min(MOST_HEADER)];
+    let is_end = |at: &usize| raw[at + 1..].starts_with(b"\n") || raw[at + 1..].starts_with(b"\r\n");
+    let end = (0..raw.len()).filter(|at| raw[*at] == b'\n').find(is_end).map_or(raw.len(), |at| at + 1);
+    let message = tamis_mail::Message::parse(&raw[..end], &Limits::default());
+    message.header("message-id").map_or_else(String::new, tamis_train::document_name)
+}

@@ -1,6 +1,485 @@
-//! Settings: what a file in TOML may say, with defaults for everything.
+//! The settings file, `tamisd.toml`, with defaults for everything. Each key is described in the example of that name
+//! beside this crate's manifest.
 
 pub(crate) mod address;
-pub(crate) mod file;
 pub(crate) mod password;
-pub(crate) mod unknown;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
+use crate::settings::address::Address;
+
+/// Everything that a settings file can set. By default no door is open; see [`loopback`](Self::loopback).
+#[derive(Clone, Default, Deserialize, Debug)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct ServerSettings {
+    /// Whether the server may run as root; false by default.
+    pub allow_root: bool,
+    /// The models.
+    pub models: ModelSettings,
+    /// What a verdict says.
+    pub verdict: VerdictSettings,
+    /// The door for spamc, Exim, Haraka, amavis and others that speak spamd's protocol.
+    pub spamd: SpamdSettings,
+    /// The door for Postfix and Sendmail.
+    pub milter: MilterSettings,
+    /// The door for rspamc, for applications and for watching the server.
+    pub http: HttpSettings,
+    /// What the server takes on.
+    pub limits: LimitSettings,
+    /// The log of verdicts.
+    pub log: LogSettings,
+    /// Several servers that share what they learn; `None` by default.
+    pub fleet: Option<FleetSettings>,
+}
+
+/// `[models]`
+#[derive(Clone, PartialEq, Deserialize, Debug)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct ModelSettings {
+    /// The model that all share; by default `$TAMIS_MODEL`, else the user's default model.
+    pub shared: Option<PathBuf>,
+    /// The file of a user's model, with `%u` for the user; no user has a model of his own by default.
+    pub users: Option<PathBuf>,
+    /// Whether the first correction of a user makes his model; true by default.
+    pub create: bool,
+    /// Models of other kinds, by name.
+    pub named: BTreeMap<String, PathBuf>,
+    /// Maximum number of users' models that are open; 1,000 by default.
+    pub max_open: usize,
+    /// Maximum bytes of users' models that are open; 4 GiB by default. They are mapped, not read.
+    pub max_open_bytes: u64,
+}
+
+/// `[verdict]`
+#[derive(Clone, Default, PartialEq, Deserialize, Debug)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct VerdictSettings {
+    /// Number of missed spam messages that one lost ham message is as bad as; by default what the model says.
+    pub cost: Option<f64>,
+    /// The share of spam in the mail to come, from 0 to 1; by default that of the training set.
+    pub prior: Option<f64>,
+    /// Answers unsure below this probability; by default what the model says.
+    pub unsure: Option<f64>,
+    /// Number of the strongest reasons in the header field X-Tamis-Reasons and in the log; 0 by default.
+    pub reasons: usize,
+    /// Whether verdicts of other filters stay in the header; false by default.
+    pub keep_headers: bool,
+}
+
+/// `[spamd]`
+#[derive(Clone, Deserialize, Debug)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct SpamdSettings {
+    /// Where to listen; nowhere if empty.
+    pub listen: Vec<Address>,
+    /// The mode of Unix sockets; 0660 by default.
+    #[serde(deserialize_with = "octal")]
+    pub mode: u32,
+    /// Users, by name or number, who may learn and forget over a Unix socket; the server's own user always may, and so
+    /// may root.
+    pub learn: Vec<String>,
+    /// Whether anyone who can connect over TCP may learn and forget; false by default.
+    pub learn_over_tcp: bool,
+}
+
+/// `[milter]`
+#[derive(Clone, Deserialize, Debug)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct MilterSettings {
+    /// Where to listen; nowhere if empty.
+    pub listen: Vec<Address>,
+    /// The mode of Unix sockets; 0660 by default.
+    #[serde(deserialize_with = "octal")]
+    pub mode: u32,
+    /// Whether the verdict is written into the header; true by default.
+    pub headers: bool,
+    /// Rejects messages with at least this probability of spam; none by default.
+    pub reject: Option<f64>,
+    /// The answer to a message that is rejected.
+    pub reject_text: String,
+    /// Holds messages with at least this probability of spam in the queue; none by default.
+    pub quarantine: Option<f64>,
+    /// Asks senders of messages with at least this probability of spam to try again later; none by default.
+    pub tempfail: Option<f64>,
+    /// What happens to a message that cannot be scored.
+    pub on_error: OnError,
+    /// Maximum seconds that a connection may be idle; 7,200 by default. An MTA keeps it while its client is connected.
+    pub idle_seconds: u64,
+}
+
+/// What a milter does with a message that cannot be scored.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, Debug)]
+#[serde(rename_all = "lowercase")]
+pub enum OnError {
+    /// Accepts it, without a verdict.
+    Accept,
+    /// Asks the sender to try again later.
+    Tempfail,
+}
+
+/// `[http]`
+#[derive(Clone, Deserialize, Debug)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct HttpSettings {
+    /// Where to listen; nowhere if empty.
+    pub listen: Vec<Address>,
+    /// The mode of Unix sockets; 0660 by default.
+    #[serde(deserialize_with = "octal")]
+    pub mode: u32,
+    /// The hash of the password for learning, as `tamisd --hash-password` prints it. Without one, nobody may learn over
+    /// HTTP.
+    pub password: Option<String>,
+    /// Host names, beside localhost and addresses, under which browsers may know this server.
+    pub hosts: Vec<String>,
+}
+
+/// `[limits]`
+#[derive(Clone, PartialEq, Deserialize, Debug)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct LimitSettings {
+    /// Maximum number of connections of a door; 2,000 by default.
+    pub connections: usize,
+    /// Maximum bytes of a message; 16 MiB by default.
+    pub message_bytes: usize,
+    /// Maximum bytes of all messages that are in the server at a time; 64 MiB by default.
+    pub bytes_in_flight: usize,
+    /// Maximum seconds until a command is complete; 10 by default.
+    pub command_seconds: u64,
+    /// Maximum seconds until a message is complete; 60 by default.
+    pub message_seconds: u64,
+    /// Maximum seconds that a connection over HTTP may be idle; 300 by default.
+    pub idle_seconds: u64,
+    /// Maximum seconds that work may take after the server was told to stop; 10 by default.
+    pub stop_seconds: u64,
+    /// Maximum number of corrections that wait to be learned; 1,000 by default.
+    pub waiting_to_learn: usize,
+}
+
+/// `[log]`
+#[derive(Clone, PartialEq, Deserialize, Debug)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct LogSettings {
+    /// A file, or `stderr`, which systemd hands to its journal; `none` by default.
+    pub to: PathBuf,
+}
+
+/// `[fleet]`
+#[derive(Clone, PartialEq, Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct FleetSettings {
+    /// The store, `redis://[:PASSWORD@]HOST:PORT/` or `redis+unix:///SOCKET`.
+    pub url: String,
+    /// The key of the stream; `tamis` by default.
+    #[serde(default = "default_stream")]
+    pub stream: String,
+    /// The folder for what was learned while the store was away, and for how far the stream has been read; by default
+    /// that of the shared model.
+    pub state: Option<PathBuf>,
+    /// Maximum number of records that the stream keeps; 1,000,000 by default. A server that was away for longer has to
+    /// start from a copy of another's model and state.
+    #[serde(default = "default_keep")]
+    pub keep: u64,
+}
+
+fn default_stream() -> String {
+    "tamis".to_owned()
+}
+
+fn default_keep() -> u64 {
+    1_000_000
+}
+
+impl Default for ModelSettings {
+    fn default() -> Self {
+        ModelSettings {
+            shared: None,
+            users: None,
+            create: true,
+            named: BTreeMap::new(),
+            max_open: 1_000,
+            max_open_bytes: 4 << 30,
+        }
+    }
+}
+
+/// The usual mode of a socket.
+const MODE: u32 = 0o660;
+
+impl Default for SpamdSettings {
+    fn default() -> Self {
+        SpamdSettings { listen: Vec::new(), mode: MODE, learn: Vec::new(), learn_over_tcp: false }
+    }
+}
+
+impl Default for MilterSettings {
+    fn default() -> Self {
+        MilterSettings {
+            listen: Vec::new(),
+            mode: MODE,
+            headers: true,
+            reject: None,
+            reject_text: "5.7.1 Message looks like spam".to_owned(),
+            quarantine: None,
+            tempfail: None,
+            on_error: OnError::Accept,
+            idle_seconds: 7_200,
+        }
+    }
+}
+
+impl Default for HttpSettings {
+    fn default() -> Self {
+        HttpSettings { listen: Vec::new(), mode: MODE, password: None, hosts: Vec::new() }
+    }
+}
+
+impl Default for LimitSettings {
+    fn default() -> Self {
+        LimitSettings {
+            connections: 2_000,
+            message_bytes: 16 << 20,
+            bytes_in_flight: 64 << 20,
+            command_seconds: 10,
+            message_seconds: 60,
+            idle_seconds: 300,
+            stop_seconds: 10,
+            waiting_to_learn: 1_000,
+        }
+    }
+}
+
+impl Default for LogSettings {
+    fn default() -> Self {
+        LogSettings { to: "none".into() }
+    }
+}
+
+impl LimitSettings {
+    /// Maximum time until a command is complete.
+    pub fn command(&self) -> Duration {
+        Duration::from_secs(self.command_seconds)
+    }
+
+    /// Maximum time until a message is complete.
+    pub fn message(&self) -> Duration {
+        Duration::from_secs(self.message_seconds)
+    }
+
+    /// Maximum time that a connection over HTTP may be idle.
+    pub fn idle(&self) -> Duration {
+        Duration::from_secs(self.idle_seconds)
+    }
+
+    /// Maximum time that work may take after the server was told to stop.
+    pub fn stop(&self) -> Duration {
+        Duration::from_secs(self.stop_seconds)
+    }
+}
+
+impl ServerSettings {
+    /// The settings of a server that was started without a file: the user's default model, every door on 127.0.0.1.
+    pub fn loopback() -> Self {
+        let mut settings = ServerSettings::default();
+        settings.spamd.listen.push(Address::loopback(7783));
+        settings.milter.listen.push(Address::loopback(7785));
+        settings.http.listen.push(Address::loopback(11333));
+        settings
+    }
+
+    /// Reads and checks a settings file.
+    ///
+    /// # Errors
+    /// If it cannot be read, is not TOML, has a key that is not known (the nearest known one is named), or a value that
+    /// cannot be.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        ServerSettings::parse(&text).with_context(|| path.display().to_string())
+    }
+
+    /// Parses and checks the text of a settings file.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn parse(text: &str) -> Result<Self> {
+        let settings: ServerSettings = toml::from_str(text).map_err(|error| explain(&error))?;
+        settings.check()?;
+        Ok(settings)
+    }
+
+    fn check(&self) -> Result<()> {
+        let probabilities = [
+            ("verdict.prior", self.verdict.prior),
+            ("verdict.unsure", self.verdict.unsure),
+            ("milter.reject", self.milter.reject),
+            ("milter.quarantine", self.milter.quarantine),
+            ("milter.tempfail", self.milter.tempfail),
+        ];
+        for (key, value) in probabilities {
+            if let Some(got) = value.filter(|value| !(0.0..=1.0).contains(value)) {
+                bail!("{key}: expected a probability from 0 to 1, got {got}");
+            }
+        }
+        if let Some(got) = self.verdict.cost.filter(|cost| !(cost.is_finite() && *cost > 0.0)) {
+            bail!("verdict.cost: expected a number above 0, got {got}");
+        }
+        if let Some(users) = &self.models.users
+            && !users.to_string_lossy().contains("%u")
+        {
+            bail!("models.users: expected a path with %u for the user, got {}", users.display());
+        }
+        if let Some(name) = self.models.named.keys().find(|name| name.is_empty() || name.contains('/')) {
+            bail!("models.named: expected names without a slash, got {name:?}");
+        }
+        if let Some(hash) = &self.http.password {
+            password::check_hash(hash).context("http.password")?;
+        }
+        let text = &self.milter.reject_text;
+        if !text.starts_with("5.") || text.len() > 400 || text.contains(|c: char| !(' '..='~').contains(&c)) {
+            bail!(
+                "milter.reject_text: expected a line of ASCII that begins with an enhanced code such as 5.7.1, got {text:?}"
+            );
+        }
+        self.check_limits()
+    }
+
+    fn check_limits(&self) -> Result<()> {
+        let LimitSettings { message_bytes, bytes_in_flight, connections, waiting_to_learn, .. } = self.limits;
+        if message_bytes > bytes_in_flight {
+            bail!(
+                "limits.bytes_in_flight: expected at least limits.message_bytes, {message_bytes}, got {bytes_in_flight}"
+            );
+        }
+        // the semaphore counts them in 32 bits
+        if bytes_in_flight > u32::MAX as usize {
+            bail!("limits.bytes_in_flight: expected at most {}, got {bytes_in_flight}", u32::MAX);
+        }
+        if message_bytes == 0 || connections == 0 || waiting_to_learn == 0 {
+            bail!("limits: expected numbers above 0");
+        }
+        Ok(())
+    }
+}
+
+/// The mode of a Unix socket: at most four octal digits.
+fn octal<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let mode = u32::from_str_radix(&text, 8).ok().filter(|mode| *mode <= 0o777);
+    mode.ok_or_else(|| D::Error::custom(format!("expected octal digits such as 0660, got {text:?}")))
+}
+
+/// The error of parsing, with the nearest known key for one that is not known.
+fn explain(error: &toml::de::Error) -> anyhow::Error {
+    let text = error.to_string();
+    let text = text.trim_end();
+    match nearest_to_unknown(error.message()) {
+        Some(nearest) => anyhow!("{text}\ndid you mean {nearest}?"),
+        None => anyhow!("{text}"),
+    }
+}
+
+/// The known key nearest to the unknown one, from a message of serde: "unknown field `a`, expected one of `b`, `c`".
+fn nearest_to_unknown(message: &str) -> Option<&str> {
+    let mut quoted = message.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2);
+    let unknown = quoted.next()?;
+    let (distance, nearest) = quoted.map(|known| (strsim::levenshtein(unknown, known), known)).min()?;
+    (distance <= 1 + unknown.len() / 3).then_some(nearest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXAMPLE: &str = include_str!("../tamisd.toml");
+
+    /// The example with everything in it that is commented out.
+    fn whole_example() -> String {
+        let is_setting = |line: &&str| {
+            let line = line.trim_start_matches('#');
+            line.starts_with('[') || line.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '))
+        };
+        let lines = EXAMPLE.lines().filter(is_setting).map(|line| line.trim_start_matches('#'));
+        let hash = password::hash("secret").unwrap();
+        lines.map(|line| format!("{line}\n").replace("$argon2id$...", &hash)).collect()
+    }
+
+    #[test]
+    fn the_example_is_valid_and_what_it_shows_as_defaults_are() {
+        ServerSettings::parse(EXAMPLE).unwrap();
+        let whole = ServerSettings::parse(&whole_example()).unwrap();
+        let default = ServerSettings::default();
+        assert_eq!(whole.limits, default.limits);
+        assert_eq!(whole.log, default.log);
+        let fleet = whole.fleet.unwrap();
+        assert_eq!((fleet.stream, fleet.keep), (default_stream(), default_keep()));
+    }
+
+    #[test]
+    fn the_example_has_every_key() {
+        let whole = whole_example();
+        for table in ["", "models", "verdict", "spamd", "milter", "http", "limits", "log", "fleet"] {
+            let header = if table.is_empty() { String::new() } else { format!("[{table}]\n") };
+            let error =
+                toml::from_str::<ServerSettings>(&format!("{header}quux = 1\n")).unwrap_err().to_string();
+            let (_, expected) = error.split_once("expected").unwrap();
+            let section = if table.is_empty() {
+                whole.clone()
+            } else {
+                whole.split_once(&header).unwrap_or_else(|| panic!("[{table}] is missing")).1.to_owned()
+            };
+            let section =
+                section.split_once("\n[").filter(|_| !table.is_empty()).map_or(&section[..], |s| s.0);
+            for key in expected.split('`').skip(1).step_by(2) {
+                let has = section.lines().any(|line| line.starts_with(&format!("{key} = ")))
+                    || whole.contains(&format!("[{key}]"))
+                    || whole.contains(&format!("[{table}.{key}]"));
+                assert!(has, "tamisd.toml: {key} of [{table}] is missing");
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_key_names_the_nearest() {
+        for (text, nearest) in [
+            ("[spamd]\nlistne = []\n", "listen"),
+            ("[milters]\n", "milter"),
+            ("[limits]\nconections = 5\n", "connections"),
+        ] {
+            let error = format!("{:#}", ServerSettings::parse(text).unwrap_err());
+            assert!(error.ends_with(&format!("did you mean {nearest}?")), "{error}");
+        }
+        let error = format!("{:#}", ServerSettings::parse("quux = 1").unwrap_err());
+        assert!(!error.contains("did you mean"), "{error}");
+    }
+
+    #[test]
+    fn values_out_of_range_are_errors() {
+        for text in [
+            "[milter]\nreject = 1.5\n",
+            "[verdict]\ncost = 0\n",
+            "[models]\nusers = \"/models/joe.tamis\"\n",
+            "[http]\npassword = \"secret\"\n",
+            "[spamd]\nmode = \"0999\"\n",
+            "[spamd]\nlisten = [\"127.0.0.1:783\"]\n",
+            "[limits]\nmessage_bytes = 100_000_000\n",
+            "[milter]\nreject_text = \"no\\r\\n250 ok\"\n",
+        ] {
+            assert!(ServerSettings::parse(text).is_err(), "{text}");
+        }
+        assert!(ServerSettings::parse("").is_ok());
+    }
+}

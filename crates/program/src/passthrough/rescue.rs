@@ -9,8 +9,8 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 
-use crate::output::status::ERROR;
-use crate::passthrough::passed::{file_passed_through, may_pass_input_through};
+use crate::output::ERROR;
+use crate::passthrough::arguments::{file_passed_through, may_pass_input_through};
 
 /// Whether a page of a mapped model was lost.
 static LOST: AtomicBool = AtomicBool::new(false);
@@ -86,7 +86,7 @@ struct Stack([AtomicU8; 1 << 16]);
 static STACK: Stack = Stack([const { AtomicU8::new(0) }; 1 << 16]);
 
 /// Lets the program survive when the file of a mapped model is truncated. Lost pages read as zeros;
-/// [`Model::ask`](crate::Model::ask) and [`check_unchanged`](crate::check_unchanged) then give an error.
+/// [`LazyModel::ask`](crate::LazyModel::ask) and [`check_unchanged`](crate::check_unchanged) then give an error.
 pub fn keep_lost_pages() {
     handle(libc::SIGBUS, on_lost_page);
 }

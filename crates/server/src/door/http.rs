@@ -1,26 +1,21 @@
 //! The HTTP door: rspamd's API, an API of our own, and what watches the server.
 
+mod access;
 mod body;
-mod context;
-mod guard;
 mod label;
-mod lines;
-mod own;
-mod password;
-mod refusal;
+mod reply;
 mod routes;
 mod rspamd;
-mod stream;
-mod verdict;
-mod watching;
+mod timed;
+mod v1;
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::task::Poll;
-use std::time::Duration;
 
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
@@ -29,16 +24,14 @@ use hyper::server::conn::http1::Builder;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::time::timeout;
 
-use crate::door::http::context::Context;
-use crate::door::http::refusal::Refusal;
+use crate::door::http::access::HttpContext;
+use crate::door::http::reply::Refusal;
 use crate::door::http::routes::router;
-use crate::door::http::stream::Watched;
-use crate::models::failure::Failure;
-use crate::net::connection::Connection;
-use crate::service::serving::Service;
+use crate::door::http::timed::TimedStream;
+use crate::models::request::ServiceError;
+use crate::net::{Connection, linger};
+use crate::service::Service;
 
 /// The answer to a connection that is one too many.
 pub(crate) const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Type: application/json\r\nContent-Length: 39\r\nConnection: close\r\n\r\n{\"error\":\"too busy; try again later\"}\r\n";
@@ -52,15 +45,15 @@ type Answering = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Sen
 pub(crate) async fn serve(connection: Connection, service: Arc<Service>) {
     let Connection { stream, peer, mut stopping } = connection;
     let idle = service.settings().limits.idle();
-    let (stream, patience) = Watched::new(stream, &service.settings().limits);
-    let context = Arc::new(Context { service, peer });
+    let (stream, timer) = TimedStream::new(stream, &service.settings().limits);
+    let context = Arc::new(HttpContext { service, peer });
     let router = TowerToHyperService::new(router());
     let answer = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(context.clone());
         guarded(Box::pin(router.call(request)), context.clone())
     });
     let mut builder = Builder::new();
-    builder.timer(patience).header_read_timeout(idle).max_buf_size(BUFFER).half_close(true);
+    builder.timer(timer).header_read_timeout(idle).max_buf_size(BUFFER).half_close(true);
     let mut serving = builder.serve_connection(TokioIo::new(stream), answer);
     let ended = tokio::select! {
         ended = poll_fn(|cx| serving.poll_without_shutdown(cx)) => ended,
@@ -70,25 +63,16 @@ pub(crate) async fn serve(connection: Connection, service: Arc<Service>) {
         }
     };
     if ended.is_ok() {
-        linger(serving.into_parts().io.into_inner()).await;
+        linger(&mut serving.into_parts().io.into_inner()).await;
     }
 }
 
-/// Closes a connection so that the client can read the answer to a request that was refused before all of it had
-/// arrived: closing with unread bytes would discard the answer.
-async fn linger(mut stream: Watched) {
-    let _ = stream.shutdown().await;
-    let mut unread = [0; 4 << 10];
-    let discard = async { while matches!(stream.read(&mut unread).await, Ok(1..)) {} };
-    let _ = timeout(Duration::from_secs(1), discard).await;
-}
-
 /// Turns a panic into an answer.
-fn guarded(mut answering: Answering, context: Arc<Context>) -> Answering {
+fn guarded(mut answering: Answering, context: Arc<HttpContext>) -> Answering {
     Box::pin(poll_fn(move |cx| {
         catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(cx))).unwrap_or_else(|_| {
-            context.service.defect();
-            Poll::Ready(Ok(Refusal::from(Failure::Defect).into_response()))
+            context.service.metrics.defects.fetch_add(1, Relaxed);
+            Poll::Ready(Ok(Refusal::from(ServiceError::Defect).into_response()))
         })
     }))
 }

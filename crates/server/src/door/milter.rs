@@ -4,24 +4,22 @@
 //! through this door. A message that cannot be scored is accepted without a verdict or tempfailed, as
 //! `milter.on_error` says; when a connection ends early, the MTA's own default applies.
 
-pub(crate) mod message;
 pub(crate) mod packet;
 pub(crate) mod reply;
 pub(crate) mod session;
+pub(crate) mod transaction;
 
 use std::io;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use tokio::time::Instant;
 
 use crate::door::milter::packet::{announced, parse};
 use crate::door::milter::reply::Replies;
-use crate::door::milter::session::{Next, Session};
-use crate::net::connection::Connection;
-use crate::service::serving::Service;
-
-/// The answer to a connection that is one too many: it is closed, and the MTA's default applies.
-pub(crate) const FULL: &[u8] = b"";
+use crate::door::milter::session::MilterSession;
+use crate::net::Connection;
+use crate::service::Service;
 
 /// Serves a connection until it ends.
 pub(crate) async fn serve(connection: Connection, service: Arc<Service>) {
@@ -32,7 +30,7 @@ pub(crate) async fn serve(connection: Connection, service: Arc<Service>) {
 async fn converse(mut connection: Connection, service: Arc<Service>) -> io::Result<()> {
     let mut stopping = connection.stopping.clone();
     let command = service.settings().limits.command();
-    let mut session = Session::new(service);
+    let mut session = MilterSession::new(service);
     let mut input = Input::default();
     loop {
         let is_idle = session.is_idle() && input.bytes.is_empty();
@@ -54,7 +52,7 @@ async fn converse(mut connection: Connection, service: Arc<Service>) -> io::Resu
         if !replies.0.is_empty() {
             connection.write(&replies.0, command).await?;
         }
-        if next == Next::Close {
+        if next.is_break() {
             return Ok(());
         }
     }
@@ -84,20 +82,20 @@ impl Input {
         self.bytes.reserve_exact(missing.clamp(READ / 4, READ));
     }
 
-    /// Hands all whole packets to the session.
-    fn take_packets(&mut self, session: &mut Session, replies: &mut Replies) -> Next {
+    /// Hands all whole packets to the session, until that ends the connection.
+    fn take_packets(&mut self, session: &mut MilterSession, replies: &mut Replies) -> ControlFlow<()> {
         let mut taken = 0;
         let next = loop {
             match parse(&self.bytes[taken..]) {
-                Ok(Some(framed)) => {
-                    taken += framed.length;
-                    if session.take(&framed.packet, replies) == Next::Close {
-                        break Next::Close;
+                Ok(Some(frame)) => {
+                    taken += frame.length;
+                    if session.take(&frame.packet, replies).is_break() {
+                        break ControlFlow::Break(());
                     }
                 }
-                Ok(None) => break Next::GoOn,
+                Ok(None) => break ControlFlow::Continue(()),
                 // what follows cannot be told from it
-                Err(_) => break Next::Close,
+                Err(_) => break ControlFlow::Break(()),
             }
         };
         self.bytes.drain(..taken);

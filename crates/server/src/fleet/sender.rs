@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use crate::fleet::store::Store;
-use crate::outbox::file::Outbox;
-use crate::settings::file::FleetSettings;
+use crate::fleet::store::StreamStore;
+use crate::record::outbox::Outbox;
+use crate::settings::FleetSettings;
 
 /// Entries sent at a time.
 const AT_ONCE: usize = 100;
@@ -28,13 +28,13 @@ pub(crate) async fn run(outbox: Arc<Outbox>, settings: FleetSettings, say: fn(&s
         let sent = async {
             let store = match &mut store {
                 Some(store) => store,
-                none => none.insert(Store::connect(&settings).await?),
+                none => none.insert(StreamStore::connect(&settings).await?),
             };
             store.send(&entries).await
         };
         match sent.await {
             Ok(()) => {
-                if let Err(error) = outbox.sent(entries.len()) {
+                if let Err(error) = outbox.remove(entries.len()) {
                     say(&format!("fleet: the outbox: {error}"));
                 }
                 if std::mem::take(&mut is_away) {

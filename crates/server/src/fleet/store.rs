@@ -6,8 +6,8 @@ use redis::aio::MultiplexedConnection;
 use redis::streams::{StreamReadOptions, StreamReadReply};
 use redis::{AsyncCommands, AsyncConnectionConfig, Client, FromRedisValue, RedisError, Value};
 
-use crate::outbox::entry::Entry;
-use crate::settings::file::FleetSettings;
+use crate::record::outbox::OutboxEntry;
+use crate::settings::FleetSettings;
 
 /// How long the store may take to answer.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -19,27 +19,27 @@ const WAIT: Duration = Duration::from_secs(2);
 const READ: usize = 500;
 
 /// A connection to the stream.
-pub(crate) struct Store {
+pub(crate) struct StreamStore {
     connection: MultiplexedConnection,
     stream: String,
     keep: u64,
 }
 
 /// An entry of the stream; `None` if it is not one of ours.
-pub(crate) struct Streamed {
+pub(crate) struct StreamEntry {
     pub(crate) id: String,
-    pub(crate) entry: Option<Entry>,
+    pub(crate) entry: Option<OutboxEntry>,
 }
 
 /// What is left of the stream.
-pub(crate) struct Extent {
+pub(crate) struct StreamExtent {
     /// The highest id that was removed, if the store says it (Redis since 7, Valkey).
     pub(crate) removed: Option<String>,
     /// The highest id that was ever added.
     pub(crate) last: String,
 }
 
-impl Store {
+impl StreamStore {
     /// Connects.
     ///
     /// # Errors
@@ -50,14 +50,14 @@ impl Store {
             .set_response_timeout(Some(WAIT + ANSWER));
         let client = Client::open(settings.url.as_str())?;
         let connection = client.get_multiplexed_async_connection_with_config(&config).await?;
-        Ok(Store { connection, stream: settings.stream.clone(), keep: settings.keep })
+        Ok(StreamStore { connection, stream: settings.stream.clone(), keep: settings.keep })
     }
 
     /// Adds entries to the end of the stream, in their order.
     ///
     /// # Errors
     /// If the store cannot take them; some may be there.
-    pub(crate) async fn send(&mut self, entries: &[Entry]) -> Result<(), RedisError> {
+    pub(crate) async fn send(&mut self, entries: &[OutboxEntry]) -> Result<(), RedisError> {
         let mut commands = redis::pipe();
         for entry in entries {
             let mut bytes = Vec::new();
@@ -72,15 +72,15 @@ impl Store {
     ///
     /// # Errors
     /// If the store does not answer.
-    pub(crate) async fn read(&mut self, id: &str) -> Result<Vec<Streamed>, RedisError> {
+    pub(crate) async fn read(&mut self, id: &str) -> Result<Vec<StreamEntry>, RedisError> {
         let options = StreamReadOptions::default().count(READ).block(WAIT.as_millis() as usize);
         let reply: Option<StreamReadReply> =
             self.connection.xread_options(&[&self.stream], &[id], &options).await?;
         let entries = reply.into_iter().flat_map(|reply| reply.keys).flat_map(|key| key.ids);
         let streamed = entries.map(|mut entry| {
             let bytes = entry.map.remove("entry").and_then(|value| Vec::<u8>::from_redis_value(value).ok());
-            let read = bytes.and_then(|bytes| Entry::read(&bytes)).map(|(entry, _)| entry);
-            Streamed { id: entry.id, entry: read }
+            let read = bytes.and_then(|bytes| OutboxEntry::read(&bytes)).map(|(entry, _)| entry);
+            StreamEntry { id: entry.id, entry: read }
         });
         Ok(streamed.collect())
     }
@@ -89,7 +89,7 @@ impl Store {
     ///
     /// # Errors
     /// If the store does not answer.
-    pub(crate) async fn extent(&mut self) -> Result<Option<Extent>, RedisError> {
+    pub(crate) async fn extent(&mut self) -> Result<Option<StreamExtent>, RedisError> {
         let exists: bool = self.connection.exists(&self.stream).await?;
         if !exists {
             return Ok(None);
@@ -109,7 +109,7 @@ impl Store {
                 .and_then(|fact| text(&fact[1]))
         };
         let last = fact("last-generated-id").unwrap_or_else(|| "0-0".to_owned());
-        Ok(Some(Extent { removed: fact("max-deleted-entry-id"), last }))
+        Ok(Some(StreamExtent { removed: fact("max-deleted-entry-id"), last }))
     }
 }
 

@@ -7,34 +7,34 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use tamis_train::options::LabelShare;
-use tamis_train::{DecisionOptions, Error, ErrorKind, Filter, LiveFilter, Scratch};
+use tamis_train::{DecisionOptions, Error, Filter, LiveFilter, Scratch};
 
-use crate::models::failure::Failure;
-use crate::models::waiting::Waiting;
-use crate::settings::file::VerdictSettings;
+use crate::models::queue::Queue;
+use crate::models::request::ServiceError;
+use crate::settings::VerdictSettings;
 
 /// A model that follows its file.
-pub(crate) struct Model {
+pub(crate) struct LiveModel {
     /// Empty for the shared one, `user/NAME` for a user's, otherwise as in the settings.
-    pub(crate) name: String,
+    pub(super) name: String,
     pub(crate) path: PathBuf,
     verdict: VerdictSettings,
     /// The model behind a user's.
-    shared: Option<Arc<Model>>,
-    open: RwLock<Option<Arc<Open>>>,
+    pub(super) shared: Option<Arc<LiveModel>>,
+    open: RwLock<Option<Arc<OpenFilter>>>,
     /// Held while the file is opened.
     opening: Mutex<()>,
     /// When it may be opened again by following it in turn.
     next: Mutex<Option<Instant>>,
-    pub(crate) waiting: Waiting,
+    pub(super) queue: Queue,
 }
 
 /// An open filter. A model of its own, not a user's, keeps its scratches: the words of one user's mail are of no use for
 /// the next user's.
-pub(crate) struct Open {
+pub(crate) struct OpenFilter {
     live: LiveFilter,
     /// The shared filter behind it when it was opened.
-    shared: Option<Arc<Open>>,
+    shared: Option<Arc<OpenFilter>>,
     is_users: bool,
 }
 
@@ -51,28 +51,21 @@ thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
-impl Open {
+impl OpenFilter {
     /// Runs `work` with the filter; the answer comes from one whole model.
     pub(crate) fn ask<T>(
         &self,
-        mut work: impl FnMut(&Filter, &mut Scratch) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        let work =
-            |filter: &Arc<Filter>, scratch: &mut Scratch| work(filter, scratch).map_err(Asked::Failure);
-        let answer = match self.is_users {
-            true => {
-                // taken out, so that a panic drops it
-                let mut scratch = SCRATCH.take();
-                let answer = self.live.ask_with(&mut scratch, work);
-                SCRATCH.set(scratch);
-                answer
-            }
-            false => self.live.ask(work),
-        };
-        answer.map_err(|asked| match asked {
-            Asked::Failure(failure) => failure,
-            Asked::Error(error) => error.into(),
-        })
+        mut work: impl FnMut(&Filter, &mut Scratch) -> Result<T, ServiceError>,
+    ) -> Result<T, ServiceError> {
+        let work = |filter: &Arc<Filter>, scratch: &mut Scratch| work(filter, scratch);
+        if !self.is_users {
+            return self.live.ask(work);
+        }
+        // taken out, so that a panic drops it
+        let mut scratch = SCRATCH.take();
+        let answer = self.live.ask_with(&mut scratch, work);
+        SCRATCH.set(scratch);
+        answer
     }
 
     pub(crate) fn filter(&self) -> Arc<Filter> {
@@ -80,26 +73,14 @@ impl Open {
     }
 }
 
-/// Why a question had no answer: `LiveFilter::ask` needs to make one from an error of its own.
-enum Asked {
-    Failure(Failure),
-    Error(Error),
-}
-
-impl From<Error> for Asked {
-    fn from(error: Error) -> Self {
-        Asked::Error(error)
-    }
-}
-
-impl Model {
+impl LiveModel {
     pub(crate) fn new(
         name: &str,
         path: &Path,
         verdict: &VerdictSettings,
-        shared: Option<Arc<Model>>,
+        shared: Option<Arc<LiveModel>>,
     ) -> Self {
-        Model {
+        LiveModel {
             name: name.to_owned(),
             path: path.to_owned(),
             verdict: verdict.clone(),
@@ -107,17 +88,12 @@ impl Model {
             open: RwLock::default(),
             opening: Mutex::default(),
             next: Mutex::default(),
-            waiting: Waiting::default(),
+            queue: Queue::default(),
         }
     }
 
-    /// The model behind this one, if it is a user's.
-    pub(crate) fn shared(&self) -> Option<&Arc<Model>> {
-        self.shared.as_ref()
-    }
-
     /// The open filter; `None` if there is no file, or none that can be opened yet.
-    pub(crate) fn current(&self) -> Option<Arc<Open>> {
+    pub(crate) fn current(&self) -> Option<Arc<OpenFilter>> {
         self.open.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -125,7 +101,7 @@ impl Model {
     ///
     /// # Errors
     /// If there is no file, or it cannot be opened.
-    pub(crate) fn opened(&self) -> Result<Arc<Open>, Failure> {
+    pub(crate) fn opened(&self) -> Result<Arc<OpenFilter>, ServiceError> {
         match self.current() {
             Some(open) => Ok(open),
             None => self.follow()?.ok_or_else(|| self.missing()),
@@ -137,34 +113,30 @@ impl Model {
     ///
     /// # Errors
     /// If it cannot be opened. The filter that was open stays in use.
-    pub(crate) fn follow(&self) -> Result<Option<Arc<Open>>, Failure> {
+    pub(crate) fn follow(&self) -> Result<Option<Arc<OpenFilter>>, ServiceError> {
         let _alone = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
-        let shared = self.shared.as_ref().and_then(|shared| shared.current());
-        if let Some(open) = self.current() {
-            let has_same_shared = match (&open.shared, &shared) {
-                (Some(then), Some(now)) => Arc::ptr_eq(then, now),
-                (then, now) => then.is_none() && now.is_none(),
-            };
-            match open.live.reload() {
-                Ok(_) if has_same_shared => return Ok(Some(open)),
-                Ok(_) => (),
-                Err(error) if is_missing(&error) => {
-                    self.set(None);
-                    return Ok(None);
+        let open = || -> Result<Arc<OpenFilter>, Error> {
+            let shared = self.shared.as_ref().and_then(|shared| shared.current());
+            if let Some(open) = self.current() {
+                open.live.reload()?;
+                if open.shared.as_ref().map(Arc::as_ptr) == shared.as_ref().map(Arc::as_ptr) {
+                    return Ok(open);
                 }
-                Err(error) => return Err(self.failure(&error)),
             }
-        }
-        let opened = LiveFilter::open(Error::is_passing, || self.open_file(shared.as_deref()));
-        match opened {
-            Ok(live) => {
-                let open = Arc::new(Open { live, shared, is_users: self.shared.is_some() });
-                self.set(Some(open.clone()));
-                Ok(Some(open))
-            }
-            Err(error) if is_missing(&error) => Ok(None),
-            Err(error) => Err(self.failure(&error)),
-        }
+            let live = LiveFilter::open(Error::is_passing, || self.open_file(shared.as_deref()))?;
+            Ok(Arc::new(OpenFilter { live, shared, is_users: self.shared.is_some() }))
+        };
+        let opened = match open() {
+            Ok(open) => Some(open),
+            Err(error) if is_missing(&error) => None,
+            Err(error) => return Err(self.failure(&error)),
+        };
+        // what was open is dropped once the lock is free
+        let _before = std::mem::replace(
+            &mut *self.open.write().unwrap_or_else(PoisonError::into_inner),
+            opened.clone(),
+        );
+        Ok(opened)
     }
 
     /// As [`follow`](Self::follow), but a file that keeps changing is opened again at most every [`FOLLOW`], and for at
@@ -172,7 +144,7 @@ impl Model {
     ///
     /// # Errors
     /// As [`follow`](Self::follow).
-    pub(crate) fn follow_in_turn(&self) -> Result<Option<Duration>, Failure> {
+    pub(crate) fn follow_in_turn(&self) -> Result<Option<Duration>, ServiceError> {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let begun = Instant::now();
         if let Some(due) = next.filter(|next| *next > begun) {
@@ -187,14 +159,7 @@ impl Model {
         outcome.map(|_| None)
     }
 
-    fn set(&self, open: Option<Arc<Open>>) {
-        let mut current = self.open.write().unwrap_or_else(PoisonError::into_inner);
-        let before = std::mem::replace(&mut *current, open);
-        drop(current);
-        drop(before);
-    }
-
-    fn open_file(&self, shared: Option<&Open>) -> Result<Filter, Error> {
+    fn open_file(&self, shared: Option<&OpenFilter>) -> Result<Filter, Error> {
         // users' models are many and change seldom
         let is_small = || std::fs::metadata(&self.path).is_ok_and(|file| file.len() <= MOST_READ);
         let mut filter = match self.shared.is_none() && is_small() {
@@ -208,14 +173,14 @@ impl Model {
         Ok(filter)
     }
 
-    pub(crate) fn failure(&self, error: &Error) -> Failure {
-        Failure::Model(format!("{}: {error}", self.path.display()))
+    pub(crate) fn failure(&self, error: &Error) -> ServiceError {
+        ServiceError::Model(format!("{}: {error}", self.path.display()))
     }
 
     /// The failure of a model without a file.
-    pub(crate) fn missing(&self) -> Failure {
+    pub(crate) fn missing(&self) -> ServiceError {
         let path = self.path.display();
-        Failure::NoModel(format!(
+        ServiceError::NoModel(format!(
             "{path}: there is no model yet; make one with: tamis train -m {path} ham=PATH spam=PATH"
         ))
     }
@@ -223,8 +188,7 @@ impl Model {
 
 /// Whether an error says that there is no file.
 pub(crate) fn is_missing(error: &Error) -> bool {
-    error.kind() == ErrorKind::Io
-        && error.io_error().is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
+    error.io_error().is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// Applies the settings of verdicts. Priors and costs are for spam filters alone.
@@ -232,9 +196,8 @@ fn decide(filter: &mut Filter, settings: &VerdictSettings) -> Result<(), Error> 
     let mut options = DecisionOptions { unsure: settings.unsure, ..DecisionOptions::default() };
     if filter.is_spam_filter() {
         options.cost = settings.cost;
-        let label =
-            filter.spam().and_then(|spam| filter.classes().label(spam)).unwrap_or_default().to_owned();
-        let share = settings.prior.map(|share| LabelShare::new(label, share)).transpose()?;
+        let label = filter.spam().and_then(|spam| filter.classes().label(spam)).unwrap_or_default();
+        let share = settings.prior.map(|share| LabelShare::new(label.to_owned(), share)).transpose()?;
         options.prior = share.map(|share| share.of_positive(filter.classes())).transpose()?;
     }
     filter.decide_by(&options)

@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 
@@ -15,7 +15,9 @@ const MOST_WAITING: usize = 10_000;
 
 /// A line of the log. `tamis stats` counts them.
 #[derive(Default, Serialize)]
-pub(crate) struct Line<'a> {
+pub(crate) struct LogLine<'a> {
+    /// When it was written (RFC 3339); set by [`Log::write`].
+    pub(crate) time: String,
     /// The door: `spamd`, `milter` or `http`.
     pub(crate) door: &'a str,
     /// The queue id, if the client says it.
@@ -51,18 +53,8 @@ pub(crate) struct Line<'a> {
     pub(crate) ms: f64,
 }
 
-#[derive(Serialize)]
-struct Dated<'a> {
-    time: String,
-    #[serde(flatten)]
-    line: &'a Line<'a>,
-}
-
-/// A log being written.
-pub(crate) struct Log {
-    lines: Option<SyncSender<String>>,
-    writer: Option<JoinHandle<()>>,
-}
+/// A log being written: where lines go, and the thread that writes them. `None` if nothing is logged.
+pub(crate) struct Log(Option<(SyncSender<String>, JoinHandle<()>)>);
 
 impl Log {
     /// Starts a log: to a file, `stderr` or `none`.
@@ -71,40 +63,39 @@ impl Log {
     /// If the thread that writes it cannot be started.
     pub(crate) fn start(to: &Path) -> io::Result<Self> {
         if to.as_os_str() == "none" {
-            return Ok(Log { lines: None, writer: None });
+            return Ok(Log(None));
         }
         let (lines, waiting) = sync_channel(MOST_WAITING);
         let to = to.to_owned();
         let writer = std::thread::Builder::new().name("log".into()).spawn(move || write(&to, &waiting))?;
-        Ok(Log { lines: Some(lines), writer: Some(writer) })
+        Ok(Log(Some((lines, writer))))
     }
 
     /// Whether lines are written at all.
     pub(crate) fn is_on(&self) -> bool {
-        self.lines.is_some()
+        self.0.is_some()
     }
 
     /// Writes a line, unless too many are waiting.
-    pub(crate) fn write(&self, line: &Line<'_>) {
-        let Some(lines) = &self.lines else { return };
-        let time = humantime::format_rfc3339_millis(SystemTime::now()).to_string();
-        let Ok(text) = serde_json::to_string(&Dated { time, line }) else { return };
-        match lines.try_send(text) {
-            Ok(()) | Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => (),
+    pub(crate) fn write(&self, mut line: LogLine<'_>) {
+        let Some((lines, _)) = &self.0 else { return };
+        line.time = humantime::format_rfc3339_millis(SystemTime::now()).to_string();
+        if let Ok(text) = serde_json::to_string(&line) {
+            let _ = lines.try_send(text);
         }
     }
 }
 
 impl Drop for Log {
     fn drop(&mut self) {
-        self.lines = None;
-        if let Some(writer) = self.writer.take() {
+        if let Some((lines, writer)) = self.0.take() {
+            drop(lines);
             let _ = writer.join();
         }
     }
 }
 
-/// Writes lines as they come, those that wait together at once.
+/// Writes lines as they arrive, those that wait together in one write.
 fn write(to: &Path, waiting: &Receiver<String>) {
     let mut is_told = false;
     while let Ok(first) = waiting.recv() {

@@ -9,9 +9,9 @@ use axum::http::header::CONTENT_ENCODING;
 use axum::http::{HeaderMap, StatusCode};
 use tokio::time::timeout;
 
-use crate::door::http::context::Context;
-use crate::door::http::refusal::Refusal;
-use crate::models::failure::Failure;
+use crate::door::http::access::HttpContext;
+use crate::door::http::reply::Refusal;
+use crate::models::request::ServiceError;
 use crate::service::admission::{Incoming, TooLong};
 
 /// Reads a body. Its bytes count as in flight as they arrive, whatever length the client announced.
@@ -19,20 +19,17 @@ use crate::service::admission::{Incoming, TooLong};
 /// # Errors
 /// If it is too long, takes too long, or too much is in flight.
 pub(super) async fn read(
-    context: &Context,
+    context: &HttpContext,
     headers: &HeaderMap,
     body: Body,
     too_long: TooLong,
 ) -> Result<Incoming, Refusal> {
     check_encoding(headers)?;
     let mut incoming = context.service.incoming(too_long);
-    let filled =
-        timeout(context.service.settings().limits.message(), fill(context, body, &mut incoming, too_long));
-    match filled.await {
-        Ok(Ok(())) => Ok(incoming),
-        Ok(Err(refusal)) => Err(refusal),
-        Err(_) => Err(Refusal::too_slow()),
-    }
+    let limit = context.service.settings().limits.message();
+    let filled = timeout(limit, fill(context, body, &mut incoming, too_long));
+    filled.await.unwrap_or_else(|_| Err(Refusal::too_slow()))?;
+    Ok(incoming)
 }
 
 /// Checks that a body is not compressed.
@@ -52,7 +49,7 @@ pub(super) fn check_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 async fn fill(
-    context: &Context,
+    context: &HttpContext,
     mut body: Body,
     incoming: &mut Incoming,
     too_long: TooLong,
@@ -64,19 +61,13 @@ async fn fill(
         TooLong::Cut => limits.bytes_in_flight,
     };
     if body.size_hint().lower() > most as u64 {
-        return Err(Failure::TooLarge(most).into());
+        return Err(ServiceError::TooLarge(most).into());
     }
-    let mut n_read = 0;
-    while let Some(chunk) = next_chunk(&mut body, limits.idle()).await? {
-        n_read += chunk.len();
-        if n_read > most {
-            return Err(Failure::TooLarge(most).into());
+    while let Some(chunk) = chunk_within(limits.idle(), &mut body).await? {
+        incoming.push(&chunk)?;
+        if incoming.n_arrived() > most {
+            return Err(ServiceError::TooLarge(most).into());
         }
-        incoming.push(&chunk).inspect_err(|failure| {
-            if *failure == Failure::Busy {
-                context.service.refused();
-            }
-        })?;
     }
     Ok(())
 }
@@ -85,12 +76,20 @@ async fn fill(
 ///
 /// # Errors
 /// If none arrive for `idle`, or the body breaks off.
-pub(super) async fn next_chunk(body: &mut Body, idle: Duration) -> Result<Option<Bytes>, Refusal> {
+pub(super) async fn chunk_within(idle: Duration, body: &mut Body) -> Result<Option<Bytes>, Refusal> {
+    let chunk = timeout(idle, next_chunk(body)).await.map_err(|_| Refusal::too_slow())?;
+    chunk.map_err(Refusal::bad_request)
+}
+
+/// The next bytes of a body; `None` at its end.
+///
+/// # Errors
+/// If the body breaks off.
+pub(super) async fn next_chunk(body: &mut Body) -> Result<Option<Bytes>, String> {
     loop {
-        let frame = timeout(idle, poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)));
-        match frame.await.map_err(|_| Refusal::too_slow())? {
+        match poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await {
             None => return Ok(None),
-            Some(Err(error)) => return Err(Refusal::bad_request(format!("the body broke off: {error}"))),
+            Some(Err(error)) => return Err(format!("the body broke off: {error}")),
             // trailers are of no use here
             Some(Ok(frame)) => {
                 if let Ok(chunk) = frame.into_data() {

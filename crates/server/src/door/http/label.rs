@@ -1,226 +1,266 @@
 //! Labels many documents in one request: lines of JSON in, lines of JSON out, as they arrive.
 
 use std::convert::Infallible;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll};
 
-use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::Request;
+use axum::body::{Body, Bytes};
+use axum::extract::Request as HttpRequest;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use hyper::body::Frame;
+use futures_util::stream::unfold;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::task::yield_now;
+use tokio::time::{Instant, timeout_at};
 
-use crate::door::http::body::{check_encoding, next_chunk};
-use crate::door::http::context::{Context, Shared};
-use crate::door::http::lines::Lines;
-use crate::door::http::own::{Asked, Posted, query};
-use crate::door::http::refusal::Refusal;
-use crate::door::http::verdict::Verdict;
-use crate::models::failure::Failure;
-use crate::record::metrics::Door;
-use crate::service::admission::TooLong;
-use crate::service::serving;
+use crate::door::http::access::{HttpContext, SharedContext};
+use crate::door::http::body::{check_encoding, chunk_within, next_chunk};
+use crate::door::http::reply::{Refusal, VerdictJson};
+use crate::door::http::v1::{JsonDocument, ScoreQuery, query};
+use crate::models::request::ServiceError;
+use crate::record::Door;
+use crate::service::Request;
+use crate::service::admission::{Incoming, TooLong};
 
 /// `POST /v1/label`
-pub(super) async fn label(context: Shared, request: Request) -> Result<Response, Refusal> {
-    let asked: Asked = query(request.uri())?;
+pub(super) async fn label(context: SharedContext, request: HttpRequest) -> Result<Response, Refusal> {
+    let query: ScoreQuery = query(request.uri())?;
     // so that a model that is missing is told by the status
-    context.service.state(asked.of()?)?;
+    context.service.state(query.model()?)?;
     let (parts, mut body) = request.into_parts();
     check_encoding(&parts.headers)?;
-    let limits = &context.service.settings().limits;
-    let first = next_chunk(&mut body, limits.idle()).await?;
-    let deadline = Box::pin(sleep(limits.idle()));
-    let labeller = Labeller { context: context.0.clone(), asked, lines: Lines::default(), n_lines: 0 };
-    let labelled = Labelled { body: Some(body), first, labeller, deadline, must_yield: false };
-    Ok(([(CONTENT_TYPE, "application/x-ndjson")], Body::new(labelled)).into_response())
+    let idle = context.service.settings().limits.idle();
+    let labeller = Labeller {
+        first: chunk_within(idle, &mut body).await?,
+        body: Some(body),
+        context: context.0,
+        query,
+        lines: LineBuffer::default(),
+        n_lines: 0,
+        deadline: Instant::now() + idle,
+    };
+    let answers = unfold(labeller, |mut labeller| async {
+        let answers = labeller.next().await?;
+        Some((Ok::<_, Infallible>(answers), labeller))
+    });
+    Ok(([(CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(answers)).into_response())
 }
 
 /// A line to label.
 #[derive(Deserialize)]
-struct Line {
+struct LabelLine {
     id: Option<Value>,
     #[serde(flatten)]
-    posted: Posted,
+    document: JsonDocument,
 }
 
-/// The answer to a line.
-#[derive(Serialize)]
-struct Answered<'a> {
+/// The answer to a line: a verdict, or its number, from 1, and why there is none.
+#[derive(Default, Serialize)]
+struct LabelReply<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'a Value>,
+    id: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
     #[serde(flatten)]
-    verdict: Verdict<'a>,
+    verdict: Option<VerdictJson<'a>>,
 }
 
-/// The answer to a line that has no verdict.
-#[derive(Serialize)]
-struct Failed<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'a Value>,
-    /// From 1.
-    line: u64,
-    error: String,
-}
-
-/// Answers lines.
+/// Answers lines. It reads a chunk of the request only when the client has taken the answers to the one before.
 struct Labeller {
-    context: Arc<Context>,
-    asked: Asked,
-    lines: Lines,
+    context: Arc<HttpContext>,
+    query: ScoreQuery,
+    /// `None` at its end.
+    body: Option<Body>,
+    /// The chunk that was read before the answer began.
+    first: Option<Bytes>,
+    lines: LineBuffer,
     n_lines: u64,
+    /// When the next line has to be complete.
+    deadline: Instant,
 }
 
 impl Labeller {
-    /// The answers to the lines that a chunk completes.
-    fn feed(&mut self, chunk: &[u8]) -> Vec<u8> {
+    /// The answers to the next lines; `None` if there are no more.
+    async fn next(&mut self) -> Option<Vec<u8>> {
+        // other connections get their turn
+        yield_now().await;
         let mut answers = Vec::new();
-        let Labeller { context, asked, lines, n_lines } = self;
+        while answers.is_empty() {
+            let body = self.body.as_mut()?;
+            let chunk = match self.first.take() {
+                Some(first) => Ok(Some(first)),
+                None => timeout_at(self.deadline, next_chunk(body))
+                    .await
+                    .unwrap_or_else(|_| Err("the line took too long to arrive".to_owned())),
+            };
+            match chunk {
+                Ok(Some(chunk)) => self.feed(&chunk, &mut answers),
+                Ok(None) => {
+                    self.body = None;
+                    // the last line may have no line feed
+                    let (context, query, n_lines) = (&self.context, &self.query, self.n_lines + 1);
+                    self.lines.finish(|line| answer(context, query, n_lines, line, &mut answers));
+                }
+                Err(error) => {
+                    self.body = None;
+                    let (line, error) = (Some(self.n_lines + 1), Some(&*error));
+                    write(&LabelReply { line, error, ..LabelReply::default() }, &mut answers);
+                }
+            }
+        }
+        Some(answers)
+    }
+
+    /// Answers the lines that a chunk completes. A line has the time of a message; between lines the client may be idle.
+    fn feed(&mut self, chunk: &[u8], answers: &mut Vec<u8>) {
+        let Labeller { context, query, lines, n_lines, .. } = self;
+        let (n_before, was_within) = (*n_lines, lines.is_within());
         let new = || context.service.incoming(TooLong::Refuse);
         lines.push(chunk, &new, |line| {
             *n_lines += 1;
-            answer(context, asked, *n_lines, line, &mut answers);
+            answer(context, query, *n_lines, line, answers);
         });
-        answers
-    }
-
-    /// The answer to the last line, if it has no line feed.
-    fn finish(&mut self) -> Vec<u8> {
-        let mut answers = Vec::new();
-        let Labeller { context, asked, lines, n_lines } = self;
-        lines.finish(|line| answer(context, asked, *n_lines + 1, line, &mut answers));
-        answers
-    }
-
-    /// Tells why the rest is not read.
-    fn give_up(&self, error: &str) -> Vec<u8> {
-        let mut answers = Vec::new();
-        write(&Failed { id: None, line: self.n_lines + 1, error: error.to_owned() }, &mut answers);
-        answers
+        let is_within = lines.is_within();
+        if n_before != *n_lines || is_within != was_within {
+            let limits = &context.service.settings().limits;
+            self.deadline = Instant::now() + if is_within { limits.message() } else { limits.idle() };
+        }
     }
 }
 
 /// Writes the answer to a line, unless it is blank.
 fn answer(
-    context: &Context,
-    asked: &Asked,
+    context: &HttpContext,
+    query: &ScoreQuery,
     number: u64,
-    line: Option<Result<&[u8], Failure>>,
+    line: Result<&[u8], ServiceError>,
     answers: &mut Vec<u8>,
 ) {
-    let Some(line) = line else { return };
     if line.as_ref().is_ok_and(|line| line.trim_ascii().is_empty()) {
         return;
     }
-    let parsed = line.map_err(|failure| {
-        if failure == Failure::Busy {
-            context.service.refused();
-        }
-        failure.to_string()
-    });
+    // it was checked when the request began
+    let Ok(model) = query.model() else { return };
+    let parsed = line.map_err(|failure| failure.to_string());
     let parsed = parsed.and_then(|line| serde_json::from_slice(line).map_err(|error| error.to_string()));
-    let line: Line = match parsed {
-        Ok(line) => line,
-        Err(error) => return write(&Failed { id: None, line: number, error }, answers),
+    let (id, verdict) = match parsed {
+        Ok(LabelLine { id, document }) => {
+            let request = Request { probabilities: query.probabilities, ..Request::new(Door::Http, model) };
+            let document = document.document();
+            let answer = document.and_then(|document| context.service.score(&request, document));
+            (id, answer.map_err(|failure| failure.to_string()))
+        }
+        Err(error) => (None, Err(error)),
     };
-    let id = line.id.as_ref();
-    let failed = |error: String| Failed { id, line: number, error };
-    let of = match asked.of() {
-        Ok(of) => of,
-        // checked when the request began
-        Err(refusal) => return write(&failed(format!("{refusal:?}")), answers),
+    let reply = match &verdict {
+        Ok(answer) => LabelReply { verdict: Some(VerdictJson::new(answer, None)), ..LabelReply::default() },
+        Err(error) => LabelReply { line: Some(number), error: Some(error), ..LabelReply::default() },
     };
-    let request =
-        serving::Request { probabilities: asked.probabilities, ..serving::Request::new(Door::Http, of) };
-    match line.posted.document().and_then(|document| context.service.score(&request, document)) {
-        Ok(answer) => write(&Answered { id, verdict: Verdict::new(&answer, None) }, answers),
-        Err(failure) => write(&failed(failure.to_string()), answers),
-    }
+    write(&LabelReply { id, ..reply }, answers);
 }
 
-fn write(answer: &impl Serialize, answers: &mut Vec<u8>) {
-    // neither a Vec nor these types can fail
-    let _ = serde_json::to_writer(&mut *answers, answer);
+fn write(reply: &LabelReply<'_>, answers: &mut Vec<u8>) {
+    // neither a Vec nor this type can fail
+    let _ = serde_json::to_writer(&mut *answers, reply);
     answers.push(b'\n');
 }
 
-/// The body of the answer. It reads a chunk of the request only when the client has taken the answers to the one before.
-struct Labelled {
-    /// `None` at its end.
-    body: Option<Body>,
-    /// The chunk that was read before the answer began.
-    first: Option<Bytes>,
-    labeller: Labeller,
-    /// When the next line has to be complete.
-    deadline: Pin<Box<Sleep>>,
-    /// Whether other connections get their turn before the next chunk.
-    must_yield: bool,
+/// Splits a body into lines, however it is cut into chunks. Only a line that is not yet complete is kept, as far as a
+/// message may be long.
+#[derive(Default)]
+struct LineBuffer {
+    /// The beginning of a line, or why it cannot be kept.
+    partial: Option<Result<Incoming, ServiceError>>,
 }
 
-impl Labelled {
-    /// The answers to a chunk. A line has the time of a message; between lines the client may be idle.
-    fn feed(&mut self, chunk: &[u8]) -> Vec<u8> {
-        let (n_before, was_within) = (self.labeller.n_lines, self.labeller.lines.is_within());
-        let answers = self.labeller.feed(chunk);
-        let is_within = self.labeller.lines.is_within();
-        if n_before != self.labeller.n_lines || is_within != was_within {
-            let limits = &self.labeller.context.service.settings().limits;
-            let time = if is_within { limits.message() } else { limits.idle() };
-            self.deadline.as_mut().reset(Instant::now() + time);
+impl LineBuffer {
+    /// Adds a chunk. Calls `on_line` for each line that it completes, without its line feed.
+    fn push(
+        &mut self,
+        chunk: &[u8],
+        new: &dyn Fn() -> Incoming,
+        mut on_line: impl FnMut(Result<&[u8], ServiceError>),
+    ) {
+        let mut rest = chunk;
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            self.keep(&rest[..end], new);
+            self.finish(&mut on_line);
+            rest = &rest[end + 1..];
         }
-        answers
+        self.keep(rest, new);
     }
 
-    fn end(&mut self, answers: Vec<u8>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.body = None;
-        Poll::Ready((!answers.is_empty()).then(|| Ok(Frame::data(answers.into()))))
+    /// Ends the current line. At the end of the body, it may have no line feed.
+    fn finish(&mut self, mut on_line: impl FnMut(Result<&[u8], ServiceError>)) {
+        match self.partial.take() {
+            Some(Ok(line)) => on_line(Ok(line.bytes())),
+            Some(Err(failure)) => on_line(Err(failure)),
+            None => on_line(Ok(b"")),
+        }
+    }
+
+    /// Whether a line has begun to arrive.
+    fn is_within(&self) -> bool {
+        self.partial.is_some()
+    }
+
+    fn keep(&mut self, bytes: &[u8], new: &dyn Fn() -> Incoming) {
+        if bytes.is_empty() {
+            return;
+        }
+        let partial = self.partial.get_or_insert_with(|| Ok(new()));
+        if let Ok(line) = partial
+            && let Err(failure) = line.push(bytes)
+        {
+            *partial = Err(failure);
+        }
     }
 }
 
-impl HttpBody for Labelled {
-    type Data = Bytes;
-    type Error = Infallible;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::admission::{Admission, TooLong};
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut TaskContext<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if std::mem::take(&mut self.must_yield) {
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
+    const LIMIT: usize = 9;
+
+    fn split(chunks: &[&[u8]]) -> Vec<String> {
+        let admission = Admission::new(1 << 20, LIMIT, Arc::default());
+        let mut lines = LineBuffer::default();
+        let mut found = Vec::new();
+        let mut on_line = |line: Result<&[u8], ServiceError>| {
+            found.push(match line {
+                Ok(line) => String::from_utf8(line.to_vec()).unwrap(),
+                Err(failure) => format!("{failure:?}"),
+            });
+        };
+        for chunk in chunks {
+            lines.push(chunk, &|| admission.incoming(TooLong::Refuse), &mut on_line);
         }
-        loop {
-            let this = &mut *self;
-            let Some(body) = &mut this.body else { return Poll::Ready(None) };
-            let chunk = match this.first.take() {
-                Some(first) => Some(first),
-                None => match Pin::new(body).poll_frame(cx) {
-                    Poll::Ready(Some(Ok(frame))) => frame.into_data().ok(),
-                    Poll::Ready(None) => {
-                        let answers = this.labeller.finish();
-                        return this.end(answers);
-                    }
-                    Poll::Ready(Some(Err(error))) => {
-                        let answers = this.labeller.give_up(&format!("the body broke off: {error}"));
-                        return this.end(answers);
-                    }
-                    Poll::Pending if this.deadline.as_mut().poll(cx).is_ready() => {
-                        let answers = this.labeller.give_up("the line took too long to arrive");
-                        return this.end(answers);
-                    }
-                    Poll::Pending => return Poll::Pending,
-                },
-            };
-            let answers = this.feed(&chunk.unwrap_or_default());
-            if !answers.is_empty() {
-                this.must_yield = true;
-                return Poll::Ready(Some(Ok(Frame::data(answers.into()))));
+        lines.finish(&mut on_line);
+        assert!(!lines.is_within() && admission.in_flight() == 0);
+        found
+    }
+
+    #[test]
+    fn lines_are_the_same_wherever_the_body_is_cut() {
+        for body in
+            ["", "\n", "one\ntwo\r\n\nthree", "a\nlonger than nine\nb\n", "123456789\n1234567890\n\n\n"]
+        {
+            let body = body.as_bytes();
+            let whole = split(&[body]);
+            for first in 0..=body.len() {
+                for second in first..=body.len() {
+                    let chunks = [&body[..first], &body[first..second], &body[second..]];
+                    assert_eq!(split(&chunks), whole, "{first} {second}");
+                }
             }
+            let bytes: Vec<&[u8]> = body.chunks(1).collect();
+            assert_eq!(split(&bytes), whole);
         }
+        assert_eq!(split(&[b"one\ntwo\r\n\nthree"]), ["one", "two\r", "", "three"]);
+        assert_eq!(split(&[b"a\nlonger than nine\nb\n"]), ["a", "TooLarge(9)", "b", ""]);
     }
 }

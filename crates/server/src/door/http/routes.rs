@@ -1,22 +1,25 @@
-//! Which handler answers which path.
+//! Which handler answers which path, and the handlers that watch the server or tell about it.
 
 use std::sync::LazyLock;
 
 use axum::Router;
+use axum::extract::Request;
 use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
 use axum::middleware::from_fn;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 
-use crate::door::http::guard::guard;
-use crate::door::http::refusal::Refusal;
-use crate::door::http::{label, own, rspamd, watching};
+use crate::door::http::access::{SharedContext, check_may_watch, guard};
+use crate::door::http::reply::Refusal;
+use crate::door::http::{label, rspamd, v1};
 
 static ROUTER: LazyLock<Router> = LazyLock::new(|| {
     let all = routes().into_iter().fold(Router::new(), |router, (path, methods)| router.route(path, methods));
     all.fallback(no_path).method_not_allowed_fallback(no_method).layer(from_fn(guard))
 });
 
-/// All routes. Handlers find the [`Context`](crate::door::http::context::Context) among the request's extensions.
+/// All routes. Handlers find the [`HttpContext`](crate::door::http::access::HttpContext) among the request's extensions.
 pub(super) fn router() -> Router {
     ROUTER.clone()
 }
@@ -25,16 +28,16 @@ pub(super) fn router() -> Router {
 fn routes() -> [(&'static str, MethodRouter); 17] {
     let check = || get(rspamd::check).post(rspamd::check);
     [
-        ("/", get(watching::page)),
-        ("/openapi.json", get(watching::description)),
-        ("/healthy", get(watching::healthy)),
-        ("/ready", get(watching::ready)),
-        ("/metrics", get(watching::metrics)),
-        ("/v1/score", post(own::score)),
-        ("/v1/explain", post(own::explain)),
+        ("/", get(page)),
+        ("/openapi.json", get(description)),
+        ("/healthy", get(healthy)),
+        ("/ready", get(ready)),
+        ("/metrics", get(metrics)),
+        ("/v1/score", post(v1::score)),
+        ("/v1/explain", post(v1::explain)),
         ("/v1/label", post(label::label)),
-        ("/v1/learn", post(own::learn)),
-        ("/v1/forget", post(own::forget)),
+        ("/v1/learn", post(v1::learn)),
+        ("/v1/forget", post(v1::forget)),
         ("/checkv2", post(rspamd::check)),
         ("/check", check()),
         ("/symbols", check()),
@@ -51,6 +54,54 @@ async fn no_path() -> Refusal {
 
 async fn no_method() -> Refusal {
     Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "this path is for another method; GET / tells which")
+}
+
+/// What there is, as plain text.
+const PAGE: &str = concat!(
+    "tamisd ",
+    env!("CARGO_PKG_VERSION"),
+    "
+
+Score       curl --data-binary @MAIL -H Content-Type:message/rfc822 URL/v1/score
+            POST /v1/score, /v1/explain [?user=USER or ?model=NAME]
+            a message, text/plain, or JSON {\"text\": ...} or {\"mail\": ...}
+Label many  POST /v1/label [?model=NAME], a line of JSON each, {\"id\": ..., \"text\": ...}
+Learn       POST /v1/learn?label=LABEL, /v1/forget, with the password
+rspamd      POST /checkv2, /learnspam, /learnham; GET /stat, /ping
+Watch       GET /metrics, /healthy, /ready
+All of it   GET /openapi.json
+"
+);
+
+static DESCRIPTION: LazyLock<String> =
+    LazyLock::new(|| include_str!("openapi.json").replace("VERSION", env!("CARGO_PKG_VERSION")));
+
+/// `GET /`
+async fn page() -> &'static str {
+    PAGE
+}
+
+/// `GET /openapi.json`
+async fn description() -> Response {
+    ([(CONTENT_TYPE, "application/json")], DESCRIPTION.as_str()).into_response()
+}
+
+/// `GET /healthy`
+async fn healthy() -> &'static str {
+    "healthy\n"
+}
+
+/// `GET /ready`
+async fn ready(context: SharedContext) -> Result<&'static str, Refusal> {
+    context.service.ready()?;
+    Ok("ready\n")
+}
+
+/// `GET /metrics`
+async fn metrics(context: SharedContext, request: Request) -> Result<Response, Refusal> {
+    check_may_watch(&context, request.headers()).await?;
+    let openmetrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(([(CONTENT_TYPE, openmetrics)], context.service.metrics_page()).into_response())
 }
 
 #[cfg(test)]

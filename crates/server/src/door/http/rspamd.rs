@@ -1,25 +1,23 @@
 //! rspamd's API, as rspamc and Haraka use it.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use axum::Json;
-use axum::extract::Request;
+use axum::extract::Request as HttpRequest;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 use tamis_train::Document;
 
+use crate::door::http::access::{HttpContext, SharedContext, check_may_learn, check_may_watch};
 use crate::door::http::body::read;
-use crate::door::http::context::{Context, Shared};
-use crate::door::http::password::{check_may_learn, check_may_watch};
-use crate::door::http::refusal::Refusal;
-use crate::models::failure::Failure;
-use crate::models::registry::Of;
-use crate::models::waiting::{Change, Corrected};
-use crate::record::metrics::Door;
+use crate::door::http::reply::Refusal;
+use crate::models::request::{Feedback, FeedbackOutcome, ModelId};
+use crate::record::Door;
 use crate::service::admission::TooLong;
 use crate::service::answer::{Answer, REQUIRED};
-use crate::service::serving::{self, ModelState, message_id};
+use crate::service::{Request, message_id};
 
 /// The fields of a verdict that a message may not bring along: those that are added, and of other programs.
 const OWN_FIELDS: [&str; 2] = ["X-Tamis", "X-Tamis-Reasons"];
@@ -27,7 +25,7 @@ const OTHER_FIELDS: [&str; 5] =
     ["X-Spam-Flag", "X-Spam-Status", "X-Spam-Level", "X-Spam-Score", "X-Bogosity"];
 
 /// The user whose model is asked: the one recipient, else the user who sends. With several recipients, none.
-fn user(headers: &HeaderMap) -> Of<'_> {
+fn user(headers: &HeaderMap) -> ModelId<'_> {
     let text = |name| headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
     let recipients = || text("deliver-to").chain(text("rcpt"));
     let user = match (text("deliver-to").next(), recipients().count()) {
@@ -37,20 +35,23 @@ fn user(headers: &HeaderMap) -> Of<'_> {
         _ => None,
     };
     let bare = user.map(|user| user.trim().trim_start_matches('<').trim_end_matches('>'));
-    bare.filter(|user| !user.is_empty()).map_or(Of::Shared, Of::User)
+    bare.filter(|user| !user.is_empty()).map_or(ModelId::Shared, ModelId::User)
+}
+
+/// The request that the headers make.
+fn request(headers: &HeaderMap) -> Request<'_> {
+    let queue_id = headers.get("queue-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
+    Request { queue_id, ..Request::new(Door::Http, user(headers)) }
 }
 
 /// `POST /checkv2`
-pub(super) async fn check(context: Shared, request: Request) -> Result<Response, Refusal> {
-    let (parts, body) = request.into_parts();
+pub(super) async fn check(context: SharedContext, http: HttpRequest) -> Result<Response, Refusal> {
+    let (parts, body) = http.into_parts();
     let incoming = read(&context, &parts.headers, body, TooLong::Cut).await?;
     let begun = Instant::now();
-    let queue_id = parts.headers.get("queue-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
-    let request = serving::Request { queue_id, ..serving::Request::new(Door::Http, user(&parts.headers)) };
-    let answer = context.service.score(&request, Document::Mail(incoming.bytes()))?;
-    let id = message_id(incoming.bytes());
+    let answer = context.service.score(&request(&parts.headers), Document::Mail(incoming.bytes()))?;
     let mut reply = reply(&answer, context.service.settings().verdict.keep_headers);
-    reply["message-id"] = Value::from(id);
+    reply["message-id"] = Value::from(message_id(incoming.bytes()));
     reply["time_real"] = Value::from(begun.elapsed().as_secs_f64());
     Ok(Json(reply).into_response())
 }
@@ -99,56 +100,38 @@ fn milter(answer: &Answer, keep_headers: bool) -> Value {
 }
 
 /// `POST /learnspam`
-pub(super) async fn learn_spam(context: Shared, request: Request) -> Result<Response, Refusal> {
-    learn(&context, request, true).await
+pub(super) async fn learn_spam(context: SharedContext, http: HttpRequest) -> Result<Response, Refusal> {
+    learn(&context, http, "spam").await
 }
 
 /// `POST /learnham`
-pub(super) async fn learn_ham(context: Shared, request: Request) -> Result<Response, Refusal> {
-    learn(&context, request, false).await
+pub(super) async fn learn_ham(context: SharedContext, http: HttpRequest) -> Result<Response, Refusal> {
+    learn(&context, http, "ham").await
 }
 
-async fn learn(context: &Context, request: Request, is_spam: bool) -> Result<Response, Refusal> {
-    check_may_learn(context, request.headers()).await?;
-    let (parts, body) = request.into_parts();
+async fn learn(context: &HttpContext, http: HttpRequest, class: &str) -> Result<Response, Refusal> {
+    check_may_learn(context, http.headers()).await?;
+    let (parts, body) = http.into_parts();
     let incoming = read(context, &parts.headers, body, TooLong::Refuse).await?;
-    let of = user(&parts.headers);
-    let label = label(&context.service.state(of)?, is_spam)?;
+    let request = request(&parts.headers);
+    let label = context.service.label(request.model, class)?;
     let document = Document::Mail(incoming.bytes());
-    let queue_id = parts.headers.get("queue-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
-    let request = serving::Request { queue_id, ..serving::Request::new(Door::Http, of) };
-    let corrected = context.service.correct(&request, Change::Learn(label), document).await?;
-    if corrected == Corrected::Learned {
+    let outcome = context.service.correct(&request, Feedback::Learn(label), document).await?;
+    if outcome == FeedbackOutcome::Learned {
         return Ok(Json(json!({ "success": true })).into_response());
     }
-    let class = if is_spam { "spam" } else { "ham" };
     let id = message_id(incoming.bytes());
     let error = format!("<{id}> has been already learned as {class}, ignore it");
     Ok((StatusCode::ALREADY_REPORTED, Json(json!({ "error": error }))).into_response())
 }
 
-/// The label for spam or ham: ham is the only other label, or the one of that name.
-fn label(state: &ModelState, is_spam: bool) -> Result<String, Failure> {
-    let expected = || Failure::Request("expected a model with labels for spam and ham".to_owned());
-    let spam = state.spam.as_ref().ok_or_else(expected)?;
-    if is_spam {
-        return Ok(spam.clone());
-    }
-    let others: Vec<&String> =
-        state.documents.iter().map(|(label, _)| label).filter(|label| *label != spam).collect();
-    match others[..] {
-        [ham] => Ok(ham.clone()),
-        _ => others.into_iter().find(|label| *label == "ham").cloned().ok_or_else(expected),
-    }
-}
-
 /// `GET /stat`
-pub(super) async fn stat(context: Shared, request: Request) -> Result<Response, Refusal> {
+pub(super) async fn stat(context: SharedContext, request: HttpRequest) -> Result<Response, Refusal> {
     check_may_watch(&context, request.headers()).await?;
     let service = &context.service;
-    let [spam, ham, unsure, label, error] = service.scored();
+    let [spam, ham, unsure, label, error] = service.metrics.scored();
     // a server without a model has numbers too
-    let state = service.state(Of::Shared).ok();
+    let state = service.state(ModelId::Shared).ok();
     let documents = state.as_ref().map(|state| &state.documents[..]).unwrap_or_default();
     let bytes = state.as_ref().map_or(0, |state| state.bytes);
     let statfile = |(label, n): &(String, u64)| {
@@ -161,12 +144,12 @@ pub(super) async fn stat(context: Shared, request: Request) -> Result<Response, 
     let statfiles: Vec<Value> = documents.iter().map(statfile).collect();
     Ok(Json(json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "uptime": service.uptime(),
+        "uptime": service.started.elapsed().as_secs(),
         "read_only": false,
         "scanned": spam + ham + unsure + label + error,
         "spam_count": spam,
         "ham_count": ham + unsure + label,
-        "learned": service.learned(),
+        "learned": service.metrics.learned.load(Relaxed),
         "total_learns": documents.iter().map(|(_, n)| n).sum::<u64>(),
         "actions": { "add header": spam, "no action": ham + unsure + label },
         "statfiles": statfiles,
@@ -191,7 +174,7 @@ mod tests {
                 headers.append(*name, value.parse().unwrap());
             }
             match user(&headers) {
-                Of::User(user) => user.to_owned(),
+                ModelId::User(user) => user.to_owned(),
                 _ => String::new(),
             }
         };

@@ -1,7 +1,5 @@
 //! The packets of an MTA: a length of four bytes, the letter of a command, and its data.
 
-use std::fmt;
-
 /// Maximum length of a packet, the command included. An MTA sends at most 65,535 bytes of body in one, unless a milter
 /// asks for more.
 pub(crate) const MOST: usize = 1 << 20;
@@ -13,7 +11,7 @@ const LENGTH: usize = 4;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Packet<'a> {
     /// What the MTA can do. Everything begins with it.
-    Negotiate(Terms),
+    Negotiate(ProtocolOptions),
     /// Values for the command that follows.
     Macros(Macros<'a>),
     /// A client has connected.
@@ -51,7 +49,7 @@ pub enum Packet<'a> {
 
 /// What two sides can do, or have agreed on.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Terms {
+pub struct ProtocolOptions {
     /// The version of the protocol.
     pub version: u32,
     /// Changes that a milter may make, a bit each.
@@ -79,7 +77,7 @@ impl<'a> Macros<'a> {
 
 /// A packet at the beginning of some bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Framed<'a> {
+pub struct PacketFrame<'a> {
     /// What it says.
     pub packet: Packet<'a>,
     /// Its bytes, the length included.
@@ -98,24 +96,6 @@ pub enum PacketError {
     Data(u8),
 }
 
-impl fmt::Display for PacketError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PacketError::Length(got) => {
-                write!(f, "expected a packet of 1 to {MOST} bytes, got one of {got}")
-            }
-            PacketError::Command(got) => {
-                write!(f, "expected a command of an MTA, got {:?}", char::from(*got))
-            }
-            PacketError::Data(command) => {
-                write!(f, "expected more data of the command {:?}", char::from(*command))
-            }
-        }
-    }
-}
-
-impl std::error::Error for PacketError {}
-
 /// The whole length of the packet that begins with these bytes; `None` if they are too few to tell.
 ///
 /// # Errors
@@ -133,12 +113,12 @@ pub fn announced(bytes: &[u8]) -> Result<Option<usize>, PacketError> {
 ///
 /// # Errors
 /// If they cannot become a packet.
-pub fn parse(bytes: &[u8]) -> Result<Option<Framed<'_>>, PacketError> {
+pub fn parse(bytes: &[u8]) -> Result<Option<PacketFrame<'_>>, PacketError> {
     let Some(length) = announced(bytes)? else { return Ok(None) };
     let Some((command, data)) = bytes.get(LENGTH..length).and_then(<[u8]>::split_first) else {
         return Ok(None);
     };
-    Ok(Some(Framed { packet: packet(*command, data)?, length }))
+    Ok(Some(PacketFrame { packet: packet(*command, data)?, length }))
 }
 
 fn packet(command: u8, data: &[u8]) -> Result<Packet<'_>, PacketError> {
@@ -168,12 +148,12 @@ fn packet(command: u8, data: &[u8]) -> Result<Packet<'_>, PacketError> {
     })
 }
 
-fn terms(data: &[u8]) -> Option<Terms> {
+fn terms(data: &[u8]) -> Option<ProtocolOptions> {
     let (version, data) = data.split_first_chunk()?;
     let (actions, data) = data.split_first_chunk()?;
     let (protocol, _) = data.split_first_chunk()?;
     let [version, actions, protocol] = [version, actions, protocol].map(|bytes| u32::from_be_bytes(*bytes));
-    Some(Terms { version, actions, protocol })
+    Some(ProtocolOptions { version, actions, protocol })
 }
 
 #[cfg(test)]
@@ -188,8 +168,8 @@ mod tests {
     #[test]
     fn what_postfix_sends_is_understood() {
         let offer = b"\0\0\0\x0dO\0\0\0\x06\0\0\x01\xff\0\x1f\xff\xff";
-        let terms = Terms { version: 6, actions: 0x1ff, protocol: 0x1f_ffff };
-        assert_eq!(parse(offer), Ok(Some(Framed { packet: Packet::Negotiate(terms), length: 17 })));
+        let terms = ProtocolOptions { version: 6, actions: 0x1ff, protocol: 0x1f_ffff };
+        assert_eq!(parse(offer), Ok(Some(PacketFrame { packet: Packet::Negotiate(terms), length: 17 })));
         let header = Packet::Header { name: b"Subject", value: b" hello" };
         for (command, data, expected) in [
             (b'C', &b"localhost\x004\x9c\x40127.0.0.1\0"[..], Packet::Connect),
@@ -208,7 +188,7 @@ mod tests {
             (b'Q', b"", Packet::Quit),
         ] {
             let bytes = framed(command, data);
-            let found = Framed { packet: expected, length: bytes.len() };
+            let found = PacketFrame { packet: expected, length: bytes.len() };
             assert_eq!(parse(&bytes), Ok(Some(found)));
             assert_eq!(parse(&[&bytes, &b"more"[..]].concat()), Ok(Some(found)));
             (0..bytes.len()).for_each(|end| assert_eq!(parse(&bytes[..end]), Ok(None), "{end}"));
@@ -218,7 +198,7 @@ mod tests {
     #[test]
     fn macros_are_found_by_their_whole_name() {
         let bytes = framed(b'D', b"Rj\0mx\0{rcpt_addr}\0b@example.org\0i\x004ABC\0odd");
-        let Ok(Some(Framed { packet: Packet::Macros(macros), .. })) = parse(&bytes) else { panic!() };
+        let Ok(Some(PacketFrame { packet: Packet::Macros(macros), .. })) = parse(&bytes) else { panic!() };
         assert_eq!(macros.value("i"), Some(&b"4ABC"[..]));
         assert_eq!(macros.value("{rcpt_addr}"), Some(&b"b@example.org"[..]));
         // neither a value nor the command is a name

@@ -1,6 +1,6 @@
 //! The replies to an MTA, and what is negotiated with it.
 
-use crate::door::milter::packet::{Packet, Terms};
+use crate::door::milter::packet::{Packet, ProtocolOptions};
 
 /// The newest version of the protocol, and the oldest that is understood.
 const VERSIONS: std::ops::RangeInclusive<u32> = 2..=6;
@@ -15,30 +15,10 @@ const QUARANTINE: u32 = 0x20;
 /// Steps that no verdict needs: HELO, unknown commands, DATA. The client's connection is not among them, because
 /// miltertest gives up without it.
 const LEFT_OUT: u32 = 0x02 | 0x100 | 0x200;
-const NO_REPLY_HEADER: u32 = 0x80;
-const NO_REPLY_CONNECT: u32 = 0x1000;
-const NO_REPLY_HELO: u32 = 0x2000;
-const NO_REPLY_MAIL: u32 = 0x4000;
-const NO_REPLY_RECIPIENT: u32 = 0x8000;
-const NO_REPLY_DATA: u32 = 0x1_0000;
-const NO_REPLY_UNKNOWN: u32 = 0x2_0000;
-const NO_REPLY_END_OF_HEADER: u32 = 0x4_0000;
-const NO_REPLY_BODY: u32 = 0x8_0000;
+/// Steps that are not replied to, all there are (SMFIP_NR_*); each is named in [`ProtocolOptions::has_reply`].
+const NO_REPLIES: u32 = 0xf_f080;
 /// Values of header fields begin with what follows the colon.
 const LEADING_SPACE: u32 = 0x10_0000;
-
-/// What is asked of an MTA, as far as it offers it.
-const PROTOCOL: u32 = LEFT_OUT
-    | NO_REPLY_HEADER
-    | NO_REPLY_CONNECT
-    | NO_REPLY_HELO
-    | NO_REPLY_MAIL
-    | NO_REPLY_RECIPIENT
-    | NO_REPLY_DATA
-    | NO_REPLY_UNKNOWN
-    | NO_REPLY_END_OF_HEADER
-    | NO_REPLY_BODY
-    | LEADING_SPACE;
 
 /// What the settings need an MTA to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,17 +27,17 @@ pub(crate) struct Needs {
     pub(crate) quarantine: bool,
 }
 
-impl Terms {
+impl ProtocolOptions {
     /// What to agree on with an MTA that offers these; `None` if its version is too old.
-    pub(crate) fn agreed(&self, needs: Needs) -> Option<Terms> {
+    pub(crate) fn agreed(&self, needs: Needs) -> Option<ProtocolOptions> {
         // a verdict beside forged ones helps nobody: both or neither
         let headers = ADD_HEADERS | CHANGE_HEADERS;
         let can_headers = needs.headers && self.actions & headers == headers;
         let quarantine = if needs.quarantine { self.actions & QUARANTINE } else { 0 };
-        (self.version >= *VERSIONS.start()).then(|| Terms {
+        (self.version >= *VERSIONS.start()).then(|| ProtocolOptions {
             version: self.version.min(*VERSIONS.end()),
             actions: if can_headers { headers | quarantine } else { quarantine },
-            protocol: self.protocol & PROTOCOL,
+            protocol: self.protocol & (LEFT_OUT | NO_REPLIES | LEADING_SPACE),
         })
     }
 
@@ -79,15 +59,15 @@ impl Terms {
     /// Whether the MTA waits for a reply to a packet, beside those that negotiate or ask for the verdict.
     pub(crate) fn has_reply(&self, to: &Packet<'_>) -> bool {
         let no_reply = match to {
-            Packet::Connect => NO_REPLY_CONNECT,
-            Packet::Helo => NO_REPLY_HELO,
-            Packet::Mail => NO_REPLY_MAIL,
-            Packet::Recipient(_) => NO_REPLY_RECIPIENT,
-            Packet::Data => NO_REPLY_DATA,
-            Packet::Unknown => NO_REPLY_UNKNOWN,
-            Packet::Header { .. } => NO_REPLY_HEADER,
-            Packet::EndOfHeader => NO_REPLY_END_OF_HEADER,
-            Packet::Body(_) => NO_REPLY_BODY,
+            Packet::Connect => 0x1000,
+            Packet::Helo => 0x2000,
+            Packet::Mail => 0x4000,
+            Packet::Recipient(_) => 0x8000,
+            Packet::Data => 0x1_0000,
+            Packet::Unknown => 0x2_0000,
+            Packet::Header { .. } => 0x80,
+            Packet::EndOfHeader => 0x4_0000,
+            Packet::Body(_) => 0x8_0000,
             _ => return false,
         };
         self.protocol & no_reply == 0
@@ -108,8 +88,8 @@ impl Replies {
     }
 
     /// What was agreed on.
-    pub(crate) fn negotiate(&mut self, terms: &Terms) {
-        let Terms { version, actions, protocol } = *terms;
+    pub(crate) fn negotiate(&mut self, options: &ProtocolOptions) {
+        let ProtocolOptions { version, actions, protocol } = *options;
         let [version, actions, protocol] = [version, actions, protocol].map(u32::to_be_bytes);
         self.push(b'O', &[&version, &actions, &protocol]);
     }
@@ -125,8 +105,8 @@ impl Replies {
     }
 
     /// Adds a header field after the others.
-    pub(crate) fn add(&mut self, name: &str, value: &str, terms: &Terms) {
-        let space = if terms.has_leading_space() && !value.is_empty() { " " } else { "" };
+    pub(crate) fn add(&mut self, name: &str, value: &str, options: &ProtocolOptions) {
+        let space = if options.has_leading_space() && !value.is_empty() { " " } else { "" };
         self.push(b'h', &[name.as_bytes(), b"\0", space.as_bytes(), value.as_bytes(), b"\0"]);
     }
 
@@ -155,7 +135,7 @@ mod tests {
 
     #[test]
     fn nothing_is_agreed_on_that_the_mta_does_not_offer() {
-        let offer = |version, actions, protocol| Terms { version, actions, protocol };
+        let offer = |version, actions, protocol| ProtocolOptions { version, actions, protocol };
         let postfix = offer(6, 0x1ff, 0x1f_ffff);
         let agreed = postfix.agreed(ALL).unwrap();
         assert_eq!(agreed, offer(6, 0x31, 0x1f_f382));
@@ -169,7 +149,7 @@ mod tests {
 
     #[test]
     fn without_the_bits_every_command_has_a_reply() {
-        let old = Terms { version: 2, actions: 0x11, protocol: 0x02 };
+        let old = ProtocolOptions { version: 2, actions: 0x11, protocol: 0x02 };
         for packet in [Packet::Mail, Packet::Recipient(b""), Packet::EndOfHeader, Packet::Body(b"")] {
             assert!(old.has_reply(&packet));
         }
@@ -181,12 +161,12 @@ mod tests {
     #[test]
     fn replies_are_those_that_postfix_took() {
         let mut replies = Replies::default();
-        let terms = Terms { version: 6, actions: 0x31, protocol: LEADING_SPACE };
-        replies.negotiate(&Terms { version: 6, actions: 0x31, protocol: 0x1d_d382 });
+        let options = ProtocolOptions { version: 6, actions: 0x31, protocol: LEADING_SPACE };
+        replies.negotiate(&ProtocolOptions { version: 6, actions: 0x31, protocol: 0x1d_d382 });
         replies.delete(1, b"X-Spam-Flag");
-        replies.add("X-Spam-Status", "No, score=-3.1", &terms);
-        replies.add("X-Spam-Level", "", &terms);
-        replies.add("X-Tamis", "ham", &Terms::default());
+        replies.add("X-Spam-Status", "No, score=-3.1", &options);
+        replies.add("X-Spam-Level", "", &options);
+        replies.add("X-Tamis", "ham", &ProtocolOptions::default());
         replies.quarantine("reason");
         replies.go_on();
         replies.reject("5.7.1 100% spam");

@@ -1,45 +1,39 @@
 //! The conversation with an MTA, without its bytes: what is remembered between packets, and what is replied.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tamis_train::Document;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-use crate::door::milter::message::Message;
-use crate::door::milter::packet::{Packet, Terms};
+use crate::door::milter::packet::{Packet, ProtocolOptions};
 use crate::door::milter::reply::{Needs, Replies};
-use crate::models::failure::Failure;
-use crate::record::metrics::Door;
+use crate::door::milter::transaction::Transaction;
+use crate::models::request::ServiceError;
+use crate::record::Door;
 use crate::service::admission::TooLong;
 use crate::service::answer::Answer;
-use crate::service::serving::{Request, Service};
-use crate::settings::file::{MilterSettings, OnError};
+use crate::service::{Request, Service};
+use crate::settings::{MilterSettings, OnError};
 
 /// Longest queue id that is logged.
 const LONGEST_ID: usize = 100;
 
-/// Whether the connection goes on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Next {
-    GoOn,
-    Close,
-}
-
 /// A connection of an MTA, over which any number of messages come, one after the other.
-pub(crate) struct Session {
+pub(crate) struct MilterSession {
     service: Arc<Service>,
     /// What was agreed on.
-    terms: Option<Terms>,
+    options: Option<ProtocolOptions>,
     /// The queue id of the message, which comes at different times.
     queue_id: String,
     /// The message that has begun; boxed, since most connections are idle.
-    message: Option<Box<Message>>,
+    message: Option<Box<Transaction>>,
 }
 
-impl Session {
+impl MilterSession {
     pub(crate) fn new(service: Arc<Service>) -> Self {
-        Session { service, terms: None, queue_id: String::new(), message: None }
+        MilterSession { service, options: None, queue_id: String::new(), message: None }
     }
 
     /// Whether no message has begun.
@@ -57,11 +51,11 @@ impl Session {
     }
 
     /// Takes a packet and adds the replies to it.
-    pub(crate) fn take(&mut self, packet: &Packet<'_>, replies: &mut Replies) -> Next {
+    pub(crate) fn take(&mut self, packet: &Packet<'_>, replies: &mut Replies) -> ControlFlow<()> {
         if let Packet::Negotiate(offer) = packet {
             return self.negotiate(offer, replies);
         }
-        let Some(terms) = self.terms else { return Next::Close };
+        let Some(options) = self.options else { return ControlFlow::Break(()) };
         match packet {
             Packet::Negotiate(_) | Packet::Connect | Packet::Helo | Packet::Data | Packet::Unknown => (),
             Packet::Macros(macros) => {
@@ -77,32 +71,32 @@ impl Session {
             }
             Packet::Recipient(address) => self.message().add_recipient(address),
             Packet::Header { name, value } => {
-                self.message().add_field(name, value, terms.has_leading_space());
+                self.message().add_field(name, value, options.has_leading_space());
             }
             Packet::EndOfHeader => self.message().end_header(),
             Packet::Body(part) => self.message().add_body(part),
             Packet::EndOfBody(part) => {
                 self.message().add_body(part);
-                self.end(&terms, replies);
+                self.end(&options, replies);
             }
             Packet::Abort | Packet::QuitNewConnection => self.forget(),
-            Packet::Quit => return Next::Close,
+            Packet::Quit => return ControlFlow::Break(()),
         }
-        if terms.has_reply(packet) {
+        if options.has_reply(packet) {
             replies.go_on();
         }
-        Next::GoOn
+        ControlFlow::Continue(())
     }
 
-    fn negotiate(&mut self, offer: &Terms, replies: &mut Replies) -> Next {
+    fn negotiate(&mut self, offer: &ProtocolOptions, replies: &mut Replies) -> ControlFlow<()> {
         self.forget();
         let MilterSettings { headers, quarantine, .. } = self.service.settings().milter;
-        self.terms = offer.agreed(Needs { headers, quarantine: quarantine.is_some() });
-        match &self.terms {
-            Some(terms) => replies.negotiate(terms),
-            None => return Next::Close,
+        self.options = offer.agreed(Needs { headers, quarantine: quarantine.is_some() });
+        match &self.options {
+            Some(options) => replies.negotiate(options),
+            None => return ControlFlow::Break(()),
         }
-        Next::GoOn
+        ControlFlow::Continue(())
     }
 
     /// Forgets the message.
@@ -112,46 +106,47 @@ impl Session {
     }
 
     /// The message, which begins now if it has not.
-    fn message(&mut self) -> &mut Message {
+    fn message(&mut self) -> &mut Transaction {
         let service = &self.service;
         self.message.get_or_insert_with(|| {
+            let mut incoming = service.incoming(TooLong::Cut);
             // one more, so that the scorer sees that it is too long
-            let most = service.bytes_to_score().saturating_add(1);
-            Box::new(Message::new(service.incoming(TooLong::Cut), most))
+            incoming.keep_at_most(service.bytes_to_score().saturating_add(1));
+            Box::new(Transaction::new(incoming))
         })
     }
 
     /// Scores the message and replies with the verdict.
-    fn end(&mut self, terms: &Terms, replies: &mut Replies) {
+    fn end(&mut self, options: &ProtocolOptions, replies: &mut Replies) {
         let Some(message) = self.message.take() else { return };
         let answer = self.score(&message);
         self.queue_id = String::new();
         let settings = self.service.settings();
         let milter = &settings.milter;
         let action = match &answer {
-            Ok(answer) => Action::of(answer.spam_probability(), milter),
-            Err(_) if milter.on_error == OnError::Tempfail => Action::Tempfail,
-            Err(_) => Action::Accept,
+            Ok(answer) => MilterAction::choose(answer.spam_probability(), milter),
+            Err(_) if milter.on_error == OnError::Tempfail => MilterAction::Tempfail,
+            Err(_) => MilterAction::Accept,
         };
         match action {
-            Action::Reject => return replies.reject(&milter.reject_text),
-            Action::Tempfail => return replies.tempfail(),
-            Action::Quarantine | Action::Accept => (),
+            MilterAction::Reject => return replies.reject(&milter.reject_text),
+            MilterAction::Tempfail => return replies.tempfail(),
+            MilterAction::Quarantine | MilterAction::Accept => (),
         }
-        if terms.has_headers() {
+        if options.has_headers() {
             message.delete_verdicts(settings.verdict.keep_headers, replies);
             let fields = answer.as_ref().map(Answer::fields).unwrap_or_default();
-            fields.iter().for_each(|(name, value)| replies.add(name, value, terms));
+            fields.iter().for_each(|(name, value)| replies.add(name, value, options));
         }
-        if action == Action::Quarantine && terms.has_quarantine() {
+        if action == MilterAction::Quarantine && options.has_quarantine() {
             replies.quarantine("tamis: message looks like spam");
         }
         replies.go_on();
     }
 
-    fn score(&self, message: &Message) -> Result<Answer, Failure> {
-        let bytes = message.bytes().inspect_err(|_| self.service.refused())?;
-        let mut request = Request::new(Door::Milter, message.of());
+    fn score(&self, message: &Transaction) -> Result<Answer, ServiceError> {
+        let bytes = message.bytes()?;
+        let mut request = Request::new(Door::Milter, message.model());
         request.queue_id = &self.queue_id;
         let mut answer = away_from_others(|| self.service.score(&request, Document::Mail(bytes)))?;
         answer.truncated |= message.is_cut();
@@ -169,22 +164,22 @@ fn away_from_others<T>(work: impl FnOnce() -> T) -> T {
 
 /// What becomes of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Action {
+enum MilterAction {
     Accept,
     Reject,
     Tempfail,
     Quarantine,
 }
 
-impl Action {
+impl MilterAction {
     /// The first of reject, tempfail and quarantine whose probability is reached.
-    fn of(spam: f64, settings: &MilterSettings) -> Self {
+    fn choose(spam: f64, settings: &MilterSettings) -> Self {
         let reaches = |limit: Option<f64>| limit.is_some_and(|limit| spam >= limit);
         match () {
-            () if reaches(settings.reject) => Action::Reject,
-            () if reaches(settings.tempfail) => Action::Tempfail,
-            () if reaches(settings.quarantine) => Action::Quarantine,
-            () => Action::Accept,
+            () if reaches(settings.reject) => MilterAction::Reject,
+            () if reaches(settings.tempfail) => MilterAction::Tempfail,
+            () if reaches(settings.quarantine) => MilterAction::Quarantine,
+            () => MilterAction::Accept,
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use tamis_mail::passthrough::SpamStatus;
 
-use crate::door::spamd::request::{Method, Request};
-use crate::models::failure::Failure;
-use crate::models::waiting::Corrected;
+use crate::door::spamd::request::{Method, SpamdRequest};
+use crate::models::request::FeedbackOutcome;
+use crate::models::request::ServiceError;
 use crate::service::answer::{Answer, REQUIRED};
 
 /// The answer to a connection that is one too many.
@@ -24,30 +24,35 @@ pub(super) fn late() -> Vec<u8> {
 }
 
 /// A request that cannot be served.
-pub(super) fn failed(failure: &Failure) -> Vec<u8> {
+pub(super) fn failed(failure: &ServiceError) -> Vec<u8> {
     let code = match failure {
-        Failure::Busy | Failure::NoModel(_) | Failure::Model(_) => "75 EX_TEMPFAIL",
-        Failure::UnknownModel(_) => "67 EX_NOUSER",
-        Failure::TooLarge(_) | Failure::Request(_) | Failure::NotLearned => "65 EX_DATAERR",
-        Failure::Denied => "77 EX_NOPERM",
-        Failure::Defect => "70 EX_SOFTWARE",
+        ServiceError::Busy | ServiceError::NoModel(_) | ServiceError::Model(_) => "75 EX_TEMPFAIL",
+        ServiceError::UnknownModel(_) => "67 EX_NOUSER",
+        ServiceError::TooLarge(_) | ServiceError::Request(_) | ServiceError::NotLearned => "65 EX_DATAERR",
+        ServiceError::Denied => "77 EX_NOPERM",
+        ServiceError::Defect => "70 EX_SOFTWARE",
     };
     let text: String = failure.to_string().chars().map(|c| if c.is_control() { '?' } else { c }).collect();
     format!("SPAMD/1.0 {code}: {text}\r\n").into_bytes()
 }
 
 /// What came of a TELL. spamc says "already un/learned" if neither line is there.
-pub(super) fn told(corrected: Option<Corrected>) -> Vec<u8> {
+pub(super) fn told(corrected: Option<FeedbackOutcome>) -> Vec<u8> {
     let did = match corrected {
-        Some(Corrected::Learned) => "DidSet: local\r\n",
-        Some(Corrected::Forgotten) => "DidRemove: local\r\n",
-        Some(Corrected::Already | Corrected::Unknown) | None => "",
+        Some(FeedbackOutcome::Learned) => "DidSet: local\r\n",
+        Some(FeedbackOutcome::Forgotten) => "DidRemove: local\r\n",
+        Some(FeedbackOutcome::Already | FeedbackOutcome::Unknown) | None => "",
     };
     format!("SPAMD/1.1 0 EX_OK\r\n{did}\r\n\r\n").into_bytes()
 }
 
 /// The verdict on a message.
-pub(super) fn verdict(request: &Request, answer: &Answer, message: &[u8], keep_headers: bool) -> Vec<u8> {
+pub(super) fn verdict(
+    request: &SpamdRequest,
+    answer: &Answer,
+    message: &[u8],
+    keep_headers: bool,
+) -> Vec<u8> {
     if request.is_rspamc {
         return rspamc(answer);
     }
@@ -74,7 +79,7 @@ pub(super) fn verdict(request: &Request, answer: &Answer, message: &[u8], keep_h
     [head.as_bytes(), &body].concat()
 }
 
-fn head_of_answer(request: &Request, answer: &Answer, length: usize) -> String {
+fn head_of_answer(request: &SpamdRequest, answer: &Answer, length: usize) -> String {
     let spam = spam_line(request, answer);
     let is_message = matches!(request.method, Method::Process | Method::Headers);
     match (is_message, request.version) {
@@ -87,7 +92,7 @@ fn head_of_answer(request: &Request, answer: &Answer, length: usize) -> String {
 }
 
 /// `Spam: True ; 7.3 / 5.0`: one decimal, as Haraka expects.
-fn spam_line(request: &Request, answer: &Answer) -> String {
+fn spam_line(request: &SpamdRequest, answer: &Answer) -> String {
     let word = match (request.method, answer.is_spam()) {
         (Method::ReportIfSpam, true) => "Yes",
         (Method::ReportIfSpam, false) => "No",

@@ -44,7 +44,7 @@ impl Method {
 
 /// A request without its message.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Request {
+pub struct SpamdRequest {
     /// What is asked for.
     pub method: Method,
     /// The minor version: 5 for 1.5.
@@ -98,10 +98,10 @@ pub fn head_end(bytes: &[u8]) -> Option<usize> {
 ///
 /// # Errors
 /// What spamd says about a line that it does not understand.
-pub fn parse(head: &[u8]) -> Result<Request, BadLine> {
+pub fn parse(head: &[u8]) -> Result<SpamdRequest, BadLine> {
     let line_end = head.iter().position(|byte| *byte == b'\n').map_or(head.len(), |at| at + 1);
     let (method, version, is_rspamc) = first_line(&head[..line_end])?;
-    let mut request = Request {
+    let mut request = SpamdRequest {
         method,
         version,
         is_rspamc,
@@ -145,7 +145,7 @@ fn first_line(line: &[u8]) -> Result<(Method, u32, bool), BadLine> {
     Ok((method, minor, is_rspamc))
 }
 
-impl Request {
+impl SpamdRequest {
     fn take_header(&mut self, line: &[u8]) -> Result<(), BadLine> {
         let text = String::from_utf8_lossy(line);
         let Some((name, value)) = text.split_once(':') else {
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn parsed(text: &str) -> Result<Request, BadLine> {
+    fn parsed(text: &str) -> Result<SpamdRequest, BadLine> {
         assert_eq!(head_end(text.as_bytes()), Some(text.len()), "{text:?}");
         parse(text.as_bytes())
     }

@@ -10,26 +10,24 @@ pub fn asks_for_passthrough<'a>(mut arguments: impl Iterator<Item = &'a [u8]> + 
     arguments.clone().any(|a| a == b"score") && arguments.any(is_passthrough)
 }
 
+/// The arguments that could name a file.
+fn files<'a>(arguments: impl Iterator<Item = &'a [u8]>) -> impl Iterator<Item = &'a [u8]> {
+    let mut is_value = false;
+    arguments.skip(2).filter(move |a| {
+        let is_file = !is_value && !a.starts_with(b"-");
+        is_value = WITH_VALUE.contains(a);
+        is_file
+    })
+}
+
 /// Whether that message is certainly on standard input, because no argument could name a file.
 pub fn passes_input_through<'a>(arguments: impl Iterator<Item = &'a [u8]> + Clone) -> bool {
-    let mut is_value = false;
-    let mut rest = arguments.clone().skip(2);
-    asks_for_passthrough(arguments)
-        && rest.all(|a| {
-            let is_option = is_value || a.starts_with(b"-");
-            is_value = WITH_VALUE.contains(&a);
-            is_option
-        })
+    asks_for_passthrough(arguments.clone()) && files(arguments).next().is_none()
 }
 
 /// The file of the message to pass through, if exactly one argument could name it.
 pub(crate) fn file_passed_through<'a>(arguments: impl Iterator<Item = &'a [u8]> + Clone) -> Option<&'a [u8]> {
-    let mut is_value = false;
-    let mut files = arguments.clone().skip(2).filter(|a| {
-        let is_file = !is_value && !a.starts_with(b"-");
-        is_value = WITH_VALUE.contains(a);
-        is_file
-    });
+    let mut files = files(arguments.clone());
     let file = files.next().filter(|_| asks_for_passthrough(arguments))?;
     files.next().is_none().then_some(file)
 }

@@ -12,24 +12,24 @@ use hyper::rt::{Sleep, Timer};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep as TokioSleep, sleep, sleep_until};
 
-use crate::net::connection::Stream;
-use crate::settings::file::LimitSettings;
+use crate::net::ByteStream;
+use crate::settings::LimitSettings;
 
 /// A stream that counts what it reads, and fails when the other end has read nothing for too long.
-pub(super) struct Watched {
-    stream: Box<dyn Stream>,
+pub(super) struct TimedStream {
+    stream: Box<dyn ByteStream>,
     n_read: Arc<AtomicU64>,
     idle: Duration,
     /// Runs while a write waits.
     stalled: Option<Pin<Box<TokioSleep>>>,
 }
 
-impl Watched {
+impl TimedStream {
     /// The stream, and the timer for the head of each request.
-    pub(super) fn new(stream: Box<dyn Stream>, limits: &LimitSettings) -> (Self, Patience) {
+    pub(super) fn new(stream: Box<dyn ByteStream>, limits: &LimitSettings) -> (Self, HeadTimer) {
         let n_read = Arc::<AtomicU64>::default();
-        let patience = Patience { n_read: n_read.clone(), command: limits.command() };
-        (Watched { stream, n_read, idle: limits.idle(), stalled: None }, patience)
+        let timer = HeadTimer { n_read: n_read.clone(), command: limits.command() };
+        (TimedStream { stream, n_read, idle: limits.idle(), stalled: None }, timer)
     }
 
     /// The outcome of a write, or an error if it has waited for too long.
@@ -44,7 +44,7 @@ impl Watched {
     }
 }
 
-impl AsyncRead for Watched {
+impl AsyncRead for TimedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -57,7 +57,7 @@ impl AsyncRead for Watched {
     }
 }
 
-impl AsyncWrite for Watched {
+impl AsyncWrite for TimedStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.in_time(cx, wrote)
@@ -87,12 +87,12 @@ impl AsyncWrite for Watched {
 
 /// The timer of a connection. Hyper waits with it for the head of a request, and for nothing else: the deadline it asks
 /// for is that of an idle connection, which is brought forward once the head has begun to arrive.
-pub(super) struct Patience {
+pub(super) struct HeadTimer {
     n_read: Arc<AtomicU64>,
     command: Duration,
 }
 
-impl Timer for Patience {
+impl Timer for HeadTimer {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Sleep>> {
         self.sleep_until(Instant::now() + duration)
     }

@@ -8,8 +8,8 @@ use std::path::Path;
 use tamis_mail::mbox;
 use tamis_train::Kind;
 
-use crate::input::decoded::{decoded, decoded_start, holds_mail, is_encoded, is_packed};
-use crate::output::shown::say;
+use crate::decoded::{decoded, decoded_start, holds_mail, is_encoded, is_packed};
+use crate::output::say;
 
 /// Maximum bytes of a document that is packed, in UTF-16 or a stream, since its length is not known in advance.
 const MOST_BYTES: u64 = 256 << 20;
@@ -39,7 +39,7 @@ pub enum Contents {
 
 impl Stream {
     /// Opens a file, or standard input for `-`.
-    pub fn of(path: &Path) -> io::Result<Self> {
+    pub fn open(path: &Path) -> io::Result<Self> {
         if path.as_os_str() != "-" {
             let file = File::open(path)?;
             let metadata = file.metadata()?;
@@ -101,7 +101,7 @@ impl Stream {
 
     /// The stream as one document of this kind, up to `most` bytes. Mail is decoded only if the result is mail.
     pub fn into_document(self, kind: Kind, most: u64) -> io::Result<Vec<u8>> {
-        let is_as_it_is = kind == Kind::Mail && (self.decoded_start.is_some() && !holds_mail(&self.start));
+        let is_as_it_is = kind == Kind::Mail && self.decoded_start.is_some() && !holds_mail(&self.start);
         if is_as_it_is { self.into_bytes(most) } else { self.decoded()?.into_bytes(most) }
     }
 

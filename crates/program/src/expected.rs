@@ -5,7 +5,7 @@ use tamis_report::counted;
 use tamis_train::information::{Expected, Interval};
 use tamis_train::{Filter, Kind, Scoring, positive_class};
 
-use crate::output::shown::shown;
+use crate::output::shown;
 
 /// The word for a document of this kind.
 pub fn noun(kind: Kind) -> &'static str {

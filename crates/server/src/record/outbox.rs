@@ -5,24 +5,82 @@ use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::outbox::entry::Entry;
+/// What one server has learned, for the others.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct OutboxEntry {
+    /// The model's name, as [`Model::name`](crate::models::model::LiveModel::name).
+    pub(crate) model: String,
+    /// The process that learned it: a random number, so that a copied folder does not pretend to be this server.
+    pub(crate) sender: u64,
+    /// Which of its records this is, from 1. The others skip what they have had.
+    pub(crate) number: u64,
+    /// The bytes of the [`Record`](tamis_train::distributed::Record).
+    pub(crate) record: Vec<u8>,
+}
+
+/// Maximum bytes of a model's name, and of a record: a mail has some kilobytes.
+const MOST_NAME: usize = 1 << 10;
+const MOST_RECORD: usize = 64 << 20;
+
+impl OutboxEntry {
+    /// Lengths, numbers, name and record, with a checksum.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        let begin = out.len();
+        out.extend((self.model.len() as u32).to_le_bytes());
+        out.extend((self.record.len() as u32).to_le_bytes());
+        out.extend(self.sender.to_le_bytes());
+        out.extend(self.number.to_le_bytes());
+        out.extend(self.model.as_bytes());
+        out.extend(&self.record);
+        let sum = crc32fast::hash(&out[begin..]);
+        out.extend(sum.to_le_bytes());
+    }
+
+    /// The first entry of `bytes`, and its length; `None` if it is not whole.
+    pub(crate) fn read(bytes: &[u8]) -> Option<(OutboxEntry, usize)> {
+        let number = |at: usize, n: usize| -> Option<u64> {
+            let mut wide = [0; 8];
+            wide[..n].copy_from_slice(bytes.get(at..at + n)?);
+            Some(u64::from_le_bytes(wide))
+        };
+        let (name, record) = (number(0, 4)? as usize, number(4, 4)? as usize);
+        if name > MOST_NAME || record > MOST_RECORD {
+            return None;
+        }
+        let end = 24 + name + record;
+        let sum = number(end, 4)?;
+        if u64::from(crc32fast::hash(&bytes[..end])) != sum {
+            return None;
+        }
+        let model = String::from_utf8(bytes[24..24 + name].to_vec()).ok()?;
+        let entry = OutboxEntry {
+            model,
+            sender: number(8, 8)?,
+            number: number(16, 8)?,
+            record: bytes[24 + name..end].to_vec(),
+        };
+        Some((entry, end + 4))
+    }
+}
 
 /// Entries that wait to be sent to the fleet.
 pub(crate) struct Outbox {
+    /// The folder of what a member of the fleet keeps.
+    pub(crate) folder: PathBuf,
     sender: u64,
-    state: Mutex<State>,
+    state: Mutex<OutboxState>,
     /// Wakes the task that sends.
     pub(crate) more: Notify,
 }
 
-struct State {
+struct OutboxState {
     file: File,
-    waiting: VecDeque<Entry>,
+    waiting: VecDeque<OutboxEntry>,
     /// The number of the last entry of this process.
     last: u64,
 }
@@ -40,7 +98,7 @@ impl Outbox {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
         let (mut waiting, mut at) = (VecDeque::new(), 0);
-        while let Some((entry, length)) = Entry::read(&bytes[at..]) {
+        while let Some((entry, length)) = OutboxEntry::read(&bytes[at..]) {
             waiting.push_back(entry);
             at += length;
         }
@@ -49,8 +107,13 @@ impl Outbox {
         }
         let mut random = [0; 8];
         File::open("/dev/urandom")?.read_exact(&mut random)?;
-        let state = State { file, waiting, last: 0 };
-        Ok(Outbox { sender: u64::from_le_bytes(random), state: Mutex::new(state), more: Notify::new() })
+        let state = OutboxState { file, waiting, last: 0 };
+        Ok(Outbox {
+            folder: folder.to_owned(),
+            sender: u64::from_le_bytes(random),
+            state: Mutex::new(state),
+            more: Notify::new(),
+        })
     }
 
     /// Puts records of a model into the outbox; they are on the disk when this returns.
@@ -64,7 +127,7 @@ impl Outbox {
         let mut state = self.lock();
         let (mut bytes, mut entries) = (Vec::new(), Vec::new());
         for (record, number) in records.into_iter().zip(state.last + 1..) {
-            let entry = Entry { model: model.to_owned(), sender: self.sender, number, record };
+            let entry = OutboxEntry { model: model.to_owned(), sender: self.sender, number, record };
             entry.write(&mut bytes);
             entries.push(entry);
         }
@@ -81,7 +144,7 @@ impl Outbox {
     }
 
     /// The first `n` entries that wait, without removing them.
-    pub(crate) fn first(&self, n: usize) -> Vec<Entry> {
+    pub(crate) fn first(&self, n: usize) -> Vec<OutboxEntry> {
         self.lock().waiting.iter().take(n).cloned().collect()
     }
 
@@ -90,7 +153,7 @@ impl Outbox {
     ///
     /// # Errors
     /// If the file cannot be changed.
-    pub(crate) fn sent(&self, n: usize) -> io::Result<()> {
+    pub(crate) fn remove(&self, n: usize) -> io::Result<()> {
         let mut state = self.lock();
         let n = n.min(state.waiting.len());
         state.waiting.drain(..n);
@@ -102,7 +165,7 @@ impl Outbox {
         self.lock().waiting.len()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, OutboxState> {
         // nothing is left half done
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -111,6 +174,7 @@ impl Outbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn what_was_put_survives_and_what_was_sent_does_not() {
@@ -127,11 +191,29 @@ mod tests {
 
         let outbox = Outbox::open(folder.path()).unwrap();
         assert_eq!(outbox.first(9), before);
-        outbox.sent(2).unwrap();
+        outbox.remove(2).unwrap();
         outbox.put("", vec![vec![4]]).unwrap();
         let numbers: Vec<_> = outbox.first(9).into_iter().map(|entry| (entry.number, entry.record)).collect();
         assert_eq!(numbers, [(3, vec![3]), (1, vec![4])]);
-        outbox.sent(2).unwrap();
+        outbox.remove(2).unwrap();
         assert_eq!((outbox.len(), path.metadata().unwrap().len()), (0, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn entries_come_back_and_no_part_of_one_does(
+            model in "[a-z/]{0,9}", sender: u64, number: u64, record: Vec<u8>, cut: proptest::sample::Index,
+        ) {
+            let entry = OutboxEntry { model, sender, number, record };
+            let mut bytes = Vec::new();
+            entry.write(&mut bytes);
+            prop_assert_eq!(OutboxEntry::read(&bytes), Some((entry, bytes.len())));
+            prop_assert_eq!(OutboxEntry::read(&bytes[..cut.index(bytes.len())]), None);
+        }
+
+        #[test]
+        fn other_bytes_are_no_entry(bytes: Vec<u8>) {
+            prop_assert_eq!(OutboxEntry::read(&bytes), None);
+        }
     }
 }

@@ -4,24 +4,20 @@ use tamis_mail::passthrough::holds_verdict;
 use tokio::time::Instant;
 
 use crate::door::milter::reply::Replies;
-use crate::models::failure::Failure;
-use crate::models::registry::Of;
+use crate::models::request::{ModelId, ServiceError};
 use crate::service::admission::Incoming;
 
 /// Longer addresses have no model of their own.
 const LONGEST_ADDRESS: usize = 320;
 
 /// A message that has begun.
-pub(crate) struct Message {
+pub(crate) struct Transaction {
     incoming: Incoming,
-    /// Bytes that are kept: no more is needed to score it.
-    most: usize,
-    is_cut: bool,
     has_whole_header: bool,
     recipients: Recipients,
     /// Names of fields that hold verdicts, and the number of each.
     verdicts: Vec<(Vec<u8>, u32)>,
-    failure: Option<Failure>,
+    failure: Option<ServiceError>,
     /// When the first field or part of the body came.
     pub(crate) content_since: Option<Instant>,
 }
@@ -34,12 +30,10 @@ enum Recipients {
     Several,
 }
 
-impl Message {
-    pub(crate) fn new(incoming: Incoming, most: usize) -> Self {
-        Message {
+impl Transaction {
+    pub(crate) fn new(incoming: Incoming) -> Self {
+        Transaction {
             incoming,
-            most,
-            is_cut: false,
             has_whole_header: false,
             recipients: Recipients::None,
             verdicts: Vec::new(),
@@ -63,10 +57,10 @@ impl Message {
     }
 
     /// The model for its recipients.
-    pub(crate) fn of(&self) -> Of<'_> {
+    pub(crate) fn model(&self) -> ModelId<'_> {
         match &self.recipients {
-            Recipients::One(address) => Of::User(address),
-            Recipients::None | Recipients::Several => Of::Shared,
+            Recipients::One(address) => ModelId::User(address),
+            Recipients::None | Recipients::Several => ModelId::Shared,
         }
     }
 
@@ -112,29 +106,24 @@ impl Message {
         if self.failure.is_some() {
             return;
         }
-        let before = self.incoming.bytes().len();
-        let room = self.most.saturating_sub(before);
-        match self.incoming.push(&bytes[..bytes.len().min(room)]) {
-            Ok(()) => self.is_cut |= self.incoming.bytes().len() < before + bytes.len(),
-            Err(failure) => {
-                // makes room for others
-                *self.incoming.bytes_mut() = Vec::new();
-                self.failure = Some(failure);
-            }
+        if let Err(failure) = self.incoming.push(bytes) {
+            // makes room for others
+            self.incoming.clear();
+            self.failure = Some(failure);
         }
     }
 
     /// The message, or its beginning if it is too long.
     ///
     /// # Errors
-    /// [`Failure::Busy`] if too much was in flight to keep it.
-    pub(crate) fn bytes(&self) -> Result<&[u8], Failure> {
+    /// [`ServiceError::Busy`] if too much was in flight to keep it.
+    pub(crate) fn bytes(&self) -> Result<&[u8], ServiceError> {
         self.failure.clone().map_or(Ok(self.incoming.bytes()), Err)
     }
 
     /// Whether only the beginning was kept.
     pub(crate) fn is_cut(&self) -> bool {
-        self.is_cut
+        self.incoming.n_arrived() > self.incoming.bytes().len()
     }
 
     /// Deletes the verdicts that came with the message: forged or old ones. With `keep_headers`, only ours.
@@ -157,11 +146,13 @@ fn is_own(name: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::service::admission::{Admission, TooLong};
 
-    fn message(most: usize) -> Message {
-        Message::new(Admission::new(1 << 20, 1 << 20).incoming(TooLong::Cut), most)
+    fn message(most: usize) -> Transaction {
+        Transaction::new(Admission::new(1 << 20, most, Arc::default()).incoming(TooLong::Cut))
     }
 
     #[test]
@@ -189,17 +180,17 @@ mod tests {
 
     #[test]
     fn a_message_for_which_there_is_no_room_lets_go_of_what_it_has() {
-        let admission = Admission::new(8192, 8192);
+        let admission = Admission::new(8192, 8192, Arc::default());
         let _other = {
             let mut other = admission.incoming(TooLong::Cut);
             other.push(&[0; 4096]).unwrap();
             other
         };
-        let mut message = Message::new(admission.incoming(TooLong::Cut), 8192);
+        let mut message = Transaction::new(admission.incoming(TooLong::Cut));
         message.add_body(&[0; 4000]);
         message.add_field(b"X-Tamis", b"ham", true);
         message.add_body(&[0; 4000]);
-        assert_eq!(message.bytes(), Err(Failure::Busy));
+        assert_eq!(message.bytes(), Err(ServiceError::Busy));
         let mut replies = Replies::default();
         message.delete_verdicts(false, &mut replies);
         assert!(!replies.0.is_empty());
@@ -208,13 +199,13 @@ mod tests {
     #[test]
     fn one_recipient_has_a_model() {
         let mut message = message(0);
-        assert_eq!(message.of(), Of::Shared);
+        assert_eq!(message.model(), ModelId::Shared);
         message.add_recipient(b"<Joe@example.org>");
-        assert_eq!(message.of(), Of::User("Joe@example.org"));
+        assert_eq!(message.model(), ModelId::User("Joe@example.org"));
         message.add_recipient(b"joe@example.ORG");
-        assert_eq!(message.of(), Of::User("Joe@example.org"));
+        assert_eq!(message.model(), ModelId::User("Joe@example.org"));
         message.add_recipient(b"<ann@example.org>");
-        assert_eq!(message.of(), Of::Shared);
+        assert_eq!(message.model(), ModelId::Shared);
     }
 
     #[test]

@@ -20,12 +20,12 @@ const ZSTD_WINDOW: u64 = 128 << 20;
 
 /// Whether data with this beginning is packed or in UTF-16.
 pub fn is_encoded(start: &[u8]) -> bool {
-    Packing::of(start).is_some() || utf16(start).is_some()
+    Packing::detect(start).is_some() || utf16(start).is_some()
 }
 
 /// Whether data with this beginning is packed.
 pub(crate) fn is_packed(start: &[u8]) -> bool {
-    Packing::of(start).is_some()
+    Packing::detect(start).is_some()
 }
 
 /// Decodes the beginning of data, up to `most` bytes and as far as it can be decoded.
@@ -47,7 +47,7 @@ pub(crate) fn holds_mail(start: &[u8]) -> bool {
 /// Decodes a reader's data: unpacks it, once, and converts it to UTF-8.
 pub fn decoded(mut reader: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
     let mut start = beginning(&mut reader)?;
-    if let Some(packing) = Packing::of(&start) {
+    if let Some(packing) = Packing::detect(&start) {
         let packed = BufReader::new(Cursor::new(start).chain(reader));
         reader = match packing {
             Packing::Gzip => Box::new(Gzip(MultiGzDecoder::new(packed))),
@@ -75,7 +75,7 @@ enum Packing {
 }
 
 impl Packing {
-    fn of(start: &[u8]) -> Option<Self> {
+    fn detect(start: &[u8]) -> Option<Self> {
         match start {
             // the magic number, then the only method there is
             [0x1f, 0x8b, 8, ..] => Some(Packing::Gzip),
@@ -278,7 +278,7 @@ mod tests {
             let whole = zstd(text.as_bytes());
             let mut damaged = whole.clone();
             damaged[at.index(whole.len())] ^= 1 << bit;
-            if Packing::of(&damaged).is_some() && let Ok(got) = read(damaged) {
+            if Packing::detect(&damaged).is_some() && let Ok(got) = read(damaged) {
                 // some bits of a header have no meaning
                 prop_assert!(got == text.as_bytes() || !whole.is_empty());
             }

@@ -1,4 +1,0 @@
-//! Standard input and files, decoded.
-
-pub(crate) mod decoded;
-pub(crate) mod stream;

@@ -1,0 +1,222 @@
+//! The API of our own: one document a request.
+
+use axum::Json;
+use axum::extract::{Query, Request as HttpRequest};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use tamis_train::Document;
+
+use crate::door::http::access::{HttpContext, SharedContext, check_may_learn};
+use crate::door::http::body::read;
+use crate::door::http::reply::{Refusal, VerdictJson};
+use crate::models::request::{Feedback, FeedbackOutcome, ModelId, ServiceError};
+use crate::record::Door;
+use crate::service::Request;
+use crate::service::admission::{Incoming, TooLong};
+
+/// Number of reasons that are told if the request names none, and at most.
+const REASONS: usize = 20;
+const MOST_REASONS: usize = 10_000;
+
+/// What a query says about a request.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct ScoreQuery {
+    user: Option<String>,
+    model: Option<String>,
+    /// Whether to tell the probability of each label.
+    pub(super) probabilities: bool,
+    reasons: Option<usize>,
+}
+
+/// What a query says about a document to learn.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LearnQuery {
+    label: String,
+    user: Option<String>,
+    model: Option<String>,
+}
+
+/// What a query says about a document to forget.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ForgetQuery {
+    user: Option<String>,
+    model: Option<String>,
+}
+
+impl ScoreQuery {
+    /// The model that is query.
+    ///
+    /// # Errors
+    /// If a user and a model are named.
+    pub(super) fn model(&self) -> Result<ModelId<'_>, Refusal> {
+        named(self.user.as_deref(), self.model.as_deref())
+    }
+}
+
+/// The model of a user, one that is named, or the shared one.
+fn named<'a>(user: Option<&'a str>, model: Option<&'a str>) -> Result<ModelId<'a>, Refusal> {
+    match (user, model) {
+        (None | Some(""), None) => Ok(ModelId::Shared),
+        (Some(user), None) => Ok(ModelId::User(user)),
+        (None, Some(model)) => Ok(ModelId::Named(model)),
+        (Some(_), Some(_)) => Err(Refusal::unprocessable("expected user or model, got both")),
+    }
+}
+
+/// The query of a request.
+///
+/// # Errors
+/// If it has other keys, or values that cannot be.
+pub(super) fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T, Refusal> {
+    let parsed = Query::<T>::try_from_uri(uri);
+    parsed.map(|Query(query)| query).map_err(|rejection| Refusal::unprocessable(rejection.body_text()))
+}
+
+/// A document in JSON: text, or a message.
+#[derive(Default, Deserialize)]
+pub(super) struct JsonDocument {
+    text: Option<String>,
+    mail: Option<String>,
+}
+
+impl JsonDocument {
+    /// # Errors
+    /// If there is neither text nor mail, or both.
+    pub(super) fn document(&self) -> Result<Document<'_>, ServiceError> {
+        match (&self.text, &self.mail) {
+            (Some(text), None) => Ok(Document::Text(text)),
+            (None, Some(mail)) => Ok(Document::Mail(mail.as_bytes())),
+            _ => Err(ServiceError::Request("expected \"text\" or \"mail\"".to_owned())),
+        }
+    }
+}
+
+/// What the type of a body says about it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BodyKind {
+    Mail,
+    Text,
+    Json,
+}
+
+impl BodyKind {
+    fn from_headers(headers: &HeaderMap) -> Result<Self, Refusal> {
+        let Some(value) = headers.get(CONTENT_TYPE) else { return Ok(BodyKind::Mail) };
+        let name = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default();
+        match name.trim().to_ascii_lowercase().as_str() {
+            "message/rfc822" | "application/octet-stream" => Ok(BodyKind::Mail),
+            "text/plain" => Ok(BodyKind::Text),
+            "application/json" => Ok(BodyKind::Json),
+            name => Err(Refusal::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                format!("expected Content-Type message/rfc822, text/plain or application/json, got {name:?}"),
+            )),
+        }
+    }
+}
+
+/// A document that was posted. Its bytes count as in flight until it is dropped.
+struct PostedDocument {
+    incoming: Incoming,
+    kind: BodyKind,
+    /// What JSON says.
+    json: JsonDocument,
+}
+
+impl PostedDocument {
+    /// Reads the document of a request. A message that is only scored may be cut.
+    async fn read(context: &HttpContext, request: HttpRequest, too_long: TooLong) -> Result<Self, Refusal> {
+        let (parts, body) = request.into_parts();
+        let kind = BodyKind::from_headers(&parts.headers)?;
+        let too_long = if kind == BodyKind::Mail { too_long } else { TooLong::Refuse };
+        let incoming = read(context, &parts.headers, body, too_long).await?;
+        let json = match kind {
+            BodyKind::Json => serde_json::from_slice(incoming.bytes())
+                .map_err(|error| Refusal::unprocessable(error.to_string()))?,
+            BodyKind::Mail | BodyKind::Text => JsonDocument::default(),
+        };
+        Ok(PostedDocument { incoming, kind, json })
+    }
+
+    fn document(&self) -> Result<Document<'_>, Refusal> {
+        match self.kind {
+            BodyKind::Mail => Ok(Document::Mail(self.incoming.bytes())),
+            BodyKind::Text => match std::str::from_utf8(self.incoming.bytes()) {
+                Ok(text) => Ok(Document::Text(text)),
+                Err(error) => Err(Refusal::unprocessable(format!("expected text in UTF-8: {error}"))),
+            },
+            BodyKind::Json => Ok(self.json.document()?),
+        }
+    }
+}
+
+/// `POST /v1/score`
+pub(super) async fn score(context: SharedContext, request: HttpRequest) -> Result<Response, Refusal> {
+    let query: ScoreQuery = query(request.uri())?;
+    let n_reasons = query.reasons;
+    answer(&context, request, query, n_reasons).await
+}
+
+/// `POST /v1/explain`
+pub(super) async fn explain(context: SharedContext, request: HttpRequest) -> Result<Response, Refusal> {
+    let query: ScoreQuery = query(request.uri())?;
+    let n_reasons = query.reasons.unwrap_or(REASONS);
+    answer(&context, request, query, Some(n_reasons)).await
+}
+
+async fn answer(
+    context: &HttpContext,
+    request: HttpRequest,
+    query: ScoreQuery,
+    n_reasons: Option<usize>,
+) -> Result<Response, Refusal> {
+    let model = query.model()?;
+    let n_reasons = n_reasons.map(|n| n.min(MOST_REASONS));
+    let posted = PostedDocument::read(context, request, TooLong::Cut).await?;
+    let request = Request {
+        reasons: n_reasons.unwrap_or(0),
+        probabilities: query.probabilities,
+        ..Request::new(Door::Http, model)
+    };
+    let answer = context.service.score(&request, posted.document()?)?;
+    Ok(Json(VerdictJson::new(&answer, n_reasons)).into_response())
+}
+
+/// `POST /v1/learn`
+pub(super) async fn learn(context: SharedContext, request: HttpRequest) -> Result<Response, Refusal> {
+    check_may_learn(&context, request.headers()).await?;
+    let LearnQuery { label, user, model } = query(request.uri())?;
+    let model = named(user.as_deref(), model.as_deref())?;
+    let outcome = correct(&context, request, model, Feedback::Learn(label.clone())).await?;
+    let is_new = outcome == FeedbackOutcome::Learned;
+    Ok(Json(json!({ "label": label, "learned": is_new })).into_response())
+}
+
+/// `POST /v1/forget`
+pub(super) async fn forget(context: SharedContext, request: HttpRequest) -> Result<Response, Refusal> {
+    check_may_learn(&context, request.headers()).await?;
+    let ForgetQuery { user, model } = query(request.uri())?;
+    let model = named(user.as_deref(), model.as_deref())?;
+    match correct(&context, request, model, Feedback::Forget).await? {
+        FeedbackOutcome::Unknown => Err(ServiceError::NotLearned.into()),
+        _ => Ok(Json(json!({ "forgotten": true })).into_response()),
+    }
+}
+
+async fn correct(
+    context: &HttpContext,
+    request: HttpRequest,
+    model: ModelId<'_>,
+    feedback: Feedback,
+) -> Result<FeedbackOutcome, Refusal> {
+    let posted = PostedDocument::read(context, request, TooLong::Refuse).await?;
+    let request = Request::new(Door::Http, model);
+    Ok(context.service.correct(&request, feedback, posted.document()?).await?)
+}

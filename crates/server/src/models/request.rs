@@ -1,0 +1,88 @@
+//! What is asked of a model, and what comes of it.
+
+use tamis_train::ErrorKind;
+
+/// Which model a request is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ModelId<'a> {
+    /// The shared one.
+    Shared,
+    /// That of a user, or the shared one if he has none.
+    User(&'a str),
+    /// One of those named in the settings.
+    Named(&'a str),
+}
+
+/// What a model is told of a document.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Feedback {
+    /// Learn it under this label.
+    Learn(String),
+    /// Forget it, whatever its label.
+    Forget,
+}
+
+/// What came of feedback.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FeedbackOutcome {
+    /// The document was learned, or moved to the label.
+    Learned,
+    /// It was known under the label.
+    Already,
+    /// It was forgotten.
+    Forgotten,
+    /// It was to be forgotten, and was not known.
+    Unknown,
+}
+
+/// Why a request was not served. Each door has its own answer to each.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServiceError {
+    /// The server is full, or stopping: try again later.
+    #[error("too busy; try again later")]
+    Busy,
+    /// There is no model yet; the text has the command that makes one.
+    #[error("{0}")]
+    NoModel(String),
+    /// No model has this name.
+    #[error("there is no model named {0:?}")]
+    UnknownModel(String),
+    /// The message exceeds this number of bytes.
+    #[error("expected a message of at most {0} bytes, got a longer one")]
+    TooLarge(usize),
+    /// The client may not do this.
+    #[error("not allowed")]
+    Denied,
+    /// The request cannot be served with this model: an unknown label, a document of another kind.
+    #[error("{0}")]
+    Request(String),
+    /// What was to be forgotten is not known.
+    #[error("the message is not known")]
+    NotLearned,
+    /// The model cannot be read or written now.
+    #[error("{0}")]
+    Model(String),
+    /// A defect of the server.
+    #[error("a defect of the server; please report it")]
+    Defect,
+}
+
+impl ServiceError {
+    /// Whether the same request may succeed later.
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, ServiceError::Busy | ServiceError::NoModel(_) | ServiceError::Model(_))
+    }
+}
+
+impl From<tamis_train::Error> for ServiceError {
+    fn from(error: tamis_train::Error) -> Self {
+        match error.kind() {
+            ErrorKind::NotLearned => ServiceError::NotLearned,
+            ErrorKind::Document | ErrorKind::Label | ErrorKind::Settings | ErrorKind::TermsNotStored => {
+                ServiceError::Request(error.to_string())
+            }
+            _ => ServiceError::Model(error.to_string()),
+        }
+    }
+}
