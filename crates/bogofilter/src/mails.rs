@@ -35,7 +35,7 @@ impl Mails<'_> {
                 let path = path.unwrap_or(Path::new("-"));
                 let named =
                     || if path.as_os_str() == "-" { "standard input".to_owned() } else { shown_path(path) };
-                self.stream(Stream::of(path).with_context(named)?, path, None, work)
+                self.stream(Stream::open(path).with_context(named)?, path, None, work)
             }
             (Bulk::Input, _) => {
                 let lines = io::stdin().lock().split(b'\n');
@@ -64,7 +64,7 @@ impl Mails<'_> {
 
     /// Visits a file. Returns whether it could be read.
     fn file(&self, path: &Path, work: &mut Work<'_>) -> Result<bool> {
-        match Stream::of(path) {
+        match Stream::open(path) {
             Ok(stream) => self.stream(stream, path, Some(path), work).map(|()| true),
             Err(error) => {
                 complain_of(path, error);

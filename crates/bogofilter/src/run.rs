@@ -10,7 +10,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use tamis_mail::passthrough::Head;
-use tamis_program::{ERROR, Held, Model, commit, is_closed_pipe, shown_path, standard_output, told};
+use tamis_program::{
+    ERROR, LazyModel, Passthrough, commit, is_closed_pipe, shown_path, standard_output, told,
+};
 use tamis_train::{Document, Filter, Learner, Limits, Scratch};
 
 use crate::answers::header::{Marks, head, line_end};
@@ -46,7 +48,7 @@ pub fn run(arguments: &[OsString]) -> u8 {
             if last(&given, "passthrough").is_some() {
                 let input = last(&given, "input-file").and_then(Option::as_deref).map(Path::new);
                 // copy whatever can be read
-                let _ = Held::open(input).and_then(|mut message| message.write(None, &[], 0));
+                let _ = Passthrough::open(input).and_then(|mut message| message.write(None, &[], 0));
             }
             status
         }
@@ -149,7 +151,7 @@ impl<'a> Invocation<'a> {
 
     /// Prints a verdict for each message.
     fn score(&mut self, folder: &ModelFolder) -> Result<()> {
-        let mut model = Model::new(|| folder.open());
+        let mut model = LazyModel::new(|| folder.open());
         let most = model.opened()?.filter().information().recipe.limits.bytes.saturating_add(1);
         let mails = Mails { source: &self.settings.source, others: self.others, most: Some(most) };
         let mut out = standard_output()?;
@@ -270,7 +272,7 @@ impl<'a> Invocation<'a> {
         if what.any() {
             self.register_alone(folder, what, mail)?;
         }
-        let judged = Model::new(|| folder.open()).ask(|filter| self.judge(filter, mail))?;
+        let judged = LazyModel::new(|| folder.open()).ask(|filter| self.judge(filter, mail))?;
         self.update(folder, mail, judged.verdict)?;
         Ok(judged)
     }
@@ -288,7 +290,7 @@ impl<'a> Invocation<'a> {
 
     /// Writes one message with its verdict, or unchanged if anything fails. The rest of a large message is copied.
     fn pass_one_on(&mut self) -> Result<u8> {
-        let mut message = Held::open(self.settings.source.file.as_deref())?;
+        let mut message = Passthrough::open(self.settings.source.file.as_deref())?;
         let marked = unless_it_panics(|| {
             message.read_for(&Limits::default())?;
             let folder = self.folder()?;

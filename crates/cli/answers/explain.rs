@@ -59,7 +59,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
     } else {
         let path = args.file.as_deref().unwrap_or(Path::new("-"));
         let kind = filter.information().recipe.kind;
-        let read = Stream::of(path).and_then(|stream| stream.into_all(kind));
+        let read = Stream::open(path).and_then(|stream| stream.into_all(kind));
         let bytes = read.with_context(|| shown_path(&path))?;
         let loaded = DocumentView::new(kind, &bytes);
         explain(&mut out, args, &filter, path.as_os_str(), loaded.document())?;

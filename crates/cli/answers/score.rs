@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_mail::passthrough::{self, Head, fields, head_with, label_field};
 use tamis_program::{
-    Contents, ERROR, Held, Model, Stream, json_line, say, shown, shown_path, survive_file_limits, told,
+    Contents, ERROR, LazyModel, Passthrough, Stream, json_line, say, shown, shown_path, survive_file_limits,
+    told,
 };
 use tamis_train::{Filter, Kind, Limits, Score, Scratch};
 
@@ -81,7 +82,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
     if args.passthrough {
         return Ok(pass_through(&args.files, args.keep_headers, log, || args.open()));
     }
-    let mut model = Model::new(|| args.open());
+    let mut model = LazyModel::new(|| args.open());
     let filter = model.opened()?.filter();
     let recipe = filter.information().recipe;
     if recipe.kind == Kind::Table {
@@ -109,7 +110,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
 /// Writes one verdict per message.
 struct ScoreWriter<'a, Open> {
     args: &'a ScoreArgs,
-    model: Model<Open>,
+    model: LazyModel<Open>,
     kind: Kind,
     /// Maximum bytes to read of a message.
     most: usize,
@@ -125,7 +126,7 @@ impl<Open: Fn() -> Result<Filter>> ScoreWriter<'_, Open> {
     /// Scores a document, or the messages of an mbox.
     fn score(&mut self, path: &Path) -> Result<()> {
         let name = || if path.as_os_str() == "-" { "standard input".into() } else { shown_path(&path) };
-        let stream = match Stream::of(path) {
+        let stream = match Stream::open(path) {
             Err(error) if error.kind() == ErrorKind::IsADirectory => {
                 let path = shown_path(path);
                 bail!("{path}: expected a file, got a folder; to label what is in it: tamis label {path}")
@@ -210,7 +211,7 @@ fn pass_through(
     log: Option<VerdictLog>,
     open: impl Fn() -> Result<Filter>,
 ) -> u8 {
-    let mut message = match Held::open(files.first().map(Path::new)) {
+    let mut message = match Passthrough::open(files.first().map(Path::new)) {
         Ok(message) => message,
         Err(error) => {
             say!("tamis: {}", told(&error));
@@ -246,12 +247,12 @@ fn pass_through(
 /// Copies a message if the arguments are wrong.
 pub(crate) fn copy_input() {
     // copy whatever can be read
-    let _ = Held::open(None).and_then(|mut message| message.write(None, &[], 0));
+    let _ = Passthrough::open(None).and_then(|mut message| message.write(None, &[], 0));
 }
 
 /// Adds the verdict to the part of the message that is in memory.
 fn annotate(
-    message: &mut Held,
+    message: &mut Passthrough,
     files: &[OsString],
     keep_headers: bool,
     open: impl Fn() -> Result<Filter>,
@@ -260,7 +261,7 @@ fn annotate(
         bail!("--passthrough: expected one message, got {} files", files.len());
     }
     message.read_for(&Limits::default())?;
-    Model::new(open).ask(|filter| {
+    LazyModel::new(open).ask(|filter| {
         let recipe = filter.information().recipe;
         if recipe.kind != Kind::Mail {
             bail!("--passthrough: expected a model of mail, got one of {}", recipe.kind);
@@ -270,7 +271,7 @@ fn annotate(
     })
 }
 
-fn annotate_head(message: &Held, filter: &Filter, keep_headers: bool) -> Result<Annotation> {
+fn annotate_head(message: &Passthrough, filter: &Filter, keep_headers: bool) -> Result<Annotation> {
     let mut scratch = Scratch::default();
     let score = filter.score_mail(&message.mail(&filter.information().recipe.limits)?, &mut scratch)?;
     let is_of_topics = filter.classes().len() > 2 || filter.spam().is_none();

@@ -297,7 +297,7 @@ pub(crate) fn stats(args: &StatsArgs) -> Result<u8> {
 
 /// Visits the lines of a log that tamis or tamisd has written.
 fn for_each_entry(file: &Path, mut visit: impl FnMut(LogEntry<'_>)) -> Result<()> {
-    let mut reader = if file.as_os_str() == "-" { Stream::of(file)?.into_reader()? } else { open(file)? };
+    let mut reader = if file.as_os_str() == "-" { Stream::open(file)?.into_reader()? } else { open(file)? };
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line)? > 0 {
         parse_line(&String::from_utf8_lossy(line.trim_ascii_end())).into_iter().for_each(&mut visit);

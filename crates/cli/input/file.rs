@@ -136,7 +136,7 @@ impl ListArgs {
         if list.as_os_str() == "-" && paths.iter().any(|path| path == "-") {
             bail!("--files-from -: standard input is the list: expected no document on it");
         }
-        let bytes = Stream::of(list)
+        let bytes = Stream::open(list)
             .and_then(|list| list.into_all(Kind::Text))
             .with_context(|| format!("--files-from {}", shown_path(&list)))?;
         let entries = bytes.split(|byte| *byte == if self.null { 0 } else { b'\n' });

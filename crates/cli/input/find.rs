@@ -94,7 +94,7 @@ fn single(path: &Path, is_file: bool, mbox: bool) -> Result<InputFile> {
             ..InputFile::found(path.to_owned(), None, holds_of(path, mbox)?)
         });
     }
-    let stream = Stream::of(path).with_context(|| shown_path(&path))?;
+    let stream = Stream::open(path).with_context(|| shown_path(&path))?;
     Ok(InputFile::of_stream(path, stream, mbox))
 }
 
@@ -129,7 +129,7 @@ fn holds_of(path: &Path, mbox: bool) -> Result<Holds> {
             let context = || shown_path(&path);
             let start = read_start(path, 4096).with_context(context)?;
             let is_mbox = tamis_mail::mbox::looks_like_mbox(&start)
-                && Stream::of(path).with_context(context)?.is_mbox();
+                && Stream::open(path).with_context(context)?.is_mbox();
             if is_mbox { Holds::Mbox } else { Holds::One }
         }
         holds => holds,

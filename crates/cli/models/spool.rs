@@ -34,7 +34,7 @@ pub(crate) fn run(args: &LearnArgs, folder: &Path) -> Result<u8> {
         return work.finish();
     };
     check_label(args, label, &path)?;
-    let input = Stream::of(Path::new("-")).and_then(|input| input.into_document(Kind::Mail, MOST_BYTES));
+    let input = Stream::open(Path::new("-")).and_then(|input| input.into_document(Kind::Mail, MOST_BYTES));
     let message = input.context("standard input")?;
     if message.is_empty() {
         bail!("expected a message to learn, got nothing");

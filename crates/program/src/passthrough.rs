@@ -15,7 +15,6 @@ use tamis_train::Limits;
 
 use crate::decoded::{decoded, holds_mail, is_encoded};
 use crate::output::shown_path;
-use crate::passthrough::rescue;
 
 /// A message that is passed on. Only the part that scoring reads is in memory. If the system stops the program, the
 /// message is still written to standard output.
