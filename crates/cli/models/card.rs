@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use serde_json::{Value, json};
 use tamis_program::{counted, day, expectation, grouped, noun, shown};
-use tamis_train::information::{Expected, LearnedRange};
+use tamis_train::information::{HeldOutPerformance, LearnedRange};
 use tamis_train::{Filter, Kind};
 
 use crate::models::facts::{print_facts, print_terms};
@@ -83,14 +83,14 @@ struct Metric {
 }
 
 /// The held-out figures, by the names that Hugging Face knows.
-fn metrics(expected: Expected) -> Vec<Metric> {
+fn metrics(expected: HeldOutPerformance) -> Vec<Metric> {
     let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
     let metric = |kind, name, value| Metric { kind, name, value };
     match expected {
-        Expected::Accuracy { documents, right, .. } => {
+        HeldOutPerformance::Accuracy { documents, right, .. } => {
             vec![metric("accuracy", "held-out accuracy", share(right, documents))]
         }
-        Expected::Detection { negatives, false_positives, positives, missed, .. } => {
+        HeldOutPerformance::Detection { negatives, false_positives, positives, missed, .. } => {
             vec![
                 metric(
                     "false_positive_rate",
@@ -100,7 +100,7 @@ fn metrics(expected: Expected) -> Vec<Metric> {
                 metric("recall", "held-out recall", share(positives - missed, positives)),
             ]
         }
-        Expected::Labels { found, wrong, missed, .. } => vec![
+        HeldOutPerformance::Labels { found, wrong, missed, .. } => vec![
             metric("f1", "held-out micro F1", share(2 * found, 2 * found + wrong + missed)),
             metric("precision", "held-out micro precision", share(found, found + wrong)),
             metric("recall", "held-out micro recall", share(found, found + missed)),

@@ -6,8 +6,8 @@ use anyhow::Result;
 use serde_json::json;
 use tamis_program::{counted, grouped, shown};
 use tamis_train::information::{
-    Choices, Chosen, MixedChoices, Moments, PartsTrial, SmoothingTrial, TauTrial, Teacher, TriedTerms, Trust,
-    Unlabelled,
+    Choices, MixedChoices, ModelSelection, Moments, PartsTrial, SmoothingTrial, TauTrial, Teacher,
+    TriedTerms, Trust, Unlabelled,
 };
 use tamis_train::options::{
     ClassPrior, Column, ColumnKind, EmOptions, Mixed, Ngrams, Parameters, RobinsonFisher, TokenizerOptions,
@@ -67,9 +67,7 @@ pub(crate) fn print_facts(out: &mut impl Write, canvas: Option<Canvas>, filter: 
 fn reals<'a>(information: &Information<'a>) -> Vec<(&'a str, Vec<(&'a str, Moments)>)> {
     let columns = information.recipe.columns.iter().filter(|column| column.kind == ColumnKind::Gaussian);
     let moments = |feature| {
-        let of = |(class, label)| {
-            Some((label, *information.table.map(|table| table.reals)?.moments(feature, class)?))
-        };
+        let of = |(class, label)| Some((label, *information.table?.reals.moments(feature, class)?));
         information.classes.iter().filter_map(of).collect()
     };
     columns.enumerate().map(|(feature, column)| (column.name.as_str(), moments(feature))).collect()
@@ -99,7 +97,7 @@ fn print_scoring(out: &mut impl Write, filter: &Filter) -> Result<()> {
             writeln!(out, "likelihood  mixed, {alphas}, variance smoothing {var_smoothing:e}")?;
             writeln!(out, "prior       {}", describe_prior(&mixed.prior))?;
             if let Some(table) = information.table {
-                print_mixed(out, &information.recipe.columns, table.chosen)?;
+                print_mixed(out, &information.recipe.columns, &table.chosen)?;
             }
         }
         Scoring::ExpectationMaximization(settings) => {
@@ -159,7 +157,7 @@ fn print_chosen(
     out: &mut impl Write,
     Recipe { tokenizer: TokenizerOptions { terms, .. }, pieces: has_pieces, .. }: &Recipe,
     options: &WeightedOptions,
-    chosen: &Chosen,
+    chosen: &ModelSelection,
 ) -> Result<()> {
     let Choices { alpha, idf_power, tau, .. } = chosen.choices;
     let Choices { stack: [counts, correction, offset], line: [slope, more], .. } = *chosen.in_use();
@@ -235,7 +233,7 @@ fn print_unlabelled(out: &mut impl Write, unlabelled: &Unlabelled) -> Result<()>
 }
 
 /// Prints why the smoothing was chosen.
-fn print_why(out: &mut impl Write, options: &WeightedOptions, chosen: &Chosen) -> Result<()> {
+fn print_why(out: &mut impl Write, options: &WeightedOptions, chosen: &ModelSelection) -> Result<()> {
     let Choices { alpha, idf_power, .. } = chosen.choices;
     let losses = || chosen.smoothing.iter().map(|tried| tried.loss);
     let (best, worst) = (losses().fold(f64::INFINITY, f64::min), losses().fold(0.0, f64::max));
@@ -325,9 +323,9 @@ pub(crate) fn describe_json(path: &str, filter: &Filter, most: usize) -> Result<
     Ok(json!({
         "path": path,
         "recipe": information.recipe,
-        "missing": information.table.map_or(&[][..], |table| table.missing),
+        "missing": information.table.map_or(&[][..], |table| &table.missing),
         "numbers": numbers,
-        "table": information.table.map(|table| table.chosen),
+        "table": information.table.map(|table| &table.chosen),
         "scoring": information.scoring,
         "decision": filter.decision(),
         "chosen": information.chosen,

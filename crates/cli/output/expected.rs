@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 use tamis_program::{counted, done, expectation, grouped, shown, shown_path};
 use tamis_train::distributed::Partial;
-use tamis_train::information::{Expected, Unlabelled};
+use tamis_train::information::{HeldOutPerformance, Unlabelled};
 use tamis_train::{Classes, Filter, Information};
 
 pub(crate) fn report(path: &Path, filter: &Filter) -> Result<()> {
@@ -90,17 +90,21 @@ fn say_written(out: &mut impl Write, path: &Path, bytes: usize) -> Result<()> {
 }
 
 /// Reports the expected performance before and after a change.
-pub(crate) fn report_change(out: &mut impl Write, before: Option<Expected>, filter: &Filter) -> Result<()> {
+pub(crate) fn report_change(
+    out: &mut impl Write,
+    before: Option<HeldOutPerformance>,
+    filter: &Filter,
+) -> Result<()> {
     let wrong = match before {
-        Some(Expected::Detection { negatives, false_positives, positives, missed, .. }) => {
+        Some(HeldOutPerformance::Detection { negatives, false_positives, positives, missed, .. }) => {
             let [lost, negatives, missed, positives] =
                 [false_positives, negatives, missed, positives].map(grouped);
             format!("{lost} of {negatives} and {missed} of {positives} held-out documents wrong or unsure")
         }
-        Some(Expected::Accuracy { documents, right, .. }) => {
+        Some(HeldOutPerformance::Accuracy { documents, right, .. }) => {
             format!("{} of {} labelled right", grouped(right), grouped(documents))
         }
-        Some(Expected::Labels { found, wrong, missed, .. }) => {
+        Some(HeldOutPerformance::Labels { found, wrong, missed, .. }) => {
             format!("{} labels right, {} wrong, {} missed", grouped(found), grouped(wrong), grouped(missed))
         }
         None => "not known".to_owned(),

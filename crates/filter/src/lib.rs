@@ -51,15 +51,13 @@ pub use tamis_model::{ClassId, Classes};
 pub use tamis_store::config::{
     column::is_missing,
     decision::{Decision, DecisionOptions},
-    keep::Keep,
-    label_set::{join_labels, split_labels},
-    recipe::{RECIPE_VERSION, Recipe},
-    roles::{positive_class, spam_class},
+    labels::{join_labels, positive_class, spam_class, split_labels},
+    recipe::{Keep, RECIPE_VERSION, Recipe},
     scoring::Scoring,
     training::TrainOptions,
 };
 #[doc(inline)]
-pub use tamis_store::file::{header::FORMAT_VERSION, names::document_name};
+pub use tamis_store::file::{documents::document_name, header::FORMAT_VERSION};
 #[doc(inline)]
 pub use tamis_store::store::information::Information;
 #[doc(inline)]
@@ -70,8 +68,7 @@ pub use tamis_store::{Error, ErrorKind, Kind, Result};
 /// [`ScoringOptions`](options::ScoringOptions) turns the options that a user gives, as names and numbers, into a
 /// [`Scoring`].
 pub mod options {
-    pub use tamis_store::config::column::{Column, ColumnKind};
-    pub use tamis_store::config::guess::ColumnGuess;
+    pub use tamis_store::config::column::{Column, ColumnGuess, ColumnKind};
     pub use tamis_store::config::options::{
         Estimate, LabelShare, LikelihoodName, PriorOption, ScoringOptions, Span,
     };
@@ -88,10 +85,11 @@ pub mod options {
 /// What a model tells about itself: the parts of [`Information`], and documents that deserve a second look.
 pub mod information {
     pub use crate::score::remembered::{LearnedRange, Suspect};
-    pub use tamis_store::config::decision::{Expected, LabelDecision};
-    pub use tamis_store::config::scoring::{Chosen, Teacher, TriedTeacher, TriedTerms, Unlabelled};
-    pub use tamis_store::file::header::{Changes, Stored};
-    pub use tamis_store::store::information::{FileSize, ModelSize, TableStatistics};
+    pub use tamis_store::config::decision::{HeldOutPerformance, LabelDecision};
+    pub use tamis_store::config::scoring::{ModelSelection, Teacher, TriedTeacher, TriedTerms, Unlabelled};
+    pub use tamis_store::file::fitted::TableStatistics;
+    pub use tamis_store::file::header::{Changes, Retention};
+    pub use tamis_store::store::information::{FileSize, ModelSize};
 
     pub use tamis_model::{
         Choices, ClassTotals, GaussianStatistics, Interval, MixedChoices, Moments, PartsTrial,

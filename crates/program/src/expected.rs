@@ -2,7 +2,7 @@
 
 use tamis_model::clopper_pearson;
 use tamis_report::counted;
-use tamis_train::information::{Expected, Interval};
+use tamis_train::information::{HeldOutPerformance, Interval};
 use tamis_train::{Filter, Kind, Scoring, positive_class};
 
 use crate::output::shown;
@@ -27,9 +27,9 @@ pub fn expectation(filter: &Filter) -> Option<String> {
     let Some(expected) = information.expected else {
         return Some("too few documents to tell what to expect".to_owned());
     };
-    let (Expected::Detection { groups, .. }
-    | Expected::Accuracy { groups, .. }
-    | Expected::Labels { groups, .. }) = expected;
+    let (HeldOutPerformance::Detection { groups, .. }
+    | HeldOutPerformance::Accuracy { groups, .. }
+    | HeldOutPerformance::Labels { groups, .. }) = expected;
     let (on, how) = match groups {
         0 => ("drawn like these", "95 % interval".to_owned()),
         _ => ("of new groups", format!("{}, each held out as a whole", counted(groups, "group"))),
@@ -44,11 +44,11 @@ pub fn expectation(filter: &Filter) -> Option<String> {
         Some(format!("expected on {on}: {} labelled right ({how})", share(right, all)))
     };
     let (negatives, false_positives, positives, missed) = match expected {
-        Expected::Detection { negatives, false_positives, positives, missed, .. } => {
+        HeldOutPerformance::Detection { negatives, false_positives, positives, missed, .. } => {
             (negatives, false_positives, positives, missed)
         }
-        Expected::Accuracy { documents, right, .. } => return labelled_right(right, documents),
-        Expected::Labels { found, wrong, missed, .. } => {
+        HeldOutPerformance::Accuracy { documents, right, .. } => return labelled_right(right, documents),
+        HeldOutPerformance::Labels { found, wrong, missed, .. } => {
             let [given, have] = [found + wrong, found + missed].map(|n| n.max(1));
             return Some(format!(
                 "expected on {on}: {} of the labels given right, {} of those that documents have missed ({how})",

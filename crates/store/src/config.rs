@@ -3,12 +3,8 @@
 pub mod column;
 pub mod columns;
 pub mod decision;
-pub mod guess;
-pub mod keep;
-pub mod label_set;
 pub mod labels;
 pub mod options;
 pub mod recipe;
-pub mod roles;
 pub mod scoring;
 pub mod training;

@@ -1,6 +1,6 @@
-//! Errors of the library.
+//! Errors of the library: their kinds, and the messages: what was expected, what was found, and what to do.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fmt, io};
 
@@ -9,9 +9,7 @@ use tamis_model::{
 };
 use tamis_tokenizer::{OptionsError, VocabularyFull};
 
-pub use crate::error::reason::Reason;
-
-mod reason;
+use crate::kind::Kind;
 
 /// The error of training, saving, opening or using a filter.
 ///
@@ -202,9 +200,9 @@ fn kind_of(reason: &Reason) -> ErrorKind {
     }
 }
 
-impl From<Reason> for Error {
-    fn from(reason: Reason) -> Self {
-        Error(Box::new(reason))
+impl<T: Into<Reason>> From<T> for Error {
+    fn from(reason: T) -> Self {
+        Error(Box::new(reason.into()))
     }
 }
 
@@ -230,13 +228,178 @@ impl std::error::Error for Error {
     }
 }
 
-macro_rules! from {
-    ($($source:ty => $variant:ident),*) => {$(
-        impl From<$source> for Error {
-            fn from(error: $source) -> Self {
-                Reason::$variant(error).into()
-            }
-        }
-    )*};
+/// Why an operation failed, with the details of the message.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the text of each says what its fields are")]
+pub enum Reason {
+    /// The operating system refused to read or write a file.
+    #[error("{path}: {source}")]
+    Io { path: PathBuf, source: io::Error },
+    /// The path of a model, or of its lock, is not a regular file.
+    #[error(
+        "{path}: expected a regular file, as a model and its lock must be, got {got}; save what comes through a pipe to \
+         a file first"
+    )]
+    NotAFile { path: PathBuf, got: &'static str },
+    /// A model file was changed in place while it was in use.
+    #[error(
+        "{path}: the model was changed in place while it was in use: expected it to be replaced by renaming (mv, not cp)"
+    )]
+    Changed { path: PathBuf },
+    /// The bytes do not begin like a model file.
+    #[error("not a tamis model: expected it to begin with \"TAMIS\", got \"{}\"", .got.escape_ascii())]
+    NotAModel { got: Vec<u8> },
+    /// The model file has a format that this version does not read.
+    #[error(
+        "unsupported model format {got}: expected {expected}; retrain the model, or use the version of tamis that wrote it"
+    )]
+    Version { expected: u32, got: u32 },
+    /// A file of this program, but not of the expected kind, such as a model instead of a partial.
+    #[error("expected {expected}, got {got}")]
+    WrongFile { expected: &'static str, got: &'static str },
+    /// The file has a segment of an unknown kind, appended by a later version of the program.
+    #[error(
+        "the model has a segment of the kind \"{}\", which is unsupported: expected records of a log; retrain the model, \
+         or use the version of tamis that wrote it",
+        .got.escape_ascii()
+    )]
+    Segment { got: Vec<u8> },
+    /// The file is shorter than the length recorded in it.
+    #[error("the model is cut short: expected {expected} bytes, got {got}; take a whole copy, or retrain it")]
+    Length { expected: u64, got: u64 },
+    /// A part of the file does not match its checksum.
+    #[error(
+        "the model is damaged in its {part} at byte {offset}: expected checksum {expected:08x}, got {got:08x}; take a \
+         whole copy, or retrain it"
+    )]
+    Checksum { part: &'static str, offset: u64, expected: u32, got: u32 },
+    /// The checksums are right, but the content contradicts itself: this program did not write it.
+    #[error("the model contradicts itself in its {part}: expected {expected}, got {got}")]
+    Inconsistent { part: &'static str, expected: String, got: String },
+    /// The model was trained by another version of the code that turns documents into terms.
+    #[error("the model was trained by recipe {got}: expected recipe {expected}; retrain it")]
+    RecipeVersion { expected: u16, got: u16 },
+    /// A document was given to a model of another kind, such as a mail to a model of text.
+    #[error("the model was trained on {expected}: expected {expected}, got {got}")]
+    Kind { expected: Kind, got: Kind },
+    /// The columns of a table or row are invalid, or do not suit the scoring.
+    #[error("columns: expected {expected}, got {got}")]
+    Columns { expected: String, got: String },
+    /// A cell has a value that its column cannot hold.
+    #[error("column {column:?}: expected {expected}, got {got:?}")]
+    Cell { column: String, expected: &'static str, got: String },
+    /// Too few labels: there is nothing to distinguish.
+    #[error("expected documents of at least {expected} labels, got {got}")]
+    TooFewLabels { expected: usize, got: usize },
+    /// Unlabelled documents were given to a scoring that needs labels, or a model that learned from unlabelled
+    /// documents was to be fitted again.
+    #[error(
+        "expected a label for each document, got documents without; they can be learned in training only, by weighted \
+         scoring without windows or by expectation maximization"
+    )]
+    Unlabelled,
+    /// The operation needs weighted scoring, but the scoring is naive Bayes.
+    #[error("expected weighted scoring, got naive Bayes")]
+    NotWeighted,
+    /// A number exceeds a limit of the file format.
+    #[error("too many {what}: expected at most {limit}, got {got}")]
+    TooLarge { what: &'static str, limit: u64, got: u64 },
+    /// An option is out of range, or does not suit the documents or the other options.
+    #[error("{option}: {message}")]
+    Option { option: &'static str, message: String },
+    /// Too few negatives to guarantee the maximum false-positive rate with 95 % confidence.
+    #[error("max_fpr: {0}")]
+    TooFewNegatives(#[from] TooFewNegatives),
+    /// Another process is changing the model and did not finish within the timeout.
+    #[error("{path}: another process is changing the model; waited {} s for it", .waited.as_secs_f64())]
+    Locked { path: PathBuf, waited: Duration },
+    /// A fit by partitions does not support this.
+    #[error("{got} cannot be fitted by partitions: fit it on one machine")]
+    DistributedUnsupported { got: &'static str },
+    /// Counts without their documents were given where documents are needed.
+    #[error("expected documents with their terms, got counts without the documents")]
+    CountsAlone,
+    /// The model cannot learn one document at a time.
+    #[error("a model of {got} does not learn one document at a time: retrain it")]
+    IncrementalUnsupported { got: &'static str },
+    /// A label that the model does not know.
+    #[error(
+        "expected a label that the model knows ({}), got {got:?}{}",
+        .known.join(", "),
+        .nearest.as_ref().map_or(String::new(), |nearest| format!(" (did you mean {nearest:?}?)"))
+    )]
+    UnknownLabel { got: String, known: Vec<String>, nearest: Option<String> },
+    /// A label has the name of a reserved verdict, `unsure`.
+    #[error("expected a label other than the verdict of no label, got {got:?}; rename it")]
+    ReservedLabel { got: String },
+    /// Two labels look the same: they differ only in case, blanks, invisible or look-alike characters.
+    #[error(
+        "expected labels that differ in more than case, blanks, invisible or look-alike characters, got {:?} and {:?}; \
+         use one spelling",
+        .got[0], .got[1]
+    )]
+    SimilarLabels { got: [String; 2] },
+    /// All documents of a label are in one fold, so cross-validation has none to learn the label from when it is held
+    /// out.
+    #[error(
+        "cross-validation: expected documents of {label:?} in two folds, so that others are left to learn from, got them \
+         in one; documents of a group stay together"
+    )]
+    OneFold { label: String },
+    /// A buffer for probabilities has the wrong length.
+    #[error("expected a buffer of {expected} numbers, documents times labels, got {got}")]
+    Buffer { expected: usize, got: usize },
+    /// One of several documents cannot be scored.
+    #[error("document {place}: {error}")]
+    Document { place: usize, error: Box<Reason> },
+    /// The document to forget was never learned, or not under the given label.
+    #[error(
+        "document {:032x} was {}",
+        u128::from_be_bytes(*.digest),
+        .known.as_ref().map_or("never learned".to_owned(), |label| format!("learned as {label:?}"))
+    )]
+    NotLearned { digest: [u8; 16], known: Option<String> },
+    /// Forgetting a document by its digest, or retraining, needs the terms of documents, and the model does not store
+    /// them.
+    #[error("the model remembers no terms of this document: it must be at hand to be forgotten")]
+    TermsNotStored,
+    /// The models cannot be merged or combined.
+    #[error("models do not add up: {setting}: expected {expected}, got {got}")]
+    Incompatible { setting: String, expected: String, got: String },
+    /// Bytes that are not a whole record of a document.
+    #[error("a record of a document: expected {expected}, got {got}")]
+    Record { expected: String, got: String },
+    /// Models to merge share documents, and not all of them store the terms of these documents.
+    #[error(
+        "repeat: expected models that share no documents, or remember the terms of those they share, got {documents} shared \
+         documents of which some remember a digest only; with this option they count once for each model"
+    )]
+    Shared { documents: u64 },
+    /// A line of an exported model, or of another program's file, cannot be imported.
+    #[error("line {line}: expected {expected}, got {got}")]
+    Import { line: u64, expected: String, got: String },
+    /// Trainers with different settings cannot be merged.
+    #[error("trainers with different settings cannot be merged: expected equal recipes and parameters")]
+    DifferentSettings,
+    /// A label is not acceptable.
+    #[error("{0}")]
+    Classes(#[from] ClassesError),
+    /// The tokenizer's options are out of range.
+    #[error("{0}")]
+    Options(#[from] OptionsError),
+    /// The vocabulary cannot take another term.
+    #[error("{0}")]
+    Vocabulary(#[from] VocabularyFull),
+    /// The counts cannot take a change.
+    #[error("{0}")]
+    Statistics(#[from] StatisticsError),
+    /// The parameters cannot be used with these counts.
+    #[error("{0}")]
+    Parameters(#[from] ParametersError),
+    /// Expectation maximization cannot start or continue.
+    #[error("{0}")]
+    Em(#[from] EmError),
+    /// A row of real values cannot be learned or forgotten.
+    #[error("{0}")]
+    Observation(#[from] ObservationError),
 }
-from!(ClassesError => Classes, OptionsError => Options, VocabularyFull => Vocabulary, StatisticsError => Statistics, ParametersError => Parameters, EmError => Em, ObservationError => Observation, TooFewNegatives => TooFewNegatives);

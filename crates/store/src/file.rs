@@ -2,17 +2,12 @@
 //!
 //! `docs/format.md` describes it byte by byte.
 
-pub mod blocks;
 pub mod container;
 pub mod documents;
 pub mod fitted;
-pub mod groups;
 pub mod header;
 pub mod log;
-pub mod names;
 pub mod partial;
 pub mod slots;
-pub mod table;
 pub mod terms;
-pub mod texts;
 pub mod varint;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use tamis_filter::Filter;
-use tamis_store::disk::map::Bytes;
+use tamis_store::disk::map::ModelBytes;
 use tamis_store::disk::spool::{Spool, spill};
 use tamis_store::error::Result;
 use tamis_store::store::opened::Store;
@@ -15,7 +15,7 @@ use crate::lock::{LOCK_TIMEOUT, Lock};
 pub struct Model {
     whole: Spool,
     /// Map of the temporary file.
-    map: Option<Bytes>,
+    map: Option<ModelBytes>,
 }
 
 impl Clone for Model {
@@ -102,8 +102,8 @@ impl Model {
     }
 
     /// All bytes, mapped if they are in a file.
-    pub(crate) fn into_bytes(self) -> Bytes {
-        self.map.unwrap_or_else(|| Bytes::Owned(self.whole.into_memory()))
+    pub(crate) fn into_bytes(self) -> ModelBytes {
+        self.map.unwrap_or_else(|| ModelBytes::Owned(self.whole.into_memory()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The results of extracting a document besides its terms.
 
 use tamis_mail::LimitsHit;
-use tamis_store::file::names::message;
+use tamis_store::file::documents::message;
 use tamis_tokenizer::{CountRow, CountVector, TermCount, TermId, Vocabulary, VocabularyFull};
 
 /// The results of extracting a document besides its terms, which the vocabulary counts. Also holds buffers.

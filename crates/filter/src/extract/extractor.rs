@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use tamis_mail::{Message, Piece, Scope, for_each_bogofilter_token, markup_to_text};
 use tamis_store::config::column::ColumnKind;
-use tamis_store::config::columns::Columns;
+use tamis_store::config::columns::TableColumns;
 use tamis_store::config::recipe::{RECIPE_VERSION, Recipe};
 use tamis_store::error::{Error, Reason, Result};
-use tamis_store::file::names::document_name;
+use tamis_store::file::documents::document_name;
 use tamis_store::kind::Kind;
 use tamis_tokenizer::{
     Batch, Ngrams, Occurrence, Tokenizer, TokenizerOptions, Vocabulary, WordRule, fingerprint, stretches,
@@ -20,7 +20,7 @@ use crate::extract::document::Document;
 pub struct Extractor {
     recipe: Recipe,
     tokenizer: Tokenizer,
-    columns: Columns,
+    columns: TableColumns,
     /// Whether documents have windows or columns, whose terms are also counted separately.
     has_parts: bool,
     /// Whether words of a mail's body can contain colons.
@@ -42,7 +42,7 @@ impl Extractor {
         }
         let tokenizer = Tokenizer::new(recipe.tokenizer)?;
         recipe.tokenizer = tokenizer.options().clone();
-        let columns = Columns::new(&mut recipe)?;
+        let columns = TableColumns::new(&mut recipe)?;
         let has_parts = recipe.windows.is_some() || recipe.kind == Kind::Table;
         let TokenizerOptions { word_rule, terms, .. } = tokenizer.options();
         let plain = *word_rule == WordRule::Mail && matches!(terms, Ngrams::Words { .. });

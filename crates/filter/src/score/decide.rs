@@ -1,7 +1,7 @@
 //! Changing where an open filter draws the line between labels.
 
 use tamis_store::config::decision::{Decision, DecisionOptions};
-use tamis_store::config::roles::positive_class;
+use tamis_store::config::labels::positive_class;
 use tamis_store::config::scoring::Scoring;
 use tamis_store::error::{Error, Result};
 

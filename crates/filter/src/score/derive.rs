@@ -1,11 +1,11 @@
 //! Derives the scorer of a model from its header.
 
 use tamis_model::{ClassTotals, WeightedLogOdds};
-use tamis_store::config::label_set::columns_of;
-use tamis_store::config::roles::positive_class;
+use tamis_store::config::labels::columns_of;
+use tamis_store::config::labels::positive_class;
 use tamis_store::error::{Error, Result};
 use tamis_store::file::fitted::FittedScoring;
-use tamis_store::file::header::Header;
+use tamis_store::file::header::ModelHeader;
 
 use crate::score::expected::ExpectedScorer;
 use crate::score::mixed::MixedScorer;
@@ -17,14 +17,14 @@ use crate::score::weighted::WeightedScorer;
 ///
 /// # Errors
 /// If they do not.
-pub fn check(header: &Header) -> Result<()> {
+pub fn check(header: &ModelHeader) -> Result<()> {
     derive(header, &header.totals, header.n_terms(), header.scoring.bias()).map(drop)
 }
 
 /// Derives the scorer of a model. `totals`, `n_features` and `bias` include changes since the header was written, and
 /// those of a shared model.
 pub(crate) fn derive(
-    header: &Header,
+    header: &ModelHeader,
     totals: &[ClassTotals],
     n_features: u64,
     bias: &[i64],

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tamis_store::config::training::{Pairs, Pieces, TrainOptions};
 use tamis_store::error::{Reason, Result};
-use tamis_store::store::compatible::check;
+use tamis_store::store::information::check_compatible;
 use tamis_store::store::layers::CombinedSums;
 
 use crate::score::filter::{Current, Fallback, Filter};
@@ -53,7 +53,7 @@ impl Filter {
     }
 
     pub(super) fn put_behind(&mut self, shared: Arc<Filter>, live: Option<Arc<Current>>) -> Result<()> {
-        check(&[&self.store, &shared.store])?;
+        check_compatible(&[&self.store, &shared.store])?;
         let unlike = |setting: &str, expected: String, got: String| {
             Err(Reason::Incompatible { setting: setting.to_owned(), expected, got }.into())
         };

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use tamis_model::{Cell, ClassId, Classes};
 use tamis_store::config::decision::Decision;
-use tamis_store::config::label_set::{are_sets, split_labels};
+use tamis_store::config::labels::spam_class;
 use tamis_store::config::labels::{UNSURE, unknown_label};
-use tamis_store::config::roles::spam_class;
-use tamis_store::disk::map::Bytes;
+use tamis_store::config::labels::{are_sets, split_labels};
+use tamis_store::disk::map::ModelBytes;
 use tamis_store::disk::source::{MappedFile, ModelFile};
 use tamis_store::error::{Reason, Result};
 use tamis_store::file::fitted::FittedScoring;
-use tamis_store::file::log::Entry;
+use tamis_store::file::log::LogEntry;
 use tamis_store::store::information::Information;
 use tamis_store::store::layers::{CombinedSums, Layers};
 use tamis_store::store::opened::Store;
@@ -166,14 +166,14 @@ impl Filter {
     /// # Errors
     /// As [`Filter::open`].
     pub fn from_bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Self> {
-        Filter::from_map(Bytes::Shared(Box::new(bytes)))
+        Filter::from_map(ModelBytes::Shared(Box::new(bytes)))
     }
 
     /// Opens a model from its bytes.
     ///
     /// # Errors
     /// As [`Filter::open`].
-    pub fn from_map(bytes: Bytes) -> Result<Self> {
+    pub fn from_map(bytes: ModelBytes) -> Result<Self> {
         Filter::new(Store::new(bytes, None)?, None)
     }
 
@@ -322,7 +322,7 @@ impl Filter {
     }
 
     /// Applies a log entry to the open model.
-    pub fn change(&mut self, entry: Entry) -> Result<()> {
+    pub fn change(&mut self, entry: LogEntry) -> Result<()> {
         match &mut self.fallback {
             Some(fallback) => fallback.sums.add(&mut self.store, &fallback.shared.store, entry)?,
             None => self.store.add(entry)?,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tamis_model::{DocumentSums, TermEntry, TermTable};
 use tamis_store::error::Result;
-use tamis_store::store::layers::{DecodedTerm, Extent, Layers, SharedTerms};
+use tamis_store::store::layers::{DecodedTerm, Layers, SharedExtent, SharedTerms};
 use tamis_tokenizer::{TermCount, TermId, Vocabulary};
 
 /// A cache of terms with their ids and weights: most words of a text occurred before and need no look-up. When it is
@@ -54,7 +54,7 @@ struct Kept {
     terms: usize,
     /// The size of their weights.
     bytes: usize,
-    shared: Extent,
+    shared: SharedExtent,
 }
 
 /// Limits of what is kept. The last document may take as much again.
@@ -204,7 +204,7 @@ impl Memo {
         let mut term = DecodedTerm::new(layers);
         for new in &self.new {
             let number = new.id as usize;
-            let id = term.look_up_by(number, new.fingerprint, &mut self.shared)?;
+            let id = term.look_up(number, new.fingerprint, &mut self.shared)?;
             (self.found.ids[number], self.found.rounds[number]) = (id, self.round);
             self.found.places[number] = TermTable::NOTHING;
             if id.is_none() {

@@ -4,11 +4,11 @@ use tamis_model::{
     ClassId, ClassTotals, ColumnLikelihood, GaussianParameters, MixedNaiveBayes, NaiveBayes, TermEntry,
 };
 use tamis_store::config::column::ColumnKind;
-use tamis_store::config::columns::Columns;
+use tamis_store::config::columns::TableColumns;
 use tamis_store::config::recipe::Recipe;
 use tamis_store::config::scoring::Mixed;
 use tamis_store::error::Result;
-use tamis_store::file::table::Table;
+use tamis_store::file::fitted::TableStatistics;
 use tamis_store::store::layers::{DecodedTerm, Layers};
 use tamis_store::store::opened::Store;
 use tamis_tokenizer::TermId;
@@ -21,18 +21,18 @@ use crate::score::scratch::Scratch;
 pub(crate) struct MixedScorer {
     pub model: MixedNaiveBayes,
     recipe: Recipe,
-    columns: Columns,
+    columns: TableColumns,
 }
 
 impl MixedScorer {
     pub(crate) fn new(
         settings: &Mixed,
         recipe: &Recipe,
-        table: &Table,
+        table: &TableStatistics,
         totals: &[ClassTotals],
     ) -> Result<Self> {
         let mut recipe = recipe.clone();
-        let columns = Columns::new(&mut recipe)?;
+        let columns = TableColumns::new(&mut recipe)?;
         table.check(&recipe, totals.len())?;
         Ok(MixedScorer { model: mixed_model(settings, &recipe, table, totals)?, recipe, columns })
     }
@@ -67,7 +67,7 @@ impl MixedScorer {
 pub fn mixed_model(
     settings: &Mixed,
     recipe: &Recipe,
-    table: &Table,
+    table: &TableStatistics,
     totals: &[ClassTotals],
 ) -> Result<MixedNaiveBayes> {
     let mut gaussian = GaussianParameters::default();

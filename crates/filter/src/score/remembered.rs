@@ -1,10 +1,10 @@
 //! Stored documents: digests, dates and lengths, suspects, contradictions.
 
 use tamis_model::ClassId;
-use tamis_store::config::keep::Keep;
+use tamis_store::config::recipe::Keep;
 use tamis_store::error::Result;
-use tamis_store::file::documents::{NO_DATE, Remembered};
-use tamis_store::file::names::named;
+use tamis_store::file::documents::named;
+use tamis_store::file::documents::{NO_DATE, StoredDocument};
 use tamis_tokenizer::Vocabulary;
 
 use crate::extract::counted::Counted;
@@ -63,7 +63,7 @@ impl Filter {
     /// The documents that the model knows, by digest. Reads all stored documents.
     pub fn documents(&self) -> impl Iterator<Item = Result<Known>> + '_ {
         self.store.documents().map(|document| -> Result<Known> {
-            let Remembered { digest, class, multiplicity: copies, date, name, .. } = document?;
+            let StoredDocument { digest, class, multiplicity: copies, date, name, .. } = document?;
             let (date, name) = ((date != NO_DATE).then_some(date), named(name));
             Ok(Known { digest, class, copies, date, name })
         })
@@ -89,7 +89,7 @@ impl Filter {
     pub fn learned_range(&self) -> Result<LearnedRange> {
         let (mut dates, mut terms) = (None::<[i64; 2]>, Vec::new());
         for document in self.store.documents() {
-            let Remembered { date, vector, .. } = document?;
+            let StoredDocument { date, vector, .. } = document?;
             terms.push(vector.row().ids().len());
             if date != NO_DATE {
                 let [first, last] = dates.unwrap_or([date; 2]);

@@ -1,7 +1,7 @@
 //! The page of a model: what it has learned, and the strongest terms of its labels.
 
 use tamis_model::clopper_pearson;
-use tamis_train::information::{ClassTotals, Expected, Interval};
+use tamis_train::information::{ClassTotals, HeldOutPerformance, Interval};
 use tamis_train::{ClassId, Filter, Result, positive_class};
 
 use crate::figure::{Figure, Table};
@@ -105,11 +105,11 @@ fn strongest(filter: &Filter, class: ClassId, most: usize) -> Result<Option<Figu
 }
 
 /// What held-out documents lead to expect of the filter.
-fn expectation(filter: &Filter, expected: Expected) -> String {
+fn expectation(filter: &Filter, expected: HeldOutPerformance) -> String {
     let groups = match expected {
-        Expected::Accuracy { groups, .. }
-        | Expected::Detection { groups, .. }
-        | Expected::Labels { groups, .. } => groups,
+        HeldOutPerformance::Accuracy { groups, .. }
+        | HeldOutPerformance::Detection { groups, .. }
+        | HeldOutPerformance::Labels { groups, .. } => groups,
     };
     let part = |part: u64, whole: u64| {
         let Interval { low, high } = clopper_pearson(part, whole, 0.95);
@@ -124,15 +124,15 @@ fn expectation(filter: &Filter, expected: Expected) -> String {
         _ => format!("documents of new groups ({}, each held out as a whole)", counted(groups, "group")),
     };
     let (right, documents) = match expected {
-        Expected::Accuracy { documents, right, .. } => (right, documents),
-        Expected::Labels { found, wrong, missed, .. } => {
+        HeldOutPerformance::Accuracy { documents, right, .. } => (right, documents),
+        HeldOutPerformance::Labels { found, wrong, missed, .. } => {
             return format!(
                 "To expect on {on}: {} of the labels given right, {} of those that documents have missed.",
                 part(found, (found + wrong).max(1)),
                 part(missed, (found + missed).max(1))
             );
         }
-        Expected::Detection { negatives, false_positives, positives, missed, .. } => {
+        HeldOutPerformance::Detection { negatives, false_positives, positives, missed, .. } => {
             if let Some(spam) = filter.spam() {
                 let mut wrong = [part(false_positives, negatives), part(missed, positives)];
                 if spam != positive_class(filter.classes()) {

@@ -12,7 +12,7 @@ const MOST: usize = 65_536;
 
 /// The columns of a recipe, found by name and by term.
 #[derive(Default)]
-pub struct Columns {
+pub struct TableColumns {
     by_name: HashMap<String, usize>,
     /// The prefix of each column's terms: its name followed by `=` (one term per cell) or `:` (words).
     prefixes: Vec<String>,
@@ -20,7 +20,7 @@ pub struct Columns {
     by_term: HashMap<String, usize>,
 }
 
-impl Columns {
+impl TableColumns {
     /// Checks the columns of a recipe and sorts them by name, so that the model does not depend on their order in the
     /// table.
     pub fn new(recipe: &mut Recipe) -> Result<Self> {
@@ -38,7 +38,7 @@ impl Columns {
             }
             _ => (),
         }
-        let mut columns = Columns::default();
+        let mut columns = TableColumns::default();
         for (i, Column { name, kind }) in recipe.columns.iter().enumerate() {
             if !(1..=LONGEST).contains(&name.len()) {
                 return fail("a name of 1 to 1024 bytes", format!("{} bytes", name.len()));

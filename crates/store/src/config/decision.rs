@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tamis_model::{ClassId, Classes};
 
-use crate::config::roles::{positive_class, spam_class};
+use crate::config::labels::{positive_class, spam_class};
 use crate::error::{Error, Result};
 
 /// Requirements on decisions between two classes; see [`positive_class`].
@@ -214,7 +214,7 @@ pub fn f1(found: u64, wrong: u64, missed: u64) -> f64 {
 
 /// Held-out performance: verdicts of models on documents that they had not learned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Expected {
+pub enum HeldOutPerformance {
     /// Two classes: misclassified documents of each. Unsure documents count as misclassified, except ham in a spam
     /// filter, since it is not lost.
     Detection {
@@ -254,21 +254,21 @@ pub enum Expected {
     },
 }
 
-impl Expected {
+impl HeldOutPerformance {
     /// Whether this variant suits the number of classes, with documents of each and no more errors than documents.
     pub fn fits(&self, n_classes: usize) -> bool {
         match *self {
-            Expected::Detection { negatives, false_positives, positives, missed, .. } => {
+            HeldOutPerformance::Detection { negatives, false_positives, positives, missed, .. } => {
                 n_classes == 2
                     && negatives > 0
                     && false_positives <= negatives
                     && positives > 0
                     && missed <= positives
             }
-            Expected::Accuracy { documents, right, .. } => {
+            HeldOutPerformance::Accuracy { documents, right, .. } => {
                 n_classes != 2 && documents > 0 && right <= documents
             }
-            Expected::Labels { documents, .. } => n_classes != 2 && documents > 0,
+            HeldOutPerformance::Labels { documents, .. } => n_classes != 2 && documents > 0,
         }
     }
 }

@@ -11,9 +11,9 @@ use tamis_tokenizer::Ngrams;
 
 use crate::config::column::{Column, ColumnKind};
 use crate::config::decision::{Decision, DecisionOptions};
-use crate::config::keep::Keep;
+use crate::config::labels::positive_class;
+use crate::config::recipe::Keep;
 use crate::config::recipe::Recipe;
-use crate::config::roles::positive_class;
 use crate::config::scoring::{ExpectationMaximization, Mixed, Scoring};
 use crate::config::training::{Labels, Pairs, Pieces, TrainOptions};
 use crate::error::{Error, Result};

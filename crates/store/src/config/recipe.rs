@@ -1,4 +1,4 @@
-//! The recipe: how documents become terms.
+//! The recipe: how documents become terms, and what is remembered of them.
 
 use serde::{Deserialize, Serialize};
 use tamis_mail::Limits;
@@ -51,6 +51,16 @@ pub struct Recipe {
     pub columns: Vec<Column>,
     /// The column with the labels, for programs that read such a table again. This crate does not use it.
     pub target: Option<String>,
+}
+
+/// What a model remembers of the documents it learned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Keep {
+    /// A digest, a label and a date: enough to recognise a document.
+    Digests,
+    /// The terms as well, about two bytes each: enough to forget a document by its digest, and to fit the model again
+    /// after it has learned more.
+    Vectors,
 }
 
 impl Recipe {

@@ -10,7 +10,7 @@ use tamis_model::{
 
 use crate::config::column::{Column, ColumnKind};
 use crate::config::decision::LabelDecision;
-use crate::config::keep::Keep;
+use crate::config::recipe::Keep;
 use crate::config::recipe::Recipe;
 use crate::error::{Reason, Result};
 use crate::kind::Kind;
@@ -121,7 +121,7 @@ impl Mixed {
 
 /// The choices that [`Scoring::Weighted`] made on held-out documents, with the losses (nats per document) that decided.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Chosen {
+pub struct ModelSelection {
     /// The values chosen, or fixed by hand.
     pub choices: Choices,
     /// The same, with stacking weights refitted to documents learned one by one since then.
@@ -196,11 +196,11 @@ pub struct TriedTerms {
     pub without: f64,
 }
 
-impl Chosen {
+impl ModelSelection {
     /// The defaults, for when there are too few documents to choose by.
     pub fn for_classes(n_classes: usize) -> Self {
         let choices = Choices::for_classes(n_classes);
-        Chosen {
+        ModelSelection {
             choices,
             refitted: None,
             smoothing: Vec::new(),
@@ -215,8 +215,8 @@ impl Chosen {
 
     /// The defaults, except for the values that `options` fixes.
     pub(crate) fn for_options(options: &WeightedOptions, n_classes: usize) -> Self {
-        let chosen = Chosen::for_classes(n_classes);
-        Chosen { choices: chosen.choices.fixed_by(options), ..chosen }
+        let chosen = ModelSelection::for_classes(n_classes);
+        ModelSelection { choices: chosen.choices.fixed_by(options), ..chosen }
     }
 
     /// The choices used in scoring.

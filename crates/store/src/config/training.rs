@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 use tamis_tokenizer::Ngrams;
 
 use crate::config::decision::DecisionOptions;
-use crate::config::keep::{Keep, MOST_TERMS_KEPT};
-use crate::config::recipe::Recipe;
+use crate::config::recipe::{Keep, Recipe};
 use crate::config::scoring::Scoring;
 use crate::kind::Kind;
 
@@ -35,13 +34,16 @@ pub struct TrainOptions {
     pub names: bool,
 }
 
+/// By default, a model of text stores terms while its documents have at most this many in all, about 64 MB.
+const MOST_TERMS_KEPT: usize = 1 << 25;
+
 /// How many labels a document has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum Labels {
     /// One.
     #[default]
     One,
-    /// Any number. Documents are learned under [sets of labels](crate::config::label_set::join_labels), and each label is found by itself,
+    /// Any number. Documents are learned under [sets of labels](crate::config::labels::join_labels), and each label is found by itself,
     /// with a probability and a threshold of its own.
     Many,
 }

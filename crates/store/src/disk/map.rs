@@ -1,14 +1,12 @@
 //! Memory maps: the only unsafe code of the libraries.
 #![allow(unsafe_code)]
 
-#[cfg(unix)]
 use std::fs::File;
-#[cfg(unix)]
 use std::io;
 use std::ops::Deref;
 
 /// The bytes of a model file.
-pub enum Bytes {
+pub enum ModelBytes {
     /// Mapped from a file.
     #[cfg(unix)]
     Mapped(memmap2::Mmap),
@@ -18,9 +16,9 @@ pub enum Bytes {
     Shared(Box<dyn AsRef<[u8]> + Send + Sync>),
 }
 
-#[cfg(unix)]
-impl Bytes {
+impl ModelBytes {
     /// Maps the first `length` bytes of a file.
+    #[cfg(unix)]
     pub fn map(file: &File, length: usize) -> io::Result<Self> {
         // SAFETY: the map is read-only and private to this value, and its bytes are read as numbers and text that are
         // checked first. Model files are only replaced by renaming a new file over them, which leaves the mapped one as
@@ -33,30 +31,34 @@ impl Bytes {
         // if the file is not cached yet; a page fault then loads 2 MB. Without them everything works, only slower.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
-        Ok(Bytes::Mapped(map))
+        Ok(ModelBytes::Mapped(map))
     }
-}
 
-impl Bytes {
+    /// Fails: elsewhere than on Unix nothing is mapped.
+    #[cfg(not(unix))]
+    pub fn map(_: &File, _: usize) -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Whether the bytes can change under the reader.
     pub fn is_mapped(&self) -> bool {
         match self {
             #[cfg(unix)]
-            Bytes::Mapped(_) => true,
-            Bytes::Owned(_) | Bytes::Shared(_) => false,
+            ModelBytes::Mapped(_) => true,
+            ModelBytes::Owned(_) | ModelBytes::Shared(_) => false,
         }
     }
 }
 
-impl Deref for Bytes {
+impl Deref for ModelBytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
         match self {
             #[cfg(unix)]
-            Bytes::Mapped(map) => map,
-            Bytes::Owned(bytes) => bytes,
-            Bytes::Shared(bytes) => (**bytes).as_ref(),
+            ModelBytes::Mapped(map) => map,
+            ModelBytes::Owned(bytes) => bytes,
+            ModelBytes::Shared(bytes) => (**bytes).as_ref(),
         }
     }
 }

@@ -9,22 +9,26 @@ use crate::error::{Error, Reason, Result};
 /// Opens a regular file and returns its metadata. Never blocks on a pipe.
 pub fn open(path: &Path, options: &mut OpenOptions) -> Result<(File, Metadata)> {
     set_flags(options, true);
-    opened(path, options, |path| fs::metadata(path))
+    open_with(path, options, |path| fs::metadata(path))
 }
 
 /// As [`open`], but does not follow a link.
 pub fn open_itself(path: &Path, options: &mut OpenOptions) -> Result<(File, Metadata)> {
     set_flags(options, false);
-    opened(path, options, |path| fs::symlink_metadata(path))
+    open_with(path, options, |path| fs::symlink_metadata(path))
 }
 
+#[cfg(unix)]
 fn set_flags(options: &mut OpenOptions, follow: bool) {
     use std::os::unix::fs::OpenOptionsExt;
     let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
     options.custom_flags(if follow { flags } else { flags | libc::O_NOFOLLOW });
 }
 
-fn opened(
+#[cfg(not(unix))]
+fn set_flags(_: &mut OpenOptions, _: bool) {}
+
+fn open_with(
     path: &Path,
     options: &OpenOptions,
     metadata: impl FnOnce(&Path) -> io::Result<Metadata>,
@@ -57,6 +61,7 @@ fn check(path: &Path, metadata: &Metadata) -> Result<()> {
 
 /// The kind of a special file, in words.
 fn kind(metadata: &Metadata) -> &'static str {
+    #[cfg(unix)]
     {
         use std::os::unix::fs::FileTypeExt;
         let kind = metadata.file_type();

@@ -1,13 +1,12 @@
-//! The file that a model is read from, and detection of changes to it.
+//! The file that a model is read from, and detection of changes to it. Elsewhere than on Unix no file is opened.
 
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::Read;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use crate::disk::map::Bytes;
+use crate::disk::map::ModelBytes;
 use crate::disk::open;
 use crate::error::{Error, Reason, Result};
 
@@ -16,7 +15,7 @@ pub struct ModelFile {
     path: PathBuf,
     opened: Stamp,
     /// The last state of the file in which everything read was still there.
-    seen: Mutex<Seen>,
+    seen: Mutex<FileState>,
 }
 
 /// Metadata that distinguish two states of a file.
@@ -25,14 +24,14 @@ struct Stamp {
     /// Time of the last change of its content (mtime).
     modified: Option<SystemTime>,
     length: u64,
-    inode: (u64, u64),
+    inode: [u64; 2],
 }
 
 /// A state of a file, and the time of its last status change (ctime) in seconds since 1970 and nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Seen {
+struct FileState {
     stamp: Stamp,
-    changed: (i64, i64),
+    changed: [i64; 2],
     /// Whether it changed just before it was examined, so that its times may hide a later change.
     is_fresh: bool,
 }
@@ -40,27 +39,44 @@ struct Seen {
 /// Maximum lag of a file system's clock, whose ticks are up to 10 ms.
 const TICK: Duration = Duration::from_millis(20);
 
+/// Device and inode of a file, and the time of its last status change.
+#[cfg(unix)]
+fn inode_and_change(metadata: &Metadata) -> ([u64; 2], [i64; 2]) {
+    use std::os::unix::fs::MetadataExt;
+    ([metadata.dev(), metadata.ino()], [metadata.ctime(), metadata.ctime_nsec()])
+}
+
+/// Elsewhere no file is opened.
+#[cfg(not(unix))]
+fn inode_and_change(_: &Metadata) -> ([u64; 2], [i64; 2]) {
+    Default::default()
+}
+
 impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
-        let inode = (metadata.dev(), metadata.ino());
+    fn from_metadata(metadata: &Metadata) -> Self {
+        let (inode, _) = inode_and_change(metadata);
         Stamp { modified: metadata.modified().ok(), length: metadata.len(), inode }
     }
 }
 
-impl Seen {
-    fn of(metadata: &Metadata) -> Self {
-        let changed = (metadata.ctime(), metadata.ctime_nsec());
-        let at = Duration::new(changed.0.unsigned_abs(), changed.1.unsigned_abs() as u32);
+impl FileState {
+    fn from_metadata(metadata: &Metadata) -> Self {
+        let (_, changed) = inode_and_change(metadata);
+        let at = Duration::new(changed[0].unsigned_abs(), changed[1].unsigned_abs() as u32);
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Seen { stamp: Stamp::of(metadata), changed, is_fresh: now.abs_diff(at) < TICK }
+        FileState { stamp: Stamp::from_metadata(metadata), changed, is_fresh: now.abs_diff(at) < TICK }
     }
 }
 
 impl ModelFile {
-    /// Opens a file for mapping or reading.
+    /// Opens a file for mapping or reading. Elsewhere than on Unix, models only come as bytes, and this fails.
     pub fn open(path: &Path) -> Result<(Self, File)> {
+        if cfg!(not(unix)) {
+            return Err(Error::io(path)(io::ErrorKind::Unsupported.into()));
+        }
         let (file, metadata) = open::open(path, OpenOptions::new().read(true))?;
-        let (opened, seen) = (Stamp::of(&metadata), Mutex::new(Seen::of(&metadata)));
+        let (opened, seen) =
+            (Stamp::from_metadata(&metadata), Mutex::new(FileState::from_metadata(&metadata)));
         Ok((ModelFile { path: path.to_path_buf(), opened, seen }, file))
     }
 
@@ -70,31 +86,31 @@ impl ModelFile {
     }
 
     /// Maps the file.
-    pub fn map(&self, file: &File) -> Result<Bytes> {
+    pub fn map(&self, file: &File) -> Result<ModelBytes> {
         match self.opened.length {
-            0 => Ok(Bytes::Owned(Vec::new())),
-            length => Bytes::map(file, length as usize).map_err(Error::io(&self.path)),
+            0 => Ok(ModelBytes::Owned(Vec::new())),
+            length => ModelBytes::map(file, length as usize).map_err(Error::io(&self.path)),
         }
     }
 
     /// Reads the file to its current end, however far it has grown, since a slot is written after the segments it
     /// names.
-    pub fn read(&self, mut file: &File) -> Result<Bytes> {
+    pub fn read(&self, mut file: &File) -> Result<ModelBytes> {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(Error::io(&self.path))?;
-        Ok(Bytes::Owned(bytes))
+        Ok(ModelBytes::Owned(bytes))
     }
 
     /// Opens the file again. Returns `None` if another file is at its path now.
     pub fn open_again(&self) -> Option<File> {
         let (file, metadata) = open::open(&self.path, OpenOptions::new().read(true)).ok()?;
-        (Stamp::of(&metadata).inode == self.opened.inode).then_some(file)
+        (Stamp::from_metadata(&metadata).inode == self.opened.inode).then_some(file)
     }
 
     /// Whether the path still refers to the file, unchanged since it was opened.
     pub fn is_at_its_path(&self) -> Result<bool> {
         let metadata = fs::metadata(&self.path).map_err(Error::io(&self.path))?;
-        Ok(Stamp::of(&metadata) == self.opened)
+        Ok(Stamp::from_metadata(&metadata) == self.opened)
     }
 
     /// Checks that nothing but a learner has written to the file since it was opened. If the file's times and length
@@ -123,12 +139,12 @@ impl ModelFile {
 
     /// The state of the file. Returns `None` if it is no longer at its path: a replaced or removed file has no times to
     /// compare.
-    fn now(&self) -> Option<Seen> {
+    fn now(&self) -> Option<FileState> {
         let metadata = fs::metadata(&self.path).ok()?;
-        Some(Seen::of(&metadata)).filter(|now| now.stamp.inode == self.opened.inode)
+        Some(FileState::from_metadata(&metadata)).filter(|now| now.stamp.inode == self.opened.inode)
     }
 
-    fn last_seen(&self) -> Seen {
+    fn last_seen(&self) -> FileState {
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -146,31 +162,23 @@ impl MappedFile<'_> {
     /// Reads at most `most` bytes from an offset. Needed because a map does not grow with the file, and only the
     /// immutable base may be read through it.
     pub fn read_from(&self, offset: usize, most: usize) -> Result<Vec<u8>> {
-        let (length, mut bytes) = (self.length()?, Vec::new());
-        bytes.resize((length as usize).saturating_sub(offset).min(most), 0);
-        let mut n = 0;
-        while n < bytes.len() {
-            match self.file.read_at(&mut bytes[n..], (offset + n) as u64) {
-                Ok(0) => break,
-                Ok(more) => n += more,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => (),
-                Err(error) => return Err(Error::io(self.source.path())(error)),
-            }
-        }
-        bytes.truncate(n);
+        let (mut file, mut bytes) = (self.file, Vec::new());
+        file.seek(SeekFrom::Start(offset as u64))
+            .and_then(|_| file.take(most as u64).read_to_end(&mut bytes))
+            .map_err(Error::io(self.source.path()))?;
         Ok(bytes)
     }
 
     /// The mapped bytes of the file, or a map of at least `least` bytes if the file has grown since it was opened.
-    pub(crate) fn map_more(&self, bytes: Bytes, least: usize) -> Result<Bytes> {
-        match bytes.len() < least && self.length()? >= least as u64 {
-            true => Bytes::map(self.file, least).map_err(Error::io(self.source.path())),
+    pub(crate) fn map_more(&self, bytes: ModelBytes, least: usize) -> Result<ModelBytes> {
+        if bytes.len() >= least {
+            return Ok(bytes);
+        }
+        let length = self.file.metadata().map(|metadata| metadata.len());
+        match length.map_err(Error::io(self.source.path()))? >= least as u64 {
+            true => ModelBytes::map(self.file, least).map_err(Error::io(self.source.path())),
             false => Ok(bytes),
         }
-    }
-
-    fn length(&self) -> Result<u64> {
-        self.file.metadata().map_err(Error::io(self.source.path())).map(|metadata| metadata.len())
     }
 }
 

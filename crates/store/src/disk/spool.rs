@@ -1,9 +1,11 @@
 //! An append-only buffer: in memory up to a bound, then in a temporary file.
 
+use std::fs::File;
 use std::io;
+#[cfg(unix)]
+use std::os::unix::fs::FileExt;
 
-use crate::disk::map::Bytes;
-use crate::disk::temporary::Temporary;
+use crate::disk::map::ModelBytes;
 use crate::error::{Error, Reason};
 
 /// Maximum bytes held in memory; unlimited without temporary files.
@@ -16,7 +18,7 @@ const AT_ONCE: usize = 1 << 20;
 /// written, not mapped, so that its cached pages do not count as memory of this process.
 #[derive(Default)]
 pub struct Spool {
-    file: Option<Temporary>,
+    file: Option<File>,
     /// Bytes in the file.
     written: u64,
     /// The bytes after those in the file.
@@ -49,9 +51,9 @@ impl Spool {
     fn write(&mut self) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(Temporary::new()?),
+            none => none.insert(temporary_file()?),
         };
-        file.write_at(&self.tail, self.written)?;
+        file.write_all_at(&self.tail, self.written)?;
         self.written += self.tail.len() as u64;
         self.tail.clear();
         self.tail.shrink_to(AT_ONCE);
@@ -64,7 +66,7 @@ impl Spool {
         let (start, first) = (to.len(), (at + in_file as u64).saturating_sub(self.written) as usize);
         to.resize(start + in_file, 0);
         if let Some(file) = self.file.as_ref().filter(|_| in_file > 0) {
-            file.read_at(&mut to[start..], at)?;
+            file.read_exact_at(&mut to[start..], at)?;
         }
         let rest = self.tail.get(first..first + len - in_file).ok_or(io::ErrorKind::UnexpectedEof)?;
         to.extend_from_slice(rest);
@@ -82,11 +84,11 @@ impl Spool {
     }
 
     /// A map of the file, if there is one.
-    pub fn map(&mut self) -> io::Result<Option<Bytes>> {
+    pub fn map(&mut self) -> io::Result<Option<ModelBytes>> {
         if self.file.is_some() {
             self.write()?;
         }
-        self.file.as_ref().map(|file| file.map(self.written as usize)).transpose()
+        self.file.as_ref().map(|file| ModelBytes::map(file, self.written as usize)).transpose()
     }
 
     /// Visits all bytes in order, in chunks.
@@ -134,6 +136,33 @@ impl<'a> Cursor<'a> {
         Ok(&self.buffer[(at - self.start) as usize..])
     }
 }
+
+/// An unnamed file in the temporary directory.
+#[cfg(unix)]
+fn temporary_file() -> io::Result<File> {
+    tempfile::tempfile()
+}
+
+/// Fails: elsewhere than on Unix everything stays in memory.
+#[cfg(not(unix))]
+fn temporary_file() -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Stands for the methods of files on Unix. Never called.
+#[cfg(not(unix))]
+trait FileExt {
+    fn write_all_at(&self, _: &[u8], _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn read_exact_at(&self, _: &mut [u8], _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+#[cfg(not(unix))]
+impl FileExt for File {}
 
 /// The error for a temporary file that could not be used.
 pub fn spill(source: io::Error) -> Error {

@@ -1,12 +1,14 @@
-//! The stored form of each document in a model: digest, label, and optionally its terms.
+//! The stored form of each document in a model: digest, label, name, group, and optionally its terms.
 
 use tamis_model::{ClassId, Coefficient};
-use tamis_tokenizer::{CountRow, CountVector, TermId};
+use tamis_tokenizer::{CountRow, CountVector, TermId, fingerprint};
+use xxhash_rust::xxh3::xxh3_64;
 use zerocopy::little_endian::{F32, I32, I64, U16, U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::error::{Error, Result};
 use crate::file::varint::{put_counted, put_varint, take_counted, take_varint, unzigzag, zigzag};
+use crate::kind::Kind;
 
 /// An entry of the `documents` section, which is sorted by digest, then class.
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned, Debug)]
@@ -54,7 +56,7 @@ pub const NO_DATE: i64 = i64::MIN;
 
 /// A document as a model stores it.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Remembered {
+pub struct StoredDocument {
     /// Its identity.
     pub digest: [u8; 16],
     /// Its class.
@@ -81,7 +83,7 @@ pub struct Remembered {
     pub vector: CountVector,
 }
 
-impl Remembered {
+impl StoredDocument {
     /// A record of the section.
     pub fn new(
         record: &DocumentRecord,
@@ -90,7 +92,7 @@ impl Remembered {
         vector: CountVector,
     ) -> Self {
         let held_out = record.held_out.map(|number| f64::from(number.get()));
-        Remembered {
+        StoredDocument {
             digest: record.digest,
             class: record.class.get(),
             multiplicity: record.multiplicity.get(),
@@ -186,6 +188,95 @@ pub(crate) fn decode_coefficients(bytes: &mut &[u8]) -> Result<Vec<Coefficient>>
     Ok(coefficients)
 }
 
+/// Maximum length of a name, in bytes.
+const LONGEST: usize = 100;
+
+/// The name of a document with this Message-ID: the text in angle brackets, if any, without control characters,
+/// truncated to 100 bytes.
+///
+/// ```
+/// assert_eq!(tamis_train::document_name(" <1@example.org> (added by a gateway)"), "1@example.org");
+/// assert_eq!(tamis_train::document_name("1@example.org"), "1@example.org");
+/// ```
+pub fn document_name(message_id: &str) -> String {
+    let within = message_id.split_once('<').map_or(message_id, |(_, rest)| rest);
+    let within = within.split_once('>').map_or(within, |(within, _)| within);
+    let name: String = within.chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).collect();
+    let name = name.trim();
+    name[..name.floor_char_boundary(LONGEST)].trim_end().to_owned()
+}
+
+/// Keeps the lesser of the names of two equal documents, in byte order. An empty name counts as none.
+pub fn keep_least(name: &mut Box<str>, other: &str) {
+    if !other.is_empty() && (name.is_empty() || other < &**name) {
+        *name = other.into();
+    }
+}
+
+/// The lesser of the [messages](message) of two equal documents. 0 counts as none.
+pub fn least_message(message: u64, other: u64) -> u64 {
+    if message == 0 || other == 0 { message | other } else { message.min(other) }
+}
+
+/// A hash of a mail's name and body, which do not change in transport, to find the mail again; 0 without a name.
+pub fn message(name: &str, body: u64) -> u64 {
+    if name.is_empty() {
+        return 0;
+    }
+    xxh3_64(&[&body.to_le_bytes(), name.as_bytes()].concat()).max(1)
+}
+
+/// A name, unless it is empty.
+pub fn named(name: Box<str>) -> Option<String> {
+    Some(name.into_string()).filter(|name| !name.is_empty())
+}
+
+/// Appends a name, which may be empty.
+pub fn encode_name(name: &str, out: &mut Vec<u8>) {
+    put_varint(name.len() as u64, out);
+    out.extend_from_slice(name.as_bytes());
+}
+
+/// Reads a name.
+pub(crate) fn decode_name(bytes: &mut &[u8]) -> Result<Box<str>> {
+    let length = take_varint(bytes).filter(|length| *length <= LONGEST as u64);
+    let taken = length.and_then(|length| bytes.split_at_checked(length as usize));
+    let name = taken.and_then(|(name, rest)| {
+        *bytes = rest;
+        std::str::from_utf8(name).ok().filter(|name| is_name(name))
+    });
+    name.map(Box::from).ok_or_else(|| Error::inconsistent("vectors", "names of documents", "other bytes"))
+}
+
+/// Whether a name is valid: short enough, and safe to display.
+pub fn is_name(name: &str) -> bool {
+    name.len() <= LONGEST && !name.contains(char::is_control)
+}
+
+/// Named groups have numbers below this. Of several groups the lowest counts, so a named group precedes an unnamed one.
+const NAMED: u64 = 1 << 48;
+
+/// The number of a document's group: a hash of the group's name, the same in every model. Without a name, or with an
+/// empty one, it is the hash of the document's body.
+pub fn group_number(name: Option<&str>, body: u64) -> u64 {
+    match name {
+        Some(name) if !name.is_empty() => fingerprint(name) % NAMED,
+        _ if is_named(body) => body | 1 << 63,
+        _ => body,
+    }
+}
+
+/// Whether copies of documents of this kind, with these groups, may be held out one by one. Another copy of a text is
+/// like a new text. But a mail must not help predict its own copy, nor a document its named group.
+pub fn copies_are_apart(kind: Kind, mut groups: impl Iterator<Item = u64>) -> bool {
+    kind != Kind::Mail && !groups.any(is_named)
+}
+
+/// Whether a group was named.
+pub fn is_named(group: u64) -> bool {
+    group < NAMED
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -237,5 +328,51 @@ mod tests {
                 prop_assert!(vector.row().ids().iter().all(|id| (*id as usize) < n_terms));
             }
         }
+    }
+
+    proptest! {
+        #[test]
+        fn a_name_of_anything_is_one_and_its_own(id in "[ <>a-z@\\p{any}]{0,150}") {
+            let name = document_name(&id);
+            prop_assert!(is_name(&name), "{name:?}");
+            prop_assert_eq!(&document_name(&name), &name);
+            prop_assert_eq!(&document_name(&format!("\t<{name}>")), &name);
+        }
+
+        #[test]
+        fn names_come_back_and_anything_else_is_an_error_or_a_name(id: String, rest: Vec<u8>) {
+            let (name, mut bytes) = (document_name(&id), Vec::new());
+            encode_name(&name, &mut bytes);
+            bytes.extend(&rest);
+            let mut left = &bytes[..];
+            prop_assert_eq!(&*decode_name(&mut left).unwrap(), &*name);
+            prop_assert_eq!(left, &rest[..]);
+            if let Ok(name) = decode_name(&mut &rest[..]) {
+                prop_assert!(is_name(&name), "{name:?}");
+            }
+        }
+
+        #[test]
+        fn the_order_of_equal_documents_leaves_no_trace(mut names: Vec<String>) {
+            let least = |names: &[String]| names.iter().fold(Box::default(), |mut least, name| {
+                keep_least(&mut least, name);
+                least
+            });
+            let forwards = least(&names);
+            names.reverse();
+            prop_assert_eq!(&forwards, &least(&names));
+            prop_assert_eq!(Some(&*forwards).filter(|n| !n.is_empty()), names.iter().map(|n| &**n).filter(|n| !n.is_empty()).min());
+        }
+    }
+
+    #[test]
+    fn a_name_is_always_the_same_group_and_never_a_body() {
+        assert_eq!(group_number(Some("alice"), 1), group_number(Some("alice"), 2));
+        assert_ne!(group_number(Some("alice"), 1), group_number(Some("bob"), 1));
+        assert_eq!(group_number(None, u64::MAX), u64::MAX);
+        assert_eq!(group_number(None, 7), group_number(Some(""), 7));
+        assert_ne!(group_number(None, 7), group_number(None, 8));
+        assert!(group_number(Some("alice"), 0) < group_number(None, 0));
+        assert!(is_named(group_number(Some("alice"), 0)) && !is_named(group_number(None, 7)));
     }
 }

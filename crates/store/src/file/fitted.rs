@@ -1,9 +1,17 @@
-//! A scoring with what was fitted or derived for it.
+//! A scoring with what was fitted or derived for it, and the statistics of a table's columns.
 
-use tamis_model::{Counts, ExpectedNaiveBayes, Parameters, RobinsonFisher, Summary, WeightedOptions};
+use serde::{Deserialize, Serialize};
+use tamis_model::{
+    ClassId, ClassTotals, Counts, ExpectedNaiveBayes, GaussianStatistics, MixedChoices, Parameters,
+    RobinsonFisher, Statistics, Summary, Trust, WeightedOptions,
+};
+use tamis_tokenizer::{TermId, fingerprint};
 
-use crate::config::scoring::{Chosen, ExpectationMaximization, Mixed, Scoring};
-use crate::file::table::Table;
+use crate::config::column::{Column, ColumnKind};
+use crate::config::columns::TableColumns;
+use crate::config::recipe::Recipe;
+use crate::config::scoring::{ExpectationMaximization, Mixed, ModelSelection, Scoring};
+use crate::error::{Error, Result};
 
 /// A scoring with all that it needs besides the counts of terms.
 #[derive(Clone, PartialEq, Debug)]
@@ -13,7 +21,7 @@ pub enum FittedScoring {
         /// What was asked for.
         options: WeightedOptions,
         /// What was chosen.
-        chosen: Chosen,
+        chosen: ModelSelection,
         /// The bias of each column of the correction, fixed point. Missing ones are 0.
         bias: Vec<i64>,
     },
@@ -36,7 +44,7 @@ pub enum FittedScoring {
         /// What was asked for.
         settings: Mixed,
         /// Values and groups of the columns.
-        table: Table,
+        table: TableStatistics,
     },
     /// Another program's, by Robinson and Fisher.
     RobinsonFisher(RobinsonFisher),
@@ -45,7 +53,7 @@ pub enum FittedScoring {
 impl FittedScoring {
     /// Weighted scoring with default choices, except for what `options` fixes, and no correction.
     pub fn unfitted(options: WeightedOptions, n_classes: usize) -> Self {
-        let chosen = Chosen::for_options(&options, n_classes);
+        let chosen = ModelSelection::for_options(&options, n_classes);
         FittedScoring::Weighted { options, chosen, bias: Vec::new() }
     }
 
@@ -63,7 +71,7 @@ impl FittedScoring {
     }
 
     /// The choices of weighted scoring.
-    pub fn chosen(&self) -> Option<&Chosen> {
+    pub fn chosen(&self) -> Option<&ModelSelection> {
         match self {
             FittedScoring::Weighted { chosen, .. } => Some(chosen),
             _ => None,
@@ -85,7 +93,7 @@ impl FittedScoring {
     }
 
     /// The statistics of a table's columns, for mixed naive Bayes.
-    pub fn table(&self) -> Option<&Table> {
+    pub fn table(&self) -> Option<&TableStatistics> {
         match self {
             FittedScoring::Mixed { table, .. } => Some(table),
             _ => None,
@@ -103,10 +111,111 @@ impl FittedScoring {
     }
 
     /// Derives again what depends on the counts of all terms.
-    pub fn summarize<C: Counts>(&mut self, counts: &C) -> Result<(), C::Error> {
+    pub fn summarize<C: Counts>(&mut self, counts: &C) -> std::result::Result<(), C::Error> {
         if let FittedScoring::NaiveBayes { parameters, summary } = self {
             *summary = parameters.summarize(counts)?;
         }
         Ok(())
     }
+}
+
+/// Statistics of a table's columns, for mixed naive Bayes.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TableStatistics {
+    /// Statistics of the real columns, in order.
+    pub reals: GaussianStatistics,
+    /// Summary of the terms of each other column, in order.
+    pub groups: Vec<Summary>,
+    /// Missing cells of each column.
+    pub missing: Vec<u64>,
+    /// How the model departs from the textbook.
+    pub chosen: MixedChoices,
+}
+
+impl TableStatistics {
+    /// Checks that it fits the columns and the number of classes.
+    pub fn check(&self, recipe: &Recipe, n_classes: usize) -> Result<()> {
+        let n = recipe.columns.len();
+        let n_reals = recipe.n_reals();
+        let expected = (n_reals, n - n_reals, n, n_classes);
+        let classes = self.reals.documents().len();
+        let got = (self.reals.n_features(), self.groups.len(), self.missing.len(), classes);
+        if got != expected {
+            let debug = |numbers| format!("{numbers:?} numbers, groups, columns and classes");
+            return Err(Error::inconsistent("header", debug(expected), debug(got)));
+        }
+        let MixedChoices { trust: Trust { reals, categories, texts }, .. } = self.chosen;
+        match [reals, categories, texts].into_iter().find(|power| !(power.is_finite() && *power >= 0.0)) {
+            Some(got) => Err(Error::inconsistent("header", "finite powers of at least 0", got)),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks it against the counts, which are consistent. In each column, every row has a cell or misses it.
+    pub fn verify(&self, columns: &[Column], totals: &[ClassTotals], groups: &[Summary]) -> Result<()> {
+        let fail = |expected: String, got: String| Err(Error::inconsistent("header", expected, got));
+        if self.groups != groups {
+            return fail("the columns' summaries of the counts".into(), "others".into());
+        }
+        let documents: Vec<f64> = totals.iter().map(|t| t.documents as f64).collect();
+        if self.reals.documents() != documents {
+            return fail(format!("{documents:?} rows a class"), format!("{:?}", self.reals.documents()));
+        }
+        let (mut reals, mut groups) = (0.., self.groups.iter());
+        let rows: f64 = documents.iter().sum();
+        for (column, &missing) in columns.iter().zip(&self.missing) {
+            let present = match column.kind {
+                ColumnKind::Gaussian => {
+                    let feature = reals.next().unwrap_or_default();
+                    let classes = 0..documents.len() as ClassId;
+                    classes.filter_map(|c| self.reals.moments(feature, c)).map(|m| m.n()).sum()
+                }
+                _ => groups.next().map_or(0, |group| group.totals().iter().map(|t| t.df).sum()) as f64,
+            };
+            // for a text, only the number of words is known
+            let fits = match column.kind {
+                ColumnKind::Text => missing as f64 <= rows,
+                _ => present + missing as f64 == rows,
+            };
+            if !fits {
+                return fail(
+                    format!("{rows} cells of column {:?}, missing ones among them", column.name),
+                    format!("{present} and {missing} missing"),
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The column of each term. `text` returns the text of a term.
+pub fn columns_of_terms<'a>(
+    recipe: &Recipe,
+    statistics: &Statistics,
+    text: impl Fn(TermId) -> Result<&'a str>,
+) -> Result<Vec<usize>> {
+    let columns = TableColumns::new(&mut recipe.clone())?;
+    let column = |id| {
+        let text = text(id)?;
+        columns.of_term(text).ok_or_else(|| {
+            let got = format!("another, of fingerprint {:016x}", fingerprint(text));
+            Error::inconsistent("texts", "terms of the columns", got)
+        })
+    };
+    (0..statistics.n_terms() as TermId).map(column).collect()
+}
+
+/// Summarizes the terms of each column that has no real values. `columns` has the column of each term.
+pub fn summarize_columns(recipe: &Recipe, statistics: &Statistics, columns: &[usize]) -> Vec<Summary> {
+    let mut terms = vec![Vec::new(); recipe.columns.len()];
+    for (id, column) in (0..).zip(columns) {
+        terms[*column].push(id);
+    }
+    let groups = recipe.columns.iter().zip(terms).filter(|(c, _)| c.kind != ColumnKind::Gaussian);
+    let summaries = groups.map(|(column, terms)| {
+        let (parameters, least) = Mixed::default().parameters_of(column.kind);
+        let Ok(summary) = parameters.summarize_terms(statistics, terms.into_iter(), least);
+        summary
+    });
+    summaries.collect()
 }

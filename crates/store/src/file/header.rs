@@ -17,24 +17,22 @@
 use serde::{Deserialize, Serialize};
 use tamis_model::{ClassTotals, Classes, ExpectedNaiveBayes, Summary};
 
-use crate::config::decision::{Decision, DecisionOptions, Expected, LabelDecision};
-use crate::config::keep::Keep;
+use crate::config::decision::{Decision, DecisionOptions, HeldOutPerformance, LabelDecision};
+use crate::config::recipe::Keep;
 use crate::config::recipe::Recipe;
-use crate::config::scoring::{Chosen, Scoring};
-use crate::disk::map::Bytes;
+use crate::config::scoring::{ModelSelection, Scoring};
 use crate::disk::spool::Spool;
 use crate::error::{Error, Result};
-use crate::file::blocks::Section;
+use crate::file::container::Section;
 use crate::file::container::{self, Preface};
 use crate::file::fitted::FittedScoring;
-use crate::file::table::Table;
+use crate::file::fitted::TableStatistics;
 use crate::file::terms::Size;
 
 /// The model format that this version reads and writes.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// The sections of a file, in order.
-/// What the sections are called in errors.
+/// The sections of a file, in order, as they are called in errors.
 pub const SECTIONS: [&str; N_SECTIONS] = ["directory", "terms", "texts", "documents", "vectors"];
 /// Their number.
 pub const N_SECTIONS: usize = 5;
@@ -42,11 +40,11 @@ pub const N_SECTIONS: usize = 5;
 /// The header of a model file.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(try_from = "WrittenHeader", into = "WrittenHeader")]
-pub struct Header {
+pub struct ModelHeader {
     /// From documents to terms.
     pub recipe: Recipe,
     /// What is stored of documents.
-    pub stored: Stored,
+    pub stored: Retention,
     /// Whether it counts documents that it never stored, those of another program's word list.
     pub unremembered: bool,
     /// From counts to scores.
@@ -60,7 +58,7 @@ pub struct Header {
     /// How scores become verdicts, with two classes.
     pub decision: Decision,
     /// What to expect of new documents.
-    pub expected: Option<Expected>,
+    pub expected: Option<HeldOutPerformance>,
     /// What changed since it was trained.
     pub changes: Changes,
     /// Counts of the sections.
@@ -71,7 +69,7 @@ pub struct Header {
 
 /// What is stored of each document.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stored {
+pub struct Retention {
     /// A digest, or its terms as well.
     pub keep: Keep,
     /// Whether its name is stored.
@@ -91,21 +89,21 @@ pub struct Changes {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WrittenHeader {
-    /// As [`Header::recipe`].
+    /// As [`ModelHeader::recipe`].
     pub recipe: Recipe,
-    /// As [`Stored::keep`].
+    /// As [`Retention::keep`].
     pub keep: Keep,
-    /// As [`Stored::names`].
+    /// As [`Retention::names`].
     pub names: bool,
-    /// As [`Header::unremembered`].
+    /// As [`ModelHeader::unremembered`].
     pub unremembered: bool,
-    /// What [`Header::scoring`] was asked for.
+    /// What [`ModelHeader::scoring`] was asked for.
     pub scoring: Scoring,
-    /// As [`Header::classes`].
+    /// As [`ModelHeader::classes`].
     pub classes: Classes,
-    /// As [`Header::totals`].
+    /// As [`ModelHeader::totals`].
     pub totals: Vec<ClassTotals>,
-    /// As [`Header::asked`].
+    /// As [`ModelHeader::asked`].
     pub asked: Option<DecisionOptions>,
     /// Documents changed.
     pub changes: u64,
@@ -114,25 +112,25 @@ pub struct WrittenHeader {
     /// Of naive Bayes.
     pub summary: Option<Summary>,
     /// Of a table.
-    pub table: Option<Table>,
-    /// As [`Header::decision`].
+    pub table: Option<TableStatistics>,
+    /// As [`ModelHeader::decision`].
     pub decision: Decision,
     /// Of weighted scoring.
-    pub chosen: Option<Chosen>,
+    pub chosen: Option<ModelSelection>,
     /// By column, of weighted scoring.
     pub bias: Vec<i64>,
     /// Of naive Bayes by expectation maximization.
     pub em_model: Option<ExpectedNaiveBayes>,
-    /// As [`Header::expected`].
-    pub expected: Option<Expected>,
-    /// As [`Header::size`].
+    /// As [`ModelHeader::expected`].
+    pub expected: Option<HeldOutPerformance>,
+    /// As [`ModelHeader::size`].
     pub size: Size,
     /// Bytes of each section.
     pub lengths: [u64; N_SECTIONS],
 }
 
-impl From<Header> for WrittenHeader {
-    fn from(header: Header) -> Self {
+impl From<ModelHeader> for WrittenHeader {
+    fn from(header: ModelHeader) -> Self {
         let mut written = WrittenHeader {
             recipe: header.recipe,
             keep: header.stored.keep,
@@ -167,7 +165,7 @@ impl From<Header> for WrittenHeader {
     }
 }
 
-impl TryFrom<WrittenHeader> for Header {
+impl TryFrom<WrittenHeader> for ModelHeader {
     type Error = &'static str;
 
     fn try_from(written: WrittenHeader) -> std::result::Result<Self, &'static str> {
@@ -190,9 +188,9 @@ impl TryFrom<WrittenHeader> for Header {
             }
             _ => return Err("the parts that its scoring needs"),
         };
-        Ok(Header {
+        Ok(ModelHeader {
             recipe: written.recipe,
-            stored: Stored { keep: written.keep, names: written.names },
+            stored: Retention { keep: written.keep, names: written.names },
             unremembered: written.unremembered,
             scoring,
             classes: written.classes,
@@ -207,11 +205,11 @@ impl TryFrom<WrittenHeader> for Header {
     }
 }
 
-impl Header {
+impl ModelHeader {
     /// Creates the header of a model with these counts and no requirements.
     pub fn new(recipe: Recipe, scoring: FittedScoring, classes: Classes, totals: Vec<ClassTotals>) -> Self {
-        Header {
-            stored: Stored { keep: Keep::Digests, names: true },
+        ModelHeader {
+            stored: Retention { keep: Keep::Digests, names: true },
             unremembered: false,
             asked: None,
             decision: Decision::for_classes(&classes),
@@ -237,7 +235,7 @@ impl Header {
         if n_classes < 2 {
             return Err(Error::inconsistent("header", "at least 2 labels", n_classes));
         }
-        let Header { scoring, recipe, totals, .. } = self;
+        let ModelHeader { scoring, recipe, totals, .. } = self;
         // unlabelled documents are counted in a class of their own
         let most = n_classes + usize::from(scoring.has_expected_counts());
         if !(n_classes..=most).contains(&totals.len()) {
@@ -280,33 +278,31 @@ pub(crate) fn check_totals(totals: &[ClassTotals]) -> Result<()> {
 }
 
 /// Writes a model file.
-pub fn write(header: &Header, sections: [&Spool; N_SECTIONS]) -> Result<Spool> {
+pub fn write(header: &ModelHeader, sections: [&Spool; N_SECTIONS]) -> Result<Spool> {
     container::write(container::MODEL, FORMAT_VERSION, header, &sections)
 }
 
-/// An opened model file.
-pub struct Opened {
-    /// All bytes.
-    pub bytes: Bytes,
+/// The header of a model file, and where its sections are.
+pub struct ModelLayout {
     /// The header.
-    pub header: Header,
+    pub header: ModelHeader,
     /// Checksum of the header, the seed of all other checksums.
     pub checksum: u32,
-    /// Where the sections are.
+    /// The sections, in the order of [`SECTIONS`].
     pub sections: [Section; N_SECTIONS],
     /// End of the sections.
     pub end: usize,
 }
 
-/// Opens a file at a cost that does not depend on the size of its sections.
-pub fn open(bytes: Bytes) -> Result<Opened> {
-    let Preface { checksum, header: encoded, start } = preface(&bytes)?;
-    let header: Header = container::decode(encoded)?;
+/// Reads the header of a file, at a cost that does not depend on the size of its sections.
+pub fn open(file: &[u8]) -> Result<ModelLayout> {
+    let Preface { checksum, header: encoded, start } = preface(file)?;
+    let header: ModelHeader = container::decode(encoded)?;
     let lengths = SECTIONS.into_iter().zip(header.lengths);
-    let (sections, end) = container::layout(lengths, start, bytes.len(), checksum)?;
+    let (sections, end) = container::layout(lengths, start, file.len(), checksum)?;
     let sections =
         sections.try_into().map_err(|_| Error::inconsistent("header", N_SECTIONS, "other sections"))?;
-    Ok(Opened { bytes, header, checksum, sections, end })
+    Ok(ModelLayout { header, checksum, sections, end })
 }
 
 /// The preface of a model file.

@@ -23,22 +23,22 @@ use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::error::{Error, Reason, Result};
-use crate::file::blocks::checksum;
+use crate::file::container::checksum;
 use crate::file::documents::{
-    DocumentRecord, Remembered, decode_coefficients, decode_vector, encode_coefficients, encode_vector,
+    DocumentRecord, StoredDocument, decode_coefficients, decode_name, decode_vector, encode_coefficients,
+    encode_name, encode_vector,
 };
-use crate::file::names;
 use crate::file::terms::limited;
 use crate::file::varint::{put_varint, take_varint};
 
 /// A change of a document: learned or forgotten.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Entry {
+pub struct LogEntry {
     /// Whether the document was learned (not known before under this class) or forgotten (all copies).
     pub learned: bool,
     /// The document, over the model's term ids. New terms have the next ids, in the order of first appearance in the
     /// log.
-    pub document: Remembered,
+    pub document: StoredDocument,
     /// Change in the number of terms with counts.
     pub features: i32,
     /// Fingerprints and texts of the terms that first appear here.
@@ -64,7 +64,7 @@ pub const SECTOR: usize = 512;
 ///
 /// # Errors
 /// If the entries are too large for one record.
-pub fn write(entries: &[Entry], at: usize, seed: u32, out: &mut Vec<u8>) -> Result<()> {
+pub fn write(entries: &[LogEntry], at: usize, seed: u32, out: &mut Vec<u8>) -> Result<()> {
     let mut bytes = Vec::new();
     entries.iter().for_each(|entry| entry.write(&mut bytes));
     write_head(KIND, limited("bytes of a document to learn", bytes.len() as u64)?, at, seed, out);
@@ -108,7 +108,7 @@ pub fn read(
     offset: usize,
     seed: u32,
     mut n_terms: usize,
-    mut visit: impl FnMut(Entry) -> Result<()>,
+    mut visit: impl FnMut(LogEntry) -> Result<()>,
 ) -> Result<(usize, Rest)> {
     let mut at = 0;
     loop {
@@ -119,7 +119,7 @@ pub fn read(
         at = end;
         let mut entries = &entries[..];
         while !entries.is_empty() {
-            let entry = Entry::take(&mut entries, n_terms)?;
+            let entry = LogEntry::take(&mut entries, n_terms)?;
             n_terms += entry.new_terms.len();
             visit(entry)?;
         }
@@ -193,7 +193,7 @@ fn number(bytes: &[u8]) -> u32 {
     bytes.iter().rev().fold(0, |n, byte| n << 8 | u32::from(*byte))
 }
 
-impl Entry {
+impl LogEntry {
     /// Appends the entry.
     pub fn write(&self, out: &mut Vec<u8>) {
         let document = &self.document;
@@ -208,13 +208,13 @@ impl Entry {
             put_varint(text.len() as u64, out);
             out.extend(text.as_bytes());
         }
-        names::encode(&document.name, out);
+        encode_name(&document.name, out);
         encode_coefficients(&document.coefficients, out);
         out.extend(vector);
     }
 
     /// Reads an entry over `n_terms` terms and its new ones.
-    pub fn take(bytes: &mut &[u8], n_terms: usize) -> Result<Entry> {
+    pub fn take(bytes: &mut &[u8], n_terms: usize) -> Result<LogEntry> {
         let broken = || Error::inconsistent(NAME, "whole entries", "other bytes");
         let learned = match take(bytes, 1).ok_or_else(broken)? {
             [0] => false,
@@ -229,13 +229,13 @@ impl Entry {
         for _ in 0..take_varint(bytes).ok_or_else(broken)? {
             new_terms.push(take_term(bytes).ok_or_else(broken)?);
         }
-        let name = names::decode(bytes)?;
+        let name = decode_name(bytes)?;
         let coefficients: Vec<Coefficient> = decode_coefficients(bytes)?;
         let length = usize::try_from(record.vector_end.get()).map_err(|_| broken())?;
         let vector = take(bytes, length).ok_or_else(broken)?;
         let vector = decode_vector(vector, n_terms + new_terms.len())?;
-        let document = Remembered::new(record, name, coefficients, vector);
-        Ok(Entry { learned, document, features, new_terms })
+        let document = StoredDocument::new(record, name, coefficients, vector);
+        Ok(LogEntry { learned, document, features, new_terms })
     }
 }
 
@@ -261,13 +261,13 @@ mod tests {
 
     const SEED: u32 = 3;
 
-    fn entry() -> impl Strategy<Value = Entry> {
+    fn entry() -> impl Strategy<Value = LogEntry> {
         let row = proptest::collection::btree_map(0u32..2_000, 1u32..9, 0..9);
         let new = proptest::collection::vec((any::<u64>(), ".{0,9}"), 0..4);
         (any::<bool>(), any::<[u8; 16]>(), 0u16..3, row, new, any::<i32>(), any::<Option<f32>>()).prop_map(
-            |(learned, digest, class, row, new_terms, features, held_out)| Entry {
+            |(learned, digest, class, row, new_terms, features, held_out)| LogEntry {
                 learned,
-                document: Remembered {
+                document: StoredDocument {
                     digest,
                     class,
                     multiplicity: 1,
@@ -288,14 +288,14 @@ mod tests {
     }
 
     /// Entries with many consecutive terms, each stored as a byte 0.
-    fn long_entry() -> impl Strategy<Value = Entry> {
+    fn long_entry() -> impl Strategy<Value = LogEntry> {
         (entry(), 0u32..1_000).prop_map(|(mut entry, n)| {
             entry.document.vector = CountVector::from_pairs((0..n).map(|id| (id, 1))).unwrap();
             entry
         })
     }
 
-    fn entries(log: &[u8], offset: usize) -> Result<(Vec<Entry>, usize)> {
+    fn entries(log: &[u8], offset: usize) -> Result<(Vec<LogEntry>, usize)> {
         let mut entries = Vec::new();
         let (whole, rest) = read(log, offset, SEED, 2_000, |entry| {
             entries.push(entry);
@@ -306,7 +306,7 @@ mod tests {
     }
 
     /// A log of records that begins at an offset in its file, and where they end.
-    fn log_of(records: &[Vec<Entry>], offset: usize) -> (Vec<u8>, Vec<usize>) {
+    fn log_of(records: &[Vec<LogEntry>], offset: usize) -> (Vec<u8>, Vec<usize>) {
         let (mut log, mut ends) = (Vec::new(), vec![0]);
         for record in records {
             let at = offset + log.len();

@@ -23,7 +23,7 @@ use tamis_model::Classes;
 use crate::config::training::TrainOptions;
 use crate::disk::spool::Spool;
 use crate::error::{Error, Reason, Result};
-use crate::file::blocks::Section;
+use crate::file::container::Section;
 use crate::file::container::{self, Preface};
 
 /// The format of partials that this version reads and writes.

@@ -23,7 +23,7 @@ use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::error::{Error, Result};
-use crate::file::blocks::checksum;
+use crate::file::container::checksum;
 use crate::file::log::SECTOR;
 
 /// Maximum number of segments.
@@ -34,7 +34,7 @@ const NAME: &str = "slots";
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-struct Slot {
+struct SlotRecord {
     kind: [u8; 4],
     n_segments: U32,
     generation: U64,
@@ -44,11 +44,11 @@ struct Slot {
     checksum: U32,
 }
 
-const _: () = assert!(size_of::<Slot>() == SECTOR);
+const _: () = assert!(size_of::<SlotRecord>() == SECTOR);
 
 /// The slots of a file, as read.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Slots {
+pub struct SegmentSlots {
     /// Offset of the first slot.
     start: usize,
     generation: u64,
@@ -58,16 +58,16 @@ pub struct Slots {
     pub(crate) is_torn: bool,
 }
 
-impl Slots {
+impl SegmentSlots {
     /// Reads the slots after the sections, which end at `end`. The file may end before the slots do.
     pub fn read(bytes: &[u8], end: usize, seed: u32) -> Result<Self> {
         let start = end.next_multiple_of(SECTOR);
-        let bytes = &bytes[..bytes.len().min(Slots::reach(end))];
+        let bytes = &bytes[..bytes.len().min(SegmentSlots::reach(end))];
         let (gap, slots) = bytes.split_at(bytes.len().min(start - end));
         if gap.iter().any(|byte| *byte != 0) {
             return Err(Error::inconsistent(NAME, "zeros before them", "other bytes"));
         }
-        let mut both = Slots { start, generation: 0, segments: Vec::new(), is_torn: false };
+        let mut both = SegmentSlots { start, generation: 0, segments: Vec::new(), is_torn: false };
         let mut n_torn = 0;
         for (place, slot) in (0..2).zip(slots.chunks(SECTOR)) {
             if slot.iter().all(|byte| *byte == 0) {
@@ -127,7 +127,7 @@ impl Slots {
 
     /// The bytes after sections that end at `end`: the slot that counts, and zeros.
     pub fn to_bytes(&self, end: usize, seed: u32) -> Vec<u8> {
-        let mut bytes = vec![0; Slots::reach(end)];
+        let mut bytes = vec![0; SegmentSlots::reach(end)];
         if self.generation > 0 {
             let at = self.place(self.generation) as usize - end;
             bytes[at..at + SECTOR].copy_from_slice(&slot(self.generation, &self.segments, seed));
@@ -148,7 +148,7 @@ impl Slots {
 
 /// Encodes a slot that lists `segments`.
 fn slot(generation: u64, segments: &[Range<usize>], seed: u32) -> Vec<u8> {
-    let mut slot = Slot::new_zeroed();
+    let mut slot = SlotRecord::new_zeroed();
     (slot.kind, slot.generation) = (KIND, generation.into());
     slot.n_segments = (segments.len() as u32).into();
     for (to, segment) in slot.segments.iter_mut().zip(segments) {
@@ -160,7 +160,7 @@ fn slot(generation: u64, segments: &[Range<usize>], seed: u32) -> Vec<u8> {
 
 /// Reads the generation and the segments of a slot. Returns `None` if its checksum is wrong.
 fn decode(slot: &[u8], seed: u32) -> Option<(u64, Vec<Range<usize>>)> {
-    let slot = Slot::ref_from_bytes(slot).ok()?;
+    let slot = SlotRecord::ref_from_bytes(slot).ok()?;
     let is_right = slot.checksum.get() == checksum(seed, &slot.as_bytes()[..SECTOR - 4]);
     let segments = slot.segments.get(..slot.n_segments.get() as usize)?;
     let range = |[offset, length]: &[U64; 2]| {

@@ -13,13 +13,13 @@
 //! the previous cell, df, tf - df. A weight is two: the number of classes skipped and, in zigzag code, the weight.
 
 use serde::{Deserialize, Serialize};
-use tamis_model::{Cell, ClassId};
-use tamis_tokenizer::TermId;
+use tamis_model::{Cell, ClassId, ClassWeight};
+use tamis_tokenizer::{TermId, fingerprint};
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::error::{Error, Reason, Result};
-use crate::file::blocks::BLOCK;
+use crate::file::container::BLOCK;
 use crate::file::varint::{put_varint, take_varint, unzigzag, zigzag};
 
 /// Terms per group; the last group may have fewer. Small, since reading a term skips those before it and a group should
@@ -240,14 +240,14 @@ fn no_runs() -> Error {
 }
 
 /// A group of terms, read.
-pub(crate) struct Group<'a> {
+pub(crate) struct TermGroup<'a> {
     pub(crate) text_start: u32,
     pub fingerprints: &'a [U64],
     /// One run per term.
     pub runs: &'a [u8],
 }
 
-impl<'a> Group<'a> {
+impl<'a> TermGroup<'a> {
     /// Takes the run of the group's first term.
     pub(crate) fn take_run(&mut self) -> Result<&'a [u8]> {
         take_run(&mut self.runs).ok_or_else(no_runs)
@@ -276,16 +276,16 @@ pub struct Runs<'a> {
 impl<'a> Runs<'a> {
     /// Splits the run of a term.
     #[inline]
-    pub fn of(mut run: &'a [u8]) -> Result<Self> {
+    pub fn split(mut run: &'a [u8]) -> Result<Self> {
         let cells = take_run(&mut run).ok_or_else(no_runs)?;
         Ok(Runs { cells, weights: run })
     }
 
-    /// As [`of`](Self::of), for a segment, where the term's id comes first.
+    /// As [`split`](Self::split), for a segment, where the term's id comes first.
     #[inline]
-    pub(crate) fn of_segment(mut run: &'a [u8]) -> Result<(TermId, Self)> {
+    pub(crate) fn split_segment(mut run: &'a [u8]) -> Result<(TermId, Self)> {
         let id = take_varint(&mut run).and_then(|id| TermId::try_from(id).ok()).ok_or_else(no_runs)?;
-        Ok((id, Runs::of(run)?))
+        Ok((id, Runs::split(run)?))
     }
 
     /// Visits the cells. Their classes must be below `n_classes`.
@@ -312,11 +312,7 @@ impl<'a> Runs<'a> {
 
     /// Visits the weights. Their classes must be below `n_classes`.
     #[inline]
-    pub(crate) fn for_each_weight(
-        self,
-        n_classes: usize,
-        mut visit: impl FnMut(ClassId, i64) -> Result<()>,
-    ) -> Result<()> {
+    pub(crate) fn for_each_weight(self, n_classes: usize, mut visit: impl FnMut(ClassWeight)) -> Result<()> {
         let (mut bytes, mut next) = (self.weights, 0);
         while !bytes.is_empty() {
             let class = take_class(&mut bytes, &mut next, n_classes);
@@ -324,16 +320,34 @@ impl<'a> Runs<'a> {
                 let expected = format!("weights of classes below {n_classes}");
                 return Err(Error::inconsistent("terms", expected, format_args!("{:02x?}", self.weights)));
             };
-            visit(class, unzigzag(value))?;
+            visit(ClassWeight { class, units: unzigzag(value) });
         }
         Ok(())
     }
+}
+
+/// Begins the text of a term that is known by its fingerprint alone. No tokenizer makes a term of this and 16 digits.
+const UNKNOWN: char = '#';
+const DIGITS: usize = 16;
+
+/// The text of a term that is known by its fingerprint alone: `#` and 16 hexadecimal digits.
+pub fn unknown_text(fingerprint: u64) -> String {
+    format!("{UNKNOWN}{fingerprint:016x}")
+}
+
+/// The fingerprint of a term by its stored text, which [`unknown_text`] may have made.
+pub fn fingerprint_of(text: &str) -> u64 {
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let digits = text.strip_prefix(UNKNOWN).filter(|digits| digits.len() == DIGITS);
+    let digits = digits.filter(|digits| digits.bytes().all(is_digit));
+    digits.and_then(|digits| u64::from_str_radix(digits, 16).ok()).unwrap_or_else(|| fingerprint(text))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use tamis_tokenizer::{Ngrams, Tokenizer, TokenizerOptions, Vocabulary, WordRule};
 
     #[test]
     fn runs_that_are_no_counts_are_errors() {
@@ -368,12 +382,35 @@ mod tests {
                 writer.push(7, "", cells.into_iter(), [].into_iter()).unwrap();
                 prop_assert_eq!(&writer.cells, &bytes);
             }
-            let _ = runs.for_each_weight(n_classes, |class, _| {
-                weights.push(class);
-                Ok(())
-            });
+            let _ = runs.for_each_weight(n_classes, |weight| weights.push(weight.class));
             prop_assert!(weights.is_sorted_by(|a, b| a < b));
             prop_assert!(weights.iter().all(|class| usize::from(*class) < n_classes));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_text_of_an_unknown_term_is_its_fingerprint(of: u64, text in "#?[0-9a-g]{0,18}") {
+            prop_assert_eq!(fingerprint_of(&unknown_text(of)), of);
+            let is_made = fingerprint_of(&text) != fingerprint(&text);
+            prop_assert_eq!(is_made, text.len() == 17 && unknown_text(fingerprint_of(&text)) == text);
+        }
+    }
+
+    #[test]
+    fn no_tokenizer_makes_the_text_of_an_unknown_term() {
+        let text = unknown_text(0x0123_4567_89ab_cdef);
+        for word_rule in [WordRule::Unicode, WordRule::Mail] {
+            for terms in [Ngrams::Words { min: 1, max: 8 }, Ngrams::Characters { min: 1, max: 8 }] {
+                let mut options = TokenizerOptions::text();
+                (options.word_rule, options.terms) = (word_rule, terms);
+                let mut vocabulary = Vocabulary::new();
+                Tokenizer::new(options).unwrap().for_each_batch(&text, &mut Default::default(), |batch| {
+                    vocabulary.count_batch(batch, |_| ()).unwrap();
+                });
+                assert!(vocabulary.iter().all(|(_, term)| fingerprint_of(term) == fingerprint(term)));
+                assert!(!vocabulary.is_empty());
+            }
         }
     }
 }

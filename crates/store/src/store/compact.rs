@@ -2,14 +2,16 @@
 //!
 //! This keeps segments few, and the cost of compaction depends only on what was learned since the last rewrite.
 
-use tamis_model::Cell;
 use zerocopy::IntoBytes;
 
-use crate::config::keep::Keep;
+use crate::config::recipe::Keep;
 use crate::error::Result;
-use crate::file::documents::{DocumentKey, DocumentRecord, Remembered, encode_coefficients, encode_vector};
+use crate::file::documents::{
+    DocumentRecord, StoredDocument, encode_coefficients, encode_name, encode_vector,
+};
+use crate::file::slots;
 use crate::file::terms::{Runs, TermSections, TermsWriter, limited};
-use crate::file::{names, slots};
+use crate::store::documents::DocumentState;
 use crate::store::opened::Store;
 use crate::store::segment::{self, Segment, SegmentHeader};
 
@@ -18,10 +20,6 @@ const RATIO: usize = 4;
 
 /// Approximate size of a term in a segment, in bytes.
 const TERM_BYTES: usize = 24;
-
-/// The newest source of an entry: the number of a segment, or [`LOG`].
-type Newest = usize;
-const LOG: Newest = usize::MAX;
 
 impl Store {
     /// Returns how many segments stay when the others and the log are merged into one, and the approximate size of the
@@ -62,22 +60,23 @@ impl Store {
     }
 
     fn compacted_terms(&self, merged: &[Segment], first_new: usize) -> Result<TermSections> {
-        let mut known: Vec<(u64, Newest, &[u8])> = Vec::new();
-        for (number, segment) in merged.iter().enumerate() {
-            segment.part.for_each_run(&self.bytes, |print, run| known.push((print, number, run)))?;
-        }
+        // the newest first; those of the log have no run
+        let mut known: Vec<(u64, Option<&[u8]>)> = Vec::new();
         for id in self.overlay.changed() {
-            known.push((self.fingerprint(id)?, LOG, &[]));
+            known.push((self.fingerprint(id)?, None));
         }
-        known.sort_unstable_by_key(|(print, newest, _)| (*print, *newest));
+        for segment in merged.iter().rev() {
+            segment.part.for_each_run(&self.bytes, |print, run| known.push((print, Some(run))))?;
+        }
+        known.sort_by_key(|(print, _)| *print);
+        known.dedup_by_key(|(print, _)| *print);
         let mut writer = TermsWriter::default();
-        for equal in known.chunk_by(|a, b| a.0 == b.0) {
-            let [.., (print, newest, run)] = *equal else { continue };
-            if newest == LOG {
+        for (print, run) in known {
+            let Some(run) = run else {
                 self.write_changed(print, first_new, &mut writer)?;
                 continue;
-            }
-            let (id, _) = Runs::of_segment(run)?;
+            };
+            let (id, _) = Runs::split_segment(run)?;
             let text = if id as usize >= first_new { self.text(id)? } else { "" };
             writer.push_run(print, text, run)?;
         }
@@ -87,45 +86,29 @@ impl Store {
     /// Writes the current counts and weights of a term that the log changes.
     fn write_changed(&self, print: u64, first_new: usize, writer: &mut TermsWriter) -> Result<()> {
         let Some((id, runs)) = self.look_up(print)? else { return Ok(()) };
-        let (mut cells, mut weights): (Vec<Cell>, Vec<_>) = (Vec::new(), Vec::new());
-        self.cells_of(id, runs, |cell| cells.push(cell))?;
-        self.values_of(id, runs, |class, units| {
-            weights.push((class, units));
-            Ok(())
-        })?;
+        let (mut cells, mut weights) = (Vec::new(), Vec::new());
+        self.read((id, runs), &mut cells, &mut weights)?;
+        let weights = weights.into_iter().map(|weight| (weight.class, weight.units));
         let text = if id as usize >= first_new { self.text(id)? } else { "" };
-        writer.push_changed(id, print, text, cells.into_iter(), weights.into_iter())
+        writer.push_changed(id, print, text, cells.into_iter(), weights)
     }
 
     /// Writes the sections `documents` and `vectors`.
     fn compacted_documents(&self, merged: &[Segment]) -> Result<(Vec<u8>, Vec<u8>)> {
-        let mut known: Vec<(DocumentKey, Newest, usize)> = Vec::new();
-        for (number, segment) in merged.iter().enumerate() {
-            for i in 0..segment.part.n_documents() {
-                known.push((segment.part.record(&self.bytes, i)?.key(), number, i));
-            }
-        }
-        known.extend(self.overlay.documents().keys().map(|key| (*key, LOG, 0)));
-        known.sort_unstable();
         let (mut records, mut vectors) = (Vec::new(), Vec::new());
-        for equal in known.chunk_by(|a, b| a.0 == b.0) {
-            let [.., (key, newest, i)] = *equal else { continue };
-            let record = match merged.get(newest) {
-                Some(segment) => {
-                    vectors.extend_from_slice(segment.part.vector(&self.bytes, i)?);
-                    DocumentRecord {
-                        vector_end: (vectors.len() as u64).into(),
-                        ..*segment.part.record(&self.bytes, i)?
-                    }
+        for (key, state) in self.changed_documents(merged)? {
+            let record = match state {
+                DocumentState::Recorded(part, i) => {
+                    vectors.extend_from_slice(part.vector(&self.bytes, i)?);
+                    let vector_end = (vectors.len() as u64).into();
+                    DocumentRecord { vector_end, ..*part.record(&self.bytes, i)? }
                 }
-                None => match self.overlay.documents().get(&key).and_then(Option::as_ref) {
-                    Some(logged) => {
-                        let document = logged.document()?;
-                        self.encode_kept(&document, &mut vectors);
-                        document.record(vectors.len() as u64)
-                    }
-                    None => DocumentRecord::forgotten(key, vectors.len() as u64),
-                },
+                DocumentState::Logged(Some(logged)) => {
+                    let document = logged.document()?;
+                    self.encode_kept(&document, &mut vectors);
+                    document.record(vectors.len() as u64)
+                }
+                DocumentState::Logged(None) => DocumentRecord::forgotten(key, vectors.len() as u64),
             };
             records.extend_from_slice(record.as_bytes());
         }
@@ -133,8 +116,8 @@ impl Store {
     }
 
     /// Appends the stored terms and name of a document.
-    fn encode_kept(&self, document: &Remembered, vectors: &mut Vec<u8>) {
-        names::encode(&document.name, vectors);
+    fn encode_kept(&self, document: &StoredDocument, vectors: &mut Vec<u8>) {
+        encode_name(&document.name, vectors);
         if self.header.scoring.has_coefficients() {
             encode_coefficients(&document.coefficients, vectors);
         }

@@ -2,13 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::keep::Keep;
+use crate::config::recipe::Keep;
 use crate::error::{Error, Result};
-use crate::file::documents::{DocumentKey, DocumentRecord, Remembered, decode_coefficients, decode_vector};
-use crate::file::names;
+use crate::file::documents::{
+    DocumentKey, DocumentRecord, StoredDocument, decode_coefficients, decode_name, decode_vector,
+};
 use crate::store::opened::Store;
-use crate::store::overlay::Logged;
-use crate::store::sections::Sections;
+use crate::store::overlay::LogDocument;
+use crate::store::sections::FileSections;
+use crate::store::segment::Segment;
+
+/// Where the state of a document is.
+#[derive(Clone, Copy)]
+pub(super) enum DocumentState<'a> {
+    /// At this position of sections or a segment.
+    Recorded(&'a FileSections, usize),
+    /// In the log; `None` if it was forgotten.
+    Logged(&'a Option<LogDocument>),
+}
 
 impl Store {
     /// The number of documents, log included.
@@ -22,14 +33,14 @@ impl Store {
     }
 
     /// The parts that have documents, oldest first. Later parts override earlier ones.
-    fn parts(&self) -> impl DoubleEndedIterator<Item = &Sections> {
+    fn parts(&self) -> impl DoubleEndedIterator<Item = &FileSections> {
         std::iter::once(&self.base).chain(self.segments.iter().map(|segment| &segment.part))
     }
 
     /// Returns the stored document with this digest and class.
-    pub fn document(&self, key: DocumentKey) -> Result<Option<Remembered>> {
+    pub fn document(&self, key: DocumentKey) -> Result<Option<StoredDocument>> {
         if let Some(state) = self.overlay.documents().get(&key) {
-            return state.as_ref().map(Logged::document).transpose();
+            return state.as_ref().map(LogDocument::document).transpose();
         }
         for part in self.parts().rev() {
             if let Some(i) = part.find_document(&self.bytes, key)? {
@@ -49,42 +60,38 @@ impl Store {
             }
         }
         self.overlay.documents().values().flatten().try_for_each(|known| {
-            let Remembered { message, digest, .. } = known.document()?;
+            let StoredDocument { message, digest, .. } = known.document()?;
             visit(message, digest);
             Ok(())
         })
     }
 
     /// The stored documents in the order of digests. Their vectors are empty if only digests are kept.
-    pub fn documents(&self) -> impl Iterator<Item = Result<Remembered>> + '_ {
-        let mut parts: Vec<_> = self.parts().map(|part| (part, 0)).collect();
-        let mut logged = self.overlay.documents().iter().peekable();
-        let mut next = move || -> Result<Option<Remembered>> {
+    pub fn documents(&self) -> impl Iterator<Item = Result<StoredDocument>> + '_ {
+        let (mut at, mut changed) = (0, None);
+        let mut next = move || -> Result<Option<StoredDocument>> {
+            let changed = match &mut changed {
+                Some(changed) => changed,
+                none => none.insert(self.changed_documents(&self.segments)?.into_iter().peekable()),
+            };
             loop {
-                // of equal documents, the newest counts
-                let mut first: Option<(DocumentKey, usize)> = None;
-                for (number, (part, at)) in
-                    parts.iter().enumerate().filter(|(_, (part, at))| *at < part.n_documents())
-                {
-                    let key = part.record(&self.bytes, *at)?.key();
-                    if first.is_none_or(|(first, _)| key <= first) {
-                        first = Some((key, number));
+                let is_left = at < self.base.n_documents();
+                let key = if is_left { Some(self.base.record(&self.bytes, at)?.key()) } else { None };
+                let state = match changed.next_if(|(of, _)| key.is_none_or(|key| *of <= key)) {
+                    Some((of, state)) => {
+                        at += usize::from(key == Some(of));
+                        state
                     }
-                }
-                let of_log = logged.next_if(|(key, _)| first.is_none_or(|(first, _)| **key <= first));
-                let Some(key) = of_log.map(|(key, _)| *key).or(first.map(|(key, _)| key)) else {
-                    return Ok(None);
+                    None if is_left => {
+                        at += 1;
+                        DocumentState::Recorded(&self.base, at - 1)
+                    }
+                    None => return Ok(None),
                 };
-                let logged = of_log.and_then(|(_, state)| state.as_ref());
-                let mut document = logged.map(Logged::document).transpose()?;
-                for (number, (part, at)) in parts.iter_mut().enumerate() {
-                    if *at < part.n_documents() && part.record(&self.bytes, *at)?.key() == key {
-                        if of_log.is_none() && first.is_some_and(|(_, newest)| newest == number) {
-                            document = self.recorded_at(part, *at)?;
-                        }
-                        *at += 1;
-                    }
-                }
+                let document = match state {
+                    DocumentState::Recorded(part, i) => self.recorded_at(part, i)?,
+                    DocumentState::Logged(state) => state.as_ref().map(LogDocument::document).transpose()?,
+                };
                 if document.is_some() {
                     return Ok(document);
                 }
@@ -92,19 +99,34 @@ impl Store {
         };
         let mut has_failed = false;
         std::iter::from_fn(move || {
-            if has_failed {
-                return None;
-            }
-            let document = next().transpose();
-            has_failed = matches!(document, Some(Err(_)));
+            let document = if has_failed { None } else { next().transpose() };
+            has_failed |= matches!(document, Some(Err(_)));
             document
         })
     }
 
+    /// The documents in the log and in `segments`, in the order of digests, each in its newest state.
+    pub(super) fn changed_documents<'a>(
+        &'a self,
+        segments: &'a [Segment],
+    ) -> Result<Vec<(DocumentKey, DocumentState<'a>)>> {
+        let logged = self.overlay.documents().iter();
+        let mut changed: Vec<_> = logged.map(|(key, state)| (*key, DocumentState::Logged(state))).collect();
+        for Segment { part, .. } in segments.iter().rev() {
+            for i in 0..part.n_documents() {
+                changed.push((part.record(&self.bytes, i)?.key(), DocumentState::Recorded(part, i)));
+            }
+        }
+        // stable, so that of equal documents the newest comes first
+        changed.sort_by_key(|(key, _)| *key);
+        changed.dedup_by_key(|(key, _)| *key);
+        Ok(changed)
+    }
+
     /// The stored documents that can be read, in the order of digests. If the newest state of a document cannot be
     /// read, an older one takes its place.
-    pub fn readable_documents(&self) -> Vec<Remembered> {
-        let mut found: BTreeMap<DocumentKey, Option<Remembered>> = BTreeMap::new();
+    pub fn readable_documents(&self) -> Vec<StoredDocument> {
+        let mut found: BTreeMap<DocumentKey, Option<StoredDocument>> = BTreeMap::new();
         for part in self.parts() {
             for i in 0..part.n_documents() {
                 let key = part.record(&self.bytes, i).map(DocumentRecord::key);
@@ -114,7 +136,7 @@ impl Store {
             }
         }
         for (key, state) in self.overlay.documents() {
-            if let Ok(document) = state.as_ref().map(Logged::document).transpose() {
+            if let Ok(document) = state.as_ref().map(LogDocument::document).transpose() {
                 found.insert(*key, document);
             }
         }
@@ -122,7 +144,7 @@ impl Store {
     }
 
     /// Returns the document at position `i`, unless it was forgotten. In a segment, a forgotten document has no copies.
-    fn recorded_at(&self, part: &Sections, i: usize) -> Result<Option<Remembered>> {
+    fn recorded_at(&self, part: &FileSections, i: usize) -> Result<Option<StoredDocument>> {
         let record = part.record(&self.bytes, i)?;
         if record.multiplicity.get() == 0 && !std::ptr::eq(part, &self.base) {
             return Ok(None);
@@ -133,12 +155,12 @@ impl Store {
             return Err(Error::inconsistent("documents", expected, record.class));
         }
         let mut bytes = part.vector(&self.bytes, i)?;
-        let name = names::decode(&mut bytes)?;
+        let name = decode_name(&mut bytes)?;
         let coefficients = match self.header.scoring.has_coefficients() {
             true => decode_coefficients(&mut bytes)?,
             false => Vec::new(),
         };
         let vector = decode_vector(bytes, self.n_known)?;
-        Ok(Some(Remembered::new(record, name, coefficients, vector)))
+        Ok(Some(StoredDocument::new(record, name, coefficients, vector)))
     }
 }

@@ -1,14 +1,18 @@
-//! Information about a model.
+//! Information about a model, and whether models can be merged.
 
 use std::borrow::Cow;
 
-use tamis_model::{ClassTotals, Classes, GaussianStatistics, MixedChoices};
+use serde::Serialize;
+use serde_json::Value;
+use tamis_model::{ClassTotals, Classes};
 
-use crate::config::decision::{Decision, Expected};
+use crate::config::decision::{Decision, HeldOutPerformance};
+use crate::config::labels::are_sets;
 use crate::config::recipe::Recipe;
-use crate::config::scoring::{Chosen, Scoring};
-use crate::file::fitted::FittedScoring;
-use crate::file::header::{Changes, Header, Stored};
+use crate::config::scoring::{ModelSelection, Scoring};
+use crate::error::{Error, Reason, Result};
+use crate::file::fitted::{FittedScoring, TableStatistics};
+use crate::file::header::{Changes, ModelHeader, Retention};
 use crate::store::opened::Store;
 
 /// Information about a model.
@@ -22,9 +26,9 @@ pub struct Information<'a> {
     /// How scores become verdicts, with two classes.
     pub decision: &'a Decision,
     /// The choices of weighted scoring, with the losses that decided them.
-    pub chosen: Option<&'a Chosen>,
+    pub chosen: Option<&'a ModelSelection>,
     /// Held-out performance, if there were enough documents.
-    pub expected: Option<Expected>,
+    pub expected: Option<HeldOutPerformance>,
     /// The labels.
     pub classes: &'a Classes,
     /// Documents and counts, one entry per label; the last one of [`Scoring::ExpectationMaximization`] is of documents
@@ -33,27 +37,15 @@ pub struct Information<'a> {
     /// Number of documents. With many labels, a document counts once here and in each of its labels above.
     pub documents: u64,
     /// Statistics of the columns, for mixed naive Bayes.
-    pub table: Option<TableStatistics<'a>>,
+    pub table: Option<&'a TableStatistics>,
     /// How much there is.
     pub size: ModelSize,
     /// What is stored of each document.
-    pub stored: Stored,
+    pub stored: Retention,
     /// Documents learned or forgotten since training.
     pub changes: Changes,
     /// The file.
     pub file: FileSize,
-}
-
-/// Statistics of a table's columns.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct TableStatistics<'a> {
-    /// Moments of the real-valued columns, numbered among themselves.
-    pub reals: &'a GaussianStatistics,
-    /// Number of missing cells in each column of the recipe.
-    pub missing: &'a [u64],
-    /// How the model departs from the textbook.
-    pub chosen: &'a MixedChoices,
 }
 
 /// How much a model holds.
@@ -87,13 +79,13 @@ pub struct FileSize {
 impl Store {
     /// What the file tells of itself.
     pub fn information(&self) -> Information<'_> {
-        let Header { recipe, stored, scoring, decision, expected, size, .. } = &self.header;
+        let ModelHeader { recipe, stored, scoring, decision, expected, size, .. } = &self.header;
         let features = match scoring {
             FittedScoring::NaiveBayes { summary, .. } => summary.n_features(),
             _ => self.n_features(),
         };
-        let (start, log) = &self.log;
-        let has_more = !(self.segments.is_empty() && log.is_empty());
+        let log = &self.log;
+        let has_more = !(self.segments.is_empty() && log.records.is_empty());
         Information {
             recipe,
             scoring: scoring.options(),
@@ -106,11 +98,7 @@ impl Store {
                 None => Cow::Borrowed(&self.totals),
             },
             documents: self.totals.iter().map(|totals| totals.documents).fold(0, u64::saturating_add),
-            table: scoring.table().map(|table| TableStatistics {
-                reals: &table.reals,
-                missing: &table.missing,
-                chosen: &table.chosen,
-            }),
+            table: scoring.table(),
             size: ModelSize {
                 terms: self.n_features() as usize,
                 features,
@@ -121,10 +109,63 @@ impl Store {
             stored: *stored,
             changes: Changes { since_training: self.changes(), since_fit: self.unfitted() },
             file: FileSize {
-                bytes: if has_more { *start as usize + log.len() } else { self.end },
-                log_bytes: log.len(),
+                bytes: if has_more { log.end() as usize } else { self.end },
+                log_bytes: log.records.len(),
                 segments: self.segments.len(),
             },
         }
+    }
+}
+
+/// Checks that models can be merged.
+pub fn check_compatible(stores: &[&Store]) -> Result<()> {
+    let unlike = |setting: &str, expected: &str, got: &str| {
+        Err(Reason::Incompatible { setting: setting.into(), expected: expected.into(), got: got.into() }
+            .into())
+    };
+    let Some((first, others)) = stores.split_first() else { return unlike("models", "at least one", "none") };
+    for store in stores {
+        if let Some(got) = store.header.scoring.options().fitted_at_once() {
+            return unlike("scoring", "counts of terms, which add up", got);
+        }
+    }
+    for other in others {
+        let [expected, got] = [first, other].map(|store| match are_sets(&store.header.classes) {
+            true => "many labels a document",
+            false => "one label a document",
+        });
+        if expected != got {
+            return unlike("labels", expected, got);
+        }
+        check_equal("recipe", &first.header.recipe, &other.header.recipe)?;
+        check_equal("scoring", &first.header.scoring.options(), &other.header.scoring.options())?;
+    }
+    Ok(())
+}
+
+/// Checks that two values of a setting are equal; the error names the first part that differs.
+pub fn check_equal<T: Serialize + PartialEq>(setting: &str, expected: &T, got: &T) -> Result<()> {
+    if expected == got {
+        return Ok(());
+    }
+    let shown = |value: &T| {
+        let shown = serde_json::to_value(value);
+        shown.map_err(|e| Error::inconsistent("header", "settings that can be shown", e))
+    };
+    let (expected, got) = (shown(expected)?, shown(got)?);
+    let found = difference(setting, &expected, &got);
+    let (setting, expected, got) = found.unwrap_or((setting.into(), &expected, &got));
+    Err(Reason::Incompatible { setting, expected: expected.to_string(), got: got.to_string() }.into())
+}
+
+/// The path of the first setting that differs.
+fn difference<'a>(path: &str, a: &'a Value, b: &'a Value) -> Option<(String, &'a Value, &'a Value)> {
+    match (a, b) {
+        (Value::Object(here), Value::Object(there)) if here.keys().eq(there.keys()) => here
+            .iter()
+            .zip(there.values())
+            .find_map(|((key, a), b)| difference(&format!("{path}.{key}"), a, b)),
+        _ if a == b => None,
+        _ => Some((path.to_owned(), a, b)),
     }
 }

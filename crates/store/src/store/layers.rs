@@ -4,10 +4,10 @@ use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Counts, KnownTerm, Kn
 use tamis_tokenizer::TermId;
 
 use crate::error::{Error, Result};
-use crate::file::log::Entry;
+use crate::file::log::LogEntry;
 use crate::file::terms::{Runs, limited};
-use crate::store::add::{add_bias, add_cells, add_totals, add_weights};
 use crate::store::opened::Store;
+use crate::store::overlay::{add_bias, add_cells, add_totals, add_weights};
 
 /// The statistics, other than those of terms, of a model and the shared model behind it, added.
 pub struct CombinedSums {
@@ -42,23 +42,29 @@ pub struct Layers<'a> {
 /// shared model alone, whichever user's model is in front of it.
 #[derive(Default)]
 pub struct SharedTerms {
-    /// The outcome of each look-up, `None` if there was none.
-    found: Vec<Option<Option<SharedTerm>>>,
+    terms: Vec<SharedTerm>,
     cells: Vec<Cell>,
     weights: Vec<ClassWeight>,
 }
 
-/// A term of a shared model: its id there, and where its cells and weights begin and end.
-#[derive(Clone, Copy)]
-struct SharedTerm {
-    id: TermId,
-    cells: [u32; 2],
-    weights: [u32; 2],
+/// The outcome of looking a term up in a shared model.
+#[derive(Clone, Copy, Default)]
+enum SharedTerm {
+    /// It was not looked up.
+    #[default]
+    Untried,
+    Unknown,
+    /// Its id there, and where its cells and weights begin and end.
+    Known {
+        id: TermId,
+        cells: [u32; 2],
+        weights: [u32; 2],
+    },
 }
 
 /// A state of [`SharedTerms`] to return to: how much had been looked up.
 #[derive(Clone, Copy, Default)]
-pub struct Extent {
+pub struct SharedExtent {
     terms: usize,
     cells: usize,
     weights: usize,
@@ -66,64 +72,55 @@ pub struct Extent {
 
 impl SharedTerms {
     /// How much is known.
-    pub fn extent(&self) -> Extent {
-        Extent { terms: self.found.len(), cells: self.cells.len(), weights: self.weights.len() }
+    pub fn extent(&self) -> SharedExtent {
+        SharedExtent { terms: self.terms.len(), cells: self.cells.len(), weights: self.weights.len() }
     }
 
     /// Drops everything that was looked up since `extent` was taken.
-    pub fn truncate(&mut self, Extent { terms, cells, weights }: Extent) {
-        self.found.truncate(terms);
+    pub fn truncate(&mut self, SharedExtent { terms, cells, weights }: SharedExtent) {
+        self.terms.truncate(terms);
         self.cells.truncate(cells);
         self.weights.truncate(weights);
     }
 
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
-        size_of_val(&self.found[..]) + size_of_val(&self.cells[..]) + size_of_val(&self.weights[..])
+        size_of_val(&self.terms[..]) + size_of_val(&self.cells[..]) + size_of_val(&self.weights[..])
     }
 
-    /// Returns the term with this number and fingerprint. The first call looks it up.
-    fn get(&mut self, number: usize, fingerprint: u64, shared: &Store) -> Result<Option<SharedTerm>> {
-        if number >= self.found.len() {
-            self.found.resize(number + 1, None);
+    /// Appends the cells and weights of the term with this number and fingerprint, and returns its id in the shared model.
+    /// The first call looks it up.
+    fn read(
+        &mut self,
+        (number, fingerprint): (usize, u64),
+        shared: &Store,
+        cells: &mut Vec<Cell>,
+        weights: &mut Vec<ClassWeight>,
+    ) -> Result<Option<TermId>> {
+        if number >= self.terms.len() {
+            self.terms.resize(number + 1, SharedTerm::Untried);
         }
-        if let Some(known) = self.found[number] {
-            return Ok(known);
+        if matches!(self.terms[number], SharedTerm::Untried) {
+            self.terms[number] = match shared.look_up(fingerprint)? {
+                Some((id, runs)) => self.decode(id, runs, shared)?,
+                None => SharedTerm::Unknown,
+            };
         }
-        let found = match shared.look_up(fingerprint)? {
-            Some((id, runs)) => Some(self.decode(id, runs, shared)?),
-            None => None,
+        let SharedTerm::Known { id, cells: [start, end], weights: [first, last] } = self.terms[number] else {
+            return Ok(None);
         };
-        self.found[number] = Some(found);
-        Ok(found)
+        cells.extend_from_slice(&self.cells[start as usize..end as usize]);
+        weights.extend_from_slice(&self.weights[first as usize..last as usize]);
+        Ok(Some(id))
     }
 
     fn decode(&mut self, id: TermId, runs: Runs<'_>, shared: &Store) -> Result<SharedTerm> {
         let end = |n: usize| limited("cells of terms", n as u64);
-        let (cells, weights) = (end(self.cells.len())?, end(self.weights.len())?);
-        shared.cells_of(id, runs, |cell| self.cells.push(cell))?;
-        shared.values_of(id, runs, |class, units| {
-            self.weights.push(ClassWeight { class, units });
-            Ok(())
-        })?;
-        let [cells, weights] = [[cells, end(self.cells.len())?], [weights, end(self.weights.len())?]];
-        Ok(SharedTerm { id, cells, weights })
+        let starts = [end(self.cells.len())?, end(self.weights.len())?];
+        shared.read((id, runs), &mut self.cells, &mut self.weights)?;
+        let [cells, weights] = [[starts[0], end(self.cells.len())?], [starts[1], end(self.weights.len())?]];
+        Ok(SharedTerm::Known { id, cells, weights })
     }
-
-    fn cells(&self, term: SharedTerm) -> &[Cell] {
-        &self.cells[term.cells[0] as usize..term.cells[1] as usize]
-    }
-
-    fn weights(&self, term: SharedTerm) -> &[ClassWeight] {
-        &self.weights[term.weights[0] as usize..term.weights[1] as usize]
-    }
-}
-
-/// A term in each layer: its id there and its entry in the file.
-#[derive(Clone, Copy, Default)]
-struct Found<'a> {
-    own: Option<(TermId, Runs<'a>)>,
-    shared: Option<(TermId, Runs<'a>)>,
 }
 
 /// Most terms that are looked up to estimate how many are in both models: cheap, and exact to a percent.
@@ -151,7 +148,7 @@ impl CombinedSums {
     ///
     /// # Errors
     /// On an error, the entry may have been added without the sums.
-    pub fn add(&mut self, own: &mut Store, shared: &Store, entry: Entry) -> Result<()> {
+    pub fn add(&mut self, own: &mut Store, shared: &Store, entry: LogEntry) -> Result<()> {
         let ids = entry.document.vector.row().ids().to_vec();
         let n_known = own.n_terms();
         let known = ids.iter().copied().filter(|id| (*id as usize) < n_known);
@@ -250,7 +247,11 @@ impl<'a> Layers<'a> {
 
     /// The id of the term with this fingerprint.
     pub fn find(&self, fingerprint: u64) -> Result<Option<TermId>> {
-        Ok(self.look_up(fingerprint)?.map(|(id, _)| id))
+        if let Some(id) = self.own.find(fingerprint)? {
+            return Ok(Some(id));
+        }
+        let id = self.shared.map(|(shared, _)| shared.find(fingerprint)).transpose()?.flatten();
+        Ok(id.map(|id| self.first_shared() + id))
     }
 
     /// The text of a term.
@@ -290,81 +291,6 @@ impl<'a> Layers<'a> {
         let (shared, _) = self.shared?;
         Some((shared, id.checked_sub(self.first_shared())?))
     }
-
-    /// Looks up the term with this fingerprint in both models.
-    #[inline]
-    fn look_up(&self, fingerprint: u64) -> Result<Option<(TermId, Found<'a>)>> {
-        let own = self.own.look_up(fingerprint)?;
-        let shared = self.shared.map(|(shared, _)| shared.look_up(fingerprint)).transpose()?.flatten();
-        let id = match (own, shared) {
-            (Some((id, _)), _) => id,
-            (None, Some((id, _))) => self.first_shared() + id,
-            (None, None) => return Ok(None),
-        };
-        Ok(Some((id, Found { own, shared })))
-    }
-
-    fn found(&self, id: TermId) -> Result<Found<'a>> {
-        if let Some((shared, id)) = self.of_shared(id) {
-            return Ok(Found { own: None, shared: Some((id, shared.runs(id)?)) });
-        }
-        match self.shared {
-            None => Ok(Found { own: Some((id, self.own.runs(id)?)), shared: None }),
-            Some(_) => {
-                let found = self.look_up(self.own.fingerprint(id)?)?;
-                Ok(found.map(|(_, found)| found).unwrap_or_default())
-            }
-        }
-    }
-
-    #[inline]
-    fn cells(&self, found: Found<'a>, mut visit: impl FnMut(Cell)) -> Result<()> {
-        match (found.own, found.shared.zip(self.shared)) {
-            (Some((id, runs)), None) => self.own.cells_of(id, runs, visit),
-            (None, Some(((id, runs), (shared, _)))) => shared.cells_of(id, runs, visit),
-            (None, None) => Ok(()),
-            (Some((own_id, own)), Some(((id, runs), (shared, _)))) => {
-                let mut cells = Vec::new();
-                self.own.cells_of(own_id, own, |cell| cells.push(cell))?;
-                shared.cells_of(id, runs, |cell| cells.push(cell))?;
-                add_cells(&mut cells)?;
-                cells.into_iter().for_each(&mut visit);
-                Ok(())
-            }
-        }
-    }
-
-    /// Visits the weights of a term as real numbers.
-    #[inline]
-    fn weights(&self, found: Found<'a>, mut visit: impl FnMut(ClassId, f64)) -> Result<()> {
-        match (found.own, found.shared) {
-            (Some((id, runs)), None) => self.own.weights_of(id, runs, visit),
-            _ => self.values(found, |class, units| {
-                visit(class, ClassWeight { class, units }.value());
-                Ok(())
-            }),
-        }
-    }
-
-    #[inline]
-    fn values(&self, found: Found<'a>, mut visit: impl FnMut(ClassId, i64) -> Result<()>) -> Result<()> {
-        match (found.own, found.shared.zip(self.shared)) {
-            (Some((id, runs)), None) => self.own.values_of(id, runs, visit),
-            (None, Some(((id, runs), (shared, _)))) => shared.values_of(id, runs, visit),
-            (None, None) => Ok(()),
-            (Some((own_id, own)), Some(((id, runs), (shared, _)))) => {
-                let mut weights = Vec::new();
-                let mut push = |class, units| {
-                    weights.push(ClassWeight { class, units });
-                    Ok(())
-                };
-                self.own.values_of(own_id, own, &mut push)?;
-                shared.values_of(id, runs, &mut push)?;
-                add_weights(&mut weights)?;
-                weights.into_iter().try_for_each(|weight| visit(weight.class, weight.units))
-            }
-        }
-    }
 }
 
 /// A term of the layers, found and decoded once.
@@ -373,7 +299,7 @@ pub struct DecodedTerm<'a> {
     id: TermId,
     cells: Vec<Cell>,
     weights: Vec<(ClassId, f64)>,
-    /// The weights of both layers while they are added.
+    /// The weights as they are stored.
     units: Vec<ClassWeight>,
 }
 
@@ -383,60 +309,48 @@ impl<'a> DecodedTerm<'a> {
         DecodedTerm { layers, id: 0, cells: Vec::new(), weights: Vec::new(), units: Vec::new() }
     }
 
-    /// Looks up and decodes the term with this fingerprint. Returns its id if it is known.
-    pub fn look_up(&mut self, fingerprint: u64) -> Result<Option<TermId>> {
-        let Some((id, found)) = self.layers.look_up(fingerprint)? else { return Ok(None) };
-        self.decode(id, found)?;
-        Ok(Some(id))
-    }
-
-    /// As [`look_up`](Self::look_up), but caches what the shared model knows under `number`.
-    pub fn look_up_by(
+    /// Looks up and decodes the term with this fingerprint; returns its id if it is known. `known` caches what the shared
+    /// model knows of it, under `number`.
+    pub fn look_up(
         &mut self,
         number: usize,
         fingerprint: u64,
         known: &mut SharedTerms,
     ) -> Result<Option<TermId>> {
-        let Some((store, _)) = self.layers.shared else { return self.look_up(fingerprint) };
-        let own = self.layers.own.look_up(fingerprint)?;
-        let shared = known.get(number, fingerprint, store)?;
-        self.id = match (own, shared) {
+        let Layers { own, shared } = self.layers;
+        (self.cells.clear(), self.units.clear());
+        let in_own = own.look_up(fingerprint)?;
+        if let Some(found) = in_own {
+            own.read(found, &mut self.cells, &mut self.units)?;
+        }
+        let in_shared = match shared {
+            Some((shared, _)) => {
+                known.read((number, fingerprint), shared, &mut self.cells, &mut self.units)?
+            }
+            None => None,
+        };
+        let id = match (in_own, in_shared) {
             (Some((id, _)), _) => id,
-            (None, Some(shared)) => self.layers.first_shared() + shared.id,
+            (None, Some(id)) => self.layers.first_shared() + id,
             (None, None) => return Ok(None),
         };
-        self.cells.clear();
-        self.weights.clear();
-        self.units.clear();
-        if let Some((id, runs)) = own {
-            let store = self.layers.own;
-            store.cells_of(id, runs, |cell| self.cells.push(cell))?;
-            match shared {
-                None => store.weights_of(id, runs, |class, weight| self.weights.push((class, weight)))?,
-                Some(_) => store.values_of(id, runs, |class, units| {
-                    self.units.push(ClassWeight { class, units });
-                    Ok(())
-                })?,
-            }
-        }
-        let Some(shared) = shared else { return Ok(Some(self.id)) };
-        self.cells.extend_from_slice(known.cells(shared));
-        self.units.extend_from_slice(known.weights(shared));
-        if own.is_some() {
+        self.add_up(id, in_own.is_some() && in_shared.is_some())?;
+        Ok(Some(id))
+    }
+
+    /// Adds what both models know of a term, if they do, and computes its weights.
+    #[inline]
+    fn add_up(&mut self, id: TermId, is_in_both: bool) -> Result<()> {
+        self.id = id;
+        if is_in_both {
             add_cells(&mut self.cells)?;
             add_weights(&mut self.units)?;
         }
-        self.weights.extend(self.units.iter().map(|weight| (weight.class, weight.value())));
-        Ok(Some(self.id))
-    }
-
-    #[inline]
-    fn decode(&mut self, id: TermId, found: Found<'a>) -> Result<()> {
-        self.id = id;
-        self.cells.clear();
         self.weights.clear();
-        self.layers.cells(found, |cell| self.cells.push(cell))?;
-        self.layers.weights(found, |class, weight| self.weights.push((class, weight)))
+        for weight in &self.units {
+            self.weights.push((weight.class, self.layers.own.real_weight(*weight)?));
+        }
+        Ok(())
     }
 
     /// Its id.
@@ -468,7 +382,21 @@ impl KnownTerms for DecodedTerm<'_> {
 
     /// Decodes the term with this id.
     fn term(&mut self, id: TermId) -> Result<KnownTerm<'_>> {
-        self.decode(id, self.layers.found(id)?)?;
+        let Layers { own, shared } = self.layers;
+        (self.cells.clear(), self.units.clear());
+        let (mut is_in_both, in_shared) = (false, self.layers.of_shared(id));
+        if let Some((shared, id)) = in_shared {
+            shared.read((id, shared.runs(id)?), &mut self.cells, &mut self.units)?;
+        } else {
+            own.read((id, own.runs(id)?), &mut self.cells, &mut self.units)?;
+            if let Some((shared, _)) = shared
+                && let Some(found) = shared.look_up(own.fingerprint(id)?)?
+            {
+                is_in_both = true;
+                shared.read(found, &mut self.cells, &mut self.units)?;
+            }
+        }
+        self.add_up(id, is_in_both)?;
         Ok(self.known())
     }
 }

@@ -3,25 +3,25 @@
 use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, ClassWeights, Classes, Counts};
 use tamis_tokenizer::TermId;
 
-use crate::config::label_set::SetLabels;
-use crate::disk::map::Bytes;
+use crate::config::labels::SetLabels;
+use crate::disk::map::ModelBytes;
 use crate::disk::source::MappedFile;
 use crate::error::{Error, Reason, Result};
-use crate::file::header::{self, Header};
-use crate::file::log::{self, Entry, Rest};
-use crate::file::slots::Slots;
-use crate::file::terms::{Runs, limited};
+use crate::file::header::{self, ModelHeader, ModelLayout};
+use crate::file::log::{self, LogEntry, Rest};
+use crate::file::slots::SegmentSlots;
+use crate::file::terms::{GROUP, Runs, limited};
 use crate::store::overlay::Overlay;
-use crate::store::sections::Sections;
+use crate::store::sections::FileSections;
 use crate::store::segment::{Segment, SegmentHeader};
 
 /// A model file in use.
 pub struct Store {
-    pub(super) bytes: Bytes,
+    pub(super) bytes: ModelBytes,
     /// Checksum of the header when it was read. All other checksums continue it.
     pub checksum: u32,
     /// The header.
-    pub header: Header,
+    pub header: ModelHeader,
     /// The labels, if classes are sets of them. Derived once, since information is asked for at every document.
     pub(super) sets: Option<SetLabels>,
     /// Documents and counts of each class, log and segments included.
@@ -29,33 +29,50 @@ pub struct Store {
     /// What the log changes.
     pub overlay: Overlay,
     /// The slots of the file, which list its segments.
-    pub slots: Slots,
-    /// Where the log begins in the file, and the bytes of its complete records.
-    pub log: (u64, Vec<u8>),
-    /// What follows the complete records, and the length of the file.
-    pub rest: (Rest, u64),
+    pub slots: SegmentSlots,
+    /// The log of the file.
+    pub log: RecordLog,
     /// End of the sections.
     pub(super) end: usize,
-    pub(super) base: Sections,
+    pub(super) base: FileSections,
     /// The segments, oldest first.
     pub(super) segments: Vec<Segment>,
     /// Number of terms before the log.
     pub(super) n_known: usize,
 }
 
+/// The log of an open file.
+pub struct RecordLog {
+    /// Where it begins in the file.
+    pub start: u64,
+    /// The bytes of its complete records.
+    pub records: Vec<u8>,
+    /// What follows them.
+    pub rest: Rest,
+    /// The length of the file.
+    pub file_length: u64,
+}
+
+impl RecordLog {
+    /// Where its complete records end in the file.
+    pub fn end(&self) -> u64 {
+        self.start + self.records.len() as u64
+    }
+}
+
 impl Store {
     /// Takes note of records that were appended to the log, and takes them out of `records`.
     pub fn appended(&mut self, records: &mut Vec<u8>) {
-        self.log.1.append(records);
-        self.rest.1 = self.log.0 + self.log.1.len() as u64;
+        self.log.records.append(records);
+        self.log.file_length = self.log.end();
     }
 
     /// Reads preface, header and log, and locates sections and segments. `mapped` is the file, if `bytes` are a map of
     /// it.
-    pub fn new(bytes: Bytes, mapped: Option<MappedFile<'_>>) -> Result<Self> {
-        let header::Opened { bytes, header, checksum, sections, end } = header::open(bytes)?;
-        let base = Sections::new(sections, limited("terms", header.n_terms())? as usize)?;
-        let Appended { bytes, slots, mut log } = Appended::read(bytes, mapped, end, checksum)?;
+    pub fn new(bytes: ModelBytes, mapped: Option<MappedFile<'_>>) -> Result<Self> {
+        let ModelLayout { header, checksum, sections, end } = header::open(&bytes)?;
+        let base = FileSections::new(sections, limited("terms", header.n_terms())? as usize)?;
+        let (bytes, slots, mut log) = read_appended(bytes, mapped, end, checksum)?;
         let mut n_known = base.n_terms;
         let segments = slots.segments.iter().map(|range| {
             let segment = Segment::open(&bytes, range.clone(), checksum, n_known)?;
@@ -64,20 +81,16 @@ impl Store {
         });
         let segments = segments.collect::<Result<Vec<_>>>()?;
         let start = slots.log_start();
-        let length = if log.is_empty() { bytes.len() } else { start + log.len() } as u64;
-        let sets = SetLabels::of(&header.classes)?;
-        let overlay = Overlay::default();
-        let (totals, rest) = (Vec::new(), (Rest::Nothing, length));
+        let file_length = if log.is_empty() { bytes.len() } else { start + log.len() } as u64;
         let mut store = Store {
+            sets: SetLabels::derive(&header.classes)?,
+            totals: Vec::new(),
+            overlay: Overlay::default(),
+            log: RecordLog { start: start as u64, records: Vec::new(), rest: Rest::Nothing, file_length },
             bytes,
             checksum,
             header,
-            sets,
-            totals,
-            overlay,
             slots,
-            log: (start as u64, Vec::new()),
-            rest,
             end,
             base,
             segments,
@@ -86,7 +99,7 @@ impl Store {
         let (whole, rest) = store.lay_over(&log)?;
         store.check_rest(rest, log.len())?;
         log.truncate(whole);
-        (store.log.1, store.rest.0) = (log, rest);
+        (store.log.records, store.log.rest) = (log, rest);
         Ok(store)
     }
 
@@ -97,9 +110,8 @@ impl Store {
 
     /// Checks that no valid record follows the log.
     fn check_rest(&self, rest: Rest, read: usize) -> Result<()> {
-        let begin = self.log.0;
         match rest {
-            Rest::Segment(end) if self.slots.is_torn && self.rest.1 > begin + end => {
+            Rest::Segment(end) if self.slots.is_torn && self.log.file_length > self.log.start + end => {
                 Err(self.slots.damaged())
             }
             Rest::Segment(_) => Ok(()),
@@ -128,21 +140,21 @@ impl Store {
         let mut overlay = newest.map_or_else(Overlay::default, |newest| {
             Overlay::over(newest.features, newest.learned, newest.forgotten)
         });
-        let n = self.n_known;
-        let read =
-            log::read(log, self.log.0 as usize, self.checksum, n, |entry| overlay.add(entry, &mut totals))?;
+        let start = self.log.start as usize;
+        let add = |entry| overlay.add(entry, &mut totals);
+        let read = log::read(log, start, self.checksum, self.n_known, add)?;
         (self.totals, self.overlay) = (totals, overlay);
         Ok(read)
     }
 
     /// Reads the log again, with the records `more` appended. Drops everything else that was laid over the file.
     pub fn reread(&mut self, more: &[u8]) -> Result<()> {
-        let log = [&self.log.1, more].concat();
+        let log = [&self.log.records, more].concat();
         self.lay_over(&log).map(|_| ())
     }
 
     /// Adds an entry that is not yet in the log on disk.
-    pub fn add(&mut self, entry: Entry) -> Result<()> {
+    pub fn add(&mut self, entry: LogEntry) -> Result<()> {
         self.overlay.add(entry, &mut self.totals)
     }
 
@@ -154,7 +166,7 @@ impl Store {
     /// The valid bytes of the file.
     pub fn contents(&self) -> Vec<&[u8]> {
         let segments = self.segments.iter().map(|segment| &self.bytes[segment.range.clone()]);
-        [self.base()].into_iter().chain(segments).chain([&self.log.1[..]]).collect()
+        [self.base()].into_iter().chain(segments).chain([&self.log.records[..]]).collect()
     }
 
     /// Header and sections of the newest segment, if it can be read.
@@ -212,57 +224,53 @@ impl Store {
         Ok(is_of_base && !self.overlay.changes(id) || self.document_frequency(id)? > 0)
     }
 
-    /// Visits the weights of a term in the order of classes, as fixed-point numbers or as the bits of an `f32`.
-    pub fn for_each_value(&self, id: TermId, visit: impl FnMut(ClassId, i64) -> Result<()>) -> Result<()> {
+    /// Visits the weights of a term in the order of classes.
+    pub fn for_each_value(&self, id: TermId, visit: impl FnMut(ClassWeight)) -> Result<()> {
         self.values_of(id, self.runs(id)?, visit)
     }
 
     /// As [`for_each_value`](Self::for_each_value), given the term's entry in the file.
     #[inline]
-    pub(super) fn values_of(
-        &self,
-        id: TermId,
-        runs: Runs<'_>,
-        mut visit: impl FnMut(ClassId, i64) -> Result<()>,
-    ) -> Result<()> {
+    fn values_of(&self, id: TermId, runs: Runs<'_>, mut visit: impl FnMut(ClassWeight)) -> Result<()> {
         let n_classes = self.header.classes.len();
         if !self.overlay.changes(id) {
             return runs.for_each_weight(n_classes, visit);
         }
         let mut weights = Vec::new();
-        runs.for_each_weight(n_classes, |class, value| {
-            weights.push((class, value));
-            Ok(())
-        })?;
+        runs.for_each_weight(n_classes, |weight| weights.push(weight))?;
         self.overlay.change_weights(id, &mut weights)?;
-        weights.into_iter().try_for_each(|(class, value)| visit(class, value))
+        weights.into_iter().for_each(&mut visit);
+        Ok(())
     }
 
-    /// Visits the weights of a term as real numbers, given its entry in the file.
+    /// A weight as a real number. If the counts are expected ones, its units are the bits of an `f32`.
     #[inline]
-    pub(super) fn weights_of(
+    pub(super) fn real_weight(&self, weight: ClassWeight) -> Result<f64> {
+        if !self.header.scoring.has_expected_counts() {
+            return Ok(weight.value());
+        }
+        let value = f64::from(f32::from_bits(weight.units as u32));
+        match value.is_finite() && value >= 0.0 {
+            true => Ok(value),
+            false => Err(Error::inconsistent("terms", "weights that are not negative", value)),
+        }
+    }
+
+    /// Appends the counts and the weights of a term, given its entry in the file.
+    #[inline]
+    pub(super) fn read(
         &self,
-        id: TermId,
-        runs: Runs<'_>,
-        mut visit: impl FnMut(ClassId, f64),
+        (id, runs): (TermId, Runs<'_>),
+        cells: &mut Vec<Cell>,
+        weights: &mut Vec<ClassWeight>,
     ) -> Result<()> {
-        let expected = self.header.scoring.has_expected_counts();
-        self.values_of(id, runs, |class, value| {
-            let weight = match expected {
-                true => f64::from(f32::from_bits(value as u32)),
-                false => ClassWeight { class, units: value }.value(),
-            };
-            if expected && !(weight.is_finite() && weight >= 0.0) {
-                return Err(Error::inconsistent("terms", "weights that are not negative", weight));
-            }
-            visit(class, weight);
-            Ok(())
-        })
+        self.cells_of(id, runs, |cell| cells.push(cell))?;
+        self.values_of(id, runs, |weight| weights.push(weight))
     }
 
     /// Visits the counts of a term, given its entry in the file.
     #[inline]
-    pub(super) fn cells_of(&self, id: TermId, runs: Runs<'_>, mut visit: impl FnMut(Cell)) -> Result<()> {
+    fn cells_of(&self, id: TermId, runs: Runs<'_>, mut visit: impl FnMut(Cell)) -> Result<()> {
         let n_classes = self.totals.len();
         if !self.overlay.changes(id) {
             return runs.for_each_cell(n_classes, visit);
@@ -275,31 +283,127 @@ impl Store {
     }
 }
 
-/// The data after the sections of a file.
-struct Appended {
-    /// The bytes of the file, with all of its segments.
-    pub(super) bytes: Bytes,
-    slots: Slots,
-    log: Vec<u8>,
+impl Store {
+    /// The id of the term with this fingerprint.
+    pub fn find(&self, fingerprint: u64) -> Result<Option<TermId>> {
+        Ok(self.look_up(fingerprint)?.map(|(id, _)| id))
+    }
+
+    /// The id of the term with this fingerprint, and its entry in sections or segments, without the log.
+    #[inline]
+    pub(super) fn look_up(&self, fingerprint: u64) -> Result<Option<(TermId, Runs<'_>)>> {
+        if let Some(found) = self.changed_since(fingerprint)? {
+            return Ok(Some(found));
+        }
+        match self.base.find(&self.bytes, fingerprint)? {
+            Some((place, group)) => Ok(Some((place as TermId, Runs::split(group.run(place % GROUP)?)?))),
+            None => {
+                let place = self.overlay.new_terms().find(fingerprint);
+                Ok(place.map(|place| ((self.n_known + place) as TermId, Runs::default())))
+            }
+        }
+    }
+
+    /// The entry of a term in the newest segment that has it.
+    #[inline]
+    fn changed_since(&self, fingerprint: u64) -> Result<Option<(TermId, Runs<'_>)>> {
+        for segment in self.segments.iter().rev() {
+            if let Some((id, runs)) = segment.look_up(&self.bytes, fingerprint)? {
+                return match (id as usize) < self.n_known {
+                    true => Ok(Some((id, runs))),
+                    false => Err(Error::inconsistent(
+                        "terms of a segment",
+                        format!("ids below {}", self.n_known),
+                        id,
+                    )),
+                };
+            }
+        }
+        Ok(None)
+    }
+
+    /// The entry of a term in sections or segments, without the log; empty if there is none.
+    pub(super) fn runs(&self, id: TermId) -> Result<Runs<'_>> {
+        let place = id as usize;
+        if place >= self.n_known {
+            return Ok(Runs::default());
+        }
+        if !self.segments.is_empty()
+            && let Some((_, runs)) = self.changed_since(self.fingerprint(id)?)?
+        {
+            return Ok(runs);
+        }
+        if place >= self.base.n_terms {
+            return Err(Error::inconsistent("ids of a segment", "terms that it speaks of", "others"));
+        }
+        let (group, place) = self.base.group_at(&self.bytes, place)?;
+        Runs::split(group.run(place)?)
+    }
+
+    /// The segment that introduced a term.
+    fn brought(&self, id: usize) -> Option<&Segment> {
+        let next = self.segments.partition_point(|segment| segment.new_ids().end <= id);
+        self.segments.get(next).filter(|segment| segment.new_ids().contains(&id))
+    }
+
+    /// The fingerprint of a term.
+    pub fn fingerprint(&self, id: TermId) -> Result<u64> {
+        let id = id as usize;
+        if let Some((fingerprint, _)) = self.logged(id) {
+            return Ok(fingerprint);
+        }
+        match self.brought(id) {
+            Some(segment) => segment.fingerprint(&self.bytes, id),
+            None => self.base.fingerprint(&self.bytes, id),
+        }
+    }
+
+    /// The text of a term.
+    pub fn text(&self, id: TermId) -> Result<&str> {
+        let id = id as usize;
+        if let Some((_, text)) = self.logged(id) {
+            return Ok(text);
+        }
+        let Some(segment) = self.brought(id) else { return self.base.text(&self.bytes, id) };
+        let found = segment.part.find(&self.bytes, segment.fingerprint(&self.bytes, id)?)?;
+        let (place, _) = found
+            .ok_or_else(|| Error::inconsistent("ids of a segment", "terms that it speaks of", "others"))?;
+        segment.part.text(&self.bytes, place)
+    }
+
+    /// Fingerprint and text of a term that the log introduced.
+    fn logged(&self, id: usize) -> Option<(u64, &str)> {
+        self.overlay.new_terms().get(id.checked_sub(self.n_known)?)
+    }
+
+    /// Touches the data that looking up these terms will read, so that cache misses overlap.
+    pub fn touch(&self, fingerprints: impl Iterator<Item = u64> + Clone) {
+        let segments = self.segments.iter().map(|segment| &segment.part);
+        segments.chain([&self.base]).for_each(|part| part.touch(&self.bytes, fingerprints.clone()));
+    }
 }
 
-impl Appended {
-    /// Reads slots and log of a file whose sections end at `end` and whose header has the checksum `seed`.
-    fn read(bytes: Bytes, mapped: Option<MappedFile<'_>>, end: usize, seed: u32) -> Result<Self> {
-        let read = |bytes: &Bytes, at: usize, most: usize| match mapped {
-            Some(file) => file.read_from(at, most),
-            None => Ok(bytes.get(at..).map_or_else(Vec::new, |rest| rest[..rest.len().min(most)].to_vec())),
-        };
-        let slots = || Slots::read(&read(&bytes, end, Slots::reach(end))?, end, seed);
-        let slots = slots().and_then(|read| if read.is_torn { slots() } else { Ok(read) })?;
-        let start = slots.log_start();
-        let bytes = match mapped {
-            Some(file) => file.map_more(bytes, start)?,
-            None => bytes,
-        };
-        let log = read(&bytes, start, log::LIMIT + 1)?;
-        Ok(Appended { bytes, slots, log })
-    }
+/// Reads slots and log of a file whose sections end at `end` and whose header has the checksum `seed`. Also returns the
+/// bytes of the file with all of its segments.
+fn read_appended(
+    bytes: ModelBytes,
+    mapped: Option<MappedFile<'_>>,
+    end: usize,
+    seed: u32,
+) -> Result<(ModelBytes, SegmentSlots, Vec<u8>)> {
+    let read = |bytes: &ModelBytes, at: usize, most: usize| match mapped {
+        Some(file) => file.read_from(at, most),
+        None => Ok(bytes.get(at..).map_or_else(Vec::new, |rest| rest[..rest.len().min(most)].to_vec())),
+    };
+    let slots = || SegmentSlots::read(&read(&bytes, end, SegmentSlots::reach(end))?, end, seed);
+    let slots = slots().and_then(|read| if read.is_torn { slots() } else { Ok(read) })?;
+    let start = slots.log_start();
+    let bytes = match mapped {
+        Some(file) => file.map_more(bytes, start)?,
+        None => bytes,
+    };
+    let log = read(&bytes, start, log::LIMIT + 1)?;
+    Ok((bytes, slots, log))
 }
 
 impl Counts for Store {
@@ -321,7 +425,12 @@ impl Counts for Store {
 impl ClassWeights for Store {
     type Error = Error;
 
-    fn for_each_weight(&self, term: TermId, visit: impl FnMut(ClassId, f64)) -> Result<()> {
-        self.weights_of(term, self.runs(term)?, visit)
+    fn for_each_weight(&self, term: TermId, mut visit: impl FnMut(ClassId, f64)) -> Result<()> {
+        let mut outcome = Ok(());
+        self.for_each_value(term, |weight| match self.real_weight(weight) {
+            Ok(value) => visit(weight.class, value),
+            Err(error) => outcome = Err(error),
+        })?;
+        outcome
     }
 }

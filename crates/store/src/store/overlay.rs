@@ -1,27 +1,26 @@
-//! The overlay of a log: changes of counts and weights, new terms, documents.
+//! The overlay of a log: changes of counts and weights, new terms, documents. Also sums of counts and weights, checked for
+//! overflow.
 
 use std::collections::BTreeMap;
-use std::hash::BuildHasher;
 
-use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use hashbrown::HashMap;
 use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Coefficient};
 use tamis_tokenizer::TermId;
 
-use crate::error::{Error, Result};
-use crate::file::documents::{DocumentKey, Remembered};
-use crate::file::log::Entry;
+use crate::error::{Error, Reason, Result};
+use crate::file::documents::{DocumentKey, StoredDocument};
+use crate::file::log::LogEntry;
 use crate::file::terms::limited;
-use crate::store::add::too_large;
 
 /// The sum of a log's entries by term id. Terms that are new in the log have ids after the model's own.
 #[derive(Default)]
 pub struct Overlay {
     /// The first change of each term.
     heads: HashMap<TermId, u32>,
-    changes: Vec<Change>,
+    changes: Vec<TermChange>,
     new_terms: NewTerms,
     /// The state of each document in the log; `None` if it was forgotten.
-    documents: BTreeMap<DocumentKey, Option<Logged>>,
+    documents: BTreeMap<DocumentKey, Option<LogDocument>>,
     /// Terms that gained counts minus terms that lost them.
     features: i64,
     /// Number of entries that learn a document, and of those that forget one.
@@ -38,18 +37,17 @@ pub struct NewTerms {
     texts: String,
     ends: Vec<u32>,
     /// The positions of terms by fingerprint.
-    places: HashTable<u32>,
-    state: DefaultHashBuilder,
+    places: HashMap<u64, u32>,
 }
 
 /// A document in the log, as its entry without new terms. Decoded it takes several times the memory, and scoring does not
 /// need it.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Logged(Box<[u8]>);
+pub struct LogDocument(Box<[u8]>);
 
 /// The change of a term in a class.
 #[derive(Clone, Copy, Default)]
-struct Change {
+struct TermChange {
     class: ClassId,
     df: i64,
     tf: i64,
@@ -66,9 +64,9 @@ impl Overlay {
     }
 
     /// Adds an entry, and updates the model's `totals`.
-    pub fn add(&mut self, mut entry: Entry, totals: &mut [ClassTotals]) -> Result<()> {
+    pub fn add(&mut self, mut entry: LogEntry, totals: &mut [ClassTotals]) -> Result<()> {
         let new_terms = std::mem::take(&mut entry.new_terms);
-        let Entry { learned, ref document, features, .. } = entry;
+        let LogEntry { learned, ref document, features, .. } = entry;
         let impossible = |expected: &str| Error::inconsistent("log", expected, "others");
         let is_of_model = |weight: &Coefficient| usize::from(weight.class) < totals.len();
         if document.coefficients.len() > totals.len() || !document.coefficients.iter().all(is_of_model) {
@@ -92,22 +90,22 @@ impl Overlay {
         *own = sums;
         for (id, count) in row.iter() {
             let tf = copies * i64::from(count);
-            self.change(id, Change { class: document.class, df: copies, tf, ..Change::default() });
+            self.change(id, TermChange { class: document.class, df: copies, tf, ..TermChange::default() });
             for coefficient in &document.coefficients {
                 let weight = ClassWeight::contribution(coefficient, count)
                     .ok_or_else(|| impossible("weights that fit"))?;
                 let units = if learned { weight.units } else { -weight.units };
-                self.change(id, Change { class: weight.class, units, ..Change::default() });
+                self.change(id, TermChange { class: weight.class, units, ..TermChange::default() });
             }
         }
         self.features = self.features.saturating_add(features.into());
         let count = if learned { &mut self.learned } else { &mut self.forgotten };
         *count = count.saturating_add(1);
-        self.documents.insert(document.key(), learned.then(|| Logged::new(&entry)));
+        self.documents.insert(document.key(), learned.then(|| LogDocument::new(&entry)));
         Ok(())
     }
 
-    fn change(&mut self, id: TermId, change: Change) {
+    fn change(&mut self, id: TermId, change: TermChange) {
         // there are fewer than 2^32, since a log is bounded
         let next = self.changes.len() as u32 + 1;
         let mut at = match self.heads.entry(id) {
@@ -135,7 +133,7 @@ impl Overlay {
         }
     }
 
-    fn changes_of(&self, id: TermId) -> impl Iterator<Item = Change> + '_ {
+    fn changes_of(&self, id: TermId) -> impl Iterator<Item = TermChange> + '_ {
         let mut at = self.heads.get(&id).copied().unwrap_or(0);
         std::iter::from_fn(move || {
             let change = *self.changes.get((at as usize).checked_sub(1)?)?;
@@ -168,7 +166,7 @@ impl Overlay {
                 format!("others of term {id}, class {class}"),
             )
         };
-        for Change { class, df, tf, .. } in
+        for TermChange { class, df, tf, .. } in
             self.changes_of(id).filter(|change| change.tf != 0 || change.df != 0)
         {
             let at = cells.binary_search_by_key(&class, |cell| cell.class);
@@ -187,15 +185,15 @@ impl Overlay {
     }
 
     /// Adds the log's changes of a term to its weights, which are sorted by class.
-    pub(crate) fn change_weights(&self, id: TermId, weights: &mut Vec<(ClassId, i64)>) -> Result<()> {
-        for Change { class, units, .. } in self.changes_of(id).filter(|change| change.units != 0) {
-            let at = weights.binary_search_by_key(&class, |weight| weight.0);
-            let before = at.map_or(0, |at| weights[at].1);
+    pub(crate) fn change_weights(&self, id: TermId, weights: &mut Vec<ClassWeight>) -> Result<()> {
+        for TermChange { class, units, .. } in self.changes_of(id).filter(|change| change.units != 0) {
+            let at = weights.binary_search_by_key(&class, |weight| weight.class);
+            let before = at.map_or(0, |at| weights[at].units);
             let units = before.checked_add(units).ok_or_else(|| too_large(before))?;
             match at {
                 Ok(at) if units == 0 => drop(weights.remove(at)),
-                Ok(at) => weights[at].1 = units,
-                Err(at) => weights.insert(at, (class, units)),
+                Ok(at) => weights[at].units = units,
+                Err(at) => weights.insert(at, ClassWeight { class, units }),
             }
         }
         Ok(())
@@ -227,7 +225,7 @@ impl Overlay {
     }
 
     /// The documents in the log, in the order of digests; `None` for those forgotten.
-    pub fn documents(&self) -> &BTreeMap<DocumentKey, Option<Logged>> {
+    pub fn documents(&self) -> &BTreeMap<DocumentKey, Option<LogDocument>> {
         &self.documents
     }
 }
@@ -238,17 +236,11 @@ impl NewTerms {
         let bytes: usize = terms.iter().map(|(_, text)| text.len()).sum();
         limited("bytes of texts", (self.texts.len() + bytes) as u64)?;
         limited("terms", (self.fingerprints.len() + terms.len()) as u64)?;
-        let NewTerms { fingerprints, texts, ends, places, state } = self;
         for (fingerprint, text) in terms {
-            let place = fingerprints.len() as u32;
-            fingerprints.push(*fingerprint);
-            texts.push_str(text);
-            ends.push(texts.len() as u32);
-            let print_at = |place: &u32| fingerprints[*place as usize];
-            let is_equal = |place: &u32| print_at(place) == *fingerprint;
-            places
-                .entry(state.hash_one(fingerprint), is_equal, |at| state.hash_one(print_at(at)))
-                .insert(place);
+            self.places.insert(*fingerprint, self.fingerprints.len() as u32);
+            self.fingerprints.push(*fingerprint);
+            self.texts.push_str(text);
+            self.ends.push(self.texts.len() as u32);
         }
         Ok(())
     }
@@ -260,11 +252,7 @@ impl NewTerms {
     /// The position of the term with this fingerprint.
     pub(crate) fn find(&self, fingerprint: u64) -> Option<usize> {
         // most models have no log: that saves the hash
-        if self.places.is_empty() {
-            return None;
-        }
-        let is_equal = |place: &u32| self.fingerprints[*place as usize] == fingerprint;
-        let place = self.places.find(self.state.hash_one(fingerprint), is_equal)?;
+        let place = (!self.places.is_empty()).then(|| self.places.get(&fingerprint))??;
         Some(*place as usize)
     }
 
@@ -276,16 +264,87 @@ impl NewTerms {
     }
 }
 
-impl Logged {
-    fn new(entry: &Entry) -> Self {
+impl LogDocument {
+    fn new(entry: &LogEntry) -> Self {
         let mut bytes = Vec::new();
         entry.write(&mut bytes);
-        Logged(bytes.into())
+        LogDocument(bytes.into())
     }
 
     /// The document.
-    pub(crate) fn document(&self) -> Result<Remembered> {
+    pub(crate) fn document(&self) -> Result<StoredDocument> {
         // its terms were checked when it was added
-        Ok(Entry::take(&mut &self.0[..], TermId::MAX as usize)?.document)
+        Ok(LogEntry::take(&mut &self.0[..], TermId::MAX as usize)?.document)
     }
+}
+
+/// Converts a sum to the type that the file stores it in, if it fits.
+pub fn fits<T: TryFrom<i64>>(what: &'static str, limit: u64, sum: i64) -> Result<T> {
+    T::try_from(sum).map_err(|_| Reason::TooLarge { what, limit, got: sum.unsigned_abs() }.into())
+}
+
+/// Adds totals.
+pub fn add_totals(to: &mut ClassTotals, of: &ClassTotals) -> Result<()> {
+    let add = |a: u64, b: u64| {
+        a.checked_add(b).ok_or(Reason::TooLarge { what: "counts", limit: u64::MAX, got: u64::MAX })
+    };
+    *to = ClassTotals {
+        documents: add(to.documents, of.documents)?,
+        df: add(to.df, of.df)?,
+        tf: add(to.tf, of.tf)?,
+    };
+    Ok(())
+}
+
+/// Sorts cells by class and adds up those of the same class.
+pub fn add_cells(cells: &mut Vec<Cell>) -> Result<()> {
+    cells.sort_unstable_by_key(|cell| cell.class);
+    let add = |a: u32, b: u32| fits("counts of a term", u32::MAX.into(), i64::from(a) + i64::from(b));
+    let mut outcome = Ok(());
+    cells.dedup_by(|cell, sum| {
+        let is_same = sum.class == cell.class;
+        if is_same {
+            match add(sum.df, cell.df).and_then(|df| Ok((df, add(sum.tf, cell.tf)?))) {
+                Ok(both) => (sum.df, sum.tf) = both,
+                Err(error) => outcome = Err(error),
+            }
+        }
+        is_same
+    });
+    outcome
+}
+
+/// The error for an overflowing sum of coefficients.
+pub fn too_large(got: i64) -> Error {
+    Reason::TooLarge { what: "units of correction", limit: i64::MAX as u64, got: got.unsigned_abs() }.into()
+}
+
+/// Adds biases, column by column.
+pub fn add_bias(to: &mut Vec<i64>, of: &[i64]) -> Result<()> {
+    to.resize(to.len().max(of.len()), 0);
+    for (to, of) in to.iter_mut().zip(of) {
+        *to = to.checked_add(*of).ok_or_else(|| too_large(*to))?;
+    }
+    Ok(())
+}
+
+/// Sorts weights by class, adds up those of the same class and drops those whose sum is 0.
+pub fn add_weights(weights: &mut Vec<ClassWeight>) -> Result<()> {
+    if weights.is_sorted_by(|a, b| a.class < b.class) {
+        return Ok(());
+    }
+    weights.sort_unstable_by_key(|weight| weight.class);
+    let mut outcome = Ok(());
+    weights.dedup_by(|weight, sum| {
+        let is_same = sum.class == weight.class;
+        if is_same {
+            match sum.units.checked_add(weight.units) {
+                Some(units) => sum.units = units,
+                None => outcome = Err(too_large(sum.units)),
+            }
+        }
+        is_same
+    });
+    weights.retain(|weight| weight.units != 0);
+    outcome
 }

@@ -6,12 +6,12 @@ use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use crate::error::{Error, Result};
-use crate::file::blocks::Section;
+use crate::file::container::Section;
 use crate::file::documents::{DocumentKey, DocumentRecord};
-use crate::file::terms::{GROUP, Group, GroupRecord, NEAR, prefix, take_run};
+use crate::file::terms::{GROUP, GroupRecord, NEAR, TermGroup, prefix, take_run};
 
 /// The five sections of terms and documents, each sorted.
-pub(super) struct Sections {
+pub(super) struct FileSections {
     directory: Section,
     terms: Section,
     texts: Section,
@@ -20,7 +20,7 @@ pub(super) struct Sections {
     pub(super) n_terms: usize,
 }
 
-impl Sections {
+impl FileSections {
     /// Creates sections of `n_terms` terms, given in the order of the file.
     pub(super) fn new(
         [directory, terms, texts, documents, vectors]: [Section; 5],
@@ -35,7 +35,7 @@ impl Sections {
                 n_groups,
             ));
         }
-        Ok(Sections { directory, terms, texts, documents, vectors, n_terms })
+        Ok(FileSections { directory, terms, texts, documents, vectors, n_terms })
     }
 
     pub(super) fn sections(&self) -> [&Section; 5] {
@@ -79,7 +79,11 @@ impl Sections {
 
     /// The position of the term with this fingerprint, and its group.
     #[inline]
-    pub(super) fn find<'a>(&self, file: &'a [u8], fingerprint: u64) -> Result<Option<(usize, Group<'a>)>> {
+    pub(super) fn find<'a>(
+        &self,
+        file: &'a [u8],
+        fingerprint: u64,
+    ) -> Result<Option<(usize, TermGroup<'a>)>> {
         let Some((g, group)) = self.group_of(file, fingerprint)? else { return Ok(None) };
         let place = group.fingerprints.iter().position(|print| print.get() == fingerprint);
         Ok(place.map(|place| (g * GROUP + place, group)))
@@ -88,7 +92,7 @@ impl Sections {
     /// The last group that begins at or before a fingerprint, by interpolation search. Fingerprints are uniform, so the
     /// guess is nearly always within a few entries. A binary search would touch blocks all over the directory.
     #[inline]
-    fn group_of<'a>(&self, file: &'a [u8], fingerprint: u64) -> Result<Option<(usize, Group<'a>)>> {
+    fn group_of<'a>(&self, file: &'a [u8], fingerprint: u64) -> Result<Option<(usize, TermGroup<'a>)>> {
         let (n, prefix) = (self.n_groups(), prefix(fingerprint));
         if n == 0 {
             return Ok(None);
@@ -198,26 +202,26 @@ impl Sections {
     }
 
     #[inline]
-    pub(super) fn group<'a>(&self, file: &'a [u8], g: usize) -> Result<Group<'a>> {
+    pub(super) fn group<'a>(&self, file: &'a [u8], g: usize) -> Result<TermGroup<'a>> {
         self.group_between(file, g, self.records(file, g..self.n_groups().min(g + 2))?)
     }
 
     /// A group, given its directory entry and the next one, if there is one.
     #[inline]
-    fn group_between<'a>(&self, file: &'a [u8], g: usize, records: &[GroupRecord]) -> Result<Group<'a>> {
+    fn group_between<'a>(&self, file: &'a [u8], g: usize, records: &[GroupRecord]) -> Result<TermGroup<'a>> {
         let start = |record: &GroupRecord| record.start.get() as usize;
         let range = records.first().map_or(0, start)..records.get(1).map_or(self.terms.len(), start);
         let bytes = self.terms.get(file, range)?;
         let n = GROUP.min(self.n_terms.saturating_sub(g * GROUP));
         let parts = U32::read_from_prefix(bytes).ok().and_then(|(text_start, rest)| {
             let (fingerprints, runs) = <[U64]>::ref_from_prefix_with_elems(rest, n).ok()?;
-            Some(Group { text_start: text_start.get(), fingerprints, runs })
+            Some(TermGroup { text_start: text_start.get(), fingerprints, runs })
         });
         parts.ok_or_else(|| Error::inconsistent("terms", format!("a group of {n} terms"), bytes.len()))
     }
 
     /// The group of the term at a position, and its index in the group.
-    pub(super) fn group_at<'a>(&self, file: &'a [u8], place: usize) -> Result<(Group<'a>, usize)> {
+    pub(super) fn group_at<'a>(&self, file: &'a [u8], place: usize) -> Result<(TermGroup<'a>, usize)> {
         Ok((self.group(file, place / GROUP)?, place % GROUP))
     }
 

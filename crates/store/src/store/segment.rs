@@ -22,11 +22,11 @@ use tamis_tokenizer::TermId;
 use zerocopy::little_endian::U64;
 
 use crate::error::{Error, Reason, Result};
-use crate::file::blocks::{Section, checksum, checksums};
+use crate::file::container::{Section, checksum, checksums};
 use crate::file::container::{decode, encode, layout};
 use crate::file::header::check_totals;
 use crate::file::terms::{GROUP, Runs, limited};
-use crate::store::sections::{Sections, entries, entry};
+use crate::store::sections::{FileSections, entries, entry};
 
 /// A segment's data about the whole model. Numbers other than totals count changes since the sections were written.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ const PREFACE: usize = 8;
 /// A segment in use.
 pub struct Segment {
     pub(super) header: SegmentHeader,
-    pub(super) part: Sections,
+    pub(super) part: FileSections,
     /// Fingerprints of new terms.
     ids: Section,
     /// Its bytes in the file.
@@ -108,7 +108,7 @@ impl Segment {
             .map_err(|_| Error::inconsistent("header of a segment", SECTIONS.len(), "other sections"))?;
         let [directory, terms, texts, documents, vectors, ids] = sections;
         let n_terms = limited("terms", header.n_terms)? as usize;
-        let part = Sections::new([directory, terms, texts, documents, vectors], n_terms)?;
+        let part = FileSections::new([directory, terms, texts, documents, vectors], n_terms)?;
         limited("terms", first_new as u64 + entries::<U64>(&ids)? as u64)?;
         Ok(Segment { header, part, ids, range, checksum })
     }
@@ -128,7 +128,7 @@ impl Segment {
     #[inline]
     pub(super) fn look_up<'a>(&self, file: &'a [u8], fingerprint: u64) -> Result<Option<(TermId, Runs<'a>)>> {
         let Some((place, group)) = self.part.find(file, fingerprint)? else { return Ok(None) };
-        Runs::of_segment(group.run(place % GROUP)?).map(Some)
+        Runs::split_segment(group.run(place % GROUP)?).map(Some)
     }
 
     pub(super) fn sections(&self) -> impl Iterator<Item = &Section> {

@@ -1,19 +1,22 @@
-//! Verification of a model file: checksums, and consistency of its sections.
+//! Verification of a model file: checksums, and consistency of its sections. A copy of it is verified too.
 
-use tamis_model::{Cell, ClassWeight, ClassWeights, Correction, Counts, Statistics};
+use std::borrow::Cow;
+use std::ops::Range;
+
+use tamis_model::{Cell, ClassWeights, Correction, Counts, Statistics};
 use tamis_tokenizer::{TermId, fingerprint};
 use zerocopy::little_endian::U32;
 
-use crate::config::keep::Keep;
-use crate::error::{Error, Result};
+use crate::config::recipe::Keep;
+use crate::disk::spool::{Spool, spill};
+use crate::error::{Error, Reason, Result};
 use crate::file::documents::DocumentRecord;
-use crate::file::fitted::FittedScoring;
-use crate::file::terms::{Runs, Size, take_run};
-use crate::file::texts::fingerprint_of;
+use crate::file::fitted::{FittedScoring, columns_of_terms, summarize_columns};
+use crate::file::header;
+use crate::file::terms::{Runs, Size, fingerprint_of, take_run};
 use crate::store::opened::Store;
-use crate::store::sections::Sections;
+use crate::store::sections::FileSections;
 use crate::store::segment::Segment;
-use crate::store::summarize::{columns_of_terms, summarize_columns};
 
 impl Store {
     /// Checks every checksum, then the consistency of the sections.
@@ -64,7 +67,7 @@ impl Store {
         let mut size = Size::default();
         self.base.verify_groups(&self.bytes, |print, text, run| {
             verify_text(print, text)?;
-            size.add(self.verify_runs(Runs::of(run)?)?);
+            size.add(self.verify_runs(Runs::split(run)?)?);
             Ok(())
         })?;
         if size != self.header.size {
@@ -81,10 +84,7 @@ impl Store {
     fn verify_runs(&self, runs: Runs<'_>) -> Result<Size> {
         let mut size = Size { terms: 1, ..Size::default() };
         runs.for_each_cell(self.header.totals.len(), |_| size.cells += 1)?;
-        runs.for_each_weight(self.header.classes.len(), |_, _| {
-            size.weights += 1;
-            Ok(())
-        })?;
+        runs.for_each_weight(self.header.classes.len(), |_| size.weights += 1)?;
         Ok(size)
     }
 
@@ -94,7 +94,7 @@ impl Store {
         let (new, mut n_new) = (segment.new_ids(), 0);
         let wrong = |expected: &str| Err(Error::inconsistent("ids of a segment", expected, "others"));
         segment.part.verify_groups(&self.bytes, |print, text, run| {
-            let (id, runs) = Runs::of_segment(run)?;
+            let (id, runs) = Runs::split_segment(run)?;
             self.verify_runs(runs)?;
             if id as usize >= new.end || self.fingerprint(id)? != print {
                 return wrong("those of its terms");
@@ -186,10 +186,7 @@ impl Store {
             return self.for_each_weight(id, |_, _| ());
         }
         let mut got = Vec::new();
-        self.for_each_value(id, |class, units| {
-            got.push(ClassWeight { class, units });
-            Ok(())
-        })?;
+        self.for_each_value(id, |weight| got.push(weight))?;
         let expected: Vec<_> = correction.weights(id).collect();
         if got != expected {
             return Err(Error::inconsistent("terms", format!("{expected:?}"), format!("{got:?}")));
@@ -198,7 +195,52 @@ impl Store {
     }
 }
 
-impl Sections {
+/// Bytes copied at a time.
+const AT_ONCE: usize = 1 << 20;
+
+impl Store {
+    /// Returns the file as it was when opened, log included, with nothing that was written to it since. The copy is
+    /// checked. `read` returns the bytes of a range of the file.
+    pub fn copy<'a>(&self, read: impl Fn(Range<usize>) -> Result<Cow<'a, [u8]>>) -> Result<Spool> {
+        let mut whole = Spool::default();
+        let copy = |range: Range<usize>, whole: &mut Spool| {
+            range.clone().step_by(AT_ONCE).try_for_each(|start| {
+                let end = range.end.min(start + AT_ONCE);
+                let bytes = read(start..end)?;
+                if bytes.len() < end - start {
+                    let got = start + bytes.len();
+                    return Err(Reason::Length { expected: range.end as u64, got: got as u64 }.into());
+                }
+                whole.push(&bytes).map_err(spill)
+            })
+        };
+        copy(0..self.end, &mut whole)?;
+        let (start, log) = (self.log.start as usize, &self.log.records);
+        if !self.segments.is_empty() || !log.is_empty() {
+            // the file's own slots may name segments written since
+            let slots = self.slots.to_bytes(self.end, self.checksum);
+            whole.push(&slots).map_err(spill)?;
+            copy(self.end + slots.len()..start, &mut whole)?;
+            whole.push(log).map_err(spill)?;
+        }
+        let map = whole.map().map_err(spill)?;
+        self.check_all(map.as_deref().or(whole.in_memory()).unwrap_or_default())?;
+        Ok(whole)
+    }
+
+    /// Checks that `bytes` have this model's header and segments, and verifies every checksum of the sections.
+    pub fn check_all(&self, bytes: &[u8]) -> Result<()> {
+        let got = header::checksum(bytes)?;
+        if got != self.checksum {
+            return Err(Reason::Checksum { part: "header", offset: 0, expected: self.checksum, got }.into());
+        }
+        self.segments.iter().try_for_each(|segment| segment.check_header(bytes, self.checksum))?;
+        let of_segments = self.segments.iter().flat_map(Segment::sections);
+        self.base.sections().into_iter().chain(of_segments).try_for_each(|section| section.verify(bytes))
+    }
+}
+
+impl FileSections {
     /// Checks that groups follow one another without gaps and that fingerprints increase strictly. Visits the
     /// fingerprint, text and run of each term.
     fn verify_groups(

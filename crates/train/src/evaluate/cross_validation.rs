@@ -10,7 +10,7 @@ use tamis_filter::score::verdict::Score;
 use tamis_model::{ClassId, Classes, Example, assign_folds};
 use tamis_store::config::training::TrainOptions;
 use tamis_store::error::{Reason, Result};
-use tamis_store::file::groups;
+use tamis_store::file::documents::group_number;
 use tamis_store::kind::Kind;
 use tamis_tokenizer::{CountRow, Vocabulary};
 
@@ -159,15 +159,14 @@ pub(crate) fn score_folds<T: Send>(
 fn numbered(options: &TrainOptions, labelled: &[(&str, Option<&str>, Document<'_>)]) -> Result<Vec<u64>> {
     let named = labelled.iter().map(|(_, name, _)| *name);
     if options.recipe.kind == Kind::Table {
-        let group =
-            |(name, row): (Option<&str>, u64)| name.map_or(row, |name| groups::group(Some(name), row));
+        let group = |(name, row): (Option<&str>, u64)| name.map_or(row, |name| group_number(Some(name), row));
         return Ok(named.zip(0..).map(group).collect());
     }
     let extractor = Extractor::new(options.recipe.clone())?;
     let (mut counted, mut vocabulary) = (Counted::identifying(), Vocabulary::new());
     let group = |(name, (.., document)): (Option<&str>, &(&str, _, Document<'_>))| {
         extractor.count(*document, &mut counted, &mut vocabulary)?;
-        Ok(groups::group(name, counted.body_hash()))
+        Ok(group_number(name, counted.body_hash()))
     };
     named.zip(labelled).map(group).collect()
 }

@@ -11,9 +11,9 @@ use tamis_filter::score::filter::Filter;
 use tamis_filter::score::scratch::Scratch;
 use tamis_filter::score::verdict::{may_judge, sigmoid};
 use tamis_model::{ClassId, Counts};
-use tamis_store::config::label_set::are_sets;
+use tamis_store::config::labels::are_sets;
 use tamis_store::error::{Error, Reason, Result};
-use tamis_store::file::documents::Remembered;
+use tamis_store::file::documents::StoredDocument;
 use tamis_store::file::fitted::FittedScoring;
 use tamis_store::kind::Kind;
 use tamis_tokenizer::{Ngrams, TermId, Vocabulary, fingerprint, is_piece};
@@ -244,7 +244,7 @@ fn likeliest(filter: &Filter, label: Option<ClassId>, log_odds: f64) -> (Option<
 }
 
 /// A learned document as a model without it sees it.
-fn held_out_of(filter: &Filter, document: &Remembered, judged: Judged, terms: &[LearnedTerm]) -> Scored {
+fn held_out_of(filter: &Filter, document: &StoredDocument, judged: Judged, terms: &[LearnedTerm]) -> Scored {
     // copies are held out together
     let is_known = |term: &LearnedTerm| term.documents > u64::from(document.multiplicity);
     let (mut n_known, mut n_words, mut n_unknown) = (0, 0, 0);
@@ -277,7 +277,7 @@ fn share(part: u64, whole: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use tamis_store::config::keep::Keep;
+    use tamis_store::config::recipe::Keep;
     use tamis_store::config::training::{Pieces, TrainOptions};
 
     use super::*;

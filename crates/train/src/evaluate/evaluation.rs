@@ -6,7 +6,7 @@ use tamis_model::metrics::{
     log_loss, one_minus_roc_auc_percent, roc_auc,
 };
 use tamis_model::{ClassId, Classes};
-use tamis_store::config::roles::positive_class;
+use tamis_store::config::labels::positive_class;
 
 use crate::evaluate::cross_validation::HeldOutScore;
 use crate::evaluate::curves::{

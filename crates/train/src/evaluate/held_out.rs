@@ -2,11 +2,11 @@
 
 use tamis_filter::score::filter::Filter;
 use tamis_model::{ClassId, FitProblem, Prediction, WeightedOptions, log_sum_exp, priors};
-use tamis_store::config::label_set::columns_of;
-use tamis_store::config::roles::positive_class;
-use tamis_store::config::scoring::Chosen;
+use tamis_store::config::labels::columns_of;
+use tamis_store::config::labels::positive_class;
+use tamis_store::config::scoring::ModelSelection;
 use tamis_store::error::{Reason, Result};
-use tamis_store::file::documents::Remembered;
+use tamis_store::file::documents::StoredDocument;
 use tamis_store::file::fitted::FittedScoring;
 
 use crate::merge::refit::counted;
@@ -32,7 +32,7 @@ pub(crate) struct Judged {
 /// remember the terms of its documents; otherwise those of `visit`, or if the model is damaged.
 pub(crate) fn for_each_held_out(
     filter: &Filter,
-    visit: impl FnMut(Remembered, Judged) -> Result<()>,
+    visit: impl FnMut(StoredDocument, Judged) -> Result<()>,
 ) -> Result<()> {
     match &filter.store().header.scoring {
         FittedScoring::Weighted { options, chosen, .. } if filter.store().header.classes.len() > 2 => {
@@ -42,7 +42,10 @@ pub(crate) fn for_each_held_out(
     }
 }
 
-fn for_each_of_two(filter: &Filter, mut visit: impl FnMut(Remembered, Judged) -> Result<()>) -> Result<()> {
+fn for_each_of_two(
+    filter: &Filter,
+    mut visit: impl FnMut(StoredDocument, Judged) -> Result<()>,
+) -> Result<()> {
     let (positive, decision) = (positive_class(filter.classes()), filter.decision());
     let Some(chosen) = filter.store().header.scoring.chosen() else { return Ok(()) };
     let choices = chosen.in_use();
@@ -59,8 +62,8 @@ fn for_each_of_two(filter: &Filter, mut visit: impl FnMut(Remembered, Judged) ->
 fn for_each_of_many(
     filter: &Filter,
     options: &WeightedOptions,
-    chosen: &Chosen,
-    mut visit: impl FnMut(Remembered, Judged) -> Result<()>,
+    chosen: &ModelSelection,
+    mut visit: impl FnMut(StoredDocument, Judged) -> Result<()>,
 ) -> Result<()> {
     let (store, classes) = (filter.store(), &filter.store().header.classes);
     if !keeps_terms(&store.header) {

@@ -8,7 +8,7 @@ use tamis_filter::score::scratch::Scratch;
 use tamis_model::metrics::{average_precision, roc_auc};
 use tamis_model::{ClassId, Classes};
 use tamis_store::config::decision::f1;
-use tamis_store::config::label_set::split_labels;
+use tamis_store::config::labels::split_labels;
 use tamis_store::config::training::{Labels, TrainOptions};
 use tamis_store::error::{Error, Result};
 

@@ -3,8 +3,8 @@
 use tamis_filter::extract::document::Document;
 use tamis_filter::score::scratch::Scratch;
 use tamis_model::Classes;
-use tamis_store::config::keep::Keep;
 use tamis_store::config::labels::unknown_label;
+use tamis_store::config::recipe::Keep;
 use tamis_store::config::training::{Labels, Pairs, Pieces, TrainOptions};
 use tamis_store::error::{Error, Result};
 use tempfile::TempDir;

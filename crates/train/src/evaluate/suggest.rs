@@ -10,7 +10,7 @@ use tamis_filter::score::filter::Filter;
 use tamis_filter::score::scratch::{LabelScore, Scratch};
 use tamis_filter::score::verdict::Score;
 use tamis_store::error::{Error, Result};
-use tamis_store::file::documents::Remembered;
+use tamis_store::file::documents::StoredDocument;
 use tamis_store::kind::Kind;
 use tamis_tokenizer::{CountRow, Vocabulary, is_piece};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -95,7 +95,7 @@ impl<'a> Known<'a> {
         let (mut digests, mut terms) = (HashSet::new(), Vec::new());
         // in the order of digests, which are hashes: the first are a sample
         for document in store.documents() {
-            let Remembered { digest, vector, .. } = document?;
+            let StoredDocument { digest, vector, .. } = document?;
             if terms.len() < SAMPLE && !vector.row().ids().is_empty() {
                 terms.push(words_of(filter, vector.row())?);
             }

@@ -3,11 +3,10 @@
 use tamis_filter::score::filter::Filter;
 use tamis_filter::score::remembered::Suspect;
 use tamis_filter::score::verdict::sigmoid;
-use tamis_store::config::label_set::are_sets;
+use tamis_store::config::labels::are_sets;
 use tamis_store::error::{Error, Result};
-use tamis_store::file::documents::{NO_DATE, Remembered};
+use tamis_store::file::documents::{NO_DATE, StoredDocument, named};
 use tamis_store::file::fitted::FittedScoring;
-use tamis_store::file::names::named;
 
 use crate::evaluate::held_out::{Judged, for_each_held_out};
 
@@ -32,7 +31,7 @@ pub fn suspects(filter: &Filter) -> Result<Vec<Suspect>> {
     }
     let (mut suspects, mut sums) = (Vec::new(), vec![[f64::MIN_POSITIVE, 1.0]; classes.len()]);
     for_each_held_out(filter, |document, Judged { proposed, top, log_odds }| {
-        let Remembered { digest, class, date, name, .. } = document;
+        let StoredDocument { digest, class, date, name, .. } = document;
         let [sum, n] = &mut sums[usize::from(class)];
         (*sum, *n) = (*sum + sigmoid(log_odds), *n + 1.0);
         if proposed != class {

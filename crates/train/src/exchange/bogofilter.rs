@@ -5,11 +5,11 @@ use std::io::BufRead;
 
 use tamis_model::{Cell, Classes, Counts, RobinsonFisher, Statistics};
 use tamis_store::config::decision::Decision;
-use tamis_store::config::keep::Keep;
+use tamis_store::config::recipe::Keep;
 use tamis_store::config::recipe::Recipe;
 use tamis_store::error::Result;
 use tamis_store::file::fitted::FittedScoring;
-use tamis_store::file::header::{Changes, Header, Stored};
+use tamis_store::file::header::{Changes, ModelHeader, Retention};
 use tamis_store::kind::Kind;
 use tamis_tokenizer::fingerprint;
 
@@ -102,14 +102,14 @@ fn of_counts(
     }
     let mut recipe = Recipe::new(Kind::Mail);
     recipe.bogofilter = true;
-    let header = Header {
+    let header = ModelHeader {
         // to be fitted once enough is learned
-        stored: Stored { keep: Keep::Vectors, names: true },
+        stored: Retention { keep: Keep::Vectors, names: true },
         unremembered: true,
         asked: Some(Default::default()),
         changes: Changes { since_training: messages.iter().sum(), since_fit: 0 },
         decision: Decision::between(log_odds(CUTOFFS[0]), log_odds(CUTOFFS[1])),
-        ..Header::new(
+        ..ModelHeader::new(
             recipe,
             FittedScoring::RobinsonFisher(parameters),
             classes,

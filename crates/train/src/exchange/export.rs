@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Number;
 use tamis_filter::score::filter::Filter;
 use tamis_model::{ClassId, Classes, Counts};
-use tamis_store::config::label_set::labels_of;
-use tamis_store::config::roles::positive_class;
+use tamis_store::config::labels::labels_of;
+use tamis_store::config::labels::positive_class;
 use tamis_store::error::{Error, Reason, Result};
-use tamis_store::file::documents::{NO_DATE, Remembered};
-use tamis_store::file::header::{Header, WrittenHeader};
+use tamis_store::file::documents::{NO_DATE, StoredDocument};
+use tamis_store::file::header::{ModelHeader, WrittenHeader};
 use tamis_store::file::terms::Size;
 use tamis_store::store::opened::Store;
 
@@ -116,14 +116,14 @@ fn write_lines(store: &Store, documents: bool, mut out: impl Write) -> Result<()
     write(serde_json::to_string(&ExportHead { tamis_export: EXPORT_VERSION, documents, model }))?;
     let columns = labels_of(&header.classes)?;
     for id in 0..store.n_terms() as u32 {
-        let (mut counts, mut weights) = (BTreeMap::new(), BTreeMap::new());
+        let (mut counts, mut weights, mut units) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         store.for_each_cell(id, |cell| {
             counts.insert(label(&header.classes, cell.class), [cell.df, cell.tf]);
         })?;
-        store.for_each_value(id, |class, value| {
-            weights.insert(label(&columns, weighed(header, class)), number(header, value)?);
-            Ok(())
-        })?;
+        store.for_each_value(id, |weight| units.push(weight))?;
+        for weight in units {
+            weights.insert(label(&columns, weighed(header, weight.class)), number(header, weight.units)?);
+        }
         write(serde_json::to_string(&TermLine { term: store.text(id)?.to_owned(), counts, weights }))?;
     }
     for document in store.documents().take_while(|_| documents) {
@@ -133,7 +133,7 @@ fn write_lines(store: &Store, documents: bool, mut out: impl Write) -> Result<()
 }
 
 /// `columns` has the labels of weights and coefficients.
-fn document_line(store: &Store, columns: &Classes, document: &Remembered) -> Result<DocumentLine> {
+fn document_line(store: &Store, columns: &Classes, document: &StoredDocument) -> Result<DocumentLine> {
     let classes = &store.header.classes;
     let mut terms = BTreeMap::new();
     for (id, count) in document.vector.row().iter() {
@@ -165,13 +165,13 @@ fn label(classes: &Classes, class: ClassId) -> String {
 
 /// The class that a weight belongs to. With two classes, the file stores all weights under the first. The mapping is
 /// its own inverse.
-pub(crate) fn weighed(header: &Header, class: ClassId) -> ClassId {
+pub(crate) fn weighed(header: &ModelHeader, class: ClassId) -> ClassId {
     let is_one_column = header.scoring.chosen().is_some() && header.classes.len() == 2;
     if is_one_column { class ^ positive_class(&header.classes) } else { class }
 }
 
 /// Converts a stored weight, in fixed point or the bits of a number, to JSON.
-fn number(header: &Header, value: i64) -> Result<Number> {
+fn number(header: &ModelHeader, value: i64) -> Result<Number> {
     match header.scoring.has_expected_counts() {
         // with all its digits, so that it is restored exactly
         true => Number::from_f64(f32::from_bits(value as u32).into())

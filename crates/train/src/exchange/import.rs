@@ -6,15 +6,16 @@ use std::io::{BufRead, Read};
 use serde_json::Number;
 use tamis_filter::score::filter::Filter;
 use tamis_model::{Cell, ClassId, Classes, Coefficient, Counts, Statistics};
-use tamis_store::config::keep::Keep;
-use tamis_store::config::label_set::labels_of;
+use tamis_store::config::labels::labels_of;
+use tamis_store::config::recipe::Keep;
 use tamis_store::config::scoring::Scoring;
 use tamis_store::error::{Error, Reason, Result};
-use tamis_store::file::documents::{NO_DATE, Remembered, encode_coefficients, encode_vector};
+use tamis_store::file::documents::{
+    NO_DATE, StoredDocument, encode_coefficients, encode_name, encode_vector, is_name,
+};
 use tamis_store::file::fitted::FittedScoring;
-use tamis_store::file::header::Header;
-use tamis_store::file::names::{self, is_name};
-use tamis_store::file::texts::fingerprint_of;
+use tamis_store::file::header::ModelHeader;
+use tamis_store::file::terms::fingerprint_of;
 use tamis_tokenizer::{CountVector, TermId};
 use zerocopy::IntoBytes;
 
@@ -64,11 +65,11 @@ pub(super) struct DraftTerm {
 }
 
 /// A document, with its terms by fingerprint, each with its count.
-pub(super) type ImportedDocument = (Remembered, Vec<(u64, u32)>);
+pub(super) type ImportedDocument = (StoredDocument, Vec<(u64, u32)>);
 
 /// A model being built; its terms must sum to the counts of the header.
 pub(super) struct Draft {
-    pub(super) header: Header,
+    pub(super) header: ModelHeader,
     /// The labels of weights and coefficients.
     columns: Classes,
     pub(super) terms: Vec<DraftTerm>,
@@ -86,12 +87,12 @@ impl Draft {
             written.summary = Some(of_nothing);
         }
         let header =
-            Header::try_from(written).map_err(|wrong| Error::inconsistent("header", wrong, "others"))?;
+            ModelHeader::try_from(written).map_err(|wrong| Error::inconsistent("header", wrong, "others"))?;
         Draft::with_terms(header, Vec::new(), Vec::new())
     }
 
     pub(super) fn with_terms(
-        header: Header,
+        header: ModelHeader,
         terms: Vec<DraftTerm>,
         documents: Vec<ImportedDocument>,
     ) -> Result<Self> {
@@ -148,7 +149,7 @@ impl Draft {
         };
         let coefficients = line.coefficients.iter().map(coefficient);
         let name = Some(line.name).filter(|name| is_name(name)).map(String::into_boxed_str);
-        let document = Remembered {
+        let document = StoredDocument {
             digest: hexadecimal(&line.digest, 32)?.to_be_bytes(),
             class: self.class(&line.label)?,
             multiplicity: line.copies,
@@ -200,7 +201,7 @@ impl Draft {
             let row = pairs.and_then(|pairs| CountVector::from_pairs(pairs).ok()).ok_or_else(|| {
                 Error::inconsistent("documents", "terms that have lines, each with a count", "others")
             })?;
-            names::encode(&document.name, &mut vectors);
+            encode_name(&document.name, &mut vectors);
             if has_coefficients {
                 encode_coefficients(&document.coefficients, &mut vectors);
             }

@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tamis_model::{Correction, Counts, Statistics};
-use tamis_store::config::keep::Keep;
-use tamis_store::disk::map::Bytes;
+use tamis_store::config::recipe::Keep;
+use tamis_store::disk::map::ModelBytes;
 use tamis_store::error::{Reason, Result};
 use tamis_store::file::fitted::FittedScoring;
-use tamis_store::file::header::{self, Header};
-use tamis_store::store::add::add_bias;
+use tamis_store::file::header::{self, ModelHeader};
 use tamis_store::store::opened::Store;
+use tamis_store::store::overlay::add_bias;
 use tamis_tokenizer::{CountVector, TermId};
 
 use crate::exchange::import::{Draft, DraftTerm};
@@ -81,12 +81,12 @@ fn open(bytes: Vec<u8>) -> Result<(Store, u64)> {
     const TRIES: usize = 4_096;
     const STEP: usize = 64;
     let (length, bytes) = (bytes.len(), Arc::new(bytes));
-    let beginning = |n| Bytes::Shared(Box::new(Beginning(Arc::clone(&bytes), n)));
+    let beginning = |n| ModelBytes::Shared(Box::new(Beginning(Arc::clone(&bytes), n)));
     let error = match Store::new(beginning(length), None) {
         Ok(store) => return Ok((store, 0)),
         Err(error) => error,
     };
-    let Ok(end) = header::open(beginning(length)).map(|opened| opened.end) else { return Err(error) };
+    let Ok(end) = header::open(&beginning(length)).map(|layout| layout.end) else { return Err(error) };
     let step = ((length - end) / TRIES).max(STEP);
     let shorter = (end..length).rev().step_by(step).chain([end]);
     let opened = shorter.map(|n| Some((Store::new(beginning(n), None).ok()?, (length - n) as u64)));
@@ -133,7 +133,7 @@ fn draft(store: &Store) -> Result<(Draft, u64)> {
     });
     let terms = terms.collect();
     let mut header =
-        Header { totals: statistics.totals().to_vec(), unremembered: false, ..store.header.clone() };
+        ModelHeader { totals: statistics.totals().to_vec(), unremembered: false, ..store.header.clone() };
     if let FittedScoring::Weighted { bias: of_store, .. } = &mut header.scoring {
         *of_store = bias;
     }

@@ -12,7 +12,7 @@ use tamis_store::config::recipe::Recipe;
 use tamis_store::config::scoring::Scoring;
 use tamis_store::error::{Error, Reason, Result};
 use tamis_store::file::fitted::FittedScoring;
-use tamis_store::file::header::{Changes, Header};
+use tamis_store::file::header::{Changes, ModelHeader};
 use tamis_store::kind::Kind;
 use tamis_tokenizer::{Ngrams, Scratch, Tokenizer, fingerprint};
 
@@ -110,13 +110,13 @@ pub fn import_scikit_learn(input: impl BufRead) -> Result<(Model, BogofilterImpo
     let scoring = FittedScoring::NaiveBayes { parameters, summary };
     let imported = BogofilterImport { taken: terms.len() as u64, lost, cut: 0 };
     let totals = statistics.totals().to_vec();
-    let header = Header {
+    let header = ModelHeader {
         asked: Some(Default::default()),
         changes: Changes {
             since_training: statistics.totals().iter().map(|t| t.documents).sum(),
             since_fit: 0,
         },
-        ..Header::new(recipe, scoring, classes, totals)
+        ..ModelHeader::new(recipe, scoring, classes, totals)
     };
     Ok((Draft::with_terms(header, terms, Vec::new())?.finish()?, imported))
 }

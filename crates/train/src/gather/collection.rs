@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use tamis_model::{BLOCK, Block, ClassId, Documents, Label};
 use tamis_store::disk::spool::spill;
 use tamis_store::error::Result;
-use tamis_store::file::groups::copies_are_apart;
+use tamis_store::file::documents::copies_are_apart;
 use tamis_store::kind::Kind;
 use tamis_tokenizer::{CountVector, TermId};
 

@@ -5,8 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use hashbrown::HashTable;
 use tamis_model::{ClassId, Classes, Example, Label};
 use tamis_store::error::Result;
-use tamis_store::file::documents::NO_DATE;
-use tamis_store::file::names;
+use tamis_store::file::documents::{NO_DATE, keep_least, least_message};
 use tamis_store::file::terms::limited;
 use tamis_tokenizer::{CountRow, fingerprint};
 
@@ -117,11 +116,11 @@ impl TrainingDocument {
 
     fn unite_names(&mut self, other: &TrainingDocument) {
         let mut name: Box<str> = self.name().into();
-        names::keep_least(&mut name, other.name());
+        keep_least(&mut name, other.name());
         if *name != *self.name() {
             self.more.get_or_insert_default().name = name;
         }
-        let message = names::least_message(self.message(), other.message());
+        let message = least_message(self.message(), other.message());
         if message != self.message() {
             self.more.get_or_insert_default().message = message;
         }

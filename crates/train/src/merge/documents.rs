@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use tamis_model::{Cell, ClassTotals, ClassWeight, Coefficient, Counts, Statistics};
 use tamis_store::error::{Error, Reason, Result};
-use tamis_store::file::names;
-use tamis_store::store::add::{add_bias, add_weights, fits, too_large};
+use tamis_store::file::documents::{keep_least, least_message};
+use tamis_store::store::overlay::{add_bias, add_weights, fits, too_large};
 use tamis_tokenizer::TermId;
 
 use crate::merge::stores::{SourceDocument, Stores, for_each_group};
@@ -123,8 +123,8 @@ pub(crate) fn merge_copies(mut group: Vec<SourceDocument>, sums_copies: bool) ->
     for (_, other) in group {
         let first = (document.group, document.date).min((other.group, other.date));
         (document.group, document.date) = first;
-        names::keep_least(&mut document.name, &other.name);
-        document.message = names::least_message(document.message, other.message);
+        keep_least(&mut document.name, &other.name);
+        document.message = least_message(document.message, other.message);
         let sureness = |[b, d]: [f64; 2]| (0.5 * b + d).abs();
         let least_sure = |a: [f64; 2], b: [f64; 2]| match sureness(a).total_cmp(&sureness(b)) {
             Ordering::Equal => [a[0].min(b[0]), a[1].min(b[1])],

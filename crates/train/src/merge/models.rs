@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 
 use tamis_filter::score::filter::Filter;
 use tamis_model::Classes;
-use tamis_store::config::keep::Keep;
 use tamis_store::config::labels::check_labels_of;
+use tamis_store::config::recipe::Keep;
 use tamis_store::error::Result;
-use tamis_store::file::header::Stored;
-use tamis_store::store::compatible::check;
+use tamis_store::file::header::Retention;
+use tamis_store::store::information::check_compatible;
 use tamis_store::store::opened::Store;
 
 use crate::merge::refit::{can_refit, refit};
@@ -78,13 +78,13 @@ pub fn merge(models: &[&Filter], options: MergeOptions) -> Result<Model> {
         let documents = store.totals.iter().fold(0u64, |sum, t| sum.saturating_add(t.documents));
         (!keeps_weights(store, classes.len()), Reverse(documents), store.contents())
     });
-    check(&stores)?;
+    check_compatible(&stores)?;
     let keep = match stores.iter().all(|store| store.header.stored.keep == Keep::Vectors) {
         true => Keep::Vectors,
         false => Keep::Digests,
     };
-    let stored = Stored { keep, names: stores.iter().all(|store| store.header.stored.names) };
-    let stripped = Stored { keep: Keep::Digests, names: false };
+    let stored = Retention { keep, names: stores.iter().all(|store| store.header.stored.names) };
+    let stripped = Retention { keep: Keep::Digests, names: false };
     let strip = |store: &Store| merge_stores(&[store], store.header.classes.clone(), stripped, true);
     let refits = options.retrain || stores.len() > 1 && stores.iter().all(|store| can_refit(store));
     if !refits {

@@ -2,13 +2,13 @@
 
 use tamis_model::{Classes, Statistics};
 use tamis_store::config::decision::Decision;
-use tamis_store::config::label_set::{are_sets, split_labels};
 use tamis_store::config::labels::check_labels_of;
+use tamis_store::config::labels::{are_sets, split_labels};
 use tamis_store::config::scoring::Unlabelled;
 use tamis_store::error::{Reason, Result};
-use tamis_store::file::documents::{NO_DATE, Remembered};
+use tamis_store::file::documents::{NO_DATE, StoredDocument};
 use tamis_store::file::fitted::FittedScoring;
-use tamis_store::file::header::{Changes, Header};
+use tamis_store::file::header::{Changes, ModelHeader};
 use tamis_store::store::opened::Store;
 
 use crate::gather::collection::Collection;
@@ -37,7 +37,7 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
     if !can_refit(store) {
         return Err(Reason::TermsNotStored.into());
     }
-    let Header { classes, scoring, .. } = &store.header;
+    let ModelHeader { classes, scoring, .. } = &store.header;
     let decision = match scoring {
         FittedScoring::RobinsonFisher(_) => Decision::for_classes(classes),
         _ => store.header.decision,
@@ -59,7 +59,7 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
         writer.push(fingerprint, text, statistics.cells(id), fitted.weights.of(id))
     })?;
     let documents = document_sections(documents, &fitted, store.header.stored.keep)?;
-    let header = Header {
+    let header = ModelHeader {
         totals: store.totals.clone(),
         scoring: fitted.scoring,
         decision: if store.header.asked.is_some() { fitted.decision } else { decision },
@@ -76,7 +76,7 @@ pub(crate) fn counted(terms: &Stores<'_>) -> Result<(Statistics, Collection)> {
     let order: Vec<_> = terms.order.iter().map(|source| source.id).collect();
     let statistics = store.statistics()?.permuted(&order);
     let documents = store.documents().map(|document| -> Result<_> {
-        let document: Remembered = document?;
+        let document: StoredDocument = document?;
         Ok((learned(&document), terms.renumber(0, &document.vector)?))
     });
     Ok((statistics, Collection::of(documents, terms.len())?.of_kind(store.header.recipe.kind)))
@@ -103,8 +103,8 @@ pub(crate) fn with_label(store: &Store, label: &str) -> Result<Model> {
 }
 
 /// A stored document in the form in which it was counted.
-fn learned(document: &Remembered) -> TrainingDocument {
-    let Remembered { digest, class, multiplicity, group, .. } = *document;
+fn learned(document: &StoredDocument) -> TrainingDocument {
+    let StoredDocument { digest, class, multiplicity, group, .. } = *document;
     let more = More {
         date: Some(document.date).filter(|date| *date != NO_DATE),
         name: document.name.clone(),

@@ -3,15 +3,14 @@
 use tamis_model::WeightedOptions;
 use tamis_model::{Classes, Counts};
 use tamis_store::config::decision::{Decision, LabelDecision};
-use tamis_store::config::keep::Keep;
-use tamis_store::config::label_set::labels_of;
-use tamis_store::config::roles::positive_class;
+use tamis_store::config::labels::labels_of;
+use tamis_store::config::labels::positive_class;
+use tamis_store::config::recipe::Keep;
 use tamis_store::config::scoring::{Scoring, Unlabelled};
 use tamis_store::error::Result;
-use tamis_store::file::documents::{Remembered, encode_coefficients, encode_vector};
+use tamis_store::file::documents::{StoredDocument, encode_coefficients, encode_name, encode_vector};
 use tamis_store::file::fitted::FittedScoring;
-use tamis_store::file::header::{Changes, Header, Stored};
-use tamis_store::file::names;
+use tamis_store::file::header::{Changes, ModelHeader, Retention};
 use tamis_store::store::opened::Store;
 use zerocopy::IntoBytes;
 
@@ -34,7 +33,7 @@ pub(crate) fn compact(store: &Store) -> Result<Model> {
 pub(crate) fn merge_stores(
     stores: &[&Store],
     classes: Classes,
-    stored: Stored,
+    stored: Retention,
     repeat: bool,
 ) -> Result<Model> {
     let mut terms = MergedTerms::new(stores, &classes)?;
@@ -62,8 +61,8 @@ fn merged_header(
     stores: &[&Store],
     terms: &MergedTerms<'_>,
     classes: Classes,
-    stored: Stored,
-) -> Result<Header> {
+    stored: Retention,
+) -> Result<ModelHeader> {
     let first = stores[0];
     let sum =
         |of: &dyn Fn(&Store) -> u64| stores.iter().fold(0u64, |sum, store| sum.saturating_add(of(store)));
@@ -75,7 +74,7 @@ fn merged_header(
     }
     let changes = Changes { since_training: sum(&|store| store.changes()), since_fit };
     // no `..` below: a new field has to be merged, or taken from the first here
-    let Header { recipe, scoring, mut asked, mut decision, mut expected, size, lengths, .. } =
+    let ModelHeader { recipe, scoring, mut asked, mut decision, mut expected, size, lengths, .. } =
         first.header.clone();
     let mut scoring = match scoring {
         scoring if terms.of.keeps_weights[0] => scoring,
@@ -92,7 +91,7 @@ fn merged_header(
         chosen.labels = label_decisions(first, &chosen.labels, &classes)?;
     }
     scoring.summarize(terms)?;
-    Ok(Header {
+    Ok(ModelHeader {
         recipe,
         stored,
         unremembered: stores.iter().any(|store| store.header.unremembered),
@@ -130,7 +129,7 @@ fn unlabelled(stores: &[&Store]) -> Option<Unlabelled> {
 /// The sections of documents, and the held-out documents with their scores.
 fn documents(
     terms: &MergedTerms<'_>,
-    header: &Header,
+    header: &ModelHeader,
     repeat: bool,
 ) -> Result<(DocumentSections, Vec<BinaryPrediction>)> {
     let positive = positive_class(&header.classes);
@@ -139,7 +138,7 @@ fn documents(
         let sums_copies = repeat || group[0].1.digest == terms.of.nothing;
         let (store, document) = merge_copies(group, sums_copies)?;
         if let Some(held_out) = document.held_out {
-            let Remembered { class, multiplicity, learned, group, .. } = document;
+            let StoredDocument { class, multiplicity, learned, group, .. } = document;
             judged.push(BinaryPrediction {
                 held_out,
                 is_positive: class == positive,
@@ -148,7 +147,7 @@ fn documents(
                 group,
             });
         }
-        names::encode(if header.stored.names { &document.name } else { "" }, &mut vectors);
+        encode_name(if header.stored.names { &document.name } else { "" }, &mut vectors);
         if header.scoring.has_coefficients() {
             encode_coefficients(&document.coefficients, &mut vectors);
         }
@@ -180,7 +179,7 @@ pub(crate) fn is_fitted(store: &Store) -> bool {
         FittedScoring::RobinsonFisher(_) => {
             let mut documents = vec![0; store.header.classes.len()];
             let remembered = store.documents().flatten();
-            remembered.for_each(|document: Remembered| documents[usize::from(document.class)] += 1);
+            remembered.for_each(|document: StoredDocument| documents[usize::from(document.class)] += 1);
             documents.iter().all(|n| *n >= ENOUGH)
         }
         _ => false,
@@ -188,6 +187,6 @@ pub(crate) fn is_fitted(store: &Store) -> bool {
 }
 
 /// Whether the terms of documents are stored; those of windows never are.
-pub(crate) fn keeps_terms(header: &Header) -> bool {
+pub(crate) fn keeps_terms(header: &ModelHeader) -> bool {
     header.stored.keep == Keep::Vectors && header.recipe.windows.is_none()
 }

@@ -2,12 +2,12 @@
 
 use tamis_filter::extract::digest::digest_of_nothing;
 use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Classes, Counts};
-use tamis_store::config::label_set::labels_of;
+use tamis_store::config::labels::labels_of;
 use tamis_store::error::{Error, Reason, Result};
-use tamis_store::file::documents::Remembered;
+use tamis_store::file::documents::StoredDocument;
 use tamis_store::file::terms::limited;
-use tamis_store::store::add::{add_bias, add_cells, add_totals, add_weights};
 use tamis_store::store::opened::Store;
+use tamis_store::store::overlay::{add_bias, add_cells, add_totals, add_weights};
 use tamis_tokenizer::{CountVector, TermId};
 
 use crate::gather::merged::TermSource;
@@ -123,9 +123,8 @@ impl<'a> Stores<'a> {
     pub(crate) fn weights(&self, id: TermId) -> Result<Vec<ClassWeight>> {
         let mut weights = Vec::new();
         for (at, old) in self.sources(id).filter(|(at, _)| self.keeps_weights[*at]) {
-            self.stores[at].for_each_value(old, |class, units| {
-                weights.push(ClassWeight { class: self.column(at, class), units });
-                Ok(())
+            self.stores[at].for_each_value(old, |weight| {
+                weights.push(ClassWeight { class: self.column(at, weight.class), ..weight });
             })?;
         }
         add_weights(&mut weights)?;
@@ -160,7 +159,7 @@ impl<'a> Stores<'a> {
 }
 
 /// A document as stored in one store, with the store's number.
-pub(crate) type SourceDocument = (usize, Remembered);
+pub(crate) type SourceDocument = (usize, StoredDocument);
 
 /// Visits the documents of all stores in canonical order, with their new classes. A document in several stores is
 /// visited once, with all its entries in the order of stores.
@@ -168,7 +167,7 @@ pub(crate) fn for_each_group<'a>(
     terms: &Stores<'a>,
     mut visit: impl FnMut(Vec<SourceDocument>) -> Result<()>,
 ) -> Result<()> {
-    let moved = |at: usize, mut document: Remembered| {
+    let moved = |at: usize, mut document: StoredDocument| {
         document.class = terms.class(at, document.class);
         document.coefficients.iter_mut().for_each(|c| c.class = terms.column(at, c.class));
         if !terms.keeps_weights[at] {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tamis_model::Counts;
-use tamis_store::config::keep::Keep;
+use tamis_store::config::recipe::Keep;
 use tamis_store::error::Reason;
 use tamis_store::store::layers::CombinedSums;
 

@@ -5,17 +5,16 @@ use tamis_filter::score::filter::Filter;
 use tamis_filter::score::scratch::Scratch;
 use tamis_model::{Choices, ClassTotals, Classes, EmOptions, Likelihood, Parameters, WeightedOptions};
 use tamis_store::config::column::{Column, ColumnKind};
-use tamis_store::config::decision::Expected;
-use tamis_store::config::keep::Keep;
-use tamis_store::config::scoring::{Chosen, ExpectationMaximization, Scoring};
+use tamis_store::config::decision::HeldOutPerformance;
+use tamis_store::config::recipe::Keep;
+use tamis_store::config::scoring::{ExpectationMaximization, ModelSelection, Scoring};
 use tamis_store::config::training::TrainOptions;
-use tamis_store::disk::map::Bytes;
 use tamis_store::disk::spool::Spool;
 use tamis_store::error::Reason;
 use tamis_store::error::Result;
-use tamis_store::file::blocks;
-use tamis_store::file::blocks::Section;
 use tamis_store::file::container;
+use tamis_store::file::container::BLOCK;
+use tamis_store::file::container::Section;
 use tamis_store::file::header::{FORMAT_VERSION, N_SECTIONS, SECTIONS, WrittenHeader, open, preface};
 use tamis_store::file::terms::Size;
 use tamis_store::kind::Kind;
@@ -33,7 +32,7 @@ const TEXTS: [(&str, &str); 6] = [
 const ROW: [(&str, &str); 3] = [("miles", "2"), ("wet", "yes"), ("sky", "blue")];
 
 fn read(model: &[u8]) -> Result<(WrittenHeader, [Section; N_SECTIONS])> {
-    let opened = open(Bytes::Owned(model.to_vec()))?;
+    let opened = open(model)?;
     Ok((opened.header.into(), opened.sections))
 }
 
@@ -137,8 +136,8 @@ fn ask(filter: &Filter) {
 }
 
 /// Invalid choices.
-fn wrong_choices(change: fn(&mut Choices)) -> Chosen {
-    let mut chosen = Chosen::for_classes(2);
+fn wrong_choices(change: fn(&mut Choices)) -> ModelSelection {
+    let mut chosen = ModelSelection::for_classes(2);
     change(&mut chosen.choices);
     chosen
 }
@@ -160,7 +159,7 @@ fn a_header_that_contradicts_itself_is_refused_at_opening() {
         |header| header.chosen = Some(wrong_choices(|choices| choices.bayes[0] = -1.0)),
         |header| header.recipe.version += 1,
         |header| header.recipe.windows = Some(0),
-        |header| header.expected = Some(Expected::Accuracy { documents: 1, right: 2, groups: 0 }),
+        |header| header.expected = Some(HeldOutPerformance::Accuracy { documents: 1, right: 2, groups: 0 }),
     ];
     let models = models();
     for (m, model) in models.iter().enumerate() {
@@ -281,9 +280,9 @@ fn a_part_of_another_model_is_damage() {
     let start = preface(&own).unwrap().start;
     let mut at = start;
     for section in sections {
-        for block in (0..section.len()).step_by(blocks::BLOCK) {
-            let content = at + block..at + section.len().min(block + blocks::BLOCK);
-            let sum = at + section.len() + 4 * (block / blocks::BLOCK);
+        for block in (0..section.len()).step_by(BLOCK) {
+            let content = at + block..at + section.len().min(block + BLOCK);
+            let sum = at + section.len() + 4 * (block / BLOCK);
             let mut mixed = own.clone();
             mixed[content.clone()].copy_from_slice(&other[content]);
             mixed[sum..sum + 4].copy_from_slice(&other[sum..sum + 4]);

@@ -8,14 +8,14 @@ use tamis_filter::score::scratch::Scratch;
 use tamis_model::GaussianStatistics;
 use tamis_store::config::column::Column;
 use tamis_store::config::column::ColumnKind;
-use tamis_store::config::keep::Keep;
+use tamis_store::config::recipe::Keep;
 use tamis_store::config::scoring::Mixed;
 use tamis_store::config::scoring::Scoring;
 use tamis_store::config::training::TrainOptions;
 use tamis_store::error::Reason;
 use tamis_store::file::fitted::FittedScoring;
-use tamis_store::file::header::Header;
-use tamis_store::file::table::Table;
+use tamis_store::file::fitted::TableStatistics;
+use tamis_store::file::header::ModelHeader;
 use tamis_store::kind::Kind;
 
 fn options() -> TrainOptions {
@@ -40,7 +40,7 @@ fn trained() -> Trainer {
     trainer
 }
 
-fn table(header: &mut Header) -> &mut Table {
+fn table(header: &mut ModelHeader) -> &mut TableStatistics {
     match &mut header.scoring {
         FittedScoring::Mixed { table, .. } => table,
         _ => panic!("not mixed"),
@@ -117,7 +117,7 @@ fn what_does_not_suit_a_table_is_refused() {
 fn a_header_that_contradicts_itself_is_refused() {
     let good = filter().store().header.clone();
     assert!(check(&good).is_ok());
-    let changes: [fn(&mut Header); 6] = [
+    let changes: [fn(&mut ModelHeader); 6] = [
         |header| header.stored.keep = Keep::Vectors,
         |header| header.recipe.columns.truncate(2),
         |header| drop(table(header).groups.pop()),
@@ -134,7 +134,7 @@ fn a_header_that_contradicts_itself_is_refused() {
 
 #[test]
 fn verify_holds_the_table_against_the_counts() {
-    let changes: [fn(&mut Table); 4] = [
+    let changes: [fn(&mut TableStatistics); 4] = [
         |table| table.missing[0] += 1,
         |table| table.missing[1] = 9,
         |table| table.groups.swap(0, 1),

@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use tamis_filter::score::verdict::may_judge;
 use tamis_model::{Choices, ClassId, ClassTotals, Classes, Documents, Label, threshold_for_fpr};
-use tamis_store::config::decision::{Decision, DecisionOptions, Expected};
-use tamis_store::config::roles::{positive_class, spam_class};
+use tamis_store::config::decision::{Decision, DecisionOptions, HeldOutPerformance};
+use tamis_store::config::labels::{positive_class, spam_class};
 use tamis_store::error::{Reason, Result};
+use tamis_store::file::documents::is_named;
 use tamis_store::file::fitted::FittedScoring;
-use tamis_store::file::groups::is_named;
-use tamis_store::file::header::Header;
+use tamis_store::file::header::ModelHeader;
 
 /// What thresholds are chosen by, besides held-out scores.
 #[derive(Clone, Copy)]
@@ -37,7 +37,7 @@ pub(crate) const LATEST: usize = 1_000;
 /// weights of counts and correction if documents were learned one by one, and chooses the thresholds again. Thresholds
 /// meet the requirements of training. If those are unknown, or too little ham is left for them, the previous thresholds
 /// stay.
-pub(crate) fn calibrate(header: &mut Header, judged: &mut [BinaryPrediction]) -> Result<()> {
+pub(crate) fn calibrate(header: &mut ModelHeader, judged: &mut [BinaryPrediction]) -> Result<()> {
     let FittedScoring::Weighted { options, chosen, .. } = &mut header.scoring else { return Ok(()) };
     let has_windows = header.recipe.windows.is_some();
     chosen.refitted = None;
@@ -126,7 +126,7 @@ pub(crate) fn expect(
     decision: &Decision,
     classes: &Classes,
     groups: u64,
-) -> Option<Expected> {
+) -> Option<HeldOutPerformance> {
     let positive = positive_class(classes);
     let ham = ham_class(classes);
     let (mut negatives, mut false_positives, mut positives, mut missed) = (0, 0, 0, 0);
@@ -141,7 +141,7 @@ pub(crate) fn expect(
         *all += 1;
         *wrong += u64::from(is_wrong);
     }
-    let expected = Expected::Detection { negatives, false_positives, positives, missed, groups };
+    let expected = HeldOutPerformance::Detection { negatives, false_positives, positives, missed, groups };
     (positives > 0 && negatives > 0).then_some(expected)
 }
 
@@ -151,7 +151,7 @@ pub(crate) fn expect_right(
     documents: &dyn Documents,
     spam: Option<ClassId>,
     groups: u64,
-) -> Option<Expected> {
+) -> Option<HeldOutPerformance> {
     let (mut all, mut right, mut n) = (0.0, 0.0, 0);
     for held in fitted.held_out.iter().filter(|held| held.weight > 0.0) {
         let Label { class, multiplicity, .. } = documents.label(held.document);
@@ -163,7 +163,7 @@ pub(crate) fn expect_right(
     }
     // in a sample, each document counts by its weight
     let right = (right / all * n as f64).round() as u64;
-    (n > 0).then_some(Expected::Accuracy { documents: n, right: right.min(n), groups })
+    (n > 0).then_some(HeldOutPerformance::Accuracy { documents: n, right: right.min(n), groups })
 }
 
 /// Counts the distinct named groups.

@@ -1,14 +1,14 @@
 //! Finishing training: from counts to the bytes of a model file.
 
 use tamis_model::{Classes, Counts, Documents, Statistics};
-use tamis_store::config::label_set::labels_of;
 use tamis_store::config::labels::check_labels;
+use tamis_store::config::labels::labels_of;
 use tamis_store::config::scoring::Scoring;
 use tamis_store::config::training::TrainOptions;
 use tamis_store::error::{Reason, Result};
 use tamis_store::file::fitted::FittedScoring;
-use tamis_store::file::header::{Header, Stored};
-use tamis_store::store::summarize::columns_of_terms;
+use tamis_store::file::fitted::columns_of_terms;
+use tamis_store::file::header::{ModelHeader, Retention};
 use tamis_tokenizer::TermTexts;
 
 use crate::gather::collection::Collection;
@@ -111,12 +111,12 @@ pub(crate) fn write_model(
         },
         || document_sections(&mut documents, &fitted, keep),
     );
-    let header = Header {
-        stored: Stored { keep, names: options.names },
+    let header = ModelHeader {
+        stored: Retention { keep, names: options.names },
         asked: Some(options.decision),
         decision: fitted.decision,
         expected: fitted.expected,
-        ..Header::new(options.recipe, fitted.scoring, classes, statistics.totals().to_vec())
+        ..ModelHeader::new(options.recipe, fitted.scoring, classes, statistics.totals().to_vec())
     };
     seal(header, sections?, documents?)
 }

@@ -3,9 +3,9 @@
 use crate::train::label_decisions::{decide_labels, expect_labels};
 use tamis_model::{Classes, Counts, Documents, Label, Prediction, Statistics, WeightedOptions};
 use tamis_store::config::decision::{Decision, DecisionOptions};
-use tamis_store::config::label_set::{are_sets, columns_of};
-use tamis_store::config::roles::{positive_class, spam_class};
-use tamis_store::config::scoring::Chosen;
+use tamis_store::config::labels::{are_sets, columns_of};
+use tamis_store::config::labels::{positive_class, spam_class};
+use tamis_store::config::scoring::ModelSelection;
 use tamis_store::config::scoring::Scoring;
 use tamis_store::error::{Error, Result};
 use tamis_store::file::documents::as_kept;
@@ -123,7 +123,7 @@ pub(crate) fn conclude(
         }
         false => (SolutionWeights::None, Vec::new()),
     };
-    let chosen = Chosen {
+    let chosen = ModelSelection {
         choices: fitted.choices,
         refitted: None,
         smoothing: fitted.smoothing.tried,

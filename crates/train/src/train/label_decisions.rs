@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use tamis_filter::score::verdict::sigmoid;
 use tamis_model::{Columns, Documents, WeightedFit, clopper_pearson};
-use tamis_store::config::decision::{Decision, DecisionOptions, Expected, LabelDecision};
+use tamis_store::config::decision::{Decision, DecisionOptions, HeldOutPerformance, LabelDecision};
 use tamis_store::error::Result;
 
 /// A held-out document, as one label sees it.
@@ -53,10 +53,14 @@ pub(crate) fn decide_labels(
 const MOST_CERTAIN: f64 = 1e3;
 
 /// The counts of all labels together, if documents were held out.
-pub(crate) fn expect_labels(labels: &[LabelDecision], documents: u64, groups: u64) -> Option<Expected> {
+pub(crate) fn expect_labels(
+    labels: &[LabelDecision],
+    documents: u64,
+    groups: u64,
+) -> Option<HeldOutPerformance> {
     let sum = |of: fn(&LabelDecision) -> u64| labels.iter().map(of).sum();
     let (found, wrong, missed) = (sum(|of| of.found), sum(|of| of.wrong), sum(|of| of.missed));
-    (documents > 0).then_some(Expected::Labels { documents, found, wrong, missed, groups })
+    (documents > 0).then_some(HeldOutPerformance::Labels { documents, found, wrong, missed, groups })
 }
 
 /// The threshold with the best F1, which lies between two documents. `judged` is sorted, the highest log-odds first.

@@ -9,10 +9,10 @@ use std::path::Path;
 
 use tamis_model::Classes;
 use tamis_store::config::training::TrainOptions;
-use tamis_store::disk::map::Bytes;
+use tamis_store::disk::map::ModelBytes;
 use tamis_store::disk::source::ModelFile;
 use tamis_store::error::{Error, Result};
-use tamis_store::file::blocks::Section;
+use tamis_store::file::container::Section;
 use tamis_store::file::partial::{self, PartialHeader};
 
 use crate::train::trainer::Trainer;
@@ -51,13 +51,13 @@ use crate::train::trainer::Trainer;
 /// # Ok::<(), tamis_train::Error>(())
 /// ```
 pub struct Partial {
-    bytes: Bytes,
+    bytes: ModelBytes,
     header: PartialHeader,
     sections: Vec<Section>,
 }
 
 impl Partial {
-    fn new(bytes: Bytes) -> Result<Self> {
+    fn new(bytes: ModelBytes) -> Result<Self> {
         let partial = Partial::unverified(bytes)?;
         for section in &partial.sections {
             // verified once: later reads rely on it
@@ -66,7 +66,7 @@ impl Partial {
         Ok(partial)
     }
 
-    fn unverified(bytes: Bytes) -> Result<Self> {
+    fn unverified(bytes: ModelBytes) -> Result<Self> {
         let (header, sections) = partial::open(&bytes)?;
         Ok(Partial { bytes, header, sections })
     }
@@ -85,7 +85,7 @@ impl Partial {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn from_bytes(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Result<Self> {
-        Partial::new(Bytes::Shared(Box::new(bytes)))
+        Partial::new(ModelBytes::Shared(Box::new(bytes)))
     }
 
     /// The bytes of its file. The same documents give the same bytes, in any order and however they were merged.

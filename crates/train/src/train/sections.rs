@@ -3,13 +3,14 @@
 use rayon::prelude::*;
 use tamis_filter::score::derive::check;
 use tamis_model::BLOCK;
-use tamis_store::config::keep::Keep;
+use tamis_store::config::recipe::Keep;
 use tamis_store::disk::spool::{Spool, spill};
 use tamis_store::error::Result;
-use tamis_store::file::documents::{DocumentRecord, as_kept, encode_coefficients, encode_vector};
+use tamis_store::file::documents::{
+    DocumentRecord, as_kept, encode_coefficients, encode_name, encode_vector,
+};
 use tamis_store::file::fitted::FittedScoring;
-use tamis_store::file::header::{self, Header};
-use tamis_store::file::names;
+use tamis_store::file::header::{self, ModelHeader};
 use tamis_store::file::terms::{GROUP, TermSections, TermsWriter};
 use tamis_tokenizer::TermId;
 use zerocopy::IntoBytes;
@@ -22,12 +23,12 @@ use crate::train::solution::{Solution, SolutionWeights};
 
 /// Assembles a model from a header and its sections, and enters their sizes in the header.
 pub(crate) fn seal(
-    header: Header,
+    header: ModelHeader,
     TermSections { directory, terms, texts, size }: TermSections,
     DocumentSections { documents, vectors }: DocumentSections,
 ) -> Result<Model> {
     let sections = [directory.into(), terms.into(), texts.into(), documents, vectors];
-    let mut header = Header { size, lengths: sections.each_ref().map(Spool::len), ..header };
+    let mut header = ModelHeader { size, lengths: sections.each_ref().map(Spool::len), ..header };
     if let FittedScoring::Weighted { bias, .. } = &mut header.scoring {
         // missing ones are read as 0
         bias.truncate(bias.iter().rposition(|bias| *bias != 0).map_or(0, |last| last + 1));
@@ -80,7 +81,7 @@ pub(crate) fn document_sections(
         let encode = |(chunk, learned): (usize, &[TrainingDocument])| {
             let (mut vectors, mut ends) = (Vec::new(), Vec::with_capacity(learned.len()));
             for (at, document) in (chunk * TOGETHER..).zip(learned) {
-                names::encode(document.name(), &mut vectors);
+                encode_name(document.name(), &mut vectors);
                 if let SolutionWeights::Correction(_, coefficients) = &fitted.weights {
                     encode_coefficients(
                         &coefficients.of_document(block * BLOCK + at).collect::<Vec<_>>(),

@@ -6,8 +6,8 @@ use tamis_model::{
     FitProblem, Label, SmoothingChoice, Statistics, StatisticsError, WeightedLoss, WeightedOptions,
     WeightedVector,
 };
-use tamis_store::config::decision::{Decision, Expected};
-use tamis_store::config::label_set::columns_of;
+use tamis_store::config::decision::{Decision, HeldOutPerformance};
+use tamis_store::config::labels::columns_of;
 use tamis_store::config::scoring::{ExpectationMaximization, TriedTerms};
 use tamis_store::error::{Error, Result};
 use tamis_store::file::fitted::FittedScoring;
@@ -20,7 +20,7 @@ pub(crate) struct Solution {
     /// With two classes, the held-out documents by increasing number, each with its scores.
     pub(crate) held_out: Vec<(usize, [f64; 2])>,
     pub(crate) decision: Decision,
-    pub(crate) expected: Option<Expected>,
+    pub(crate) expected: Option<HeldOutPerformance>,
 }
 
 /// The fitted weights of terms, in addition to their counts.
@@ -29,7 +29,7 @@ pub(crate) enum SolutionWeights {
     /// A correction and each document's coefficients in it.
     Correction(Correction, Coefficients),
     /// Labelled counts plus the expected counts of unlabelled documents.
-    Expected(ExpectedStatistics),
+    HeldOutPerformance(ExpectedStatistics),
 }
 
 impl Solution {
@@ -45,7 +45,7 @@ impl SolutionWeights {
         let (correction, expected) = match self {
             SolutionWeights::None => (None, None),
             SolutionWeights::Correction(correction, _) => (Some(correction), None),
-            SolutionWeights::Expected(expected) => (None, Some(expected)),
+            SolutionWeights::HeldOutPerformance(expected) => (None, Some(expected)),
         };
         let units = |weight: ClassWeight| (weight.class, weight.units);
         let bits = |(class, weight): (ClassId, f64)| (class, i64::from((weight as f32).to_bits()));
@@ -110,7 +110,7 @@ pub(crate) fn maximize_expectation(
     let unlabelled: Vec<_> = unlabelled.into_iter().map(|(_, row)| row).collect();
     let em = options.fit(n_classes, &labelled, &unlabelled)?;
     let scoring = FittedScoring::ExpectationMaximization { settings, model: em.model };
-    let weights = SolutionWeights::Expected(em.statistics);
+    let weights = SolutionWeights::HeldOutPerformance(em.statistics);
     Ok(Solution { weights, ..Solution::by_counts(scoring, Decision::PLAIN) })
 }
 

@@ -4,14 +4,14 @@ use tamis_filter::score::mixed::mixed_model;
 use tamis_model::{
     ClassPrior, Classes, Counts, Documents, GaussianStatistics, MixedFit, RowPrediction, Statistics,
 };
-use tamis_store::config::decision::{Decision, Expected};
+use tamis_store::config::decision::{Decision, HeldOutPerformance};
+use tamis_store::config::labels::positive_class;
 use tamis_store::config::recipe::Recipe;
-use tamis_store::config::roles::positive_class;
 use tamis_store::config::scoring::Mixed;
 use tamis_store::error::Result;
 use tamis_store::file::fitted::FittedScoring;
-use tamis_store::file::table::Table;
-use tamis_store::store::summarize::summarize_columns;
+use tamis_store::file::fitted::TableStatistics;
+use tamis_store::file::fitted::summarize_columns;
 
 use crate::gather::collection::Collection;
 use crate::gather::document::TrainingDocument;
@@ -39,7 +39,7 @@ impl TableRows<'_> {
         let TableRows { recipe, columns, missing } = self;
         let reals = learn_reals(recipe.n_reals(), classes.len(), &documents.documents)?;
         let groups = summarize_columns(recipe, statistics, &columns);
-        let mut table = Table { reals, groups, missing, chosen: Default::default() };
+        let mut table = TableStatistics { reals, groups, missing, chosen: Default::default() };
         let mut expected = None;
         if settings.correction {
             let textbook = mixed_model(&settings, recipe, &table, statistics.totals())?;
@@ -56,8 +56,12 @@ impl TableRows<'_> {
             uniform.prior = ClassPrior::Uniform;
             let (chosen, held_out) = fit.fit(|counts, reals, shrinkages| {
                 let groups = summarize_columns(recipe, counts, &columns);
-                let mut table =
-                    Table { reals: reals.clone(), groups, missing: Vec::new(), chosen: Default::default() };
+                let mut table = TableStatistics {
+                    reals: reals.clone(),
+                    groups,
+                    missing: Vec::new(),
+                    chosen: Default::default(),
+                };
                 let derive = |shrinkage: &f64| {
                     table.chosen.shrinkage = *shrinkage;
                     mixed_model(&uniform, recipe, &table, counts.totals())
@@ -94,7 +98,11 @@ fn values(document: &TrainingDocument, n_reals: usize) -> Vec<Option<f64>> {
 }
 
 /// Estimates the errors on new rows from held-out ones.
-fn expect_rows(held_out: &[RowPrediction], documents: &Collection, classes: &Classes) -> Option<Expected> {
+fn expect_rows(
+    held_out: &[RowPrediction],
+    documents: &Collection,
+    classes: &Classes,
+) -> Option<HeldOutPerformance> {
     let class = |row: &RowPrediction| documents.label(row.document).class;
     let groups = count_named(held_out.iter().map(|row| documents.label(row.document).group));
     if classes.len() == 2 {
@@ -113,7 +121,7 @@ fn expect_rows(held_out: &[RowPrediction], documents: &Collection, classes: &Cla
         n += u64::from(row.copies);
         right += if row.joint.iter().all(|other| *other <= own) { u64::from(row.copies) } else { 0 };
     }
-    (n > 0).then_some(Expected::Accuracy { documents: n, right, groups })
+    (n > 0).then_some(HeldOutPerformance::Accuracy { documents: n, right, groups })
 }
 
 #[cfg(test)]
@@ -201,8 +209,12 @@ mod tests {
         other.merge(one).unwrap();
         assert!(other.finish().unwrap() == expected);
         let expected = expected.into_filter().unwrap().information().expected;
-        let Some(Expected::Detection {
-            negatives: 200, false_positives: 20, positives: 200, missed: 20, ..
+        let Some(HeldOutPerformance::Detection {
+            negatives: 200,
+            false_positives: 20,
+            positives: 200,
+            missed: 20,
+            ..
         }) = expected
         else {
             panic!("{expected:?}")

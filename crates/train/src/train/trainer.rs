@@ -6,14 +6,14 @@ use tamis_filter::extract::document::Document;
 use tamis_filter::extract::extractor::Extractor;
 use tamis_model::{ClassId, Classes, Counts, Label};
 use tamis_store::config::decision::DecisionOptions;
-use tamis_store::config::label_set::{NO_LABELS, split_labels};
 use tamis_store::config::labels::check_label;
+use tamis_store::config::labels::{NO_LABELS, split_labels};
 use tamis_store::config::recipe::Recipe;
 use tamis_store::config::scoring::{Scoring, TriedTerms};
 use tamis_store::config::training::{Labels, TrainOptions};
 use tamis_store::disk::spool::spill;
 use tamis_store::error::{Error, Reason, Result};
-use tamis_store::file::groups;
+use tamis_store::file::documents::group_number;
 use tamis_tokenizer::TermId;
 
 use crate::gather::document::{DocumentIndex, More, TrainingDocument, UNLABELLED, copies};
@@ -325,7 +325,7 @@ impl Trainer {
             reals,
             fraction,
         };
-        let mut document = TrainingDocument::new(digest, groups::group(group, counted.body_hash()), more);
+        let mut document = TrainingDocument::new(digest, group_number(group, counted.body_hash()), more);
         let class = label.map_or(Some(UNLABELLED), |label| self.classes.index(label));
         let known = class.and_then(|class| self.known.find(&self.documents, &self.classes, &digest, class));
         let known = known.map(|place| &mut self.documents[place]);

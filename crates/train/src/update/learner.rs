@@ -17,13 +17,12 @@ use tamis_filter::score::filter::Filter;
 use tamis_filter::score::scratch::{LabelScore, Scratch};
 use tamis_filter::score::verdict::Score;
 use tamis_model::ClassId;
-use tamis_store::config::label_set::{are_sets, split_labels};
 use tamis_store::config::labels::unknown_label;
+use tamis_store::config::labels::{are_sets, split_labels};
 use tamis_store::error::{Reason, Result};
-use tamis_store::file::documents::Remembered;
+use tamis_store::file::documents::{StoredDocument, keep_least, named};
 use tamis_store::file::fitted::FittedScoring;
 use tamis_store::file::log::{self};
-use tamis_store::file::names;
 use tamis_tokenizer::Vocabulary;
 
 use self::change::inherit;
@@ -153,7 +152,7 @@ pub struct Learner {
 /// A document as the model would store it.
 struct CandidateDocument {
     /// Its terms have the ids of the model; new terms have the ids after them.
-    document: Remembered,
+    document: StoredDocument,
     new_terms: Vec<(u64, String)>,
 }
 
@@ -296,7 +295,7 @@ impl Learner {
             .filter(|_| one_less)
             .map(|known| (known.class, known.multiplicity.saturating_sub(1), known.group));
         let mut name = Box::default();
-        known.iter().for_each(|known| names::keep_least(&mut name, &known.name));
+        known.iter().for_each(|known| keep_least(&mut name, &known.name));
         let mut learns = false;
         if let (Some((class, multiplicity, group)), Some(seen)) = (left, &mut seen) {
             learns = multiplicity > 0;
@@ -304,7 +303,7 @@ impl Learner {
             seen.document.group = group;
             seen.document.name.clone_from(&name);
         }
-        self.exchange(known, seen, learns).map(|()| names::named(name))
+        self.exchange(known, seen, learns).map(|()| named(name))
     }
 
     /// Whether a document has no terms.

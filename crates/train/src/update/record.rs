@@ -19,11 +19,11 @@ use std::fmt;
 use tamis_filter::extract::digest::digest;
 use tamis_store::config::recipe::Recipe;
 use tamis_store::error::{Error, Reason, Result};
-use tamis_store::file::blocks::checksum;
 use tamis_store::file::container;
-use tamis_store::file::documents::Remembered;
-use tamis_store::file::log::{self, Entry};
-use tamis_store::file::texts::{fingerprint_of, unknown_text};
+use tamis_store::file::container::checksum;
+use tamis_store::file::documents::StoredDocument;
+use tamis_store::file::log::{self, LogEntry};
+use tamis_store::file::terms::{fingerprint_of, unknown_text};
 use tamis_store::file::varint::{put_varint, take_varint};
 use tamis_tokenizer::{CountVector, TermCount, TermId};
 use xxhash_rust::xxh3::xxh3_64;
@@ -35,7 +35,7 @@ const VERSION: u32 = 1;
 ///
 /// It holds counts, never the message: the document's digest, the label, its date, hashes of its group and of its
 /// Message-ID and body, and its terms, each as a 64-bit fingerprint with its number of occurrences, in an order that
-/// does not tell that of the document. Only if the model [stores names](crate::information::Stored::names) does the record of a
+/// does not tell that of the document. Only if the model [stores names](crate::information::Retention::names) does the record of a
 /// learned document have the Message-ID and the texts of the terms. A fingerprint hides no word from someone who
 /// guesses it.
 ///
@@ -51,7 +51,7 @@ pub struct Record {
     /// The number of terms that are words; pieces of words follow.
     n_words: usize,
     /// The document is over `new_terms`, which are all its terms. Their texts are empty if they are not told.
-    entry: Entry,
+    entry: LogEntry,
 }
 
 /// The terms of a document.
@@ -65,7 +65,7 @@ impl Record {
     pub(super) fn new(
         recipe: &Recipe,
         label: Option<&str>,
-        document: Remembered,
+        document: StoredDocument,
         terms: RecordTerms<'_>,
         text: impl Fn(TermId) -> String,
     ) -> Result<Self> {
@@ -79,9 +79,9 @@ impl Record {
         let counts = sorted.iter().map(|term| term.count);
         let vector = CountVector::from_pairs((0..).zip(counts)).unwrap_or_default();
         let new_terms = sorted.iter().map(|term| (term.fingerprint, text(term.id))).collect();
-        let derived = Remembered { class: 0, vector, learned: 0, held_out: None, ..document };
-        let document = Remembered { coefficients: Vec::new(), ..derived };
-        let entry = Entry { learned: label.is_some(), document, features: 0, new_terms };
+        let derived = StoredDocument { class: 0, vector, learned: 0, held_out: None, ..document };
+        let document = StoredDocument { coefficients: Vec::new(), ..derived };
+        let entry = LogEntry { learned: label.is_some(), document, features: 0, new_terms };
         let (recipe, recipe_version) = (hash(recipe)?, recipe.version);
         let record = Record { recipe, recipe_version, label: label.map(str::to_owned), n_words, entry };
         check_length(record.to_bytes().len())?;
@@ -138,7 +138,7 @@ impl Record {
         let recipe_version = take(&mut rest).map(u16::from_le_bytes).ok_or_else(cut_short)?;
         let label = take_text(&mut rest).ok_or_else(cut_short)?;
         let n_words = take_varint(&mut rest).and_then(|n| usize::try_from(n).ok()).ok_or_else(cut_short)?;
-        let entry = Entry::take(&mut rest, 0).map_err(|error| broken("an entry of a log", error))?;
+        let entry = LogEntry::take(&mut rest, 0).map_err(|error| broken("an entry of a log", error))?;
         if !rest.is_empty() {
             return Err(broken("nothing after the entry", format!("{} bytes", rest.len())));
         }
@@ -150,11 +150,11 @@ impl Record {
 
     /// Checks that the record says what [`new`](Self::new) would have written.
     fn check(&self) -> Result<()> {
-        let Entry { learned, document, features, new_terms } = &self.entry;
+        let LogEntry { learned, document, features, new_terms } = &self.entry;
         if *learned != self.label.is_some() {
             return Err(broken("a label if a document was learned", "the opposite"));
         }
-        let Remembered { class, multiplicity, coefficients, held_out, learned, vector, .. } = document;
+        let StoredDocument { class, multiplicity, coefficients, held_out, learned, vector, .. } = document;
         let derived = (*features, *class, *learned, coefficients.len(), held_out.is_some());
         if derived != (0, 0, 0, 0, false) || *multiplicity == 0 {
             return Err(broken("counts alone, of a copy or more", "others"));
@@ -196,7 +196,7 @@ impl Record {
     }
 
     /// The document, over [`terms`](Self::terms).
-    pub(super) fn document(&self) -> &Remembered {
+    pub(super) fn document(&self) -> &StoredDocument {
         &self.entry.document
     }
 

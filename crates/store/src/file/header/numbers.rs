@@ -7,8 +7,8 @@ use tamis_model::{ClassPrior, Counting, Criterion, Likelihood, RobinsonFisher, W
 use tamis_tokenizer::{Language, Ngrams, WordRule};
 
 use crate::config::column::ColumnKind;
-use crate::config::decision::Expected;
-use crate::config::keep::Keep;
+use crate::config::decision::HeldOutPerformance;
+use crate::config::recipe::Keep;
 use crate::config::scoring::{ExpectationMaximization, Mixed, Scoring};
 use crate::file::container::encode;
 use crate::kind::Kind;
@@ -33,9 +33,15 @@ fn kinds_keep_their_numbers() {
         Scoring::RobinsonFisher(RobinsonFisher::default()),
     ]);
     check(&[
-        Expected::Detection { negatives: 1, false_positives: 0, positives: 1, missed: 0, groups: 0 },
-        Expected::Accuracy { documents: 1, right: 1, groups: 0 },
-        Expected::Labels { documents: 1, found: 1, wrong: 0, missed: 0, groups: 0 },
+        HeldOutPerformance::Detection {
+            negatives: 1,
+            false_positives: 0,
+            positives: 1,
+            missed: 0,
+            groups: 0,
+        },
+        HeldOutPerformance::Accuracy { documents: 1, right: 1, groups: 0 },
+        HeldOutPerformance::Labels { documents: 1, found: 1, wrong: 0, missed: 0, groups: 0 },
     ]);
     check(&[
         Likelihood::Bernoulli,

@@ -3,8 +3,8 @@
 use tamis_model::{
     Choices, Coefficients, Correction, Counts, ROUNDS, SmoothingChoice, WeightedFit, is_sampled,
 };
-use tamis_store::config::keep::Keep;
 use tamis_store::config::labels::check_labels;
+use tamis_store::config::recipe::Keep;
 use tamis_store::error::{Error, Reason, Result};
 
 use super::messages::{self, MessageHeader, PlanHeader, WeightsHeader};

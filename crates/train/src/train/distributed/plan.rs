@@ -4,11 +4,11 @@ use tamis_model::{
     Classes, Columns, Correction, Counts, Documents, FitProblem, Partition, ROUNDS, RoundChange, Statistics,
     TAUS, WeightedOptions, is_sampled,
 };
-use tamis_store::config::label_set::columns_of;
+use tamis_store::config::labels::columns_of;
 use tamis_store::config::scoring::Scoring;
 use tamis_store::config::training::TrainOptions;
 use tamis_store::error::{Error, Reason, Result};
-use tamis_store::store::compatible::check_equal;
+use tamis_store::store::information::check_equal;
 use tamis_tokenizer::{TermId, TermTexts};
 
 use super::messages::{self, MessageHeader, PlanHeader, WeightsHeader};

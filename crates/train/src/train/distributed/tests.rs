@@ -1,7 +1,7 @@
 use tamis_filter::extract::document::Document;
 use tamis_filter::score::scratch::Scratch;
-use tamis_store::config::decision::Expected;
-use tamis_store::config::keep::Keep;
+use tamis_store::config::decision::HeldOutPerformance;
+use tamis_store::config::recipe::Keep;
 use tamis_store::config::scoring::Scoring;
 use tamis_store::config::training::{Pairs, Pieces, TrainOptions};
 use tamis_store::error::Reason;
@@ -215,7 +215,7 @@ fn a_group_is_in_the_sample_or_not() {
     let partials = [count(0..250), count(250..600)];
     let filter = fit(&options, &partials, false).into_filter().unwrap();
     let groups = match filter.information().expected {
-        Some(Expected::Accuracy { groups, .. }) => groups,
+        Some(HeldOutPerformance::Accuracy { groups, .. }) => groups,
         expected => panic!("{expected:?}"),
     };
     assert!((1..=23).contains(&groups), "{groups}");

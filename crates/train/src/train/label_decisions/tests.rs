@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use tamis_filter::extract::document::Document;
 use tamis_filter::score::filter::Filter;
 use tamis_filter::score::scratch::Scratch;
-use tamis_store::config::label_set::{NO_LABELS, join_labels};
+use tamis_store::config::labels::{NO_LABELS, join_labels};
 use tamis_store::config::training::{Labels, Pieces, TrainOptions};
 use tamis_store::kind::Kind;
 
@@ -56,7 +56,9 @@ fn each_label_is_found_by_itself() {
     }
     let information = filter.information();
     assert_eq!((information.documents, information.totals[0].documents), (320, 160));
-    let Some(Expected::Labels { found, wrong, missed, .. }) = information.expected else { panic!() };
+    let Some(HeldOutPerformance::Labels { found, wrong, missed, .. }) = information.expected else {
+        panic!()
+    };
     assert!(found > 400 && wrong + missed < 20, "{found} {wrong} {missed}");
 }
 

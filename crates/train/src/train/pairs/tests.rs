@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 use tamis_filter::extract::document::Document;
-use tamis_store::config::keep::Keep;
+use tamis_store::config::recipe::Keep;
 use tamis_store::config::training::{Pairs, TrainOptions};
 use tamis_store::error::Reason;
 use tamis_store::kind::Kind;

@@ -7,7 +7,7 @@ use tamis_store::file::documents::{NO_DATE, decode_vector};
 use tamis_store::file::partial::PartialHeader;
 use tamis_store::file::terms::{Runs, limited, take_run};
 use tamis_store::file::varint::{take_varint, unzigzag};
-use tamis_store::store::compatible::check_equal;
+use tamis_store::store::information::check_equal;
 use tamis_tokenizer::{CountVector, TermId, fingerprint};
 
 use super::Partial;

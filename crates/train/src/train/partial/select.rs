@@ -1,7 +1,7 @@
 //! Selects parts of a partial: the counts alone, or a sample of its documents.
 
 use tamis_model::is_sampled;
-use tamis_store::disk::map::Bytes;
+use tamis_store::disk::map::ModelBytes;
 use tamis_store::disk::spool::spill;
 use tamis_store::error::{Error, Reason, Result};
 use tamis_store::file::partial::PartialHeader;
@@ -23,7 +23,7 @@ impl Partial {
     pub fn without_documents(&self) -> Result<Partial> {
         check_distributed(&self.header)?;
         if self.header.counts_alone {
-            return Partial::unverified(Bytes::Shared(Box::new(self.as_bytes().to_vec())));
+            return Partial::unverified(ModelBytes::Shared(Box::new(self.as_bytes().to_vec())));
         }
         let mut trainer = self.to_trainer()?;
         trainer.counts_alone = true;

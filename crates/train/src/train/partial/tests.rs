@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use tamis_filter::extract::document::Document;
 use tamis_model::{Likelihood, Parameters, WeightedOptions};
 use tamis_store::config::column::{Column, ColumnKind};
-use tamis_store::config::keep::Keep;
+use tamis_store::config::recipe::Keep;
 use tamis_store::config::recipe::Recipe;
 use tamis_store::config::scoring::{ExpectationMaximization, Scoring};
 use tamis_store::config::training::Pairs;

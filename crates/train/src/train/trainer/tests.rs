@@ -2,7 +2,7 @@ mod duplicates;
 
 use tamis_model::Statistics;
 use tamis_store::config::column::{Column, ColumnKind};
-use tamis_store::config::keep::Keep;
+use tamis_store::config::recipe::Keep;
 use tamis_store::kind::Kind;
 
 use super::*;

@@ -3,10 +3,9 @@
 use tamis_filter::score::weighted::WeightedScorer;
 use tamis_model::{Coefficient, Counts, Example, Readings};
 use tamis_store::error::{Reason, Result};
-use tamis_store::file::documents::{Remembered, as_kept};
+use tamis_store::file::documents::{StoredDocument, as_kept, keep_least};
 use tamis_store::file::fitted::FittedScoring;
-use tamis_store::file::log::{self, Entry};
-use tamis_store::file::names;
+use tamis_store::file::log::{self, LogEntry};
 use tamis_store::store::layers::DecodedTerm;
 
 use super::{CandidateDocument, Learner};
@@ -15,7 +14,7 @@ impl Learner {
     /// Forgets the known records of a document and, if it `learns`, learns `seen` in their place.
     pub(super) fn exchange(
         &mut self,
-        known: Vec<Remembered>,
+        known: Vec<StoredDocument>,
         seen: Option<CandidateDocument>,
         learns: bool,
     ) -> Result<()> {
@@ -30,9 +29,9 @@ impl Learner {
     /// Forgets the known records of a document. If the model does not store its terms, those of `seen` are used.
     fn take_all(
         &mut self,
-        known: Vec<Remembered>,
+        known: Vec<StoredDocument>,
         seen: Option<&CandidateDocument>,
-        done: &mut Vec<Entry>,
+        done: &mut Vec<LogEntry>,
     ) -> Result<()> {
         for mut document in known {
             if document.vector.row().is_empty() && !self.filter.store().has_vector(document.key()) {
@@ -44,7 +43,7 @@ impl Learner {
                 let copies = u64::from(document.multiplicity);
                 features -= i32::from(self.filter.store().document_frequency(*id)? == copies);
             }
-            self.enter(Entry { learned: false, document, features, new_terms: Vec::new() }, done)?;
+            self.enter(LogEntry { learned: false, document, features, new_terms: Vec::new() }, done)?;
         }
         Ok(())
     }
@@ -53,7 +52,7 @@ impl Learner {
     fn add(
         &mut self,
         CandidateDocument { mut document, new_terms }: CandidateDocument,
-        done: &mut Vec<Entry>,
+        done: &mut Vec<LogEntry>,
     ) -> Result<()> {
         let mut features = 0;
         for id in document.vector.row().ids() {
@@ -67,11 +66,11 @@ impl Learner {
             let number = self.filter.store().changes().saturating_add(1);
             document.learned = u32::try_from(number).unwrap_or(u32::MAX);
         }
-        self.enter(Entry { learned: true, document, features, new_terms }, done)
+        self.enter(LogEntry { learned: true, document, features, new_terms }, done)
     }
 
     /// A document's part of the correction and, with two classes, its scores before it is learned.
-    fn correct_one(&self, document: &Remembered) -> Result<(Vec<Coefficient>, Option<[f64; 2]>)> {
+    fn correct_one(&self, document: &StoredDocument) -> Result<(Vec<Coefficient>, Option<[f64; 2]>)> {
         let FittedScoring::Weighted { options, .. } = &self.filter.store().header.scoring else {
             return Ok((Vec::new(), None));
         };
@@ -86,7 +85,7 @@ impl Learner {
             return Ok((Vec::new(), held_out));
         }
         let mut term = DecodedTerm::new(layers);
-        let Remembered { class, multiplicity, group, fraction, .. } = *document;
+        let StoredDocument { class, multiplicity, group, fraction, .. } = *document;
         let taught = Example { row, class, multiplicity, group, fraction };
         Ok((scorer.log_odds.online_step(&mut term, layers.totals(), options, &taught)?, held_out))
     }
@@ -104,7 +103,7 @@ impl Learner {
     }
 
     /// Adds an entry to the open model, and to `done`.
-    fn enter(&mut self, entry: Entry, done: &mut Vec<Entry>) -> Result<()> {
+    fn enter(&mut self, entry: LogEntry, done: &mut Vec<LogEntry>) -> Result<()> {
         self.filter.change(entry.clone())?;
         self.messages.add(entry.document.message, entry.document.digest);
         let row = entry.document.vector.row();
@@ -114,16 +113,16 @@ impl Learner {
         // nothing may be written that cannot be read back
         for id in ids.into_iter().filter(|_| learned) {
             self.filter.store().for_each_cell(id, |_| ())?;
-            self.filter.store().for_each_value(id, |_, _| Ok(()))?;
+            self.filter.store().for_each_value(id, |_| ())?;
         }
         Ok(())
     }
 
     /// Makes a record of the entries; on an error, undoes them.
-    fn finish_change(&mut self, done: Vec<Entry>, outcome: Result<()>) -> Result<()> {
+    fn finish_change(&mut self, done: Vec<LogEntry>, outcome: Result<()>) -> Result<()> {
         self.changes += 1;
-        let (start, log) = &self.filter.store().log;
-        let (at, seed) = (*start as usize + log.len() + self.pending.len(), self.filter.store().checksum);
+        let store = self.filter.store();
+        let (at, seed) = (store.log.end() as usize + self.pending.len(), store.checksum);
         let outcome = outcome.and_then(|()| log::write(&done, at, seed, &mut self.pending));
         if outcome.is_err() {
             self.filter.reread(&self.pending)?;
@@ -134,14 +133,14 @@ impl Learner {
 
 /// Gives a document what stays of the known records that it replaces: their copies, and `more`, but at least one; the
 /// least of their names and groups.
-pub(super) fn inherit(document: &mut Remembered, known: &[Remembered], more: u64) -> Result<()> {
+pub(super) fn inherit(document: &mut StoredDocument, known: &[StoredDocument], more: u64) -> Result<()> {
     let copies = known.iter().map(|known| u64::from(known.multiplicity)).sum::<u64>();
     let copies = copies.saturating_add(more).max(1);
     let limit = Reason::TooLarge { what: "copies of a document", limit: u32::MAX.into(), got: copies };
     document.multiplicity = u32::try_from(copies).map_err(|_| limit)?;
     document.fraction = known.iter().map(|known| known.fraction).fold(0, i32::saturating_add);
     for known in known {
-        names::keep_least(&mut document.name, &known.name);
+        keep_least(&mut document.name, &known.name);
         document.group = document.group.min(known.group);
     }
     Ok(())

@@ -63,7 +63,7 @@ impl Learner {
     pub fn upkeep(&mut self) -> Result<bool> {
         self.write(true)?;
         let store = self.filter.store();
-        let (log, growth) = (store.log.1.len(), store.rest.1 - store.base().len() as u64);
+        let (log, growth) = (store.log.records.len(), store.log.file_length - store.base().len() as u64);
         if self.is_full(log) && growth > self.longest_log(true) as u64 {
             self.compact()?;
         }
@@ -76,7 +76,7 @@ impl Learner {
         let changes = std::mem::take(&mut self.changes);
         let n = self.filter.store().n_documents() as u64;
         let is_bulk = changes >= BULK && changes > n / BULK_SHARE && refit::can_refit(self.filter.store());
-        let is_full = changes > 0 && self.filter.store().log.1.is_empty() && n <= Self::MOST_REFITTED;
+        let is_full = changes > 0 && self.filter.store().log.records.is_empty() && n <= Self::MOST_REFITTED;
         self.retrain_if(is_bulk || is_full && self.wants_retraining())
     }
 
@@ -102,15 +102,16 @@ impl Learner {
             return self.compact();
         }
         let (mut file, metadata) = open::open(&self.lock.path, OpenOptions::new().write(true))?;
-        let bytes = self.filter.store().log.1.len() + self.pending.len();
-        let (rest, length) = self.filter.store().rest;
+        let log = &self.filter.store().log;
+        let (bytes, rest) = (log.records.len() + self.pending.len(), log.rest);
+        let is_as_left = log.file_length == metadata.len();
         let is_full = may_rewrite && self.is_full(bytes);
         let limit = self.longest_log(is_full);
         match rest {
             // a writer was stopped within its record or before it wrote the slot; readers may be reading the remains, so
             // they are not overwritten, and nothing may follow a segment that no slot names
             Rest::Torn | Rest::Segment(_) => self.compact(),
-            _ if length != metadata.len() => self.compact(),
+            _ if !is_as_left => self.compact(),
             Rest::Nothing if bytes <= limit => self.append(&mut file),
             _ if bytes > log::LIMIT || is_full => self.compact(),
             Rest::Nothing => {
@@ -138,15 +139,14 @@ impl Learner {
     fn is_full(&self, log: usize) -> bool {
         let store = self.filter.store();
         let base = store.base().len() as u64;
-        let growth = store.rest.1 - base + log as u64 + store.kept_segments().1 as u64;
+        let growth = store.log.file_length - base + log as u64 + store.kept_segments().1 as u64;
         self.options.log_limit == 0 || growth > self.options.growth_limit.unwrap_or(base)
     }
 
     /// Appends what is not yet committed after the last complete record, and waits until it is on the disk.
     fn append(&mut self, file: &mut File) -> Result<()> {
-        let store = self.filter.store();
-        let end = store.log.0 + store.log.1.len() as u64;
-        write_after(file, store.rest.1, end, &self.pending).map_err(Error::io(&self.lock.path))?;
+        let log = &self.filter.store().log;
+        write_after(file, log.file_length, log.end(), &self.pending).map_err(Error::io(&self.lock.path))?;
         self.lock.wrote();
         self.filter.appended(&mut self.pending);
         Ok(())
@@ -155,7 +155,7 @@ impl Learner {
     /// Turns the log and what is not yet committed into a segment, and writes the slot that names it.
     fn append_segment(&mut self, file: &mut File) -> Result<()> {
         let store = self.filter.store();
-        let (length, seed) = (store.rest.1, store.checksum);
+        let (length, seed) = (store.log.file_length, store.checksum);
         let (kept, _) = store.kept_segments();
         let content = store.compacted(kept)?;
         let mut segment = log::head_of_segment(content.len(), length as usize, seed)?;

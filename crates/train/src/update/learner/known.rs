@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use tamis_model::ClassId;
 use tamis_store::error::Result;
-use tamis_store::file::documents::Remembered;
+use tamis_store::file::documents::StoredDocument;
 use tamis_store::store::opened::Store;
 
 use super::Learner;
 
 impl Learner {
     /// The stored records of a digest, under any class.
-    pub(super) fn known(&self, digest: [u8; 16]) -> Result<Vec<Remembered>> {
+    pub(super) fn known(&self, digest: [u8; 16]) -> Result<Vec<StoredDocument>> {
         let classes = 0..self.filter.store().header.classes.len() as ClassId;
         classes.filter_map(|class| self.filter.store().document((digest, class)).transpose()).collect()
     }
@@ -20,9 +20,9 @@ impl Learner {
     /// latter are not searched if the digest is known under `class` alone, or if it is that of documents without terms.
     pub(super) fn known_as(
         &mut self,
-        document: &Remembered,
+        document: &StoredDocument,
         class: Option<ClassId>,
-    ) -> Result<Vec<Remembered>> {
+    ) -> Result<Vec<StoredDocument>> {
         let mut known = self.known(document.digest)?;
         let is_enough = matches!(&known[..], [one] if Some(one.class) == class);
         if is_enough || self.is_nothing(document.digest) {
@@ -38,7 +38,7 @@ impl Learner {
     }
 
     /// Whether a record can be subtracted: its terms are stored, or they are those of `document`.
-    pub(super) fn can_forget(&self, known: &Remembered, document: &Remembered) -> bool {
+    pub(super) fn can_forget(&self, known: &StoredDocument, document: &StoredDocument) -> bool {
         known.digest == document.digest || self.filter.store().has_vector(known.key())
     }
 }

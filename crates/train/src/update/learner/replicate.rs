@@ -1,9 +1,9 @@
 //! Learning and forgetting by records, which other servers apply too.
 
 use tamis_filter::extract::document::Document;
-use tamis_store::config::keep::Keep;
+use tamis_store::config::recipe::Keep;
 use tamis_store::error::Result;
-use tamis_store::file::documents::{NO_DATE, Remembered};
+use tamis_store::file::documents::{NO_DATE, StoredDocument};
 
 use super::Learner;
 use crate::update::record::{Record, RecordTerms};
@@ -87,7 +87,7 @@ impl Learner {
 
     /// What a record of a document replaces: the stored records of its digest, under any class, and those of the same
     /// message if they can always be subtracted, not only while they are in the log.
-    fn replaced(&mut self, document: &Remembered) -> Result<Vec<Remembered>> {
+    fn replaced(&mut self, document: &StoredDocument) -> Result<Vec<StoredDocument>> {
         match self.filter.store().header.stored.keep {
             Keep::Vectors => self.known_as(document, None),
             Keep::Digests => self.known(document.digest),
@@ -96,7 +96,7 @@ impl Learner {
 }
 
 /// Whether a stored document is what a record says, apart from what was derived when it was learned.
-fn says_the_same(known: &Remembered, document: &Remembered) -> bool {
-    let said = |of: &Remembered| (of.key(), of.multiplicity, of.fraction, of.date, of.group, of.message);
+fn says_the_same(known: &StoredDocument, document: &StoredDocument) -> bool {
+    let said = |of: &StoredDocument| (of.key(), of.multiplicity, of.fraction, of.date, of.group, of.message);
     said(known) == said(document) && known.name == document.name
 }

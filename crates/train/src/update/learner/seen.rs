@@ -6,8 +6,7 @@ use tamis_filter::extract::document::Document;
 use tamis_filter::score::filter::Filter;
 use tamis_model::Counts;
 use tamis_store::error::Result;
-use tamis_store::file::documents::{NO_DATE, Remembered};
-use tamis_store::file::groups;
+use tamis_store::file::documents::{NO_DATE, StoredDocument, group_number};
 use tamis_tokenizer::{CountVector, TermCount, TermId};
 
 use super::{CandidateDocument, Learner};
@@ -35,7 +34,7 @@ impl Learner {
     }
 
     /// Counts the terms of a document in the vocabulary. Returns the document without them.
-    pub(super) fn read(&mut self, group: Option<&str>, document: Document<'_>) -> Result<Remembered> {
+    pub(super) fn read(&mut self, group: Option<&str>, document: Document<'_>) -> Result<StoredDocument> {
         let Learner { filter, counted, vocabulary, .. } = self;
         let extractor = filter.extractor();
         extractor.count(document, counted, vocabulary)?;
@@ -46,13 +45,13 @@ impl Learner {
             (Some(own), Some(now)) => Some(own.min(now)),
             _ => own.or(learned_at),
         };
-        Ok(Remembered {
+        Ok(StoredDocument {
             digest,
             class: 0,
             multiplicity: 1,
             fraction: 0,
             date: date.unwrap_or(NO_DATE),
-            group: groups::group(group, counted.body_hash()),
+            group: group_number(group, counted.body_hash()),
             message: counted.message(),
             name: if filter.store().header.stored.names { counted.name().into() } else { Box::default() },
             coefficients: Vec::new(),
@@ -68,7 +67,7 @@ impl Learner {
 fn place(
     filter: &Filter,
     counted: &mut Counted,
-    mut document: Remembered,
+    mut document: StoredDocument,
     terms: &[TermCount],
     text: impl Fn(usize) -> String,
 ) -> Result<CandidateDocument> {

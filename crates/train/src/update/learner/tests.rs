@@ -7,14 +7,13 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 use tamis_model::{Coefficient, Counts, Statistics};
-use tamis_store::config::keep::Keep;
+use tamis_store::config::recipe::Keep;
 use tamis_store::config::scoring::Scoring;
 use tamis_store::config::training::TrainOptions;
-use tamis_store::disk::map::Bytes;
+use tamis_store::disk::map::ModelBytes;
 use tamis_store::error::Error;
-use tamis_store::file::documents::NO_DATE;
-use tamis_store::file::groups::group;
-use tamis_store::file::log::Entry;
+use tamis_store::file::documents::{NO_DATE, group_number};
+use tamis_store::file::log::LogEntry;
 use tamis_store::kind::Kind;
 use tamis_store::store::opened::Store;
 use tamis_tokenizer::{CountVector, TermId};
@@ -93,7 +92,7 @@ fn counts(filter: &Filter) -> Vec<(String, Vec<tamis_model::Cell>)> {
 
 /// The file without the number of changes, which may differ.
 fn unchanging(bytes: Vec<u8>) -> Vec<u8> {
-    let mut store = Store::new(Bytes::Owned(bytes), None).unwrap();
+    let mut store = Store::new(ModelBytes::Owned(bytes), None).unwrap();
     store.header.changes = Default::default();
     rewrite::compact(&store).unwrap().as_bytes().to_vec()
 }
@@ -354,7 +353,7 @@ fn nothing_is_appended_to_another_file() {
 }
 
 /// Arbitrary log entries, for a model of few terms and labels.
-fn entry() -> impl Strategy<Value = Entry> {
+fn entry() -> impl Strategy<Value = LogEntry> {
     let number = || prop_oneof![4 => 0u32..3, 1 => any::<u32>()];
     let row = proptest::collection::btree_map(0u32..7, number().prop_map(|n| n.max(1)), 0..5);
     let class = || prop_oneof![9 => 0u16..2, 1 => 2u16..5];
@@ -374,7 +373,7 @@ fn entry() -> impl Strategy<Value = Entry> {
                 bias,
                 units: units.into(),
             });
-            let document = Remembered {
+            let document = StoredDocument {
                 fraction: 0,
                 name: Box::default(),
                 digest: [digest; 16],
@@ -388,7 +387,7 @@ fn entry() -> impl Strategy<Value = Entry> {
                 learned: place,
                 vector: CountVector::from_pairs(row).unwrap(),
             };
-            Entry { learned, document, features, new_terms }
+            LogEntry { learned, document, features, new_terms }
         },
     )
 }
@@ -446,7 +445,7 @@ fn a_document_stays_in_its_group_wherever_it_goes() {
     let folder = tempfile::tempdir().unwrap();
     let mut learner = open(&folder, Some(&trained(3, Keep::Vectors, &[])), LOG_ALONE);
     let text = Document::Text("boiled egg");
-    let alice = group(Some("alice"), 0);
+    let alice = group_number(Some("alice"), 0);
     let of_record = |learner: &Learner| {
         let known: Vec<_> = learner.filter.store().documents().map(|known| known.unwrap()).collect();
         known.iter().map(|known| (known.class, known.group)).collect::<Vec<_>>()
@@ -480,7 +479,7 @@ proptest! {
         thread_local!(static MODELS: Vec<Vec<u8>> = of_every_scoring());
         let mut file = MODELS.with(|models| models[pick.index(models.len())].clone());
         let seed = tamis_store::file::header::checksum(&file).unwrap();
-        file.resize(file.len() + tamis_store::file::slots::Slots::reach(file.len()), 0);
+        file.resize(file.len() + tamis_store::file::slots::SegmentSlots::reach(file.len()), 0);
         for record in &records {
             let at = file.len();
             log::write(record, at, seed, &mut file).unwrap();

@@ -5,7 +5,7 @@ use crate::exchange::import;
 use crate::replication::Record;
 use serde_json::Value;
 use tamis_model::{ClassPrior, Parameters};
-use tamis_store::file::texts::{fingerprint_of, unknown_text};
+use tamis_store::file::terms::{fingerprint_of, unknown_text};
 
 /// A mail: servers see the same message with other header fields, and other messages with the same terms.
 type Mail = (u8, u8, u8);
@@ -266,7 +266,7 @@ proptest! {
         let digest = record.digest();
         prop_assert!(directly.iter().any(|known| known.digest != digest));
         prop_assert!(by_record.len() == 1 && by_record[0].digest == digest);
-        let copies = |known: &[Remembered]| known.iter().map(|known| known.multiplicity).sum::<u32>();
+        let copies = |known: &[StoredDocument]| known.iter().map(|known| known.multiplicity).sum::<u32>();
         prop_assert_eq!(copies(&directly), copies(&by_record));
     }
 }

@@ -1,6 +1,6 @@
 //! Segments: whatever is cut, torn, flipped or forged, nothing that was acknowledged is lost and no answer is wrong.
 
-use tamis_store::file::slots::Slots;
+use tamis_store::file::slots::SegmentSlots;
 use tamis_store::store::segment::write as write_segment;
 
 use super::*;
@@ -10,7 +10,7 @@ const SECTOR: usize = log::SECTOR;
 /// Everything that a file contains.
 fn said(filter: &Filter) -> impl PartialEq + std::fmt::Debug + use<> {
     let documents: Vec<_> = filter.store().documents().map(|document| document.unwrap()).collect();
-    let by_text = |document: &Remembered| {
+    let by_text = |document: &StoredDocument| {
         let row = document.vector.row();
         let mut terms: Vec<_> =
             row.iter().map(|(id, n)| (filter.store().text(id).unwrap().to_owned(), n)).collect();
@@ -82,7 +82,7 @@ fn a_writer_stopped_anywhere_loses_nothing() {
         let [before, after] = [&history.files[i - 1], &history.files[i]];
         assert!(before.len() < after.len());
         let end = Filter::from_bytes(before.clone()).unwrap().store().base().len();
-        let slots = end.next_multiple_of(SECTOR)..end + Slots::reach(end);
+        let slots = end.next_multiple_of(SECTOR)..end + SegmentSlots::reach(end);
         let slots_before = before.get(slots.clone()).unwrap_or(&[0; 2 * SECTOR]);
         let is_segment = *slots_before != after[slots.clone()];
         seen[usize::from(is_segment)] += 1;
@@ -90,7 +90,7 @@ fn a_writer_stopped_anywhere_loses_nothing() {
         appended[slots.clone()].copy_from_slice(slots_before);
         let filter = Filter::from_bytes(appended.clone()).unwrap();
         let store = filter.store();
-        let record = store.log.0 as usize + store.log.1.len();
+        let record = store.log.end() as usize;
         assert_eq!(record < after.len(), is_segment);
         // a record, and then a segment, ends anywhere, or its sectors from some point on were never written
         for (start, end) in [(before.len(), record), (record, after.len())] {
@@ -181,7 +181,7 @@ fn try_all(file: &[u8]) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Slots with the right checksums that name anything: ranges outside the file, overlapping ranges, the slots
+    /// SegmentSlots with the right checksums that name anything: ranges outside the file, overlapping ranges, the slots
     /// themselves, or what is not a segment.
     #[test]
     fn slots_that_name_anything_are_read_or_refused(
