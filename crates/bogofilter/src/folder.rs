@@ -90,15 +90,9 @@ impl ModelFolder {
 
     /// Makes a model from bogofilter's word list, if there is one and no model yet. The word list stays as it is.
     fn import_once(&self) -> Result<()> {
-        let model = self.model();
-        let is_there = |path: &Path| fs::metadata(path).is_ok();
-        let Some(list) = WORD_LISTS.iter().map(|name| self.path.join(name)).find(|path| is_there(path))
-        else {
-            return Ok(());
-        };
-        if is_there(&model) {
-            return Ok(());
-        }
+        let (model, is_there) = (self.model(), |path: &Path| fs::metadata(path).is_ok());
+        let list = WORD_LISTS.iter().map(|name| self.path.join(name)).find(|path| is_there(path));
+        let Some(list) = list.filter(|_| !is_there(&model)) else { return Ok(()) };
         let lock = Lock::wait(&model, LearnOptions::default().lock_timeout).map_err(named(&model))?;
         // another process may have been faster
         if !is_there(&model) && !self.import(&list, &lock)? {
@@ -160,12 +154,14 @@ impl ModelFolder {
         }
     }
 
-    /// Creates a model that has learned nothing, if there is none.
+    /// Creates a model that has learned nothing, if there is none. It can be retrained as it grows.
     fn create(&self) -> Result<Learner> {
         let path = self.model();
         let mut options = LearnOptions::default();
         options.learned_at = Some(today());
-        Learner::create(&path, mail_options(), ["ham", "spam"], options).map_err(named(&path))
+        let mut of_mail = TrainOptions::new(Kind::Mail);
+        of_mail.keep = Some(Keep::Vectors);
+        Learner::create(&path, of_mail, ["ham", "spam"], options).map_err(named(&path))
     }
 
     /// Learns a message, or takes it back. Taking back a message that was never learned does nothing.
@@ -188,7 +184,7 @@ impl ModelFolder {
 ///
 /// # Errors
 /// If the model is not a spam filter for mail.
-pub(crate) fn labels(filter: &Filter) -> Result<[String; 2]> {
+fn labels(filter: &Filter) -> Result<[String; 2]> {
     let spam = filter.spam().filter(|_| filter.classes().len() == 2);
     let spam = spam.filter(|_| filter.information().recipe.kind == Kind::Mail);
     let spam = spam.context("expected a model of mail with two labels, one of them spam")?;
@@ -196,20 +192,12 @@ pub(crate) fn labels(filter: &Filter) -> Result<[String; 2]> {
     Ok([label(1 - spam), label(spam)])
 }
 
-/// The options of a new model, which can be retrained as it grows.
-fn mail_options() -> TrainOptions {
-    let mut options = TrainOptions::new(Kind::Mail);
-    options.keep = Some(Keep::Vectors);
-    options
-}
-
 /// The programs that may read the word list, likeliest first. There is one for each kind of database.
-fn readers(list: &Path) -> Vec<&'static str> {
+fn readers(list: &Path) -> [&'static str; 2] {
     let mut start = [0; 15];
-    let is_sqlite = fs::File::open(list).and_then(|mut file| file.read_exact(&mut start)).is_ok()
-        && &start == b"SQLite format 3";
-    let own = if is_sqlite { "bogoutil-sqlite" } else { "bogoutil-bdb" };
-    vec!["bogoutil", own]
+    let read = fs::File::open(list).and_then(|mut file| file.read_exact(&mut start));
+    let is_sqlite = read.is_ok() && &start == b"SQLite format 3";
+    ["bogoutil", if is_sqlite { "bogoutil-sqlite" } else { "bogoutil-bdb" }]
 }
 
 /// Watches whether a word list has words: lines that do not begin with a dot.

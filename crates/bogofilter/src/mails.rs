@@ -49,14 +49,13 @@ impl Mails<'_> {
     fn named(&self, names: impl Iterator<Item = io::Result<OsString>>, work: &mut Work<'_>) -> Result<()> {
         for name in names {
             let path = PathBuf::from(name.context("standard input")?);
-            match fs::metadata(&path) {
-                Ok(metadata) if metadata.is_dir() => self.folder(&path, work)?,
-                Ok(_) if self.file(&path, work)? => (),
-                Ok(_) => break,
-                Err(error) => {
-                    complain_of(&path, error);
-                    break;
-                }
+            let is_read = match fs::metadata(&path) {
+                Ok(metadata) if metadata.is_dir() => self.folder(&path, work).map(|()| true)?,
+                Ok(_) => self.file(&path, work)?,
+                Err(error) => complain_of(&path, error),
+            };
+            if !is_read {
+                break;
             }
         }
         Ok(())
@@ -66,10 +65,7 @@ impl Mails<'_> {
     fn file(&self, path: &Path, work: &mut Work<'_>) -> Result<bool> {
         match Stream::open(path) {
             Ok(stream) => self.stream(stream, path, Some(path), work).map(|()| true),
-            Err(error) => {
-                complain_of(path, error);
-                Ok(false)
-            }
+            Err(error) => Ok(complain_of(path, error)),
         }
     }
 
@@ -132,6 +128,8 @@ pub(crate) fn complain(error: &anyhow::Error) {
     say!("bogofilter: {}", told(error));
 }
 
-fn complain_of(path: &Path, error: io::Error) {
+/// Prints why a file could not be read. Returns `false`.
+fn complain_of(path: &Path, error: io::Error) -> bool {
     complain(&anyhow::Error::new(error).context(shown_path(path)));
+    false
 }

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow};
 use tamis_mail::passthrough::Head;
 use tamis_program::{
     ERROR, LazyModel, Passthrough, commit, is_closed_pipe, shown_path, standard_output, told,
@@ -69,10 +69,7 @@ fn last<'a>(given: &'a [Argument], name: &str) -> Option<&'a Option<OsString>> {
 }
 
 fn print(text: &str) -> u8 {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Ok(()) => 0,
-        Err(_) => ERROR,
-    }
+    if std::io::stdout().write_all(text.as_bytes()).is_ok() { 0 } else { ERROR }
 }
 
 fn described(settings: &BogofilterSettings) -> String {
@@ -118,13 +115,20 @@ impl<'a> Invocation<'a> {
         }
         let folder = self.folder();
         if self.settings.task.passthrough {
-            self.pass_on(folder)?;
+            self.pass_each(|invocation, mail| {
+                let folder = folder.as_ref().map_err(|error| anyhow!("{}", told(error)));
+                invocation.judge_and_learn(folder?, mail)
+            })?;
         } else if self.settings.task.registration.any() {
             self.register(&folder?)?;
         } else {
             self.score(&folder?)?;
         }
         Ok(if self.settings.task.exit_zero && self.status != ERROR { 0 } else { self.status })
+    }
+
+    fn mails(&self, most: Option<usize>) -> Mails<'a> {
+        Mails { source: &self.settings.source, others: self.others, most }
     }
 
     /// The folder of the model, created if it does not exist.
@@ -142,10 +146,9 @@ impl<'a> Invocation<'a> {
 
     /// Writes a line of debug output: to standard error, or with -D to standard output.
     fn debug(&self, line: &str) -> Result<()> {
-        if self.settings.verbosity.debug_to_output {
-            writeln!(std::io::stdout(), "{line}").context("standard output")
-        } else {
-            writeln!(std::io::stderr(), "{line}").context("standard error")
+        match self.settings.verbosity.debug_to_output {
+            true => writeln!(std::io::stdout(), "{line}").context("standard output"),
+            false => writeln!(std::io::stderr(), "{line}").context("standard error"),
         }
     }
 
@@ -153,7 +156,7 @@ impl<'a> Invocation<'a> {
     fn score(&mut self, folder: &ModelFolder) -> Result<()> {
         let mut model = LazyModel::new(|| folder.open());
         let most = model.opened()?.filter().information().recipe.limits.bytes.saturating_add(1);
-        let mails = Mails { source: &self.settings.source, others: self.others, most: Some(most) };
+        let mails = self.mails(Some(most));
         let mut out = standard_output()?;
         mails.for_each(&mut |name, mail| {
             let judged = model.ask(|filter| self.judge(filter, mail))?;
@@ -172,8 +175,7 @@ impl<'a> Invocation<'a> {
     fn register(&mut self, folder: &ModelFolder) -> Result<()> {
         let what = self.settings.task.registration;
         // one byte more than is read of a message, to detect that there is more
-        let most = Some(Limits::default().bytes.saturating_add(1));
-        let mails = Mails { source: &self.settings.source, others: self.others, most };
+        let mails = self.mails(Some(Limits::default().bytes.saturating_add(1)));
         // lock the model from the first message on, not while waiting for it
         let mut learner: Option<Learner> = None;
         mails.for_each(&mut |_, mail| {
@@ -183,17 +185,14 @@ impl<'a> Invocation<'a> {
             };
             self.register_one(learner, what, mail)
         })?;
-        let mut learner = learner.map_or_else(|| folder.learner(), Ok)?;
-        commit(&mut learner)?;
-        self.say_registered()
+        self.commit(learner.map_or_else(|| folder.learner(), Ok)?)
     }
 
     /// Registers one message. Writes the model.
     fn register_alone(&mut self, folder: &ModelFolder, what: Registration, mail: &[u8]) -> Result<()> {
         let mut learner = folder.learner()?;
         self.register_one(&mut learner, what, mail)?;
-        commit(&mut learner)?;
-        self.say_registered()
+        self.commit(learner)
     }
 
     fn register_one(&mut self, learner: &mut Learner, what: Registration, mail: &[u8]) -> Result<()> {
@@ -201,15 +200,12 @@ impl<'a> Invocation<'a> {
             return Ok(());
         }
         self.messages += 1;
-        let takes_back = !what.spam && !what.ham;
-        if takes_back {
-            self.count_words(learner.filter(), mail)?;
+        if what.spam || what.ham {
+            ModelFolder::register(learner, what, mail)?;
+            return self.count_words(learner.filter(), mail);
         }
-        ModelFolder::register(learner, what, mail)?;
-        if !takes_back {
-            self.count_words(learner.filter(), mail)?;
-        }
-        Ok(())
+        self.count_words(learner.filter(), mail)?;
+        ModelFolder::register(learner, what, mail)
     }
 
     fn count_words(&mut self, filter: &Filter, mail: &[u8]) -> Result<()> {
@@ -220,7 +216,9 @@ impl<'a> Invocation<'a> {
         Ok(())
     }
 
-    fn say_registered(&self) -> Result<()> {
+    /// Writes what was learned, and says how much it was.
+    fn commit(&self, mut learner: Learner) -> Result<()> {
+        commit(&mut learner)?;
         if self.settings.verbosity.verbose == 0 {
             return Ok(());
         }
@@ -258,7 +256,7 @@ impl<'a> Invocation<'a> {
         let mut lines = Vec::new();
         let Verbosity { verbose, terse, .. } = settings.verbosity;
         if settings.task.passthrough || verbose > 0 || terse {
-            let facts = Facts { verdict, message: mail, words: 0, messages: self.messages, run: "" };
+            let facts = Facts { verdict, message: mail, messages: self.messages };
             let format = if terse { &settings.formats.terse_format } else { &settings.formats.header_format };
             lines.push(line(format, settings, &facts)?);
         }
@@ -268,9 +266,8 @@ impl<'a> Invocation<'a> {
 
     /// Judges a message to be passed on, and registers it if asked to.
     fn judge_and_learn(&mut self, folder: &ModelFolder, mail: &[u8]) -> Result<MessageReport> {
-        let what = self.settings.task.registration;
-        if what.any() {
-            self.register_alone(folder, what, mail)?;
+        if self.settings.task.registration.any() {
+            self.register_alone(folder, self.settings.task.registration, mail)?;
         }
         let judged = LazyModel::new(|| folder.open()).ask(|filter| self.judge(filter, mail))?;
         self.update(folder, mail, judged.verdict)?;
@@ -331,17 +328,10 @@ impl<'a> Invocation<'a> {
 
     /// Writes the messages of an mbox, or in bulk mode, with their verdicts. Messages that cannot be judged are written
     /// unchanged.
-    fn pass_on(&mut self, folder: Result<ModelFolder>) -> Result<()> {
-        self.pass_each(|session, mail| {
-            let folder = folder.as_ref().map_err(|error| anyhow::anyhow!("{}", told(error)));
-            folder.and_then(|folder| session.judge_and_learn(folder, mail))
-        })
-    }
-
     fn pass_each(&mut self, judge: impl Fn(&mut Self, &[u8]) -> Result<MessageReport>) -> Result<()> {
         let (output, mut has_failed) = self.output();
         let mut out = output.map_or_else(standard_output, Ok)?;
-        let mails = Mails { source: &self.settings.source, others: self.others, most: None };
+        let mails = self.mails(None);
         let finished = mails.for_each(&mut |_, mail| {
             let marked = unless_it_panics(|| {
                 let judged = judge(self, mail)?;
@@ -375,8 +365,8 @@ impl<'a> Invocation<'a> {
 /// Runs `work` on a message and turns a panic into an error, so that a bug loses neither this message nor those after
 /// it.
 fn unless_it_panics<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|_| bail!("a bug in tamis stopped it; please report it"))
+    let done = catch_unwind(AssertUnwindSafe(work));
+    done.unwrap_or_else(|_| Err(anyhow!("a bug in tamis stopped it; please report it")))
 }
 
 /// Whether a message is nothing but white space.
@@ -386,14 +376,11 @@ fn has_no_words(mail: &[u8]) -> bool {
 
 /// The output lines after the file's name. Programs get the name as it is; a terminal gets it escaped.
 fn written(name: Option<&Path>, lines: &[String], out: &File) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    if let Some(name) = name {
-        match out.is_terminal() {
-            true => bytes.extend_from_slice(shown_path(name).as_bytes()),
-            false => bytes.extend_from_slice(name.as_os_str().as_bytes()),
-        }
-        bytes.push(b' ');
-    }
+    let mut bytes = match name {
+        None => Vec::new(),
+        Some(name) if out.is_terminal() => format!("{} ", shown_path(name)).into_bytes(),
+        Some(name) => [name.as_os_str().as_bytes(), b" "].concat(),
+    };
     for line in lines {
         bytes.extend_from_slice(line.as_bytes());
         bytes.push(b'\n');

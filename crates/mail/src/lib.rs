@@ -30,7 +30,9 @@ mod html;
 
 mod message;
 
-mod mailbox;
+pub mod maildir;
+
+pub mod mbox;
 
 pub mod passthrough;
 
@@ -41,16 +43,15 @@ pub use html::markup::markup_to_text;
 #[doc(hidden)]
 pub use html::standard as reference;
 pub use html::{HtmlText, html_links, html_to_text, read_html};
-pub use mailbox::{maildir, mbox};
 pub use message::charset::decode_text;
-pub use message::detect::looks_like_mail;
+pub use message::fields::looks_like_mail;
 pub use message::ignored;
 pub use message::limits::{Limits, LimitsHit};
-pub use message::part::Part;
-pub use message::{Header, Message};
+pub use message::mime::Part;
+pub use message::{HeaderField, Message};
 pub use terms::{Piece, Scope, for_each_bogofilter_token};
 
 /// The README's example.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-struct Readme;
+mod readme {}

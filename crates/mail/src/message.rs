@@ -1,24 +1,22 @@
 //! Parsing a message: header fields, MIME parts, text.
 //!
 //! A [`Message`] is the result. [`fields`] reads header fields and [`mime`] splits a message into
-//! [parts](part::Part); [`transfer`] (quoted-printable, base64), [`charset`], [`encoded_word`] and [`parameters`]
+//! [parts](mime::Part); [`transfer`] (quoted-printable, base64), [`charset`], [`encoded_word`] and [`parameters`]
 //! decode them.
 
 pub(crate) mod charset;
-pub(crate) mod detect;
 pub(crate) mod encoded_word;
 pub(crate) mod fields;
 pub mod ignored;
 pub(crate) mod limits;
 pub(crate) mod mime;
 pub(crate) mod parameters;
-pub(crate) mod part;
 pub(crate) mod transfer;
 
 use crate::message::encoded_word::decode_words;
 use crate::message::ignored::{is_ignored, matches_any};
 use crate::message::limits::{Limits, LimitsHit};
-use crate::message::part::Part;
+use crate::message::mime::Part;
 use std::borrow::Cow;
 
 /// A mail message: its header fields, its parts, its text.
@@ -39,14 +37,14 @@ use std::borrow::Cow;
 pub struct Message {
     /// The names and values of the header fields, concatenated.
     header_text: String,
-    places: Vec<Place>,
+    places: Vec<FieldSpan>,
     parts: Vec<Part>,
     limits_hit: LimitsHit,
 }
 
 /// The position of a header field in the concatenated text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Place {
+struct FieldSpan {
     end_of_name: usize,
     end: usize,
     key: u128,
@@ -73,7 +71,7 @@ const LONGEST_IN_KEY: usize = 15;
 
 /// A header field of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Header<'m> {
+pub struct HeaderField<'m> {
     /// The name as written, without the colon.
     pub name: &'m str,
     /// The value on one line, with encoded words decoded (RFC 2047).
@@ -108,21 +106,24 @@ impl Message {
                 header_text.push_str(field.name);
                 let end_of_name = header_text.len();
                 header_text.push_str(&decode_words(&field.unfolded()));
-                places.push(Place { end_of_name, end: header_text.len(), key: key(field.name) });
+                places.push(FieldSpan { end_of_name, end: header_text.len(), key: key(field.name) });
             }
         });
         Message { header_text, places, parts, limits_hit }
     }
 
     /// The header fields in order, without those that [`ignored`](crate::message::ignored) lists.
-    pub fn headers(&self) -> impl ExactSizeIterator<Item = Header<'_>> {
+    pub fn headers(&self) -> impl ExactSizeIterator<Item = HeaderField<'_>> {
         (0..self.places.len()).map(|number| self.field(number))
     }
 
-    fn field(&self, number: usize) -> Header<'_> {
-        let Place { end_of_name, end, .. } = self.places[number];
+    fn field(&self, number: usize) -> HeaderField<'_> {
+        let FieldSpan { end_of_name, end, .. } = self.places[number];
         let start = number.checked_sub(1).map_or(0, |before| self.places[before].end);
-        Header { name: &self.header_text[start..end_of_name], value: &self.header_text[end_of_name..end] }
+        HeaderField {
+            name: &self.header_text[start..end_of_name],
+            value: &self.header_text[end_of_name..end],
+        }
     }
 
     /// The value of the first field of this name; case does not matter.
@@ -135,8 +136,9 @@ impl Message {
         let key = key(name);
         let likely = self.places.iter().enumerate().filter(move |(_, place)| place.key == key);
         let fields = likely.map(|(number, _)| self.field(number));
-        let is_it =
-            move |field: &Header<'_>| name.len() <= LONGEST_IN_KEY || field.name.eq_ignore_ascii_case(name);
+        let is_it = move |field: &HeaderField<'_>| {
+            name.len() <= LONGEST_IN_KEY || field.name.eq_ignore_ascii_case(name)
+        };
         fields.filter(is_it).map(|field| field.value)
     }
 

@@ -1,6 +1,6 @@
 //! Passthrough: writes verdicts into messages as header fields.
 
-use crate::message::fields::{Fields, line_end, verdicts_in};
+use crate::message::fields::{HeaderFields, line_end, verdicts_in};
 use crate::message::ignored::is_verdict;
 use std::ops::Range;
 
@@ -125,7 +125,7 @@ pub fn head(raw: &[u8], verdict: &Verdict<'_>, keep_headers: bool) -> Head {
 /// ```
 pub fn head_with(raw: &[u8], added: &[(&str, String)], keep_headers: bool) -> Head {
     let mut out = Vec::with_capacity(4096);
-    let mut fields = Fields::new(raw);
+    let mut fields = HeaderFields::new(raw);
     fields.by_ref().for_each(drop);
     let block = fields.position;
     let is_replaced = |name: &str| is_verdict(name) && (!keep_headers || is_own(name));

@@ -15,7 +15,6 @@
 //!
 //! A sender cannot choose the text of a prefix, so no term can pose as one of another kind. Counts and the length of a
 //! term are bounded; time is linear in the size of the message.
-mod addresses;
 mod body;
 mod bogofilter;
 mod date;
@@ -24,12 +23,11 @@ mod hosts;
 mod route;
 mod scan;
 mod structure;
-mod subject;
 mod urls;
 
 use crate::message::Message;
-use crate::message::detect::are_of_mail;
-use crate::message::part::Part;
+use crate::message::fields::are_of_mail;
+use crate::message::mime::Part;
 pub use bogofilter::for_each_bogofilter_token;
 use emitter::Emitter;
 pub use emitter::{Piece, Scope};
@@ -64,13 +62,13 @@ impl Message {
         for subject in self.values("subject") {
             out.words("s:", subject);
         }
-        let mut words = body::Words::default();
+        let mut capitals = body::CapitalsCount::default();
         out.begin(Scope::Stretch);
         for part in self.parts() {
             for_each_stretch(part, stretch, |text, source| {
                 out.words("", text);
                 if !content_only {
-                    words.count(text);
+                    capitals.count(text);
                     body::figures(text, &mut out);
                     urls::terms(source, &mut out);
                 }
@@ -82,10 +80,9 @@ impl Message {
             return;
         }
         out.begin(Scope::Body);
-        words.terms(&mut out);
+        capitals.terms(&mut out);
         out.begin(Scope::Message);
-        self.values("subject").for_each(|subject| subject::terms(subject, &mut out));
-        addresses::terms(self, &mut out);
+        self.values("subject").for_each(|subject| structure::subject(subject, &mut out));
         route::terms(self, &mut out);
         structure::terms(self, &mut out);
         date::terms(self.header("date"), &mut out);

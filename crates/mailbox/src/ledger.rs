@@ -3,4 +3,3 @@
 pub(crate) mod entry;
 pub(crate) mod journal;
 pub(crate) mod messages;
-pub(crate) mod positions;

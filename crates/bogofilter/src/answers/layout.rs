@@ -1,12 +1,10 @@
 //! bogofilter's verdicts, and lines of them as its format strings say: `%h: %c, spamicity=%p`.
 
-use std::fmt::Write as _;
-
 use anyhow::{Result, bail};
 use tamis_mail::Message;
 use tamis_program::now;
 
-use crate::answers::numbers::{Notation, formatted, leading_number};
+use crate::answers::numbers::{MOST_DECIMALS, Notation, expand, formatted, leading_number};
 use crate::options::settings::{BogofilterSettings, Formats};
 
 /// The class of a message.
@@ -51,12 +49,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) verdict: Bogosity,
     /// The message, or the part of it that is in memory.
     pub(crate) message: &'a [u8],
-    /// Number of words registered.
-    pub(crate) words: u64,
     /// Number of messages registered.
     pub(crate) messages: u64,
-    /// What was done with the messages, as letters of options.
-    pub(crate) run: &'a str,
 }
 
 /// Maximum characters of a line.
@@ -67,74 +61,50 @@ const MOST: usize = 900;
 /// # Errors
 /// If the format contains an unknown conversion.
 pub(crate) fn line(format: &str, settings: &BogofilterSettings, facts: &Facts<'_>) -> Result<String> {
-    let mut out = String::new();
-    let mut rest = format;
-    while let Some(at) = rest.find('%') {
-        out.push_str(&rest[..at]);
-        rest = add(&mut out, &rest[at + 1..], settings, facts)?;
-    }
-    out.push_str(rest);
+    let line = expand(format, |conversion| convert(conversion, settings, facts))?;
     // the line goes into a header, so control characters become spaces
-    Ok(out.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST).collect())
+    Ok(line.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST).collect())
 }
 
-/// Appends the value of a conversion. Returns the rest of the format.
-fn add<'f>(
-    out: &mut String,
+/// The text of a conversion, and the rest of the format after it.
+fn convert<'f>(
     format: &'f str,
     settings: &BogofilterSettings,
     facts: &Facts<'_>,
-) -> Result<&'f str> {
+) -> Result<(String, &'f str)> {
     let after_flags = format.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '#');
     let is_delta = format[..format.len() - after_flags.len()].contains('#');
-    let (precision, behind) = match after_flags.strip_prefix('.') {
-        Some(rest) => {
-            let (number, behind) = leading_number(rest);
-            (Some(number), behind)
-        }
+    let (precision, behind) = match after_flags.strip_prefix('.').map(leading_number) {
+        Some((number, behind)) => (Some(number), behind),
         None => (None, after_flags),
     };
-    let Some(letter) = behind.chars().next() else { return Ok("") };
+    let Some(letter) = behind.chars().next() else { return Ok((String::new(), "")) };
     let Bogosity { class, spamicity } = facts.verdict;
-    let formats = &settings.formats.spamicity;
-    let place = usize::from(class.status());
-    let delta = 1.0 - spamicity;
-    let of_spam = class == MailClass::Spam;
-    match letter {
-        'p' => out.push_str(&formatted(&formats[place], spamicity)),
-        'd' => out.push_str(&formatted(&formats[place], if of_spam { delta } else { spamicity })),
-        'e' | 'f' | 'g' | 'o' => {
-            let near = is_delta && of_spam && delta <= 0.001;
-            let value = if letter == 'o' {
-                settings.classification.cutoffs[0]
-            } else if near {
-                delta
-            } else {
-                spamicity
-            };
-            out.push_str(&number(letter, value, precision));
-        }
-        'w' => drop(write!(out, "{}", facts.words)),
-        'm' => drop(write!(out, "{}", facts.messages)),
-        'r' => out.push_str(facts.run),
-        'D' => out.push_str(&now()),
-        '%' => out.push('%'),
+    let format = &settings.formats.spamicity[usize::from(class.status())];
+    let distance = if class == MailClass::Spam { 1.0 - spamicity } else { spamicity };
+    let near = if is_delta && distance <= 0.001 { distance } else { spamicity };
+    let number = |notation: Notation, value: f64, usual: usize| {
+        notation.write(value, precision.unwrap_or(usual).min(MOST_DECIMALS))
+    };
+    let text = match letter {
+        'p' => formatted(format, spamicity),
+        'd' => formatted(format, distance),
+        'e' => number(Notation::Scientific, near, 2),
+        'f' => number(Notation::Fixed, near, 6),
+        'g' => number(Notation::Shortest, near, 6),
+        'o' => number(Notation::Scientific, settings.classification.cutoffs[0], 2),
+        // words and kind of a registration, of which no line is written
+        'w' => "0".to_owned(),
+        'r' => String::new(),
+        'm' => facts.messages.to_string(),
+        'D' => now(),
+        '%' => "%".to_owned(),
         _ => match text(letter, &settings.formats, facts) {
-            Some(text) => out.extend(text.chars().take(precision.unwrap_or(usize::MAX))),
+            Some(text) => text.chars().take(precision.unwrap_or(usize::MAX)).collect(),
             None => bail!("expected a format of bogofilter's, got %{letter} in it"),
         },
-    }
-    Ok(&behind[letter.len_utf8()..])
-}
-
-fn number(letter: char, value: f64, precision: Option<usize>) -> String {
-    let notation = match letter {
-        'f' => Notation::Fixed,
-        'g' => Notation::Shortest,
-        _ => Notation::Scientific,
     };
-    let usual = if notation == Notation::Scientific { 2 } else { 6 };
-    notation.write(value, precision.unwrap_or(usual).min(40))
+    Ok((text, &behind[letter.len_utf8()..]))
 }
 
 /// The value of a conversion to text, which a precision shortens.
@@ -185,7 +155,7 @@ mod tests {
             let formats = Formats { spamicity: [0; 3].map(|_| format.clone()), ..Formats::default() };
             let settings = BogofilterSettings { formats, ..BogofilterSettings::default() };
             let verdict = Bogosity::new(spamicity, settings.classification.cutoffs);
-            let facts = Facts { verdict, message: &message, words: 0, messages: 0, run: "" };
+            let facts = Facts { verdict, message: &message, messages: 0 };
             for format in [&*format, "%p %d"] {
                 if let Ok(line) = line(format, &settings, &facts) {
                     prop_assert!(line.chars().count() <= MOST && !line.contains(char::is_control));
@@ -209,7 +179,7 @@ mod tests {
         let formats = Formats { log_tag: "tag".to_owned(), ..Formats::default() };
         let settings = BogofilterSettings { formats, ..BogofilterSettings::default() };
         let verdict = Bogosity::new(spamicity, settings.classification.cutoffs);
-        let facts = Facts { verdict, message: MAIL, words: 7, messages: 2, run: "s" };
+        let facts = Facts { verdict, message: MAIL, messages: 2 };
         assert_eq!(line(format, &settings, &facts).unwrap(), expected, "{format}");
     }
 
@@ -224,14 +194,14 @@ mod tests {
         check("%c %d", 0.9999, "Spam 0.000100");
         check("%c %#f %e", 0.9999, "Spam 0.000100 1.00e+00");
         check("%c %#f", 0.5, "Unsure 0.500000");
-        check("cutoff=%o %l %r %w %m 100%%", 0.5, "cutoff=9.90e-01 tag s 7 2 100%");
+        check("cutoff=%o %l %r %w %m 100%%", 0.5, "cutoff=9.90e-01 tag  0 2 100%");
         check("%A %I %Q", 0.5, "192.0.2.7 <1@x.org> 4AF2");
     }
 
     #[test]
     fn an_unknown_conversion_is_an_error_and_no_line_ends_early() {
         let verdict = Bogosity { class: MailClass::Ham, spamicity: 0.0 };
-        let facts = Facts { verdict, message: b"", words: 0, messages: 0, run: "" };
+        let facts = Facts { verdict, message: b"", messages: 0 };
         assert!(line("%z", &BogofilterSettings::default(), &facts).is_err());
         assert_eq!(line("a\nb%I", &BogofilterSettings::default(), &facts).unwrap(), "a bUNKNOWN");
     }

@@ -1,5 +1,7 @@
 //! Formats numbers as C's printf does, since formats in bogofilter's configuration are C formats.
 
+use anyhow::Result;
+
 /// The notation of a number, by its letter in a format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Notation {
@@ -12,7 +14,7 @@ pub(crate) enum Notation {
 }
 
 impl Notation {
-    pub(crate) fn from_letter(letter: u8) -> Option<Self> {
+    fn from_letter(letter: u8) -> Option<Self> {
         match letter.to_ascii_lowercase() {
             b'f' => Some(Notation::Fixed),
             b'e' => Some(Notation::Scientific),
@@ -25,13 +27,16 @@ impl Notation {
     pub(crate) fn write(self, value: f64, precision: usize) -> String {
         match self {
             Notation::Fixed => format!("{value:.precision$}"),
-            Notation::Scientific => scientific(value, precision),
+            Notation::Scientific => {
+                let (digits, exponent) = digits_and_exponent(value, precision);
+                with_exponent(&digits, exponent)
+            }
             Notation::Shortest => shortest(value, precision.max(1)),
         }
     }
 }
 
-/// The digits and exponent of a number in scientific notation.
+/// The digits and the exponent of a number in scientific notation.
 fn digits_and_exponent(value: f64, decimals: usize) -> (String, i32) {
     let text = format!("{value:.decimals$e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -41,11 +46,6 @@ fn digits_and_exponent(value: f64, decimals: usize) -> (String, i32) {
 fn with_exponent(digits: &str, exponent: i32) -> String {
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{digits}e{sign}{:02}", exponent.unsigned_abs())
-}
-
-fn scientific(value: f64, decimals: usize) -> String {
-    let (digits, exponent) = digits_and_exponent(value, decimals);
-    with_exponent(&digits, exponent)
 }
 
 fn shortest(value: f64, n_digits: usize) -> String {
@@ -63,27 +63,29 @@ fn shortest(value: f64, n_digits: usize) -> String {
 }
 
 /// The most decimals that a format may ask for.
-const MOST_DECIMALS: usize = 40;
+pub(super) const MOST_DECIMALS: usize = 40;
+
+/// Replaces the conversions of a format. `convert` gets what follows a `%`; it returns the text, and the rest of the
+/// format.
+pub(super) fn expand<'f>(
+    format: &'f str,
+    convert: impl Fn(&'f str) -> Result<(String, &'f str)>,
+) -> Result<String> {
+    let (mut out, mut rest) = (String::new(), format);
+    while let Some((before, after)) = rest.split_once('%') {
+        let (text, behind) = convert(after)?;
+        out.extend([before, &text]);
+        rest = behind;
+    }
+    Ok(out + rest)
+}
 
 /// Formats a number with a C format such as `%0.6f` or `%6.2e`. All other text is copied, including conversions that
 /// are not for numbers.
-pub(crate) fn formatted(format: &str, value: f64) -> String {
-    let mut out = String::new();
-    let mut rest = format;
-    while let Some(at) = rest.find('%') {
-        out.push_str(&rest[..at]);
-        rest = match conversion(&rest[at + 1..], value) {
-            Some((text, behind)) => {
-                out.push_str(&text);
-                behind
-            }
-            None => {
-                out.push('%');
-                &rest[at + 1..]
-            }
-        };
-    }
-    out + rest
+pub(super) fn formatted(format: &str, value: f64) -> String {
+    let convert = |after| Ok(conversion(after, value).unwrap_or_else(|| ("%".to_owned(), after)));
+    // `convert` gives no error
+    expand(format, convert).unwrap_or_default()
 }
 
 /// The result of a conversion, and the rest of the format after it.
@@ -110,7 +112,7 @@ fn conversion(format: &str, value: f64) -> Option<(String, &str)> {
 }
 
 /// The number at the start of a text, 0 if there is none, and the rest.
-pub(crate) fn leading_number(text: &str) -> (usize, &str) {
+pub(super) fn leading_number(text: &str) -> (usize, &str) {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
     (text[..text.len() - rest.len()].parse().unwrap_or(0), rest)
 }

@@ -53,10 +53,10 @@ pub(crate) fn lines(
     words.sort_by(|a, b| a.fw.total_cmp(&b.fw).then_with(|| a.text.cmp(&b.text)));
     let in_header = settings.formats.stats_in_header;
     let table = WordTable { words, parameters, spamicity: verdict.spamicity, in_header };
-    Ok(match kind {
-        TableKind::Histogram => table.histogram(),
-        TableKind::Words => table.rows(false),
-        TableKind::DataFrame => table.rows(true),
+    Ok(if kind == TableKind::Histogram {
+        table.histogram()
+    } else {
+        table.rows(kind == TableKind::DataFrame)
     })
 }
 
@@ -109,8 +109,7 @@ impl WordTable {
             (0..10).map(|row| used.iter().filter(|fw| row_of(fw) == row).count()).collect();
         let most = counts.iter().copied().max().unwrap_or(0);
         let indent = if self.in_header { "  " } else { "# " };
-        let mut lines = Vec::new();
-        lines.extend((!self.in_header).then(String::new));
+        let mut lines = if self.in_header { Vec::new() } else { vec![String::new()] };
         lines.push(format!("{indent}{:>4} {:>4} {:>6}  {:>9} histogram", "int", "cnt", "prob", "spamicity"));
         for (row, count) in counts.iter().enumerate() {
             let of_row = used.iter().filter(|fw| row_of(fw) == row);

@@ -86,7 +86,10 @@ fn read_file(path: &Path, settings: &mut BogofilterSettings) -> Result<()> {
         }
         let place = || format!("{}, line {number}", shown_path(&path));
         match setting(line) {
-            Some((option, value)) => set(settings, option, value).with_context(place)?,
+            Some((option, value)) if option.name == "bogofilter-dir" => {
+                settings.directory = Some(at_home(Path::new(value)));
+            }
+            Some((option, value)) => option.apply(settings, Some(value.as_ref())).with_context(place)?,
             None => say!("bogofilter: {}: no option of bogofilter's: {}", place(), shown(line)),
         }
     }
@@ -98,14 +101,6 @@ fn setting(line: &str) -> Option<(&'static BogofilterOption, &str)> {
     let (name, value) = line.trim_start().split_once([' ', '\t', '='])?;
     let value = value.trim_start_matches([' ', '\t', '=']);
     Some((BogofilterOption::by_key(name)?, if value == "''" { "" } else { value }))
-}
-
-fn set(settings: &mut BogofilterSettings, option: &BogofilterOption, value: &str) -> Result<()> {
-    match option.name {
-        "bogofilter-dir" => settings.directory = Some(at_home(Path::new(value))),
-        _ => option.apply(settings, Some(value.as_ref()))?,
-    }
-    Ok(())
 }
 
 /// Expands a leading `~` in a path to the home folder.

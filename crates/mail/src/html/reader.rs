@@ -23,7 +23,7 @@ pub(super) struct HtmlReader<'h> {
 }
 
 /// The value of an attribute: the part after the `=`.
-struct Value<'h> {
+struct AttributeValue<'h> {
     /// The value without its quotes.
     inner: &'h str,
     /// Where the tag continues after the value and its quotes.
@@ -167,7 +167,7 @@ impl<'h> HtmlReader<'h> {
     }
 
     /// The attribute value at `start`: quoted, or up to white space or the end of the tag.
-    fn value(&self, start: usize) -> Option<Value<'h>> {
+    fn value(&self, start: usize) -> Option<AttributeValue<'h>> {
         let (inner, end, past) = match self.bytes[start] {
             quote @ (b'"' | b'\'') => {
                 let end = self.find(quote, start + 1)?;
@@ -178,10 +178,10 @@ impl<'h> HtmlReader<'h> {
                 (start, end, end)
             }
         };
-        Some(Value { inner: &self.html[inner..end], end: past })
+        Some(AttributeValue { inner: &self.html[inner..end], end: past })
     }
 
-    fn attribute(&mut self, name: &[u8], value: &Value<'_>) {
+    fn attribute(&mut self, name: &[u8], value: &AttributeValue<'_>) {
         if value.inner.is_empty() {
             return;
         }
@@ -235,7 +235,7 @@ impl<'h> HtmlReader<'h> {
     }
 }
 
-impl Value<'_> {
+impl AttributeValue<'_> {
     /// The text with character references decoded.
     fn text(&self) -> Cow<'_, str> {
         if !self.inner.contains(['&', '\0']) {

@@ -11,7 +11,7 @@ pub(crate) fn decode_words(value: &str) -> Cow<'_, str> {
         return Cow::Borrowed(value);
     }
     let mut out = String::new();
-    let mut run: Option<Run<'_>> = None;
+    let mut run: Option<EncodedRun<'_>> = None;
     let mut rest = value;
     while let Some(at) = find(*b"=?", rest) {
         let (gap, candidate) = rest.split_at(at);
@@ -30,7 +30,7 @@ pub(crate) fn decode_words(value: &str) -> Cow<'_, str> {
         } else if run.as_ref().is_some_and(|run| !run.charset.eq_ignore_ascii_case(start.charset)) {
             end_run(&mut run, &mut out);
         }
-        let run = run.get_or_insert(Run { charset: start.charset, bytes: Vec::new() });
+        let run = run.get_or_insert(EncodedRun { charset: start.charset, bytes: Vec::new() });
         run.bytes.extend(start.decode(text));
         rest = &tail[2..];
     }
@@ -51,12 +51,12 @@ fn find([first, second]: [u8; 2], text: &str) -> Option<usize> {
 }
 
 /// Adjacent words of one charset, decoded together because some mailers split characters between words.
-struct Run<'a> {
+struct EncodedRun<'a> {
     charset: &'a str,
     bytes: Vec<u8>,
 }
 
-fn end_run(run: &mut Option<Run<'_>>, out: &mut String) {
+fn end_run(run: &mut Option<EncodedRun<'_>>, out: &mut String) {
     if let Some(run) = run.take() {
         out.push_str(&decode_text(&run.bytes, Some(run.charset)));
     }

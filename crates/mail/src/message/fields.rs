@@ -1,4 +1,4 @@
-//! Header fields of a message or MIME part (RFC 5322, section 2.2).
+//! Header fields of a message or MIME part (RFC 5322, section 2.2), and whether a file is mail by them.
 use crate::message::charset::decode_header;
 use crate::message::ignored::is_verdict;
 use memchr::{memchr, memchr_iter, memchr2};
@@ -99,7 +99,7 @@ fn is_ascii_space(byte: u8) -> bool {
 ///
 /// That is an empty line in a well-formed message, else the first line of text. `From ` and `>From ` lines, left by
 /// mailboxes, are skipped.
-pub(crate) struct Fields<'a> {
+pub(crate) struct HeaderFields<'a> {
     raw: &'a [u8],
     /// The prefix that is UTF-8 without NUL; checking it at once is cheaper than field by field.
     plain: &'a str,
@@ -108,13 +108,13 @@ pub(crate) struct Fields<'a> {
     pub(crate) position: usize,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> HeaderFields<'a> {
     pub(crate) fn new(raw: &'a [u8]) -> Self {
         let start = &raw[..raw.len().min(PLAIN)];
         let start = &start[..memchr(0, start).unwrap_or(start.len())];
         let valid = |error: Utf8Error| str::from_utf8(&start[..error.valid_up_to()]).unwrap_or_default();
         let plain = str::from_utf8(start).unwrap_or_else(valid);
-        Fields { raw, plain, has_returns: memchr(b'\r', plain.as_bytes()).is_some(), position: 0 }
+        HeaderFields { raw, plain, has_returns: memchr(b'\r', plain.as_bytes()).is_some(), position: 0 }
     }
 
     /// Skips to the end of the block and returns the body after it, without the empty line.
@@ -131,7 +131,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-impl<'a> Iterator for Fields<'a> {
+impl<'a> Iterator for HeaderFields<'a> {
     type Item = Field<'a>;
 
     fn next(&mut self) -> Option<Field<'a>> {
@@ -169,7 +169,7 @@ pub(crate) fn line_end(raw: &[u8], start: usize) -> usize {
 }
 
 /// The ranges of verdict fields from a line start on, as the most lenient reader would find them: up to the first empty
-/// line, also after lines that are not fields (where [`Fields`] ends) and after a lone carriage return, which some
+/// line, also after lines that are not fields (where [`HeaderFields`] ends) and after a lone carriage return, which some
 /// programs treat as a line end.
 pub(crate) fn verdicts_in(raw: &[u8], from: usize, is_wanted: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
     let mut found = Vec::new();
@@ -229,14 +229,49 @@ fn is_mailbox_line(line: &[u8]) -> bool {
     line.starts_with(b"From ") || line.starts_with(b">From ")
 }
 
+/// Bytes examined to tell whether a file is mail.
+const WINDOW: usize = 64 * 1024;
+
+/// HeaderFields typical of mail. From and Subject alone may be those of a newsgroup post.
+const OF_MAIL: [&str; 9] =
+    ["from", "to", "date", "received", "message-id", "return-path", "mime-version", "delivered-to", "sender"];
+
+/// Whether bytes look like a mail message.
+///
+/// They must begin with well-formed header lines (RFC 5322, section 2.2; folding and an mbox `From ` line are allowed)
+/// up to an empty line or the end, with at least two of From, To, Date, Received, Message-ID, Return-Path,
+/// MIME-Version, Delivered-To and Sender. Examines the first 64 KiB.
+///
+/// ```
+/// use tamis_mail::looks_like_mail;
+///
+/// assert!(looks_like_mail(b"From: a@example.org\nTo: b@example.org\n\nHello\n"));
+/// assert!(!looks_like_mail(b"From: a@example.org\nSubject: a newsgroup post\n\nHello\n"));
+/// assert!(!looks_like_mail(b"Dear reader,\nthis is a letter.\n"));
+/// ```
+pub fn looks_like_mail(bytes: &[u8]) -> bool {
+    let mut fields = HeaderFields::new(&bytes[..bytes.len().min(WINDOW)]);
+    let of_mail = are_of_mail(fields.by_ref().map(|field| field.name));
+    fields.by_ref().for_each(drop);
+    let cut_line = bytes.len() > WINDOW && !bytes[fields.position..WINDOW].contains(&b'\n');
+    of_mail && (cut_line || fields.ended_well())
+}
+
+/// Whether the names include at least two different fields typical of mail.
+pub(crate) fn are_of_mail<'a>(names: impl Iterator<Item = &'a str>) -> bool {
+    let mut seen = None;
+    let mut numbers = names.filter_map(|name| OF_MAIL.iter().position(|it| name.eq_ignore_ascii_case(it)));
+    numbers.any(|number| seen.replace(number).is_some_and(|before| before != number))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
     fn read(raw: &[u8]) -> (Vec<(String, String)>, &[u8]) {
-        let fields = Fields::new(raw).map(|f| (f.name.to_owned(), f.unfolded().into_owned())).collect();
-        (fields, Fields::new(raw).into_body())
+        let fields = HeaderFields::new(raw).map(|f| (f.name.to_owned(), f.unfolded().into_owned())).collect();
+        (fields, HeaderFields::new(raw).into_body())
     }
 
     fn check(raw: &str, expected: &[(&str, &str)], body: &str) {
@@ -284,12 +319,12 @@ mod tests {
             if let Some(byte) = raw.get_mut(foreign) {
                 *byte = 0xe9;
             }
-            let fields = |fields: Fields<'_>| {
+            let fields = |fields: HeaderFields<'_>| {
                 let field = |field: Field<'_>| (field.name.to_owned(), field.unfolded().into_owned());
                 fields.map(field).collect::<Vec<_>>()
             };
-            let one_by_one = Fields { raw: &raw, plain: "", has_returns: true, position: 0 };
-            prop_assert_eq!(fields(Fields::new(&raw)), fields(one_by_one));
+            let one_by_one = HeaderFields { raw: &raw, plain: "", has_returns: true, position: 0 };
+            prop_assert_eq!(fields(HeaderFields::new(&raw)), fields(one_by_one));
         }
 
         #[test]
@@ -297,5 +332,32 @@ mod tests {
             prop_assert_eq!(trim_start(&text), text.trim_start());
             prop_assert_eq!(trim_end(&text), text.trim_end());
         }
+    }
+
+    #[test]
+    fn mail_and_other_files() {
+        for (bytes, expected) in [
+            ("From: a\nTo: b\n\nbody", true),
+            ("From a@b Fri Aug 23 2002\nFrom: a\nTo: b\n\nbody", true),
+            ("Received: a\n\tb\r\nDate: c\r\n\r\n", true),
+            ("MESSAGE-ID: a\nSender: b", true),
+            ("", false),
+            ("\nFrom: a\nTo: b\n\n", false),
+            ("From: a\nFrom: b\n\n", false),
+            ("From: a\nSubject: b\n\n", false),
+            ("From: a\nTo: b\nno header line\n\n", false),
+            ("From the desk of a writer\n\nDear all", false),
+            ("{\"from\": 1, \"to\": 2}", false),
+        ] {
+            assert_eq!(looks_like_mail(bytes.as_bytes()), expected, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_beginning_is_looked_at() {
+        let mut long = "From: a\nTo: b\n".to_owned();
+        long += &"X-Filler: 123456789\n".repeat(10_000);
+        assert!(looks_like_mail(long.as_bytes()));
+        assert!(!looks_like_mail(format!("{}From: a\nTo: b\n\n", "X: y\n".repeat(20_000)).as_bytes()));
     }
 }

@@ -1,12 +1,11 @@
 //! MIME: splits a message into parts (RFC 2045, RFC 2046).
-use crate::html::looks_like_html;
+use crate::html::{html_to_text, looks_like_html};
 use crate::message::charset;
 use crate::message::encoded_word::decode_words;
-use crate::message::fields::{Field, Fields, line_end, verdicts_in};
+use crate::message::fields::{Field, HeaderFields, line_end, verdicts_in};
 use crate::message::ignored::is_verdict;
 use crate::message::limits::{Limits, LimitsHit};
-use crate::message::parameters::Parameters;
-use crate::message::part::Part;
+use crate::message::parameters::MimeParameters;
 use crate::message::transfer;
 use memchr::memmem;
 use std::borrow::Cow;
@@ -20,6 +19,37 @@ const MOST_PASSES: usize = 4;
 const MOST_NESTED: usize = 256;
 /// Number of parts to examine for each one that may be read.
 const LOOKED_AT: usize = 64;
+
+/// A MIME part. A message that is not a multipart has one part.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// Nesting depth: the number of enclosing parts.
+    pub depth: usize,
+    /// Type and subtype in lower case, such as `text/html`; `text/plain` if missing or invalid.
+    pub content_type: String,
+    /// The declared charset in lower case.
+    pub charset: Option<String>,
+    /// The declared transfer encoding in lower case.
+    pub transfer_encoding: Option<String>,
+    /// The decoded file name of an attachment.
+    pub file_name: Option<String>,
+    /// The text of a `text/*` part, attachments included; HTML has its tags. For a nested message, its subject; for a
+    /// container or nested message beyond the limits, its whole content. `None` for other parts.
+    pub text: Option<String>,
+    /// Whether the text is HTML: declared, or with an `<html` tag in its first 2,000 bytes.
+    pub is_html: bool,
+}
+
+impl Part {
+    /// The text with HTML converted to text. Empty for parts without text.
+    pub fn plain_text(&self) -> Cow<'_, str> {
+        match &self.text {
+            Some(text) if self.is_html => Cow::Owned(html_to_text(text)),
+            Some(text) => Cow::Borrowed(text),
+            None => Cow::Borrowed(""),
+        }
+    }
+}
 
 /// Reads the parts of a message. Returns them with the limits that were hit, and calls `see` with the message's header
 /// fields.
@@ -83,10 +113,10 @@ impl PartReader<'_> {
     fn entity(&mut self, raw: &[u8], default_type: &str, depth: Depth, see: &mut dyn FnMut(&Field<'_>)) {
         #[cfg(test)]
         tamis_testing::step(1);
-        let mut fields = Fields::new(raw);
+        let mut fields = HeaderFields::new(raw);
         let mut is_over = false;
         let within = fields_within(&mut fields, self.limits, &mut is_over);
-        let Declared { mut part, boundary, is_attached } = declared(within.inspect(see), default_type);
+        let PartHeader { mut part, boundary, is_attached } = declared(within.inspect(see), default_type);
         if !take(&mut self.looks_left, 1) {
             return self.leave_out_text_part();
         }
@@ -99,7 +129,7 @@ impl PartReader<'_> {
         let body = if may_be_forged { without_verdicts(body) } else { Cow::Borrowed(body) };
         let body = &*body;
 
-        let sections = boundary.and_then(|boundary| Sections::new(body, boundary));
+        let sections = boundary.and_then(|boundary| BodyParts::new(body, boundary));
         match sections {
             Some(sections) if depth.multiparts < DEEPEST && take(&mut self.passes_left, body.len()) => {
                 self.multipart(part, sections, depth);
@@ -114,7 +144,7 @@ impl PartReader<'_> {
         }
     }
 
-    fn multipart(&mut self, part: Part, sections: Sections<'_>, depth: Depth) {
+    fn multipart(&mut self, part: Part, sections: BodyParts<'_>, depth: Depth) {
         if !take(&mut self.with_text_left, 1) {
             return self.leave_out_text_part();
         }
@@ -149,7 +179,7 @@ impl PartReader<'_> {
         #[cfg(test)]
         tamis_testing::step(body.len());
         let body = transfer::decode(body, part.transfer_encoding.as_deref());
-        let subject = fields_within(&mut Fields::new(&body), self.limits, &mut false)
+        let subject = fields_within(&mut HeaderFields::new(&body), self.limits, &mut false)
             .find(|field| field.is("subject"))
             .map(|field| decode_words(&field.unfolded()).into_owned());
         part.text = subject.map(|subject| self.keep(&subject, false, false));
@@ -205,7 +235,7 @@ impl PartReader<'_> {
 
 /// The fields within the limits. Sets `is_over` if there are more.
 fn fields_within<'a, 'f>(
-    fields: &'f mut Fields<'a>,
+    fields: &'f mut HeaderFields<'a>,
     limits: &'f Limits,
     is_over: &'f mut bool,
 ) -> impl Iterator<Item = Field<'a>> + use<'a, 'f> {
@@ -242,14 +272,14 @@ fn is_message(content_type: &str) -> bool {
 }
 
 /// What the header fields of a part declare.
-struct Declared {
+struct PartHeader {
     part: Part,
     /// The boundary of a multipart.
     boundary: Option<String>,
     is_attached: bool,
 }
 
-fn declared<'a>(fields: impl Iterator<Item = Field<'a>>, default_type: &str) -> Declared {
+fn declared<'a>(fields: impl Iterator<Item = Field<'a>>, default_type: &str) -> PartHeader {
     let (mut kind, mut encoding, mut disposition) = (None, None, None);
     for field in fields {
         for (name, slot) in [
@@ -262,8 +292,8 @@ fn declared<'a>(fields: impl Iterator<Item = Field<'a>>, default_type: &str) -> 
             }
         }
     }
-    let kind = kind.as_deref().map(Parameters::read);
-    let disposition = disposition.as_deref().map(Parameters::read);
+    let kind = kind.as_deref().map(MimeParameters::read);
+    let disposition = disposition.as_deref().map(MimeParameters::read);
     let parameter = |name: &str| kind.as_ref().and_then(|kind| kind.get(name));
     // RFC 2045, section 5.2: an invalid type means plain text
     let content_type = match &kind {
@@ -285,7 +315,7 @@ fn declared<'a>(fields: impl Iterator<Item = Field<'a>>, default_type: &str) -> 
         text: None,
         is_html: false,
     };
-    Declared { part, boundary, is_attached }
+    PartHeader { part, boundary, is_attached }
 }
 
 /// A token in lower case, without quotes and a following comment.
@@ -296,17 +326,17 @@ fn first_word(value: &str) -> String {
 }
 
 /// The regions between the boundary lines of a multipart (RFC 2046, section 5.1.1).
-struct Sections<'a> {
+struct BodyParts<'a> {
     body: &'a [u8],
     boundary: String,
     /// Start of the next region; `None` after the closing boundary.
     next: Option<usize>,
 }
 
-impl<'a> Sections<'a> {
+impl<'a> BodyParts<'a> {
     /// `None` if no line of the body is a boundary.
     fn new(body: &'a [u8], boundary: String) -> Option<Self> {
-        let mut sections = Sections { body, boundary, next: None };
+        let mut sections = BodyParts { body, boundary, next: None };
         let (_, next) = sections.find_boundary(0)?;
         sections.next = next;
         Some(sections)
@@ -330,7 +360,7 @@ impl<'a> Sections<'a> {
     }
 }
 
-impl<'a> Iterator for Sections<'a> {
+impl<'a> Iterator for BodyParts<'a> {
     type Item = &'a [u8];
 
     fn next(&mut self) -> Option<&'a [u8]> {
@@ -350,7 +380,7 @@ mod tests {
     use tamis_testing::check_linear;
 
     fn check(body: &str, expected: Option<&[&str]>) {
-        let sections = Sections::new(body.as_bytes(), "b".to_owned());
+        let sections = BodyParts::new(body.as_bytes(), "b".to_owned());
         let found: Option<Vec<_>> = sections.map(|s| s.map(|s| str::from_utf8(s).unwrap()).collect());
         assert_eq!(found.as_deref(), expected, "{body:?}");
     }

@@ -1,4 +1,4 @@
-//! Parameters of Content-Type and Content-Disposition (RFC 2045, section 5.1; RFC 2231).
+//! MimeParameters of Content-Type and Content-Disposition (RFC 2045, section 5.1; RFC 2231).
 use crate::message::charset::decode_text;
 use crate::message::encoded_word::decode_words;
 use crate::message::transfer::hex;
@@ -7,14 +7,14 @@ use crate::message::transfer::hex;
 const MOST_PARAMETERS: usize = 100;
 
 /// A parsed value such as `text/plain; charset=utf-8`.
-pub(crate) struct Parameters<'a> {
+pub(crate) struct MimeParameters<'a> {
     /// The text before the first semicolon, in lower case, without comments.
     pub(crate) value: String,
     /// Names as written, values without quotes.
     parameters: Vec<(&'a str, String)>,
 }
 
-impl<'a> Parameters<'a> {
+impl<'a> MimeParameters<'a> {
     pub(crate) fn read(text: &'a str) -> Self {
         let (value, mut rest) = text.split_once(';').unwrap_or((text, ""));
         let value = value.split(|c: char| c.is_whitespace() || c == '(').find(|word| !word.is_empty());
@@ -26,7 +26,7 @@ impl<'a> Parameters<'a> {
             parameters.extend(parameter);
             rest = tail;
         }
-        Parameters { value: value.unwrap_or_default().to_ascii_lowercase(), parameters }
+        MimeParameters { value: value.unwrap_or_default().to_ascii_lowercase(), parameters }
     }
 
     /// The text of a parameter: plain, percent-encoded, or continued in pieces.
@@ -137,7 +137,7 @@ mod tests {
             ("", ""),
             (";charset=x", ""),
         ] {
-            assert_eq!(Parameters::read(text).value, expected, "{text:?}");
+            assert_eq!(MimeParameters::read(text).value, expected, "{text:?}");
         }
     }
 
@@ -158,20 +158,20 @@ mod tests {
             ("a/b; y=name", None),
             ("a/b", None),
         ] {
-            assert_eq!(Parameters::read(text).get("name").as_deref(), expected, "{text:?}");
+            assert_eq!(MimeParameters::read(text).get("name").as_deref(), expected, "{text:?}");
         }
     }
 
     #[test]
     fn hostile_values_are_linear() {
         let units = ["f*0=;", "a=\"", ";", "=", "\\\"", "name*0*='';", "'", "%"];
-        check_linear(&units, |text| drop(Parameters::read(&format!("a/b;{text}")).get("name")));
+        check_linear(&units, |text| drop(MimeParameters::read(&format!("a/b;{text}")).get("name")));
     }
 
     proptest! {
         #[test]
         fn never_panics(text in "([;=\"\\\\'%*0-9]|name|.){0,60}") {
-            Parameters::read(&text).get("name");
+            MimeParameters::read(&text).get("name");
         }
     }
 }

@@ -110,12 +110,12 @@ fn is_in_word(c: char) -> bool {
 
 /// The number of words in all texts, and of those in capitals.
 #[derive(Default)]
-pub(super) struct Words {
+pub(super) struct CapitalsCount {
     all: usize,
     capitals: usize,
 }
 
-impl Words {
+impl CapitalsCount {
     pub(super) fn count(&mut self, text: &str) {
         let (bytes, mut done) = (text.as_bytes(), 0);
         loop {
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn capitals_and_length() {
         let check = |texts: &[&str], expected: &[&str]| {
-            let mut words = Words::default();
+            let mut words = CapitalsCount::default();
             texts.iter().for_each(|text| words.count(text));
             assert_eq!(terms(|out| words.terms(out)), expected, "{texts:?}");
         };
@@ -285,14 +285,14 @@ mod tests {
             ["1", "$1", "$1,", "!", "! ", "1-", "123-", "$", "1%", "1 ", "$1m", "1é", "A ", "-", "A-", "A--"];
         check_linear(&units, |text| {
             terms(|out| figures(text, out));
-            Words::default().count(text);
+            CapitalsCount::default().count(text);
         });
     }
 
     proptest! {
         #[test]
         fn words_are_those_of_the_rule(text in "([A-Z]{1,3}|[a-z]{1,3}|[$!%0-9]|['-]{1,3}|[ ._\n]{1,30}|[éß漢\u{a0}]){0,60}") {
-            let mut words = Words::default();
+            let mut words = CapitalsCount::default();
             words.count(&text);
             let (mut all, mut capitals) = (0, 0);
             WordRule::Mail.for_each_word(&text, |word| {

@@ -5,7 +5,7 @@
 //! the header begin with `subj:`, `from:`, `to:`, `rtrn:`, `rcvd:` or, for all other fields, `head:`. In HTML, the text
 //! and the attributes of links, images and fonts count.
 use super::emitter::{Emitter, Piece, Scope};
-use crate::message::{Header, Message};
+use crate::message::{HeaderField, Message};
 
 /// The shortest and the longest token, in bytes.
 const SHORTEST: usize = 3;
@@ -16,7 +16,7 @@ pub fn for_each_bogofilter_token(name: &str, value: &str, mut emit: impl FnMut(P
     let mut out = Emitter::new(&mut emit, if name.is_empty() { Scope::Stretch } else { Scope::Message });
     match name {
         "" => tokens("", value, &mut out),
-        _ => field(Header { name, value }, &mut out),
+        _ => field(HeaderField { name, value }, &mut out),
     }
     out.flush();
 }
@@ -52,7 +52,7 @@ impl Message {
 }
 
 /// Emits the tokens of a header field. For dates and message ids, only the name of the field counts.
-fn field(Header { name, value }: Header<'_>, out: &mut Emitter<'_>) {
+fn field(HeaderField { name, value }: HeaderField<'_>, out: &mut Emitter<'_>) {
     let prefix = match name.to_ascii_lowercase().as_str() {
         "subject" => "subj:",
         "from" => "from:",

@@ -1,9 +1,20 @@
-//! Terms of the route: Received fields and Message-ID.
+//! Terms of senders, recipients and the route: fields with addresses, Received fields and Message-ID.
 use super::emitter::Emitter;
 use super::hosts::Map;
-use super::scan::{cut, networks, suffixes};
+use super::scan::{addresses, cut, networks, normalized, suffixes, words};
 use crate::message::Message;
 
+/// The fields that hold addresses.
+const FIELDS: [&str; 6] = ["from", "reply-to", "to", "cc", "sender", "return-path"];
+/// Maximum number of addresses read per field, and per message.
+const MOST_ADDRESSES: usize = 5;
+const MOST_IN_ALL: usize = 100;
+/// Maximum number of words read per field.
+const MOST_WORDS: usize = 500;
+/// Longer words are replaced by their length, in characters.
+const LONGEST_WORD: usize = 24;
+/// More recipients than this make no difference.
+const MANY: usize = 8;
 /// Maximum number of Received fields read, and of hosts and addresses in each.
 const MOST_HOPS: usize = 64;
 const MOST_HOSTS: usize = 8;
@@ -12,6 +23,11 @@ const MOST_IPS: usize = 4;
 const MANY_HOPS: usize = 12;
 
 pub(super) fn terms(message: &Message, out: &mut Emitter<'_>) {
+    people(message, out);
+    route(message, out);
+}
+
+fn route(message: &Message, out: &mut Emitter<'_>) {
     let hops = message.values("received").count();
     out.number("rcvd:n:", hops.min(MANY_HOPS));
     let mut map = Map::default();
@@ -50,6 +66,35 @@ fn message_id(value: &str, out: &mut Emitter<'_>) {
     out.shape("mid:ds:", host);
     let is_well_formed = value.starts_with('<') && value.ends_with('>') && !host.is_empty();
     out.term(&[if is_well_formed { "mid:ok" } else { "mid:bad" }]);
+}
+
+/// Emits the words, addresses and domains of senders and recipients, and the number of recipients.
+fn people(message: &Message, out: &mut Emitter<'_>) {
+    let (mut left, mut recipients, mut buffer) = (MOST_IN_ALL, 0, String::new());
+    for name in FIELDS {
+        for value in message.values(name) {
+            let value = normalized(value, &mut buffer);
+            words(value, MOST_WORDS, |text| word(name, text, out));
+            for (address, domain) in addresses(value).take(MOST_ADDRESSES.min(left)) {
+                left -= 1;
+                out.lower(&[name, ":a:", address]);
+                suffixes(domain, 1, 4, |suffix| out.lower(&[name, ":d:", suffix]));
+            }
+            if matches!(name, "to" | "cc") {
+                recipients += memchr::memchr_iter(b'@', value.as_bytes()).count();
+            }
+        }
+    }
+    out.number("to:n:", recipients.min(MANY));
+}
+
+/// Emits a word as written, or its length if it is long.
+fn word(name: &str, word: &str, out: &mut Emitter<'_>) {
+    if cut(word, LONGEST_WORD).len() == word.len() {
+        return out.term(&[name, ":", word]);
+    }
+    let length = word.chars().count();
+    out.term(&[name, ":~long", &(length / 10).min(20).to_string()]);
 }
 
 #[cfg(test)]
@@ -101,7 +146,7 @@ mod tests {
 
     #[test]
     fn absence_is_evidence() {
-        let nothing = terms(|out| super::terms(&message(""), out));
+        let nothing = terms(|out| route(&message(""), out));
         assert_eq!(nothing, ["rcvd:n:0", "mid:s:a", "mid:d:", "mid:ds:", "mid:bad"]);
     }
 
@@ -113,6 +158,63 @@ mod tests {
             terms(|out| message_id(text, out));
         });
         let many = "Received: from a.bc\n".repeat(900);
-        assert_eq!(terms(|out| super::terms(&message(&many), out)).len(), 1 + 64 + 4);
+        assert_eq!(terms(|out| route(&message(&many), out)).len(), 1 + 64 + 4);
+    }
+
+    fn check_people(header: &str, expected: &[&str]) {
+        assert_eq!(terms(|out| people(&message(header), out)), expected, "{header:.80}");
+    }
+
+    #[test]
+    fn who_wrote_to_whom() {
+        check_people("", &["to:n:0"]);
+        check_people(
+            "From: \"Bob B.\" <BOB@Mail.Example.org>",
+            &[
+                "from:Bob",
+                "from:B",
+                "from:BOB",
+                "from:Mail",
+                "from:Example",
+                "from:org",
+                "from:a:bob@mail.example.org",
+                "from:d:org",
+                "from:d:example.org",
+                "from:d:mail.example.org",
+                "to:n:0",
+            ],
+        );
+        check_people(
+            "To: a@b\nX: y@z\nCC: d@e, undisclosed",
+            &[
+                "to:a",
+                "to:b",
+                "to:a:a@b",
+                "to:d:b",
+                "cc:d",
+                "cc:e",
+                "cc:undisclosed",
+                "cc:a:d@e",
+                "cc:d:e",
+                "to:n:2",
+            ],
+        );
+        check_people(&format!("Sender: {}", "x".repeat(47)), &["sender:~long4", "to:n:0"]);
+        check_people(
+            "Sender: =?utf-8?q?=EF=BC=A2=C3=B6b_?= раураl",
+            &["sender:Böb", "sender:paypal", "to:n:0"],
+        );
+    }
+
+    #[test]
+    fn addresses_are_bounded() {
+        let many = |count: usize| format!("To: {}", "a@b,".repeat(count));
+        let addresses = |header: &str| {
+            let terms = terms(|out| people(&message(header), out));
+            assert_eq!(terms.last().unwrap(), "to:n:8");
+            terms.iter().filter(|term| term.starts_with("to:a:")).count()
+        };
+        assert_eq!(addresses(&many(100_000)), 5);
+        assert_eq!(addresses(&vec![many(9); 500].join("\n")), 100);
     }
 }

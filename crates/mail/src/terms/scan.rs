@@ -66,21 +66,21 @@ static SHAPES: [u8; 256] = {
 };
 
 /// A set of characters, with a table for ASCII.
-pub(super) struct Set {
+pub(super) struct CharacterSet {
     /// False for bytes outside ASCII.
     ascii: [bool; 256],
     beyond: fn(char) -> bool,
 }
 
-impl Set {
+impl CharacterSet {
     /// ASCII letters, digits and `signs`; `beyond` decides about non-ASCII characters.
-    const fn letters_digits_and(signs: &[u8], beyond: fn(char) -> bool) -> Set {
-        Set { ascii: ascii(signs, true), beyond }
+    const fn letters_digits_and(signs: &[u8], beyond: fn(char) -> bool) -> CharacterSet {
+        CharacterSet { ascii: ascii(signs, true), beyond }
     }
 
     /// All of ASCII except `others`; `beyond` decides about non-ASCII characters.
-    pub(super) const fn all_but(others: &[u8], beyond: fn(char) -> bool) -> Set {
-        let mut set = Set { ascii: ascii(others, false), beyond };
+    pub(super) const fn all_but(others: &[u8], beyond: fn(char) -> bool) -> CharacterSet {
+        let mut set = CharacterSet { ascii: ascii(others, false), beyond };
         let mut byte = 0;
         while byte < 128 {
             set.ascii[byte] = !set.ascii[byte];
@@ -110,12 +110,12 @@ const fn ascii(signs: &[u8], letters_and_digits: bool) -> [bool; 256] {
     bytes
 }
 
-pub(super) static OF_NUMBER: Set = Set::letters_digits_and(b"._", char::is_alphanumeric);
-static OF_DOMAIN: Set = Set::letters_digits_and(b"._-", char::is_alphanumeric);
-static OF_LOCAL: Set = Set::letters_digits_and(b"._-+=", char::is_alphanumeric);
+pub(super) static OF_NUMBER: CharacterSet = CharacterSet::letters_digits_and(b"._", char::is_alphanumeric);
+static OF_DOMAIN: CharacterSet = CharacterSet::letters_digits_and(b"._-", char::is_alphanumeric);
+static OF_LOCAL: CharacterSet = CharacterSet::letters_digits_and(b"._-+=", char::is_alphanumeric);
 
 /// Length of the prefix of characters in the set, in bytes.
-pub(super) fn prefix(text: &str, set: &Set) -> usize {
+pub(super) fn prefix(text: &str, set: &CharacterSet) -> usize {
     let ascii = text.bytes().position(|byte| !set.ascii[usize::from(byte)]).unwrap_or(text.len());
     let length = match text.as_bytes().get(ascii) {
         Some(byte) if !byte.is_ascii() => text.len() - text[ascii..].trim_start_matches(|c| set.has(c)).len(),
@@ -127,7 +127,7 @@ pub(super) fn prefix(text: &str, set: &Set) -> usize {
 }
 
 /// Start of the suffix of characters in the set.
-fn suffix(text: &str, set: &Set) -> usize {
+fn suffix(text: &str, set: &CharacterSet) -> usize {
     let start = match text.as_bytes().iter().rposition(|byte| !set.ascii[usize::from(*byte)]) {
         Some(last) if !text.as_bytes()[last].is_ascii() => {
             text[..=last].trim_end_matches(|c| set.has(c)).len()

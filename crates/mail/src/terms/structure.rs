@@ -1,9 +1,9 @@
-//! Terms of the structure: MIME parts, and the names and order of header fields.
+//! Terms of the structure: MIME parts, names and order of header fields, the form of the subject.
 use super::emitter::Emitter;
 use super::scan::cut;
 use crate::message::Message;
-use crate::message::parameters::Parameters;
-use crate::message::part::Part;
+use crate::message::mime::Part;
+use crate::message::parameters::MimeParameters;
 use memchr::memchr2_iter;
 use std::{iter, mem};
 
@@ -43,7 +43,7 @@ fn part(part: &Part, out: &mut Emitter<'_>) {
 /// Emits the shapes of the boundary and of the content type as written.
 fn content_type(value: &str, out: &mut Emitter<'_>) {
     if mentions_boundary(value)
-        && let Some(boundary) = Parameters::read(value).get("boundary")
+        && let Some(boundary) = MimeParameters::read(value).get("boundary")
     {
         out.shape("bnd:", &boundary);
     }
@@ -112,6 +112,32 @@ fn is_capitalised(name: &str) -> bool {
         b'-' => !c.is_ascii_lowercase(),
         _ => !c.is_ascii_uppercase(),
     })
+}
+
+/// Emits whether the subject is all capitals, and whether it has a trailing token after a gap (which makes each copy
+/// differ), an exclamation mark, or `Re:` in front.
+pub(super) fn subject(subject: &str, out: &mut Emitter<'_>) {
+    if subject.is_empty() {
+        return;
+    }
+    let is_capitals = subject.contains(char::is_uppercase) && !subject.contains(char::is_lowercase);
+    out.term(&[if is_capitals { "subj:caps" } else { "subj:nocaps" }]);
+    if has_trail(subject) {
+        out.term(&["subj:trail"]);
+    }
+    if subject.contains('!') {
+        out.term(&["subj:excl"]);
+    }
+    if subject.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("re:")) {
+        out.term(&["subj:re"]);
+    }
+}
+
+/// Whether the last word follows four or more white-space characters.
+fn has_trail(subject: &str) -> bool {
+    let before = subject.trim_end_matches(|c: char| !c.is_whitespace());
+    before.chars().rev().take_while(|c| c.is_whitespace()).take(4).count() == 4
+        && before.len() < subject.len()
 }
 
 #[cfg(test)]
@@ -187,6 +213,27 @@ mod tests {
         assert_eq!(terms(|out| super::terms(&message(&names.join("\n")), out)).len(), 5 + 500 + 499);
         for value in [";".repeat(1_000_000), "\"".repeat(1_000_000), "x".repeat(1_000_000)] {
             terms(|out| content_type(&value, out));
+        }
+    }
+
+    #[test]
+    fn subjects() {
+        for (subject, expected) in [
+            ("", &[][..]),
+            ("Offer", &["subj:nocaps"]),
+            ("FREE 4 YOU!", &["subj:caps", "subj:excl"]),
+            ("123", &["subj:nocaps"]),
+            ("Re: you", &["subj:nocaps", "subj:re"]),
+            ("RE: ÄÖ", &["subj:caps", "subj:re"]),
+            ("re\u{e9}", &["subj:nocaps"]),
+            ("Buy    xk12", &["subj:nocaps", "subj:trail"]),
+            ("Buy   xk12", &["subj:nocaps"]),
+            ("Buy    ", &["subj:nocaps"]),
+        ] {
+            assert_eq!(terms(|out| subject(subject, out)), expected, "{subject:?}");
+        }
+        for unit in [" ", "x", " x", "!"] {
+            terms(|out| subject(&unit.repeat(1_000_000), out));
         }
     }
 }

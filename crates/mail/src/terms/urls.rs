@@ -1,6 +1,6 @@
 //! Terms of links.
 use super::emitter::Emitter;
-use super::scan::{Set, cut, is_ip, networks, normalized, prefix, suffixes, trim, words};
+use super::scan::{CharacterSet, cut, is_ip, networks, normalized, prefix, suffixes, trim, words};
 use crate::message::parameters::percent_decode;
 use memchr::memchr;
 use std::borrow::Cow;
@@ -67,7 +67,7 @@ fn word_before(text: &str, words: &[&str]) -> Option<usize> {
     words.iter().find(is_before).map(|word| word.len())
 }
 
-static OF_LINK: Set = Set::all_but(b" \t\n\x0b\x0c\r<>\"')", |c| !c.is_whitespace());
+static OF_LINK: CharacterSet = CharacterSet::all_but(b" \t\n\x0b\x0c\r<>\"')", |c| !c.is_whitespace());
 
 fn end_of_link(text: &str) -> usize {
     prefix(text, &OF_LINK)

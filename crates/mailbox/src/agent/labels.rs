@@ -6,8 +6,8 @@ use crate::agent::state::{Agent, FiledMessage};
 use crate::imap::messages::{FetchedMessage, Location};
 use crate::imap::session::FolderStatus;
 use crate::ledger::entry::{Event, Id};
+use crate::ledger::journal::FolderPosition;
 use crate::ledger::messages::MessageState;
-use crate::ledger::positions::FolderPosition;
 use crate::settings::FolderSettings;
 
 /// Number of messages that are fetched and learned at a time. Each may take 256 KiB.

@@ -28,7 +28,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(240);
 pub(crate) async fn watch(account: &Account, mode: RunMode) -> Result<()> {
     let model = AccountModel::open(account)?;
     let mut ledger = Ledger::open(&state_folder(account)?)?;
-    ledger.put_down();
+    ledger.unlock();
     let (mut memory, mut pause) = (Memory::default(), FIRST_PAUSE);
     loop {
         memory.has_looked = false;
@@ -81,9 +81,9 @@ impl Agent<'_> {
 
     /// Looks while other programs are locked out.
     async fn look_alone(&mut self, look: Look) -> Result<()> {
-        self.ledger.take_up()?;
+        self.ledger.lock()?;
         let looked = self.look(look).await;
-        self.ledger.put_down();
+        self.ledger.unlock();
         looked
     }
 

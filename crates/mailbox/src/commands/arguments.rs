@@ -109,7 +109,7 @@ pub(crate) struct RunArgs {
     /// Keep looking (the default)
     #[arg(long, conflicts_with = "once")]
     pub(crate) watch: bool,
-    /// Tell what would be done, and do nothing; with --once
+    /// Show what would be done, and do nothing; needs --once
     #[arg(short = 'n', long, requires = "once")]
     pub(crate) dry_run: bool,
     /// Do not move messages, but give them a keyword: $Junk or tamis-LABEL
@@ -136,7 +136,7 @@ pub(crate) struct UndoArgs {
     /// Only what was moved since then: 30m, 12h, 2d, 1w or 2026-11-24 [default: everything]
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
-    /// Tell what would be moved back, and move nothing
+    /// Show what would be moved back, and move nothing
     #[arg(short = 'n', long)]
     pub(crate) dry_run: bool,
 }

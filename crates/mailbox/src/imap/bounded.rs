@@ -104,7 +104,7 @@ impl Scan {
 
     fn look_at_word(&mut self, byte: u8) {
         if byte != b' ' && byte != b'\r' && byte != b'\n' {
-            // longer words are none of those that matter
+            // no longer word matters
             if self.word.len() < 16 {
                 self.word.push(byte);
             }

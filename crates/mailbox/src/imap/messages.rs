@@ -56,7 +56,7 @@ impl ImapSession {
     /// The UIDs of the open folder's messages from `first` on that are not marked as deleted, in ascending order.
     pub(crate) async fn uids_from(&mut self, first: u32) -> Result<Vec<u32>, ImapError> {
         let mut uids = self.search(&format!("UNDELETED UID {first}:*")).await?;
-        // of a range that begins behind the last message, the last message is part
+        // a range that begins after the last message contains the last message
         uids.retain(|uid| *uid >= first);
         Ok(uids)
     }
@@ -100,7 +100,7 @@ impl ImapSession {
                     AttributeValue::Uid(uid) => message.uid = *uid,
                     AttributeValue::Flags(flags) => message.is_deleted = has(flags, "\\Deleted"),
                     AttributeValue::InternalDate(date) => message.arrived = seconds(date),
-                    // of a message that someone removes meanwhile, there is nothing
+                    // a message that someone removes meanwhile has no body
                     AttributeValue::BodySection { section: None, data: Some(data), .. }
                         if !data.is_empty() =>
                     {
@@ -111,7 +111,7 @@ impl ImapSession {
                     _ => {}
                 }
             }
-            // the server also tells of flags that others change
+            // the server also reports flags that others change
             if has_body && uids.contains(&message.uid) {
                 fetched.push(message);
             }

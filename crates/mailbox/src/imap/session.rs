@@ -57,8 +57,8 @@ fn explain(answer: &str) -> String {
     }
 }
 
-/// The outcome of `work`, which parses what a server says. The parser (imap-proto 0.17) panics on some answers that are not
-/// valid; what it was working on must not be used after that.
+/// Runs `work`, which parses what a server says. The parser (imap-proto 0.17) panics on some invalid answers; what it was
+/// working on must not be used after that.
 ///
 /// # Errors
 /// If it panics.
@@ -104,7 +104,7 @@ impl ImapSession {
             };
             extensions.extend(EXTENSIONS.into_iter().filter(is_known));
         };
-        server.exchange("asking what the server can", "CAPABILITY", &mut take).await?;
+        server.exchange("asking for the capabilities", "CAPABILITY", &mut take).await?;
         server.extensions = extensions;
         Ok(server)
     }
@@ -124,7 +124,7 @@ impl ImapSession {
             tokio::time::sleep(most).await;
             return Ok(());
         };
-        // taken for good if this fails
+        // lost for good if this fails
         self.session = Some(guarded(idle(session, most)).await??);
         Ok(())
     }
@@ -134,7 +134,8 @@ impl ImapSession {
         let _ = timeout(Duration::from_secs(5), self.exchange("logging out", "LOGOUT", |_| {})).await;
     }
 
-    /// Sends a command and shows every response to `each`, also the last. Any failure but a refusal ends the connection.
+    /// Sends a command and calls `each` with every response, the last included. Any failure but a refusal ends the
+    /// connection.
     pub(super) async fn exchange(
         &mut self,
         what: &str,

@@ -1,16 +1,33 @@
-//! The journal on the disk, and the lock that lets one program at a time write it.
+//! The journal and the positions on the disk, and the lock that lets one program at a time write them.
 
-use std::fs::{File, OpenOptions};
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, ErrorKind, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use tamis_program::{now, shown_path};
 
 use crate::ledger::entry::{Event, Id, JournalEntry};
 use crate::ledger::messages::MessageStates;
-use crate::ledger::positions::{Positions, read_if_there, replace};
+
+/// How far a folder was read: everything with a lower UID is dealt with.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Debug)]
+pub(crate) struct FolderPosition {
+    pub(crate) validity: u32,
+    pub(crate) next_uid: u32,
+}
+
+/// The positions of all folders.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
+pub(crate) struct Positions {
+    pub(crate) folders: BTreeMap<String, FolderPosition>,
+    /// When the inbox was last read to its end, in seconds since 1970.
+    pub(crate) inbox_read_at: Option<i64>,
+}
 
 /// The names of the two files.
 const JOURNAL: &str = "journal.jsonl";
@@ -18,8 +35,8 @@ const POSITIONS: &str = "positions.json";
 
 /// The journal of an account, with what it says.
 ///
-/// Other programs are locked out from [`take_up`](Self::take_up) to [`put_down`](Self::put_down). A line counts once it
-/// ends with a line feed: a crash can only cut off the last one.
+/// Other programs are locked out from [`lock`](Self::lock) to [`unlock`](Self::unlock). A line counts once it ends with a
+/// line feed: a crash can only cut off the last one.
 pub(crate) struct Ledger {
     path: PathBuf,
     journal: File,
@@ -30,7 +47,7 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// Opens the ledger in a folder, and takes it up.
+    /// Opens the ledger in a folder, locked.
     ///
     /// # Errors
     /// If it cannot be read or written.
@@ -41,7 +58,7 @@ impl Ledger {
         let journal = journal.with_context(|| shown_path(&path))?;
         let (messages, positions) = (MessageStates::default(), Positions::default());
         let mut ledger = Ledger { path, journal, length: 0, messages, positions };
-        ledger.take_up()?;
+        ledger.lock()?;
         Ok(ledger)
     }
 
@@ -49,7 +66,7 @@ impl Ledger {
     ///
     /// # Errors
     /// If it cannot be read or written.
-    pub(crate) fn take_up(&mut self) -> Result<()> {
+    pub(crate) fn lock(&mut self) -> Result<()> {
         self.journal.lock().with_context(|| shown_path(&self.path))?;
         self.positions = read_if_there(&self.path.with_file_name(POSITIONS))?.unwrap_or_default();
         let messages = &mut self.messages;
@@ -60,7 +77,7 @@ impl Ledger {
     }
 
     /// Lets other programs have the ledger.
-    pub(crate) fn put_down(&self) {
+    pub(crate) fn unlock(&self) {
         // a lock that cannot be given up ends with the program
         let _ = self.journal.unlock();
     }
@@ -79,7 +96,7 @@ impl Ledger {
         }
     }
 
-    /// Writes entries to the disk, and knows them from then on.
+    /// Writes entries to the disk, then applies them.
     ///
     /// # Errors
     /// If they cannot be written. Then none of them counts.
@@ -131,6 +148,28 @@ fn read(file: &File, from: u64, mut take: impl FnMut(JournalEntry)) -> Result<u6
     }
 }
 
+/// Reads a file of JSON; `None` if there is none.
+pub(crate) fn read_if_there<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    match fs::read(path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).with_context(|| shown_path(path)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| shown_path(path)),
+    }
+}
+
+/// Replaces a private file, whole or not at all.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let write = || {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_data()?;
+        file.persist(path)?;
+        File::open(folder)?.sync_all()
+    };
+    write().with_context(|| shown_path(path))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,7 +188,7 @@ mod tests {
         ledger.note([(id(2), Event::Taught { label: Some("spam".to_owned()) })]).unwrap();
         drop(ledger);
         let path = folder.path().join("journal.jsonl");
-        let whole = std::fs::read(&path).unwrap();
+        let whole = fs::read(&path).unwrap();
         let lines = whole.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::len);
         let ends: Vec<usize> = lines
             .scan(0, |end, length| {
@@ -158,7 +197,7 @@ mod tests {
             })
             .collect();
         for cut in 0..=whole.len() {
-            std::fs::write(&path, &whole[..cut]).unwrap();
+            fs::write(&path, &whole[..cut]).unwrap();
             let mut ledger = Ledger::open(folder.path()).unwrap();
             let n = ends.iter().filter(|end| **end <= cut).count();
             assert_eq!(ledger.messages.get(id(1)).is_some(), n > 0);

@@ -8,7 +8,7 @@ use tamis_program::{say, shown};
 
 use crate::imap::folders::Mailbox;
 use crate::imap::session::ImapSession;
-use crate::ledger::positions::{FolderPosition, read_if_there, replace};
+use crate::ledger::journal::{FolderPosition, read_if_there, replace};
 use crate::settings::Account;
 
 /// The messages of all folders. It is kept until the model is made, so that training that was interrupted goes on with

@@ -11,7 +11,7 @@ use tamis_train::evaluate::{Evaluation, HeldOutScore};
 use tamis_train::{Document, Filter, Scratch};
 
 use crate::ledger::entry::MessageSummary;
-use crate::ledger::positions::replace;
+use crate::ledger::journal::replace;
 use crate::model::likeliest;
 use crate::settings::Account;
 use crate::training::learn::{SpooledMessage, read, train};

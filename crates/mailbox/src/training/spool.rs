@@ -49,7 +49,7 @@ pub(crate) async fn fetch(
         let opened = server.open(mailbox, false).await?;
         anyhow::ensure!(
             opened.validity == planned.position.validity,
-            "the server numbered the messages of {} anew meanwhile; start again",
+            "the server has renumbered the messages of {}; run train again",
             shown(&planned.folder)
         );
         for batch in missing.chunks(BATCH) {

@@ -1,7 +1,7 @@
 //! mbox files (RFC 4155, read leniently).
 //!
 //! Memory is bounded, unlike with mail-parser's reader, which collects each line and message whole.
-use crate::message::fields::{Fields, line_end};
+use crate::message::fields::{HeaderFields, line_end};
 use std::io::{self, BufRead};
 
 /// Number of bytes of a line that decide what it is; also the most that is read at a time.
@@ -218,7 +218,7 @@ pub fn looks_like_mbox(first_bytes: &[u8]) -> bool {
     let start = first_bytes.iter().position(|c| !matches!(c, b'\r' | b'\n')).unwrap_or(0);
     let bytes = &first_bytes[start..];
     let end = line_end(bytes, 0);
-    is_separator(&bytes[..end.min(CHUNK)]) && Fields::new(&bytes[end..]).next().is_some()
+    is_separator(&bytes[..end.min(CHUNK)]) && HeaderFields::new(&bytes[end..]).next().is_some()
 }
 
 /// Whether the first bytes of an mbox hold more than one message: after the first one, a separator and then a header
@@ -236,7 +236,7 @@ pub fn looks_like_mbox(first_bytes: &[u8]) -> bool {
 /// ```
 pub fn holds_several(first_bytes: &[u8]) -> bool {
     let mut others = Reader::new(first_bytes, CHUNK).skip(1).flatten();
-    others.any(|entry| Fields::new(&entry.bytes).next().is_some())
+    others.any(|entry| HeaderFields::new(&entry.bytes).next().is_some())
 }
 
 #[cfg(test)]

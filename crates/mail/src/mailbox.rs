@@ -1,4 +1,0 @@
-//! Mailboxes: mbox files and Maildirs.
-
-pub mod maildir;
-pub mod mbox;
