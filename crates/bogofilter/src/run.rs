@@ -22,7 +22,7 @@ use crate::answers::report;
 use crate::folder::ModelFolder;
 use crate::mails::{Mails, complain};
 use crate::options::arguments::{Argument, cut};
-use crate::options::config::{Request, read};
+use crate::options::config::{BogofilterCall, read};
 use crate::options::settings::{BogofilterSettings, Bulk, Classification, Formats, Registration, Verbosity};
 
 /// Runs what the arguments (without the program's name) ask for and returns the exit status. A message to be passed on
@@ -30,10 +30,10 @@ use crate::options::settings::{BogofilterSettings, Bulk, Classification, Formats
 pub fn run(arguments: &[OsString]) -> u8 {
     let (given, others) = cut(arguments);
     match read(&given, &others) {
-        Ok(Request::Help) => print(HELP),
-        Ok(Request::Version) => print(&query::version()),
-        Ok(Request::Work(settings)) if settings.task.query > 0 => print(&described(&settings)),
-        Ok(Request::Work(settings)) => {
+        Ok(BogofilterCall::Help) => print(HELP),
+        Ok(BogofilterCall::Version) => print(&query::version()),
+        Ok(BogofilterCall::Work(settings)) if settings.task.query > 0 => print(&described(&settings)),
+        Ok(BogofilterCall::Work(settings)) => {
             let mut invocation = Invocation::new(&settings, &others);
             match catch_unwind(AssertUnwindSafe(|| invocation.work())) {
                 Ok(Ok(status)) => status,

@@ -13,7 +13,7 @@ use crate::options::settings::BogofilterSettings;
 use crate::options::table::BogofilterOption;
 
 /// What the command line asks the program to do.
-pub(crate) enum Request {
+pub(crate) enum BogofilterCall {
     Work(Box<BogofilterSettings>),
     Help,
     Version,
@@ -29,7 +29,7 @@ const MOST_BYTES: u64 = 1 << 20;
 ///
 /// # Errors
 /// If an option lacks its value, a value or combination is invalid, or a file of `-c` or `-I` cannot be read.
-pub(crate) fn read(given: &[Argument], others: &[OsString]) -> Result<Request> {
+pub(crate) fn read(given: &[Argument], others: &[OsString]) -> Result<BogofilterCall> {
     let mut settings = BogofilterSettings::default();
     let mut reads_usual_files = true;
     for option in given {
@@ -42,8 +42,8 @@ pub(crate) fn read(given: &[Argument], others: &[OsString]) -> Result<Request> {
             Argument::Option(option, value) => (option, value.as_deref()),
         };
         match option.name {
-            "help" => return Ok(Request::Help),
-            "version" => return Ok(Request::Version),
+            "help" => return Ok(BogofilterCall::Help),
+            "version" => return Ok(BogofilterCall::Version),
             "no-config-file" => reads_usual_files = false,
             "config-file" => {
                 reads_usual_files = false;
@@ -65,7 +65,7 @@ pub(crate) fn read(given: &[Argument], others: &[OsString]) -> Result<Request> {
         }
     }
     settings.settle(others)?;
-    Ok(Request::Work(Box::new(settings)))
+    Ok(BogofilterCall::Work(Box::new(settings)))
 }
 
 fn read_if_there(path: &Path, settings: &mut BogofilterSettings) -> Result<()> {

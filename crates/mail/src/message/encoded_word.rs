@@ -15,7 +15,7 @@ pub(crate) fn decode_words(value: &str) -> Cow<'_, str> {
     let mut rest = value;
     while let Some(at) = find(*b"=?", rest) {
         let (gap, candidate) = rest.split_at(at);
-        let Some(start) = Start::read(candidate) else {
+        let Some(start) = WordStart::read(candidate) else {
             end_run(&mut run, &mut out);
             out.push_str(&rest[..at + 2]);
             rest = &rest[at + 2..];
@@ -63,13 +63,13 @@ fn end_run(run: &mut Option<EncodedRun<'_>>, out: &mut String) {
 }
 
 /// The part of a word before its text: `=?charset?B?`.
-struct Start<'a> {
+struct WordStart<'a> {
     charset: &'a str,
     is_base64: bool,
     length: usize,
 }
 
-impl<'a> Start<'a> {
+impl<'a> WordStart<'a> {
     /// Longest charset name accepted, in bytes. A whole word should have at most 75.
     const CHARSET: usize = 75;
 
@@ -84,7 +84,7 @@ impl<'a> Start<'a> {
         };
         // RFC 2231, section 5: a language may follow the charset
         let charset = charset.split('*').next().unwrap_or(charset);
-        (!charset.is_empty()).then_some(Start { charset, is_base64, length: 2 + end + 3 })
+        (!charset.is_empty()).then_some(WordStart { charset, is_base64, length: 2 + end + 3 })
     }
 
     fn decode(&self, text: &str) -> Vec<u8> {

@@ -230,7 +230,7 @@ mod tests {
             ("Buy   xk12", &["subj:nocaps"]),
             ("Buy    ", &["subj:nocaps"]),
         ] {
-            assert_eq!(terms(|out| subject(subject, out)), expected, "{subject:?}");
+            assert_eq!(terms(|out| super::subject(subject, out)), expected, "{subject:?}");
         }
         for unit in [" ", "x", " x", "!"] {
             terms(|out| subject(&unit.repeat(1_000_000), out));
