@@ -45,12 +45,8 @@ fn number(digits: &str, least: i64, most: i64) -> Option<i64> {
 
 /// A month by the first three letters of its name, counted from 1.
 fn month(name: &str) -> Option<i64> {
-    const MONTHS: &str = "janfebmaraprmayjunjulaugsepoctnovdec";
-    let start = name.get(..3)?.to_ascii_lowercase();
-    (1..=12)
-        .zip(MONTHS.as_bytes().chunks(3))
-        .find(|(_, name)| *name == start.as_bytes())
-        .map(|(month, _)| month)
+    let at = "janfebmaraprmayjunjulaugsepoctnovdec".find(&name.get(..3)?.to_ascii_lowercase())?;
+    (at % 3 == 0).then_some(at as i64 / 3 + 1)
 }
 
 /// Parses a year. Two digits count from 1900 if they are 50 or more, else from 2000; three digits count from 1900 (RFC

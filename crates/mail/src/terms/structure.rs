@@ -75,7 +75,7 @@ fn header_names<'m>(names: impl Iterator<Item = &'m str>, out: &mut Emitter<'_>)
         out.term(&["hseq:", name(pair[0]), ">", name(pair[1])]);
     }
     for &[start, end] in &spans {
-        if is_standard(name([start, end])) && !is_capitalised(&text[start..end]) {
+        if STANDARD.contains(&name([start, end])) && !is_capitalised(&text[start..end]) {
             out.term(&["hcase:", &text[start..end]]);
         }
     }
@@ -88,22 +88,19 @@ fn first_eight(name: &str) -> u64 {
     first.unwrap_or_else(|| eight().fold(0, |number, byte| number << 8 | u64::from(byte)))
 }
 
-/// Whether nearly all mail has this field, so that its case reveals the program that wrote it.
-fn is_standard(lower: &str) -> bool {
-    matches!(
-        lower,
-        "from"
-            | "to"
-            | "cc"
-            | "subject"
-            | "date"
-            | "received"
-            | "message-id"
-            | "content-type"
-            | "content-transfer-encoding"
-            | "mime-version"
-    )
-}
+/// Fields that nearly all mail has, so that their case reveals the program that wrote them.
+const STANDARD: [&str; 10] = [
+    "from",
+    "to",
+    "cc",
+    "subject",
+    "date",
+    "received",
+    "message-id",
+    "content-type",
+    "content-transfer-encoding",
+    "mime-version",
+];
 
 /// Whether every word of the name is capitalised: its first letter and no other.
 fn is_capitalised(name: &str) -> bool {

@@ -89,19 +89,13 @@ impl Agent<'_> {
 
     /// Notes that a folder is dealt with up to a UID.
     pub(crate) fn advance(&mut self, folder: &str, opened: FolderStatus, next_uid: u32) -> Result<()> {
-        let validity = opened.validity;
-        let position = self
-            .ledger
-            .positions
-            .folders
-            .entry(folder.to_owned())
-            .or_insert(FolderPosition { validity, next_uid: 0 });
-        let before = *position;
-        if position.validity != validity {
-            *position = FolderPosition { validity, next_uid: 0 };
-        }
-        position.next_uid = position.next_uid.max(next_uid);
-        if *position == before { Ok(()) } else { self.keep_positions() }
+        let positions = &mut self.ledger.positions.folders;
+        let before = positions.get(folder).copied();
+        let known = before.filter(|position| position.validity == opened.validity);
+        let next_uid = known.map_or(next_uid, |position| position.next_uid.max(next_uid));
+        let position = FolderPosition { validity: opened.validity, next_uid };
+        positions.insert(folder.to_owned(), position);
+        if before == Some(position) { Ok(()) } else { self.keep_positions() }
     }
 }
 
@@ -122,24 +116,17 @@ fn evidence(
         });
         return if was_junk { Evidence::Correction(None) } else { Evidence::None };
     };
-    if known.is_being_taught {
-        return Evidence::Correction(Some(label.to_owned()));
-    }
+    // another UID of the same folder: it was moved away and back
+    let is_back = known
+        .place
+        .as_ref()
+        .is_some_and(|at| at.folder == place.folder && at.validity == place.validity && at.uid != place.uid);
     match &known.learned {
-        Some(learned) if learned == label => return Evidence::None,
-        Some(_) => return Evidence::Correction(Some(label.to_owned())),
-        None => {}
+        _ if known.is_being_taught => Evidence::Correction(Some(label.to_owned())),
+        Some(learned) if learned == label => Evidence::None,
+        None if known.put_into() == Some(&place.folder) && !is_back => Evidence::Own,
+        _ => Evidence::Correction(Some(label.to_owned())),
     }
-    if known.put_into() == Some(&place.folder) {
-        // another UID of the same folder: it was moved away and back
-        let is_back = known.place.as_ref().is_some_and(|at| {
-            at.folder == place.folder && at.validity == place.validity && at.uid != place.uid
-        });
-        if !is_back {
-            return Evidence::Own;
-        }
-    }
-    Evidence::Correction(Some(label.to_owned()))
 }
 
 #[cfg(test)]

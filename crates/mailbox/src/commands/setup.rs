@@ -23,13 +23,11 @@ pub(crate) fn run(args: &SetupArgs, path: &Path) -> Result<()> {
 
 async fn setup(args: &SetupArgs, path: &Path) -> Result<()> {
     let name = args.name.as_deref().unwrap_or(&args.address);
-    let existing = if path.exists() {
-        MailboxSettings::read(path).with_context(|| shown_path(path))?
-    } else {
-        MailboxSettings::default()
-    };
-    if let Some(account) = existing.accounts.iter().find(|account| account.name == name) {
-        return tell_new_folders(account, path).await;
+    if path.exists() {
+        let existing = MailboxSettings::read(path).with_context(|| shown_path(path))?;
+        if let Some(account) = existing.accounts.iter().find(|account| account.name == name) {
+            return show_new_folders(account, path).await;
+        }
     }
     let host = match &args.host {
         Some(host) => host.clone(),
@@ -43,8 +41,9 @@ async fn setup(args: &SetupArgs, path: &Path) -> Result<()> {
         (Some(command), None) => account.password = shell(command),
         (None, None) => account.password = keyring(name)?,
     }
+    let text = |account: &Account| toml::to_string(&MailboxSettings { accounts: vec![account.clone()] });
     // before anything is sent
-    MailboxSettings::parse(&toml::to_string(&MailboxSettings { accounts: vec![account.clone()] })?)?;
+    MailboxSettings::parse(&text(&account)?)?;
     let mut server = ImapSession::connect(&account).await?;
     let (mailboxes, left_out) = server.mailboxes().await?;
     if left_out > 0 {
@@ -61,12 +60,11 @@ async fn setup(args: &SetupArgs, path: &Path) -> Result<()> {
             "expected messages of at least two kinds to learn from, got the inbox alone; make a folder for junk, or others, and file some messages there"
         );
     }
-    let text = toml::to_string(&MailboxSettings { accounts: vec![account.clone()] })?;
-    write(path, &text)?;
+    write(path, &text(&account)?)?;
     let mut out = done();
     writeln!(
         out,
-        "\nwrote {}. Correct any wrong guess there: a folder without its lines is left alone.",
+        "\nwrote {}. Correct any wrong guess there: folders that are not listed are ignored.",
         shown_path(path)
     )?;
     writeln!(out, "Next: tamis mailbox train")?;
@@ -74,7 +72,7 @@ async fn setup(args: &SetupArgs, path: &Path) -> Result<()> {
 }
 
 /// Prints the folders that the settings of an account do not have.
-async fn tell_new_folders(account: &Account, path: &Path) -> Result<()> {
+async fn show_new_folders(account: &Account, path: &Path) -> Result<()> {
     let mut server = ImapSession::connect(account).await?;
     let (mailboxes, _) = server.mailboxes().await?;
     server.log_out().await;

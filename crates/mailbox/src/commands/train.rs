@@ -16,7 +16,7 @@ use crate::settings::{Account, model_file, state_folder};
 use crate::training::learn::{SpooledMessage, read, train};
 use crate::training::plan::Plan;
 use crate::training::replay::Replay;
-use crate::training::spool::{fetch, path_of};
+use crate::training::spool::fetch;
 
 /// Messages that would have gone elsewhere, in the table.
 const SHOWN: usize = 30;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &TrainMailboxArgs, account: &Account) -> Result<()> {
     let spool = state.join("spool");
     make_private(&spool).with_context(|| shown_path(&spool))?;
     let plan = runtime()?.block_on(gather(account, &spool))?;
-    let messages = spooled(&plan, &spool);
+    let messages = plan.messages(&spool);
     if messages.iter().all(|message| message.label == messages[0].label) {
         bail!(
             "account {}: expected messages in folders of at least two labels; file some first",
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &TrainMailboxArgs, account: &Account) -> Result<()> {
     }
     ledger.keep_positions()?;
     fs::remove_dir_all(&spool).with_context(|| shown_path(&spool))?;
-    note!("Next: tamis mailbox run (with --dry-run --once it only tells what it would move)");
+    note!("Next: tamis mailbox run (with --dry-run --once it only shows what it would move)");
     Ok(())
 }
 
@@ -79,14 +79,6 @@ async fn gather(account: &Account, spool: &Path) -> Result<Plan> {
     let fetched = fetch(&mut server, &mailboxes, &plan, spool).await;
     server.log_out().await;
     fetched.map(|()| plan)
-}
-
-fn spooled(plan: &Plan, spool: &Path) -> Vec<SpooledMessage> {
-    let message = |(folder, uid): (usize, u32)| {
-        let label = plan.folders[folder].label.clone()?;
-        Some(SpooledMessage { path: path_of(spool, (folder, uid)), label })
-    };
-    plan.messages().filter_map(message).collect()
 }
 
 /// Makes the model, in place of the one that is there: everything it has learned by moves is in the folders too.

@@ -20,12 +20,6 @@ use crate::settings::{Account, Tls};
 /// How long connecting and logging in may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What a user logs in with.
-enum Secret {
-    Password(String),
-    Token(String),
-}
-
 impl ImapSession {
     /// Connects to an account's server and logs in.
     ///
@@ -51,9 +45,8 @@ fn lost(error: impl Display) -> ImapError {
 }
 
 /// Asks the command for the password or the token.
-fn secret(account: &Account) -> Result<Secret, ImapError> {
-    let is_token = !account.token.is_empty();
-    let command = if is_token { &account.token } else { &account.password };
+fn secret(account: &Account) -> Result<String, ImapError> {
+    let command = if account.token.is_empty() { &account.password } else { &account.token };
     let Some((program, arguments)) = command.split_first() else {
         return Err(ImapError::Login("no command for the password".to_owned()));
     };
@@ -66,7 +59,7 @@ fn secret(account: &Account) -> Result<Secret, ImapError> {
     if !output.status.success() || first.is_empty() {
         return Err(failed(&" printed nothing or failed"));
     }
-    Ok(if is_token { Secret::Token(first) } else { Secret::Password(first) })
+    Ok(first)
 }
 
 /// A connection on which the server has said hello.
@@ -127,14 +120,13 @@ async fn encrypted(account: &Account, tcp: impl Transport + 'static) -> Result<I
 async fn log_in(
     client: Client<ImapStream>,
     account: &Account,
-    secret: Secret,
+    secret: String,
 ) -> Result<ImapSession, ImapError> {
-    let session = match secret {
-        Secret::Password(password) => client.login(&account.user, password).await,
-        Secret::Token(token) => {
-            let response = format!("user={}\x01auth=Bearer {token}\x01\x01", account.user);
-            client.authenticate("XOAUTH2", Bearer(Some(response))).await
-        }
+    let session = if account.token.is_empty() {
+        client.login(&account.user, secret).await
+    } else {
+        let response = format!("user={}\x01auth=Bearer {secret}\x01\x01", account.user);
+        client.authenticate("XOAUTH2", Bearer(Some(response))).await
     };
     let session = session.map_err(|(error, _)| match error {
         async_imap::error::Error::No(answer) | async_imap::error::Error::Bad(answer) => refused(&answer),

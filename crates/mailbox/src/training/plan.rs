@@ -10,8 +10,9 @@ use crate::imap::folders::Mailbox;
 use crate::imap::session::ImapSession;
 use crate::ledger::journal::{FolderPosition, read_if_there, replace};
 use crate::settings::Account;
+use crate::training::learn::SpooledMessage;
 
-/// The messages of all folders. It is kept until the model is made, so that training that was interrupted goes on with
+/// The messages of all folders. It is kept until the model is made, so that interrupted training continues with
 /// the same messages.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
 pub(crate) struct Plan {
@@ -72,8 +73,15 @@ impl Plan {
         replace(&spool.join("plan.json"), &serde_json::to_vec(self)?)
     }
 
-    /// The messages, as (number of the folder, UID).
-    pub(crate) fn messages(&self) -> impl Iterator<Item = (usize, u32)> {
-        self.folders.iter().enumerate().flat_map(|(n, folder)| folder.uids.iter().map(move |uid| (n, *uid)))
+    /// The messages that have labels, in the spool.
+    pub(crate) fn messages(&self, spool: &Path) -> Vec<SpooledMessage> {
+        let mut messages = Vec::new();
+        for (n, folder) in self.folders.iter().enumerate() {
+            let Some(label) = &folder.label else { continue };
+            let path = |uid: &u32| spool.join(n.to_string()).join(uid.to_string());
+            let message = |uid| SpooledMessage { path: path(uid), label: label.clone() };
+            messages.extend(folder.uids.iter().map(message));
+        }
+        messages
     }
 }

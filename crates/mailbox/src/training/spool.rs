@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context, Result};
-use tamis_program::{counted, make_private, note, shown, shown_path};
+use anyhow::{Context, Result, ensure};
+use tamis_program::{counted, grouped, make_private, note, shown, shown_path};
 
 use crate::imap::folders::Mailbox;
 use crate::imap::messages::FetchedMessage;
@@ -20,12 +20,7 @@ const BATCH: usize = 40;
 /// Number of messages between two lines of progress.
 const PROGRESS: usize = 1_000;
 
-/// Where a message is kept; it is empty if the message was gone when it was to be fetched.
-pub(crate) fn path_of(spool: &Path, (folder, uid): (usize, u32)) -> PathBuf {
-    spool.join(folder.to_string()).join(uid.to_string())
-}
-
-/// Fetches the messages of a plan that are not there yet.
+/// Fetches the messages of a plan that are not there yet. The file of a message that is gone by then is empty.
 ///
 /// # Errors
 /// If the server fails, or the disk. What was fetched until then stays.
@@ -35,7 +30,8 @@ pub(crate) async fn fetch(
     plan: &Plan,
     spool: &Path,
 ) -> Result<()> {
-    let (mut done, all) = (0, plan.messages().count());
+    let all: usize = plan.folders.iter().map(|planned| planned.uids.len()).sum();
+    let mut done = 0;
     for (n, planned) in plan.folders.iter().enumerate().filter(|(_, planned)| !planned.uids.is_empty()) {
         let folder = spool.join(n.to_string());
         make_private(&folder).with_context(|| shown_path(&folder))?;
@@ -47,7 +43,7 @@ pub(crate) async fn fetch(
             continue;
         }
         let opened = server.open(mailbox, false).await?;
-        anyhow::ensure!(
+        ensure!(
             opened.validity == planned.position.validity,
             "the server has renumbered the messages of {}; run train again",
             shown(&planned.folder)
@@ -58,14 +54,11 @@ pub(crate) async fn fetch(
                 let message = fetched.iter().find(|message| message.uid == *uid && !message.is_deleted);
                 put(&folder, *uid, message).with_context(|| shown_path(&folder))?;
             }
-            if (done + batch.len()) / PROGRESS > done / PROGRESS {
-                note!(
-                    "read {} of {}",
-                    tamis_program::grouped((done + batch.len()) as u64),
-                    counted(all as u64, "message")
-                );
-            }
+            let before = done;
             done += batch.len();
+            if done / PROGRESS > before / PROGRESS {
+                note!("read {} of {}", grouped(done as u64), counted(all as u64, "message"));
+            }
         }
     }
     Ok(())
