@@ -14,7 +14,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::answers::{explain, label, score, suggest};
 use crate::args::{InputArgs, ModelArg, VolumeArgs};
-use crate::evaluation::{compare, drift, evaluate, evaluate_labels};
+use crate::evaluation::{compare, drift, evaluate};
 use crate::models::{exchange, forget, inspect, learn, merge, spool, train};
 
 /// Learns from labelled examples to sort text: spam from ham, one topic from another.
@@ -131,7 +131,7 @@ pub(crate) fn run(command: Command) -> Result<u8> {
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => inspect::verify(&args),
         Command::Salvage(args) => exchange::salvage(&args),
-        Command::Evaluate(args) => on_threads(&args.input, || evaluate_labels::run(&args)),
+        Command::Evaluate(args) => on_threads(&args.input, || evaluate::run(&args)),
         Command::Compare(args) => on_threads(&args.input, || compare::run(&args)),
         Command::Drift(args) => on_threads(&args.input, || drift::run(&args)),
         Command::Suggest(args) => on_threads(&args.input, || suggest::run(&args)),

@@ -5,7 +5,6 @@ mod comparison;
 mod confusion;
 pub(crate) mod drift;
 pub(crate) mod evaluate;
-pub(crate) mod evaluate_labels;
-mod label_report;
+mod hold_out;
 mod pictures;
 mod report;

@@ -9,8 +9,9 @@ use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyTuple, PyType};
 use tamis_train::{Keep, Kind, MergeOptions};
 
 use crate::error::Result;
+use crate::filter::evaluation::HeldOut;
 use crate::filter::state::{FilterState, VerdictOptions};
-use crate::input::{ClassName, DocumentSet};
+use crate::input::{ClassName, DocumentSet, LabelColumn};
 use crate::model::explanation::{Explanation, Term};
 use crate::model::report::Report;
 use crate::model::score::{Score, Scores};
@@ -20,9 +21,7 @@ use crate::options::RunOptions;
 use crate::work::{Progress, Watch, run, run_shown, threads};
 
 pub(crate) mod evaluation;
-pub(crate) mod label_evaluation;
 pub(crate) mod learner;
-mod measured;
 mod review;
 mod state;
 
@@ -92,6 +91,19 @@ impl Filter {
         self.ask_about(messages, how, |model, documents, watch| {
             Ok((model.clone(), model.score_all(documents, watch)?))
         })
+    }
+
+    /// Scores labelled documents in parallel.
+    fn hold_out(
+        &self,
+        documents: &Bound<'_, PyAny>,
+        labels: &Bound<'_, PyAny>,
+        how: RunOptions,
+    ) -> Result<(Arc<SharedFilter>, HeldOut)> {
+        let labels = LabelColumn::of_labels(labels, self.model().filter.has_many_labels())?;
+        let (model, batch) = self.batch(documents, how)?;
+        let held_out = HeldOut::new(&model, &batch, &labels)?;
+        Ok((model, held_out))
     }
 }
 
@@ -276,7 +288,9 @@ impl Filter {
         n_jobs: Option<i64>,
         progress: bool,
     ) -> Result<Bound<'py, PyDict>> {
-        self.figures(documents, labels, RunOptions::new(n_jobs, progress)?)
+        let how = RunOptions::new(n_jobs, progress)?;
+        let threads = how.threads;
+        self.hold_out(documents, labels, how)?.1.figures(documents.py(), threads)
     }
 
     /// Makes a report with pictures: of the model or, given labelled documents that it has not learned, of how good it
@@ -306,7 +320,11 @@ impl Filter {
             (None, None) => Report::of_model(title.unwrap_or("of tamis"), &self.model().filter),
             (Some(documents), Some(labels)) => {
                 let title = title.unwrap_or("a model of tamis");
-                self.measured(title, documents, labels, RunOptions::new(n_jobs, progress)?)
+                let how = RunOptions::new(n_jobs, progress)?;
+                let threads = how.threads;
+                let (model, held_out) = self.hold_out(documents, labels, how)?;
+                let decision = (model.filter.classes().len() == 2).then(|| model.filter.decision());
+                held_out.report(documents.py(), title, decision, threads)
             }
             _ => Err("expected documents with labels, or neither".into()),
         }

@@ -8,15 +8,13 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyType};
 use tamis_train::distributed::Partial;
-use tamis_train::evaluate::{HeldOutScore, cross_validate, cross_validate_labels};
+use tamis_train::evaluate::{cross_validate, cross_validate_labels};
 use tamis_train::options::Pairs;
-use tamis_train::{
-    Classes, Document, Kind, Model, TrainOptions, Trainer, join_labels, spam_class, split_labels,
-};
+use tamis_train::{Document, Kind, Model, TrainOptions, Trainer, join_labels, spam_class, split_labels};
 
 use crate::error::{Exception, Result, wrong_row};
-use crate::filter::label_evaluation::HeldOut;
-use crate::filter::{Filter, evaluation, label_evaluation};
+use crate::filter::Filter;
+use crate::filter::evaluation::HeldOut;
 use crate::input::decoding::Decoding;
 use crate::input::{DocumentRow, DocumentSet, LabelColumn, check_len};
 use crate::options::{RunOptions, TrainingOptions, kind_named, with_columns};
@@ -125,32 +123,23 @@ impl Training {
         run(py, self.threads, move |_| trainer.into_partial())
     }
 
-    /// The labels, and the score of each document by a model of the other folds.
+    /// The score of each document by a model of the other folds.
     ///
     /// # Errors
     /// As [`model`](Self::model).
-    pub(crate) fn cross_validate(
-        &self,
-        py: Python<'_>,
-        folds: usize,
-    ) -> Result<(Classes, Vec<HeldOutScore>)> {
+    fn cross_validate(&self, py: Python<'_>, folds: usize) -> Result<HeldOut> {
         let (labelled, options) = (self.labelled.clone(), self.validated(py)?);
+        let are_many = self.options.are_labels_many();
         let job = move |_: &Watch| {
             let rows = counted_rows(&labelled, &options)?;
-            Ok::<_, Exception>(cross_validate(&options, &documents(&rows), &[], folds, 0)?)
-        };
-        run(py, self.threads, job)
-    }
-
-    /// As [`cross_validate`](Self::cross_validate), for documents of many labels.
-    ///
-    /// # Errors
-    /// As [`model`](Self::model).
-    pub(crate) fn cross_validate_labels(&self, py: Python<'_>, folds: usize) -> Result<HeldOut> {
-        let (labelled, options) = (self.labelled.clone(), self.validated(py)?);
-        let job = move |_: &Watch| {
-            let rows = counted_rows(&labelled, &options)?;
-            Ok::<_, Exception>(cross_validate_labels(&options, &documents(&rows), folds, 0)?)
+            let documents = documents(&rows);
+            if are_many {
+                let (classes, held_out) = cross_validate_labels(&options, &documents, folds, 0)?;
+                return Ok::<_, Exception>(HeldOut::Many(classes, held_out));
+            }
+            let (classes, scores) = cross_validate(&options, &documents, &[], folds, 0)?;
+            let spam = spam_class(&classes);
+            Ok(HeldOut::One(classes, spam, scores))
         };
         run(py, self.threads, job)
     }
@@ -260,15 +249,7 @@ impl Filter {
         let (how, examples) =
             (RunOptions::new(n_jobs, progress)?, Examples { documents, labels, groups, weights: None });
         let training = Training::new(&examples, kind, options, how)?;
-        if training.options.are_labels_many() {
-            return label_evaluation::figures(
-                py,
-                training.cross_validate_labels(py, folds)?,
-                training.threads,
-            );
-        }
-        let (classes, outcomes) = training.cross_validate(py, folds)?;
-        evaluation::figures(py, &classes, spam_class(&classes), outcomes, training.threads)
+        training.cross_validate(py, folds)?.figures(py, training.threads)
     }
 }
 

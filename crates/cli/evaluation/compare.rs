@@ -14,7 +14,7 @@ use tamis_train::{ClassId, Classes, Document, Kind, Limits, spam_class};
 
 use crate::args::InputArgs;
 use crate::evaluation::comparison::{ComparedVerdict, Comparison, Side};
-use crate::evaluation::evaluate::{EvaluateArgs, Evaluated, evaluated};
+use crate::evaluation::evaluate::{EvaluateArgs, Evaluated, Outcomes, evaluated};
 use crate::input::{Corpus, Selection};
 
 #[derive(Args)]
@@ -157,8 +157,11 @@ fn word_list(path: &Path) -> Option<PathBuf> {
 fn score(contender: &Contender, name: char, args: &CompareArgs, sources: &[OsString]) -> Result<(Side, u8)> {
     match contender {
         Contender::Evaluated(what, own) => {
-            let Evaluated { classes, spam, named, learned, status, .. } =
+            let Evaluated { classes, spam, outcomes, learned, status, .. } =
                 evaluated(own, true).with_context(|| what.clone())?;
+            let Outcomes::One(named) = outcomes else {
+                bail!("{what}: expected a model of one label a document, got many")
+            };
             if learned > 0 {
                 let (learned, all) = (grouped(learned), counted(named.len() as u64, "document"));
                 say!("tamis: {what} has learned {learned} of these {all}, so it is not measured fairly");
@@ -166,13 +169,11 @@ fn score(contender: &Contender, name: char, args: &CompareArgs, sources: &[OsStr
             let spam = spam.filter(|_| classes.len() == 2);
             let label = |class: ClassId| classes.label(class).unwrap_or_default().to_owned();
             let outcome = |held_out: tamis_train::evaluate::HeldOutScore| {
-                let score = held_out.score;
-                let of_spam =
-                    |spam| if score.scored_class == spam { score.log_odds } else { -score.log_odds };
+                let ranking = |spam| (held_out.log_odds_of(spam), held_out.class == spam);
                 ComparedVerdict {
                     truth: label(held_out.class),
-                    verdict: score.label.map(label),
-                    ranking: spam.map(|spam| (of_spam(spam), held_out.class == spam)),
+                    verdict: held_out.score.label.map(label),
+                    ranking: spam.map(ranking),
                 }
             };
             let outcomes = named.into_iter().map(|(name, held_out)| (name, outcome(held_out))).collect();

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use tamis_model::metrics::caught_at_fpr;
+use tamis_model::metrics::RocPoint;
 use tamis_program::grouped;
 use tamis_train::evaluate::ReliabilityBin;
 
@@ -17,19 +17,24 @@ const ROWS: usize = 8;
 const DECADES: usize = 4;
 
 /// Prints how much of a class is found for each share of the other class that may be lost, on a logarithmic scale.
+/// `points` are those of the ROC curve.
 pub(crate) fn print_curve(
     out: &mut impl Write,
     canvas: Canvas,
     [label, other]: [&str; 2],
-    scores: &[(f64, bool)],
+    points: &[RocPoint],
 ) -> Result<()> {
-    let Some(columns) = canvas.beside(10, 60) else { return Ok(()) };
+    let (Some(columns), Some(last)) = (canvas.beside(10, 60), points.last()) else { return Ok(()) };
     // whole decades, and one column for the end of the last
     let wide = columns.saturating_sub(1) / DECADES;
     let share = |column: usize| 10f64.powf(column as f64 / wide as f64 - DECADES as f64).min(1.0);
-    let found: Option<Vec<_>> =
-        (0..=wide * DECADES).map(|column| caught_at_fpr(scores, share(column))).collect();
-    let Some(found) = found else { return Ok(()) };
+    let found = |column: usize| {
+        let allowed = (share(column) * last.false_positives as f64) as u64;
+        let n_points = points.partition_point(|point| point.false_positives <= allowed);
+        let caught = n_points.checked_sub(1).map_or(0, |at| points[at].true_positives);
+        caught as f64 / last.true_positives as f64
+    };
+    let found: Vec<_> = (0..=wide * DECADES).map(found).collect();
     writeln!(out, "\n{} found, by the share of {} that may be lost", cut(label, 30), cut(other, 30))?;
     for (row, line) in curve(&found, ROWS).iter().enumerate() {
         let scale = match row {

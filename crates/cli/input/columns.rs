@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use tamis_program::{grouped, note, shown};
-use tamis_train::evaluate::HeldOutLabels;
 use tamis_train::options::{Column, ColumnGuess, ColumnKind};
-use tamis_train::{ClassId, Classes, Document, Filter, LabelScore, Recipe, Score, Scratch};
+use tamis_train::{Document, Filter, LabelScore, Recipe, Score, Scratch};
 
 use crate::args::{ColumnChoice, RecipeArgs, TableArgs};
 use crate::formats::record::listed;
@@ -113,16 +112,6 @@ impl<'a> CorpusScorer<'a> {
     /// The labels that the last document was given.
     pub(crate) fn labels(&self) -> &[LabelScore] {
         self.scratch.labels()
-    }
-
-    /// Scores a document of many labels, which has the labels `has` of `labels`.
-    pub(crate) fn held_out(
-        &mut self,
-        labels: &Classes,
-        has: &[ClassId],
-        document: Document<'_>,
-    ) -> Result<HeldOutLabels> {
-        Ok(HeldOutLabels::of(self.filter, &mut self.scratch, labels, has, document)?)
     }
 
     /// Whether only a part of the last document was read.

@@ -26,7 +26,6 @@ pub use page::Page;
 pub use reports::drift::drift_page;
 pub use reports::evaluation::EvaluationReport;
 pub use reports::explanation::explanation_page;
-pub use reports::labels::labels_page;
 pub use reports::mislabels::Mislabel;
 pub use reports::model::model_page;
 pub use reports::score::score_page;

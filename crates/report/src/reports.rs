@@ -3,7 +3,6 @@
 pub(crate) mod drift;
 pub(crate) mod evaluation;
 pub(crate) mod explanation;
-pub(crate) mod labels;
 pub(crate) mod mislabels;
 pub(crate) mod model;
 pub(crate) mod score;

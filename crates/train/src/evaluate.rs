@@ -19,7 +19,7 @@ pub use curves::{LearningStep, LogOddsBin, OperatingPoint, ReliabilityBin};
 pub use drift::{Drift, DriftSample, MovedTerm};
 pub use drift_reference::{DriftReference, NewDocuments};
 pub use evaluation::{Evaluation, Figure};
-pub use labels::{HeldOutLabels, LabelEvaluation, LabelFigures, cross_validate_labels};
+pub use labels::{HeldOutLabels, LabelFigures, cross_validate_labels};
 pub use measure::{Measure, Unit};
 pub use prequential::Prequential;
 pub use suggest::{Known, Suggestion, Suggestions, Unlabelled};

@@ -151,12 +151,8 @@ impl Replay {
         let title = format!("{} since {}", account.name, day(self.since));
         let report = EvaluationReport {
             title: &title,
-            classes,
-            spam: self.filter.spam(),
-            outcomes: &self.outcomes,
             evaluation: &evaluation,
             decision: self.filter.is_spam_filter().then(|| self.filter.decision()),
-            learning: &[],
             mislabels: &mislabels,
         };
         replace(path, report.page().to_html().as_bytes()).context("--html")

@@ -2,15 +2,24 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use crate::numbers::ln_gamma;
 
-/// A confidence interval, both ends included.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A confidence interval, both ends included. It is serialized as an array of both.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(into = "[f64; 2]")]
 pub struct Interval {
     /// Its lower end.
     pub low: f64,
     /// Its upper end.
     pub high: f64,
+}
+
+impl From<Interval> for [f64; 2] {
+    fn from(Interval { low, high }: Interval) -> Self {
+        [low, high]
+    }
 }
 
 /// The exact two-sided (Clopper-Pearson) confidence interval of a share, given `k` successes in `n` trials.

@@ -1,10 +1,11 @@
 //! The page of an evaluation.
 
-use tamis_model::metrics::roc_curve;
-use tamis_train::evaluate::{Evaluation, Figure as Value, HeldOutScore, LearningStep, Measure, Unit};
-use tamis_train::{ClassId, Classes, Decision, positive_class};
+use tamis_model::metrics::ConfusionMatrix;
+use tamis_train::evaluate::{Evaluation, Figure as Value, LabelFigures, Measure, Unit};
+use tamis_train::{ClassId, Decision, positive_class};
 
 use crate::figure::{Figure, Table};
+use crate::figures::bars::{self, Bar};
 use crate::figures::confusion::confusion;
 use crate::figures::costs::costs;
 use crate::figures::learning::learning;
@@ -15,7 +16,10 @@ use crate::figures::roc::roc;
 use crate::figures::two::Two;
 use crate::page::Page;
 use crate::reports::mislabels::{Mislabel, mislabels};
-use crate::text::{Name, counted, number, percent};
+use crate::text::{Name, count, counted, grouped, number, percent};
+
+/// Maximum number of labels in the drawing.
+const MOST_LABELS: usize = 60;
 
 /// The contents of the page of an evaluation.
 ///
@@ -40,12 +44,8 @@ use crate::text::{Name, counted, number, percent};
 /// let evaluation = Evaluation::new(filter.classes(), filter.spam(), &outcomes);
 /// let page = EvaluationReport {
 ///     title: "Two messages",
-///     classes: filter.classes(),
-///     spam: filter.spam(),
-///     outcomes: &outcomes,
 ///     evaluation: &evaluation,
 ///     decision: Some(filter.decision()),
-///     learning: &[],
 ///     mislabels: &[],
 /// };
 /// assert!(page.page().to_html().contains("2 of 2 documents are labelled right"));
@@ -55,18 +55,10 @@ use crate::text::{Name, counted, number, percent};
 pub struct EvaluationReport<'a> {
     /// What was evaluated, as plain text.
     pub title: &'a str,
-    /// The labels.
-    pub classes: &'a Classes,
-    /// The label that counts as spam.
-    pub spam: Option<ClassId>,
-    /// The scores that the curves are drawn from.
-    pub outcomes: &'a [HeldOutScore],
-    /// The measures of the same scores. Every number on the page comes from here.
+    /// What was measured. Every number on the page comes from here.
     pub evaluation: &'a Evaluation,
     /// The thresholds in use if this is a spam filter, for the [`positive_class`].
     pub decision: Option<Decision>,
-    /// The learning curve of a prequential evaluation; empty for others.
-    pub learning: &'a [LearningStep],
     /// Documents that contradict their label, the worst first.
     pub mislabels: &'a [Mislabel],
 }
@@ -74,79 +66,126 @@ pub struct EvaluationReport<'a> {
 impl EvaluationReport<'_> {
     /// Creates the page.
     pub fn page(&self) -> Page {
-        let EvaluationReport { classes, outcomes, evaluation, .. } = self;
-        let mut figures = Vec::new();
+        let (facts, figures, tables) = match &self.evaluation.confusion {
+            Some(matrix) => {
+                let fact = format!(
+                    "{}, {}; accuracy {:.4}, macro F1 {:.4}.",
+                    counted(self.evaluation.documents as u64, "document"),
+                    counted(self.evaluation.classes.len() as u64, "label"),
+                    matrix.accuracy(),
+                    matrix.macro_f1()
+                );
+                (vec![fact], self.of_verdicts(matrix), vec![values(self.evaluation)])
+            }
+            None => (facts(self.evaluation), vec![by_label(&self.evaluation.labels)], Vec::new()),
+        };
+        Page { title: format!("Evaluation of {}", Name(self.title)), facts, figures, tables }
+    }
+
+    fn of_verdicts(&self, matrix: &ConfusionMatrix) -> Vec<Figure> {
+        let Evaluation { classes, spam, reliability: bins, log_odds: log_odds_bins, learning: steps, .. } =
+            self.evaluation;
         let label = |class: ClassId| classes.label(class).unwrap_or_default();
-        let spam = self.spam.filter(|_| classes.len() == 2);
-        let of_two = if classes.len() == 2 { self.of_two() } else { Vec::new() };
+        let probabilities = [
+            reliability(bins, spam.map(label)),
+            log_odds(log_odds_bins, spam.map(|spam| [label(1 - spam), label(spam)]), self.band()),
+        ];
+        let (of_two, matrix_figure) = (self.of_two(matrix), confusion(classes, matrix));
         // what a threshold costs is the first question only for a spam filter
-        let (first, last) = if spam.is_some() { (of_two, Vec::new()) } else { (Vec::new(), of_two) };
-        figures.extend(first);
-        if spam.is_none() {
-            figures.extend(mixed_up(classes, &evaluation.confusion).filter(|_| classes.len() > 2));
-            figures.push(confusion(classes, &evaluation.confusion));
-        }
-        figures.push(reliability(&evaluation.reliability, spam.map(label)));
-        figures.push(log_odds(
-            &evaluation.log_odds,
-            spam.map(|spam| [label(1 - spam), label(spam)]),
-            self.band(),
-        ));
-        if spam.is_some() {
-            figures.push(confusion(classes, &evaluation.confusion));
-        }
-        figures.extend(last);
-        figures.extend(learning(self.learning));
+        let mut figures: Vec<_> = match spam {
+            Some(_) => of_two.into_iter().chain(probabilities).chain([matrix_figure]).collect(),
+            None => {
+                let mixed_up = mixed_up(classes, matrix).filter(|_| classes.len() > 2);
+                mixed_up.into_iter().chain([matrix_figure]).chain(probabilities).chain(of_two).collect()
+            }
+        };
+        figures.extend(learning(steps));
         figures.extend(mislabels(self.mislabels));
-        Page {
-            title: format!("Evaluation of {}", Name(self.title)),
-            facts: vec![format!(
-                "{}, {}; accuracy {:.4}, macro F1 {:.4}.",
-                counted(outcomes.len() as u64, "document"),
-                counted(classes.len() as u64, "label"),
-                evaluation.confusion.accuracy(),
-                evaluation.confusion.macro_f1()
-            )],
-            figures,
-            tables: vec![values(evaluation)],
-        }
+        figures
     }
 
-    /// The class that the thresholds are for.
-    fn positive(&self) -> ClassId {
-        self.spam.unwrap_or_else(|| positive_class(self.classes))
-    }
-
-    /// The thresholds in use, as log-odds of the class they are for.
+    /// The thresholds in use, as log-odds of spam.
     fn band(&self) -> Option<[f64; 2]> {
-        self.spam.filter(|_| self.classes.len() == 2)?;
-        let is_mirrored = self.positive() != positive_class(self.classes);
+        let is_mirrored = self.evaluation.spam? != positive_class(&self.evaluation.classes);
         let decision =
             self.decision.map(|decision| if is_mirrored { decision.mirrored() } else { decision })?;
         Some([decision.lower, decision.upper])
     }
 
-    fn of_two(&self) -> Vec<Figure> {
-        let EvaluationReport { classes, outcomes, evaluation, .. } = self;
-        let positive = self.positive();
-        let label = |class: ClassId| classes.label(class).unwrap_or_default();
-        let [negatives, positives] =
-            [1 - positive, positive].map(|class| evaluation.confusion.support(class));
-        if evaluation.operating_points.is_empty() {
+    fn of_two(&self, matrix: &ConfusionMatrix) -> Vec<Figure> {
+        let Evaluation { classes, spam, operating_points: points, roc: curve, .. } = self.evaluation;
+        if points.is_empty() {
             return Vec::new();
         }
+        let positive = spam.unwrap_or_else(|| positive_class(classes));
+        let label = |class: ClassId| classes.label(class).unwrap_or_default();
         let two = Two {
             negative: label(1 - positive),
             positive: label(positive),
-            negatives,
-            positives,
-            is_spam: self.spam.is_some(),
+            negatives: matrix.support(1 - positive),
+            positives: matrix.support(positive),
+            is_spam: spam.is_some(),
         };
-        let scores: Vec<_> =
-            outcomes.iter().map(|o| (o.log_odds_of(positive), o.class == positive)).collect();
-        let curve = roc_curve(&scores);
-        let points = &evaluation.operating_points;
-        vec![costs(&two, &curve, points, self.band()), roc(&two, &curve, points)]
+        vec![costs(&two, curve, points, self.band()), roc(&two, curve, points)]
+    }
+}
+
+/// The figures of all labels together, where documents have many.
+fn facts(evaluation: &Evaluation) -> Vec<String> {
+    let of = |key: &str| evaluation.figure(key).unwrap_or_default();
+    vec![
+        format!(
+            "{} of {}: micro F1 {:.4}, macro F1 {:.4}.",
+            counted(evaluation.documents as u64, "document"),
+            counted(evaluation.classes.len() as u64, "label"),
+            of("micro_f1"),
+            of("macro_f1")
+        ),
+        format!(
+            "Precision {:.4}, recall {:.4}; {:.2} % of the documents have exactly the labels given.",
+            of("precision"),
+            of("recall"),
+            100.0 * of("exact")
+        ),
+        format!(
+            "Precision of the likeliest label {:.4}, of three {:.4}, of five {:.4}.",
+            of("precision_at_1"),
+            of("precision_at_3"),
+            of("precision_at_5")
+        ),
+        format!("Log loss {:.4} nats a document, summed over labels.", of("log_loss")),
+    ]
+}
+
+/// The F1 of each label, the most frequent first.
+fn by_label(labels: &[LabelFigures]) -> Figure {
+    let bar = |of: &LabelFigures| Bar {
+        name: bars::name(&of.label),
+        value: Some(of.f1),
+        shown: format!("{:.3}", of.f1),
+    };
+    let bars: Vec<_> = labels.iter().take(MOST_LABELS).map(bar).collect();
+    let row = |of: &LabelFigures| {
+        let share = |value: Option<f64>| match value {
+            Some(value) => number(value, &format!("{value:.3}")),
+            None => "-".to_owned(),
+        };
+        let shares = [Some(of.f1), of.precision, of.recall, of.average_precision, of.roc_auc].map(share);
+        [Name(&of.label).to_string(), count(of.documents)].into_iter().chain(shares).collect()
+    };
+    let head = ["label", "documents", "F1", "precision", "recall", "average precision", "ROC AUC"];
+    Figure {
+        title: "F1 of each label".to_owned(),
+        finding: None,
+        note: match labels.len() > MOST_LABELS {
+            true => format!("The {MOST_LABELS} most frequent labels of {}.", grouped(labels.len() as u64)),
+            false => "The most frequent label first.".to_owned(),
+        },
+        description: "Bars of the F1 of each label, the most frequent label first.".to_owned(),
+        drawing: bars::draw(&bars, bars::PLAIN),
+        beside: None,
+        tables: vec![Table::new("", &head, labels.iter().map(row).collect())],
+        is_open: true,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Data for the charts of an evaluation: operating points, reliability, log-odds and the learning curve.
 
+use serde::Serialize;
 use tamis_filter::score::verdict::sigmoid;
 use tamis_model::{Interval, clopper_pearson_upper, wilson};
 
@@ -13,7 +14,7 @@ const MOST_BINS: f64 = 40.0;
 const MOST_STEPS: usize = 50;
 
 /// A threshold between two classes and what it costs.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct OperatingPoint {
     /// The share of the negatives that may be called positive.
@@ -29,7 +30,7 @@ pub struct OperatingPoint {
 }
 
 /// Documents whose probabilities round to the same tenth, and how many of them are positive.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct ReliabilityBin {
     /// The lowest probability of the bin.
@@ -47,7 +48,7 @@ pub struct ReliabilityBin {
 }
 
 /// Documents by their log-odds.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct LogOddsBin {
     /// The lowest log-odds of the bin, in nats; minus infinity for the first bin.
@@ -61,7 +62,7 @@ pub struct LogOddsBin {
 }
 
 /// Successive documents of a prequential evaluation.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct LearningStep {
     /// Documents learned by the end of the step.

@@ -1,20 +1,25 @@
 //! Measures how good verdicts, rankings and probabilities are.
 
-use tamis_model::Interval;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use tamis_model::metrics::{
-    ConfusionMatrix, bootstrap_interval, brier, caught_at_fpr, expected_calibration_error, lam_percent,
-    log_loss, one_minus_roc_auc_percent, roc_auc,
+    ConfusionMatrix, RocPoint, bootstrap_interval, brier, caught_at_fpr, expected_calibration_error,
+    lam_percent, log_loss, one_minus_roc_auc_percent, roc_auc, roc_curve,
 };
-use tamis_model::{ClassId, Classes};
+use tamis_model::{ClassId, Classes, Interval};
 use tamis_store::config::labels::positive_class;
 
 use crate::evaluate::cross_validation::HeldOutScore;
 use crate::evaluate::curves::{
-    LogOddsBin, OperatingPoint, ReliabilityBin, log_odds_bins, operating_points, reliability,
+    LearningStep, LogOddsBin, OperatingPoint, ReliabilityBin, log_odds_bins, operating_points, reliability,
 };
+use crate::evaluate::labels::{HeldOutLabels, LabelFigures};
 use crate::evaluate::measure::{
-    ACCURACY, ACCURACY_AT_0, BRIER, ECE, FNR, FNR_AT_0, FPR, FPR_AT_0, LAM, LOG_LOSS, MACRO_F1, MISSED_AT_01,
-    MISSED_AT_1, MISSED_AT_05, Measure, ONE_MINUS_ROCA, ROC_AUC,
+    ACCURACY, ACCURACY_AT_0, BRIER, ECE, EXACT, FNR, FNR_AT_0, FPR, FPR_AT_0, LAM, LOG_LOSS, MACRO_F1,
+    MICRO_F1, MISSED_AT_01, MISSED_AT_1, MISSED_AT_05, Measure, ONE_MINUS_ROCA, PRECISION, PRECISION_AT_1,
+    PRECISION_AT_3, PRECISION_AT_5, RECALL, ROC_AUC,
 };
 
 /// The number of resamplings for an interval, and their default seed.
@@ -49,20 +54,53 @@ const BINS: usize = 15;
 /// assert_eq!(evaluation.figure("one_minus_roc_auc_percent"), Some(0.0));
 /// # Ok::<(), tamis_train::Error>(())
 /// ```
-#[derive(Clone, PartialEq, Debug)]
+///
+/// Documents of many labels are measured in the same way:
+///
+/// ```
+/// use tamis_train::evaluate::{Evaluation, cross_validate_labels};
+/// use tamis_train::options::Labels;
+/// use tamis_train::{Document, Kind, TrainOptions, join_labels};
+///
+/// let mut options = TrainOptions::new(Kind::Text);
+/// options.labels = Labels::Many;
+/// let both = join_labels(["fruit", "metal"]);
+/// let kinds = [("fruit", "apples and pears"), ("metal", "iron and tin"), (&*both, "tin of pears")];
+/// let texts: Vec<_> = (0..60).map(|i| (kinds[i % 3].0, format!("{} number {i}", kinds[i % 3].1))).collect();
+/// let labelled: Vec<_> = texts.iter().map(|(labels, text)| (*labels, None, Document::Text(text))).collect();
+/// let (labels, held_out) = cross_validate_labels(&options, &labelled, 5, 0)?;
+/// let evaluation = Evaluation::of_labels(&labels, &held_out);
+/// assert!(evaluation.figure("micro_f1") > Some(0.9) && evaluation.figure("exact") > Some(0.9));
+/// # Ok::<(), tamis_train::Error>(())
+/// ```
+///
+/// It is serialized with the keys of `tamis evaluate --json`.
+#[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Evaluation {
-    /// Documents by true and predicted class.
-    pub confusion: ConfusionMatrix,
-    /// How often labels are right; then, for two classes of which one is spam, how well spam was found, otherwise how
-    /// far the probabilities of labels can be trusted.
+    /// The labels.
+    pub classes: Classes,
+    /// The class that counts as spam, in a spam filter, which has two classes.
+    pub spam: Option<ClassId>,
+    /// The number of documents.
+    pub documents: usize,
+    /// How often labels are right; then, in a spam filter, how well spam was found, otherwise how far the probabilities of
+    /// labels can be trusted. If documents have many labels, the figures of all labels together.
     pub figures: Vec<Figure>,
+    /// Documents by true and predicted class; `None` if documents have many labels.
+    pub confusion: Option<ConfusionMatrix>,
+    /// If documents have many labels, how well each is found, the label with the most documents first; otherwise empty.
+    pub labels: Vec<LabelFigures>,
     /// For two classes, the cost of thresholds that call only few negatives positive; otherwise empty.
     pub operating_points: Vec<OperatingPoint>,
+    /// The ROC curve of the same scores.
+    pub roc: Vec<RocPoint>,
     /// How reliable probabilities are: those of spam in a spam filter, otherwise those of the likeliest class.
     pub reliability: Vec<ReliabilityBin>,
     /// Documents by log-odds: those of spam in a spam filter, otherwise those of the likeliest class.
     pub log_odds: Vec<LogOddsBin>,
+    /// The learning curve of a prequential evaluation; empty unless it is [set](LearningStep::curve).
+    pub learning: Vec<LearningStep>,
 }
 
 /// A figure of an [`Evaluation`].
@@ -99,17 +137,107 @@ impl Evaluation {
             _ => (of_labels(outcomes, &confident, of_two.as_deref()), &confident),
         };
         Evaluation {
+            classes: classes.clone(),
+            spam,
+            documents: outcomes.len(),
             figures: [of_verdicts(&confusion), of_scores].concat(),
-            confusion,
+            confusion: Some(confusion),
             operating_points: of_two.as_deref().map_or_else(Vec::new, operating_points),
+            roc: of_two.as_deref().map_or_else(Vec::new, roc_curve),
             reliability: reliability(log_odds),
             log_odds: log_odds_bins(log_odds),
+            ..Evaluation::default()
+        }
+    }
+
+    /// Measures documents of many labels, which are numbered as in `classes`.
+    pub fn of_labels(classes: &Classes, held_out: &[HeldOutLabels]) -> Self {
+        let mut labels: Vec<_> =
+            classes.iter().map(|(id, label)| LabelFigures::new(id, label, held_out)).collect();
+        let sum = |count: fn(&LabelFigures) -> u64| labels.iter().map(count).sum();
+        let all = LabelFigures::from_counts(sum(|of| of.found), sum(|of| of.wrong), sum(|of| of.missed));
+        let macro_f1 = labels.iter().map(|of| of.f1).sum::<f64>() / labels.len().max(1) as f64;
+        let mean = |of: &dyn Fn(&HeldOutLabels) -> f64| {
+            held_out.iter().map(of).sum::<f64>() / held_out.len().max(1) as f64
+        };
+        let figures = [
+            (MICRO_F1, all.f1),
+            (MACRO_F1, macro_f1),
+            (PRECISION, all.precision.unwrap_or_default()),
+            (RECALL, all.recall.unwrap_or_default()),
+            (EXACT, mean(&|document| f64::from(u8::from(document.is_exact())))),
+            (LOG_LOSS, mean(&HeldOutLabels::log_loss)),
+            (PRECISION_AT_1, mean(&|document| document.precision_at(1))),
+            (PRECISION_AT_3, mean(&|document| document.precision_at(3))),
+            (PRECISION_AT_5, mean(&|document| document.precision_at(5))),
+        ];
+        labels.sort_by_key(|label| Reverse(label.documents));
+        Evaluation {
+            classes: classes.clone(),
+            documents: held_out.len(),
+            figures: figures.map(|(measure, value)| figure(measure, Some(value))).into(),
+            labels,
+            ..Evaluation::default()
         }
     }
 
     /// The value of a figure by its key.
     pub fn figure(&self, key: &str) -> Option<f64> {
         self.figures.iter().find(|figure| figure.measure.key == key)?.value
+    }
+}
+
+impl Serialize for Evaluation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("documents", &self.documents)?;
+        for Figure { measure, value, interval, .. } in &self.figures {
+            map.serialize_entry(measure.key, value)?;
+            if let Some(interval) = interval {
+                map.serialize_entry(&format!("{}_interval", measure.key), interval)?;
+            }
+        }
+        let Some(confusion) = &self.confusion else {
+            map.serialize_entry("labels", &self.labels)?;
+            return map.end();
+        };
+        let verdicts = self.classes.iter().map(|(class, _)| Verdicts::new(&self.classes, confusion, class));
+        map.serialize_entry("classes", &verdicts.collect::<Vec<_>>())?;
+        if self.classes.len() == 2 {
+            map.serialize_entry("operating_points", &self.operating_points)?;
+        }
+        map.serialize_entry("reliability", &self.reliability)?;
+        map.serialize_entry("log_odds", &self.log_odds)?;
+        if !self.learning.is_empty() {
+            map.serialize_entry("learning", &self.learning)?;
+        }
+        map.end()
+    }
+}
+
+/// The verdicts on the documents of a label.
+#[derive(serde::Serialize)]
+struct Verdicts<'a> {
+    label: &'a str,
+    documents: u64,
+    precision: f64,
+    recall: f64,
+    f1: f64,
+    verdicts: BTreeMap<&'a str, u64>,
+    unsure: u64,
+}
+
+impl<'a> Verdicts<'a> {
+    fn new(classes: &'a Classes, confusion: &ConfusionMatrix, class: ClassId) -> Self {
+        Verdicts {
+            label: classes.label(class).unwrap_or_default(),
+            documents: confusion.support(class),
+            precision: confusion.precision(class),
+            recall: confusion.recall(class),
+            f1: confusion.f1(class),
+            verdicts: classes.iter().map(|(verdict, label)| (label, confusion.get(class, verdict))).collect(),
+            unsure: confusion.unsure(class),
+        }
     }
 }
 

@@ -67,7 +67,14 @@ macro_rules! measures {
 
 measures! {
     ACCURACY = "accuracy", "accuracy", "accuracy", Number, 4;
+    MICRO_F1 = "micro_f1", "micro F1", "micro F1", Number, 4;
     MACRO_F1 = "macro_f1", "macro F1", "macro F1", Number, 4;
+    PRECISION = "precision", "precision", "precision", Number, 4;
+    RECALL = "recall", "recall", "recall", Number, 4;
+    EXACT = "exact", "exact", "documents given exactly their labels", Number, 4;
+    PRECISION_AT_1 = "precision_at_1", "precision at 1", "precision of the likeliest label", Number, 4;
+    PRECISION_AT_3 = "precision_at_3", "precision at 3", "precision of the three likeliest labels", Number, 4;
+    PRECISION_AT_5 = "precision_at_5", "precision at 5", "precision of the five likeliest labels", Number, 4;
     FPR = "false_positive_rate", "FPR", "false-positive rate (ham lost)", Share, 2;
     FNR = "false_negative_rate", "FNR", "false-negative rate (spam missed)", Share, 2;
     LAM = "lam_percent", "LAM", "LAM, in percent", Percent, 2;

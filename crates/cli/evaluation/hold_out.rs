@@ -1,0 +1,263 @@
+//! Documents scored by models that have not learned them, for `tamis evaluate --folds` and `--online`.
+
+use std::ffi::OsString;
+
+use anyhow::{Context, Result, bail};
+use tamis_mail::Message;
+use tamis_program::shown_path;
+use tamis_train::evaluate::{HeldOutScore, Prequential, cross_validate, cross_validate_labels};
+use tamis_train::options::{Labels, Pairs};
+use tamis_train::{
+    ClassId, Classes, Decision, Document, Kind, Score, Scoring, TrainOptions, Trainer, may_judge,
+    positive_class, spam_class, split_labels,
+};
+
+use crate::args::Order;
+use crate::evaluation::evaluate::{EvaluateArgs, Evaluated, Outcomes};
+use crate::formats::labels::RowLabels;
+use crate::input::{Attributes, Corpus, DocumentView, Item, Selection, columns, say_equal};
+use crate::output::{labels, while_shown};
+
+/// A document held in memory, to be learned when its turn comes.
+struct Example {
+    name: OsString,
+    label: String,
+    group: Option<String>,
+    content: Content,
+    key: SortKey,
+}
+
+enum Content {
+    Mail(Vec<u8>),
+    Text(String),
+    Row(Vec<(String, String)>),
+}
+
+/// The key that documents are ordered by.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum SortKey {
+    Given,
+    Digest([u8; 16]),
+    Date(Option<i64>),
+}
+
+impl Example {
+    fn new(item: &Item<'_>, given: Attributes<'_>, document: Document<'_>, order: Order) -> Self {
+        let content = match document {
+            Document::Mail(bytes) => Content::Mail(bytes.to_vec()),
+            Document::Text(text) => Content::Text(text.to_owned()),
+            Document::Fields(cells) => Content::Row(
+                cells.iter().map(|(name, cell)| ((*name).to_owned(), (*cell).to_owned())).collect(),
+            ),
+        };
+        let path = &item.file.path;
+        let file_name = path.file_name().unwrap_or(path.as_os_str()).as_encoded_bytes();
+        let key = match (order, &content) {
+            (Order::Md5, _) => SortKey::Digest(md5::compute(file_name).0),
+            (Order::Date, Content::Mail(bytes)) => {
+                SortKey::Date(Message::parse(bytes, &Default::default()).date())
+            }
+            _ => SortKey::Given,
+        };
+        let Attributes { label, group, .. } = given;
+        let (label, group) = (label.to_owned(), group.map(str::to_owned));
+        Example { name: item.name().into_owned(), label, group, content, key }
+    }
+
+    fn loaded(&self) -> DocumentView<'_> {
+        match &self.content {
+            Content::Mail(bytes) => DocumentView::Mail(bytes),
+            Content::Text(text) => DocumentView::Text(text.into()),
+            Content::Row(cells) => {
+                DocumentView::Row(cells.iter().map(|(name, cell)| (&**name, &**cell)).collect())
+            }
+        }
+    }
+}
+
+/// Alternates learning and scoring.
+pub(super) fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
+    let row_labels = args.labels.row_labels();
+    let are_many = row_labels != RowLabels::One;
+    let is_table = args.table.target.is_some();
+    let has_unlabelled = !args.unlabelled.unlabelled.is_empty();
+    if are_many && args.method.online {
+        bail!("--labels many: expected a model or --folds with it, got --online");
+    }
+    if are_many && (is_table || has_unlabelled) {
+        bail!("--labels many: expected no --target and no --unlabelled with it");
+    }
+    if !args.decision.is_for_held_out() {
+        bail!("--prior and --cost: expected a model, got --folds or --online");
+    }
+    let asked = args.scoring.options(&args.unlabelled);
+    if !is_table {
+        asked.check()?;
+    }
+    if args.method.online && (is_table || has_unlabelled) {
+        bail!("--online: expected no --target and no --unlabelled with it, which need all documents at once");
+    }
+    let sources = args.input.list.add_to(&args.sources)?;
+    let corpus = Corpus::find_labelled(&sources, &args.input, args.table.target.as_deref())?;
+    let corpus = corpus.labelled(row_labels).grouped(&args.groups);
+    let mut options = args.recipe.train_options(corpus.kind, row_labels)?;
+    columns::choose(&mut options.recipe, &corpus, &args.table, &args.recipe)?;
+    options.prepare(&asked)?;
+    if args.method.order == Order::Date && corpus.kind != Kind::Mail {
+        bail!("--order date: expected mail, got {}", corpus.kind);
+    }
+    let (mut examples, unreadable) = read_all(&corpus, &options, args.method.order)?;
+    // A stable sort: documents with equal keys stay in the given order.
+    examples.sort_by(|a, b| a.key.cmp(&b.key));
+    let labels = examples.iter().map(|example| &*example.label);
+    let classes = match are_many {
+        true => Classes::new(labels.flat_map(split_labels))?,
+        false => Classes::new(labels)?,
+    };
+    let expected = Some((corpus.kind, "the labelled source"));
+    let more = Corpus::find(&args.unlabelled.unlabelled, Selection::Documents, &args.input, expected)?
+        .without(&corpus);
+    let (unlabelled, unread) = read_all(&more, &options, Order::Given)?;
+    let n = examples.len() + unlabelled.len();
+    let scoring = asked.scoring(&options.recipe, &classes, n as u64)?;
+    let has_thresholds = classes.len() == 2 && matches!(scoring, Scoring::Weighted(_));
+    options.scoring = Some(scoring);
+    if are_many {
+        options.decision.unsure = args.decision.decision.unsure;
+    }
+    options.check_for(classes.len())?;
+    let spam = if are_many { None } else { spam_of(args, &classes)? };
+    let decision = thresholds(args, spam, &classes)?;
+    let outcomes = while_shown("validating", || hold_out(args, options, &classes, examples, &unlabelled))?;
+    let outcomes = match outcomes {
+        Outcomes::One(mut named) => {
+            for (_, outcome) in &mut named {
+                outcome.score.label = match args.decision.decision.unsure {
+                    _ if has_thresholds => decided(&decision, spam, outcome, &classes),
+                    Some(least) => likelier_than(least, spam, &outcome.score, classes.len()),
+                    None => outcome.score.label,
+                };
+            }
+            Outcomes::One(named)
+        }
+        many => many,
+    };
+    let decision = (classes.len() == 2).then_some(decision);
+    let status = corpus.conclude(unreadable + unread);
+    Ok(Evaluated { classes, spam, decision, outcomes, learned: 0, status })
+}
+
+/// The label that counts as spam: that of --spam-label, else one with a name that means spam.
+fn spam_of(args: &EvaluateArgs, classes: &Classes) -> Result<Option<ClassId>> {
+    let Some(label) = &args.decision.spam_label else { return Ok(spam_class(classes)) };
+    let expected = || format!("--spam-label: expected one of {}, got {label:?}", labels(classes).join(", "));
+    classes.index(label).map(Some).with_context(expected)
+}
+
+/// Reads all documents. Also returns how many could not be read. Rows are checked by learning them.
+fn read_all(corpus: &Corpus<'_>, options: &TrainOptions, order: Order) -> Result<(Vec<Example>, usize)> {
+    let mut examples = Vec::new();
+    let finished = corpus.for_each(
+        &options.recipe.limits,
+        || Ok((corpus.kind == Kind::Table).then(|| Trainer::new(options.clone())).transpose()?),
+        |checked: &mut Option<Trainer>, item, given, document| {
+            checked.as_mut().map_or(Ok(()), |trainer| trainer.add(given.label, document))?;
+            Ok(Example::new(item, given, document, order))
+        },
+        |_, example| {
+            examples.push(example);
+            Ok(())
+        },
+    )?;
+    let missing = finished.states.iter().flatten().map(|trainer| trainer.missing().to_vec());
+    let sum = |sums: Vec<u64>, more: Vec<u64>| sums.iter().zip(more).map(|(a, b)| a + b).collect();
+    if let (Some(missing), Some(trainer)) = (missing.reduce(sum), finished.states.iter().flatten().next()) {
+        columns::say_missing(trainer.recipe(), &missing);
+    }
+    Ok((examples, finished.unreadable))
+}
+
+/// The likeliest label, if it has at least the probability `least` and the document may be judged.
+fn likelier_than(least: f64, spam: Option<ClassId>, score: &Score, n_classes: usize) -> Option<ClassId> {
+    let is_likely = score.probability > 0.5 || n_classes > 2;
+    let (class, probability) = (score.scored_class, score.probability);
+    let (class, probability) = if is_likely { (class, probability) } else { (1 - class, 1.0 - probability) };
+    (may_judge(spam, score.known_terms) && probability >= least).then_some(class)
+}
+
+/// The thresholds used without a model.
+fn thresholds(args: &EvaluateArgs, spam: Option<ClassId>, classes: &Classes) -> Result<Decision> {
+    let (default, unsure) = (Decision::for_spam(spam, classes), args.decision.decision.unsure);
+    Ok(unsure.map_or(Ok(default), |least| default.with_unsure_below(least))?)
+}
+
+/// The label that the thresholds give, if the document may be judged.
+fn decided(
+    decision: &Decision,
+    spam: Option<ClassId>,
+    held_out: &HeldOutScore,
+    classes: &Classes,
+) -> Option<ClassId> {
+    let positive = positive_class(classes);
+    let is_positive = decision.is_positive(held_out.log_odds_of(positive))?;
+    may_judge(spam, held_out.score.known_terms).then_some(if is_positive { positive } else { 1 - positive })
+}
+
+/// Scores every document by a model of the other documents (in folds) or of those before it. In folds, only documents
+/// that count.
+fn hold_out(
+    args: &EvaluateArgs,
+    options: TrainOptions,
+    classes: &Classes,
+    mut examples: Vec<Example>,
+    unlabelled: &[Example],
+) -> Result<Outcomes> {
+    let seed = args.scoring.seed.unwrap_or_default();
+    let Some(folds) = args.method.folds else {
+        let mut online = Prequential::new(options, classes.iter().map(|(_, label)| label))?;
+        let held_out = |example: Example| {
+            let score = online.next(&example.label, example.loaded().document())?;
+            Ok((example.name, score))
+        };
+        return Ok(Outcomes::One(examples.into_iter().map(held_out).collect::<Result<_>>()?));
+    };
+    if options.recipe.kind != Kind::Table {
+        remove_copies(&options, &mut examples)?;
+    }
+    let own: Vec<_> = examples.iter().map(Example::loaded).collect();
+    let others: Vec<_> = unlabelled.iter().map(Example::loaded).collect();
+    let labelled = examples.iter().zip(&own);
+    let labelled: Vec<_> =
+        labelled.map(|(example, own)| (&*example.label, example.group.as_deref(), own.document())).collect();
+    let others: Vec<_> = others.iter().map(DocumentView::document).collect();
+    let names = examples.iter().map(|example| example.name.clone());
+    Ok(match options.labels {
+        Labels::One => {
+            let scores = cross_validate(&options, &labelled, &others, folds.into(), seed)?.1;
+            Outcomes::One(names.zip(scores).collect())
+        }
+        Labels::Many => {
+            let held_out = cross_validate_labels(&options, &labelled, folds.into(), seed)?.1;
+            Outcomes::Many(names.zip(held_out).collect())
+        }
+    })
+}
+
+/// Keeps only the documents that count.
+fn remove_copies(options: &TrainOptions, examples: &mut Vec<Example>) -> Result<()> {
+    let mut of_words = options.clone();
+    of_words.pairs = Pairs::Fixed;
+    let mut trainer = Trainer::new(of_words)?;
+    let mut counts = Vec::with_capacity(examples.len());
+    for example in &*examples {
+        let before = trainer.n_documents();
+        let document = example.loaded();
+        let added = trainer.add_in_group(&example.label, example.group.as_deref(), document.document());
+        added.with_context(|| shown_path(&example.name))?;
+        counts.push(trainer.n_documents() > before);
+    }
+    say_equal(&trainer, false);
+    let mut counts = counts.into_iter();
+    examples.retain(|_| counts.next().unwrap_or(true));
+    Ok(())
+}
