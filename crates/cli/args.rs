@@ -18,7 +18,7 @@ pub(crate) use self::labels::LabelsArgs;
 pub(crate) use self::log::LogArg;
 pub(crate) use self::model::{
     ChangeArgs, ModelArg, ModelArgs, lock, refuse_to_replace, refuse_to_replace_all_but_partials,
-    refuse_to_replace_taught,
+    refuse_to_replace_taught, set,
 };
 pub(crate) use self::recipe::{RecipeArgs, say_chosen_terms};
 pub(crate) use self::scoring::ScoringArgs;

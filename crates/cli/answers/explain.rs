@@ -15,7 +15,7 @@ use crate::args::{ModelArgs, VerdictArgs};
 use crate::formats::holds::TableShape;
 use crate::formats::record::TableRow;
 use crate::input::{DocumentView, SourceArg, find_tables, part, whole_rows};
-use crate::output::{Canvas, DocumentVerdict, file_name, page, say_limits, signed_bar, to_text};
+use crate::output::{Canvas, DocumentVerdict, file_name, say_limits, signed_bar, to_text, write_page};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -101,7 +101,7 @@ fn explain(
         let model = args.model.own.path()?;
         let title = format!("{} by {}", file_name(name), file_name(model.as_os_str()));
         let words = filter.explain_words(document, &explanation);
-        page::write(path, &explanation_page(&title, filter.classes(), &explanation, &words, args.terms))?;
+        write_page(path, &explanation_page(&title, filter.classes(), &explanation, &words, args.terms))?;
     }
     if args.pieces {
         explanation.terms = explanation.apart();

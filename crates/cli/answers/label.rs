@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_program::{check_unchanged, counted, note, say, shown, shown_path};
-use tamis_train::{Classes, LabelScore, Score};
+use tamis_train::{LabelScore, Score};
 
 use crate::args::{By, Format, InputArgs, ModelArgs, VerdictArgs};
 use crate::formats::keep::{KeepColumns, KeptCells};
@@ -63,15 +63,17 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
     let mut filter = args.model.open()?;
     args.decision.apply(&mut filter)?;
     if args.sort_into.is_some() {
-        note_folders(filter.classes());
+        for (_, label) in filter.classes().iter().filter(|(_, label)| folder_name(label) != *label) {
+            let name = folder_name(label);
+            note!("--sort-into: documents of {} go to the folder {name}", shown(label));
+        }
         if filter.has_many_labels() && args.by == By::Move {
             bail!("--by move: expected copy or link, since a document may have several labels");
         }
     }
     let recipe = filter.information().recipe;
-    let paths = args.input.list.add_to(&args.paths)?;
     let keep = KeepColumns::of_names(&args.keep);
-    let corpus = Corpus::find_for(&paths, Selection::WhatIsThere, &args.input, recipe)?;
+    let corpus = Corpus::find_for(&args.paths, Selection::WhatIsThere, &args.input, recipe)?;
     let mut rows =
         RowWriter::new(args.format.delimiter(), args.all.then_some(filter.classes()), keep.is_some())?;
     let (mut not_filed, mut n_truncated) = (0, 0);
@@ -80,15 +82,10 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
         || Ok(CorpusScorer::new(&filter)),
         |scorer, item, _, document| {
             let score = scorer.score(document)?;
-            let probabilities = if args.all { scorer.probabilities().to_vec() } else { Vec::new() };
-            let labels = scorer.labels().to_vec();
-            Ok(LabelRow {
-                score,
-                labels,
-                probabilities,
-                truncated: scorer.truncated(),
-                kept: item.kept(keep.as_ref())?,
-            })
+            let scratch = &scorer.scratch;
+            let probabilities = if args.all { scratch.probabilities().to_vec() } else { Vec::new() };
+            let (labels, truncated) = (scratch.labels().to_vec(), !scratch.limits_hit().is_empty());
+            Ok(LabelRow { score, labels, probabilities, truncated, kept: item.kept(keep.as_ref())? })
         },
         |item, LabelRow { score, labels, probabilities, truncated, kept }| {
             let name = item.name();
@@ -117,7 +114,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
     Ok(corpus.conclude(finished.unreadable))
 }
 
-/// What is written of a document.
+/// A row of the output: the verdict on a document.
 struct LabelRow {
     score: Score,
     labels: Vec<LabelScore>,
@@ -125,16 +122,6 @@ struct LabelRow {
     probabilities: Vec<f64>,
     truncated: bool,
     kept: KeptCells,
-}
-
-/// Notes which labels are escaped in folder names.
-fn note_folders(classes: &Classes) {
-    for (_, label) in classes.iter() {
-        let name = folder_name(label);
-        if name != label {
-            note!("--sort-into: documents of {} go to the folder {name}", shown(label));
-        }
-    }
 }
 
 /// The folder name of a label. Slashes, control characters, and the dots of `.` and `..` are escaped as in a URL, so
@@ -191,16 +178,13 @@ fn is_filed(source: &Path, target: &Path, by: By) -> std::io::Result<bool> {
         // a link does not preserve a document that is moved
         return Ok(by != By::Move || !target.is_symlink());
     }
-    let is_equal = found.is_file() && has_equal_content(source, &found)?;
+    let is_equal = found.is_file()
+        && source.metadata()?.len() == found.metadata()?.len()
+        && std::fs::read(source)? == std::fs::read(found)?;
     if is_equal && by == By::Move {
         std::fs::remove_file(source)?;
     }
     Ok(is_equal)
-}
-
-fn has_equal_content(one: &Path, other: &Path) -> std::io::Result<bool> {
-    let same_length = one.metadata()?.len() == other.metadata()?.len();
-    Ok(same_length && std::fs::read(one)? == std::fs::read(other)?)
 }
 
 fn place(source: &Path, target: &Path, by: By) -> std::io::Result<()> {

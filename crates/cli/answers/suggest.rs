@@ -63,9 +63,8 @@ pub(crate) fn run(args: &SuggestArgs) -> Result<u8> {
     let filter = args.model.open()?;
     let known = Known::new(&filter, args.n)?;
     let recipe = filter.information().recipe;
-    let paths = args.input.list.add_to(&args.paths)?;
     let keep = KeepColumns::of_names(&args.keep);
-    let corpus = Corpus::find_for(&paths, Selection::WhatIsThere, &args.input, recipe)?;
+    let corpus = Corpus::find_for(&args.paths, Selection::WhatIsThere, &args.input, recipe)?;
     let found = |item: &Item<'_>, document: Document<'_>| -> Result<Candidate> {
         let held = if args.interactive { OwnedDocument::new(document) } else { None };
         Ok(Candidate { name: item.name().into_owned(), kept: item.kept(keep.as_ref())?, held })
@@ -96,7 +95,7 @@ fn write(args: &SuggestArgs, filter: &Filter, suggestions: &mut Suggestions<Cand
     rows.finish()
 }
 
-/// A document without a label: its name, and what is needed of it later.
+/// A document without a label that may be suggested.
 struct Candidate {
     name: OsString,
     kept: KeptCells,
@@ -148,12 +147,12 @@ impl PartialEq for Candidate {
 
 impl Eq for Candidate {}
 
-/// Most labels that have numbers, the likeliest ones; most lines and characters that are shown of a document.
+/// Maximum number of labels that are offered, and maximum lines and characters of a document that are shown.
 const MOST_LABELS: usize = 9;
 const MOST_LINES: usize = 24;
 const MOST_CHARS: usize = 1_500;
 
-/// What the user says of a document.
+/// The user's reply about a document.
 enum Reply {
     /// The name of a class, see [`join_labels`].
     Class(String),
@@ -209,7 +208,7 @@ fn choices(filter: &Filter, probabilities: &[f64]) -> Vec<(String, f64)> {
     choices
 }
 
-/// Asks until the answer is one of those that are possible. The end of the input ends.
+/// Asks until the reply is valid. The end of the input ends the session.
 fn ask(
     input: &mut impl BufRead,
     out: &mut impl Write,
@@ -234,7 +233,7 @@ fn ask(
     }
 }
 
-/// What a line means, or the part of it that means nothing.
+/// Parses a reply. The error is the part that is neither a number nor a label.
 fn answer(filter: &Filter, choices: &[(String, f64)], line: &str) -> Result<Reply, String> {
     let label = |text: &str| {
         let of_number = text.parse().ok().and_then(|n: usize| choices.get(n.checked_sub(1)?));
@@ -255,7 +254,7 @@ fn answer(filter: &Filter, choices: &[(String, f64)], line: &str) -> Result<Repl
     }
 }
 
-/// The beginning of a document, without what a terminal would obey; of mail, of subject and body.
+/// The beginning of a document's text (of mail, subject and body), escaped for a terminal.
 fn text_of(filter: &Filter, document: Document<'_>, scratch: &mut Scratch) -> Result<String> {
     let explanation = filter.explain(document, scratch)?;
     let words = filter.explain_words(document, &explanation);

@@ -97,10 +97,15 @@ impl ModelArgs {
         self.fallback.is_none() && self.own.model.is_some() && set("TAMIS_FALLBACK").is_some()
     }
 
-    /// The shared model, if any: that of --fallback, else that of `$TAMIS_FALLBACK`.
-    pub(crate) fn shared(&self) -> Result<Option<Filter>> {
+    /// The file of the shared model, if any: that of --fallback, else that of `$TAMIS_FALLBACK`.
+    pub(crate) fn shared_path(&self) -> Option<PathBuf> {
         let usual = || set("TAMIS_FALLBACK").filter(|_| !self.is_fallback_ignored());
-        let Some(path) = self.fallback.clone().or_else(usual) else { return Ok(None) };
+        self.fallback.clone().or_else(usual)
+    }
+
+    /// The shared model, if any.
+    pub(crate) fn shared(&self) -> Result<Option<Filter>> {
+        let Some(path) = self.shared_path() else { return Ok(None) };
         let expected = "expected the shared model of --fallback or $TAMIS_FALLBACK, got no file";
         open_model(&path)?.with_context(|| format!("{}: {expected}", shown_path(&path))).map(Some)
     }
@@ -115,7 +120,7 @@ impl ModelArgs {
 }
 
 /// The value of an environment variable, unless it is unset or empty.
-fn set(name: &str) -> Option<PathBuf> {
+pub(crate) fn set(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 

@@ -3,13 +3,12 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf, absolute};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Command, Subcommand, ValueEnum};
-use tamis_program::{day, shown, shown_path};
+use tamis_program::{day, seconds_now, shown, shown_path};
 
-use crate::args::{LogArg, ModelArgs};
+use crate::args::{LogArg, ModelArgs, set};
 use crate::commands::manual::{command_page, format_page};
 
 /// The completion scripts, by the file name that each shell looks for.
@@ -71,7 +70,7 @@ pub(crate) fn run(args: &GenerateArgs, mut program: Command) -> Result<u8> {
 /// Writes the manual pages of a command and its subcommands.
 fn manual(folder: &Path, command: &mut Command, date: &str) -> Result<()> {
     let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
-    write(&folder.join(format!("{name}.1")), &command_page(command, date))?;
+    write(&folder.join(format!("{name}.1")), &command_page(command, date)?)?;
     let inner = command.get_subcommands_mut();
     let mut shown = inner.filter(|inner| !inner.is_hide_set() && inner.get_name() != "help");
     shown.try_for_each(|inner| manual(folder, inner, date))
@@ -81,8 +80,7 @@ fn manual(folder: &Path, command: &mut Command, date: &str) -> Result<()> {
 /// (reproducible-builds.org/specs/source-date-epoch).
 fn now() -> i64 {
     let given = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|seconds| seconds.parse().ok());
-    let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs() as i64);
-    given.unwrap_or_else(now)
+    given.unwrap_or_else(seconds_now)
 }
 
 fn write(path: &Path, content: &[u8]) -> Result<()> {
@@ -188,12 +186,10 @@ fn print_recipe(args: &MailRecipeArgs) -> Result<u8> {
 
 /// The options that name the model, unless a delivery agent would find it by itself.
 fn model(args: &MailRecipeArgs) -> Result<Vec<String>> {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let is_elsewhere =
         args.model.own.model.is_some() || set("TAMIS_MODEL").or(set("XDG_DATA_HOME")).is_some();
     let model = if is_elsewhere { Some(args.model.own.path()?) } else { None };
-    let usual = || set("TAMIS_FALLBACK").filter(|_| !args.model.is_fallback_ignored());
-    let shared = args.model.fallback.clone().or_else(usual);
+    let shared = args.model.shared_path();
     Ok([option("-m", model.as_deref())?, option("--fallback", shared.as_deref())?].concat())
 }
 

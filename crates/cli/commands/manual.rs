@@ -1,20 +1,30 @@
 //! Manual pages: of the commands, from their definitions; of the model file, from `docs/format.md`.
 
-use clap::builder::StyledStr;
-use clap::{Arg, Command};
-use roff::{Inline, Roff, bold, italic, roman};
+use std::io;
+
+use clap::Command;
+use clap::builder::{PossibleValue, StyledStr};
+use clap_mangen::Man;
+use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
 const SOURCE: &str = concat!("tamis ", env!("CARGO_PKG_VERSION"));
 
 /// The manual page of a built command, with this date.
-pub(crate) fn command_page(command: &mut Command, date: &str) -> Vec<u8> {
+///
+/// # Errors
+/// Never: it is written to memory.
+pub(crate) fn command_page(command: &mut Command, date: &str) -> io::Result<Vec<u8>> {
     let usage = command.render_usage().to_string();
-    let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
-    let mut page = begin(&name, "1", date, &plain(command.get_about()));
-    page.control("SH", ["SYNOPSIS"]);
-    page.text([bold(usage.trim_start_matches("Usage: "))]);
-    page.control("SH", ["DESCRIPTION"]);
-    page.text([roman(plain(command.get_long_about().or(command.get_about())))]);
+    let man = Man::new(with_values_in_help(command)).date(date).source(SOURCE).manual("tamis");
+    let mut out = Vec::new();
+    man.render_title(&mut out)?;
+    man.render_name_section(&mut out)?;
+    let mut synopsis = Roff::new();
+    synopsis.control("SH", ["SYNOPSIS"]);
+    synopsis.text([bold(usage.trim_start_matches("Usage: "))]);
+    synopsis.to_writer(&mut out)?;
+    man.render_description_section(&mut out)?;
+    let mut page = Roff::new();
     if command.has_subcommands() {
         page.control("SH", ["COMMANDS"]);
         for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
@@ -23,80 +33,40 @@ pub(crate) fn command_page(command: &mut Command, date: &str) -> Vec<u8> {
             page.text([roman(plain(inner.get_about()))]);
         }
     }
-    options(&mut page, command);
+    page.to_writer(&mut out)?;
+    man.render_options_section(&mut out)?;
+    let mut page = Roff::new();
     details(&mut page, &plain(command.get_after_help()));
     page.control("SH", ["SEE ALSO"]);
+    let name = command.get_display_name().unwrap_or(command.get_name());
     let inner = command.get_subcommands().filter(|inner| !inner.is_hide_set() && inner.get_name() != "help");
-    let mut pages: Vec<_> = inner.map(|inner| (format!("{name}-{}", inner.get_name()), "1")).collect();
+    let mut pages: Vec<_> = inner.map(|inner| format!("{name}-{}", inner.get_name())).collect();
     if pages.is_empty() {
-        pages.push(("tamis".to_owned(), "1"));
+        pages.push("tamis".to_owned());
     }
-    pages.push(("tamis".to_owned(), "5"));
-    let last = pages.len() - 1;
-    for (n, (name, section)) in pages.into_iter().enumerate() {
-        page.text([bold(name), roman(format!("({section}){}", if n == last { "" } else { "," }))]);
+    for name in pages {
+        page.text([bold(name), roman("(1),")]);
     }
-    page.render().into_bytes()
+    page.text([bold("tamis"), roman("(5)")]);
+    page.to_writer(&mut out)?;
+    Ok(out)
 }
 
-fn begin(name: &str, section: &str, date: &str, about: &str) -> Roff {
-    let mut page = Roff::new();
-    page.control("TH", [name, section, date, SOURCE, "tamis"]);
-    page.control("SH", ["NAME"]);
-    page.text([roman(format!("{name} - {about}"))]);
-    page
+/// Puts the possible values of arguments into their help, since mandoc finds fault with the list that clap_mangen makes.
+fn with_values_in_help(command: &Command) -> Command {
+    command.clone().mut_args(|argument| {
+        let values = argument.get_possible_values();
+        if values.is_empty() || argument.is_hide_possible_values_set() {
+            return argument;
+        }
+        let names: Vec<_> = values.iter().map(PossibleValue::get_name).collect();
+        let help = format!("{} [one of: {}]", plain(argument.get_help()), names.join(", "));
+        argument.help(help).hide_possible_values(true)
+    })
 }
 
 fn plain(text: Option<&StyledStr>) -> String {
     text.map_or_else(String::new, |text| text.to_string())
-}
-
-/// Writes the arguments under the same headings as in the help.
-fn options(page: &mut Roff, command: &Command) {
-    let shown: Vec<_> = command.get_arguments().filter(|argument| !argument.is_hide_set()).collect();
-    let mut headings = vec![None];
-    for argument in &shown {
-        if !headings.contains(&argument.get_help_heading()) {
-            headings.push(argument.get_help_heading());
-        }
-    }
-    for heading in headings {
-        match heading {
-            None => page.control("SH", ["OPTIONS"]),
-            Some(heading) => page.control("SS", [heading]),
-        };
-        for argument in shown.iter().filter(|argument| argument.get_help_heading() == heading) {
-            option(page, argument);
-        }
-    }
-}
-
-fn option(page: &mut Roff, argument: &Arg) {
-    let mut tag = Vec::new();
-    if let Some(short) = argument.get_short() {
-        tag.extend([bold(format!("-{short}")), roman(", ")]);
-    }
-    tag.extend(argument.get_long().map(|long| bold(format!("--{long}"))));
-    if argument.is_positional() || argument.get_action().takes_values() {
-        let value = argument.get_value_names().unwrap_or_default().join(" ");
-        tag.extend((!argument.is_positional()).then(|| roman(" ")));
-        tag.push(italic(value));
-    }
-    page.control("TP", []);
-    page.text(tag);
-    page.text([roman(plain(argument.get_help()))]);
-    if !argument.get_action().takes_values() {
-        return;
-    }
-    let values: Vec<_> =
-        argument.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
-    if !values.is_empty() && !argument.is_hide_possible_values_set() {
-        page.text([roman(format!("[one of: {}]", values.join(", ")))]);
-    }
-    let default: Vec<_> = argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
-    if !default.is_empty() && !argument.is_hide_default_value_set() {
-        page.text([roman(format!("[default: {}]", default.join(", ")))]);
-    }
 }
 
 /// Writes the sections of the help text after the options. The beginning of a paragraph decides its section.
@@ -148,7 +118,10 @@ fn begin_or_end_code(page: &mut Roff, begins: bool) {
 
 /// The manual page of the model file, from `docs/format.md`. Handles only the Markdown that this file uses.
 pub(crate) fn format_page(date: &str) -> Vec<u8> {
-    let mut page = begin("tamis", "5", date, "the model file, byte by byte");
+    let mut page = Roff::new();
+    page.control("TH", ["tamis", "5", date, SOURCE, "tamis"]);
+    page.control("SH", ["NAME"]);
+    page.text([roman("tamis - the model file, byte by byte")]);
     let (mut is_code, mut is_after_heading, mut begins_paragraph) = (false, false, false);
     for line in include_str!("../../../docs/format.md").lines() {
         if line.is_empty() && !is_code {

@@ -1,21 +1,22 @@
 //! `tamis compare`
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{BufWriter, Read, Write};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, FromArgMatches};
-use tamis_program::{counted, grouped, json_line, say, shown_path};
+use tamis_program::{counted, grouped, say, shown_path};
 use tamis_train::{ClassId, Classes, Document, Kind, Limits, spam_class};
 
 use crate::args::InputArgs;
 use crate::evaluation::comparison::{ComparedVerdict, Comparison, Side};
 use crate::evaluation::evaluate::{EvaluateArgs, Evaluated, Outcomes, evaluated};
 use crate::input::{Corpus, Selection};
+use crate::output::print_out;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -72,12 +73,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8> {
     }
     keep_common(&mut sides)?;
     let comparison = Comparison::new(&sides);
-    let mut out = BufWriter::new(std::io::stdout().lock());
-    match args.json {
-        true => writeln!(out, "{}", json_line(comparison.json().to_string()))?,
-        false => comparison.print(&mut out)?,
-    }
-    out.flush()?;
+    print_out(args.json.then(|| comparison.json()), |out| comparison.print(out))?;
     Ok(status)
 }
 
@@ -240,20 +236,11 @@ fn ask_bogofilter(folder: &Path, mail: &[u8]) -> Result<(u8, f64)> {
 /// Keeps only the documents that all contenders scored.
 fn keep_common(sides: &mut [Side]) -> Result<()> {
     let key = |(name, outcome): (&OsString, &ComparedVerdict)| (name.clone(), outcome.truth.clone());
-    let mut common: Option<BTreeSet<_>> = None;
-    for side in &*sides {
-        let names: BTreeSet<_> = side.outcomes.iter().map(key).collect();
-        common = Some(match common {
-            None => names,
-            Some(common) => common.intersection(&names).cloned().collect(),
-        });
-    }
-    let common = common.unwrap_or_default();
+    let keys = |side: &Side| side.outcomes.iter().map(key).collect::<BTreeSet<_>>();
+    let common = sides.iter().map(keys).reduce(|a, b| &a & &b).unwrap_or_default();
     for side in sides {
         let before = side.outcomes.len();
-        let outcomes: BTreeMap<_, _> = std::mem::take(&mut side.outcomes);
-        side.outcomes =
-            outcomes.into_iter().filter(|(name, outcome)| common.contains(&key((name, outcome)))).collect();
+        side.outcomes.retain(|name, outcome| common.contains(&key((name, outcome))));
         if before > common.len() {
             let n = counted((before - common.len()) as u64, "document");
             say!("tamis: {n} that only {} scored left out", side.what);

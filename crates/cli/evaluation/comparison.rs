@@ -118,7 +118,7 @@ impl<'a> Comparison<'a> {
     fn print_pair(&self, out: &mut impl Write, pair: &Pair) -> Result<()> {
         let [a, b] = pair.sides.map(|place| self.sides[place].name);
         let [only_a, only_b] = pair.only.map(grouped);
-        let p = p_text(pair.p);
+        let p = if pair.p < 0.000_1 { format!("{:.1e}", pair.p) } else { format!("{:.4}", pair.p) };
         writeln!(out, "only {a} right: {only_a}; only {b} right: {only_b}; p = {p} (McNemar's exact test)")?;
         if let Some((difference, Interval { low, high })) = pair.ranking {
             write!(out, "1-ROCA of {a} minus that of {b}: {difference:+.4}% ")?;
@@ -229,10 +229,6 @@ fn pair(sides: &[Side], places: [usize; 2], n_pairs: usize) -> Pair {
         difference(&all).zip(bootstrap_interval(a.len(), SEED, ROUNDS, difference))
     });
     Pair { sides: places, only, p, ranking }
-}
-
-fn p_text(p: f64) -> String {
-    if p < 0.000_1 { format!("{p:.1e}") } else { format!("{p:.4}") }
 }
 
 /// A probability in everyday words.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::io::{BufRead, BufWriter, Write};
+use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -15,7 +15,7 @@ use tamis_train::{Classes, ErrorKind, Filter};
 
 use crate::args::{InputArgs, ModelArg};
 use crate::input::{Corpus, Selection, open};
-use crate::output::{Canvas, LogEntry, LogEvent, bar, file_name, page, parse_line};
+use crate::output::{Canvas, LogEntry, LogEvent, bar, file_name, parse_line, print_out, write_page};
 
 /// Tells whether new documents differ from those that the model learned. Prints numbers and words, never a document.
 #[derive(Args)]
@@ -73,10 +73,9 @@ pub(crate) fn run(args: &DriftArgs) -> Result<u8> {
     let path = args.model.path()?;
     let filter = args.model.open()?;
     let recipe = filter.information().recipe;
-    let paths = args.input.list.add_to(&args.paths)?;
     let corpus = match args.log {
         true => None,
-        false => Some(Corpus::find_for(&paths, Selection::WhatIsThere, &args.input, recipe)?),
+        false => Some(Corpus::find_for(&args.paths, Selection::WhatIsThere, &args.input, recipe)?),
     };
     let reference = hold_out(&filter, &path)?;
     let (new, unreadable) = match &corpus {
@@ -89,19 +88,15 @@ pub(crate) fn run(args: &DriftArgs) -> Result<u8> {
             )?;
             (finished.states, finished.unreadable)
         }
-        None => (vec![read_logs(&paths, &reference, filter.classes())?], 0),
+        None => (vec![read_logs(&args.input.list.add_to(&args.paths)?, &reference, filter.classes())?], 0),
     };
     let drift = reference.compare(new, args.level)?;
     check_unchanged(&filter)?;
     if let Some(html) = &args.html {
-        page::write(html, &drift_page(&file_name(path.as_os_str()), filter.classes(), &drift))?;
+        write_page(html, &drift_page(&file_name(path.as_os_str()), filter.classes(), &drift))?;
     }
-    let mut out = BufWriter::new(std::io::stdout().lock());
-    match args.json {
-        true => writeln!(out, "{}", json_line(drift.to_json(filter.classes()).to_string()))?,
-        false => print(&mut out, &drift, filter.classes())?,
-    }
-    out.flush()?;
+    let json = args.json.then(|| drift.to_json(filter.classes()));
+    print_out(json, |out| print(out, &drift, filter.classes()))?;
     let status = corpus.map_or(0, |corpus| corpus.conclude(unreadable));
     Ok(if status == 0 && drift.is_found() == Some(true) { DRIFT } else { status })
 }
@@ -156,6 +151,7 @@ fn print(out: &mut impl Write, drift: &Drift, classes: &Classes) -> Result<()> {
     let found = |p: f64| if drift.is_low(p) { "drift" } else { "" };
     let mut row = |name: &str, values: [String; 2], test: &str, p: Option<f64>| {
         let [learned, new] = values;
+        let shown_p = |p| if p < 0.0001 { "p < 0.0001".to_owned() } else { format!("p = {p:.4}") };
         let p = p.map_or(String::new(), |p| format!("{:<10}  {}", shown_p(p), found(p)));
         let line = format!("{name:<14}  {learned:>9}  {new:>9}  {test:<16}  {p}");
         writeln!(out, "{}", line.trim_end())
@@ -242,10 +238,6 @@ fn print_shares(out: &mut impl Write, head: &str, shares: &[ShareChange]) -> Res
 
 fn percent(share: f64) -> String {
     format!("{:.2} %", 100.0 * share)
-}
-
-fn shown_p(p: f64) -> String {
-    if p < 0.0001 { "p < 0.0001".to_owned() } else { format!("p = {p:.4}") }
 }
 
 /// Counts verdicts and corrections by day (UTC).

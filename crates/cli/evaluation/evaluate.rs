@@ -3,13 +3,12 @@
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_program::{check_unchanged, counted, grouped, json_line, note, shown_path};
+use tamis_program::{check_unchanged, counted, grouped, note, shown_path};
 use tamis_report::{EvaluationReport, Mislabel};
 use tamis_train::evaluate::{Evaluation, HeldOutLabels, HeldOutScore, LearningStep};
 use tamis_train::{ClassId, Classes, Decision, Document, Filter};
@@ -21,7 +20,7 @@ use crate::args::{
 use crate::evaluation::hold_out::by_learning;
 use crate::evaluation::report::print_evaluation;
 use crate::input::{Attributes, Corpus, CorpusScorer, Selection, columns};
-use crate::output::{Canvas, file_name, labels, page, to_text};
+use crate::output::{Canvas, file_name, labels, print_out, to_text, write_page};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -132,15 +131,11 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
     };
     if let Some(path) = &args.written.html {
         let (title, evaluation, mislabels) = (&title(args)?, &evaluation, &mislabels[..]);
-        page::write(path, &EvaluationReport { title, evaluation, decision, mislabels }.page())?;
+        write_page(path, &EvaluationReport { title, evaluation, decision, mislabels }.page())?;
     }
-    let mut out = BufWriter::new(std::io::stdout().lock());
-    match args.written.json {
-        // through a value, which sorts the keys
-        true => writeln!(out, "{}", json_line(serde_json::to_value(&evaluation)?.to_string()))?,
-        false => print_evaluation(&mut out, &evaluation, Canvas::of_stdout())?,
-    }
-    out.flush()?;
+    // through a value, which sorts the keys
+    let json = args.written.json.then(|| serde_json::to_value(&evaluation)).transpose()?;
+    print_out(json, |out| print_evaluation(out, &evaluation, Canvas::of_stdout()))?;
     Ok(status)
 }
 
@@ -205,8 +200,8 @@ pub(crate) fn evaluated(args: &EvaluateArgs, counts_learned: bool) -> Result<Eva
     if filter.has_many_labels() {
         let (named, _, status) = by_model(args, &filter, false, |scorer, given, document| {
             scorer.score(document)?;
-            let labels = scorer.labels().iter().map(|of| of.label);
-            Ok(HeldOutLabels::new(classes, given.label, labels, scorer.probabilities()))
+            let labels = scorer.scratch.labels().iter().map(|of| of.label);
+            Ok(HeldOutLabels::new(classes, given.label, labels, scorer.scratch.probabilities()))
         })?;
         let (names, outcomes): (Vec<_>, Vec<_>) = named.into_iter().unzip();
         let (all, outcomes) = HeldOutLabels::with_unknown(classes, outcomes)?;
@@ -220,7 +215,7 @@ pub(crate) fn evaluated(args: &EvaluateArgs, counts_learned: bool) -> Result<Eva
     let (named, learned, status) = by_model(args, &filter, counts_learned, |scorer, given, document| {
         let truth = class_of(classes, given.label)?;
         let score = scorer.score(document)?;
-        Ok(HeldOutScore::new(truth, score, scorer.probabilities()[usize::from(truth)]))
+        Ok(HeldOutScore::new(truth, score, scorer.scratch.probabilities()[usize::from(truth)]))
     })?;
     Ok(Evaluated {
         classes: classes.clone(),
@@ -241,8 +236,7 @@ fn by_model<T: Send>(
     hold_out: impl Fn(&mut CorpusScorer<'_>, Attributes<'_>, Document<'_>) -> Result<T> + Sync,
 ) -> Result<(Vec<(OsString, T)>, u64, u8)> {
     let recipe = filter.information().recipe;
-    let sources = args.input.list.add_to(&args.sources)?;
-    let corpus = Corpus::find_for(&sources, Selection::Labelled, &args.input, recipe)?;
+    let corpus = Corpus::find_for(&args.sources, Selection::Labelled, &args.input, recipe)?;
     let corpus = corpus.labelled(args.labels.for_model(filter)?);
     let known = known_documents(filter, counts_learned)?;
     let (mut outcomes, learned) = (Vec::new(), AtomicU64::new(0));

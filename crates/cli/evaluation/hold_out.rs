@@ -97,8 +97,7 @@ pub(super) fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     if args.method.online && (is_table || has_unlabelled) {
         bail!("--online: expected no --target and no --unlabelled with it, which need all documents at once");
     }
-    let sources = args.input.list.add_to(&args.sources)?;
-    let corpus = Corpus::find_labelled(&sources, &args.input, args.table.target.as_deref())?;
+    let corpus = Corpus::find_labelled(&args.sources, &args.input, args.table.target.as_deref())?;
     let corpus = corpus.labelled(row_labels).grouped(&args.groups);
     let mut options = args.recipe.train_options(corpus.kind, row_labels)?;
     columns::choose(&mut options.recipe, &corpus, &args.table, &args.recipe)?;

@@ -9,7 +9,7 @@ use serde_json::error::Category;
 
 /// The members of a JSON object, in order.
 #[cfg_attr(test, derive(Debug))]
-pub(crate) struct Object(Vec<(String, Value)>);
+pub(crate) struct Object(pub(super) Vec<(String, Value)>);
 
 impl Object {
     pub(crate) fn get(&self, key: &str) -> Option<&Value> {
@@ -26,15 +26,6 @@ impl Object {
         let mut keys: Vec<_> = self.0.iter().map(|(key, _)| key).collect();
         keys.sort_unstable();
         keys.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0].clone())
-    }
-}
-
-impl IntoIterator for Object {
-    type Item = (String, Value);
-    type IntoIter = std::vec::IntoIter<(String, Value)>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
     }
 }
 
@@ -180,7 +171,7 @@ mod tests {
         assert_eq!(error, "expected each key once, got \"label\" twice");
         // other keys, and keys of other objects
         let object = read_object(br#"{"text": "a", "Text": "b", "x": {"text": "c"}}"#).unwrap();
-        assert_eq!(object.into_iter().count(), 3);
+        assert_eq!(object.0.len(), 3);
     }
 
     fn lines(array: &str) -> (Vec<String>, Option<String>) {

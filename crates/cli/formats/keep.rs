@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::record::{ColumnNames, listed};
-use super::record::{TableRecord, decoded, wrong_length};
+use super::record::{TableRecord, decoded, listed};
 
 /// Which of a row's own columns are kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,11 +27,11 @@ impl KeepColumns {
     }
 
     /// The cells that are kept of a row. In JSON, a column that a row does not have is null.
-    pub(crate) fn of_row<H: AsRef<ColumnNames>>(&self, row: &TableRecord<H>) -> Result<KeptCells, String> {
+    pub(crate) fn cells_of(&self, row: &TableRecord) -> Result<KeptCells, String> {
         if let Some(object) = row.json() {
             let mut object = object?;
             return Ok(match self {
-                KeepColumns::All => object.into_iter().map(|(name, value)| (name.into(), value)).collect(),
+                KeepColumns::All => object.0.into_iter().map(|(name, value)| (name.into(), value)).collect(),
                 KeepColumns::Columns(names) => {
                     let cell = |name: &Arc<str>| (Arc::clone(name), object.take(name).unwrap_or_default());
                     names.iter().map(cell).collect()
@@ -42,22 +41,15 @@ impl KeepColumns {
         if row.fasttext(|_| ()).is_some() {
             return Err("--keep: expected a row of a table, got a line of fastText".to_owned());
         }
-        let names = (*row.head).as_ref().all();
-        let cells: Vec<_> = row.cells().collect();
-        if names.len() != cells.len() {
-            return Err(wrong_length(names.len(), cells.len()));
-        }
+        let (names, cells) = (&row.head.names, row.cells()?);
         let cell = |at: usize| Value::String(decoded(cells[at].clone()).into_owned());
-        let positions = self.positions(names)?;
+        let positions: Vec<usize> = match self {
+            KeepColumns::All => (0..names.len()).collect(),
+            KeepColumns::Columns(wanted) => {
+                wanted.iter().map(|name| position(names, name)).collect::<Result<_, _>>()?
+            }
+        };
         Ok(positions.into_iter().map(|at| (Arc::clone(&names[at]), cell(at))).collect())
-    }
-
-    /// The places of the columns among those of a table.
-    fn positions(&self, names: &[Arc<str>]) -> Result<Vec<usize>, String> {
-        match self {
-            KeepColumns::All => Ok((0..names.len()).collect()),
-            KeepColumns::Columns(wanted) => wanted.iter().map(|name| position(names, name)).collect(),
-        }
     }
 }
 

@@ -1,27 +1,26 @@
 //! A row of a table, whatever its format, and the names of its columns.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::json::{Object, read_object};
 use super::rows::{Dialect, Raw};
 
 /// A row: the line where it begins, and its record or the reason that it cannot be read.
-pub(crate) struct TableRow<H> {
+pub(crate) struct TableRow {
     pub(crate) line: u64,
-    pub(crate) content: Result<TableRecord<H>, String>,
+    pub(crate) content: Result<TableRecord, String>,
 }
 
 /// A row as it was read, with the table's information about its cells.
-pub(crate) struct TableRecord<H> {
+pub(crate) struct TableRecord {
     raw: Raw,
     dialect: Dialect,
-    pub(crate) head: Arc<H>,
+    pub(crate) head: Arc<TableHead>,
 }
 
-impl<H> TableRecord<H> {
-    pub(crate) fn new(raw: Raw, dialect: Dialect, head: Arc<H>) -> Self {
+impl TableRecord {
+    pub(crate) fn new(raw: Raw, dialect: Dialect, head: Arc<TableHead>) -> Self {
         TableRecord { raw, dialect, head }
     }
 
@@ -34,9 +33,14 @@ impl<H> TableRecord<H> {
         (self.dialect == its).then(|| self.raw.bytes())
     }
 
-    /// The cells of a row that is neither JSON nor fastText's.
-    pub(crate) fn cells(&self) -> impl Iterator<Item = Cow<'_, [u8]>> {
-        self.dialect.cells(self.raw.bytes())
+    /// The cells of a row that is neither JSON nor fastText's, one for each column.
+    pub(crate) fn cells(&self) -> Result<Vec<Cow<'_, [u8]>>, String> {
+        let cells: Vec<_> = self.dialect.cells(self.raw.bytes()).collect();
+        match (self.head.names.len(), cells.len()) {
+            (expected, got) if expected == got => Ok(cells),
+            (1, got) => Err(format!("expected 1 cell, got {got}")),
+            (expected, got) => Err(format!("expected {expected} cells, got {got}")),
+        }
     }
 
     /// The object, if the row is JSON.
@@ -51,9 +55,20 @@ impl<H> TableRecord<H> {
     }
 }
 
-/// The error for a row with a wrong number of cells.
-pub(crate) fn wrong_length(expected: usize, got: usize) -> String {
-    format!("expected {expected} cell{}, got {got}", if expected == 1 { "" } else { "s" })
+/// The names of a table's columns, and the positions of label, text, group and weight. In JSON, each row has names.
+#[derive(Clone, Default)]
+pub(crate) struct TableHead {
+    pub(super) names: Vec<Arc<str>>,
+    pub(super) label: Option<usize>,
+    pub(super) text: usize,
+    pub(super) group: Option<usize>,
+    pub(super) weight: Option<usize>,
+    /// Whether the first row is a header.
+    pub(super) has_names: bool,
+    /// Whether the header is a guess, since the row has none of the expected names.
+    pub(super) is_guess: bool,
+    /// Whether the row has the names of both label and text.
+    pub(super) is_certain: bool,
 }
 
 /// Decodes text as UTF-8, or else as windows-1252.
@@ -64,40 +79,15 @@ pub(crate) fn decoded(cell: Cow<'_, [u8]>) -> Cow<'_, str> {
     }
 }
 
-/// The names of a table's columns, in order; none where each row names its own.
-#[derive(Clone, Default)]
-pub(crate) struct ColumnNames(Arc<[Arc<str>]>);
-
-impl ColumnNames {
-    /// The names in a first row. A column without a name is called by its number, as in `column 1`.
-    pub(crate) fn of_header(first: &[Cow<'_, [u8]>]) -> Self {
-        let name = |(i, cell): (usize, &Cow<'_, [u8]>)| match tamis_mail::decode_text(cell, None).trim() {
-            "" => format!("column {}", i + 1).into(),
-            name => name.into(),
-        };
-        ColumnNames(first.iter().enumerate().map(name).collect())
-    }
-
-    /// The names of `n` columns without a header: their numbers.
-    pub(crate) fn numbers(n: usize) -> Self {
-        ColumnNames((1..=n).map(|number| number.to_string().into()).collect())
-    }
-
-    pub(crate) fn all(&self) -> &[Arc<str>] {
-        &self.0
-    }
-}
-
-impl AsRef<ColumnNames> for ColumnNames {
-    fn as_ref(&self) -> &ColumnNames {
-        self
-    }
-}
-
-/// The first name that occurs before.
-pub(crate) fn repeated(names: &[Arc<str>]) -> Option<&str> {
-    let mut seen = HashSet::new();
-    names.iter().map(|name| &**name).find(|name| !seen.insert(*name))
+/// The names of a table's columns: those of its first row, or their numbers if it is no header. A column without a name is
+/// called by its number, as in `column 1`.
+pub(crate) fn column_names(first: &[Cow<'_, [u8]>], is_header: bool) -> Vec<Arc<str>> {
+    let name = |(i, cell): (usize, &Cow<'_, [u8]>)| match tamis_mail::decode_text(cell, None).trim() {
+        _ if !is_header => (i + 1).to_string().into(),
+        "" => format!("column {}", i + 1).into(),
+        name => name.into(),
+    };
+    first.iter().enumerate().map(name).collect()
 }
 
 /// Lists names for an error message.

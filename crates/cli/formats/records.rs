@@ -1,7 +1,9 @@
 //! Rows of a table with all their cells, by column name.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::io::BufRead;
+use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use serde_json::Value;
@@ -9,8 +11,7 @@ use tamis_train::is_missing;
 
 use super::holds::{Holds, TableShape};
 use super::labels::{Label, RowLabels};
-use super::record::{ColumnNames, listed, repeated};
-use super::record::{TableRecord, TableRow, decoded, wrong_length};
+use super::record::{TableHead, TableRecord, TableRow, column_names, decoded, listed};
 use super::rows::Dialect;
 use super::table::{first_row, read, written};
 
@@ -24,51 +25,48 @@ pub(crate) fn records<'a>(
     holds: Holds,
     needed: Option<&str>,
     shape: TableShape,
-) -> Result<Box<dyn Iterator<Item = TableRow<ColumnNames>> + 'a>> {
+) -> Result<Box<dyn Iterator<Item = TableRow> + 'a>> {
     let (mut rows, dialect) = written(reader, holds, shape)?;
     match dialect {
         Dialect::Cells { .. } => (),
-        Dialect::Json => return Ok(Box::new(read(rows, dialect, ColumnNames::default()))),
+        Dialect::Json => return Ok(Box::new(read(rows, dialect, TableHead::default()))),
         Dialect::FastText => bail!("expected a table with columns, got lines with labels of fastText"),
     }
     let Some((lines, first)) = first_row(&mut rows)? else { return Ok(Box::new(std::iter::empty())) };
     let cells: Vec<_> = dialect.cells(first.bytes()).collect();
-    let names =
-        if shape.no_header { ColumnNames::numbers(cells.len()) } else { ColumnNames::of_header(&cells) };
+    let names = column_names(&cells, !shape.no_header);
     check(&names, needed)?;
     drop(cells);
     let first = shape.no_header.then_some((lines, Ok(first)));
-    Ok(Box::new(read(first.into_iter().chain(rows), dialect, names)))
+    Ok(Box::new(read(first.into_iter().chain(rows), dialect, TableHead { names, ..TableHead::default() })))
 }
 
 /// Checks that names differ, and that the needed one is among them.
-fn check(names: &ColumnNames, needed: Option<&str>) -> Result<()> {
-    if let Some(name) = repeated(names.all()) {
+fn check(names: &[Arc<str>], needed: Option<&str>) -> Result<()> {
+    let mut seen = HashSet::new();
+    if let Some(name) = names.iter().find(|name| !seen.insert(*name)) {
         bail!("expected a first row of names that differ, got {name:?} twice");
     }
-    match needed.filter(|needed| !names.all().iter().any(|name| **name == **needed)) {
-        Some(name) => bail!("expected a column {name:?}, got {}", listed(names.all())),
+    match needed.filter(|needed| !names.iter().any(|name| **name == **needed)) {
+        Some(name) => bail!("expected a column {name:?}, got {}", listed(names)),
         None => Ok(()),
     }
 }
 
-impl TableRecord<ColumnNames> {
+impl TableRecord {
     /// The cells, or the reason that the row cannot be read.
     pub(crate) fn named_cells(&self) -> Result<Cells<'_>, String> {
         if let Some(object) = self.json() {
-            return Ok(object?.into_iter().map(|(name, value)| (name.into(), cell(value).into())).collect());
+            return Ok(object?
+                .0
+                .into_iter()
+                .map(|(name, value)| (name.into(), cell(value).into()))
+                .collect());
         }
-        let names = self.head.all();
-        let cells: Vec<_> = self.cells().collect();
-        if cells.len() != names.len() {
-            return Err(wrong_length(names.len(), cells.len()));
-        }
-        let names = names.iter().map(|name| Cow::Borrowed(&**name));
-        Ok(names.zip(cells.into_iter().map(decoded)).collect())
+        let names = self.head.names.iter().map(|name| Cow::Borrowed(&**name));
+        Ok(names.zip(self.cells()?.into_iter().map(decoded)).collect())
     }
-}
 
-impl TableRecord<ColumnNames> {
     /// The label in a column, among the cells of this row.
     pub(crate) fn label<'c>(
         &self,

@@ -9,9 +9,7 @@ use anyhow::{Context, Result, bail};
 use super::holds::{Holds, TableShape};
 use super::json::Object;
 use super::labels::{Label, RowLabels};
-use super::record::ColumnNames;
-use super::record::FastTextLine;
-use super::record::{TableRecord, TableRow, decoded, wrong_length};
+use super::record::{FastTextLine, TableHead, TableRecord, TableRow, column_names, decoded};
 use super::rows::{Dialect, Raw, RowReader};
 
 /// The columns of label, text, group and weight, as the user named them.
@@ -24,7 +22,7 @@ pub(crate) struct TextColumns<'a> {
     pub(crate) shape: TableShape,
 }
 
-/// The text of a row, its label, and what is asked for of its group's name and its weight.
+/// The text of a row, its label, and its group and weight if they are asked for.
 #[cfg_attr(test, derive(Debug))]
 pub(crate) struct TextRow<'a> {
     pub(crate) label: Label<'a>,
@@ -34,7 +32,7 @@ pub(crate) struct TextRow<'a> {
 }
 
 /// The rows of a table of label and text.
-pub(crate) type TextRows<'a> = Box<dyn Iterator<Item = TableRow<TableHead>> + 'a>;
+pub(crate) type TextRows<'a> = Box<dyn Iterator<Item = TableRow> + 'a>;
 
 /// Reads the rows of a table. Also returns what its first row was taken for, if that was a guess.
 ///
@@ -64,10 +62,7 @@ pub(crate) fn rows<'a>(
         });
     }
     let mut position = unnamed.map_or(named, Ok)?;
-    position.names = match position.has_names {
-        true => ColumnNames::of_header(&cells),
-        false => ColumnNames::numbers(cells.len()),
-    };
+    position.names = column_names(&cells, position.has_names);
     let taken_for = position.describe(&cells, columns);
     drop(cells);
     let first = (!position.has_names).then_some((lines, Ok(first)));
@@ -127,11 +122,11 @@ pub(crate) fn written<R: BufRead>(
 }
 
 /// Adds the table's information to rows. An empty line is not a row.
-pub(crate) fn read<H>(
+pub(crate) fn read(
     rows: impl Iterator<Item = Written>,
     dialect: Dialect,
-    head: H,
-) -> impl Iterator<Item = TableRow<H>> {
+    head: TableHead,
+) -> impl Iterator<Item = TableRow> {
     let head = Arc::new(head);
     let is_row = move |raw: &Raw| !dialect.is_of_lines() || !is_empty_line(raw.bytes());
     rows.filter(move |(_, raw)| raw.as_ref().map_or(true, is_row)).map(move |(lines, raw)| {
@@ -155,29 +150,6 @@ fn recognised(start: &[u8]) -> u8 {
         counts.iter_mut().filter(|(delimiter, _)| !quoted && delimiter == byte).for_each(|(_, n)| *n += 1);
     }
     counts.iter().rev().max_by_key(|(_, n)| *n).map_or(b',', |(delimiter, _)| *delimiter)
-}
-
-/// The positions of label, text, group and weight in the rows of a table. In JSON they are found by name.
-#[derive(Clone, Default)]
-pub(crate) struct TableHead {
-    label: Option<usize>,
-    text: usize,
-    group: Option<usize>,
-    weight: Option<usize>,
-    /// Whether the first row is a header.
-    has_names: bool,
-    /// Whether the header is a guess, since the row has none of the expected names.
-    is_guess: bool,
-    /// Whether the row has the names of both label and text.
-    is_certain: bool,
-    n_columns: usize,
-    names: ColumnNames,
-}
-
-impl AsRef<ColumnNames> for TableHead {
-    fn as_ref(&self) -> &ColumnNames {
-        &self.names
-    }
 }
 
 impl TableHead {
@@ -225,7 +197,7 @@ impl TableHead {
         let is_named = |name| named(first, name, shape).next().is_some();
         let [has_label, has_text] = [label, text].map(is_named);
         let (is_guess, is_certain) = (!has_label && !has_text, has_label && has_text);
-        let found = TableHead { is_guess, is_certain, n_columns, ..TableHead::default() };
+        let found = TableHead { is_guess, is_certain, ..TableHead::default() };
         let position = |label, text, has_names| TableHead { label, text, has_names, ..found.clone() };
         match (at(label), at(text)) {
             (label_at, Some(text)) if label_at.is_some() || label == "label" => {
@@ -289,7 +261,7 @@ fn row_shown(cells: &[Cow<'_, [u8]>]) -> String {
     cells.iter().map(|cell| String::from_utf8_lossy(cell)).collect::<Vec<_>>().join(", ")
 }
 
-impl TableRecord<TableHead> {
+impl TableRecord {
     /// The cells that are used, or what is wrong with the row.
     pub(crate) fn text_row(&self, columns: &TextColumns<'_>) -> Result<TextRow<'_>, String> {
         if let Some(object) = self.json() {
@@ -302,32 +274,11 @@ impl TableRecord<TableHead> {
         if let Some(row) = self.fasttext(line) {
             return Ok(row);
         }
-        let TableHead {
-            label: label_at, text: text_at, group: group_at, weight: weight_at, n_columns, ..
-        } = *self.head;
-        let (mut label, mut text, mut group, mut weight, mut n) = (None, None, None, None, 0);
-        for cell in self.cells() {
-            if n == text_at {
-                text = Some(decoded(cell.clone()));
-            }
-            if group_at == Some(n) {
-                group = Some(decoded(cell.clone()));
-            }
-            if weight_at == Some(n) {
-                weight = Some(decoded(cell.clone()));
-            }
-            if label_at == Some(n) {
-                label = Some(decoded(cell));
-            }
-            n += 1;
-        }
-        match text {
-            Some(text) if n == n_columns => {
-                let label = Ok(label.map(|label| columns.labels.of_text(label)));
-                Ok(TextRow { label, text, group, weight })
-            }
-            _ => Err(wrong_length(n_columns, n)),
-        }
+        let cells = self.cells()?;
+        let cell = |at: usize| decoded(cells[at].clone());
+        let label = Ok(self.head.label.map(|at| columns.labels.of_text(cell(at))));
+        let [group, weight] = [self.head.group, self.head.weight].map(|at| at.map(cell));
+        Ok(TextRow { label, text: cell(self.head.text), group, weight })
     }
 }
 
@@ -352,7 +303,7 @@ mod tests {
 
     fn read(table: &str, holds: Holds, columns: &TextColumns<'_>) -> Vec<(u64, Option<String>, String)> {
         let (rows, _) = rows(table.as_bytes(), holds, columns).unwrap();
-        let owned = |row: TableRow<TableHead>| {
+        let owned = |row: TableRow| {
             let record = row.content.unwrap();
             let TextRow { label, text, .. } = record.text_row(columns).unwrap();
             (row.line, label.unwrap().map(Cow::into_owned), text.into_owned())
@@ -440,7 +391,7 @@ mod tests {
             .unwrap()
             .0
             .collect();
-        let error = |row: &TableRow<TableHead>| row.content.as_ref().unwrap().text_row(&COLUMNS).err();
+        let error = |row: &TableRow| row.content.as_ref().unwrap().text_row(&COLUMNS).err();
         let errors: Vec<_> = rows.iter().map(error).collect();
         let of_length = |n| format!("expected 2 cells, got {n}");
         assert_eq!(errors, [Some(of_length(1)), None, Some(of_length(3))]);

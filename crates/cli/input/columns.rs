@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use tamis_program::{grouped, note, shown};
 use tamis_train::options::{Column, ColumnGuess, ColumnKind};
-use tamis_train::{Document, Filter, LabelScore, Recipe, Score, Scratch};
+use tamis_train::{Document, Filter, Recipe, Score, Scratch};
 
 use crate::args::{ColumnChoice, RecipeArgs, TableArgs};
 use crate::formats::record::listed;
@@ -88,7 +88,7 @@ fn choose_kinds(corpus: &Corpus<'_>, target: &str, choices: &[ColumnChoice]) -> 
 /// Scores documents and counts the missing cells in rows of a table.
 pub(crate) struct CorpusScorer<'a> {
     filter: &'a Filter,
-    scratch: Scratch,
+    pub(crate) scratch: Scratch,
     missing: Vec<u64>,
 }
 
@@ -102,21 +102,6 @@ impl<'a> CorpusScorer<'a> {
         let score = self.filter.score(document, &mut self.scratch)?;
         self.scratch.missing().iter().for_each(|column| self.missing[*column] += 1);
         Ok(score)
-    }
-
-    /// The posterior probabilities of the last document.
-    pub(crate) fn probabilities(&self) -> &[f64] {
-        self.scratch.probabilities()
-    }
-
-    /// The labels that the last document was given.
-    pub(crate) fn labels(&self) -> &[LabelScore] {
-        self.scratch.labels()
-    }
-
-    /// Whether only a part of the last document was read.
-    pub(crate) fn truncated(&self) -> bool {
-        !self.scratch.limits_hit().is_empty()
     }
 
     /// The number of missing cells in each column, over all scorers.

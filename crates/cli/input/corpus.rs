@@ -11,12 +11,11 @@ use tamis_train::{Kind, Recipe};
 use crate::args::{GroupArgs, InputArgs};
 use crate::formats::holds::Holds;
 use crate::formats::labels::RowLabels;
-use crate::formats::record::ColumnNames;
 use crate::formats::record::{TableRecord, TableRow};
-use crate::input::file::leave_out;
-use crate::input::file::{InputFile, Selection, SourceArg};
-use crate::input::find::{SourceFiles, find, find_tables, recognise};
+use crate::input::file::{InputFile, Selection, SourceArg, leave_out};
+use crate::input::find::{find, find_tables, recognise};
 use crate::input::items::whole_rows;
+use crate::input::listing::SourceFiles;
 
 /// All documents of a command.
 pub(crate) struct Corpus<'a> {
@@ -50,13 +49,33 @@ impl<'a> Corpus<'a> {
         input: &'a InputArgs,
         expected: Option<(Kind, &str)>,
     ) -> Result<Self> {
-        let mut corpus = Corpus::empty(Kind::Text, wanted, input);
+        let mut corpus = Corpus {
+            kind: Kind::Text,
+            files: Vec::new(),
+            input,
+            wanted,
+            unreadable: 0,
+            failed: AtomicUsize::default(),
+            target: None,
+            labels: RowLabels::One,
+            groups: None,
+            weight: None,
+            has_groups: AtomicBool::new(false),
+            has_bar: true,
+        };
+        let is_table = matches!(expected, Some((Kind::Table, _)));
         let mut kind = expected.map(|(kind, whose)| (kind, whose.to_owned()));
         for argument in arguments {
             let source = SourceArg::parse(argument);
-            let found = find(&source, wanted, input.kind, input.mbox, input.input_format);
-            let Some(found) = corpus.found(found, wanted)? else { continue };
             let name = shown_path(argument);
+            let found = match is_table {
+                true if source.label.is_some() => {
+                    bail!("{name}: expected a table without a label before it, since its rows have labels")
+                }
+                true => find_tables(&source, input.input_format),
+                false => find(&source, wanted, input.kind, input.mbox, input.input_format),
+            };
+            let Some(found) = corpus.found(found)? else { continue };
             match (&kind, found.kind) {
                 (Some((known, whose)), Some(got)) if *known != got && !found.files.is_empty() => {
                     bail!(
@@ -88,32 +107,16 @@ impl<'a> Corpus<'a> {
         Ok(corpus)
     }
 
-    /// Finds labelled documents. Rows of tables are labelled by the target, if there is one.
+    /// Finds labelled documents, those of the input's list too. Rows of tables are labelled by the target, if there is one.
     pub(crate) fn find_labelled(
         arguments: &[OsString],
         input: &'a InputArgs,
         target: Option<&str>,
     ) -> Result<Self> {
+        let arguments = input.list.add_to(arguments)?;
         match target {
-            Some(_) => Corpus::find_rows(arguments, Selection::Labelled, input, target),
-            None => Corpus::find(arguments, Selection::Labelled, input, None),
-        }
-    }
-
-    fn empty(kind: Kind, wanted: Selection, input: &'a InputArgs) -> Self {
-        Corpus {
-            kind,
-            files: Vec::new(),
-            input,
-            wanted,
-            unreadable: 0,
-            failed: AtomicUsize::default(),
-            target: None,
-            labels: RowLabels::One,
-            groups: None,
-            weight: None,
-            has_groups: AtomicBool::new(false),
-            has_bar: true,
+            Some(_) => Corpus::find_rows(&arguments, Selection::Labelled, input, target),
+            None => Corpus::find(&arguments, Selection::Labelled, input, None),
         }
     }
 
@@ -143,9 +146,9 @@ impl<'a> Corpus<'a> {
     }
 
     /// Returns what was found, or `None` if the source may be missing.
-    fn found(&self, found: Result<SourceFiles>, wanted: Selection) -> Result<Option<SourceFiles>> {
+    fn found(&self, found: Result<SourceFiles>) -> Result<Option<SourceFiles>> {
         match found {
-            Err(error) if wanted == Selection::WhatIsThere => {
+            Err(error) if self.wanted == Selection::WhatIsThere => {
                 say!("tamis: {}", told(&error));
                 self.failed.fetch_add(1, Ordering::Relaxed);
                 Ok(None)
@@ -164,26 +167,27 @@ impl<'a> Corpus<'a> {
         self.files.extend(found.files);
     }
 
-    /// As [`find`](Self::find), for documents of the model's kind.
+    /// Finds documents of the model's kind, those of the input's list too.
     pub(crate) fn find_for(
         arguments: &[OsString],
         wanted: Selection,
         input: &'a InputArgs,
         recipe: &Recipe,
     ) -> Result<Self> {
+        let arguments = input.list.add_to(arguments)?;
         match recipe.kind {
-            Kind::Table => Corpus::find_rows(arguments, wanted, input, recipe.target.as_deref()),
-            kind => Corpus::find(arguments, wanted, input, Some((kind, "the model"))),
+            Kind::Table => Corpus::find_rows(&arguments, wanted, input, recipe.target.as_deref()),
+            kind => Corpus::find(&arguments, wanted, input, Some((kind, "the model"))),
         }
     }
 
-    /// As [`find`](Self::find), for a new model. It is for mail, unless folders, tables or names say otherwise.
+    /// As [`find_for`](Self::find_for), for a new model. It is for mail, unless folders, tables or names say otherwise.
     pub(crate) fn find_for_new(
         arguments: &[OsString],
         wanted: Selection,
         input: &'a InputArgs,
     ) -> Result<Self> {
-        let mut corpus = Corpus::find(arguments, wanted, input, None)?;
+        let mut corpus = Corpus::find(&input.list.add_to(arguments)?, wanted, input, None)?;
         let is_text = |file: &InputFile| file.path.extension().is_some_and(|e| e.eq_ignore_ascii_case("txt"));
         let is_mail = |file: &InputFile| file.named && file.holds == Holds::One && !is_text(file);
         if input.kind.is_none() && corpus.files.iter().all(is_mail) {
@@ -216,32 +220,20 @@ impl<'a> Corpus<'a> {
     }
 
     /// Lists tables whose rows are documents with many columns, labelled by the target.
-    pub(crate) fn find_rows(
+    fn find_rows(
         arguments: &[OsString],
         wanted: Selection,
         input: &'a InputArgs,
         target: Option<&str>,
     ) -> Result<Self> {
-        let mut corpus = Corpus::empty(Kind::Table, wanted, input);
-        corpus.target = target.map(str::to_owned);
         if let Some(kind) = input.kind {
             bail!("--as {kind}: expected none for a table with many columns");
         }
         if input.label_column.is_some() || input.text_column.is_some() {
             bail!("--label-column and --text-column: expected none, since the model has its columns");
         }
-        for argument in arguments {
-            let (source, name) = (SourceArg::parse(argument), shown_path(argument));
-            if source.label.is_some() {
-                bail!("{name}: expected a table without a label before it, since its rows have labels");
-            }
-            let found = find_tables(&source, input.input_format);
-            let Some(found) = corpus.found(found, wanted)? else { continue };
-            note!("{name}: table, {}", counted(found.files.len() as u64, "file"));
-            corpus.add(argument, found);
-        }
-        corpus.leave_out_duplicates(&[]);
-        Ok(corpus)
+        let corpus = Corpus::find(arguments, wanted, input, Some((Kind::Table, "the model")))?;
+        Ok(Corpus { target: target.map(str::to_owned), ..corpus })
     }
 
     /// Leaves out labelled files that occurred before under the same label, and files that are `known`.
@@ -268,8 +260,8 @@ impl<'a> Corpus<'a> {
     }
 
     /// The rows of all tables. Rows that cannot be read are left out.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = Result<TableRecord<ColumnNames>>> {
-        self.files.iter().flat_map(|file| -> Box<dyn Iterator<Item = Result<TableRecord<ColumnNames>>>> {
+    pub(crate) fn rows(&self) -> impl Iterator<Item = Result<TableRecord>> {
+        self.files.iter().flat_map(|file| -> Box<dyn Iterator<Item = Result<TableRecord>>> {
             match whole_rows(file, None, self.input.shape()) {
                 Ok(rows) => Box::new(rows.filter_map(|TableRow { content, .. }| content.ok()).map(Ok)),
                 Err(error) => Box::new(std::iter::once(Err(error))),

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
-use std::fs::Metadata;
 use std::io::{BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -45,17 +46,12 @@ impl SourceArg {
             bytes.iter().position(|byte| *byte == b'=').and_then(|end| str::from_utf8(&bytes[..end]).ok());
         match label {
             Some(label) if !label.is_empty() && !label.contains('/') && !Path::new(argument).exists() => {
-                SourceArg { label: Some(label.to_owned()), path: after(argument, label.len() + 1).into() }
+                let path = OsStr::from_bytes(&argument.as_bytes()[label.len() + 1..]);
+                SourceArg { label: Some(label.to_owned()), path: path.into() }
             }
             _ => SourceArg { label: None, path: argument.into() },
         }
     }
-}
-
-/// The rest of an argument after its first `length` bytes, which are UTF-8.
-fn after(argument: &OsStr, length: usize) -> OsString {
-    use std::os::unix::ffi::OsStrExt;
-    OsStr::from_bytes(&argument.as_bytes()[length..]).to_owned()
 }
 
 /// A file or a stream that is one document, or holds many.
@@ -68,15 +64,11 @@ pub(crate) struct InputFile {
     pub(crate) holds: Holds,
     /// Whether the user named it. If not, it was found in a folder.
     pub(crate) named: bool,
-    /// A stream, which can be read only once.
-    pub(crate) once: Option<Once>,
+    /// A stream, which can be read only once: it is taken when it is its turn.
+    pub(crate) once: Option<Arc<Mutex<Option<Stream>>>>,
     /// The file's inode, if listing returned it.
     pub(crate) inode: Option<u64>,
 }
-
-/// A stream that is taken when it is its turn.
-#[derive(Clone)]
-pub(crate) struct Once(Arc<Mutex<Option<Stream>>>);
 
 impl InputFile {
     /// A file that was found in a folder.
@@ -90,13 +82,13 @@ impl InputFile {
             Holds::One if mbox || stream.is_mbox() => Holds::Mbox,
             holds => holds,
         };
-        let once = Some(Once(Arc::new(Mutex::new(Some(stream)))));
+        let once = Some(Arc::new(Mutex::new(Some(stream))));
         InputFile { holds, named: true, once, ..InputFile::found(path.to_owned(), None, holds) }
     }
 
     /// Takes the stream, if it is one.
     pub(crate) fn take_stream(&self) -> Result<Option<Stream>> {
-        let Some(Once(once)) = &self.once else { return Ok(None) };
+        let Some(once) = &self.once else { return Ok(None) };
         match once.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(stream) => Ok(Some(stream)),
             None => bail!("{}: expected a file, which can be read twice", shown_path(&self.path)),
@@ -119,7 +111,7 @@ impl InputFile {
     pub(crate) fn start(&self) -> Vec<u8> {
         const MOST: usize = 64 << 10;
         match &self.once {
-            Some(Once(once)) => match &*once.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(once) => match &*once.lock().unwrap_or_else(PoisonError::into_inner) {
                 Some(stream) => stream.start()[..stream.start().len().min(MOST)].to_vec(),
                 None => Vec::new(),
             },
@@ -152,13 +144,9 @@ impl ListArgs {
 }
 
 /// The identity of a file, whatever its path: its device and inode.
-fn identity(metadata: &Metadata) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt;
-    Some((metadata.dev(), metadata.ino()))
-}
-
 fn identity_of(path: &Path) -> Option<(u64, u64)> {
-    identity(&std::fs::metadata(path).ok()?)
+    let metadata = std::fs::metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
 }
 
 /// The distinct files, each once.

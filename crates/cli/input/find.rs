@@ -11,18 +11,8 @@ use tamis_train::Kind;
 use crate::formats::holds::{Holds, extension, extension_is};
 use crate::formats::record::looks_like_fasttext;
 use crate::input::file::{InputFile, Selection, SourceArg};
-use crate::input::listing::{FolderListing, Omissions};
+use crate::input::listing::SourceFiles;
 use crate::input::reading::{foreign, foreign_or_binary};
-
-/// The documents of one source.
-pub(crate) struct SourceFiles {
-    pub(crate) files: Vec<InputFile>,
-    /// The kind of the documents, or `None` for a single document, which takes the kind of the others or of the model.
-    pub(crate) kind: Option<Kind>,
-    pub(crate) left_out: Omissions,
-    /// Files that could not be listed.
-    pub(crate) unreadable: Vec<String>,
-}
 
 /// Lists the documents of a source in a stable order. `wanted` says whether each must have a label, and whether links
 /// may lead out of a folder.
@@ -39,7 +29,7 @@ pub(crate) fn find(
     let path = &source.path;
     let label = source.label.as_deref().map(Arc::from);
     let labelled = wanted == Selection::Labelled;
-    let mut listing = FolderListing::default();
+    let mut listing = SourceFiles::default();
     if wanted == Selection::Inside {
         listing.inside = path.canonicalize().ok();
     }
@@ -72,18 +62,17 @@ pub(crate) fn find(
         }
         bail!("{}: expected a label, as in LABEL={}", shown_path(&file.path), shown_path(path));
     }
-    let kind = match &listing.files[..] {
+    listing.kind = match &listing.files[..] {
         _ if kind.is_some() => kind,
         _ if is_maildir => Some(Kind::Mail),
         [InputFile { named: true, holds: Holds::One, .. }] => None,
         [] => None,
         files => Some(recognise(files)),
     };
-    if is_folder && kind == Some(Kind::Mail) {
+    if is_folder && listing.kind == Some(Kind::Mail) {
         listing.leave_tables_out();
     }
-    let FolderListing { files, left_out, unreadable, .. } = listing;
-    Ok(SourceFiles { files, kind, left_out, unreadable })
+    Ok(listing)
 }
 
 /// A single file or stream.

@@ -6,22 +6,21 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow};
 use tamis_mail::maildir;
 use tamis_program::{counted, grouped, plain, shown_path};
+use tamis_train::Kind;
 use walkdir::{DirEntry, WalkDir};
 
 use crate::formats::holds::Holds;
 use crate::input::file::InputFile;
 use crate::output::to_text;
 
-/// The inode of a listed file, without asking the system again.
-pub(crate) fn inode(entry: &DirEntry) -> Option<u64> {
-    Some(walkdir::DirEntryExt::ino(entry))
-}
-
-/// The files of a source found so far.
+/// The files of a source, as far as they have been found.
 #[derive(Default)]
-pub(crate) struct FolderListing {
+pub(crate) struct SourceFiles {
     pub(crate) files: Vec<InputFile>,
+    /// The kind of the documents, or `None` for a single document, which takes the kind of the others or of the model.
+    pub(crate) kind: Option<Kind>,
     pub(crate) left_out: Omissions,
+    /// Files that could not be listed, and why.
     pub(crate) unreadable: Vec<String>,
     /// The folder that links may not lead out of, if any.
     pub(crate) inside: Option<PathBuf>,
@@ -83,7 +82,7 @@ impl Omissions {
     }
 }
 
-impl FolderListing {
+impl SourceFiles {
     /// Whether a path is a link that leads out of the folder. If so, it is recorded as left out.
     fn leads_out(&mut self, path: &Path) -> bool {
         let Some(inside) = &self.inside else { return false };
@@ -148,7 +147,7 @@ impl FolderListing {
                 }
             } else if kind.is_file() {
                 let holds = Holds::of_name(name);
-                let inode = inode(&entry);
+                let inode = Some(walkdir::DirEntryExt::ino(&entry));
                 let found = InputFile::found(entry.into_path(), label.clone(), holds);
                 self.files.push(InputFile { inode, folder: below.clone(), ..found });
             } else {

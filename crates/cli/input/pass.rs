@@ -8,19 +8,18 @@ use std::{mem, slice};
 
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
-use tamis_mail::looks_like_mail;
-use tamis_program::{Volume, counted, grouped, plain, read_document, say, shown_path};
+use tamis_mail::{looks_like_mail, mbox};
+use tamis_program::{Volume, counted, grouped, note, plain, read_document, say, shown, shown_path};
 use tamis_train::{Document, Error, ErrorKind, Kind, Limits, Trainer};
 
 use crate::formats::holds::Holds;
 use crate::formats::labels::Label;
-use crate::formats::table::{TextColumns, TextRow};
+use crate::formats::record::TableRow;
+use crate::formats::table::{TextColumns, TextRow, rows};
 use crate::input::corpus::Corpus;
-use crate::input::file::InputFile;
-use crate::input::file::Selection;
-use crate::input::items::{Content, Item, Layout, cell_of, items};
-use crate::input::reading::DocumentView;
-use crate::input::reading::{foreign, foreign_or_binary};
+use crate::input::file::{InputFile, Selection};
+use crate::input::items::{Content, Item, cell_of, whole_rows};
+use crate::input::reading::{DocumentView, foreign, foreign_or_binary};
 use crate::output::PassProgress;
 
 /// The reason that there is no result for a document.
@@ -50,7 +49,7 @@ pub(crate) struct PassResult<S> {
     pub(crate) unreadable: usize,
 }
 
-/// What is given with a document.
+/// The label, group and weight of a document.
 #[derive(Clone, Copy)]
 pub(crate) struct Attributes<'a> {
     /// Empty if the document has no label.
@@ -71,43 +70,85 @@ const TOGETHER: usize = 8;
 const LEAST_KEPT: usize = 64 << 10;
 const MOST_KEPT: usize = 1 << 20;
 
-/// A document, and its result once it has been processed. The outer error ends the pass.
+/// A document of a batch, and how far it has come.
 struct BatchItem<'p, T> {
     item: Item<'p>,
-    result: Option<Result<Result<T, SkipReason>>>,
+    state: DocumentState<T>,
 }
 
-/// Reports unreadable documents. Of the rows or messages of a file, the first five are named and the others counted.
-#[derive(Default)]
+enum DocumentState<T> {
+    Waiting,
+    Done(T),
+    Skipped(SkipReason),
+    /// The error that ends the pass.
+    Failed(anyhow::Error),
+}
+
+impl<T> DocumentState<T> {
+    /// The state after work on a document. An error about a row's cell or label only skips the row.
+    fn after_work(item: &Item<'_>, result: Result<T>) -> Self {
+        match result {
+            Ok(result) => DocumentState::Done(result),
+            Err(error) if error.downcast_ref().is_some_and(|error: &Error| is_of_row(error, item)) => {
+                DocumentState::Skipped(error.to_string().into())
+            }
+            Err(error) => DocumentState::Failed(error.context(shown_path(&item.name()))),
+        }
+    }
+}
+
+/// Counts and reports the documents that are skipped. Of the rows or messages of a file, the first five are named.
 struct Complaints {
+    unreadable: usize,
+    foreign: usize,
+    /// The file of the last unreadable document.
     path: PathBuf,
-    n: usize,
+    /// Number of its unreadable documents.
+    n_in_file: usize,
 }
 
 impl Complaints {
-    fn say(&mut self, item: &Item<'_>, error: &str) {
-        if item.file.path != self.path {
-            self.finish();
-            *self = Complaints { path: item.file.path.clone(), n: 0 };
-        }
-        self.n += 1;
-        if self.n <= most_named() {
-            say!("tamis: {}: {error}", shown_path(&item.name()));
+    fn add(&mut self, item: &Item<'_>, reason: SkipReason) {
+        match reason {
+            SkipReason::Unreadable(error) => {
+                if item.file.path != self.path {
+                    self.finish_file();
+                    (self.path, self.n_in_file) = (item.file.path.clone(), 0);
+                }
+                self.unreadable += 1;
+                self.n_in_file += 1;
+                if self.n_in_file <= most_named() {
+                    say!("tamis: {}: {error}", shown_path(&item.name()));
+                }
+            }
+            SkipReason::Foreign(what) => {
+                self.foreign += 1;
+                if self.foreign <= most_named() {
+                    say!("tamis: {}: skipped: {what}", shown_path(&item.name()));
+                }
+            }
         }
     }
 
     /// Prints how many documents of the last file were not named.
-    fn finish(&self) {
-        if self.n > most_named() {
-            let more = grouped((self.n - most_named()) as u64);
+    fn finish_file(&self) {
+        if self.n_in_file > most_named() {
+            let more = grouped((self.n_in_file - most_named()) as u64);
             say!("tamis: {}: ... and {more} more", shown_path(&self.path));
+        }
+    }
+
+    fn finish(&self) {
+        self.finish_file();
+        if self.foreign > most_named() {
+            say!("tamis: skipped {} that are neither mail nor text", counted(self.foreign as u64, "file"));
         }
     }
 }
 
 impl Corpus<'_> {
-    /// Calls `work` for every document and what is given with it, on all threads, and then `done` with the results, in
-    /// order. While a batch is processed, the one before is finished and the one after is read.
+    /// Calls `work` for every document and its attributes, on all threads, and then `done` with the results, in order.
+    /// While a batch is processed, the one before is finished and the one after is read.
     ///
     /// Every worker has a state made by `start`. A document that cannot be read is named and counted. An error of
     /// `work` or `done` ends the pass. So does asking for groups if no document has one.
@@ -124,38 +165,33 @@ impl Corpus<'_> {
             let free = states.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let (mut state, mut buffer) = match free.map_or_else(|| start().map(|s| (s, Vec::new())), Ok) {
                 Ok(free) => free,
-                Err(error) => return slots[0].result = Some(Err(error)),
+                Err(error) => return slots[0].state = DocumentState::Failed(error),
             };
-            for BatchItem { item, result } in slots {
+            for BatchItem { item, state: reached } in slots {
                 let work =
                     |given: Attributes<'_>, document: Document<'_>| work(&mut state, item, given, document);
-                *result = Some(match self.read(item, &columns, limits, &mut buffer, work) {
-                    Err(skipped) => Ok(Err(skipped)),
-                    Ok(result) => finish_one(item, result),
-                });
+                *reached = match self.read(item, &columns, limits, &mut buffer, work) {
+                    Err(reason) => DocumentState::Skipped(reason),
+                    Ok(result) => DocumentState::after_work(item, result),
+                };
             }
             states.lock().unwrap_or_else(PoisonError::into_inner).push((state, buffer));
         };
-        let (mut unreadable, mut foreign) = (self.unreadable, 0);
-        let mut complaints = Complaints::default();
+        let mut complaints =
+            Complaints { unreadable: self.unreadable, foreign: 0, path: PathBuf::new(), n_in_file: 0 };
         let mut progress = self.progress();
         let mut settle = |batch: Vec<BatchItem<'_, T>>| -> Result<()> {
             progress.add(batch.len() as u64);
-            for BatchItem { item, result } in batch {
-                match result.transpose()? {
-                    Some(Ok(result)) => done(&item, result)?,
-                    Some(Err(SkipReason::Unreadable(error))) => {
-                        unreadable += 1;
-                        self.failed.fetch_add(usize::from(item.named()), Ordering::Relaxed);
-                        progress.above(|| complaints.say(&item, &error));
+            for BatchItem { item, state } in batch {
+                match state {
+                    DocumentState::Waiting => (),
+                    DocumentState::Done(result) => done(&item, result)?,
+                    DocumentState::Failed(error) => return Err(error),
+                    DocumentState::Skipped(reason) => {
+                        let is_failure = item.named() && matches!(reason, SkipReason::Unreadable(_));
+                        self.failed.fetch_add(usize::from(is_failure), Ordering::Relaxed);
+                        progress.above(|| complaints.add(&item, reason));
                     }
-                    Some(Err(SkipReason::Foreign(what))) => {
-                        foreign += 1;
-                        if foreign <= most_named() {
-                            progress.above(|| say!("tamis: {}: skipped: {what}", shown_path(&item.name())));
-                        }
-                    }
-                    None => (),
                 }
             }
             Ok(())
@@ -181,13 +217,10 @@ impl Corpus<'_> {
         outcome?;
         progress.finish("read");
         complaints.finish();
-        if foreign > most_named() {
-            say!("tamis: skipped {} that are neither mail nor text", counted(foreign as u64, "file"));
-        }
         let states = states.into_inner().unwrap_or_else(PoisonError::into_inner);
         let states: Vec<S> = states.into_iter().map(|(state, _)| state).collect();
         self.check_groups(states.is_empty())?;
-        Ok(PassResult { states, unreadable })
+        Ok(PassResult { states, unreadable: complaints.unreadable })
     }
 
     /// Visits the documents again, except those of streams, until `visit` returns `false`. Files are not read.
@@ -245,7 +278,7 @@ impl Corpus<'_> {
         let whole = |label| Attributes { label, group: self.group(item, None), weight: 1.0 };
         match &item.content {
             Content::Unreadable(error) => Err(error.clone().into()),
-            Content::Text(record) => {
+            Content::Row(record) if self.kind != Kind::Table => {
                 let TextRow { label, text, group, weight } = record.text_row(columns)?;
                 let label = self.label(given, label)?;
                 let group = self.group(item, group.as_deref());
@@ -317,7 +350,9 @@ impl Corpus<'_> {
         let columns = self.columns();
         let label = |own: Label<'_>| self.label(item.file.label.as_deref(), own).map(Cow::into_owned);
         let label = match &item.content {
-            Content::Text(record) => record.text_row(&columns).and_then(|row| label(row.label)),
+            Content::Row(record) if self.kind != Kind::Table => {
+                record.text_row(&columns).and_then(|row| label(row.label))
+            }
             Content::Row(record) => record
                 .named_cells()
                 .and_then(|cells| label(record.label(&cells, self.target.as_deref(), self.labels))),
@@ -344,17 +379,43 @@ impl Corpus<'_> {
         }
     }
 
-    /// The documents of a file, with the parts that are read.
+    /// The documents of a file, in order.
     fn items<'p>(&self, file: &'p InputFile, limits: &Limits) -> Result<Items<'p>> {
-        let layout = match self.kind {
-            Kind::Table => Layout::Rows {
-                target: self.target.as_deref(),
-                labelled: self.is_labelled(),
-                shape: self.input.shape(),
-            },
-            Kind::Mail | Kind::Text => Layout::Text(self.columns()),
+        let item = move |number, content| Item { file, number, content };
+        let rows = match file.holds {
+            Holds::One => {
+                let most = self.most_of_one(limits);
+                let content = match file.take_stream()?.map(|stream| stream.into_document(self.kind, most)) {
+                    None => Content::File,
+                    Some(Ok(bytes)) => Content::Bytes(bytes),
+                    Some(Err(error)) => Content::Unreadable(plain(&error)),
+                };
+                return Ok(Box::new(std::iter::once(item(None, content))));
+            }
+            Holds::Mbox => {
+                let messages = mbox::Reader::new(file.open()?, limits.bytes.saturating_add(1));
+                return Ok(Box::new((1..).zip(messages).map(move |(i, entry)| match entry {
+                    Ok(entry) => item(Some(entry.number as u64), Content::Bytes(entry.bytes)),
+                    Err(error) => item(Some(i), Content::Unreadable(plain(&error))),
+                })));
+            }
+            _ if self.kind == Kind::Table => {
+                let needed = self.target.as_deref().filter(|_| self.is_labelled());
+                whole_rows(file, needed, self.input.shape())?
+            }
+            _ => {
+                let path = shown_path(&file.path);
+                let rows = rows(file.open()?, file.holds, &self.columns());
+                let (rows, taken_for) = rows.with_context(|| path.clone())?;
+                if let Some(taken_for) = taken_for {
+                    note!("{path}: {}", shown(&taken_for));
+                }
+                rows
+            }
         };
-        items(file, &layout, self.kind, limits.bytes.saturating_add(1), self.most_of_one(limits))
+        Ok(Box::new(rows.map(move |TableRow { line, content }| {
+            item(Some(line), content.map_or_else(Content::Unreadable, Content::Row))
+        })))
     }
 
     /// The progress of a pass, counted in bytes if files hold many documents.
@@ -370,16 +431,6 @@ impl Corpus<'_> {
 fn has_mail_behind(bytes: &[u8]) -> bool {
     let mut lines = memchr::memchr_iter(b'\n', &bytes[..bytes.len().min(1 << 10)]).take(3);
     lines.any(|end| looks_like_mail(&bytes[end + 1..]))
-}
-
-/// Turns an error of `work` about a row's cell or label into an unreadable document. Other errors stay errors.
-fn finish_one<T>(item: &Item<'_>, result: Result<T>) -> Result<Result<T, SkipReason>> {
-    match result {
-        Err(error) if error.downcast_ref().is_some_and(|error: &Error| is_of_row(error, item)) => {
-            Ok(Err(error.to_string().into()))
-        }
-        result => result.with_context(|| shown_path(&item.name())).map(Ok),
-    }
 }
 
 /// Whether an error is about one row only: a cell, or the label in the row.
@@ -413,7 +464,7 @@ impl<'c> Batches<'c> {
         while batch.len() < BATCH && bytes < BATCH_BYTES {
             if let Some(item) = self.items.next() {
                 bytes += item.content.n_bytes();
-                batch.push(BatchItem { item, result: None });
+                batch.push(BatchItem { item, state: DocumentState::Waiting });
                 continue;
             }
             let Some(file) = self.files.next() else { break };

@@ -1,4 +1,4 @@
-//! The card of a model: what whoever is given it should know, with the metadata that Hugging Face reads.
+//! A model card: what the users of a model should know, with the metadata that Hugging Face reads.
 
 use std::io::Write;
 

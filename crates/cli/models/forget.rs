@@ -11,7 +11,7 @@ use clap::Args;
 use tamis_program::{
     DAY, ERROR, commit, counted, done, expectation, grouped, named, say, shown, shown_path, today,
 };
-use tamis_train::{ClassId, ErrorKind, Filter, Known, Learner, Scoring, document_name, split_labels};
+use tamis_train::{ErrorKind, Filter, Known, Learner, Scoring, document_name, split_labels};
 
 use crate::args::{ChangeArgs, InputArgs, ModelArg};
 use crate::formats::labels::learned_as;
@@ -37,8 +37,8 @@ pub(crate) struct ForgetArgs {
     #[arg(value_name = "[LABEL] PATH")]
     pub(crate) paths: Vec<OsString>,
     /// Forget the document with this digest, as `inspect --suspects` prints it; its file is not needed
-    #[arg(long, value_name = "HEX", conflicts_with = "files_from")]
-    pub(crate) digest: Vec<DigestArg>,
+    #[arg(long, value_name = "HEX", conflicts_with = "files_from", value_parser = parse_digest)]
+    pub(crate) digest: Vec<[u8; 16]>,
     /// Forget the message with this Message-ID; its file is not needed
     #[arg(long, value_name = "MESSAGE-ID", conflicts_with = "files_from", allow_hyphen_values = true)]
     pub(crate) name: Vec<String>,
@@ -50,18 +50,10 @@ pub(crate) struct ForgetArgs {
     pub(crate) change: ChangeArgs,
 }
 
-/// The digest of a document, 32 hexadecimal digits.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct DigestArg(pub(crate) [u8; 16]);
-
-impl std::str::FromStr for DigestArg {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        let number = (s.len() == 32).then(|| u128::from_str_radix(s, 16).ok()).flatten();
-        let number = number.ok_or_else(|| format!("expected 32 hexadecimal digits, got {s:?}"))?;
-        Ok(DigestArg(number.to_be_bytes()))
-    }
+/// Parses the digest of a document, 32 hexadecimal digits.
+fn parse_digest(s: &str) -> Result<[u8; 16], String> {
+    let number = (s.len() == 32).then(|| u128::from_str_radix(s, 16).ok()).flatten();
+    number.map(u128::to_be_bytes).ok_or_else(|| format!("expected 32 hexadecimal digits, got {s:?}"))
 }
 
 pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
@@ -84,10 +76,10 @@ pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
     let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
     let (mut forgotten, mut unknown, mut name) = (0, 0, None);
     for digest in &args.digest {
-        name = learner.forget_digest(label, digest.0)?;
+        name = learner.forget_digest(label, *digest)?;
         forgotten += 1;
     }
-    for (digest, label) in of_names(&args.name, label, learner.filter())? {
+    for (digest, label) in documents_of_names(&args.name, label, learner.filter())? {
         name = learner.forget_digest(Some(&label), digest)?;
         forgotten += 1;
     }
@@ -118,7 +110,11 @@ fn knows(filter: &Filter, label: &str) -> bool {
 }
 
 /// The digests and labels of the documents with these names, restricted to `label` if it is given.
-fn of_names(names: &[String], label: Option<&str>, filter: &Filter) -> Result<BTreeSet<([u8; 16], String)>> {
+fn documents_of_names(
+    names: &[String],
+    label: Option<&str>,
+    filter: &Filter,
+) -> Result<BTreeSet<([u8; 16], String)>> {
     let names: BTreeMap<_, _> = names.iter().map(|typed| (document_name(typed), typed)).collect();
     let (mut documents, mut missing) = (BTreeSet::new(), names.clone());
     for known in filter.documents().filter(|_| !names.is_empty()) {
@@ -155,11 +151,11 @@ pub(crate) struct ExpireArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
     /// Forget documents written before this day (UTC)
-    #[arg(long, value_name = "YYYY-MM-DD", required_unless_present_any = ["keep", "older_than"])]
-    pub(crate) before: Option<DayArg>,
+    #[arg(long, value_name = "YYYY-MM-DD", required_unless_present_any = ["keep", "older_than"], value_parser = parse_day)]
+    pub(crate) before: Option<i64>,
     /// Forget documents older than this: a number of days (d), weeks (w), months (m) or years (y)
-    #[arg(long, value_name = "AGE", conflicts_with = "before")]
-    pub(crate) older_than: Option<AgeArg>,
+    #[arg(long, value_name = "AGE", conflicts_with = "before", value_parser = parse_age)]
+    pub(crate) older_than: Option<i64>,
     /// Forget all but the N newest documents of each label
     #[arg(long, value_name = "N")]
     pub(crate) keep: Option<usize>,
@@ -170,46 +166,29 @@ pub(crate) struct ExpireArgs {
     pub(crate) change: ChangeArgs,
 }
 
-/// A day, as seconds from 1970 to its beginning (UTC).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct DayArg(pub(crate) i64);
-
-impl std::str::FromStr for DayArg {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        // written like the date of a message, for which a parser exists
-        const MONTHS: [&str; 12] =
-            ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-        let parsed = || {
-            let mut parts = s.split('-');
-            let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
-            let month: usize = month.parse().ok()?;
-            let date =
-                format!("Date: {day} {} {year} 00:00:00 +0000\n\n", MONTHS.get(month.checked_sub(1)?)?);
-            let message = tamis_mail::Message::parse(date.as_bytes(), &tamis_mail::Limits::default());
-            (s.len() == 10 && parts.next().is_none()).then(|| message.date().map(DayArg)).flatten()
-        };
-        parsed().ok_or_else(|| format!("expected a day such as 2023-01-31, got {s:?}"))
-    }
+/// Parses a day, as seconds from 1970 to its beginning (UTC).
+fn parse_day(s: &str) -> Result<i64, String> {
+    // written like the date of a message, for which a parser exists
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let parsed = || {
+        let [year, month, day] = s.split('-').collect::<Vec<_>>().try_into().ok()?;
+        let month = MONTHS.get(month.parse::<usize>().ok()?.checked_sub(1)?)?;
+        let date = format!("Date: {day} {month} {year} 00:00:00 +0000\n\n");
+        let message = tamis_mail::Message::parse(date.as_bytes(), &tamis_mail::Limits::default());
+        message.date().filter(|_| s.len() == 10)
+    };
+    parsed().ok_or_else(|| format!("expected a day such as 2023-01-31, got {s:?}"))
 }
 
-/// An age in seconds; a month has 30 days and a year 365.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct AgeArg(pub(crate) i64);
-
-impl std::str::FromStr for AgeArg {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        const DAYS: [(char, i64); 4] = [('d', 1), ('w', 7), ('m', 30), ('y', 365)];
-        let parsed = || {
-            let (_, unit) = DAYS.into_iter().find(|(unit, _)| s.ends_with(*unit))?;
-            let number: i64 = s[..s.len() - 1].parse().ok().filter(|number| *number > 0)?;
-            number.checked_mul(unit * DAY).map(AgeArg)
-        };
-        parsed().ok_or_else(|| format!("expected an age such as 90d, 12w, 6m or 1y, got {s:?}"))
-    }
+/// Parses an age, as seconds; a month has 30 days and a year 365.
+fn parse_age(s: &str) -> Result<i64, String> {
+    const DAYS: [(char, i64); 4] = [('d', 1), ('w', 7), ('m', 30), ('y', 365)];
+    let parsed = || {
+        let (number, days) = DAYS.into_iter().find_map(|(unit, days)| Some((s.strip_suffix(unit)?, days)))?;
+        number.parse().ok().filter(|number: &i64| *number > 0)?.checked_mul(days * DAY)
+    };
+    parsed().ok_or_else(|| format!("expected an age such as 90d, 12w, 6m or 1y, got {s:?}"))
 }
 
 pub(crate) fn expire(args: &ExpireArgs) -> Result<u8> {
@@ -217,33 +196,12 @@ pub(crate) fn expire(args: &ExpireArgs) -> Result<u8> {
     // fails if there is no model
     drop(args.model.open()?);
     let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
-    let known: Vec<Known> = learner.filter().documents().collect::<tamis_train::Result<_>>()?;
-    let filter = learner.filter();
-    let all = filter.classes().iter().map(|(class, _)| class).filter(|_| !filter.has_many_labels());
-    let classes: BTreeSet<ClassId> = all.chain(known.iter().map(|known| known.class)).collect();
-    let labels: Vec<_> = classes.iter().map(|class| filter.learned_label(*class).to_owned()).collect();
-    let today = today();
-    // ignore dates in the future
-    let date_of = |known: &Known| known.date.filter(|date| *date <= today);
-    let undated = known.iter().filter(|known| date_of(known).is_none()).count();
-    let before_day = args.before.map(|day| day.0).or(args.older_than.map(|age| today - age.0));
-    let mut old = Vec::new();
-    for class in &classes {
-        let mut dated: Vec<_> = known
-            .iter()
-            .filter(|known| known.class == *class)
-            .filter_map(|known| Some((date_of(known)?, known.digest)))
-            .collect();
-        dated.sort_unstable_by_key(|document| Reverse(*document));
-        let is_new = |date: i64| before_day.is_none_or(|day| date >= day);
-        let n_new =
-            dated.iter().take(args.keep.unwrap_or(usize::MAX)).take_while(|(date, _)| is_new(*date)).count();
-        old.push(dated.split_off(n_new));
-    }
+    let (old, undated) = old_documents(args, learner.filter())?;
     let before = learner.filter().information().expected;
-    for (label, old) in labels.iter().zip(&old).filter(|_| !args.dry_run) {
-        for (_, digest) in old {
-            learner.forget_digest(Some(label), *digest).map_err(|error| match error.kind() {
+    let n_old = old.iter().map(|(_, old)| old.len() as u64).sum();
+    if !args.dry_run && n_old > 0 {
+        for (label, digest) in old.iter().flat_map(|(label, old)| old.iter().map(move |old| (label, old.1))) {
+            learner.forget_digest(Some(label), digest).map_err(|error| match error.kind() {
                 ErrorKind::TermsNotStored => anyhow!(
                     "{}: expected a model that remembers the terms of its documents, got one with digests only; \
                     nothing was forgotten. Train it again with --documents",
@@ -252,27 +210,52 @@ pub(crate) fn expire(args: &ExpireArgs) -> Result<u8> {
                 _ => error.into(),
             })?;
         }
-    }
-    let n_old = old.iter().map(|old| old.len() as u64).sum();
-    if !args.dry_run && n_old > 0 {
         // all in one step, with new thresholds
         learner.compact()?;
     }
     let mut out = done();
-    let each = labels.iter().zip(&old).map(|(label, old)| {
+    let each = old.iter().map(|(label, old)| {
         let labels = split_labels(label).collect::<Vec<_>>().join(",");
         format!("{} {}", grouped(old.len() as u64), shown(&labels))
     });
     let (verb, each) = (if args.dry_run { "would forget" } else { "forgot" }, each.collect::<Vec<_>>());
     writeln!(out, "{verb} {} ({})", counted(n_old, "document"), each.join(", "))?;
     if undated > 0 {
-        let undated = counted(undated as u64, "document");
+        let undated = counted(undated, "document");
         writeln!(out, "kept {undated} without a date, or with one in the future")?;
     }
     if !args.dry_run && n_old > 0 {
         report_change(&mut out, before, learner.filter())?;
     }
     Ok(0)
+}
+
+/// The date and the digest of a document.
+type DatedDocument = (i64, [u8; 16]);
+
+/// The documents to forget of each label, and the number of those without a date.
+fn old_documents(args: &ExpireArgs, filter: &Filter) -> Result<(Vec<(String, Vec<DatedDocument>)>, u64)> {
+    let (mut dated, mut undated, today) = (BTreeMap::new(), 0, today());
+    if !filter.has_many_labels() {
+        dated.extend(filter.classes().iter().map(|(class, _)| (class, Vec::new())));
+    }
+    for document in filter.documents() {
+        let Known { class, date, digest, .. } = document?;
+        let of_class = dated.entry(class).or_default();
+        // ignore dates in the future
+        match date.filter(|date| *date <= today) {
+            Some(date) => of_class.push((date, digest)),
+            None => undated += 1,
+        }
+    }
+    let day = args.before.or(args.older_than.map(|age| today - age));
+    let old = dated.into_iter().map(|(class, mut documents)| {
+        documents.sort_unstable_by_key(|document| Reverse(*document));
+        let newest = documents.iter().take(args.keep.unwrap_or(usize::MAX));
+        let n_new = newest.take_while(|(date, _)| day.is_none_or(|day| *date >= day)).count();
+        (filter.learned_label(class).to_owned(), documents.split_off(n_new))
+    });
+    Ok((old.collect(), undated))
 }
 
 /// Refits what incremental learning leaves unchanged.

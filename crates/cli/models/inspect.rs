@@ -2,25 +2,24 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::json;
 use tamis_program::{
-    ERROR, check_unchanged, counted, day, expectation, grouped, json_line, named, say, shown, shown_path,
-    told,
+    ERROR, check_unchanged, counted, day, expectation, grouped, named, say, shown, shown_path, told,
 };
 use tamis_report::{Mislabel, model_page};
 use tamis_train::information::{ClassTotals, Suspect};
-use tamis_train::{ErrorKind, Filter, Information, Keep, Scoring};
+use tamis_train::{ClassId, ErrorKind, Filter, Information, Keep, Scoring};
 
 use crate::args::{InputArgs, ModelArg};
 use crate::input::{Corpus, Selection};
 use crate::models::card::ModelCard;
 use crate::models::facts::{describe_json, print_facts, print_reals, print_terms};
-use crate::output::{Canvas, file_name, page, to_text};
+use crate::output::{Canvas, file_name, print_out, to_text, write_page};
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -64,43 +63,49 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8> {
     let path = args.model.path()?;
     let filter = args.model.open()?;
     let is_weighted = matches!(filter.information().scoring, Scoring::Weighted(_));
-    if args.suspects.suspects.is_some() && !is_weighted {
+    let most = args.suspects.suspects;
+    if most.is_some() && !is_weighted {
         bail!("--suspects: expected a model with weighted scoring, got naive Bayes");
     }
+    let needs_suspects = most.is_some() || args.html.is_some();
+    let suspects = needs_suspects.then(|| Suspects::find(args, &filter)).transpose()?;
     if let Some(html) = &args.html {
         let size = if args.terms == 0 { [LABELS, TERMS] } else { [filter.classes().len(), args.terms] };
-        let suspects = args.suspects.mislabels(&args.input, &filter)?;
-        page::write(html, &model_page(&file_name(path.as_os_str()), &filter, size, &suspects)?)?;
+        let mislabels = suspects.as_ref().map_or(Vec::new(), |found| found.mislabels(most.unwrap_or(20)));
+        write_page(html, &model_page(&file_name(path.as_os_str()), &filter, size, &mislabels)?)?;
     }
-    let mut out = BufWriter::new(std::io::stdout().lock());
+    let suspects = suspects.zip(most);
+    let name = file_name(path.as_os_str());
     if args.card {
-        let name = file_name(path.as_os_str());
         let card = ModelCard::new(&name, &filter);
-        match args.json {
-            true => writeln!(out, "{}", json_line(card.metadata.to_string()))?,
-            false => card.print(&mut out, args.terms)?,
-        }
-    } else if args.json {
-        let mut object = describe_json(&to_text(path.as_os_str()), &filter, args.terms)?;
-        if args.suspects.suspects.is_some() {
-            object["suspects"] = args.suspects.json(&args.input, &filter)?;
-        }
-        writeln!(out, "{}", json_line(object.to_string()))?;
-    } else {
+        let json = args.json.then(|| card.metadata.clone());
+        check_unchanged(&filter)?;
+        return print_out(json, |out| {
+            card.print(out, args.terms)?;
+            check_unchanged(&filter)
+        })
+        .map(|()| 0);
+    }
+    let mut json =
+        args.json.then(|| describe_json(&to_text(path.as_os_str()), &filter, args.terms)).transpose()?;
+    if let (Some(json), Some((suspects, most))) = (&mut json, &suspects) {
+        json["suspects"] = suspects.json(*most);
+    }
+    check_unchanged(&filter)?;
+    print_out(json, |out| {
         let canvas = Canvas::of_stdout();
         writeln!(out, "{}", shown_path(&path))?;
-        print_facts(&mut out, canvas, &filter)?;
+        print_facts(out, canvas, &filter)?;
         if let Some(expectation) = expectation(&filter) {
             writeln!(out, "\n{expectation}")?;
         }
-        print_reals(&mut out, &filter.information())?;
-        print_terms(&mut out, canvas, &filter, args.terms)?;
-        if args.suspects.suspects.is_some() {
-            args.suspects.print(&mut out, &args.input, &args.model, &filter)?;
+        print_reals(out, &filter.information())?;
+        print_terms(out, canvas, &filter, args.terms)?;
+        if let Some((suspects, most)) = &suspects {
+            suspects.print(out, &args.model, *most)?;
         }
-    }
-    check_unchanged(&filter)?;
-    out.flush()?;
+        check_unchanged(&filter)
+    })?;
     Ok(0)
 }
 
@@ -117,8 +122,6 @@ pub(crate) fn verify(args: &ModelArg) -> Result<u8> {
     Ok(0)
 }
 
-type Files = HashMap<[u8; 16], OsString>;
-
 #[derive(Args)]
 pub(crate) struct SuspectsArgs {
     /// Also show the N learned documents whose held-out scores contradict their labels most: they may be mislabelled.
@@ -130,167 +133,156 @@ pub(crate) struct SuspectsArgs {
     pub(crate) sources: Vec<OsString>,
 }
 
-impl SuspectsArgs {
-    fn print(
-        &self,
-        out: &mut impl Write,
-        input: &InputArgs,
-        model: &ModelArg,
-        filter: &Filter,
-    ) -> Result<()> {
-        let files = find_files(&self.sources, input, filter)?;
-        print_suspects(out, model, filter, &self.find(filter)?, self.suspects.unwrap_or(0), files)
-    }
+/// Documents that were probably learned under a wrong label.
+struct Suspects<'a> {
+    filter: &'a Filter,
+    all: Vec<Suspect>,
+    /// The files of learned documents, by their digests.
+    files: HashMap<[u8; 16], OsString>,
+}
 
-    /// The first suspects for a report, 20 unless the arguments say otherwise.
-    fn mislabels(&self, input: &InputArgs, filter: &Filter) -> Result<Vec<Mislabel>> {
-        let files = find_files(&self.sources, input, filter)?;
-        let mislabel = |suspect: &Suspect| {
-            let path = files.get(&suspect.digest).map(|path| to_text(path).into_owned());
-            let name = path.or(suspect.name.clone()).unwrap_or_else(|| hexadecimal(&suspect.digest));
-            Mislabel {
-                name,
-                label: filter.classes().label(suspect.class).unwrap_or_default().to_owned(),
-                log_odds: suspect.log_odds.abs(),
-                note: suspect.date.map(day).unwrap_or_default(),
-            }
-        };
-        Ok(self.find(filter)?.iter().take(self.suspects.unwrap_or(20)).map(mislabel).collect())
-    }
-
-    fn json(&self, input: &InputArgs, filter: &Filter) -> Result<serde_json::Value> {
-        let files = find_files(&self.sources, input, filter)?;
-        let suspect = |suspect: &Suspect| {
-            let digest = hexadecimal(&suspect.digest);
-            let label = filter.classes().label(suspect.class);
-            let path = files.get(&suspect.digest).map(|name| to_text(name));
-            let proposed = filter.classes().label(suspect.proposed);
-            json!({
-                "digest": digest,
-                "label": label,
-                "proposed": proposed,
-                "probability": suspect.probability,
-                "log_odds": suspect.log_odds,
-                "date": suspect.date,
-                "name": suspect.name,
-                "path": path,
-            })
-        };
-        Ok(self.find(filter)?.iter().take(self.suspects.unwrap_or(0)).map(suspect).collect())
-    }
-
-    /// The suspects. A report shows them without being asked, if it can.
-    fn find(&self, filter: &Filter) -> Result<Vec<Suspect>> {
-        match tamis_train::evaluate::suspects(filter) {
-            Ok(suspects) => Ok(suspects),
+impl<'a> Suspects<'a> {
+    /// Finds the suspects. A report shows them without being asked, if it can.
+    fn find(args: &InspectArgs, filter: &'a Filter) -> Result<Self> {
+        let is_asked = args.suspects.suspects.is_some();
+        let files = find_files(&args.suspects.sources, &args.input, filter)?;
+        let all = match tamis_train::evaluate::suspects(filter) {
+            Ok(suspects) => suspects,
             Err(error) => match error.kind() {
-                ErrorKind::TermsNotStored | ErrorKind::Settings if self.suspects.is_none() => Ok(Vec::new()),
+                ErrorKind::TermsNotStored | ErrorKind::Settings if !is_asked => Vec::new(),
                 ErrorKind::TermsNotStored => bail!(
                     "--suspects: expected a model that remembers the terms of its documents, which tamis train \
                      --documents makes"
                 ),
-                _ => Err(error.into()),
+                _ => return Err(error.into()),
             },
+        };
+        Ok(Suspects { filter, all, files })
+    }
+
+    fn label(&self, class: ClassId) -> &str {
+        self.filter.classes().label(class).unwrap_or_default()
+    }
+
+    fn first(&self, most: usize) -> impl Iterator<Item = &Suspect> + Clone {
+        self.all.iter().take(most)
+    }
+
+    fn mislabels(&self, most: usize) -> Vec<Mislabel> {
+        let mislabel = |suspect: &Suspect| {
+            let path = self.files.get(&suspect.digest).map(|path| to_text(path).into_owned());
+            Mislabel {
+                name: path.or(suspect.name.clone()).unwrap_or_else(|| hexadecimal(suspect.digest)),
+                label: self.label(suspect.class).to_owned(),
+                log_odds: suspect.log_odds.abs(),
+                note: suspect.date.map(day).unwrap_or_default(),
+            }
+        };
+        self.first(most).map(mislabel).collect()
+    }
+
+    fn json(&self, most: usize) -> serde_json::Value {
+        let suspect = |suspect: &Suspect| {
+            json!({
+                "digest": hexadecimal(suspect.digest), "label": self.label(suspect.class),
+                "proposed": self.label(suspect.proposed), "probability": suspect.probability,
+                "log_odds": suspect.log_odds, "date": suspect.date, "name": suspect.name,
+                "path": self.files.get(&suspect.digest).map(|name| to_text(name)),
+            })
+        };
+        self.first(most).map(suspect).collect()
+    }
+
+    fn print(&self, out: &mut impl Write, model: &ModelArg, most: usize) -> Result<()> {
+        let n = counted(self.all.len() as u64, "document");
+        writeln!(out, "\n{n} contradicted by their held-out score")?;
+        let suspects = self.first(most);
+        if suspects.clone().next().is_none() {
+            return Ok(());
         }
+        // of two labels, the other one is meant
+        let is_of_two = self.filter.classes().len() == 2;
+        let has_names = suspects.clone().any(|suspect| suspect.name.is_some());
+        let (likelier, name) =
+            (if is_of_two { "" } else { "more likely" }, if has_names { "name" } else { "" });
+        let mut rows =
+            vec![["log-odds", "learned as", likelier, "date", "document", name].map(str::to_owned)];
+        rows.extend(suspects.clone().map(|suspect| {
+            let proposed = format!("{} {:.4}", shown(self.label(suspect.proposed)), suspect.probability);
+            let file = self.files.get(&suspect.digest);
+            [
+                format!("{:+.3}", suspect.log_odds),
+                shown(self.label(suspect.class)).into_owned(),
+                if is_of_two { String::new() } else { proposed },
+                suspect.date.map_or("unknown".to_owned(), day),
+                file.map_or_else(|| hexadecimal(suspect.digest), shown_path),
+                suspect.name.as_deref().map(shown).unwrap_or_default().into_owned(),
+            ]
+        }));
+        let width =
+            |column: usize| rows[1..].iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let (learned, document) = (width(1).max(10), width(4).max(8));
+        let proposed = if is_of_two { 0 } else { width(2).max(10) + 2 };
+        writeln!(out)?;
+        for [log_odds, label, other, date, file, name] in &rows {
+            let labels = format!("{label:<learned$}  {other:<proposed$}");
+            let line = format!("{log_odds:>9}  {labels}{date:<10}  {file:<document$}  {name}");
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        let are_at_hand = suspects.clone().all(|suspect| self.files.contains_key(&suspect.digest));
+        self.print_what_to_do(out, model, has_names, are_at_hand)
+    }
+
+    fn print_what_to_do(
+        &self,
+        out: &mut impl Write,
+        model: &ModelArg,
+        has_names: bool,
+        are_at_hand: bool,
+    ) -> Result<()> {
+        let option = model.model.as_ref().map_or(String::new(), |path| format!("-m {} ", shown_path(path)));
+        writeln!(out, "\nTo move a document from the wrong label to the right one:")?;
+        writeln!(out, "  tamis learn {option}LABEL FILE")?;
+        if self.filter.information().stored.keep == Keep::Vectors {
+            writeln!(out, "To forget it, even if its file is gone:")?;
+            writeln!(out, "  tamis forget {option}--digest DIGEST")?;
+            if has_names {
+                writeln!(out, "  tamis forget {option}--name NAME")?;
+            }
+        }
+        if !are_at_hand {
+            writeln!(out, "To see file names instead of digests, name the learned documents:")?;
+            writeln!(out, "  tamis inspect {option}--suspects PATH ...")?;
+        }
+        Ok(())
     }
 }
 
 /// Finds the files of the documents in the sources, by their digests.
-fn find_files(sources: &[OsString], input: &InputArgs, filter: &Filter) -> Result<Files> {
+fn find_files(
+    sources: &[OsString],
+    input: &InputArgs,
+    filter: &Filter,
+) -> Result<HashMap<[u8; 16], OsString>> {
     let mut files = HashMap::new();
-    let sources = input.list.add_to(sources)?;
-    if !sources.is_empty() {
-        let recipe = filter.information().recipe;
-        let corpus = Corpus::find_for(&sources, Selection::Documents, input, recipe)?;
-        corpus.for_each(
-            &recipe.limits,
-            || Ok(()),
-            |(), _, _, document| Ok(filter.digest(document)?),
-            |item, digest| {
-                files.entry(digest).or_insert_with(|| item.name().into_owned());
-                Ok(())
-            },
-        )?;
+    if sources.is_empty() && input.list.files_from.is_none() {
+        return Ok(files);
     }
+    let recipe = filter.information().recipe;
+    Corpus::find_for(sources, Selection::Documents, input, recipe)?.for_each(
+        &recipe.limits,
+        || Ok(()),
+        |(), _, _, document| Ok(filter.digest(document)?),
+        |item, digest| {
+            files.entry(digest).or_insert_with(|| item.name().into_owned());
+            Ok(())
+        },
+    )?;
     Ok(files)
 }
 
-/// Prints the first `most` suspects.
-fn print_suspects(
-    out: &mut impl Write,
-    model: &ModelArg,
-    filter: &Filter,
-    suspects: &[Suspect],
-    most: usize,
-    files: Files,
-) -> Result<()> {
-    writeln!(out, "\n{} contradicted by their held-out score", counted(suspects.len() as u64, "document"))?;
-    let suspects = &suspects[..most.min(suspects.len())];
-    if suspects.is_empty() {
-        return Ok(());
-    }
-    let label = |suspect: &Suspect| shown(filter.classes().label(suspect.class).unwrap_or_default());
-    // of two labels, the other one is meant
-    let is_of_two = filter.classes().len() == 2;
-    let proposed = |suspect: &Suspect| {
-        if is_of_two {
-            return String::new();
-        }
-        let label = shown(filter.classes().label(suspect.proposed).unwrap_or_default());
-        format!("{label} {:.4}", suspect.probability)
-    };
-    let widest = |of: &dyn Fn(&Suspect) -> usize| suspects.iter().map(of).max().unwrap_or(0).max(10);
-    let width = widest(&|suspect| label(suspect).chars().count());
-    let proposed_width = if is_of_two { 0 } else { widest(&|suspect| proposed(suspect).chars().count()) + 2 };
-    let document = |suspect: &Suspect| {
-        files.get(&suspect.digest).map_or_else(|| hexadecimal(&suspect.digest), shown_path)
-    };
-    let has_names = suspects.iter().any(|suspect| suspect.name.is_some());
-    let longest = suspects.iter().map(|suspect| document(suspect).chars().count()).max().unwrap_or(0).max(8);
-    writeln!(out)?;
-    let mut line = |log_odds: &str, learned: &str, proposed: &str, date: &str, document: &str, name: &str| {
-        let labels = format!("{learned:<width$}  {proposed:<proposed_width$}");
-        let line = format!("{log_odds:>9}  {labels}{date:<10}  {document:<longest$}  {name}");
-        writeln!(out, "{}", line.trim_end())
-    };
-    let likelier = if is_of_two { "" } else { "more likely" };
-    line("log-odds", "learned as", likelier, "date", "document", if has_names { "name" } else { "" })?;
-    for suspect in suspects {
-        let (log_odds, date) =
-            (format!("{:+.3}", suspect.log_odds), suspect.date.map_or("unknown".to_owned(), day));
-        let name = suspect.name.as_deref().map(shown).unwrap_or_default();
-        line(&log_odds, &label(suspect), &proposed(suspect), &date, &document(suspect), &name)?;
-    }
-    let are_at_hand = suspects.iter().all(|suspect| files.contains_key(&suspect.digest));
-    print_what_to_do(out, model, filter, has_names, are_at_hand)
-}
-
-fn print_what_to_do(
-    out: &mut impl Write,
-    model: &ModelArg,
-    filter: &Filter,
-    has_names: bool,
-    are_at_hand: bool,
-) -> Result<()> {
-    let option = model.model.as_ref().map_or(String::new(), |path| format!("-m {} ", shown_path(path)));
-    writeln!(out, "\nTo move a document from the wrong label to the right one:")?;
-    writeln!(out, "  tamis learn {option}LABEL FILE")?;
-    if filter.information().stored.keep == Keep::Vectors {
-        writeln!(out, "To forget it, even if its file is gone:")?;
-        writeln!(out, "  tamis forget {option}--digest DIGEST")?;
-        if has_names {
-            writeln!(out, "  tamis forget {option}--name NAME")?;
-        }
-    }
-    if !are_at_hand {
-        writeln!(out, "To see file names instead of digests, name the learned documents:")?;
-        writeln!(out, "  tamis inspect {option}--suspects PATH ...")?;
-    }
-    Ok(())
-}
-
-fn hexadecimal(digest: &[u8]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+fn hexadecimal(digest: [u8; 16]) -> String {
+    format!("{:032x}", u128::from_be_bytes(digest))
 }
 
 /// Prints a row for each model. Models that cannot be opened are reported, and make the exit status an error.

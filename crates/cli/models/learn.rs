@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_mail::looks_like_mail;
 use tamis_program::{
@@ -14,7 +14,7 @@ use tamis_program::{
     survive_file_limits,
 };
 use tamis_train::{
-    Classes, Document, ErrorKind, Filter, Keep, Kind, LearnOutcome, Learner, Score, TrainOptions,
+    Classes, Document, ErrorKind, Filter, Keep, Kind, LearnOptions, LearnOutcome, Learner, TrainOptions,
     join_labels, split_labels,
 };
 
@@ -91,7 +91,7 @@ struct SpoolArgs {
     spool: Option<PathBuf>,
 }
 
-/// Whether documents that are labelled right already are passed over.
+/// Which documents are skipped because the model labels them right already.
 #[derive(Args)]
 struct WrongArgs {
     /// Learn only documents that the model does not already give this label
@@ -113,7 +113,7 @@ struct NewArgs {
     no_names: bool,
 }
 
-/// How far it is, for those who are used to sa-learn.
+/// Progress as sa-learn shows it.
 #[derive(Args)]
 pub(crate) struct ProgressArgs {
     /// Show progress on standard error: a bar on a terminal, otherwise a dot for each document. Ends with the summary
@@ -142,14 +142,48 @@ impl ProgressArgs {
 /// Counts what happened to the documents.
 #[derive(Default)]
 pub(crate) struct LearnCounts {
-    pub(crate) learned: u64,
-    pub(crate) already: u64,
-    pub(crate) moved: u64,
-    pub(crate) right: u64,
+    learned: u64,
+    already: u64,
+    moved: u64,
+    right: u64,
 }
 
 impl LearnCounts {
-    fn examined(&self) -> u64 {
+    /// Learns a document, unless the model is sure of its label already, and counts it. Returns whether the model changed.
+    pub(crate) fn learn(
+        &mut self,
+        args: &LearnArgs,
+        learner: &mut Learner,
+        label: &str,
+        group: Option<&str>,
+        document: Document<'_>,
+        name: impl FnOnce() -> String,
+    ) -> tamis_train::Result<bool> {
+        if args.is_sure(label, learner, document)? {
+            self.right += 1;
+            return Ok(false);
+        }
+        match learner.learn_in_group(label, group, document)? {
+            LearnOutcome::Already => {
+                self.already += 1;
+                return Ok(false);
+            }
+            LearnOutcome::Moved { .. } => self.moved += 1,
+            LearnOutcome::Beside { labels } => {
+                self.learned += 1;
+                say!(
+                    "tamis: {}: still known as {} too, with the header it was learned with: this model does not remember \
+                     terms, so only an identical message can be moved; tamis forget removes the message as it was learned",
+                    name(),
+                    shown(&labels.join(", "))
+                );
+            }
+            _ => self.learned += 1,
+        }
+        Ok(true)
+    }
+
+    pub(crate) fn examined(&self) -> u64 {
         self.learned + self.already + self.moved + self.right
     }
 
@@ -172,6 +206,99 @@ impl LearnArgs {
     pub(crate) fn spool(&self) -> Option<&Path> {
         self.spool.spool.as_deref()
     }
+
+    /// Refuses a path in place of the label before anything is read. Otherwise standard input would be read.
+    pub(crate) fn check_label(&self, label: &str, path: &Path) -> Result<()> {
+        if self.new_label
+            || self.new.labels.iter().any(|known| known == label)
+            || !(label.contains('/') || Path::new(label).exists())
+        {
+            return Ok(());
+        }
+        let known: Vec<String> = match Filter::open(path) {
+            Ok(filter) => labels(filter.classes()),
+            Err(_) if self.new.labels.is_empty() => vec!["ham".to_owned(), "spam".to_owned()],
+            Err(_) => self.new.labels.clone(),
+        };
+        if known.iter().any(|known| known == label) {
+            return Ok(());
+        }
+        let (path, known) = (shown(label), known.join(", "));
+        let known = shown(&known);
+        bail!("expected a label ({known}) before the paths, got the path {path}: tamis learn LABEL {path}")
+    }
+
+    /// Whether the model already gives a document the right label, surely enough that it need not be learned.
+    fn is_sure(
+        &self,
+        label: &str,
+        learner: &mut Learner,
+        document: Document<'_>,
+    ) -> tamis_train::Result<bool> {
+        if !self.wrong.if_wrong && self.wrong.margin.is_none() {
+            return Ok(false);
+        }
+        let score = learner.score(document)?;
+        let filter = learner.filter();
+        let given = learner.labels().iter().filter_map(|of| filter.classes().label(of.label));
+        let is_right = join_labels(given) == join_labels(split_labels(label));
+        Ok(is_right && score.log_odds.abs() >= self.wrong.margin.unwrap_or(0.0))
+    }
+
+    /// Opens the model for learning, with the shared one behind it. If there is none, creates one, which must have this label
+    /// if it is given.
+    pub(crate) fn open(&self, label: Option<&str>, kind: Kind, shared: Option<Filter>) -> Result<Learner> {
+        let path = &self.model.own.path()?;
+        let mut options = self.change.options();
+        options.retrain = !self.no_retrain;
+        let mut learner = match path.exists() {
+            true => Learner::open(path, options).map_err(named(path))?,
+            false => self.create(path, label, kind, shared.as_ref(), options)?,
+        };
+        if let Some(shared) = shared {
+            learner.set_fallback(Arc::new(shared)).context("--fallback")?;
+        }
+        Ok(learner)
+    }
+
+    fn create(
+        &self,
+        path: &Path,
+        label: Option<&str>,
+        kind: Kind,
+        shared: Option<&Filter>,
+        options: LearnOptions,
+    ) -> Result<Learner> {
+        let labels: Vec<&str> = match (&self.new.labels[..], shared) {
+            ([], Some(shared)) => shared.classes().iter().map(|(_, label)| label).collect(),
+            ([], None) => vec!["ham", "spam"],
+            (labels, _) => labels.iter().map(String::as_str).collect(),
+        };
+        if let Some(label) = label.filter(|label| !labels.contains(label)) {
+            let path = shown_path(path);
+            bail!("{path}: there is no model yet; name the labels of a new one with --labels {label},OTHER");
+        }
+        if let Some(shared) = shared
+            && Classes::new(labels.iter().copied())? != *shared.classes()
+        {
+            let (known, got) = (self::labels(shared.classes()).join(","), labels.join(","));
+            bail!("--labels: expected those of the shared model, {}, got {}", shown(&known), shown(&got));
+        }
+        let mut new = shared.map_or_else(|| TrainOptions::new(kind), Filter::options_behind);
+        new.names &= !self.new.no_names;
+        // so that the model can be retrained as it grows
+        new.keep = Some(Keep::Vectors);
+        self.model.own.make_folder(path)?;
+        let names = labels.join(" and ");
+        let learner = Learner::create(path, new, labels, options).map_err(named(path))?;
+        let alone = if self.model.is_fallback_ignored() {
+            "; no shared model is used, since $TAMIS_FALLBACK does not apply to a model named by -m; --fallback does"
+        } else {
+            ""
+        };
+        note!("{}: a new model of {kind} with the labels {}{alone}", shown_path(path), shown(&names));
+        Ok(learner)
+    }
 }
 
 pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
@@ -181,8 +308,8 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
     if log.is_some() {
         survive_file_limits();
     }
-    check_label(args, label, &path)?;
-    let shared = args.model.shared()?.map(Arc::new);
+    args.check_label(label, &path)?;
+    let shared = args.model.shared()?;
     // read standard input first, so that the model is opened only once
     let is_input = args.documents.paths.is_empty() && args.input.list.files_from.is_none();
     let wanted = if args.documents.follow { Selection::Documents } else { Selection::Inside };
@@ -192,48 +319,31 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
             &args.documents.paths,
             wanted,
             &args.input,
-            open_model(&path)?.as_ref().or(shared.as_deref()),
+            open_model(&path)?.as_ref().or(shared.as_ref()),
         )?,
     };
     corpus = corpus.grouped(&args.groups);
     if !path.exists() && corpus.is_an_empty_message() {
         bail!("expected a message to learn, got nothing; no model was made");
     }
-    let mut learner = open_or_create(args, Some(label), &path, corpus.kind, shared.as_deref())?;
+    let mut learner = args.open(Some(label), corpus.kind, shared)?;
     corpus.suit(learner.filter().information().recipe)?;
-    if let Some(shared) = shared {
-        learner.set_fallback(shared).context("--fallback")?;
-    }
     let learned = learned_as(learner.filter(), label).into_owned();
     let is_known = |label: &str| learner.filter().classes().index(label).is_some();
     if args.new_label && !split_labels(&learned).all(is_known) {
         learner.add_label(&learned)?;
     }
-    let (mut tally, mut logged) = (LearnCounts::default(), Vec::new());
+    let (mut counts, mut logged) = (LearnCounts::default(), Vec::new());
     let unreadable =
         for_each(&mut corpus, &mut learner, &args.progress, |learner, item, group, document| {
-            if is_sure(args, &learned, learner, document)? {
-                tally.right += 1;
-                return Ok(());
-            }
-            match learner.learn_in_group(&learned, group, document) {
-                Ok(LearnOutcome::Already) => {
-                    tally.already += 1;
-                    return Ok(());
-                }
-                Ok(LearnOutcome::Moved { .. }) => tally.moved += 1,
-                Ok(LearnOutcome::Beside { labels }) => {
-                    tally.learned += 1;
-                    say_beside(&shown_path(&item.name()), &labels);
-                }
-                Ok(_) => tally.learned += 1,
-                Err(error) if error.kind() == ErrorKind::Label => {
-                    return Err(anyhow!("{error}; --new-label adds it"));
-                }
-                Err(error) => return Err(error.into()),
-            }
-            if log.is_some() {
-                logged.push(if let Document::Mail(raw) = document { message_id(raw) } else { String::new() });
+            let name = || shown_path(&item.name());
+            match counts.learn(args, learner, &learned, group, document, name) {
+                Ok(true) if log.is_some() => logged.push(match document {
+                    Document::Mail(raw) => message_id(raw),
+                    _ => String::new(),
+                }),
+                Err(error) if error.kind() == ErrorKind::Label => bail!("{error}; --new-label adds it"),
+                result => _ = result?,
             }
             Ok(())
         })?;
@@ -241,101 +351,10 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
     if let Some(mut log) = log {
         log.learned(&logged, label);
     }
-    let usual = tally.line(label);
-    let (changed, examined) = (tally.learned + tally.moved, tally.examined());
+    let usual = counts.line(label);
+    let (changed, examined) = (counts.learned + counts.moved, counts.examined());
     args.progress.print_last("Learned", changed, examined, &usual)?;
     Ok(unreadable)
-}
-
-/// Prints a warning that a message could not be moved.
-pub(crate) fn say_beside(name: &str, labels: &[String]) {
-    say!(
-        "tamis: {name}: still known as {} too, with the header it was learned with: this model does not remember terms, so \
-         only an identical message can be moved; tamis forget removes the message as it was learned",
-        shown(&labels.join(", "))
-    );
-}
-
-/// Refuses a path in place of the label before anything is read. Otherwise standard input would be read.
-pub(crate) fn check_label(args: &LearnArgs, label: &str, path: &Path) -> Result<()> {
-    if args.new_label
-        || args.new.labels.iter().any(|known| known == label)
-        || !(label.contains('/') || Path::new(label).exists())
-    {
-        return Ok(());
-    }
-    let known: Vec<String> = match Filter::open(path) {
-        Ok(filter) => labels(filter.classes()),
-        Err(_) if args.new.labels.is_empty() => vec!["ham".to_owned(), "spam".to_owned()],
-        Err(_) => args.new.labels.clone(),
-    };
-    if known.iter().any(|known| known == label) {
-        return Ok(());
-    }
-    let (path, known) = (shown(label), known.join(", "));
-    let known = shown(&known);
-    bail!("expected a label ({known}) before the paths, got the path {path}: tamis learn LABEL {path}")
-}
-
-/// Whether the model already gives a document the right label, surely enough that it need not be learned.
-pub(crate) fn is_sure(
-    args: &LearnArgs,
-    label: &str,
-    learner: &mut Learner,
-    document: Document<'_>,
-) -> Result<bool> {
-    if !args.wrong.if_wrong && args.wrong.margin.is_none() {
-        return Ok(false);
-    }
-    let score: Score = learner.score(document)?;
-    let filter = learner.filter();
-    let given = learner.labels().iter().filter_map(|of| filter.classes().label(of.label));
-    let is_right = join_labels(given) == join_labels(split_labels(label));
-    Ok(is_right && score.log_odds.abs() >= args.wrong.margin.unwrap_or(0.0))
-}
-
-/// Opens the model for learning. If there is none, creates one, which must have this label if it is given.
-pub(crate) fn open_or_create(
-    args: &LearnArgs,
-    label: Option<&str>,
-    path: &Path,
-    kind: Kind,
-    shared: Option<&Filter>,
-) -> Result<Learner> {
-    let mut options = args.change.options();
-    options.retrain = !args.no_retrain;
-    if path.exists() {
-        return Learner::open(path, options).map_err(named(path));
-    }
-    let labels: Vec<&str> = match (&args.new.labels[..], shared) {
-        ([], Some(shared)) => shared.classes().iter().map(|(_, label)| label).collect(),
-        ([], None) => vec!["ham", "spam"],
-        (labels, _) => labels.iter().map(String::as_str).collect(),
-    };
-    if let Some(label) = label.filter(|label| !labels.contains(label)) {
-        let path = shown_path(path);
-        bail!("{path}: there is no model yet; name the labels of a new one with --labels {label},OTHER");
-    }
-    if let Some(shared) = shared
-        && Classes::new(labels.iter().copied())? != *shared.classes()
-    {
-        let (known, got) = (self::labels(shared.classes()).join(","), labels.join(","));
-        bail!("--labels: expected those of the shared model, {}, got {}", shown(&known), shown(&got));
-    }
-    let mut new = shared.map_or_else(|| TrainOptions::new(kind), Filter::options_behind);
-    new.names &= !args.new.no_names;
-    // so that the model can be retrained as it grows
-    new.keep = Some(Keep::Vectors);
-    args.model.own.make_folder(path)?;
-    let names = labels.join(" and ");
-    let learner = Learner::create(path, new, labels, options).map_err(named(path))?;
-    let alone = if args.model.is_fallback_ignored() {
-        "; no shared model is used, since $TAMIS_FALLBACK does not apply to a model named by -m; --fallback does"
-    } else {
-        ""
-    };
-    note!("{}: a new model of {kind} with the labels {}{alone}", shown_path(path), shown(&names));
-    Ok(learner)
 }
 
 pub(crate) fn print(line: &str) -> Result<()> {
@@ -349,13 +368,12 @@ pub(crate) fn corpus<'a>(
     input: &'a InputArgs,
     model: Option<&Filter>,
 ) -> Result<Corpus<'a>> {
-    let mut paths = input.list.add_to(paths)?;
-    if paths.is_empty() && input.list.files_from.is_none() {
-        paths.push("-".into());
-    }
+    let standard_input = ["-".into()];
+    let is_input = paths.is_empty() && input.list.files_from.is_none();
+    let paths = if is_input { &standard_input[..] } else { paths };
     match model {
-        Some(model) => Corpus::find_for(&paths, wanted, input, model.information().recipe),
-        None => Corpus::find_for_new(&paths, wanted, input),
+        Some(model) => Corpus::find_for(paths, wanted, input, model.information().recipe),
+        None => Corpus::find_for_new(paths, wanted, input),
     }
 }
 

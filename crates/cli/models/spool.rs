@@ -9,14 +9,13 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, anyhow, bail};
 use tamis_program::{ERROR, Stream, commit, make_private, say, shown, shown_path, survive_file_limits, told};
-use tamis_train::{Document, ErrorKind, Kind, LearnOutcome, Learner};
+use tamis_train::{Document, ErrorKind, Kind, Learner};
 
-use crate::models::learn::{LearnArgs, LearnCounts, check_label, is_sure, open_or_create, print, say_beside};
+use crate::models::learn::{LearnArgs, LearnCounts, print};
 use crate::output::{VerdictLog, message_id};
 
 /// Maximum bytes of a message that are kept; learning reads less of it.
@@ -30,10 +29,10 @@ pub(crate) fn run(args: &LearnArgs, folder: &Path) -> Result<u8> {
     survive_file_limits();
     let mut work = SpoolRun::new(args, log);
     let Some(label) = &args.documents.label else {
-        work.learn(&path, Some(&MailSpool::open(folder)?), None)?;
+        work.learn(Some(&MailSpool::open(folder)?), None)?;
         return work.finish();
     };
-    check_label(args, label, &path)?;
+    args.check_label(label, &path)?;
     let input = Stream::open(Path::new("-")).and_then(|input| input.into_document(Kind::Mail, MOST_BYTES));
     let message = input.context("standard input")?;
     if message.is_empty() {
@@ -41,7 +40,7 @@ pub(crate) fn run(args: &LearnArgs, folder: &Path) -> Result<u8> {
     }
     match MailSpool::open(folder).and_then(|spool| spool.put(label, &message).map(|()| spool)) {
         Ok(spool) => {
-            if let Err(error) = work.learn(&path, Some(&spool), None) {
+            if let Err(error) = work.learn(Some(&spool), None) {
                 let folder = shown_path(&folder);
                 say!(
                     "tamis: {}; the message waits in {folder} until the next tamis learn --spool",
@@ -51,7 +50,7 @@ pub(crate) fn run(args: &LearnArgs, folder: &Path) -> Result<u8> {
         }
         Err(error) => {
             say!("tamis: {}; the message is learned without the spool", told(&error));
-            work.learn(&path, None, Some((label, &message)))?;
+            work.learn(None, Some((label, &message)))?;
         }
     }
     work.finish()
@@ -61,40 +60,28 @@ pub(crate) fn run(args: &LearnArgs, folder: &Path) -> Result<u8> {
 struct SpoolRun<'a> {
     args: &'a LearnArgs,
     log: Option<VerdictLog>,
-    tallies: BTreeMap<String, LearnCounts>,
+    counts: BTreeMap<String, LearnCounts>,
     /// Label and Message-ID of the documents learned since the last commit, for the log.
     learned: Vec<(String, String)>,
     status: u8,
 }
 
-/// The result of learning a message.
-enum Outcome {
-    Done,
-    /// The message can never be learned.
-    Refused(anyhow::Error),
-}
-
 impl<'a> SpoolRun<'a> {
     fn new(args: &'a LearnArgs, log: Option<VerdictLog>) -> Self {
-        SpoolRun { args, log, tallies: BTreeMap::new(), learned: Vec::new(), status: 0 }
+        SpoolRun { args, log, counts: BTreeMap::new(), learned: Vec::new(), status: 0 }
     }
 
     /// Learns all that waits in the spool, then a message that could not be put there.
-    fn learn(&mut self, path: &Path, spool: Option<&MailSpool>, own: Option<(&str, &[u8])>) -> Result<()> {
+    fn learn(&mut self, spool: Option<&MailSpool>, own: Option<(&str, &[u8])>) -> Result<()> {
         let waiting = || spool.map_or(Ok(Vec::new()), MailSpool::waiting);
         if own.is_none() && waiting()?.is_empty() {
             return Ok(());
         }
-        let args = self.args;
-        let shared = args.model.shared()?.map(Arc::new);
-        let label = args.documents.label.as_deref();
-        let mut learner = open_or_create(args, label, path, Kind::Mail, shared.as_deref())?;
+        let label = self.args.documents.label.as_deref();
+        let mut learner = self.args.open(label, Kind::Mail, self.args.model.shared()?)?;
         let kind = learner.filter().information().recipe.kind;
         if kind != Kind::Mail {
             bail!("--spool: expected a model of mail, got one of {kind}");
-        }
-        if let Some(shared) = shared {
-            learner.set_fallback(shared).context("--fallback")?;
         }
         // again, since others add to the spool while they wait for the model
         let mut seen = BTreeSet::new();
@@ -108,14 +95,16 @@ impl<'a> SpoolRun<'a> {
         }
         let Some((label, message)) = own else { return Ok(()) };
         match self.learn_one(&mut learner, label, message, "standard input")? {
-            Outcome::Done => self.commit(&mut learner),
-            Outcome::Refused(error) => Err(error),
+            None => self.commit(&mut learner),
+            Some(error) => Err(error),
         }
     }
 
     /// Prints what was learned. Returns the exit status.
     fn finish(self) -> Result<u8> {
-        self.tallies.iter().try_for_each(|(label, tally)| print(&tally.line(label)))?;
+        // nothing is counted under the label of a message that was refused
+        let counted = self.counts.iter().filter(|(_, counts)| counts.examined() > 0);
+        counted.map(|(label, counts)| print(&counts.line(label))).collect::<Result<()>>()?;
         Ok(self.status)
     }
 
@@ -132,13 +121,13 @@ impl<'a> SpoolRun<'a> {
                     continue;
                 }
             };
-            let outcome = match split(&content) {
+            let refused = match split(&content) {
                 Some((label, message)) => self.learn_one(learner, label, message, &shown_path(file))?,
-                None => Outcome::Refused(anyhow!("expected a line with a label and a message, got neither")),
+                None => Some(anyhow!("expected a line with a label and a message, got neither")),
             };
-            match outcome {
-                Outcome::Done => done.push(file),
-                Outcome::Refused(error) => {
+            match refused {
+                None => done.push(file),
+                Some(error) => {
                     let aside = refuse(file)?;
                     say!("tamis: {}; the message is kept as {}", told(&error), shown_path(&aside));
                     self.status = ERROR;
@@ -149,52 +138,34 @@ impl<'a> SpoolRun<'a> {
         done.into_iter().try_for_each(|file| remove(file))
     }
 
+    /// Learns a message. Returns why it can never be learned, if that is so.
     fn learn_one(
         &mut self,
         learner: &mut Learner,
         label: &str,
         message: &[u8],
         name: &str,
-    ) -> Result<Outcome> {
+    ) -> Result<Option<anyhow::Error>> {
         let limit = learner.filter().information().recipe.limits.bytes;
         let document = Document::Mail(&message[..message.len().min(limit.saturating_add(1))]);
         let may_add = self.args.new_label;
-        let refused = |error: tamis_train::Error| match error.kind() {
-            ErrorKind::Label if !may_add => Ok(anyhow!("{error}; --new-label adds it")),
-            ErrorKind::Label | ErrorKind::Document => Ok(error.into()),
-            _ => Err(error),
-        };
-        if may_add
-            && learner.filter().classes().index(label).is_none()
-            && let Err(error) = learner.add_label(label)
-        {
-            return Ok(Outcome::Refused(refused(error)?));
-        }
-        if is_sure(self.args, label, learner, document)? {
-            self.tally(label).right += 1;
-            return Ok(Outcome::Done);
-        }
-        match learner.learn_in_group(label, None, document) {
-            Ok(LearnOutcome::Already) => {
-                self.tally(label).already += 1;
-                return Ok(Outcome::Done);
+        let is_new = may_add && learner.filter().classes().index(label).is_none();
+        let added = if is_new { learner.add_label(label) } else { Ok(()) };
+        let counts = self.counts.entry(label.to_owned()).or_default();
+        let name = || name.to_owned();
+        match added.and_then(|()| counts.learn(self.args, learner, label, None, document, name)) {
+            Ok(has_changed) => {
+                if has_changed && self.log.is_some() {
+                    self.learned.push((label.to_owned(), message_id(message)));
+                }
+                Ok(None)
             }
-            Ok(LearnOutcome::Moved { .. }) => self.tally(label).moved += 1,
-            Ok(LearnOutcome::Beside { labels }) => {
-                self.tally(label).learned += 1;
-                say_beside(name, &labels);
-            }
-            Ok(_) => self.tally(label).learned += 1,
-            Err(error) => return Ok(Outcome::Refused(refused(error)?)),
+            Err(error) => match error.kind() {
+                ErrorKind::Label if !may_add => Ok(Some(anyhow!("{error}; --new-label adds it"))),
+                ErrorKind::Label | ErrorKind::Document => Ok(Some(error.into())),
+                _ => Err(error.into()),
+            },
         }
-        if self.log.is_some() {
-            self.learned.push((label.to_owned(), message_id(message)));
-        }
-        Ok(Outcome::Done)
-    }
-
-    fn tally(&mut self, label: &str) -> &mut LearnCounts {
-        self.tallies.entry(label.to_owned()).or_default()
     }
 
     /// Writes what was learned, then logs it.

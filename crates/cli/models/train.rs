@@ -120,8 +120,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     if args.table.target.is_none() {
         args.scoring.options(&args.unlabelled).check()?;
     }
-    let sources = args.input.list.add_to(&args.sources)?;
-    let corpus = Corpus::find_labelled(&sources, &args.input, args.table.target.as_deref())?;
+    let corpus = Corpus::find_labelled(&args.sources, &args.input, args.table.target.as_deref())?;
     let corpus = corpus.labelled(args.labels.row_labels()).grouped(&args.groups);
     let corpus = corpus.weighted(args.copies.weight.as_deref());
     let options = options(args, &corpus)?;

@@ -128,7 +128,7 @@ pub(crate) struct KeptColumns {
 
 impl KeptColumns {
     /// The columns of a row, beside which there will be those of the verdict.
-    pub(crate) fn of_first(row: &[(Arc<str>, Value)], verdict: &[String]) -> Result<Self> {
+    fn of_first(row: &[(Arc<str>, Value)], verdict: &[String]) -> Result<Self> {
         let names: Vec<_> = row.iter().map(|(name, _)| Arc::clone(name)).collect();
         let empty: HashSet<_> = names.iter().cloned().collect();
         if empty.len() < names.len() {
@@ -150,12 +150,12 @@ impl KeptColumns {
         self.names.iter().any(|known| **known == *name)
     }
 
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+    fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(|name| &**name)
     }
 
     /// The name of a column of the verdict: its own, unless the rows have a column of that name.
-    pub(crate) fn beside(&self, name: &str) -> String {
+    fn beside(&self, name: &str) -> String {
         let mut name = name.to_owned();
         while self.has(&name) {
             name.insert_str(0, "tamis_");
@@ -164,7 +164,7 @@ impl KeptColumns {
     }
 
     /// The cells of a row as text, in the order of the columns. One that the row does not have is empty.
-    pub(crate) fn texts<'r>(&mut self, row: &'r [(Arc<str>, Value)]) -> Result<Vec<Cow<'r, str>>> {
+    fn texts<'r>(&mut self, row: &'r [(Arc<str>, Value)]) -> Result<Vec<Cow<'r, str>>> {
         self.see(row);
         if let Some((other, _)) = row.iter().find(|(name, _)| !self.has(name)) {
             let (known, other) = (self.names.join(","), shown(other));
@@ -179,7 +179,7 @@ impl KeptColumns {
     }
 
     /// Adds the cells of a row to the verdict's object.
-    pub(crate) fn add_to(
+    fn add_to(
         &mut self,
         verdict: Map<String, Value>,
         row: Vec<(Arc<str>, Value)>,
@@ -210,7 +210,7 @@ impl KeptColumns {
     }
 
     /// Notes which columns no row had a value in.
-    pub(crate) fn note_empty(&self) {
+    fn note_empty(&self) {
         for name in self.names.iter().filter(|name| self.empty.contains(*name)) {
             note!("--keep: no row has a value in {}", shown(name));
         }
@@ -227,7 +227,7 @@ fn text(cell: &Value) -> Cow<'_, str> {
 }
 
 /// Writes `{value:.decimals$}`, with at most nine decimals.
-pub(crate) fn write_fixed(out: &mut impl Write, value: f64, decimals: usize) -> io::Result<()> {
+fn write_fixed(out: &mut impl Write, value: f64, decimals: usize) -> io::Result<()> {
     // a product below 2^30 is exact to 2^-23; that close to a midpoint, the rounding is undecided
     const MOST: f64 = (1 << 30) as f64;
     const UNSURE: f64 = 1e-6;
