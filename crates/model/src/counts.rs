@@ -17,7 +17,7 @@ pub(crate) use cells::{CellArena, ClassCell};
 pub use classes::{Classes, ClassesError};
 pub use error::{ObservationError, StatisticsError};
 pub(crate) use rows::MAX_WEIGHT;
-pub use rows::{WeightedMatrix, WeightedRow, WeightedVector, WeightsError};
+pub use rows::{WeightedRow, WeightedVector, WeightsError};
 pub use statistics::Statistics;
 pub(crate) use sums::Scalars;
 pub use sums::{DocumentSums, TermEntry, TermTable};

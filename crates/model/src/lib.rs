@@ -19,7 +19,7 @@
 //! and correction by cross-validation, which also calibrates the scores. [`threshold_for_fpr`] finds a threshold that
 //! keeps a given false-positive rate, and [`metrics`] evaluate predictions.
 //!
-//! Real values are learned separately from counts: [`GaussianNaiveBayes`] from [`Moments`].
+//! Real values are learned separately from counts: [`Moments`] give normal distributions.
 //! [`MixedNaiveBayes`] combines table columns of different kinds. What the filter does not use of the theory, such as
 //! sampling, decisions by loss and discriminant analysis, is in `tamis-textbook`.
 //!
@@ -81,8 +81,8 @@ pub use bayes::{
 pub use counts::term_ids;
 pub use counts::{
     Cell, ClassId, ClassTotals, ClassWeights, Classes, ClassesError, Counts, DocumentSums, KnownTerm,
-    KnownTerms, ObservationError, Statistics, StatisticsError, TermEntry, TermTable, Transform,
-    WeightedMatrix, WeightedRow, WeightedVector, WeightsError,
+    KnownTerms, ObservationError, Statistics, StatisticsError, TermEntry, TermTable, Transform, WeightedRow,
+    WeightedVector, WeightsError,
 };
 #[doc(hidden)]
 pub use fit::LEAST_BELIEF;
@@ -101,12 +101,12 @@ pub use numbers::{log_normalize, log_sum_exp, softmax};
 pub use reals::checked;
 pub use reals::{
     ColumnLikelihood, Em, EmError, EmOptions, ExpectedError, ExpectedNaiveBayes, ExpectedStatistics,
-    GaussianFeature, GaussianNaiveBayes, GaussianParameters, GaussianStatistics, MixedChoices, MixedFit,
-    MixedNaiveBayes, Moments, RowPrediction, StopReason, Trust,
+    GaussianFeature, GaussianParameters, GaussianStatistics, MixedChoices, MixedFit, MixedNaiveBayes,
+    Moments, RowPrediction, StopReason, Trust,
 };
 pub use validation::{
-    BLOCK, Block, Documents, Example, InMemory, Label, Prediction, SmoothingChoice, WeightedLoss,
-    assign_folds, is_worse, is_worse_by,
+    BLOCK, Block, Documents, Example, Label, Prediction, SmoothingChoice, WeightedLoss, assign_folds,
+    is_worse, is_worse_by,
 };
 
 /// The README's example.

@@ -1,4 +1,4 @@
-//! Real values: expected counts and expectation maximization (EM), moments and Gaussian naive Bayes, and mixed naive
+//! Real values: expected counts and expectation maximization (EM), moments and normal distributions, and mixed naive
 //! Bayes over the columns of a table.
 
 mod em;
@@ -13,7 +13,7 @@ mod moments;
 pub use em::{Em, EmOptions, StopReason};
 pub use expected::{EmError, ExpectedError, ExpectedStatistics};
 pub use expected_bayes::ExpectedNaiveBayes;
-pub use gaussian::{GaussianFeature, GaussianNaiveBayes, GaussianParameters};
+pub use gaussian::{GaussianFeature, GaussianParameters};
 pub use gaussian_statistics::GaussianStatistics;
 pub use mixed::{ColumnLikelihood, MixedChoices, MixedNaiveBayes, Trust};
 pub use mixed_calibration::{MixedFit, RowPrediction};

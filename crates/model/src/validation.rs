@@ -11,7 +11,7 @@ mod smoothing;
 mod stacking;
 mod two_classes;
 
-pub use documents::{BLOCK, Block, Documents, Example, InMemory, Label};
+pub use documents::{BLOCK, Block, Documents, Example, Label};
 pub(crate) use documents::{BlockRow, TermScales};
 pub use folds::assign_folds;
 pub(crate) use folds::{Fold, Groups, cross_validate};

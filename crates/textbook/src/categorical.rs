@@ -1,11 +1,12 @@
 //! Categorical naive Bayes.
 
-use tamis_model::{
-    ClassId, ClassPrior, Counts, Likelihood, NaiveBayes, ObservationError, Parameters, ParametersError,
-    Smoothing, argmax, log_normalize, softmax,
-};
+use std::collections::BTreeMap;
 
-use crate::outcomes::{Outcome, Outcomes};
+use tamis_model::{
+    Cell, ClassId, ClassPrior, Counts, Likelihood, NaiveBayes, ObservationError, Parameters, ParametersError,
+    Smoothing, Statistics, StatisticsError, argmax, log_normalize, softmax,
+};
+use tamis_tokenizer::{CountVector, TermId};
 
 /// Sufficient statistics of categorical features: how many documents of each class have each category.
 ///
@@ -33,7 +34,7 @@ use crate::outcomes::{Outcome, Outcomes};
 #[derive(Clone, Debug, PartialEq)]
 pub struct CategoricalStatistics {
     min_categories: Vec<u32>,
-    outcomes: Outcomes,
+    outcomes: OutcomeCounts,
 }
 
 impl CategoricalStatistics {
@@ -41,7 +42,7 @@ impl CategoricalStatistics {
     /// number of categories, 0 if unknown.
     pub fn new(n_classes: usize, min_categories: impl IntoIterator<Item = u32>) -> Self {
         let min_categories = min_categories.into_iter().collect();
-        CategoricalStatistics { min_categories, outcomes: Outcomes::new(n_classes) }
+        CategoricalStatistics { min_categories, outcomes: OutcomeCounts::new(n_classes) }
     }
 
     /// The number of features.
@@ -90,7 +91,7 @@ impl CategoricalStatistics {
         self.outcomes.merge(&other.outcomes)
     }
 
-    fn pairs(&self, values: &[Option<u32>]) -> Result<Vec<(Outcome, u32)>, ObservationError> {
+    fn pairs(&self, values: &[Option<u32>]) -> Result<Vec<(FeatureOutcome, u32)>, ObservationError> {
         ObservationError::check_features(self.n_features(), values.len())?;
         let present = values.iter().enumerate().filter(|(_, value)| value.is_some());
         Ok(present.map(|(feature, &value)| ((feature, value), 1)).collect())
@@ -100,13 +101,13 @@ impl CategoricalStatistics {
 /// Derives naive Bayes for one categorical feature: a multinomial with one token per document.
 pub(crate) fn fit_category(
     alpha: Smoothing,
-    outcomes: &Outcomes,
+    outcomes: &OutcomeCounts,
     feature: usize,
     min_categories: u32,
 ) -> Result<NaiveBayes, ParametersError> {
     let (likelihood, prior) = (Likelihood::Multinomial, ClassPrior::Uniform);
     let parameters = Parameters { likelihood, alpha, prior, ..Parameters::default() };
-    let terms = outcomes.of(feature).map(|(_, term)| term);
+    let terms = outcomes.of_feature(feature).map(|(_, term)| term);
     let n_categories = outcomes.n_categories(feature, min_categories);
     let Ok(summary) = parameters.summarize_terms(outcomes.counts(), terms, n_categories);
     NaiveBayes::new(&parameters, &summary)
@@ -251,10 +252,119 @@ impl CategoricalNaiveBayes {
     }
 }
 
+/// A feature and one of its outcomes (a category or a term). `None` counts the documents that have the feature.
+pub(crate) type FeatureOutcome = (usize, Option<u32>);
+
+/// The outcomes of several features, counted in one [`Statistics`]. OutcomeCounts get term ids in the order they are first
+/// seen.
+#[derive(Clone, Debug)]
+pub(crate) struct OutcomeCounts {
+    ids: BTreeMap<FeatureOutcome, TermId>,
+    counts: Statistics,
+}
+
+impl OutcomeCounts {
+    pub(crate) fn new(n_classes: usize) -> Self {
+        OutcomeCounts { ids: BTreeMap::new(), counts: Statistics::new(n_classes) }
+    }
+
+    pub(crate) fn counts(&self) -> &Statistics {
+        &self.counts
+    }
+
+    /// The term of an outcome, if it was ever counted.
+    pub(crate) fn term(&self, outcome: FeatureOutcome) -> Option<TermId> {
+        self.ids.get(&outcome).copied()
+    }
+
+    /// A document with one outcome; empty if the outcome was never counted.
+    pub(crate) fn row(&self, outcome: FeatureOutcome) -> CountVector {
+        vector(self.term(outcome).map(|term| (term, 1)).into_iter().collect())
+    }
+
+    /// The outcomes of a feature that have counts, in increasing order, with their terms.
+    pub(crate) fn of_feature(
+        &self,
+        feature: usize,
+    ) -> impl DoubleEndedIterator<Item = (u32, TermId)> + Clone {
+        let range = self.ids.range((feature, Some(0))..=(feature, Some(u32::MAX)));
+        let outcomes = range.filter_map(|(&(_, outcome), &term)| Some((outcome?, term)));
+        outcomes.filter(|&(_, term)| self.counts.document_frequency(term) > 0)
+    }
+
+    /// The number of categories of a feature: one more than the highest one counted, and at least `min`.
+    pub(crate) fn n_categories(&self, feature: usize, min: u32) -> u64 {
+        self.of_feature(feature).next_back().map_or(0, |(highest, _)| u64::from(highest) + 1).max(min.into())
+    }
+
+    /// Learns a document: its distinct outcomes and their counts.
+    pub(crate) fn observe(
+        &mut self,
+        class: ClassId,
+        outcomes: &[(FeatureOutcome, u32)],
+    ) -> Result<(), ObservationError> {
+        let mut pairs = Vec::with_capacity(outcomes.len());
+        for &(outcome, count) in outcomes {
+            pairs.push((self.intern(outcome)?, count));
+        }
+        Ok(self.counts.observe(class, vector(pairs).row())?)
+    }
+
+    /// Forgets a document that was learned.
+    pub(crate) fn forget(
+        &mut self,
+        class: ClassId,
+        outcomes: &[(FeatureOutcome, u32)],
+    ) -> Result<(), ObservationError> {
+        let mut pairs = Vec::with_capacity(outcomes.len());
+        for &((feature, outcome), count) in outcomes {
+            let unseen = ObservationError::Unseen { feature, got: outcome.unwrap_or(0) };
+            let term = self.term((feature, outcome)).filter(|&term| self.counts.document_frequency(term) > 0);
+            pairs.push((term.ok_or(unseen)?, count));
+        }
+        Ok(self.counts.forget(class, vector(pairs).row())?)
+    }
+
+    pub(crate) fn merge(&mut self, other: &OutcomeCounts) -> Result<(), ObservationError> {
+        let mut map = vec![0; other.ids.len()];
+        for (&outcome, &term) in &other.ids {
+            map[term as usize] = self.intern(outcome)?;
+        }
+        Ok(self.counts.merge_mapped(&other.counts, &map)?)
+    }
+
+    /// The term of an outcome; a new outcome gets the next id.
+    fn intern(&mut self, outcome: FeatureOutcome) -> Result<TermId, StatisticsError> {
+        let got = self.ids.len() as u64;
+        let next = TermId::try_from(got);
+        let next = next.map_err(|_| StatisticsError::Full { expected: TermId::MAX.into(), got })?;
+        Ok(*self.ids.entry(outcome).or_insert(next))
+    }
+
+    fn cells(&self) -> impl Iterator<Item = (FeatureOutcome, Vec<Cell>)> {
+        let cells = self.ids.iter().map(|(&outcome, &term)| (outcome, self.counts.cells(term).collect()));
+        cells.filter(|(_, cells): &(_, Vec<_>)| !cells.is_empty())
+    }
+}
+
+/// A count vector of distinct terms.
+fn vector(pairs: Vec<(TermId, u32)>) -> CountVector {
+    // terms are distinct, so nothing overflows
+    CountVector::from_pairs(pairs).unwrap_or_default()
+}
+
+impl PartialEq for OutcomeCounts {
+    /// Compares what was learned, not the ids.
+    fn eq(&self, other: &Self) -> bool {
+        self.counts.totals() == other.counts.totals() && self.cells().eq(other.cells())
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use tamis_model::StatisticsError;
+
+    use super::*;
 
     const ROWS: [(ClassId, [Option<u32>; 2]); 4] =
         [(0, [Some(0), Some(5)]), (1, [Some(1), None]), (1, [None, Some(5)]), (0, [Some(0), Some(2)])];

@@ -3,8 +3,9 @@
 //! It reads side by side with `docs/theory.md` of the repository. Estimates of a distribution from counts are
 //! [`Dirichlet`] and [`Beta`], decisions by loss a [`CostMatrix`]. Documents are drawn from the generative model by a
 //! [`Generator`]. [`CategoricalNaiveBayes`] has categories as features, [`MixedStatistics`] features of different kinds,
-//! and [`LinearDiscriminant`] is Gaussian discriminant analysis with one covariance. Bernoulli, multinomial and Gaussian
-//! naive Bayes themselves are those of `tamis-model`, and so is expectation maximization.
+//! and [`LinearDiscriminant`] is Gaussian discriminant analysis with one covariance. [`GaussianNaiveBayes`]
+//! has real values. Bernoulli and multinomial naive Bayes themselves are those of `tamis-model`, and so is expectation
+//! maximization.
 //!
 //! ```
 //! use tamis_textbook::Dirichlet;
@@ -20,13 +21,11 @@ mod estimate;
 
 mod decision;
 
-mod outcomes;
-
 mod categorical;
 
-mod mixed_statistics;
+mod gaussian;
 
-mod cholesky;
+mod mixed_statistics;
 
 mod scatter;
 
@@ -38,6 +37,7 @@ pub use categorical::{CategoricalNaiveBayes, CategoricalStatistics};
 pub use decision::{CostError, CostMatrix};
 pub use discriminant::{DiscriminantParameters, Hyperplane, LinearDiscriminant, Regularization};
 pub use estimate::{Beta, Dirichlet, EstimateError};
+pub use gaussian::GaussianNaiveBayes;
 pub use mixed_statistics::{Feature, MixedParameters, MixedStatistics, Value};
 pub use sample::{Generator, SampleError, sample};
 pub use scatter::ScatterStatistics;

@@ -8,7 +8,7 @@ use tamis_model::{
 use tamis_tokenizer::{CountRow, CountVector};
 
 use crate::categorical::fit_category;
-use crate::outcomes::{Outcome, Outcomes};
+use crate::categorical::{FeatureOutcome, OutcomeCounts};
 
 /// The kind of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,18 +95,18 @@ impl Default for MixedParameters {
 pub struct MixedStatistics {
     features: Vec<Feature>,
     reals: GaussianStatistics,
-    outcomes: Outcomes,
+    outcomes: OutcomeCounts,
 }
 
 /// A document split into its real values and its counted outcomes.
-type Parts = (Vec<Option<f64>>, Vec<(Outcome, u32)>);
+type ValueParts = (Vec<Option<f64>>, Vec<(FeatureOutcome, u32)>);
 
 impl MixedStatistics {
     /// Empty statistics of `n_classes` classes and the given `features`.
     pub fn new(n_classes: usize, features: Vec<Feature>) -> Self {
         let n_reals = features.iter().filter(|feature| **feature == Feature::Real).count();
         let reals = GaussianStatistics::new(n_classes, n_reals);
-        MixedStatistics { features, reals, outcomes: Outcomes::new(n_classes) }
+        MixedStatistics { features, reals, outcomes: OutcomeCounts::new(n_classes) }
     }
 
     /// The features.
@@ -171,7 +171,7 @@ impl MixedStatistics {
     /// Derives a model, with a part for each feature.
     ///
     /// # Errors
-    /// Parameters out of their ranges; a prior that does not fit the classes; as [`GaussianParameters::fit`].
+    /// Parameters out of their ranges; a prior that does not fit the classes; as [`GaussianParameters::features`].
     pub fn fit(&self, parameters: &MixedParameters) -> Result<MixedNaiveBayes, ParametersError> {
         let MixedParameters { terms, var_smoothing } = parameters;
         let gaussian = GaussianParameters { var_smoothing: *var_smoothing, ..GaussianParameters::default() };
@@ -227,7 +227,7 @@ impl MixedStatistics {
 
     fn fit_text(&self, parameters: &Parameters, feature: usize) -> Result<NaiveBayes, ParametersError> {
         let parameters = Parameters { prior: ClassPrior::Uniform, ..parameters.clone() };
-        let terms = self.outcomes.of(feature).map(|(_, term)| term);
+        let terms = self.outcomes.of_feature(feature).map(|(_, term)| term);
         let Ok(summary) = parameters.summarize_terms(self.counts(), terms, 0);
         let mut documents = vec![0; self.counts().totals().len()];
         if let Some(present) = self.outcomes.term((feature, None)) {
@@ -254,7 +254,7 @@ impl MixedStatistics {
         }
     }
 
-    fn parts(&self, values: &[Value<'_>]) -> Result<Parts, ObservationError> {
+    fn parts(&self, values: &[Value<'_>]) -> Result<ValueParts, ObservationError> {
         ObservationError::check_features(self.features.len(), values.len())?;
         let (mut reals, mut outcomes) = (Vec::new(), Vec::new());
         for (i, (&feature, &value)) in self.features.iter().zip(values).enumerate() {

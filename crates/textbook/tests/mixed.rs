@@ -10,7 +10,8 @@ use tamis_model::{
 };
 use tamis_testing::check_near;
 use tamis_textbook::{
-    CategoricalNaiveBayes, CategoricalStatistics, Feature, MixedParameters, MixedStatistics, Value,
+    CategoricalNaiveBayes, CategoricalStatistics, Feature, GaussianNaiveBayes, MixedParameters,
+    MixedStatistics, Value,
 };
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
@@ -189,7 +190,7 @@ fn real_features_alone_are_gaussian_naive_bayes() {
         gaussian.observe(class, &row).unwrap();
         mixed.observe(class, &values(row)).unwrap();
     }
-    let expected = GaussianParameters::default().fit(&gaussian).unwrap();
+    let expected = GaussianNaiveBayes::new(&GaussianParameters::default(), &gaussian).unwrap();
     let model = mixed.fit(&MixedParameters::default()).unwrap();
     let (mut a, mut b) = (Vec::new(), Vec::new());
     for (_, row) in rows {

@@ -4,7 +4,8 @@ use serde::Deserialize;
 use tamis_model::{ClassId, GaussianParameters, GaussianStatistics, Smoothing};
 use tamis_testing::check_near;
 use tamis_textbook::{
-    CategoricalNaiveBayes, CategoricalStatistics, DiscriminantParameters, Regularization, ScatterStatistics,
+    CategoricalNaiveBayes, CategoricalStatistics, DiscriminantParameters, GaussianNaiveBayes, Regularization,
+    ScatterStatistics,
 };
 
 use crate::support::Prior;
@@ -104,7 +105,7 @@ fn compare_gaussian(case: &Gaussian, train: &[Vec<f64>], labels: &[ClassId], uns
     }
     let mut parameters = GaussianParameters::default();
     (parameters.prior, parameters.var_smoothing) = (case.prior.class_prior(), case.var_smoothing);
-    let model = parameters.fit(&statistics).unwrap();
+    let model = GaussianNaiveBayes::new(&parameters, &statistics).unwrap();
     for (class, (mean, variance)) in (0..).zip(case.mean.iter().zip(&case.variance)) {
         let fitted = model
             .features()

@@ -114,11 +114,6 @@ pub enum CountError {
         /// The term.
         id: u32,
     },
-    /// Row boundaries that do not start at 0, decrease, or do not end at the number of ids.
-    RowBounds {
-        /// The index of the first wrong boundary; the length of `indptr` if one is missing.
-        index: usize,
-    },
 }
 
 error_messages! {
@@ -128,8 +123,5 @@ error_messages! {
             "expected a term id above {previous}, got {got}: ids must be strictly increasing";
         Zero { id } => "expected a count of at least 1, got 0 for term id {id}";
         Overflow { id } => "expected a count of at most {}, got more for term id {id}", u32::MAX;
-        RowBounds { index } =>
-            "row boundaries (indptr): expected 0, then no value below the one before, then the number of \
-             term ids; got something else at index {index}";
     }
 }

@@ -40,9 +40,6 @@ pub mod bits;
 
 mod error;
 
-#[doc(hidden)]
-pub mod reference;
-
 mod characters;
 
 mod words;
@@ -63,14 +60,12 @@ pub use counts::term_texts::TermTexts;
 pub use counts::vector::{CountRow, CountVector};
 pub use counts::vocabulary::{Occurrence, Vocabulary};
 pub use error::{CountError, OptionsError, ParseNameError, VocabularyFull};
-pub use terms::language::Language;
+pub use terms::language::{Language, stop_words};
 pub use terms::options::{Ngrams, TokenizerOptions};
-pub use terms::stop_words::stop_words;
-pub use terms::tokenizer::{Scratch, Tokenizer};
-pub use words::batch::Batch;
+pub use terms::{Scratch, Tokenizer};
+pub use words::WordRule;
+pub use words::batch::{Batch, stretches};
 pub use words::pieces::is_piece;
-pub use words::rule::WordRule;
-pub use words::stretches::stretches;
 
 /// The README's example.
 #[cfg(doctest)]

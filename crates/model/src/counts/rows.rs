@@ -15,23 +15,6 @@ pub struct WeightedRow<'a> {
 }
 
 impl<'a> WeightedRow<'a> {
-    /// A row of the terms `ids` with their `weights`.
-    ///
-    /// # Errors
-    /// Slices of different lengths; ids that are not strictly increasing; a weight out of its range.
-    pub fn new(ids: &'a [TermId], weights: &'a [f64]) -> Result<Self, WeightsError> {
-        if ids.len() != weights.len() {
-            return Err(WeightsError::Lengths { expected: ids.len(), got: weights.len() });
-        }
-        if let Some(pair) = ids.windows(2).find(|pair| pair[0] >= pair[1]) {
-            return Err(WeightsError::Order { expected: pair[0], got: pair[1] });
-        }
-        match ids.iter().zip(weights).find(|(_, weight)| !in_range(**weight)) {
-            Some((&id, &got)) => Err(WeightsError::Weight { id, expected: MAX_WEIGHT, got }),
-            None => Ok(WeightedRow { ids, weights }),
-        }
-    }
-
     /// The ids of the terms, strictly increasing.
     pub fn ids(&self) -> &'a [TermId] {
         self.ids
@@ -127,95 +110,10 @@ impl From<CountRow<'_>> for WeightedVector {
     }
 }
 
-/// The term weights of many documents as a compressed sparse matrix (CSR), twelve bytes per weight.
-///
-/// Weights are `f64`: sums of whole numbers are exact, like integer counts, and other sums are accurate to 1e-12.
-///
-/// Invariant: every row satisfies that of [`WeightedRow`].
-///
-/// ```
-/// use tamis_model::{WeightedMatrix, WeightedVector};
-///
-/// let mut matrix = WeightedMatrix::new();
-/// matrix.push(WeightedVector::from_pairs([(0, 0.5), (3, 1.0)])?.row());
-/// matrix.push(WeightedVector::default().row());
-/// assert_eq!((matrix.n_rows(), matrix.n_nonzero()), (2, 2));
-/// assert_eq!(matrix.row(0).map(|row| row.ids()), Some(&[0, 3][..]));
-/// # Ok::<(), tamis_model::WeightsError>(())
-/// ```
-#[derive(Clone, PartialEq, Debug)]
-pub struct WeightedMatrix {
-    /// Row `i` is `indptr[i]..indptr[i + 1]` of `ids` and `weights`; `indptr[0]` is 0.
-    indptr: Vec<usize>,
-    ids: Vec<TermId>,
-    weights: Vec<f64>,
-}
-
-/// [`WeightedMatrix::new`].
-impl Default for WeightedMatrix {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl WeightedMatrix {
-    /// Creates a matrix without rows.
-    pub fn new() -> Self {
-        WeightedMatrix { indptr: vec![0], ids: Vec::new(), weights: Vec::new() }
-    }
-
-    /// Adds a row at the end.
-    pub fn push(&mut self, row: WeightedRow<'_>) {
-        self.ids.extend_from_slice(row.ids);
-        self.weights.extend_from_slice(row.weights);
-        self.indptr.push(self.ids.len());
-    }
-
-    /// The number of rows.
-    pub fn n_rows(&self) -> usize {
-        self.indptr.len() - 1
-    }
-
-    /// The number of weights in all rows.
-    pub fn n_nonzero(&self) -> usize {
-        self.ids.len()
-    }
-
-    /// Row `i`, from 0.
-    pub fn row(&self, i: usize) -> Option<WeightedRow<'_>> {
-        let bounds = self.indptr.get(i..)?.get(..2)?;
-        Some(self.between(bounds))
-    }
-
-    /// The rows, in order.
-    pub fn rows(&self) -> impl ExactSizeIterator<Item = WeightedRow<'_>> {
-        self.indptr.windows(2).map(|bounds| self.between(bounds))
-    }
-
-    fn between(&self, bounds: &[usize]) -> WeightedRow<'_> {
-        let row = bounds[0]..bounds[1];
-        WeightedRow { ids: &self.ids[row.clone()], weights: &self.weights[row] }
-    }
-}
-
 /// Why weights were refused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum WeightsError {
-    /// Different numbers of ids and weights.
-    Lengths {
-        /// The number of ids.
-        expected: usize,
-        /// The number of weights.
-        got: usize,
-    },
-    /// Ids that are not strictly increasing.
-    Order {
-        /// The preceding id, which `got` must exceed.
-        expected: TermId,
-        /// The id after it.
-        got: TermId,
-    },
     /// A weight out of range, or 0 where zeros are not stored.
     Weight {
         /// The term.
@@ -229,8 +127,6 @@ pub enum WeightsError {
 
 tamis_tokenizer::error_messages! {
     WeightsError {
-        Lengths { expected, got } => "expected as many weights as ids, {expected}, got {got}";
-        Order { expected, got } => "term ids: expected one above {expected}, got {got}";
         Weight { id, expected, got } =>
             "term {id}: expected a weight above 0 and at most {expected:e}, got {got}";
     }
@@ -247,31 +143,12 @@ mod tests {
 
     #[test]
     fn the_invariant_is_checked() {
-        assert!(WeightedRow::new(&[1, 5], &[0.5, MAX_WEIGHT]).is_ok());
-        assert_eq!(WeightedRow::new(&[1], &[]), Err(WeightsError::Lengths { expected: 1, got: 0 }));
-        let order = Err(WeightsError::Order { expected: 3, got: 3 });
-        assert_eq!(WeightedRow::new(&[3, 3], &[1.0, 1.0]), order);
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 2.0 * MAX_WEIGHT] {
-            assert!(
-                matches!(WeightedRow::new(&[1], &[bad]), Err(WeightsError::Weight { id: 1, .. })),
-                "{bad}"
-            );
             assert_eq!(WeightedVector::from_pairs([(1, bad), (1, 1.0)]).is_ok(), bad == 0.0, "{bad}");
         }
         assert!(WeightedVector::from_pairs([(2, MAX_WEIGHT), (2, MAX_WEIGHT)]).is_err());
         assert_eq!(WeightedVector::from_pairs([(2, 0.0)]), Ok(WeightedVector::default()));
         let error = WeightedVector::from_pairs([(2, 3.0), (2, -1.0)]).unwrap_err();
         assert_eq!(error.to_string(), "term 2: expected a weight above 0 and at most 1e100, got -1");
-    }
-
-    #[test]
-    fn rows_come_back() {
-        let rows = [vec![(0, 1.0), (4, 0.25)], vec![], vec![(2, 3.0)]];
-        let rows = rows.map(|row| WeightedVector::from_pairs(row).unwrap());
-        let mut matrix = WeightedMatrix::default();
-        rows.iter().for_each(|row| matrix.push(row.row()));
-        assert!(matrix.rows().eq(rows.iter().map(WeightedVector::row)));
-        assert_eq!(matrix.row(2), Some(rows[2].row()));
-        assert_eq!((matrix.row(3), matrix.row(usize::MAX)), (None, None));
     }
 }

@@ -3,9 +3,9 @@
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
-use tamis_tokenizer::{CountMatrix, CountRow, TermId};
+use tamis_tokenizer::{CountRow, TermId};
 
-use crate::counts::rows::{WeightedMatrix, WeightedVector};
+use crate::counts::rows::WeightedVector;
 
 /// The tf-idf transform of a document: repeated words count for less, rare words for more, and long documents for no
 /// more than short ones.
@@ -111,24 +111,6 @@ impl Transform {
         let norm = self.norm.filter(|_| square > 0.0);
         norm.map_or(1.0, |norm| f64::from(norm.get()) / square.sqrt())
     }
-
-    /// As [`apply`](Self::apply), for each row.
-    ///
-    /// # Errors
-    /// `df` fails.
-    pub fn apply_all<E>(
-        &self,
-        x: &CountMatrix,
-        documents: u64,
-        df: impl Fn(TermId) -> Result<u64, E>,
-    ) -> Result<WeightedMatrix, E> {
-        let (mut matrix, mut weights) = (WeightedMatrix::new(), WeightedVector::default());
-        for row in x.rows() {
-            self.apply(row, documents, &df, &mut weights)?;
-            matrix.push(weights.row());
-        }
-        Ok(matrix)
-    }
 }
 
 /// ln(N + 1)
@@ -228,10 +210,6 @@ mod tests {
         let row = CountVector::from_pairs(pairs.iter().copied()).unwrap();
         let mut out = WeightedVector::from_pairs([(1, 1.0)]).unwrap();
         let Ok(()) = transform.apply(row.row(), 4, df, &mut out);
-        let mut x = CountMatrix::new();
-        x.push(row.row());
-        let Ok(matrix) = transform.apply_all(&x, 4, df);
-        assert_eq!(matrix.row(0), Some(out.row()));
         out.row().iter().collect()
     }
 

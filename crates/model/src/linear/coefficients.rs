@@ -265,11 +265,6 @@ impl Correction {
         Ok(alone)
     }
 
-    /// The number of non-zero weights.
-    pub fn n_weights(&self) -> usize {
-        (0..=TermId::MAX).take(self.cells.n_terms()).map(|term| self.weights(term).count()).sum()
-    }
-
     /// The non-zero weights of a term in the range `columns`, in increasing order.
     pub(crate) fn weights_of(
         &self,

@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 use tamis_tokenizer::{CountRow, TermId};
 
 use crate::bayes::{ClassPrior, NaiveBayes, ParametersError};
-use crate::counts::{Cell, ClassId, ClassTotals, Counts, DocumentSums, TermEntry, read_cells};
-use crate::numbers::{argmax, log_normalize, softmax};
+use crate::counts::{Cell, ClassTotals, Counts, DocumentSums, TermEntry, read_cells};
 use crate::reals::gaussian::GaussianFeature;
 
 /// The likelihood of one feature of a mixed model.
@@ -273,49 +272,5 @@ impl MixedNaiveBayes {
         }
         out.truncate(n);
         known
-    }
-
-    /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to the logarithms of the posterior
-    /// probabilities.
-    ///
-    /// # Errors
-    /// Reading the counts fails.
-    pub fn predict_log_proba<C: Counts>(
-        &self,
-        counts: &C,
-        reals: &[Option<f64>],
-        rows: &[Option<CountRow<'_>>],
-        out: &mut Vec<f64>,
-    ) -> Result<usize, C::Error> {
-        self.joint_log_likelihood(counts, reals, rows, out).inspect(|_| log_normalize(out))
-    }
-
-    /// As [`joint_log_likelihood`](Self::joint_log_likelihood), normalised to posterior probabilities that
-    /// add up to 1.
-    ///
-    /// # Errors
-    /// Reading the counts fails.
-    pub fn predict_proba<C: Counts>(
-        &self,
-        counts: &C,
-        reals: &[Option<f64>],
-        rows: &[Option<CountRow<'_>>],
-        out: &mut Vec<f64>,
-    ) -> Result<usize, C::Error> {
-        self.joint_log_likelihood(counts, reals, rows, out).inspect(|_| softmax(out))
-    }
-
-    /// The most probable class; ties go to the lowest id.
-    ///
-    /// # Errors
-    /// Reading the counts fails.
-    pub fn predict<C: Counts>(
-        &self,
-        counts: &C,
-        reals: &[Option<f64>],
-        rows: &[Option<CountRow<'_>>],
-    ) -> Result<ClassId, C::Error> {
-        let mut joint = Vec::new();
-        self.joint_log_likelihood(counts, reals, rows, &mut joint).map(|_| argmax(&joint))
     }
 }

@@ -112,59 +112,7 @@ impl Example<'_> {
     }
 }
 
-/// Documents in memory, with or without windows.
-#[derive(Clone, Copy, Debug)]
-pub struct InMemory<'a> {
-    /// The documents.
-    pub documents: &'a [Example<'a>],
-    /// The windows of each document; may be empty.
-    pub windows: &'a [Vec<CountRow<'a>>],
-    /// See [`Documents::copies_are_apart`].
-    pub copies_are_apart: bool,
-}
-
-impl Documents for InMemory<'_> {
-    fn len(&self) -> usize {
-        self.documents.len()
-    }
-
-    fn copies_are_apart(&self) -> bool {
-        self.copies_are_apart
-    }
-
-    fn label(&self, document: usize) -> Label {
-        self.documents[document].label()
-    }
-
-    fn n_terms(&self) -> usize {
-        let rows = self.documents.iter().map(|document| &document.row).chain(self.windows.iter().flatten());
-        // ids increase, so the last is the highest
-        rows.filter_map(|row| row.ids().last()).max().map_or(0, |id| *id as usize + 1)
-    }
-
-    fn n_pairs(&self) -> usize {
-        self.documents.iter().map(|document| document.row.len()).sum()
-    }
-
-    fn block(&self, block: usize, to: &mut Block) {
-        let documents = self.documents.chunks(BLOCK).nth(block).unwrap_or_default();
-        to.assign(documents.iter().map(|document| document.row));
-    }
-
-    fn rows(&self, documents: &[usize]) -> Vec<CountVector> {
-        documents.iter().map(|document| owned(self.documents[*document].row)).collect()
-    }
-
-    fn has_windows(&self) -> bool {
-        !self.windows.is_empty()
-    }
-
-    fn windows(&self, document: usize) -> Vec<CountVector> {
-        self.windows.get(document).into_iter().flatten().map(|row| owned(*row)).collect()
-    }
-}
-
-/// Documents without windows.
+/// Documents in memory.
 impl Documents for Vec<Example<'_>> {
     fn len(&self) -> usize {
         self.as_slice().len()
@@ -175,25 +123,23 @@ impl Documents for Vec<Example<'_>> {
     }
 
     fn n_terms(&self) -> usize {
-        in_memory(self).n_terms()
+        // ids increase, so the last is the highest
+        let highest = self.iter().filter_map(|document| document.row.ids().last()).max();
+        highest.map_or(0, |id| *id as usize + 1)
     }
 
     fn n_pairs(&self) -> usize {
-        in_memory(self).n_pairs()
+        self.iter().map(|document| document.row.len()).sum()
     }
 
     fn block(&self, block: usize, to: &mut Block) {
-        in_memory(self).block(block, to);
+        let documents = self.chunks(BLOCK).nth(block).unwrap_or_default();
+        to.assign(documents.iter().map(|document| document.row));
     }
 
     fn rows(&self, documents: &[usize]) -> Vec<CountVector> {
-        in_memory(self).rows(documents)
+        documents.iter().map(|document| owned(self[*document].row)).collect()
     }
-}
-
-/// Documents without windows, of which no copy is held out alone.
-fn in_memory<'a>(documents: &'a [Example<'a>]) -> InMemory<'a> {
-    InMemory { documents, windows: &[], copies_are_apart: false }
 }
 
 fn owned(row: CountRow<'_>) -> CountVector {

@@ -3,7 +3,7 @@
 /// The role of a character in word segmentation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub(crate) enum Class {
+pub(crate) enum CharacterClass {
     /// Needs the exact, slow code.
     Unusual,
     /// In no word and joins nothing.
@@ -33,10 +33,10 @@ pub(crate) enum Class {
     DoubleQuote,
 }
 
-impl Class {
+impl CharacterClass {
     /// Every class, at its number.
-    pub(crate) const ALL: [Class; 18] = {
-        use Class::*;
+    pub(crate) const ALL: [CharacterClass; 18] = {
+        use CharacterClass::*;
         [
             Unusual,
             Neutral,
@@ -62,32 +62,32 @@ impl Class {
     /// Whether the character can begin a word and does not interact with the one before it.
     #[inline(always)]
     pub(crate) fn begins(self) -> bool {
-        self.is_letter() || matches!(self, Class::Digit) || self.is_unspaced()
+        self.is_letter() || matches!(self, CharacterClass::Digit) || self.is_unspaced()
     }
 
     #[inline(always)]
     pub(crate) fn is_letter(self) -> bool {
-        matches!(self, Class::Letter | Class::Hebrew)
+        matches!(self, CharacterClass::Letter | CharacterClass::Hebrew)
     }
 
     #[inline(always)]
     pub(crate) fn is_unspaced(self) -> bool {
-        matches!(self, Class::Unspaced | Class::UnspacedLetter)
+        matches!(self, CharacterClass::Unspaced | CharacterClass::UnspacedLetter)
     }
 
     /// Whether the character may join those around it into one word.
     #[inline(always)]
     pub(crate) fn is_mid(self) -> bool {
-        self as u8 >= Class::MidLetter as u8
+        self as u8 >= CharacterClass::MidLetter as u8
     }
 }
 
 /// From the highest bit: three flags, the class in 5 bits, and 24 bits that depend on the class. In word characters
 /// these are the bits that case folding flips; in signs and spaces they are flags.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Entry(pub(crate) u32);
+pub(crate) struct CharacterEntry(pub(crate) u32);
 
-impl Entry {
+impl CharacterEntry {
     /// Letters, digits and marks that need no more than folding.
     pub(crate) const PLAIN: u32 = 1 << 31;
     /// Looks like an ASCII letter, which normalization may replace it with.
@@ -108,17 +108,18 @@ impl Entry {
     pub(crate) const WORD: u32 = 8;
 
     /// Needs the exact, slow code.
-    pub(crate) const UNUSUAL: Entry = Entry::new(Class::Unusual, 0);
+    pub(crate) const UNUSUAL: CharacterEntry = CharacterEntry::new(CharacterClass::Unusual, 0);
     /// The entry past the end of a text.
-    pub(crate) const END: Entry = Entry::new(Class::Neutral, Entry::SEPARATES);
+    pub(crate) const END: CharacterEntry =
+        CharacterEntry::new(CharacterClass::Neutral, CharacterEntry::SEPARATES);
 
-    pub(crate) const fn new(class: Class, bits: u32) -> Entry {
-        Entry((class as u32) << 24 | bits)
+    pub(crate) const fn new(class: CharacterClass, bits: u32) -> CharacterEntry {
+        CharacterEntry((class as u32) << 24 | bits)
     }
 
     #[inline(always)]
-    pub(crate) fn class(self) -> Class {
-        Class::ALL.get((self.0 >> 24 & 31) as usize).copied().unwrap_or(Class::Unusual)
+    pub(crate) fn class(self) -> CharacterClass {
+        CharacterClass::ALL.get((self.0 >> 24 & 31) as usize).copied().unwrap_or(CharacterClass::Unusual)
     }
 
     #[inline(always)]
@@ -128,6 +129,6 @@ impl Entry {
 
     #[inline(always)]
     pub(crate) fn flips(self) -> u32 {
-        self.0 & Entry::FLIPS
+        self.0 & CharacterEntry::FLIPS
     }
 }

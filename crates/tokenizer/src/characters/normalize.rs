@@ -2,7 +2,7 @@
 //! a reader.
 
 use crate::bits::next_non_ascii;
-use crate::characters::entry::{Class, Entry};
+use crate::characters::entry::{CharacterClass, CharacterEntry};
 use crate::characters::of;
 use crate::characters::rules::{is_invisible, look_alike};
 use std::iter;
@@ -96,7 +96,7 @@ impl Normalizer {
 /// bytes. Returns whether the whole text was written.
 fn normalize_into(text: &str, most: usize, buffer: &mut String) -> bool {
     buffer.clear();
-    let (mut word, mut done) = (Word::at(0), 0);
+    let (mut word, mut done) = (OutputWord::at(0), 0);
     for piece in non_ascii_pieces(text) {
         word.take_ascii(&text[done..piece.start], buffer);
         done = piece.end;
@@ -107,7 +107,7 @@ fn normalize_into(text: &str, most: usize, buffer: &mut String) -> bool {
             }
             if !word.take(c) {
                 word.end(buffer);
-                word = Word::at(buffer.len() + c.len_utf8());
+                word = OutputWord::at(buffer.len() + c.len_utf8());
             }
             buffer.push(c);
         }
@@ -146,13 +146,13 @@ fn is_normal_piece(piece: &str) -> bool {
 fn role(c: char) -> (bool, bool) {
     let entry = of(c);
     match entry.class() {
-        Class::Unusual => {
+        CharacterClass::Unusual => {
             #[cfg(test)]
             tamis_testing::step(SLOW);
             (c.is_alphanumeric() || is_combining_mark(c), look_alike(c).is_some())
         }
-        Class::Neutral => (false, false),
-        class => (!class.is_mid(), entry.is(Entry::LOOK_ALIKE)),
+        CharacterClass::Neutral => (false, false),
+        class => (!class.is_mid(), entry.is(CharacterEntry::LOOK_ALIKE)),
     }
 }
 
@@ -161,16 +161,16 @@ fn role(c: char) -> (bool, bool) {
 pub(super) const SLOW: usize = 8;
 
 /// The word at the end of the output so far.
-struct Word {
+struct OutputWord {
     start: usize,
     has_look_alikes: bool,
     /// Whether every character so far is ASCII or looks like it.
     looks_ascii: bool,
 }
 
-impl Word {
-    fn at(start: usize) -> Word {
-        Word { start, has_look_alikes: false, looks_ascii: true }
+impl OutputWord {
+    fn at(start: usize) -> OutputWord {
+        OutputWord { start, has_look_alikes: false, looks_ascii: true }
     }
 
     /// Adds `c` to the word if it can be part of one. Marks can: a letter with a mark is not ASCII.
@@ -197,8 +197,9 @@ impl Word {
         if !rest.is_empty() {
             self.end(text);
             text.push_str(rest);
-            *self =
-                Word::at(text.len() - rest.bytes().rev().position(|byte| ends(&byte)).unwrap_or_default());
+            *self = OutputWord::at(
+                text.len() - rest.bytes().rev().position(|byte| ends(&byte)).unwrap_or_default(),
+            );
         }
     }
 
@@ -348,11 +349,11 @@ mod tests {
 
     /// The same, character by character.
     fn plainly(text: &str) -> String {
-        let (mut out, mut word) = (String::new(), Word::at(0));
+        let (mut out, mut word) = (String::new(), OutputWord::at(0));
         for c in text.chars().filter(|&c| !is_invisible(c)).nfkc() {
             if !word.take(c) {
                 word.end(&mut out);
-                word = Word::at(out.len() + c.len_utf8());
+                word = OutputWord::at(out.len() + c.len_utf8());
             }
             out.push(c);
         }

@@ -6,7 +6,7 @@ use unicode_normalization::char::{canonical_combining_class, is_combining_mark, 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::entry::{Class, Entry};
+use crate::entry::{CharacterClass, CharacterEntry};
 use crate::rules::{fold_char, is_invisible, is_sign, is_unspaced, look_alike};
 
 /// End of the characters in the table; only private and invisible ones lie beyond.
@@ -18,15 +18,16 @@ const SHORT: usize = 0x800 / 64;
 pub(crate) struct CharacterTable {
     /// The index in `entries` for each block of 64 characters.
     pub(crate) blocks: Vec<u16>,
-    pub(crate) entries: Vec<[Entry; 64]>,
+    pub(crate) entries: Vec<[CharacterEntry; 64]>,
 }
 
 pub(crate) fn table() -> CharacterTable {
     let mut table = CharacterTable { blocks: Vec::new(), entries: Vec::new() };
     let mut known = HashMap::new();
     for block in 0..CHARACTERS / 64 {
-        let entries: [Entry; 64] =
-            std::array::from_fn(|i| char::from_u32(block * 64 + i as u32).map_or(Entry::UNUSUAL, entry));
+        let entries: [CharacterEntry; 64] = std::array::from_fn(|i| {
+            char::from_u32(block * 64 + i as u32).map_or(CharacterEntry::UNUSUAL, entry)
+        });
         let next = table.entries.len() as u16;
         let number = match known.get(&entries) {
             Some(number) if table.blocks.len() >= SHORT => *number,
@@ -41,58 +42,64 @@ pub(crate) fn table() -> CharacterTable {
     table
 }
 
-fn entry(c: char) -> Entry {
+fn entry(c: char) -> CharacterEntry {
     if is_invisible(c) {
-        return Entry::UNUSUAL;
+        return CharacterEntry::UNUSUAL;
     }
-    let word = if is_sign(c) { Entry::WORD } else { 0 };
+    let word = if is_sign(c) { CharacterEntry::WORD } else { 0 };
     // Unassigned code points join nothing.
     if !is_public_assigned(c) && !c.is_alphanumeric() {
-        return Entry::new(Class::Neutral, word | Entry::NON_ASCII);
+        return CharacterEntry::new(CharacterClass::Neutral, word | CharacterEntry::NON_ASCII);
     }
     if [c].into_iter().nfkc().ne([c]) {
         return of_variant(&[c].into_iter().nfkc().collect::<Vec<_>>());
     }
     let class = class(c);
     match class {
-        Class::Unusual => Entry::UNUSUAL,
-        Class::Neutral => Entry::new(class, word | sign_flags(&[c])),
-        _ if is_sign(c) => Entry::UNUSUAL,
-        _ if class.is_mid() => Entry::new(class, sign_flags(&[c])),
-        _ => flips(c).map_or(Entry::UNUSUAL, |flips| Entry::new(class, flips | letter_flags(c, class))),
+        CharacterClass::Unusual => CharacterEntry::UNUSUAL,
+        CharacterClass::Neutral => CharacterEntry::new(class, word | sign_flags(&[c])),
+        _ if is_sign(c) => CharacterEntry::UNUSUAL,
+        _ if class.is_mid() => CharacterEntry::new(class, sign_flags(&[c])),
+        _ => flips(c).map_or(CharacterEntry::UNUSUAL, |flips| {
+            CharacterEntry::new(class, flips | letter_flags(c, class))
+        }),
     }
 }
 
 /// The entry of a character that normalization changes. It is known only if the result is not part of a word.
-fn of_variant(normal: &[char]) -> Entry {
-    let entries: Vec<Entry> = normal.iter().map(|c| entry(*c)).collect();
-    let is_no_word = |entry: &Entry| entry.class() == Class::Neutral || entry.class().is_mid();
-    if !entries.iter().all(|entry| is_no_word(entry) && !entry.is(Entry::WORD)) {
-        return Entry::UNUSUAL;
+fn of_variant(normal: &[char]) -> CharacterEntry {
+    let entries: Vec<CharacterEntry> = normal.iter().map(|c| entry(*c)).collect();
+    let is_no_word =
+        |entry: &CharacterEntry| entry.class() == CharacterClass::Neutral || entry.class().is_mid();
+    if !entries.iter().all(|entry| is_no_word(entry) && !entry.is(CharacterEntry::WORD)) {
+        return CharacterEntry::UNUSUAL;
     }
-    let class = if let [entry] = entries[..] { entry.class() } else { Class::Neutral };
-    Entry::new(class, Entry::VARIANT | sign_flags(normal))
+    let class = if let [entry] = entries[..] { entry.class() } else { CharacterClass::Neutral };
+    CharacterEntry::new(class, CharacterEntry::VARIANT | sign_flags(normal))
 }
 
 fn sign_flags(normal: &[char]) -> u32 {
     let separates = |c: &char| c.is_ascii() && !(c.is_ascii_alphanumeric() || "$'!%-".contains(*c));
     if normal.iter().all(separates) {
-        Entry::SEPARATES
+        CharacterEntry::SEPARATES
     } else if normal.iter().all(|c| !c.is_ascii()) {
-        Entry::NON_ASCII
+        CharacterEntry::NON_ASCII
     } else {
         0
     }
 }
 
-fn letter_flags(c: char, class: Class) -> u32 {
-    let plain = matches!(class, Class::Letter | Class::Hebrew | Class::Digit | Class::PlainMark);
-    let mut flags = if plain { Entry::PLAIN } else { 0 };
+fn letter_flags(c: char, class: CharacterClass) -> u32 {
+    let plain = matches!(
+        class,
+        CharacterClass::Letter | CharacterClass::Hebrew | CharacterClass::Digit | CharacterClass::PlainMark
+    );
+    let mut flags = if plain { CharacterEntry::PLAIN } else { 0 };
     if look_alike(c).is_some() {
-        flags |= Entry::LOOK_ALIKE | Entry::LOOKS_ASCII;
+        flags |= CharacterEntry::LOOK_ALIKE | CharacterEntry::LOOKS_ASCII;
     }
     if c.is_ascii_alphanumeric() {
-        flags |= Entry::LOOKS_ASCII;
+        flags |= CharacterEntry::LOOKS_ASCII;
     }
     flags
 }
@@ -111,45 +118,45 @@ fn flips(c: char) -> Option<u32> {
 }
 
 /// The class of a character that normalization leaves alone.
-fn class(c: char) -> Class {
+fn class(c: char) -> CharacterClass {
     let quick = is_nfkc_quick([c].into_iter());
     let (ccc, unspaced, mark) = (canonical_combining_class(c), is_unspaced(c), is_combining_mark(c));
     let alphanumeric = c.is_alphanumeric();
     // The crate and the standard library may know different versions of Unicode.
     if c.encode_utf8(&mut [0; 4]).unicode_words().next().is_some() != alphanumeric {
-        return Class::Unusual;
+        return CharacterClass::Unusual;
     }
     let break_of = word_break(c);
     if look_alike(c).is_some() && (break_of, unspaced) != (Break::Letter, false) {
-        return Class::Unusual;
+        return CharacterClass::Unusual;
     }
     match break_of {
-        Break::Extend if quick == IsNormalized::Maybe && mark && !unspaced => Class::Composing,
-        _ if quick != IsNormalized::Yes => Class::Unusual,
+        Break::Extend if quick == IsNormalized::Maybe && mark && !unspaced => CharacterClass::Composing,
+        _ if quick != IsNormalized::Yes => CharacterClass::Unusual,
         // a character that is not a mark ends a word that looks like ASCII
-        Break::Extend if !mark => Class::Unusual,
+        Break::Extend if !mark => CharacterClass::Unusual,
         Break::Extend => match (unspaced, ccc) {
-            (false, 0) => Class::PlainMark,
-            (false, _) => Class::Mark,
-            (true, 0) => Class::UnspacedPlainMark,
-            (true, _) => Class::UnspacedMark,
+            (false, 0) => CharacterClass::PlainMark,
+            (false, _) => CharacterClass::Mark,
+            (true, 0) => CharacterClass::UnspacedPlainMark,
+            (true, _) => CharacterClass::UnspacedMark,
         },
-        _ if ccc != 0 => Class::Unusual,
-        Break::Letter if alphanumeric && unspaced => Class::UnspacedLetter,
-        Break::Other | Break::Katakana if alphanumeric && unspaced => Class::Unspaced,
-        Break::Letter if alphanumeric => Class::Letter,
-        Break::Hebrew if alphanumeric && !unspaced => Class::Hebrew,
-        Break::Numeric if alphanumeric && !unspaced => Class::Digit,
-        _ if alphanumeric || mark => Class::Unusual,
-        Break::Other => Class::Neutral,
-        _ if unspaced => Class::Unusual,
-        Break::ExtendNumLet if c == '_' => Class::Underscore,
-        Break::MidLetter => Class::MidLetter,
-        Break::MidNum => Class::MidNum,
-        Break::MidNumLet => Class::MidNumLet,
-        Break::SingleQuote => Class::SingleQuote,
-        Break::DoubleQuote => Class::DoubleQuote,
-        _ => Class::Unusual,
+        _ if ccc != 0 => CharacterClass::Unusual,
+        Break::Letter if alphanumeric && unspaced => CharacterClass::UnspacedLetter,
+        Break::Other | Break::Katakana if alphanumeric && unspaced => CharacterClass::Unspaced,
+        Break::Letter if alphanumeric => CharacterClass::Letter,
+        Break::Hebrew if alphanumeric && !unspaced => CharacterClass::Hebrew,
+        Break::Numeric if alphanumeric && !unspaced => CharacterClass::Digit,
+        _ if alphanumeric || mark => CharacterClass::Unusual,
+        Break::Other => CharacterClass::Neutral,
+        _ if unspaced => CharacterClass::Unusual,
+        Break::ExtendNumLet if c == '_' => CharacterClass::Underscore,
+        Break::MidLetter => CharacterClass::MidLetter,
+        Break::MidNum => CharacterClass::MidNum,
+        Break::MidNumLet => CharacterClass::MidNumLet,
+        Break::SingleQuote => CharacterClass::SingleQuote,
+        Break::DoubleQuote => CharacterClass::DoubleQuote,
+        _ => CharacterClass::Unusual,
     }
 }
 

@@ -2,7 +2,6 @@
 
 use crate::counts::table::TermId;
 use crate::counts::vector::CountRow;
-use crate::error::CountError;
 
 /// The term counts of many documents, as compressed sparse rows (CSR).
 ///
@@ -39,31 +38,6 @@ impl CountMatrix {
         CountMatrix { indptr: vec![0], ids: Vec::new(), counts: Vec::new() }
     }
 
-    /// Creates the matrix whose row i has the ids and counts from `indptr[i]` to `indptr[i + 1]`.
-    ///
-    /// # Errors
-    /// Row boundaries that do not start at 0, decrease, or do not end at the number of ids; ids that are not strictly
-    /// increasing within a row; a count of zero; different numbers of ids and counts.
-    pub fn from_parts(indptr: Vec<usize>, ids: Vec<TermId>, counts: Vec<u32>) -> Result<Self, CountError> {
-        if ids.len() != counts.len() {
-            return Err(CountError::Lengths { ids: ids.len(), counts: counts.len() });
-        }
-        if indptr.first() != Some(&0) {
-            return Err(CountError::RowBounds { index: 0 });
-        }
-        for (index, bounds) in indptr.windows(2).enumerate() {
-            let row = bounds[0]..bounds[1];
-            let (Some(ids), Some(counts)) = (ids.get(row.clone()), counts.get(row)) else {
-                return Err(CountError::RowBounds { index: index + 1 });
-            };
-            CountRow::new(ids, counts)?;
-        }
-        if indptr.last() != Some(&ids.len()) {
-            return Err(CountError::RowBounds { index: indptr.len() });
-        }
-        Ok(CountMatrix { indptr, ids, counts })
-    }
-
     /// Adds a row at the end.
     pub fn push(&mut self, row: CountRow<'_>) {
         self.ids.extend_from_slice(row.ids());
@@ -96,12 +70,6 @@ impl CountMatrix {
         let row = bounds[0]..bounds[1];
         CountRow::trusted(&self.ids[row.clone()], &self.counts[row])
     }
-
-    /// Returns a matrix with the same terms in each row, each counted once.
-    pub fn presence(&self) -> CountMatrix {
-        let counts = vec![1; self.counts.len()];
-        CountMatrix { indptr: self.indptr.clone(), ids: self.ids.clone(), counts }
-    }
 }
 
 #[cfg(test)]
@@ -109,24 +77,6 @@ mod tests {
     use super::*;
     use crate::counts::vector::CountVector;
     use proptest::prelude::*;
-
-    fn from_parts(indptr: &[usize], ids: &[u32], counts: &[u32]) -> Result<CountMatrix, CountError> {
-        CountMatrix::from_parts(indptr.to_vec(), ids.to_vec(), counts.to_vec())
-    }
-
-    #[test]
-    fn parts_are_checked() {
-        assert_eq!(from_parts(&[0], &[], &[]), Ok(CountMatrix::new()));
-        assert_eq!(from_parts(&[0, 2, 2, 3], &[1, 4, 0], &[1, 1, 1]).unwrap().n_rows(), 3);
-        for (indptr, index) in [(&[][..], 0), (&[1, 2], 0), (&[0, 3], 1), (&[0, 2, 1, 2], 2), (&[0, 1], 2)] {
-            let error = from_parts(indptr, &[1, 4], &[1, 1]);
-            assert_eq!(error, Err(CountError::RowBounds { index }), "{indptr:?}");
-        }
-        assert_eq!(from_parts(&[0, 1], &[1], &[]), Err(CountError::Lengths { ids: 1, counts: 0 }));
-        assert_eq!(from_parts(&[0, 1], &[1], &[0]), Err(CountError::Zero { id: 1 }));
-        let order = Err(CountError::Order { previous: 2, got: 1 });
-        assert_eq!(from_parts(&[0, 2], &[2, 1], &[1, 1]), order);
-    }
 
     #[test]
     fn rows_out_of_range() {
@@ -145,10 +95,6 @@ mod tests {
             prop_assert!(matrix.rows().eq(rows.iter().map(CountVector::row)));
             prop_assert!((0..rows.len()).all(|i| matrix.row(i) == Some(rows[i].row())));
             prop_assert_eq!(matrix.row(rows.len()), None);
-            let once: Vec<_> = rows.iter().map(CountVector::presence).collect();
-            prop_assert!(matrix.presence().rows().eq(once.iter().map(CountVector::row)));
-            let CountMatrix { indptr, ids, counts } = matrix.clone();
-            prop_assert_eq!(CountMatrix::from_parts(indptr, ids, counts), Ok(matrix));
         }
     }
 }

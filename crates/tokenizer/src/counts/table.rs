@@ -11,10 +11,10 @@ pub type TermId = u32;
 /// Anyone can compute fingerprints and choose ones that collide. To defeat that, the slot is found by multiplying with
 /// a secret odd number.
 #[derive(Clone, Debug)]
-pub(crate) struct Table {
+pub(crate) struct FingerprintTable {
     /// A power of two in number, at least half of them empty. An entry whose home slot is taken is in the next free
     /// one.
-    slots: Vec<Slot>,
+    slots: Vec<TermSlot>,
     /// Shifts a product down to a slot index.
     shift: u32,
     multiplier: u64,
@@ -26,47 +26,47 @@ pub(crate) struct Table {
 /// A slot of the table; never crosses a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(16))]
-pub(crate) struct Slot {
+pub(crate) struct TermSlot {
     pub(crate) fingerprint: u64,
-    /// [`Slot::EMPTY`] if the slot is free.
+    /// [`TermSlot::EMPTY`] if the slot is free.
     pub(crate) number: u32,
     /// The mark of the term in the current document, for counting.
     pub(crate) seen: u32,
 }
 
-impl Slot {
+impl TermSlot {
     pub(crate) const EMPTY: u32 = u32::MAX;
-    const NONE: Slot = Slot { fingerprint: 0, number: Slot::EMPTY, seen: 0 };
+    const NONE: TermSlot = TermSlot { fingerprint: 0, number: TermSlot::EMPTY, seen: 0 };
 }
 
 /// The initial number of slots: enough for most documents, and 16 kB.
 const LEAST_SLOTS: usize = 1024;
 
-impl Default for Table {
+impl Default for FingerprintTable {
     fn default() -> Self {
         let multiplier = RandomState::new().hash_one(0) | 1;
-        let mut table = Table { slots: Vec::new(), shift: 0, multiplier, len: 0, unordered: 0 };
+        let mut table = FingerprintTable { slots: Vec::new(), shift: 0, multiplier, len: 0, unordered: 0 };
         table.allocate(LEAST_SLOTS);
         table
     }
 }
 
-impl Table {
-    fn allocate(&mut self, n_slots: usize) -> Vec<Slot> {
+impl FingerprintTable {
+    fn allocate(&mut self, n_slots: usize) -> Vec<TermSlot> {
         self.shift = u64::BITS - n_slots.trailing_zeros();
-        std::mem::replace(&mut self.slots, vec![Slot::NONE; n_slots])
+        std::mem::replace(&mut self.slots, vec![TermSlot::NONE; n_slots])
     }
 
     /// The number of a fingerprint.
     pub(crate) fn get(&self, fingerprint: u64) -> Option<u32> {
         let number = self.slots[self.place(fingerprint)].number;
-        (number != Slot::EMPTY).then_some(number)
+        (number != TermSlot::EMPTY).then_some(number)
     }
 
     /// The slots, for many look-ups.
     #[inline(always)]
-    pub(crate) fn slots(&mut self) -> Slots<'_> {
-        Slots { multiplier: self.multiplier, shift: self.shift, slots: &mut self.slots }
+    pub(crate) fn slots(&mut self) -> TermSlots<'_> {
+        TermSlots { multiplier: self.multiplier, shift: self.shift, slots: &mut self.slots }
     }
 
     /// The slot of a fingerprint, or the empty slot where it belongs.
@@ -75,9 +75,9 @@ impl Table {
     }
 
     /// Inserts a slot whose fingerprint is not yet in the table.
-    pub(crate) fn insert(&mut self, slot: Slot) {
+    pub(crate) fn insert(&mut self, slot: TermSlot) {
         if 2 * (self.len + 1) > self.slots.len() {
-            self.put_anew(2 * self.slots.len(), Slot::EMPTY);
+            self.put_anew(2 * self.slots.len(), TermSlot::EMPTY);
         }
         self.len += 1;
         self.put(slot);
@@ -100,11 +100,11 @@ impl Table {
         // earlier entries were placed before the removed ones arrived, so they are still found
         for fingerprint in fingerprints {
             let place = self.place(fingerprint);
-            self.slots[place] = Slot::NONE;
+            self.slots[place] = TermSlot::NONE;
         }
     }
 
-    fn put(&mut self, slot: Slot) {
+    fn put(&mut self, slot: TermSlot) {
         let place = self.place(slot.fingerprint);
         self.slots[place] = slot;
     }
@@ -116,13 +116,13 @@ impl Table {
 }
 
 /// The slots of a table, borrowed for many look-ups.
-pub(crate) struct Slots<'a> {
-    slots: &'a mut [Slot],
+pub(crate) struct TermSlots<'a> {
+    slots: &'a mut [TermSlot],
     multiplier: u64,
     shift: u32,
 }
 
-impl Slots<'_> {
+impl TermSlots<'_> {
     /// The home slot of a fingerprint.
     #[inline(always)]
     pub(crate) fn home(&self, fingerprint: u64) -> usize {
@@ -139,9 +139,9 @@ impl Slots<'_> {
 
     /// Finds the slot of a fingerprint, starting at its home or [`start`](Self::start).
     #[inline(always)]
-    pub(crate) fn find(&mut self, fingerprint: u64, start: usize) -> Option<&mut Slot> {
+    pub(crate) fn find(&mut self, fingerprint: u64, start: usize) -> Option<&mut TermSlot> {
         let place = place(self.slots, start, fingerprint);
-        Some(&mut self.slots[place]).filter(|slot| slot.number != Slot::EMPTY)
+        Some(&mut self.slots[place]).filter(|slot| slot.number != TermSlot::EMPTY)
     }
 }
 
@@ -153,13 +153,13 @@ fn home(fingerprint: u64, multiplier: u64, shift: u32) -> usize {
 
 /// The slot of a fingerprint, or the empty slot where it belongs.
 #[inline(always)]
-fn place(slots: &[Slot], home: usize, fingerprint: u64) -> usize {
+fn place(slots: &[TermSlot], home: usize, fingerprint: u64) -> usize {
     let last = slots.len() - 1;
     let mut place = home & last;
     loop {
         let slot = &slots[place];
         // An empty slot looks like fingerprint 0; both end the search.
-        if slot.fingerprint == fingerprint || slot.number == Slot::EMPTY {
+        if slot.fingerprint == fingerprint || slot.number == TermSlot::EMPTY {
             return place;
         }
         place = (place + 1) & last;
@@ -175,12 +175,12 @@ mod tests {
     proptest! {
         #[test]
         fn numbers_are_those_given(fingerprints in prop::collection::vec(0..3000_u64, 0..2500)) {
-            let (mut table, mut numbers) = (Table::default(), HashMap::new());
+            let (mut table, mut numbers) = (FingerprintTable::default(), HashMap::new());
             for (next, fingerprint) in (0..).zip(fingerprints) {
                 let number = *numbers.entry(fingerprint).or_insert(next);
                 prop_assert_eq!(table.get(fingerprint).is_none(), number == next);
                 if number == next {
-                    table.insert(Slot { fingerprint, number, seen: 7 });
+                    table.insert(TermSlot { fingerprint, number, seen: 7 });
                 }
                 let slots = table.slots();
                 let start = slots.start(fingerprint, slots.home(fingerprint));
@@ -196,12 +196,12 @@ mod tests {
     #[test]
     fn fingerprints_that_share_their_bits_do_not_share_places() {
         for shift in [0, 20, 40] {
-            let mut table = Table::default();
+            let mut table = FingerprintTable::default();
             (0..100_000).for_each(|i| {
-                table.insert(Slot { fingerprint: u64::from(i) << shift, number: i, seen: 0 });
+                table.insert(TermSlot { fingerprint: u64::from(i) << shift, number: i, seen: 0 });
             });
-            let is_far = |(place, slot): &(usize, &Slot)| {
-                slot.number != Slot::EMPTY
+            let is_far = |(place, slot): &(usize, &TermSlot)| {
+                slot.number != TermSlot::EMPTY
                     && place.abs_diff(home(slot.fingerprint, table.multiplier, table.shift)) > 1_000
             };
             assert!(table.slots.iter().enumerate().filter(is_far).count() < 1_000);

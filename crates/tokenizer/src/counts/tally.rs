@@ -2,8 +2,8 @@
 
 use std::hint::select_unpredictable;
 
-use crate::counts::table::Slot;
 use crate::counts::table::TermId;
+use crate::counts::table::TermSlot;
 
 /// A term of a document and how often it occurs there.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -19,7 +19,7 @@ pub struct TermCount {
 /// The distinct terms of the current document. Each slot of the vocabulary's table is marked with the term's position
 /// here, so counting an occurrence touches one slot there and one entry here.
 #[derive(Clone, Debug)]
-pub(crate) struct Tally {
+pub(crate) struct DocumentTally {
     /// The mark of this document's first term; marks of earlier documents are lower.
     first: u32,
     len: usize,
@@ -27,13 +27,13 @@ pub(crate) struct Tally {
     terms: Vec<TermCount>,
 }
 
-impl Default for Tally {
+impl Default for DocumentTally {
     fn default() -> Self {
-        Tally { first: 1, len: 0, terms: Vec::new() }
+        DocumentTally { first: 1, len: 0, terms: Vec::new() }
     }
 }
 
-impl Tally {
+impl DocumentTally {
     /// The mark of a term never seen.
     pub(crate) const NEVER: u32 = 0;
 
@@ -48,12 +48,12 @@ impl Tally {
 
     /// Prepares to count up to `occurrences` occurrences.
     #[inline(always)]
-    pub(crate) fn tallying(&mut self, occurrences: usize) -> Tallying<'_> {
+    pub(crate) fn tallying(&mut self, occurrences: usize) -> TallyCursor<'_> {
         // one extra: the next entry is written before it is known to be new
         if self.terms.len() - self.len <= occurrences {
             self.grow(occurrences);
         }
-        Tallying { first: self.first, len: self.len, terms: &mut self.terms, all: &mut self.len }
+        TallyCursor { first: self.first, len: self.len, terms: &mut self.terms, all: &mut self.len }
     }
 
     #[cold]
@@ -88,18 +88,18 @@ impl Tally {
     }
 }
 
-/// A [`Tally`] while counting. Holds its numbers by value, so that they stay in registers.
-pub(crate) struct Tallying<'a> {
+/// A [`DocumentTally`] while counting. Holds its numbers by value, so that they stay in registers.
+pub(crate) struct TallyCursor<'a> {
     first: u32,
     len: usize,
     terms: &'a mut [TermCount],
     all: &'a mut usize,
 }
 
-impl Tallying<'_> {
+impl TallyCursor<'_> {
     /// Counts an occurrence of the term in `slot` and returns its position.
     #[inline(always)]
-    pub(crate) fn count(&mut self, slot: &mut Slot) -> usize {
+    pub(crate) fn count(&mut self, slot: &mut TermSlot) -> usize {
         let seen = slot.seen.wrapping_sub(self.first) as usize;
         // no branch: whether a word was seen before is unpredictable
         let is_new = seen >= self.len;
@@ -116,7 +116,7 @@ impl Tallying<'_> {
     }
 }
 
-impl Drop for Tallying<'_> {
+impl Drop for TallyCursor<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         *self.all = self.len;
@@ -131,15 +131,15 @@ mod tests {
 
     #[test]
     fn marks_start_anew() {
-        let mut tally = Tally { first: (1 << 31) - 2, ..Tally::default() };
-        let mut slot = Slot { fingerprint: 1, number: 2, seen: Tally::NEVER };
-        let mut count = |tally: &mut Tally| tally.tallying(1).count(&mut slot);
+        let mut tally = DocumentTally { first: (1 << 31) - 2, ..DocumentTally::default() };
+        let mut slot = TermSlot { fingerprint: 1, number: 2, seen: DocumentTally::NEVER };
+        let mut count = |tally: &mut DocumentTally| tally.tallying(1).count(&mut slot);
         assert_eq!((count(&mut tally), count(&mut tally)), (0, 0));
         assert!(tally.begin());
         assert_eq!(tally.terms(), []);
         assert_eq!(count(&mut tally), 0);
         assert!(!tally.begin());
-        slot.seen = Tally::NEVER;
+        slot.seen = DocumentTally::NEVER;
         tally.tallying(1).count(&mut slot);
         assert_eq!(tally.terms(), [TermCount { fingerprint: 1, id: 2, count: 1 }]);
     }

@@ -178,20 +178,6 @@ impl CountVector {
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
-
-    /// Returns a vector with the same terms, each counted once.
-    pub fn presence(&self) -> CountVector {
-        CountVector { ids: self.ids.clone(), counts: vec![1; self.counts.len()] }
-    }
-
-    /// Replaces each id by `map[id]` and adds the counts of ids that become equal.
-    ///
-    /// Returns `None` if `map` lacks an id or if a sum exceeds `u32::MAX`.
-    pub fn remap(&self, map: &[TermId]) -> Option<CountVector> {
-        let mapped: Option<Vec<_>> =
-            self.row().iter().map(|(id, count)| Some((*map.get(id as usize)?, count))).collect();
-        CountVector::from_pairs(mapped?).ok()
-    }
 }
 
 #[cfg(test)]
@@ -220,15 +206,6 @@ mod tests {
         assert_eq!(CountVector::from_pairs(pairs), vector(&[1, 9], &[3, u32::MAX]));
         let more = pairs.into_iter().chain([(9, 1)]);
         assert_eq!(CountVector::from_pairs(more), Err(CountError::Overflow { id: 9 }));
-    }
-
-    #[test]
-    fn remap_and_presence() {
-        let counts = vector(&[0, 2], &[5, 1]).unwrap();
-        assert_eq!(counts.remap(&[7, 8, 3]), vector(&[3, 7], &[1, 5]).ok());
-        assert_eq!(counts.remap(&[7, 8, 7]), vector(&[7], &[6]).ok());
-        assert_eq!(counts.remap(&[7, 8]), None);
-        assert_eq!(counts.presence(), vector(&[0, 2], &[1, 1]).unwrap());
     }
 
     proptest! {

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::counts::fingerprint::{fingerprint, of_batch};
-use crate::counts::table::{Slot, Table, TermId};
-use crate::counts::tally::{Tally, TermCount};
+use crate::counts::table::{FingerprintTable, TermId, TermSlot};
+use crate::counts::tally::{DocumentTally, TermCount};
 use crate::counts::term_texts::TermTexts;
 use crate::counts::word_pieces::WordPieces;
 use crate::error::VocabularyFull;
@@ -37,19 +37,19 @@ pub struct Vocabulary {
     texts: TermTexts,
     without_texts: bool,
     fingerprints: Vec<u64>,
-    ids: Table,
-    document: Tally,
+    ids: FingerprintTable,
+    document: DocumentTally,
     pieces: WordPieces,
-    batch: Batched,
+    batch: BatchBuffer,
 }
 
 /// Buffer for the terms of a batch.
 #[derive(Clone, Debug)]
-struct Batched([Occurrence; Batch::MOST]);
+struct BatchBuffer([Occurrence; Batch::MOST]);
 
-impl Default for Batched {
+impl Default for BatchBuffer {
     fn default() -> Self {
-        Batched([Occurrence::default(); Batch::MOST])
+        BatchBuffer([Occurrence::default(); Batch::MOST])
     }
 }
 
@@ -99,7 +99,7 @@ impl Vocabulary {
     /// Adds a new term.
     fn insert(&mut self, fingerprint: u64, term: &str) -> Result<TermId, VocabularyFull> {
         let number = self.push(fingerprint, term)?;
-        self.ids.insert(Slot { fingerprint, number, seen: Tally::NEVER });
+        self.ids.insert(TermSlot { fingerprint, number, seen: DocumentTally::NEVER });
         Ok(number)
     }
 
@@ -221,7 +221,7 @@ impl Vocabulary {
     #[inline(never)]
     fn push_and_count(&mut self, fingerprint: u64, term: &str) -> Result<usize, VocabularyFull> {
         let number = self.push(fingerprint, term)?;
-        let mut slot = Slot { fingerprint, number, seen: Tally::NEVER };
+        let mut slot = TermSlot { fingerprint, number, seen: DocumentTally::NEVER };
         let place = self.document.tallying(1).count(&mut slot);
         self.ids.insert(slot);
         Ok(place)
@@ -233,7 +233,7 @@ impl Vocabulary {
         self.begin_document();
         for (id, count) in terms {
             let Some(&fingerprint) = self.fingerprints.get(id as usize) else { continue };
-            self.document.add(&mut Tally::NEVER.clone(), TermCount { fingerprint, id, count });
+            self.document.add(&mut DocumentTally::NEVER.clone(), TermCount { fingerprint, id, count });
         }
     }
 
@@ -379,14 +379,6 @@ impl Vocabulary {
         other.iter().map(|(id, term)| self.intern_as(other.fingerprints[id as usize], term)).collect()
     }
 
-    /// The ids sorted by fingerprint. An id's position in the result is its canonical id, which does not depend on the
-    /// order of arrival.
-    pub fn canonical_order(&self) -> Vec<TermId> {
-        let mut order: Vec<_> = self.fingerprints.iter().copied().zip(self.all_ids()).collect();
-        order.sort_unstable();
-        order.into_iter().map(|(_, id)| id).collect()
-    }
-
     /// The ids with the texts of their terms, in order of id.
     pub fn iter(&self) -> impl Iterator<Item = (TermId, &str)> {
         self.all_ids().zip(self.texts.iter())
@@ -427,7 +419,9 @@ mod tests {
     }
 
     fn canonical(vocabulary: &Vocabulary) -> Vec<&str> {
-        vocabulary.canonical_order().into_iter().map(|id| vocabulary.term(id).unwrap()).collect()
+        let mut order: Vec<_> = vocabulary.fingerprints().collect();
+        order.sort_unstable_by_key(|(_, fingerprint)| *fingerprint);
+        order.into_iter().map(|(id, _)| vocabulary.term(id).unwrap()).collect()
     }
 
     #[test]
@@ -438,7 +432,7 @@ mod tests {
         assert_eq!(vocabulary.term(4), None);
         assert_eq!(vocabulary.fingerprint(1), Some(fingerprint("a")));
         assert_eq!(vocabulary.fingerprint(4), None);
-        assert!(Vocabulary::new().is_empty() && Vocabulary::new().canonical_order().is_empty());
+        assert!(Vocabulary::new().is_empty());
     }
 
     #[test]
@@ -563,7 +557,6 @@ mod tests {
             shuffled.sort_by_key(|term| xxhash_rust::xxh3::xxh3_64_with_seed(term.as_bytes(), seed));
             let (one, other) = (vocabulary(&terms), vocabulary(&shuffled));
             prop_assert_eq!(canonical(&one), canonical(&other));
-            prop_assert!(one.canonical_order().is_sorted_by_key(|&id| one.fingerprint(id)));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The pieces of a vocabulary's words: found once per word, counted in every document.
 
 use crate::counts::table::TermId;
-use crate::counts::tally::{Tally, TermCount};
+use crate::counts::tally::{DocumentTally, TermCount};
 
 /// The pieces of the words seen so far.
 #[derive(Clone, Default, Debug)]
@@ -9,7 +9,7 @@ pub(crate) struct WordPieces {
     /// By term: where its pieces start and end in `ids`; [`NEW`] if they were not looked for yet.
     spans: Vec<[u32; 2]>,
     ids: Vec<TermId>,
-    /// By term: its mark in the document, see [`Tally`].
+    /// By term: its mark in the document, see [`DocumentTally`].
     marks: Vec<u32>,
     /// The words whose pieces were first found in this document, and the number of terms before it.
     found: Vec<TermId>,
@@ -25,13 +25,18 @@ impl WordPieces {
         self.found.clear();
         self.n_before = n_terms;
         if !are_told_apart {
-            self.marks.fill(Tally::NEVER);
+            self.marks.fill(DocumentTally::NEVER);
         }
     }
 
     /// Counts the pieces of a word as often as the word occurs. Returns whether they are known.
     #[inline]
-    pub(crate) fn count(&mut self, word: TermCount, fingerprints: &[u64], document: &mut Tally) -> bool {
+    pub(crate) fn count(
+        &mut self,
+        word: TermCount,
+        fingerprints: &[u64],
+        document: &mut DocumentTally,
+    ) -> bool {
         let Some([start, end]) = self.spans.get(word.id as usize).filter(|span| **span != NEW) else {
             return false;
         };
@@ -57,7 +62,7 @@ impl WordPieces {
     /// Stores the pieces of a word. The vocabulary has `n_terms` terms by now.
     pub(crate) fn insert(&mut self, word: TermId, pieces: &[TermId], n_terms: usize) {
         self.spans.resize(n_terms, NEW);
-        self.marks.resize(n_terms, Tally::NEVER);
+        self.marks.resize(n_terms, DocumentTally::NEVER);
         let start = self.ids.len() as u32;
         self.ids.extend_from_slice(pieces);
         self.spans[word as usize] = [start, self.ids.len() as u32];

@@ -1,7 +1,7 @@
 //! Runs of two-byte letters, the usual words of many scripts. Eight letters are looked up at a time, which avoids an
 //! unpredictable branch per letter.
 
-use crate::characters::entry::Entry;
+use crate::characters::entry::CharacterEntry;
 use crate::characters::look_two;
 
 /// Number of bytes looked up at once.
@@ -10,7 +10,7 @@ const BLOCK: usize = 16;
 /// A run of letters and the flags of their entries.
 #[derive(Clone, Copy)]
 pub(crate) struct Letters {
-    pub(crate) first: Entry,
+    pub(crate) first: CharacterEntry,
     /// The AND and the OR of the entries.
     pub(crate) all: u32,
     pub(crate) any: u32,
@@ -19,7 +19,7 @@ pub(crate) struct Letters {
 /// The letters of `bytes[start..end]`, if each has two bytes and enough text follows.
 #[inline(always)]
 pub(crate) fn of_two_bytes(bytes: &[u8], start: usize, end: usize) -> Option<Letters> {
-    let mut letters = Letters { first: Entry::END, all: u32::MAX, any: 0 };
+    let mut letters = Letters { first: CharacterEntry::END, all: u32::MAX, any: 0 };
     let mut at = start;
     while at < end {
         let block = bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>)?;

@@ -1,6 +1,6 @@
 //! N-grams of words and of characters.
 
-use crate::characters::fold::fold_char;
+use crate::characters::rules::fold_char;
 use crate::terms::options::MAX_NGRAM;
 use crate::words::batch::Batch;
 

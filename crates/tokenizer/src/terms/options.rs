@@ -5,11 +5,11 @@ use std::ops::Deref;
 use hashbrown::HashSet;
 use serde::{Deserialize, Serialize};
 
-use crate::characters::fold::fold_into;
+use crate::characters::fold_into;
 use crate::characters::normalize::normalize;
 use crate::error::OptionsError;
 use crate::terms::language::Language;
-use crate::words::rule::WordRule;
+use crate::words::WordRule;
 
 /// The largest n of an n-gram.
 pub(crate) const MAX_NGRAM: usize = 8;

@@ -7,13 +7,13 @@
 
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical};
 
-use crate::characters::entry::{Class, Entry};
+use crate::characters::entry::{CharacterClass, CharacterEntry};
 use crate::characters::rules::{is_unspaced_alphabet, look_alike};
 use crate::characters::{look, of};
 use crate::terms::letters::{Letters, of_two_bytes};
 use crate::terms::options::TokenizerOptions;
-use crate::words::rule::WordRule;
-use crate::words::unicode::start;
+use crate::words::WordRule;
+use crate::words::exact::start;
 use crate::words::unspaced::Four;
 
 /// A piece of text for the exact code, and the state after it.
@@ -73,11 +73,11 @@ impl Looks {
     }
 
     fn ascii(self) -> bool {
-        self.all & Entry::LOOKS_ASCII != 0
+        self.all & CharacterEntry::LOOKS_ASCII != 0
     }
 
     fn has_look_alikes(self) -> bool {
-        self.any & Entry::LOOK_ALIKE != 0
+        self.any & CharacterEntry::LOOK_ALIKE != 0
     }
 }
 
@@ -86,7 +86,8 @@ impl Letters {
     #[inline(always)]
     fn are_a_word(self) -> bool {
         // a look-alike of ASCII needs more
-        self.all & (Entry::PLAIN | Entry::LOOKS_ASCII) == Entry::PLAIN && self.first.class().begins()
+        self.all & (CharacterEntry::PLAIN | CharacterEntry::LOOKS_ASCII) == CharacterEntry::PLAIN
+            && self.first.class().begins()
     }
 }
 
@@ -106,7 +107,7 @@ impl<'a> Walk<'a> {
             // a Hebrew letter may come before the quotation mark
             && bytes.get(end) != Some(&b'\'')
         {
-            if letters.any & Entry::FLIPS != 0 && options.fold_case {
+            if letters.any & CharacterEntry::FLIPS != 0 && options.fold_case {
                 fold(&mut folded[start..end]);
             }
             spans.push([start, end]);
@@ -147,10 +148,10 @@ impl<'a> Walk<'a> {
             if class.is_unspaced() {
                 self.unspaced(class)?;
                 touches = true;
-            } else if class.begins() || class == Class::Underscore {
+            } else if class.begins() || class == CharacterClass::Underscore {
                 self.word(touches)?;
                 touches = true;
-            } else if class == Class::Neutral || class.is_mid() {
+            } else if class == CharacterClass::Neutral || class.is_mid() {
                 self.sign(entry, length)?;
                 touches = false;
             } else {
@@ -161,7 +162,7 @@ impl<'a> Walk<'a> {
     }
 
     #[inline(always)]
-    fn look(&self) -> (Entry, usize) {
+    fn look(&self) -> (CharacterEntry, usize) {
         #[cfg(test)]
         tamis_testing::step(1);
         look(self.bytes, self.at)
@@ -172,25 +173,25 @@ impl<'a> Walk<'a> {
     }
 
     /// Reads a sign or space outside words.
-    fn sign(&mut self, entry: Entry, length: usize) -> Result<(), Stop> {
+    fn sign(&mut self, entry: CharacterEntry, length: usize) -> Result<(), Stop> {
         let sign = self.at;
-        if entry.is(Entry::VARIANT) && !self.options.normalize {
+        if entry.is(CharacterEntry::VARIANT) && !self.options.normalize {
             return Err(Stop);
         }
         if self.is_mail() {
-            if entry.is(Entry::SEPARATES) {
+            if entry.is(CharacterEntry::SEPARATES) {
                 self.end_mail_run()?;
-            } else if entry.is(Entry::NON_ASCII) {
+            } else if entry.is(CharacterEntry::NON_ASCII) {
                 self.mail.non_ascii = true;
-            } else if entry.is(Entry::VARIANT) {
+            } else if entry.is(CharacterEntry::VARIANT) {
                 return Err(Stop);
             }
         }
         self.at += length;
-        if self.is_mail() && entry.is(Entry::SEPARATES) {
+        if self.is_mail() && entry.is(CharacterEntry::SEPARATES) {
             self.mail = MailRun { start: self.at, spans: self.spans.len(), non_ascii: false, changed: false };
         }
-        if entry.is(Entry::WORD) {
+        if entry.is(CharacterEntry::WORD) {
             self.spans.push([sign, self.at]);
         } else if self.is_cut(entry) && self.look().0.class().begins() {
             (self.cut, self.kept) = (sign, self.spans.len());
@@ -199,11 +200,11 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether the sign is a cut, provided that what follows begins a word.
-    fn is_cut(&self, entry: Entry) -> bool {
+    fn is_cut(&self, entry: CharacterEntry) -> bool {
         // in mail, the sign must also end the run or show that it is not all ASCII
-        let known = !entry.is(Entry::VARIANT) || self.options.normalize;
-        let tells = !self.is_mail() || entry.is(Entry::SEPARATES | Entry::NON_ASCII);
-        entry.class() == Class::Neutral && !entry.is(Entry::WORD) && known && tells
+        let known = !entry.is(CharacterEntry::VARIANT) || self.options.normalize;
+        let tells = !self.is_mail() || entry.is(CharacterEntry::SEPARATES | CharacterEntry::NON_ASCII);
+        entry.class() == CharacterClass::Neutral && !entry.is(CharacterEntry::WORD) && known && tells
     }
 
     /// Ends a mail run. A run that is all ASCII is one word, without the signs at its edges.
@@ -243,13 +244,13 @@ impl<'a> Walk<'a> {
         loop {
             let (entry, length) = self.plain(&mut looks);
             match entry.class() {
-                Class::Neutral => break,
+                CharacterClass::Neutral => break,
                 // ends runs of mail
-                Class::Underscore if self.is_mail() => break,
-                Class::Mark => self.check_order()?,
-                Class::Composing => self.check_apart()?,
-                class if class == Class::Underscore || class.is_mid() => {
-                    if class != Class::Underscore && !self.joins(start, entry, length)? {
+                CharacterClass::Underscore if self.is_mail() => break,
+                CharacterClass::Mark => self.check_order()?,
+                CharacterClass::Composing => self.check_apart()?,
+                class if class == CharacterClass::Underscore || class.is_mid() => {
+                    if class != CharacterClass::Underscore && !self.joins(start, entry, length)? {
                         break;
                     }
                     self.check_sign(looks, class)?;
@@ -282,10 +283,10 @@ impl<'a> Walk<'a> {
 
     /// Reads letters, digits and marks that need only folding. Returns the entry and length of what follows.
     #[inline(always)]
-    fn plain(&mut self, looks: &mut Looks) -> (Entry, usize) {
+    fn plain(&mut self, looks: &mut Looks) -> (CharacterEntry, usize) {
         loop {
             let (entry, length) = self.look();
-            if !entry.is(Entry::PLAIN) {
+            if !entry.is(CharacterEntry::PLAIN) {
                 return (entry, length);
             }
             if entry.flips() != 0 && self.options.fold_case {
@@ -314,11 +315,12 @@ impl<'a> Walk<'a> {
 
     /// Checks a sign inside a word. The looks of the word start over after it.
     #[inline(never)]
-    fn check_sign(&mut self, looks: Looks, class: Class) -> Result<(), Stop> {
+    fn check_sign(&mut self, looks: Looks, class: CharacterClass) -> Result<(), Stop> {
         let (next, _) = look(self.bytes, self.at + 1);
         let goes_on = class.is_mid() || {
             let next = next.class();
-            matches!(next, Class::Underscore | Class::Neutral) || next.begins() && !next.is_unspaced()
+            matches!(next, CharacterClass::Underscore | CharacterClass::Neutral)
+                || next.begins() && !next.is_unspaced()
         };
         self.mail.non_ascii |= self.stays_non_ascii(looks) || self.bytes[self.at] >= 0x80;
         if self.changes(looks) || !goes_on { Err(Stop) } else { Ok(()) }
@@ -349,7 +351,9 @@ impl<'a> Walk<'a> {
     fn check_order(&self) -> Result<(), Stop> {
         let Some(before) = self.before() else { return Err(Stop) };
         match of(before).class() {
-            Class::Mark | Class::Composing | Class::UnspacedMark => self.check_classes(before),
+            CharacterClass::Mark | CharacterClass::Composing | CharacterClass::UnspacedMark => {
+                self.check_classes(before)
+            }
             _ => Ok(()),
         }
     }
@@ -368,41 +372,48 @@ impl<'a> Walk<'a> {
         };
         let mut parts = 0;
         decompose_canonical(before, |_| parts += 1);
-        let is_letter = of(before).class() == Class::Letter;
+        let is_letter = of(before).class() == CharacterClass::Letter;
         if is_letter && parts == 1 && compose(before, mark).is_none() { Ok(()) } else { Err(Stop) }
     }
 
     /// Whether the sign joins the word that begins at `start` to what follows.
     #[inline(never)]
-    fn joins(&self, start: usize, entry: Entry, length: usize) -> Result<bool, Stop> {
-        if self.at >= self.end && self.is_mail() || entry.is(Entry::SEPARATES) && self.is_mail() {
+    fn joins(&self, start: usize, entry: CharacterEntry, length: usize) -> Result<bool, Stop> {
+        if self.at >= self.end && self.is_mail() || entry.is(CharacterEntry::SEPARATES) && self.is_mail() {
             return Ok(false);
         }
         let is_mark = |class| {
             #[cfg(test)]
             tamis_testing::step(1);
-            matches!(class, Class::Mark | Class::Composing | Class::PlainMark)
+            matches!(class, CharacterClass::Mark | CharacterClass::Composing | CharacterClass::PlainMark)
         };
         let mut classes = self.text[start..self.at].chars().rev().map(|c| of(c).class());
-        let before = classes.find(|class| !is_mark(*class)).unwrap_or(Class::Neutral);
+        let before = classes.find(|class| !is_mark(*class)).unwrap_or(CharacterClass::Neutral);
         let after = look(self.bytes, self.at + length).0.class();
-        let unknown = [Class::Unusual, Class::UnspacedLetter, Class::UnspacedMark, Class::UnspacedPlainMark];
+        let unknown = [
+            CharacterClass::Unusual,
+            CharacterClass::UnspacedLetter,
+            CharacterClass::UnspacedMark,
+            CharacterClass::UnspacedPlainMark,
+        ];
         if is_mark(after) || unknown.contains(&after) {
             return Err(Stop);
         }
         let letters = before.is_letter() && after.is_letter();
-        let digits = before == Class::Digit && after == Class::Digit;
+        let digits = before == CharacterClass::Digit && after == CharacterClass::Digit;
         let joins = match entry.class() {
-            Class::MidLetter => letters,
-            Class::MidNum => digits,
+            CharacterClass::MidLetter => letters,
+            CharacterClass::MidNum => digits,
             // after a Hebrew letter, the quotation mark is part of the word
-            Class::SingleQuote if before == Class::Hebrew && !letters => return Err(Stop),
-            Class::MidNumLet | Class::SingleQuote => letters || digits,
-            Class::DoubleQuote => before == Class::Hebrew && after == Class::Hebrew,
+            CharacterClass::SingleQuote if before == CharacterClass::Hebrew && !letters => return Err(Stop),
+            CharacterClass::MidNumLet | CharacterClass::SingleQuote => letters || digits,
+            CharacterClass::DoubleQuote => {
+                before == CharacterClass::Hebrew && after == CharacterClass::Hebrew
+            }
             _ => false,
         };
         // a variant of the sign has to be normalized first
-        if joins && entry.is(Entry::VARIANT) { Err(Stop) } else { Ok(joins) }
+        if joins && entry.is(CharacterEntry::VARIANT) { Err(Stop) } else { Ok(joins) }
     }
 
     /// Whether the unspaced character here is one of an alphabet.
@@ -416,7 +427,7 @@ impl<'a> Walk<'a> {
 
     /// Reads a run of a script without spaces that begins here, as bigrams of its characters.
     #[inline(always)]
-    fn unspaced(&mut self, mut last: Class) -> Result<(), Stop> {
+    fn unspaced(&mut self, mut last: CharacterClass) -> Result<(), Stop> {
         if !self.options.unspaced_bigrams {
             return Err(Stop);
         }
@@ -432,21 +443,24 @@ impl<'a> Walk<'a> {
             let (entry, length) = self.look();
             let class = entry.class();
             match class {
-                Class::Unspaced => {
+                CharacterClass::Unspaced => {
                     // in an alphabet, sequences of four across the cut would be missed
-                    if before_class == Class::Unspaced && !is_of_alphabet {
+                    if before_class == CharacterClass::Unspaced && !is_of_alphabet {
                         // a cut before these two is fine as well: the exact code finds their pair again
                         (self.cut, self.kept) = (before, self.spans.len());
                     }
                     last = class;
                 }
-                Class::UnspacedLetter => last = class,
-                Class::UnspacedPlainMark => {}
-                Class::UnspacedMark => self.check_order()?,
-                Class::Neutral | Class::Letter | Class::Hebrew | Class::Digit => break,
+                CharacterClass::UnspacedLetter => last = class,
+                CharacterClass::UnspacedPlainMark => {}
+                CharacterClass::UnspacedMark => self.check_order()?,
+                CharacterClass::Neutral
+                | CharacterClass::Letter
+                | CharacterClass::Hebrew
+                | CharacterClass::Digit => break,
                 // ends runs of mail
-                Class::Underscore if self.is_mail() => break,
-                class if class.is_mid() && last == Class::Unspaced => break,
+                CharacterClass::Underscore if self.is_mail() => break,
+                class if class.is_mid() && last == CharacterClass::Unspaced => break,
                 _ => return Err(Stop),
             }
             let end = self.at + length;
@@ -471,7 +485,7 @@ impl<'a> Walk<'a> {
             let sign = self.at;
             self.at += length;
             if self.is_cut(entry) && self.look().0.class().begins() {
-                return self.unusual_until(self.at, entry.is(Entry::NON_ASCII), sign);
+                return self.unusual_until(self.at, entry.is(CharacterEntry::NON_ASCII), sign);
             }
         }
         // nothing after the run attaches to it, except one quotation mark after a Hebrew letter
@@ -497,6 +511,6 @@ fn fold(bytes: &mut [u8]) {
     }
 }
 
-fn flip(bytes: &mut [u8], entry: Entry) {
+fn flip(bytes: &mut [u8], entry: CharacterEntry) {
     bytes.iter_mut().zip(entry.flips().to_le_bytes()).for_each(|(byte, flip)| *byte ^= flip);
 }

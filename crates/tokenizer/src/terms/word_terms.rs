@@ -3,26 +3,26 @@
 use std::mem;
 use std::ops::Range;
 
-use crate::characters::fold::fold_into;
+use crate::characters::fold_into;
+use crate::characters::normalize::Normalizer;
 use crate::characters::rules::is_unspaced;
-use crate::terms::exact::{self, for_each_piece};
-use crate::terms::options::CheckedOptions;
-use crate::terms::stems::StemCache;
+use crate::terms::language::StemCache;
+use crate::terms::options::{CheckedOptions, TokenizerOptions};
 use crate::terms::walk::Walk;
+use crate::words::WordRule;
 use crate::words::batch::{Batch, term};
-use crate::words::rule::WordRule;
-use crate::words::runs::{NonAscii, Run};
+use crate::words::scan::{NonAscii, TextRun};
 use crate::words::scan::{SHORT, Spans};
-use crate::words::unspaced::Segment;
+use crate::words::unspaced::{BigramRuns, WordSegment};
 
 /// Buffers reused from text to text.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Buffers {
+pub(crate) struct TermBuffers {
     /// The folded text, followed by terms that do not occur in it verbatim.
     bytes: Vec<u8>,
     /// Spans of the pending terms, then of the pending words.
     spans: Vec<[usize; 2]>,
-    pub(crate) exact: exact::ExactBuffers,
+    pub(crate) exact: ExactBuffers,
     folded: String,
     stems: StemCache,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Buffers {
 pub(crate) fn for_each_batch(
     options: &CheckedOptions,
     text: &str,
-    buffers: &mut Buffers,
+    buffers: &mut TermBuffers,
     emit: impl FnMut(Batch<'_>),
 ) {
     buffers.bytes.clear();
@@ -41,13 +41,13 @@ pub(crate) fn for_each_batch(
         buffers.bytes.make_ascii_lowercase();
     }
     let plain = options.stemmer.is_none() && options.stop_words.is_empty();
-    let mut words = Words { options, text, buffers, n_terms: 0, plain, emit };
+    let mut words = PendingWords { options, text, buffers, n_terms: 0, plain, emit };
     if options.word_rule == WordRule::Mail && options.normalize && moves_runs_of_mail(text) {
         words.exactly(0..text.len());
     } else {
         options.word_rule.for_each_run(text, |run| match run {
-            Run::Ascii(found) => words.ascii(found),
-            Run::NonAscii(run) => words.non_ascii(run),
+            TextRun::Ascii(found) => words.ascii(found),
+            TextRun::NonAscii(run) => words.non_ascii(run),
         });
     }
     words.flush();
@@ -63,10 +63,10 @@ fn moves_runs_of_mail(text: &str) -> bool {
 const SOLIDUS: char = '\u{338}';
 
 /// The pending words of a text.
-struct Words<'a, F> {
+struct PendingWords<'a, F> {
     options: &'a CheckedOptions,
     text: &'a str,
-    buffers: &'a mut Buffers,
+    buffers: &'a mut TermBuffers,
     /// The number of spans that are terms already; the others are still words.
     n_terms: usize,
     /// Whether words become terms unchanged, apart from the length limits.
@@ -74,7 +74,7 @@ struct Words<'a, F> {
     emit: F,
 }
 
-impl<F: FnMut(Batch<'_>)> Words<'_, F> {
+impl<F: FnMut(Batch<'_>)> PendingWords<'_, F> {
     /// Adds words of the text that are all ASCII.
     #[inline(always)]
     fn ascii(&mut self, Spans { spans, are_short }: Spans<'_>) {
@@ -93,12 +93,12 @@ impl<F: FnMut(Batch<'_>)> Words<'_, F> {
     /// Adds the words of a run that is not all ASCII.
     #[inline(always)]
     fn non_ascii(&mut self, run: NonAscii) {
-        let Buffers { bytes, spans, .. } = &mut *self.buffers;
+        let TermBuffers { bytes, spans, .. } = &mut *self.buffers;
         let places = [run.after, run.start, run.end];
         let mut walked = Walk::run(self.options, self.text, places, bytes, spans);
         while let Err(unusual) = walked {
             self.exactly(unusual.start..unusual.end);
-            let Buffers { bytes, spans, .. } = &mut *self.buffers;
+            let TermBuffers { bytes, spans, .. } = &mut *self.buffers;
             walked = Walk::resume(self.options, self.text, &unusual, bytes, spans);
         }
         if self.buffers.spans.len() >= Batch::MOST {
@@ -110,7 +110,7 @@ impl<F: FnMut(Batch<'_>)> Words<'_, F> {
     #[inline(never)]
     fn flush(&mut self) {
         self.make_terms();
-        let Buffers { bytes, spans, .. } = &mut *self.buffers;
+        let TermBuffers { bytes, spans, .. } = &mut *self.buffers;
         Batch::of_bytes(bytes, spans).for_each(&mut self.emit);
         spans.clear();
         bytes.truncate(self.text.len());
@@ -142,16 +142,16 @@ impl<F: FnMut(Batch<'_>)> Words<'_, F> {
     /// Returns the term that a word becomes, if any.
     #[inline(never)]
     fn term(&mut self, span: [usize; 2]) -> Option<[usize; 2]> {
-        let Buffers { bytes, stems, .. } = &mut *self.buffers;
+        let TermBuffers { bytes, stems, .. } = &mut *self.buffers;
         let word = term(bytes, span);
         let is_pair = word.chars().next().is_some_and(is_unspaced);
         if is_pair {
             return (!self.options.is_stop_word(word)).then_some(span);
         }
-        match Outcome::of(word, word.chars().count(), self.options, stems) {
-            Outcome::Nothing => None,
-            Outcome::Itself => Some(span),
-            Outcome::Other(other) => {
+        match WordTerm::of(word, word.chars().count(), self.options, stems) {
+            WordTerm::Nothing => None,
+            WordTerm::Itself => Some(span),
+            WordTerm::Other(other) => {
                 bytes.extend_from_slice(other.as_bytes());
                 Some([bytes.len() - other.len(), bytes.len()])
             }
@@ -167,11 +167,11 @@ impl<F: FnMut(Batch<'_>)> Words<'_, F> {
         self.buffers.exact = buffers;
     }
 
-    fn piece(&mut self, piece: Segment<'_>) {
+    fn piece(&mut self, piece: WordSegment<'_>) {
         match piece {
-            Segment::Pair(pair) if self.options.is_stop_word(pair) => {}
-            Segment::Pair(pair) => self.push(pair),
-            Segment::Word(word) => {
+            WordSegment::Pair(pair) if self.options.is_stop_word(pair) => {}
+            WordSegment::Pair(pair) => self.push(pair),
+            WordSegment::Word(word) => {
                 let mut folded = mem::take(&mut self.buffers.folded);
                 let chars = word.chars().count();
                 let word = if self.options.fold_case {
@@ -181,10 +181,10 @@ impl<F: FnMut(Batch<'_>)> Words<'_, F> {
                     word
                 };
                 let mut stems = mem::take(&mut self.buffers.stems);
-                match Outcome::of(word, chars, self.options, &mut stems) {
-                    Outcome::Nothing => {}
-                    Outcome::Itself => self.push(word),
-                    Outcome::Other(other) => self.push(other),
+                match WordTerm::of(word, chars, self.options, &mut stems) {
+                    WordTerm::Nothing => {}
+                    WordTerm::Itself => self.push(word),
+                    WordTerm::Other(other) => self.push(other),
                 }
                 (self.buffers.stems, self.buffers.folded) = (stems, folded);
             }
@@ -193,7 +193,7 @@ impl<F: FnMut(Batch<'_>)> Words<'_, F> {
 
     /// Adds a term that does not occur in the text verbatim.
     fn push(&mut self, term: &str) {
-        let Buffers { bytes, spans, .. } = &mut *self.buffers;
+        let TermBuffers { bytes, spans, .. } = &mut *self.buffers;
         bytes.extend_from_slice(term.as_bytes());
         spans.push([bytes.len() - term.len(), bytes.len()]);
         self.n_terms = spans.len();
@@ -204,22 +204,22 @@ impl<F: FnMut(Batch<'_>)> Words<'_, F> {
 }
 
 /// What a folded word becomes.
-enum Outcome<'a> {
+enum WordTerm<'a> {
     Nothing,
     Itself,
     Other(&'a str),
 }
 
-impl<'a> Outcome<'a> {
+impl<'a> WordTerm<'a> {
     /// Decides about a word of `chars` characters. A word that is too long is replaced by its length.
-    fn of(word: &str, chars: usize, options: &CheckedOptions, stems: &'a mut StemCache) -> Outcome<'a> {
+    fn of(word: &str, chars: usize, options: &CheckedOptions, stems: &'a mut StemCache) -> WordTerm<'a> {
         if chars > usize::from(options.max_chars) {
-            return Outcome::Other(LONG[(chars / 10).min(LONG.len() - 1)]);
+            return WordTerm::Other(LONG[(chars / 10).min(LONG.len() - 1)]);
         }
         if chars < usize::from(options.min_chars) || options.is_stop_word(word) {
-            return Outcome::Nothing;
+            return WordTerm::Nothing;
         }
-        options.stemmer.map_or(Outcome::Itself, |language| Outcome::Other(stems.stem(language, word)))
+        options.stemmer.map_or(WordTerm::Itself, |language| WordTerm::Other(stems.stem(language, word)))
     }
 }
 
@@ -230,10 +230,47 @@ static LONG: [&str; 21] = [
     "~long19", "~long20",
 ];
 
+/// Buffers reused from text to text.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct ExactBuffers {
+    pub(crate) normalizer: Normalizer,
+    lower: String,
+}
+
+/// Calls `emit` with every word and every pair of a text. In words that are not all ASCII, folds only the ASCII.
+pub(crate) fn for_each_piece(
+    options: &TokenizerOptions,
+    text: &str,
+    buffers: &mut ExactBuffers,
+    mut emit: impl FnMut(WordSegment<'_>),
+) {
+    #[cfg(test)]
+    tamis_testing::step(text.len());
+    let ExactBuffers { normalizer, lower } = buffers;
+    let text = if options.normalize { normalizer.normalize(text) } else { text };
+    let text = if options.fold_case {
+        // lower-casing ASCII moves no word boundary
+        lower.clear();
+        lower.push_str(text);
+        lower.make_ascii_lowercase();
+        lower
+    } else {
+        text
+    };
+    if options.unspaced_bigrams {
+        let mut runs = BigramRuns::new(text, options.has_fours());
+        options.word_rule.for_each_word_plainly(text, |word| runs.word(word, &mut emit));
+        runs.finish(&mut emit);
+    } else {
+        options.word_rule.for_each_word_plainly(text, |word| emit(WordSegment::Word(word.text)));
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use unicode_normalization::char::compose;
+
+    use super::*;
 
     /// Covers all cases of [`moves_runs_of_mail`].
     #[test]

@@ -1,10 +1,10 @@
-//! Finds words 64 bytes at a time, with bit masks.
+//! Finds words 64 bytes at a time, with bit masks; and the runs of other text that contain words.
 
-use crate::bits::BLOCK;
+use crate::bits::{BLOCK, next_non_ascii};
 use crate::words::batch::Batch;
 
 /// Bit masks of 64 bytes: what words consist of, and what joins them. NUL is never in a word.
-pub(crate) trait Shape: Copy + Default {
+pub(crate) trait WordShape: Copy + Default {
     /// Computes the masks. Should consist of comparisons without branches, so that the compiler vectorizes it.
     fn of(block: &[u8; BLOCK]) -> Self;
 
@@ -63,7 +63,7 @@ pub(crate) const SHORT: usize = 16;
 /// One bit per byte tells whether the byte is in a word; the edges in those bits give the spans. The cost does not
 /// depend on the lengths of words, whereas a loop over bytes has an unpredictable branch at the end of each word.
 #[inline]
-pub(crate) fn for_each_batch<S: Shape>(bytes: &[u8], from: usize, mut emit: impl FnMut(Spans<'_>)) {
+pub(crate) fn for_each_batch<S: WordShape>(bytes: &[u8], from: usize, mut emit: impl FnMut(Spans<'_>)) {
     let (blocks, rest) = bytes[from..].as_chunks::<BLOCK>();
     // the rest is shorter than a block, so a zero bit ends the last word
     let mut last = [0; BLOCK];
@@ -103,7 +103,7 @@ struct Members<S> {
     has_filler: bool,
 }
 
-impl<S: Shape> Members<S> {
+impl<S: WordShape> Members<S> {
     /// Returns the mask of the bytes of a block that are in words. Needs the block after it.
     #[inline(always)]
     fn of_block(&mut self, bytes: &[u8], offset: usize, after: S) -> u64 {
@@ -203,7 +203,7 @@ impl Edges {
 
 /// Moves the words that are not only filler to the front and returns them.
 #[inline(never)]
-fn without<'a, S: Shape>(bytes: &[u8], spans: &'a mut [[usize; 2]]) -> &'a [[usize; 2]] {
+fn without<'a, S: WordShape>(bytes: &[u8], spans: &'a mut [[usize; 2]]) -> &'a [[usize; 2]] {
     let mut n = 0;
     for i in 0..spans.len() {
         let [start, end] = spans[i];
@@ -217,12 +217,61 @@ fn without<'a, S: Shape>(bytes: &[u8], spans: &'a mut [[usize; 2]]) -> &'a [[usi
     &spans[..n]
 }
 
+/// A run of a text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TextRun<'a> {
+    /// Words that are all ASCII.
+    Ascii(Spans<'a>),
+    /// A run that is not all ASCII.
+    NonAscii(NonAscii),
+}
+
+/// A run with non-ASCII characters. Its words do not depend on text before `after` or from `end` on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NonAscii {
+    /// End of the previous run.
+    pub(crate) after: usize,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+/// Calls `emit` with all runs of a text, in order.
+#[inline(always)]
+pub(crate) fn for_each_run<S: WordShape>(text: &str, mut emit: impl FnMut(TextRun<'_>)) {
+    let bytes = text.as_bytes();
+    // the next non-ASCII byte, unless it is before the current run
+    let mut non_ascii = next_non_ascii(bytes, 0);
+    let mut after = 0;
+    for_each_batch::<S>(bytes, 0, |Spans { mut spans, are_short }| {
+        while let Some((&[start, end], rest)) = spans.split_first() {
+            if non_ascii < start {
+                // if a word has non-ASCII letters, the first letter usually is one
+                non_ascii = if bytes[start].is_ascii() { next_non_ascii(bytes, start) } else { start };
+            }
+            if non_ascii < end {
+                emit(TextRun::NonAscii(NonAscii { after, start, end }));
+                (after, spans) = (end, rest);
+                continue;
+            }
+            let is_ascii = |span: &&[usize; 2]| span[1] <= non_ascii;
+            let ascii = match spans.last().filter(is_ascii) {
+                Some(_) => spans.len(),
+                None => spans.iter().take_while(is_ascii).count(),
+            };
+            let (ascii, rest) = spans.split_at(ascii);
+            emit(TextRun::Ascii(Spans { spans: ascii, are_short }));
+            (after, spans) = (ascii.last().map_or(end, |span| span[1]), rest);
+        }
+    });
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::bits::bits;
     use proptest::prelude::*;
     use tamis_testing::check_linear;
+
+    use super::*;
+    use crate::bits::bits;
 
     /// Runs of `x` joined by any number of `-`. `_` is core too, but filler.
     #[derive(Clone, Copy, Default)]
@@ -232,7 +281,7 @@ mod tests {
         joiners: u64,
     }
 
-    impl Shape for TestWords {
+    impl WordShape for TestWords {
         fn of(block: &[u8; BLOCK]) -> Self {
             let (core, filler) =
                 (bits(block, |byte| byte == b'x' || byte == b'_'), bits(block, Self::is_filler));

@@ -1,7 +1,7 @@
 //! The characters of ASCII words under the two word rules.
 
 use crate::bits::{BLOCK, bits, is_digit, is_letter, is_mail_core, is_mail_joiner};
-use crate::words::scan::{Shape, followed, preceded};
+use crate::words::scan::{WordShape, followed, preceded};
 
 /// Words of [`WordRule::Mail`](crate::WordRule::Mail): runs without the signs at their edges.
 #[derive(Clone, Copy, Default)]
@@ -12,7 +12,7 @@ pub(crate) struct MailWords {
     signs: u64,
 }
 
-impl Shape for MailWords {
+impl WordShape for MailWords {
     #[inline(always)]
     fn of(block: &[u8; BLOCK]) -> Self {
         MailWords { core: bits(block, is_mail_core), signs: bits(block, is_mail_joiner) }
@@ -51,7 +51,7 @@ pub(crate) struct UnicodeWords {
     for_digits: u64,
 }
 
-impl Shape for UnicodeWords {
+impl WordShape for UnicodeWords {
     #[inline(always)]
     fn of(block: &[u8; BLOCK]) -> Self {
         let is_both = |byte| byte == b'.' || byte == b'\'';
@@ -98,7 +98,7 @@ pub(crate) struct MixedRuns {
     quotes: u64,
 }
 
-impl Shape for MixedRuns {
+impl WordShape for MixedRuns {
     #[inline(always)]
     fn of(block: &[u8; BLOCK]) -> Self {
         MixedRuns {

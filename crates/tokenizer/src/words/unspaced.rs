@@ -4,11 +4,11 @@
 use std::ops::Range;
 
 use crate::characters::rules::{is_unspaced, is_unspaced_alphabet};
-use crate::words::batch::Span;
+use crate::words::batch::WordSpan;
 
 /// A word, or a bigram of an unspaced script.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Segment<'t> {
+pub(crate) enum WordSegment<'t> {
     /// A word of other scripts.
     Word(&'t str),
     /// Two characters of a run, or the only one it has; or four of an alphabet.
@@ -28,8 +28,8 @@ impl<'t> BigramRuns<'t> {
     }
 
     /// Adds the next word, which may mix scripts with and without spaces.
-    pub(crate) fn word(&mut self, word: Span<'t>, emit: &mut impl FnMut(Segment<'t>)) {
-        let Span { mut start, text: mut rest } = word;
+    pub(crate) fn word(&mut self, word: WordSpan<'t>, emit: &mut impl FnMut(WordSegment<'t>)) {
+        let WordSpan { mut start, text: mut rest } = word;
         while let Some(first) = rest.chars().next() {
             let unspaced = is_unspaced(first);
             let length = rest.find(|c| is_unspaced(c) != unspaced).unwrap_or(rest.len());
@@ -44,7 +44,7 @@ impl<'t> BigramRuns<'t> {
                 self.finish(emit);
                 // between runs there may be at most a joiner, a mark or a variation selector
                 if length == word.text.len() || piece.contains(char::is_alphanumeric) {
-                    emit(Segment::Word(piece));
+                    emit(WordSegment::Word(piece));
                 }
             }
             start += length;
@@ -54,9 +54,9 @@ impl<'t> BigramRuns<'t> {
 
     /// Emits the bigrams of the current run, if any, and ends it.
     #[inline]
-    pub(crate) fn finish(&mut self, emit: &mut impl FnMut(Segment<'t>)) {
+    pub(crate) fn finish(&mut self, emit: &mut impl FnMut(WordSegment<'t>)) {
         if !self.run.is_empty() {
-            for_each_pair(&self.text[self.run.clone()], self.has_fours, |pair| emit(Segment::Pair(pair)));
+            for_each_pair(&self.text[self.run.clone()], self.has_fours, |pair| emit(WordSegment::Pair(pair)));
             self.run.start = self.run.end;
         }
     }
@@ -106,11 +106,11 @@ impl Four {
 
 #[cfg(test)]
 mod tests {
-    use super::Segment::{Pair, Word};
+    use super::WordSegment::{Pair, Word};
     use super::*;
-    use crate::words::rule::WordRule;
+    use crate::words::WordRule;
 
-    fn pieces(text: &str) -> Vec<Segment<'_>> {
+    fn pieces(text: &str) -> Vec<WordSegment<'_>> {
         let mut pieces = Vec::new();
         let mut runs = BigramRuns::new(text, true);
         WordRule::Unicode

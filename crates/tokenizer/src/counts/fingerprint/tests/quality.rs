@@ -4,7 +4,7 @@
 //!     cargo test -p tamis-tokenizer --release -- --ignored --nocapture fingerprint
 #![allow(clippy::print_stdout)]
 
-use super::*;
+use crate::counts::fingerprint::*;
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Terms of one kind: all strings that a pattern yields when each `*` is any letter of the alphabet.

@@ -7,11 +7,12 @@ use proptest::prelude::*;
 use tamis_testing::{check_linear, public_corpus};
 
 use super::*;
-use crate::characters::fold::fold_into;
+use crate::characters::fold_into;
+use crate::fingerprint;
 use crate::terms::language::Language;
+use crate::testing::reference;
 use crate::testing::text;
-use crate::words::rule::WordRule;
-use crate::{fingerprint, reference};
+use crate::words::WordRule;
 
 fn terms(options: TokenizerOptions, text: &str) -> Vec<String> {
     let mut terms = Vec::new();

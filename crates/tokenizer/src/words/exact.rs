@@ -1,4 +1,5 @@
-//! The context that words of UAX #29 depend on, for a run that is not all ASCII.
+//! Words cut the exact, slow way, character by character; and the context that words of UAX #29 depend on, for a run
+//! that is not all ASCII.
 //!
 //! A run is a maximal piece that ASCII does not certainly separate from non-ASCII text; where all text is ASCII, the
 //! runs are the words. The words of a run do not depend on its surroundings:
@@ -13,20 +14,23 @@ use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::characters::entry::Class;
+use crate::bits::{is_mail_core, is_mail_joiner};
+use crate::characters::entry::CharacterClass;
 use crate::characters::of;
 use crate::characters::rules::{is_invisible, is_sign};
-use crate::words::batch::Span;
-use crate::words::runs::NonAscii;
+use crate::words::batch::WordSpan;
+use crate::words::scan::NonAscii;
 
 /// Calls `emit` with every word of a text, in the slow way: segments with a letter or a number, and signs.
-pub(crate) fn for_each_word<'t>(text: &'t str, mut emit: impl FnMut(Span<'t>)) {
+pub(crate) fn for_each_word<'t>(text: &'t str, mut emit: impl FnMut(WordSpan<'t>)) {
     for (start, segment) in text.split_word_bound_indices() {
         if segment.contains(char::is_alphanumeric) {
-            emit(Span { start, text: segment });
+            emit(WordSpan { start, text: segment });
         } else if !segment.is_ascii() {
             let signs = segment.char_indices().filter(|(_, c)| is_sign(*c));
-            signs.for_each(|(at, c)| emit(Span { start: start + at, text: &segment[at..at + c.len_utf8()] }));
+            signs.for_each(|(at, c)| {
+                emit(WordSpan { start: start + at, text: &segment[at..at + c.len_utf8()] })
+            });
         }
     }
 }
@@ -42,8 +46,8 @@ pub(crate) fn range(text: &str, run: NonAscii) -> Range<usize> {
 pub(crate) fn start(text: &str, from: usize, to: usize, normalize: bool) -> usize {
     let blank = |c: char| c.is_whitespace() || normalize && is_invisible(c);
     let first = text[from..to].trim_start_matches(blank).chars().next();
-    let class = first.map_or(Class::Neutral, |first| of(first).class());
-    let attaches = !(class.begins() || class == Class::Neutral || class.is_mid());
+    let class = first.map_or(CharacterClass::Neutral, |first| of(first).class());
+    let attaches = !(class.begins() || class == CharacterClass::Neutral || class.is_mid());
     // blanks are read only once: two such ranges never share them
     let start = if attaches { text[..from].trim_end_matches(blank).len() } else { from };
     #[cfg(test)]
@@ -51,12 +55,34 @@ pub(crate) fn start(text: &str, from: usize, to: usize, normalize: bool) -> usiz
     start
 }
 
+/// Calls `emit` with every word.
+pub(crate) fn for_each_word_of_mail<'t>(text: &'t str, mut emit: impl FnMut(WordSpan<'t>)) {
+    let mut at = 0;
+    for run in text.split(|c: char| c.is_ascii() && !is_mail_core(c as u8) && !is_mail_joiner(c as u8)) {
+        let trimmed = run.trim_start_matches(is_edge);
+        let start = at + run.len() - trimmed.len();
+        let trimmed = trimmed.trim_end_matches(is_edge);
+        if !trimmed.is_ascii() {
+            for_each_word(trimmed, |word| emit(WordSpan { start: start + word.start, ..word }));
+        } else if !trimmed.is_empty() {
+            emit(WordSpan { start, text: trimmed });
+        }
+        at += run.len() + 1;
+    }
+}
+
+fn is_edge(c: char) -> bool {
+    c == '\'' || c == '-'
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::reference;
-    use crate::testing::text;
-    use crate::words::rule::WordRule;
     use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::reference;
+    use crate::testing::text;
+    use crate::words::WordRule;
 
     fn words(text: &str) -> Vec<String> {
         crate::testing::words(text, WordRule::Unicode)
@@ -109,6 +135,51 @@ mod tests {
         #[test]
         fn equals_the_reference_on_any_text(text in ".{0,80}") {
             prop_assert_eq!(words(&text), reference::unicode_words(&text));
+        }
+    }
+
+    mod mail {
+        use super::*;
+
+        fn words(text: &str) -> Vec<String> {
+            crate::testing::words(text, WordRule::Mail)
+        }
+
+        #[test]
+        fn words_of_mail() {
+            for (text, expected) in [
+                ("", &[][..]),
+                (" ,.\0\r\n --- ' '-' ", &[]),
+                ("FREE!!! 100% $$$", &["FREE!!!", "100%", "$$$"]),
+                ("'quoted' -- don't, x-ray-", &["quoted", "don't", "x-ray"]),
+                ("a.b@c_d 1,000", &["a", "b", "c", "d", "1", "000"]),
+                ("caf\u{e9}! -na\u{ef}ve- $\u{20ac}", &["café", "naïve", "€"]),
+                ("Gewinn🎉 +👍👍🏽 10€!", &["Gewinn", "🎉", "👍", "👍", "10", "€"]),
+                ("gr\u{fc}n-wei\u{df} a\u{a0}b", &["grün", "weiß", "a", "b"]),
+                ("\u{514d}\u{8d39}!", &["免", "费"]),
+            ] {
+                assert_eq!(words(text), expected, "{text:?}");
+                assert_eq!(reference::mail_words(text), expected, "{text:?}");
+            }
+        }
+
+        proptest! {
+            #![proptest_config(ProptestConfig::with_cases(2000))]
+            #[test]
+            fn equals_the_reference(text in text()) {
+                prop_assert_eq!(words(&text), reference::mail_words(&text));
+                let mut plainly = Vec::new();
+                for_each_word_of_mail(&text, |span| {
+                    assert_eq!(&text[span.start..][..span.text.len()], span.text);
+                    plainly.push(span.text);
+                });
+                prop_assert_eq!(words(&text), plainly);
+            }
+
+            #[test]
+            fn equals_the_reference_on_any_text(text in ".{0,80}") {
+                prop_assert_eq!(words(&text), reference::mail_words(&text));
+            }
         }
     }
 }
