@@ -40,6 +40,9 @@ pub mod bits;
 
 mod error;
 
+#[doc(hidden)]
+pub mod reference;
+
 mod characters;
 
 mod words;

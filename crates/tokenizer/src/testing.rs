@@ -269,37 +269,3 @@ pub(crate) fn hard_text() -> impl Strategy<Value = String> {
     let pieces: Vec<_> = [PIECES, HARD_PIECES].concat();
     prop::collection::vec(prop::sample::select(pieces), 0..24).prop_map(|pieces| pieces.concat())
 }
-
-/// Simple reference implementations of the word rules.
-pub(crate) mod reference {
-    use unicode_segmentation::UnicodeSegmentation;
-
-    use crate::characters::rules::is_sign;
-
-    /// The words of [`WordRule::Unicode`](crate::WordRule::Unicode).
-    pub(crate) fn unicode_words(text: &str) -> Vec<&str> {
-        let mut words = Vec::new();
-        for segment in text.split_word_bounds() {
-            match segment.contains(char::is_alphanumeric) {
-                true => words.push(segment),
-                false => words.extend(segment.split("").filter(|c| c.chars().any(is_sign))),
-            }
-        }
-        words
-    }
-
-    /// The words of [`WordRule::Mail`](crate::WordRule::Mail).
-    pub(crate) fn mail_words(text: &str) -> Vec<&str> {
-        let in_run = |c: char| !c.is_ascii() || c.is_ascii_alphanumeric() || "$'!%-".contains(c);
-        let mut words = Vec::new();
-        for run in text.split(|c| !in_run(c)) {
-            let run = run.trim_matches(['\'', '-']);
-            if !run.is_ascii() {
-                words.extend(unicode_words(run));
-            } else if !run.is_empty() {
-                words.push(run);
-            }
-        }
-        words
-    }
-}

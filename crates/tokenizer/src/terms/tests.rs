@@ -9,8 +9,8 @@ use tamis_testing::{check_linear, public_corpus};
 use super::*;
 use crate::characters::fold_into;
 use crate::fingerprint;
+use crate::reference;
 use crate::terms::language::Language;
-use crate::testing::reference;
 use crate::testing::text;
 use crate::words::WordRule;
 

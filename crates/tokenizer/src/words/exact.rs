@@ -80,7 +80,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::testing::reference;
+    use crate::reference;
     use crate::testing::text;
     use crate::words::WordRule;
 

@@ -9,8 +9,8 @@ use unicode_normalization::char::is_combining_mark;
 use super::{any_options, terms};
 use crate::characters::of;
 use crate::characters::rules::{fold_char, is_invisible, is_unspaced, is_unspaced_alphabet, look_alike};
+use crate::reference;
 use crate::terms::options::{Ngrams, TokenizerOptions};
-use crate::testing::reference;
 use crate::testing::{hard_text, text};
 use crate::words::WordRule;
 
