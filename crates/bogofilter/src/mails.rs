@@ -11,12 +11,12 @@ use tamis_mail::{maildir, mbox};
 use tamis_program::{Stream, say, shown_path, told};
 use tamis_train::Kind;
 
-use crate::options::settings::{Bulk, MessageSource};
+use crate::options::settings::{BogofilterSettings, Bulk};
 
 /// Which messages to visit, and how much to read of each.
 #[derive(Clone, Copy)]
 pub(crate) struct Mails<'a> {
-    pub(crate) source: &'a MessageSource,
+    pub(crate) settings: &'a BogofilterSettings,
     /// The arguments that are not options.
     pub(crate) others: &'a [OsString],
     /// Maximum bytes to read of a message; `None` if it is passed on.
@@ -29,7 +29,7 @@ pub(crate) type Work<'w> = dyn FnMut(Option<&Path>, &[u8]) -> Result<()> + 'w;
 impl Mails<'_> {
     /// Visits the messages one by one. In bulk mode, stops at the first missing file without an error.
     pub(crate) fn for_each(&self, work: &mut Work<'_>) -> Result<()> {
-        match (self.source.bulk, self.source.file.as_deref()) {
+        match (self.settings.bulk, self.settings.file.as_deref()) {
             (Bulk::None, Some(path)) if path.is_dir() => self.folder(path, work),
             (Bulk::None, path) => {
                 let path = path.unwrap_or(Path::new("-"));
@@ -71,7 +71,7 @@ impl Mails<'_> {
 
     fn stream(&self, stream: Stream, path: &Path, name: Option<&Path>, work: &mut Work<'_>) -> Result<()> {
         let context = || shown_path(path);
-        if !self.source.mbox {
+        if !self.settings.mbox {
             let most = self.most.map_or(u64::MAX, |most| most as u64);
             return work(name, &stream.into_document(Kind::Mail, most).with_context(context)?);
         }

@@ -32,13 +32,13 @@ pub fn run(arguments: &[OsString]) -> u8 {
     match read(&given, &others) {
         Ok(BogofilterCall::Help) => print(HELP),
         Ok(BogofilterCall::Version) => print(&query::version()),
-        Ok(BogofilterCall::Work(settings)) if settings.task.query > 0 => print(&described(&settings)),
+        Ok(BogofilterCall::Work(settings)) if settings.query > 0 => print(&described(&settings)),
         Ok(BogofilterCall::Work(settings)) => {
             let mut invocation = Invocation::new(&settings, &others);
             match catch_unwind(AssertUnwindSafe(|| invocation.work())) {
                 Ok(Ok(status)) => status,
                 // a message that nobody took has not been passed on
-                Ok(Err(error)) if is_closed_pipe(&error) && !settings.task.passthrough => 0,
+                Ok(Err(error)) if is_closed_pipe(&error) && !settings.passthrough => 0,
                 Ok(Err(error)) => fail(&error),
                 Err(_) => ERROR,
             }
@@ -74,7 +74,7 @@ fn print(text: &str) -> u8 {
 
 fn described(settings: &BogofilterSettings) -> String {
     let mut text = query::settings(settings);
-    if settings.task.query > 1
+    if settings.query > 1
         && let Ok(folder) = ModelFolder::locate(settings)
     {
         text += &format!("{:<17} = {}\n", "bogofilter-dir", shown_path(&folder.path));
@@ -108,27 +108,27 @@ impl<'a> Invocation<'a> {
     }
 
     fn work(&mut self) -> Result<u8> {
-        let is_one = self.settings.source.bulk == Bulk::None && !self.settings.source.mbox;
-        let is_folder = self.settings.source.file.as_ref().is_some_and(|path| path.is_dir());
-        if self.settings.task.passthrough && is_one && !is_folder {
+        let is_one = self.settings.bulk == Bulk::None && !self.settings.mbox;
+        let is_folder = self.settings.file.as_ref().is_some_and(|path| path.is_dir());
+        if self.settings.passthrough && is_one && !is_folder {
             return self.pass_one_on();
         }
         let folder = self.folder();
-        if self.settings.task.passthrough {
+        if self.settings.passthrough {
             self.pass_each(|invocation, mail| {
                 let folder = folder.as_ref().map_err(|error| anyhow!("{}", told(error)));
                 invocation.judge_and_learn(folder?, mail)
             })?;
-        } else if self.settings.task.registration.any() {
+        } else if self.settings.registration.any() {
             self.register(&folder?)?;
         } else {
             self.score(&folder?)?;
         }
-        Ok(if self.settings.task.exit_zero && self.status != ERROR { 0 } else { self.status })
+        Ok(if self.settings.exit_zero && self.status != ERROR { 0 } else { self.status })
     }
 
     fn mails(&self, most: Option<usize>) -> Mails<'a> {
-        Mails { source: &self.settings.source, others: self.others, most }
+        Mails { settings: self.settings, others: self.others, most }
     }
 
     /// The folder of the model, created if it does not exist.
@@ -138,7 +138,7 @@ impl<'a> Invocation<'a> {
             self.debug(&format!("open {}", shown_path(&folder.model())))?;
         }
         folder.make()?;
-        if self.settings.task.update {
+        if self.settings.update {
             folder.prepare_to_update()?;
         }
         Ok(folder)
@@ -173,7 +173,7 @@ impl<'a> Invocation<'a> {
 
     /// Registers all messages. Writes the model once.
     fn register(&mut self, folder: &ModelFolder) -> Result<()> {
-        let what = self.settings.task.registration;
+        let what = self.settings.registration;
         // one byte more than is read of a message, to detect that there is more
         let mails = self.mails(Some(Limits::default().bytes.saturating_add(1)));
         // lock the model from the first message on, not while waiting for it
@@ -235,7 +235,7 @@ impl<'a> Invocation<'a> {
             ham: class == MailClass::Ham && spamicity >= least,
             ..Registration::default()
         };
-        if !self.settings.task.update || !what.any() {
+        if !self.settings.update || !what.any() {
             return Ok(());
         }
         self.words.clear();
@@ -255,7 +255,7 @@ impl<'a> Invocation<'a> {
         }
         let mut lines = Vec::new();
         let Verbosity { verbose, terse, .. } = settings.verbosity;
-        if settings.task.passthrough || verbose > 0 || terse {
+        if settings.passthrough || verbose > 0 || terse {
             let facts = Facts { verdict, message: mail, messages: self.messages };
             let format = if terse { &settings.formats.terse_format } else { &settings.formats.header_format };
             lines.push(line(format, settings, &facts)?);
@@ -266,8 +266,8 @@ impl<'a> Invocation<'a> {
 
     /// Judges a message to be passed on, and registers it if asked to.
     fn judge_and_learn(&mut self, folder: &ModelFolder, mail: &[u8]) -> Result<MessageReport> {
-        if self.settings.task.registration.any() {
-            self.register_alone(folder, self.settings.task.registration, mail)?;
+        if self.settings.registration.any() {
+            self.register_alone(folder, self.settings.registration, mail)?;
         }
         let judged = LazyModel::new(|| folder.open()).ask(|filter| self.judge(filter, mail))?;
         self.update(folder, mail, judged.verdict)?;
@@ -287,7 +287,7 @@ impl<'a> Invocation<'a> {
 
     /// Writes one message with its verdict, or unchanged if anything fails. The rest of a large message is copied.
     fn pass_one_on(&mut self) -> Result<u8> {
-        let mut message = Passthrough::open(self.settings.source.file.as_deref())?;
+        let mut message = Passthrough::open(self.settings.file.as_deref())?;
         let marked = unless_it_panics(|| {
             message.read_for(&Limits::default())?;
             let folder = self.folder()?;
@@ -303,7 +303,7 @@ impl<'a> Invocation<'a> {
                     let mut out = output.map_or_else(standard_output, Ok)?;
                     out.write_all(end).context("the message")?;
                 }
-                let status = if self.settings.task.exit_zero { 0 } else { outcome.status() };
+                let status = if self.settings.exit_zero { 0 } else { outcome.status() };
                 Ok(if is_lost { ERROR } else { status })
             }
             Err(error) => {
@@ -316,7 +316,7 @@ impl<'a> Invocation<'a> {
 
     /// The file to pass messages on to, `None` for standard output; and whether opening it failed.
     fn output(&self) -> (Option<File>, bool) {
-        let Some(path) = &self.settings.task.output else { return (None, false) };
+        let Some(path) = &self.settings.output else { return (None, false) };
         match File::create(path).with_context(|| shown_path(path)) {
             Ok(file) => (Some(file), false),
             Err(error) => {
@@ -391,7 +391,6 @@ fn written(name: Option<&Path>, lines: &[String], out: &File) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::settings::{MessageSource, Task};
 
     #[test]
     fn a_panic_on_one_message_of_an_mbox_costs_no_other() {
@@ -401,9 +400,9 @@ mod tests {
             .map(|word| format!("From a@example.org Mon Jan  1 00:00:00 2024\nSubject: {word}\n\n{word}\n\n"))
             .concat();
         std::fs::write(&input, &mbox).unwrap();
-        let source = MessageSource { mbox: true, file: Some(input), ..MessageSource::default() };
-        let task = Task { passthrough: true, output: Some(output.clone()), ..Task::default() };
-        let settings = BogofilterSettings { source, task, ..BogofilterSettings::default() };
+        let mut settings =
+            BogofilterSettings { mbox: true, passthrough: true, ..BogofilterSettings::default() };
+        (settings.file, settings.output) = (Some(input), Some(output.clone()));
         let mut session = Invocation::new(&settings, &[]);
         let judge = |_: &mut Invocation<'_>, mail: &[u8]| {
             assert!(!mail.ends_with(b"boom\n\n") && !mail.ends_with(b"boom\n"));

@@ -64,7 +64,7 @@ pub(crate) fn settings(settings: &BogofilterSettings) -> String {
     for (is_extended, name, value) in values(settings) {
         if name.is_empty() {
             out.push('\n');
-        } else if !is_extended || settings.task.query > 1 {
+        } else if !is_extended || settings.query > 1 {
             let _ = writeln!(out, "{name:<17} = {value}");
         }
     }

@@ -21,7 +21,7 @@ enum TableKind {
 
 fn table_kind(settings: &BogofilterSettings, class: MailClass) -> Option<TableKind> {
     let Verbosity { verbose, quiet, dataframe, unsure_stats, .. } = settings.verbosity;
-    match verbose.saturating_add(u8::from(settings.task.passthrough)) {
+    match verbose.saturating_add(u8::from(settings.passthrough)) {
         _ if quiet => None,
         _ if dataframe => Some(TableKind::DataFrame),
         _ if verbose == 0 => None,
@@ -175,7 +175,6 @@ impl WordTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::settings::Task;
 
     #[test]
     fn a_rare_word_is_drawn_to_the_middle() {
@@ -190,9 +189,8 @@ mod tests {
     fn a_table_is_made_where_one_is_asked_for() {
         let is_made = |verbose, passthrough, quiet| {
             let verbosity = Verbosity { verbose, quiet, ..Verbosity::default() };
-            let task = Task { passthrough, ..Task::default() };
             table_kind(
-                &BogofilterSettings { verbosity, task, ..BogofilterSettings::default() },
+                &BogofilterSettings { verbosity, passthrough, ..BogofilterSettings::default() },
                 MailClass::Ham,
             )
             .is_some()

@@ -42,28 +42,6 @@ impl Registration {
     }
 }
 
-/// Which messages are read.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct MessageSource {
-    pub(crate) bulk: Bulk,
-    pub(crate) mbox: bool,
-    pub(crate) file: Option<PathBuf>,
-}
-
-/// What is done with them.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Task {
-    pub(crate) registration: Registration,
-    /// Registers each message as what it was found to be.
-    pub(crate) update: bool,
-    pub(crate) passthrough: bool,
-    /// The file to pass messages on to.
-    pub(crate) output: Option<PathBuf>,
-    pub(crate) exit_zero: bool,
-    /// How many times -Q was given.
-    pub(crate) query: u8,
-}
-
 /// How a message is classified.
 #[derive(Clone, Debug)]
 pub(crate) struct Classification {
@@ -81,7 +59,7 @@ impl Default for Classification {
     }
 }
 
-/// How much is verbosity.
+/// How much is printed.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Verbosity {
     pub(crate) verbose: u8,
@@ -135,7 +113,7 @@ impl Default for Formats {
     }
 }
 
-/// BogofilterSettings without effect, which -Q shows.
+/// Settings without effect, which -Q shows.
 #[derive(Clone, Debug)]
 pub(crate) struct IgnoredSettings {
     pub(crate) block_on_subnets: bool,
@@ -167,8 +145,19 @@ impl Default for IgnoredSettings {
 /// bogofilter's settings, by default as bogofilter has them.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct BogofilterSettings {
-    pub(crate) source: MessageSource,
-    pub(crate) task: Task,
+    pub(crate) bulk: Bulk,
+    pub(crate) mbox: bool,
+    /// The file to read, if not standard input.
+    pub(crate) file: Option<PathBuf>,
+    pub(crate) registration: Registration,
+    /// Registers each message as what it was found to be.
+    pub(crate) update: bool,
+    pub(crate) passthrough: bool,
+    /// The file to pass messages on to.
+    pub(crate) output: Option<PathBuf>,
+    pub(crate) exit_zero: bool,
+    /// How many times -Q was given.
+    pub(crate) query: u8,
     pub(crate) classification: Classification,
     pub(crate) verbosity: Verbosity,
     pub(crate) formats: Formats,
@@ -190,28 +179,27 @@ impl BogofilterSettings {
     /// # Errors
     /// If options exclude one another, there are too many arguments, or there is no file of -I.
     pub(crate) fn settle(&mut self, others: &[OsString]) -> Result<()> {
-        let BogofilterSettings { source, task, verbosity, formats, .. } = self;
-        if let Some(output) = task.output.as_ref().filter(|_| !task.passthrough) {
+        if let Some(output) = self.output.as_ref().filter(|_| !self.passthrough) {
             say!("bogofilter: -O {}: of no effect without -p", output.display());
         }
-        if task.registration.any() && (task.update || verbosity.dataframe) {
+        if self.registration.any() && (self.update || self.verbosity.dataframe) {
             bail!("-u and -R: expected none of -s, -n, -S and -N with them");
         }
-        if source.bulk == Bulk::None && !others.is_empty() {
+        if self.bulk == Bulk::None && !others.is_empty() {
             bail!("expected options only, got {}; -B takes the names of files", others[0].display());
         }
-        match verbosity.fixed_terse {
+        match self.verbosity.fixed_terse {
             0 => (),
             1 => {
-                formats.terse_format = "%1.1c %-8.6g".to_owned();
-                formats.tags = Formats::default().tags;
+                self.formats.terse_format = "%1.1c %-8.6g".to_owned();
+                self.formats.tags = Formats::default().tags;
             }
-            2 => formats.terse_format = "%0.16f".to_owned(),
+            2 => self.formats.terse_format = "%0.16f".to_owned(),
             _ => bail!("-T: expected it once or twice"),
         }
-        verbosity.verbose = verbosity.verbose.max(u8::from(verbosity.fixed_terse > 0));
-        source.mbox |= source.bulk == Bulk::None && task.registration.any();
-        match &source.file {
+        self.verbosity.verbose = self.verbosity.verbose.max(u8::from(self.verbosity.fixed_terse > 0));
+        self.mbox |= self.bulk == Bulk::None && self.registration.any();
+        match &self.file {
             Some(path) => fs::metadata(path).map(drop).with_context(|| format!("-I {}", shown_path(path))),
             None => Ok(()),
         }
@@ -272,7 +260,7 @@ mod tests {
         }
         assert!(set(&[("s", None), ("u", None)]).is_err());
         let moved = set(&[("S", None), ("n", None)]).unwrap();
-        assert!(moved.task.registration.any() && moved.source.mbox);
+        assert!(moved.registration.any() && moved.mbox);
         assert_eq!(set(&[("T", None)]).unwrap().verbosity.verbose, 1);
     }
 }

@@ -232,7 +232,7 @@ fn is_mailbox_line(line: &[u8]) -> bool {
 /// Bytes examined to tell whether a file is mail.
 const WINDOW: usize = 64 * 1024;
 
-/// HeaderFields typical of mail. From and Subject alone may be those of a newsgroup post.
+/// Fields typical of mail. From and Subject alone may be those of a newsgroup post.
 const OF_MAIL: [&str; 9] =
     ["from", "to", "date", "received", "message-id", "return-path", "mime-version", "delivered-to", "sender"];
 

@@ -1,4 +1,4 @@
-//! MimeParameters of Content-Type and Content-Disposition (RFC 2045, section 5.1; RFC 2231).
+//! Parameters of Content-Type and Content-Disposition (RFC 2045, section 5.1; RFC 2231).
 use crate::message::charset::decode_text;
 use crate::message::encoded_word::decode_words;
 use crate::message::transfer::hex;

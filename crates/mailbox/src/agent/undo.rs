@@ -1,5 +1,7 @@
 //! Moves back what the filter moved.
 
+use std::cmp::Reverse;
+
 use anyhow::Result;
 use tamis_program::{note, shown};
 
@@ -7,6 +9,7 @@ use crate::agent::state::Agent;
 use crate::imap::folders::Mailbox;
 use crate::imap::messages::{Location, Transfer};
 use crate::ledger::entry::{Event, Id, Sorting};
+use crate::ledger::messages::{LastSorting, MessageState};
 use crate::settings::SortAction;
 
 /// How undoing went.
@@ -25,21 +28,19 @@ impl Agent<'_> {
     /// If the server or the ledger fails. What is back then stays back.
     pub(crate) async fn undo(&mut self, since: &str) -> Result<UndoCounts> {
         let mut undone = UndoCounts::default();
-        let mut moved: Vec<_> = self
-            .ledger
-            .messages
-            .iter()
-            .filter_map(|(id, known)| {
-                let sorted = known.sorted.as_ref().filter(|sorted| sorted.what.action == SortAction::Move)?;
-                let is_back =
-                    known.place.as_ref().is_some_and(|place| place.folder == sorted.what.from.folder);
-                (*sorted.at >= *since && !is_back).then(|| {
-                    (sorted.at.clone(), sorted.what.from.uid, id, known.place.clone(), sorted.what.clone())
-                })
-            })
-            .collect();
-        moved.sort_unstable_by(|a, b| (&b.0, b.1).cmp(&(&a.0, a.1)));
-        for (_, _, id, place, what) in moved {
+        let is_moved = |known: &MessageState, sorted: &LastSorting| {
+            let from = &sorted.what.from.folder;
+            let is_back = known.place.as_ref().is_some_and(|place| place.folder == *from);
+            sorted.what.action == SortAction::Move && *sorted.at >= *since && !is_back
+        };
+        let sorted = self.ledger.messages.iter().filter_map(|(id, known)| {
+            let sorted = known.sorted.as_ref().filter(|sorted| is_moved(known, sorted))?;
+            Some((id, known.place.clone(), sorted.clone()))
+        });
+        let mut moved: Vec<_> = sorted.collect();
+        // the latest first
+        moved.sort_unstable_by_key(|(.., sorted)| Reverse((sorted.at.clone(), sorted.what.from.uid)));
+        for (id, place, LastSorting { what, .. }) in moved {
             let (Some(from), Some(to)) = (self.mailbox(&what.from.folder), self.mailbox(&what.to)) else {
                 continue;
             };
