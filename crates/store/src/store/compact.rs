@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::file::documents::{
     DocumentRecord, StoredDocument, encode_coefficients, encode_name, encode_vector,
 };
+use crate::file::header::ModelHeader;
 use crate::file::slots;
 use crate::file::terms::{Runs, TermSections, TermsWriter, limited};
 use crate::store::documents::DocumentState;
@@ -105,7 +106,7 @@ impl Store {
                 }
                 DocumentState::Logged(Some(logged)) => {
                     let document = logged.document()?;
-                    self.encode_kept(&document, &mut vectors);
+                    self.header.encode_document(&document, &mut vectors);
                     document.record(vectors.len() as u64)
                 }
                 DocumentState::Logged(None) => DocumentRecord::forgotten(key, vectors.len() as u64),
@@ -114,14 +115,16 @@ impl Store {
         }
         Ok((records, vectors))
     }
+}
 
-    /// Appends the stored terms and name of a document.
-    fn encode_kept(&self, document: &StoredDocument, vectors: &mut Vec<u8>) {
-        encode_name(&document.name, vectors);
-        if self.header.scoring.has_coefficients() {
+impl ModelHeader {
+    /// Appends what a model with this header stores of a document, beside its record: name, coefficients and terms.
+    pub fn encode_document(&self, document: &StoredDocument, vectors: &mut Vec<u8>) {
+        encode_name(if self.stored.names { &document.name } else { "" }, vectors);
+        if self.scoring.has_coefficients() {
             encode_coefficients(&document.coefficients, vectors);
         }
-        if self.header.stored.keep == Keep::Vectors {
+        if self.stored.keep == Keep::Vectors {
             encode_vector(document.vector.row(), vectors);
         }
     }

@@ -10,9 +10,7 @@ use tamis_store::config::labels::labels_of;
 use tamis_store::config::recipe::Keep;
 use tamis_store::config::scoring::Scoring;
 use tamis_store::error::{Error, Reason, Result};
-use tamis_store::file::documents::{
-    NO_DATE, StoredDocument, encode_coefficients, encode_name, encode_vector, is_name,
-};
+use tamis_store::file::documents::{NO_DATE, StoredDocument, is_name};
 use tamis_store::file::fitted::FittedScoring;
 use tamis_store::file::header::ModelHeader;
 use tamis_store::file::terms::fingerprint_of;
@@ -192,22 +190,16 @@ impl Draft {
 
     pub(super) fn document_sections(&mut self) -> Result<DocumentSections> {
         let ids: HashMap<u64, TermId> = self.terms.iter().map(|term| term.fingerprint).zip(0..).collect();
-        let (keep, has_coefficients) = (self.header.stored.keep, self.header.scoring.has_coefficients());
         self.documents.sort_by_key(|(document, _)| document.key());
         let (mut records, mut vectors) = (Vec::new(), Vec::new());
-        for (document, terms) in &self.documents {
+        for (document, terms) in &mut self.documents {
             let pairs: Option<Vec<_>> =
                 terms.iter().map(|(print, count)| Some((*ids.get(print)?, *count))).collect();
-            let row = pairs.and_then(|pairs| CountVector::from_pairs(pairs).ok()).ok_or_else(|| {
+            let row = pairs.and_then(|pairs| CountVector::from_pairs(pairs).ok());
+            document.vector = row.ok_or_else(|| {
                 Error::inconsistent("documents", "terms that have lines, each with a count", "others")
             })?;
-            encode_name(&document.name, &mut vectors);
-            if has_coefficients {
-                encode_coefficients(&document.coefficients, &mut vectors);
-            }
-            if keep == Keep::Vectors {
-                encode_vector(row.row(), &mut vectors);
-            }
+            self.header.encode_document(document, &mut vectors);
             records.extend_from_slice(document.record(vectors.len() as u64).as_bytes());
         }
         Ok(DocumentSections { documents: records.into(), vectors: vectors.into() })

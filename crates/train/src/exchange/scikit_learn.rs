@@ -36,7 +36,7 @@ struct ScikitModel {
     /// The name of the vectorizer.
     vectorizer: String,
     /// Those of its parameters that define what a term is.
-    words: WordRule,
+    words: WordPattern,
     #[serde(default)]
     stop_words: Vec<String>,
     classes: Vec<String>,
@@ -58,7 +58,7 @@ struct VectorizerOptions {
 }
 
 #[derive(Deserialize)]
-struct WordRule {
+struct WordPattern {
     analyzer: String,
     binary: bool,
     lowercase: bool,
@@ -124,7 +124,7 @@ pub fn import_scikit_learn(input: impl BufRead) -> Result<(Model, BogofilterImpo
 impl ScikitModel {
     /// Refuses what has no counterpart here.
     fn check(&self) -> Result<()> {
-        let WordRule { analyzer, strip_accents, token_pattern, tokenizer, preprocessor, .. } = &self.words;
+        let WordPattern { analyzer, strip_accents, token_pattern, tokenizer, preprocessor, .. } = &self.words;
         let is_known = ["MultinomialNB", "ComplementNB"].contains(&self.model.as_str());
         let functions = [tokenizer, preprocessor, strip_accents];
         let differing = [

@@ -78,7 +78,7 @@ impl Collection {
     }
 
     /// Takes documents that are already in order, with their terms.
-    pub(crate) fn of(
+    pub(crate) fn from_ordered(
         documents: impl Iterator<Item = Result<(TrainingDocument, CountVector)>>,
         n_terms: usize,
     ) -> Result<Self> {
@@ -247,7 +247,7 @@ mod tests {
             }
         }
         let again = std::iter::zip(ordered.documents.clone(), expected.clone());
-        let again = Collection::of(again.map(Ok), 4_000).unwrap();
+        let again = Collection::from_ordered(again.map(Ok), 4_000).unwrap();
         assert!(again.rows(&all[5..]) == expected[5..]);
     }
 }

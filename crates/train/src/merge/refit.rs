@@ -56,7 +56,7 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
     }
     let sections = term_sections(terms.len(), |writer, id| {
         let (fingerprint, text) = terms.term(id)?;
-        writer.push(fingerprint, text, statistics.cells(id), fitted.weights.of(id))
+        writer.push(fingerprint, text, statistics.cells(id), fitted.weights.stored(id))
     })?;
     let documents = document_sections(documents, &fitted, store.header.stored.keep)?;
     let header = ModelHeader {
@@ -79,7 +79,7 @@ pub(crate) fn counted(terms: &Stores<'_>) -> Result<(Statistics, Collection)> {
         let document: StoredDocument = document?;
         Ok((learned(&document), terms.renumber(0, &document.vector)?))
     });
-    Ok((statistics, Collection::of(documents, terms.len())?.of_kind(store.header.recipe.kind)))
+    Ok((statistics, Collection::from_ordered(documents, terms.len())?.of_kind(store.header.recipe.kind)))
 }
 
 /// Adds a label to a model. A model of two labels thereby gets another scoring. It is fitted to its documents again if

@@ -8,7 +8,7 @@ use tamis_store::config::labels::positive_class;
 use tamis_store::config::recipe::Keep;
 use tamis_store::config::scoring::{Scoring, Unlabelled};
 use tamis_store::error::Result;
-use tamis_store::file::documents::{StoredDocument, encode_coefficients, encode_name, encode_vector};
+use tamis_store::file::documents::StoredDocument;
 use tamis_store::file::fitted::FittedScoring;
 use tamis_store::file::header::{Changes, ModelHeader, Retention};
 use tamis_store::store::opened::Store;
@@ -136,7 +136,7 @@ fn documents(
     let (mut records, mut vectors, mut judged) = (Vec::new(), Vec::new(), Vec::new());
     for_each_group(&terms.of, |group| {
         let sums_copies = repeat || group[0].1.digest == terms.of.nothing;
-        let (store, document) = merge_copies(group, sums_copies)?;
+        let (store, mut document) = merge_copies(group, sums_copies)?;
         if let Some(held_out) = document.held_out {
             let StoredDocument { class, multiplicity, learned, group, .. } = document;
             judged.push(BinaryPrediction {
@@ -147,13 +147,10 @@ fn documents(
                 group,
             });
         }
-        encode_name(if header.stored.names { &document.name } else { "" }, &mut vectors);
-        if header.scoring.has_coefficients() {
-            encode_coefficients(&document.coefficients, &mut vectors);
-        }
         if header.stored.keep == Keep::Vectors {
-            encode_vector(terms.of.renumber(store, &document.vector)?.row(), &mut vectors);
+            document.vector = terms.of.renumber(store, &document.vector)?;
         }
+        header.encode_document(&document, &mut vectors);
         records.extend_from_slice(document.record(vectors.len() as u64).as_bytes());
         Ok(())
     })?;

@@ -17,7 +17,7 @@ use crate::model::Model;
 use crate::train::fit::{FitInput, fit};
 use crate::train::sections::{document_sections, seal, term_sections};
 use crate::train::solution::Solution;
-use crate::train::table::TableRows;
+use crate::train::table::TableInput;
 use crate::train::trainer::Trainer;
 
 /// The counts of a trainer, in canonical order.
@@ -79,7 +79,7 @@ impl Trainer {
             Scoring::Mixed(_) => {
                 let recipe = &options.recipe;
                 let columns = columns_of_terms(recipe, statistics, |id| Ok(merged.term(&texts, id).1))?;
-                Some(TableRows { recipe, columns, missing: tally.missing })
+                Some(TableInput { recipe, columns, missing: tally.missing })
             }
             _ => None,
         };
@@ -106,7 +106,7 @@ pub(crate) fn write_model(
         || {
             term_sections(merged.n_terms(), |writer, id| {
                 let (fingerprint, text) = merged.term(&texts, id);
-                writer.push(fingerprint, text, statistics.cells(id), fitted.weights.of(id))
+                writer.push(fingerprint, text, statistics.cells(id), fitted.weights.stored(id))
             })
         },
         || document_sections(&mut documents, &fitted, keep),

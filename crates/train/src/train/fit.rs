@@ -17,7 +17,7 @@ use crate::train::calibration::{
 };
 use crate::train::self_training::PseudoLabels;
 use crate::train::solution::{self, Solution, SolutionWeights};
-use crate::train::table::TableRows;
+use crate::train::table::TableInput;
 
 /// What a scoring is fitted to.
 pub(crate) struct FitInput<'a> {
@@ -27,7 +27,7 @@ pub(crate) struct FitInput<'a> {
     /// Which of the documents had no label.
     pub(crate) taught: Option<PseudoLabels>,
     /// What mixed naive Bayes needs of a table.
-    pub(crate) table: Option<TableRows<'a>>,
+    pub(crate) table: Option<TableInput<'a>>,
 }
 
 /// Fits the scoring to the documents. Thresholds are chosen to meet the requirements `asked`, and otherwise stay at

@@ -41,7 +41,7 @@ impl Solution {
 
 impl SolutionWeights {
     /// The weights of a term as they are stored: fixed point, or the bits of a floating-point number.
-    pub(crate) fn of(&self, id: TermId) -> impl Iterator<Item = (ClassId, i64)> {
+    pub(crate) fn stored(&self, id: TermId) -> impl Iterator<Item = (ClassId, i64)> {
         let (correction, expected) = match self {
             SolutionWeights::None => (None, None),
             SolutionWeights::Correction(correction, _) => (Some(correction), None),

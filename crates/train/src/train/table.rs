@@ -19,7 +19,7 @@ use crate::train::calibration::{count_named, expect};
 use crate::train::solution::Solution;
 
 /// The rows of a table, as far as the documents do not have them.
-pub(crate) struct TableRows<'a> {
+pub(crate) struct TableInput<'a> {
     pub(crate) recipe: &'a Recipe,
     /// The column of each term.
     pub(crate) columns: Vec<usize>,
@@ -27,7 +27,7 @@ pub(crate) struct TableRows<'a> {
     pub(crate) missing: Vec<u64>,
 }
 
-impl TableRows<'_> {
+impl TableInput<'_> {
     /// Fits mixed naive Bayes.
     pub(crate) fn fit(
         self,
@@ -36,7 +36,7 @@ impl TableRows<'_> {
         statistics: &Statistics,
         documents: &Collection,
     ) -> Result<Solution> {
-        let TableRows { recipe, columns, missing } = self;
+        let TableInput { recipe, columns, missing } = self;
         let reals = learn_reals(recipe.n_reals(), classes.len(), &documents.documents)?;
         let groups = summarize_columns(recipe, statistics, &columns);
         let mut table = TableStatistics { reals, groups, missing, chosen: Default::default() };

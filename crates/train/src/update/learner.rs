@@ -271,39 +271,31 @@ impl Learner {
             Some(seen) => self.known_as(&seen.document, None)?,
             None => self.known(digest)?,
         };
-        if let Some(seen) = &seen {
-            known.retain(|known| self.can_forget(known, &seen.document));
+        known.retain(|known| seen.as_ref().is_none_or(|seen| self.can_forget(known, &seen.document)));
+        let (known, elsewhere): (Vec<_>, Vec<_>) =
+            known.into_iter().partition(|known| class.is_none_or(|class| class == known.class));
+        let labels = |known: &[StoredDocument]| {
+            let labels: Vec<_> = known.iter().map(|known| self.label(known.class)).collect();
+            labels.join(", ")
+        };
+        let not_learned = |known| Err(Reason::NotLearned { digest, known }.into());
+        // documents without terms cannot be told apart: one of them is forgotten, under one label
+        let is_one_of_many = seen.is_some() && self.is_nothing(digest);
+        match &known[..] {
+            [] => return not_learned(elsewhere.first().map(|known| self.label(known.class))),
+            [_, _, ..] if is_one_of_many => return not_learned(Some(labels(&known))),
+            _ => (),
         }
-        if let Some(class) = class {
-            let elsewhere =
-                known.iter().find(|known| known.class != class).map(|known| self.label(known.class));
-            known.retain(|known| known.class == class);
-            if known.is_empty() {
-                return Err(Reason::NotLearned { digest, known: elsewhere }.into());
-            }
-        }
-        if known.is_empty() {
-            return Err(Reason::NotLearned { digest, known: None }.into());
-        }
-        let one_less = seen.is_some() && self.is_nothing(digest);
-        if one_less && known.len() > 1 {
-            let elsewhere = known.iter().map(|known| self.label(known.class)).collect::<Vec<_>>().join(", ");
-            return Err(Reason::NotLearned { digest, known: Some(elsewhere) }.into());
-        }
-        let left = known
-            .first()
-            .filter(|_| one_less)
-            .map(|known| (known.class, known.multiplicity.saturating_sub(1), known.group));
         let mut name = Box::default();
         known.iter().for_each(|known| keep_least(&mut name, &known.name));
-        let mut learns = false;
-        if let (Some((class, multiplicity, group)), Some(seen)) = (left, &mut seen) {
-            learns = multiplicity > 0;
-            (seen.document.class, seen.document.multiplicity) = (class, multiplicity);
-            seen.document.group = group;
-            seen.document.name.clone_from(&name);
+        let mut n_left = 0;
+        if let (true, Some(seen), [one]) = (is_one_of_many, &mut seen, &known[..]) {
+            n_left = one.multiplicity.saturating_sub(1);
+            let document = &mut seen.document;
+            (document.class, document.multiplicity, document.group) = (one.class, n_left, one.group);
+            document.name.clone_from(&name);
         }
-        self.exchange(known, seen, learns).map(|()| named(name))
+        self.exchange(known, seen, n_left > 0).map(|()| named(name))
     }
 
     /// Whether a document has no terms.

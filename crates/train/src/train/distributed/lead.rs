@@ -229,7 +229,7 @@ impl DistributedTrainer {
         self.correction.merge(&sum)?;
         self.round += 1;
         if self.round == HELD_OUT_ROUNDS {
-            let held_out = self.plan.of(&self.held_out);
+            let held_out = self.plan.problem(&self.held_out);
             let fitted = held_out.calibrate_by_sample(self.smoothing.clone(), &self.correction);
             self.fitted = Some(fitted.map_err(solution::refused)?);
         }
@@ -253,7 +253,7 @@ impl DistributedTrainer {
             }
             None => {
                 let documents = plan.documents(&sample, |_| true)?;
-                let fitted = plan.of(&documents).solve(smoothing).map_err(solution::refused)?;
+                let fitted = plan.problem(&documents).solve(smoothing).map_err(solution::refused)?;
                 (fitted, documents)
             }
         };

@@ -119,7 +119,7 @@ impl FitPlan {
         let PlanHeader { choices, n_partitions, .. } = &self.header;
         let counts = if round < HELD_OUT_ROUNDS { &self.without } else { &self.merged.statistics };
         let mut partition =
-            Partition::without(self.of(documents), counts, choices, n_partitions.saturating_add(1))?;
+            Partition::without(self.problem(documents), counts, choices, n_partitions.saturating_add(1))?;
         let none: Vec<f32>;
         let before = match before.is_empty() {
             true => {
@@ -159,7 +159,7 @@ impl FitPlan {
     }
 
     /// Returns a fit of `documents` that uses the counts of all documents.
-    pub(super) fn of<'a>(&'a self, documents: &'a dyn Documents) -> FitProblem<'a> {
+    pub(super) fn problem<'a>(&'a self, documents: &'a dyn Documents) -> FitProblem<'a> {
         FitProblem {
             counts: &self.merged.statistics,
             documents,
