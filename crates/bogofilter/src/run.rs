@@ -155,7 +155,7 @@ impl<'a> Invocation<'a> {
     /// Prints a verdict for each message.
     fn score(&mut self, folder: &ModelFolder) -> Result<()> {
         let mut model = LazyModel::new(|| folder.open());
-        let most = model.opened()?.filter().information().recipe.limits.bytes.saturating_add(1);
+        let most = model.opened()?.information().recipe.limits.bytes.saturating_add(1);
         let mails = self.mails(Some(most));
         let mut out = standard_output()?;
         mails.for_each(&mut |name, mail| {

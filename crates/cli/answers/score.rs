@@ -83,7 +83,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
         return Ok(pass_through(&args.files, args.keep_headers, log, || args.open()));
     }
     let mut model = LazyModel::new(|| args.open());
-    let filter = model.opened()?.filter();
+    let filter = model.opened()?;
     let recipe = filter.information().recipe;
     if recipe.kind == Kind::Table {
         bail!("the model is for tables: expected one for mail or text; tamis label labels rows of tables");

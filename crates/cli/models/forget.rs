@@ -11,7 +11,7 @@ use clap::Args;
 use tamis_program::{
     DAY, ERROR, commit, counted, done, expectation, grouped, named, say, shown, shown_path, today,
 };
-use tamis_train::{ErrorKind, Filter, Known, Learner, Scoring, document_name, split_labels};
+use tamis_train::{ErrorKind, Filter, KnownDocument, Learner, Scoring, document_name, split_labels};
 
 use crate::args::{ChangeArgs, InputArgs, ModelArg};
 use crate::formats::labels::learned_as;
@@ -118,7 +118,7 @@ fn documents_of_names(
     let names: BTreeMap<_, _> = names.iter().map(|typed| (document_name(typed), typed)).collect();
     let (mut documents, mut missing) = (BTreeSet::new(), names.clone());
     for known in filter.documents().filter(|_| !names.is_empty()) {
-        let Known { digest, class, name, .. } = known?;
+        let KnownDocument { digest, class, name, .. } = known?;
         let own = filter.learned_label(class);
         let name = name.filter(|name| names.contains_key(name) && label.is_none_or(|label| label == own));
         if let Some(name) = name {
@@ -240,7 +240,7 @@ fn old_documents(args: &ExpireArgs, filter: &Filter) -> Result<(Vec<(String, Vec
         dated.extend(filter.classes().iter().map(|(class, _)| (class, Vec::new())));
     }
     for document in filter.documents() {
-        let Known { class, date, digest, .. } = document?;
+        let KnownDocument { class, date, digest, .. } = document?;
         let of_class = dated.entry(class).or_default();
         // ignore dates in the future
         match date.filter(|date| *date <= today) {

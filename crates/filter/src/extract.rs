@@ -1,6 +1,5 @@
 //! Extraction: documents to counts of terms.
 
-pub mod counted;
-pub mod digest;
 pub mod document;
+pub mod extraction;
 pub mod extractor;

@@ -33,17 +33,19 @@
 pub mod extract;
 
 #[doc(hidden)]
+pub mod scorers;
+
+#[doc(hidden)]
 pub mod score;
 
 pub use extract::document::Document;
 pub use score::explain::{Explanation, TermContribution};
 pub use score::filter::Filter;
-pub use score::live::LiveFilter;
-pub use score::remembered::Known;
-pub use score::scratch::{LabelScore, Scratch};
-pub use score::terms::TermRow;
+pub use score::live::{Attempts, LiveFilter};
+pub use score::remembered::{KnownDocument, TermRow};
 pub use score::verdict::{Score, may_judge};
 pub use score::words::ExplainedWord;
+pub use scorers::scratch::{LabelScore, Scratch};
 
 pub use tamis_mail::{Limits, LimitsHit};
 pub use tamis_model::{ClassId, Classes};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use tamis_report::counted;
-use tamis_train::{Error, Filter, Learner, LiveFilter};
+use tamis_train::{Attempts, Error, Filter, Learner};
 
 use crate::output::{named, note};
 use crate::passthrough::rescue;
@@ -13,7 +13,7 @@ use crate::passthrough::rescue;
 /// A model that is opened on first use, and again if its file changed in place.
 pub struct LazyModel<Open> {
     open: Open,
-    filter: Option<LiveFilter>,
+    filter: Option<Filter>,
 }
 
 impl<Open: Fn() -> Result<Filter>> LazyModel<Open> {
@@ -22,24 +22,37 @@ impl<Open: Fn() -> Result<Filter>> LazyModel<Open> {
         LazyModel { open, filter: None }
     }
 
-    /// The result of `work` on a model that did not change meanwhile.
+    /// The result of `work` on a model that did not change meanwhile. If its file is changed in place, opens it and runs
+    /// `work` again, up to six times in all.
     pub fn ask<T>(&mut self, mut work: impl FnMut(&Filter) -> Result<T>) -> Result<T> {
-        self.opened()?.ask(|filter, _| {
-            let answer = work(filter)?;
-            check_pages().map(|()| answer)
-        })
+        let mut attempts = Attempts::default();
+        loop {
+            let filter = self.open_by(&mut attempts)?;
+            let answer = work(filter).and_then(|answer| check_pages().map(|()| answer));
+            match filter.confirm(answer) {
+                Err((is_passing, _)) if attempts.again(is_passing) => self.filter = None,
+                outcome => return outcome.map_err(|(_, error)| error),
+            }
+        }
     }
 
     /// The open model, unchecked. Use [`ask`](Self::ask) for results that are printed.
-    pub fn opened(&mut self) -> Result<&LiveFilter> {
-        match &mut self.filter {
-            Some(filter) => Ok(filter),
-            none => {
+    pub fn opened(&mut self) -> Result<&Filter> {
+        self.open_by(&mut Attempts::default())
+    }
+
+    fn open_by(&mut self, attempts: &mut Attempts) -> Result<&Filter> {
+        let filter = match self.filter.take() {
+            Some(filter) => filter,
+            None => loop {
                 rescue::lost_a_page();
-                let is_passing = |error: &anyhow::Error| error.downcast_ref().is_some_and(Error::is_passing);
-                Ok(none.insert(LiveFilter::open(is_passing, &self.open)?))
-            }
-        }
+                match (self.open)() {
+                    Err(error) if attempts.again(error.downcast_ref().is_some_and(Error::is_passing)) => {}
+                    opened => break opened?,
+                }
+            },
+        };
+        Ok(self.filter.insert(filter))
     }
 }
 

@@ -54,10 +54,11 @@ pub use update::learner::{LearnOptions, LearnOutcome, Learner};
 
 #[doc(inline)]
 pub use tamis_filter::{
-    ClassId, Classes, Decision, DecisionOptions, Document, Error, ErrorKind, ExplainedWord, Explanation,
-    FORMAT_VERSION, Filter, Information, Keep, Kind, Known, LabelScore, Limits, LimitsHit, LiveFilter,
-    RECIPE_VERSION, Recipe, Result, Score, Scoring, Scratch, TermContribution, TermRow, TrainOptions,
-    document_name, is_missing, join_labels, may_judge, options, positive_class, spam_class, split_labels,
+    Attempts, ClassId, Classes, Decision, DecisionOptions, Document, Error, ErrorKind, ExplainedWord,
+    Explanation, FORMAT_VERSION, Filter, Information, Keep, Kind, KnownDocument, LabelScore, Limits,
+    LimitsHit, LiveFilter, RECIPE_VERSION, Recipe, Result, Score, Scoring, Scratch, TermContribution,
+    TermRow, TrainOptions, document_name, is_missing, join_labels, may_judge, options, positive_class,
+    spam_class, split_labels,
 };
 
 /// What a model tells about itself: the parts of [`Information`], and documents that deserve a second look.

@@ -1,4 +1,8 @@
-//! A document to learn from or to score.
+//! A document to learn from or to score, and its digest.
+
+use tamis_store::config::recipe::Recipe;
+use tamis_tokenizer::TermCount;
+use xxhash_rust::xxh3::xxh3_128;
 
 /// One document to learn from or to score.
 ///
@@ -23,4 +27,38 @@ impl Document<'_> {
             Document::Fields(fields) => fields.iter().map(|(_, text)| text.len()).sum(),
         }
     }
+}
+
+/// The digest of a document: a hash of its terms and counts, of the real values of a row, and of the recipe's version.
+///
+/// Hashes of (term, count) are summed, so that the order does not matter.
+pub fn digest(version: u16, terms: &[TermCount], reals: &[Option<f64>]) -> [u8; 16] {
+    let sum = terms.iter().fold(0u128, |sum, term| sum.wrapping_add(mix(term.fingerprint, term.count)));
+    let mut bytes = Vec::with_capacity(2 + 8 + 16 + 8 * reals.len());
+    bytes.extend(version.to_le_bytes());
+    bytes.extend((terms.len() as u64).to_le_bytes());
+    bytes.extend(sum.to_le_bytes());
+    for real in reals {
+        // no valid value has these bits
+        bytes.extend(real.unwrap_or(f64::NAN).to_bits().to_le_bytes());
+    }
+    xxh3_128(&bytes).to_le_bytes()
+}
+
+/// A 128-bit hash of a term and its count; the fingerprint is a hash already.
+fn mix(fingerprint: u64, count: u32) -> u128 {
+    let odd = u64::from(count) << 1 | 1;
+    let low = (fingerprint ^ fingerprint >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_mul(odd);
+    let product = u128::from(fingerprint ^ 0xd6e8_feb8_6659_fd93) * u128::from(low | 1);
+    product ^ u128::from(low ^ low >> 32)
+}
+
+/// The digest of documents without terms. They share it, but do not count as equal.
+pub fn digest_of_nothing(recipe: &Recipe) -> [u8; 16] {
+    digest(recipe.version, &[], &vec![None; recipe.n_reals()])
+}
+
+/// Adds one more term to a hash of terms in order.
+pub(super) fn chain(group: u64, fingerprint: u64) -> u64 {
+    (group.rotate_left(23) ^ fingerprint).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

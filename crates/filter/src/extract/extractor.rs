@@ -13,8 +13,8 @@ use tamis_tokenizer::{
     Batch, Ngrams, Occurrence, Tokenizer, TokenizerOptions, Vocabulary, WordRule, fingerprint, stretches,
 };
 
-use crate::extract::counted::{Buffers, Counted, Places, chain};
-use crate::extract::document::Document;
+use crate::extract::document::{Document, chain};
+use crate::extract::extraction::{Extraction, Places};
 
 /// A compiled recipe.
 pub struct Extractor {
@@ -58,14 +58,14 @@ impl Extractor {
     pub fn count(
         &self,
         document: Document<'_>,
-        counted: &mut Counted,
+        counted: &mut Extraction,
         vocabulary: &mut Vocabulary,
     ) -> Result<()> {
         counted.clear();
         vocabulary.begin_document();
         let recipe = &self.recipe;
         counted.bytes_left = recipe.limits.bytes;
-        counted.buffers.scratch.grow_by_at_most((document.n_bytes() / 2).max(LEAST_GROWTH));
+        counted.tokenizer_scratch.grow_by_at_most((document.n_bytes() / 2).max(LEAST_GROWTH));
         match (document, recipe.kind) {
             (Document::Mail(raw), Kind::Mail) => self.add_mail(raw, counted, vocabulary),
             (Document::Text(text), Kind::Text) => {
@@ -99,7 +99,7 @@ impl Extractor {
             (Document::Mail(_), expected) => return Err(Reason::Kind { expected, got: Kind::Mail }.into()),
             (Document::Text(_), expected) => return Err(Reason::Kind { expected, got: Kind::Text }.into()),
         }
-        counted.limits_hit.text |= counted.buffers.scratch.is_cut();
+        counted.limits_hit.text |= counted.tokenizer_scratch.is_cut();
         counted.n_words = vocabulary.document().len();
         if recipe.pieces {
             let outcome = vocabulary.count_pieces(|term| self.word_in(term));
@@ -153,7 +153,7 @@ impl Extractor {
         });
     }
 
-    fn add_mail(&self, raw: &[u8], counted: &mut Counted, vocabulary: &mut Vocabulary) {
+    fn add_mail(&self, raw: &[u8], counted: &mut Extraction, vocabulary: &mut Vocabulary) {
         let recipe = &self.recipe;
         let message = Message::parse_ignoring(raw, &recipe.limits, &recipe.ignored_headers);
         if counted.identity.wanted {
@@ -168,7 +168,7 @@ impl Extractor {
         }
     }
 
-    fn add_piece(&self, piece: Piece<'_>, counted: &mut Counted, vocabulary: &mut Vocabulary) {
+    fn add_piece(&self, piece: Piece<'_>, counted: &mut Extraction, vocabulary: &mut Vocabulary) {
         match piece {
             Piece::Words { prefix, text } => self.add_words(prefix, text, counted, vocabulary),
             Piece::Terms(batch, scope) => {
@@ -194,9 +194,9 @@ impl Extractor {
         }
     }
 
-    fn add_words(&self, prefix: &str, text: &str, counted: &mut Counted, vocabulary: &mut Vocabulary) {
-        let Counted { buffers, places: Places { outside, body, .. }, identity, full, .. } = counted;
-        let Buffers { scratch, term: buffer, spans, .. } = buffers;
+    fn add_words(&self, prefix: &str, text: &str, counted: &mut Extraction, vocabulary: &mut Vocabulary) {
+        let Extraction { tokenizer_scratch, prefixed: (buffer, spans), identity, full, .. } = counted;
+        let Places { outside, body, .. } = &mut counted.places;
         // a row has no body: equal rows form a group
         let in_group = identity.wanted && (prefix.is_empty() || self.recipe.kind == Kind::Table);
         let part = if prefix.is_empty() { body } else { outside };
@@ -210,7 +210,7 @@ impl Extractor {
             }
         };
         let as_they_are = prefix.is_empty() && !self.has_colons;
-        self.tokenizer.for_each_batch(text, scratch, |batch| {
+        self.tokenizer.for_each_batch(text, tokenizer_scratch, |batch| {
             let outcome = if as_they_are {
                 vocabulary.count_batch(batch, &mut counted)
             } else {
@@ -225,7 +225,7 @@ impl Extractor {
     fn add_row(
         &self,
         fields: &[(&str, &str)],
-        counted: &mut Counted,
+        counted: &mut Extraction,
         vocabulary: &mut Vocabulary,
     ) -> Result<()> {
         let cells = self.columns.cells(fields)?;
@@ -248,10 +248,10 @@ impl Extractor {
                     self.add_words(prefix, cell, counted, vocabulary);
                 }
                 (ColumnKind::Categorical | ColumnKind::Bernoulli, Some(cell)) => {
-                    column.write_term(prefix, cell, &mut counted.buffers.term)?;
-                    let fingerprint = fingerprint(&counted.buffers.term);
+                    column.write_term(prefix, cell, &mut counted.prefixed.0)?;
+                    let fingerprint = fingerprint(&counted.prefixed.0);
                     counted.identity.body_hash = chain(counted.identity.body_hash, fingerprint);
-                    let place = vocabulary.count_fingerprinted(fingerprint, &counted.buffers.term)?;
+                    let place = vocabulary.count_fingerprinted(fingerprint, &counted.prefixed.0)?;
                     counted.places.outside.push(place as u32);
                 }
             }
@@ -285,11 +285,11 @@ mod tests {
     use tamis_store::error::Error;
     use tamis_tokenizer::{CountRow, TermId};
 
-    use crate::extract::counted::MOST_OUTSIDE;
+    use crate::extract::extraction::MOST_OUTSIDE;
 
     /// Returns the terms in the order of their first occurrence, and the document with their numbers as ids.
-    fn count(recipe: Recipe, document: Document<'_>) -> Result<(Vec<String>, Counted)> {
-        let (mut counted, mut vocabulary) = (Counted::default(), Vocabulary::new());
+    fn count(recipe: Recipe, document: Document<'_>) -> Result<(Vec<String>, Extraction)> {
+        let (mut counted, mut vocabulary) = (Extraction::default(), Vocabulary::new());
         Extractor::new(recipe)?.count(document, &mut counted, &mut vocabulary)?;
         counted.rows(vocabulary.document(), |at| Some(at as TermId));
         let terms = vocabulary.iter().map(|(_, term)| term.to_owned()).collect();

@@ -1,12 +1,13 @@
-//! Scoring a document: extract, look up, sum, decide.
+//! Scoring a document: extract, look up, sum, decide; and what is written into a message about it.
 
+use tamis_mail::passthrough::{SpamStatus, Verdict};
 use tamis_model::ClassId;
 use tamis_store::error::{Reason, Result};
 
 use crate::extract::document::Document;
 use crate::score::filter::Filter;
-use crate::score::scratch::{LabelScore, Scratch};
 use crate::score::verdict::{Score, likeliest, sigmoid, verdict};
+use crate::scorers::scratch::{LabelScore, Scratch};
 
 impl Filter {
     /// Scores a raw RFC 5322 message.
@@ -40,7 +41,19 @@ impl Filter {
     /// If the document is not of the model's kind, a cell does not suit its column, or the model is damaged in a part
     /// that is read.
     pub fn score(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Score> {
-        let score = self.score_what_is_read(document, scratch)?;
+        let Scratch { counted, memo, .. } = &mut *scratch;
+        let behind = self.fallback().map(|shared| &shared.identity);
+        memo.prepare(&self.identity, behind, self.scorer.n_sums(), self.extractor.recipe().pieces);
+        let extracted = self.extractor.count(document, counted, &mut memo.terms);
+        // also if counting failed midway: new terms must belong to one document only
+        let summed = self.scorer.sum_weights(self.layers(), memo);
+        extracted.and(summed)?;
+        let known_terms = self.scorer.read_sums(self.layers(), scratch)?;
+        let score = match self.scorer.positive() {
+            Some(positive) => self.decide(positive, known_terms, &mut scratch.posterior),
+            None if self.scorer.has_many_labels() => self.choose_labels(known_terms, scratch),
+            None => self.choose_likeliest(known_terms, &mut scratch.posterior),
+        };
         let is_open = scratch.limits_hit().text && self.spam().is_some() && score.label != self.spam();
         let score = Score { label: score.label.filter(|_| !is_open), ..score };
         if !self.scorer.has_many_labels() {
@@ -48,22 +61,6 @@ impl Filter {
             scratch.labels.extend(score.label.map(|label| self.label_score(&score, label)));
         }
         Ok(score)
-    }
-
-    fn score_what_is_read(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Score> {
-        self.sum_weights(document, scratch)?;
-        let known_terms = self.scorer.read_sums(self.layers(), scratch)?;
-        if let Some(positive) = self.scorer.positive() {
-            return Ok(self.decide(positive, known_terms, &mut scratch.posterior));
-        }
-        if self.scorer.has_many_labels() {
-            return Ok(self.choose_labels(known_terms, scratch));
-        }
-        let posterior = &mut scratch.posterior;
-        let score = likeliest(self.spam(), known_terms, posterior);
-        let least = self.least_probability.unwrap_or_default();
-        let is_sure = |class: &ClassId| posterior[usize::from(*class)] >= least;
-        Ok(Score { label: score.label.filter(is_sure), ..score })
     }
 
     /// Scores documents one after the other, and writes the posterior probability of every class to `probabilities`:
@@ -142,6 +139,14 @@ impl Filter {
         Score { label, scored_class, probability, log_odds, known_terms }
     }
 
+    /// Chooses the likeliest class. `posterior` has the joint log-likelihood of each, and gets its probability.
+    fn choose_likeliest(&self, known_terms: usize, posterior: &mut [f64]) -> Score {
+        let score = likeliest(self.spam(), known_terms, posterior);
+        let least = self.least_probability.unwrap_or_default();
+        let is_sure = |class: &ClassId| posterior[usize::from(*class)] >= least;
+        Score { label: score.label.filter(is_sure), ..score }
+    }
+
     /// Decides between two classes. `posterior` has the log-odds of `positive`, and gets the posterior of both.
     fn decide(&self, positive: ClassId, known_terms: usize, posterior: &mut Vec<f64>) -> Score {
         let log_odds = posterior.first().copied().unwrap_or(0.0);
@@ -155,8 +160,8 @@ impl Filter {
     /// A scratch that has looked up in this filter what `scratch` has looked up in another one. After a large model was
     /// opened anew, that takes as long as scoring hundreds of documents.
     pub(crate) fn warmed(&self, scratch: &Scratch) -> Scratch {
-        let shared = self.fallback().map(|shared| &shared.identity);
-        let mut memo = scratch.memo.with_same_terms(&self.identity, shared, self.scorer.n_sums());
+        let behind = self.fallback().map(|shared| &shared.identity);
+        let mut memo = scratch.memo.with_same_terms(&self.identity, behind, self.scorer.n_sums());
         // terms that cannot be read are looked up again, and fail the documents that have them
         match self.scorer.sum_weights(self.layers(), &mut memo) {
             Ok(()) => Scratch { memo, ..Scratch::default() },
@@ -164,14 +169,46 @@ impl Filter {
         }
     }
 
-    /// Counts the terms of a document and sums their weights.
-    fn sum_weights(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<()> {
-        let Scratch { counted, memo, .. } = scratch;
-        let shared = self.fallback().map(|shared| &shared.identity);
-        memo.prepare(&self.identity, shared, self.scorer.n_sums(), self.extractor.recipe().pieces);
-        let outcome = self.extractor.count(document, counted, &mut memo.terms);
-        // also if counting failed midway: new terms must belong to one document only
-        let summed = self.scorer.sum_weights(self.layers(), memo);
-        outcome.and(summed)
+    /// The verdict on the document that was scored last with `scratch`, to write into its header; see
+    /// [`tamis_mail::passthrough`]. Its reasons are empty, and its version is that of this crate.
+    ///
+    /// ```
+    /// use tamis_train::{Document, Kind, Scratch, TrainOptions, Trainer};
+    /// use tamis_mail::passthrough::annotate;
+    ///
+    /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail))?;
+    /// trainer.add("ham", Document::Mail(b"Subject: lunch\n\nSoup at noon?\n"))?;
+    /// trainer.add("spam", Document::Mail(b"Subject: pills\n\nCheap pills, buy now!\n"))?;
+    /// let filter = trainer.finish()?.into_filter()?;
+    ///
+    /// let (mail, mut scratch) = (b"Subject: offer\n\nCheap pills\n", Scratch::default());
+    /// let score = filter.score_mail(mail, &mut scratch)?;
+    /// let annotated = annotate(mail, &filter.verdict(&score, &scratch), false);
+    /// assert!(String::from_utf8_lossy(&annotated).contains("\nX-Tamis: "));
+    /// # Ok::<(), tamis_train::Error>(())
+    /// ```
+    pub fn verdict(&self, score: &Score, scratch: &Scratch) -> Verdict<'_> {
+        Verdict {
+            label: self.label_of(score),
+            unsure: score.label.is_none(),
+            probability: score.probability,
+            log_odds: score.log_odds,
+            spam: self.spam().map(|spam| SpamStatus {
+                is_spam: score.label == Some(spam),
+                score: against_likeliest(spam, scratch.probabilities()).unwrap_or(score.log_odds),
+                threshold: self.spam_threshold(),
+            }),
+            truncated: !scratch.limits_hit().is_empty(),
+            reasons: "",
+            version: env!("CARGO_PKG_VERSION"),
+        }
     }
+}
+
+/// With more than two classes, the log-odds of one class against the likeliest other, which are above 0 for the
+/// likeliest.
+fn against_likeliest(class: ClassId, probabilities: &[f64]) -> Option<f64> {
+    let others = probabilities.iter().enumerate().filter(|(other, _)| *other != usize::from(class));
+    let other = others.map(|(_, p)| *p).fold(f64::MIN_POSITIVE, f64::max);
+    (probabilities.len() > 2).then(|| (probabilities[usize::from(class)].max(f64::MIN_POSITIVE) / other).ln())
 }

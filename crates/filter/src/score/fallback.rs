@@ -7,7 +7,7 @@ use tamis_store::error::{Reason, Result};
 use tamis_store::store::information::check_compatible;
 use tamis_store::store::layers::CombinedSums;
 
-use crate::score::filter::{Current, Fallback, Filter};
+use crate::score::filter::{CurrentFilter, Fallback, Filter};
 
 impl Filter {
     /// The options of a model that can have this one [behind it](Filter::set_fallback): the same recipe and scoring.
@@ -52,7 +52,7 @@ impl Filter {
         self.put_behind(shared, None)
     }
 
-    pub(super) fn put_behind(&mut self, shared: Arc<Filter>, live: Option<Arc<Current>>) -> Result<()> {
+    pub(super) fn put_behind(&mut self, shared: Arc<Filter>, live: Option<Arc<CurrentFilter>>) -> Result<()> {
         check_compatible(&[&self.store, &shared.store])?;
         let unlike = |setting: &str, expected: String, got: String| {
             Err(Reason::Incompatible { setting: setting.to_owned(), expected, got }.into())

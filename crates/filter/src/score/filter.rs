@@ -19,10 +19,10 @@ use tamis_store::store::layers::{CombinedSums, Layers};
 use tamis_store::store::opened::Store;
 
 use crate::extract::extractor::Extractor;
-use crate::score::derive::derive;
-use crate::score::scorer::Scorer;
 use crate::score::verdict::Score;
-use crate::score::weighted::WeightedScorer;
+use crate::scorers::derive::derive;
+use crate::scorers::scorer::Scorer;
+use crate::scorers::weighted::WeightedScorer;
 
 /// A trained model, open for scoring.
 ///
@@ -66,19 +66,19 @@ pub(crate) struct Fallback {
     pub(super) shared: Arc<Filter>,
     pub(super) sums: CombinedSums,
     /// Holds the shared model's newer versions, if it is reopened when its file changes.
-    pub(super) live: Option<Arc<Current>>,
+    pub(super) live: Option<Arc<CurrentFilter>>,
 }
 
 /// The current filter of a file, shared by all who use it.
-pub(crate) struct Current {
+pub(crate) struct CurrentFilter {
     filter: RwLock<Arc<Filter>>,
     /// Locked by the thread that reopens the file.
     pub(super) opening: Mutex<()>,
 }
 
-impl Current {
+impl CurrentFilter {
     pub(super) fn new(filter: Filter) -> Self {
-        Current { filter: RwLock::new(Arc::new(filter)), opening: Mutex::default() }
+        CurrentFilter { filter: RwLock::new(Arc::new(filter)), opening: Mutex::default() }
     }
 
     pub(super) fn filter(&self) -> Arc<Filter> {

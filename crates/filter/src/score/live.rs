@@ -1,13 +1,17 @@
-//! A filter that is reopened when its file changes.
+//! Whether a filter still matches its file, and filters that are reopened when it changes.
 
+use std::borrow::Cow;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{available_parallelism, sleep};
 use std::time::Duration;
 
+use tamis_store::disk::source::{MappedFile, ModelFile};
+use tamis_store::disk::spool::Spool;
 use tamis_store::error::{Error, Result};
 
-use crate::score::filter::{Current, Filter};
-use crate::score::scratch::Scratch;
+use crate::score::filter::{CurrentFilter, Fallback, Filter};
+use crate::scorers::scratch::Scratch;
 
 /// A filter whose file others may change while it is in use. Threads share it; every answer comes from one whole model.
 ///
@@ -32,7 +36,7 @@ use crate::score::scratch::Scratch;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct LiveFilter {
-    current: Arc<Current>,
+    current: Arc<CurrentFilter>,
     pool: Mutex<Pool>,
 }
 
@@ -59,10 +63,33 @@ const ATTEMPTS: usize = 100;
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LAST_PAUSE: Duration = Duration::from_millis(80);
 
+/// Attempts at a question while a file is being written: up to six, with pauses that double from 5 ms.
+pub struct Attempts {
+    pause: Duration,
+}
+
+impl Default for Attempts {
+    fn default() -> Self {
+        Attempts { pause: FIRST_PAUSE }
+    }
+}
+
+impl Attempts {
+    /// Whether to try again after an error: if it may be passing and attempts are left. Pauses first.
+    pub fn again(&mut self, is_passing: bool) -> bool {
+        let is_left = is_passing && self.pause <= LAST_PAUSE;
+        if is_left {
+            sleep(self.pause);
+            self.pause *= 2;
+        }
+        is_left
+    }
+}
+
 impl LiveFilter {
     /// Creates a live filter that follows the file of `filter`.
     pub fn new(filter: Filter) -> Self {
-        LiveFilter { current: Arc::new(Current::new(filter)), pool: Mutex::default() }
+        LiveFilter { current: Arc::new(CurrentFilter::new(filter)), pool: Mutex::default() }
     }
 
     /// Opens a filter, and tries again while its file is being written: up to six attempts, with pauses that double
@@ -75,7 +102,13 @@ impl LiveFilter {
         is_passing: impl Fn(&E) -> bool,
         mut open: impl FnMut() -> std::result::Result<Filter, E>,
     ) -> std::result::Result<Self, E> {
-        retry(|| open().map_err(|error| (is_passing(&error), error))).map(LiveFilter::new)
+        let mut attempts = Attempts::default();
+        loop {
+            match open() {
+                Err(error) if attempts.again(is_passing(&error)) => (),
+                opened => return opened.map(LiveFilter::new),
+            }
+        }
     }
 
     /// The current filter.
@@ -110,16 +143,14 @@ impl LiveFilter {
         &self,
         mut work: impl FnMut(&Arc<Filter>, &mut Scratch) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
-        self.answer(|filter| {
-            let mut scratch = self.pool().take();
-            let answer = work(filter, &mut scratch);
-            let is_current = Arc::ptr_eq(filter, &self.filter());
-            let mut pool = self.pool();
-            pool.in_use = pool.in_use.saturating_sub(1);
-            // what a scratch has cached of a filter that was replaced is of no use
-            pool.free.extend(Some(scratch).filter(|_| is_current));
-            answer
-        })
+        let (filter, mut scratch) = (self.filter(), self.pool().take());
+        let answer = self.ask_with(&mut scratch, &mut work);
+        let is_current = Arc::ptr_eq(&filter, &self.filter());
+        let mut pool = self.pool();
+        pool.in_use = pool.in_use.saturating_sub(1);
+        // what a scratch has cached of a filter that was replaced is of no use
+        pool.free.extend(Some(scratch).filter(|_| is_current));
+        answer
     }
 
     /// As [`ask`](Self::ask), with a scratch of the caller. For many filters that are seldom asked: none then keeps a
@@ -132,25 +163,20 @@ impl LiveFilter {
         scratch: &mut Scratch,
         mut work: impl FnMut(&Arc<Filter>, &mut Scratch) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
-        self.answer(|filter| work(filter, scratch))
-    }
-
-    fn answer<T, E: From<Error>>(
-        &self,
-        mut work: impl FnMut(&Arc<Filter>) -> std::result::Result<T, E>,
-    ) -> std::result::Result<T, E> {
-        let mut failed = None;
-        retry(|| {
-            if let Some(failed) = &failed {
-                self.current.replace(failed).map_err(|error| (error.is_passing(), error.into()))?;
-            }
-            let filter = &*failed.insert(self.filter());
-            let answer = work(filter);
-            // a file that was changed in place explains any error
-            let is_written = answer.is_err() && filter.may_have_changed();
-            filter.check_unchanged().map_err(|error| (error.is_passing(), error.into()))?;
-            answer.map_err(|error| (is_written, error))
-        })
+        let (mut attempts, mut filter) = (Attempts::default(), self.filter());
+        let mut outcome = filter.confirm(work(&filter, scratch));
+        while let Err((is_passing, _)) = outcome
+            && attempts.again(is_passing)
+        {
+            outcome = match self.current.replace(&filter) {
+                Ok(()) => {
+                    filter = self.filter();
+                    filter.confirm(work(&filter, scratch))
+                }
+                Err(error) => Err((error.is_passing(), error.into())),
+            };
+        }
+        outcome.map_err(|(_, error)| error)
     }
 
     /// Scratches that have looked up in `filter` what one in use has looked up in the current filter, for as many threads
@@ -185,6 +211,30 @@ impl LiveFilter {
     }
 }
 
+impl CurrentFilter {
+    /// Reopens the file, unless another thread did so since `failed` was the current filter.
+    pub(super) fn replace(&self, failed: &Arc<Filter>) -> Result<()> {
+        let _alone = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        if Arc::ptr_eq(&self.filter(), failed) {
+            failed.open_again()?.into_iter().for_each(|filter| self.set(filter));
+        }
+        Ok(())
+    }
+
+    /// Reopens the file if it was replaced or changed; returns whether the filter was replaced. On an error it stays as
+    /// it is. `prepare` gets the new filter before it is in use.
+    pub(super) fn reload(&self, prepare: impl FnOnce(&Filter)) -> Result<bool> {
+        let _alone = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.filter();
+        let filter = match before.check_unchanged() {
+            Ok(()) => before.reopened()?,
+            Err(_) => before.open_again()?,
+        };
+        filter.as_ref().map(prepare);
+        Ok(filter.map(|filter| self.set(filter)).is_some())
+    }
+}
+
 impl Filter {
     /// As [`set_fallback`](Self::set_fallback), with a shared model that is reopened when its file changes. The filters
     /// of all users that have it as fallback are then no longer [current](Self::is_current), and
@@ -195,16 +245,126 @@ impl Filter {
     pub fn set_live_fallback(&mut self, shared: &LiveFilter) -> Result<()> {
         self.put_behind(shared.filter(), Some(shared.current.clone()))
     }
-}
 
-/// Repeats `attempt`, with growing pauses, while its error may be temporary.
-fn retry<T, E>(mut attempt: impl FnMut() -> std::result::Result<T, (bool, E)>) -> std::result::Result<T, E> {
-    let mut pause = FIRST_PAUSE;
-    loop {
-        match attempt() {
-            Err((true, _)) if pause <= LAST_PAUSE => sleep(pause),
-            outcome => return outcome.map_err(|(_, error)| error),
+    /// Whether the file is still the one that was opened, and nothing was written to it, not even by a
+    /// `Learner`. A filter made from bytes is always current. A shared model behind it must be
+    /// current too if it is a [live one](Self::set_live_fallback).
+    ///
+    /// # Errors
+    /// If the file no longer exists.
+    pub fn is_current(&self) -> Result<bool> {
+        if !self.source.as_ref().map_or(Ok(true), ModelFile::is_at_its_path)? {
+            return Ok(false);
         }
-        pause *= 2;
+        match &self.fallback {
+            Some(Fallback { shared, live: Some(live), .. }) => {
+                Ok(Arc::ptr_eq(&live.filter(), shared) && shared.is_current()?)
+            }
+            _ => Ok(true),
+        }
+    }
+
+    /// Opens the model that is in the file now, in the same way and with this filter's decision, spam label and
+    /// fallback; `None` if this filter [is current](Self::is_current). A server can thus swap an `Arc<Filter>`, as
+    /// [`LiveFilter`](crate::LiveFilter) does.
+    ///
+    /// # Errors
+    /// As [`Filter::open`] and [`Filter::set_fallback`].
+    pub fn reopened(&self) -> Result<Option<Filter>> {
+        if self.is_current()? {
+            return Ok(None);
+        }
+        self.open_again()
+    }
+
+    /// As [`reopened`](Self::reopened), in place; returns whether the filter was replaced. On an error the filter stays
+    /// as it is.
+    ///
+    /// # Errors
+    /// As [`reopened`](Self::reopened).
+    pub fn reload_if_changed(&mut self) -> Result<bool> {
+        Ok(self.reopened()?.map(|filter| *self = filter).is_some())
+    }
+
+    /// Opens the model in the file; `None` if this filter was made from bytes.
+    pub(crate) fn open_again(&self) -> Result<Option<Filter>> {
+        self.source.as_ref().map(|source| self.opened_from(source.path())).transpose()
+    }
+
+    /// Opens the model in a file, mapped or read like this one, with this filter's decision, spam label and fallback.
+    pub fn opened_from(&self, path: &Path) -> Result<Filter> {
+        let mut filter = if self.store.is_mapped() { Filter::open(path)? } else { Filter::read(path)? };
+        (filter.decision, filter.least_probability) = (self.decision, self.least_probability);
+        let spam = self.spam.and_then(|spam| filter.classes().index(self.classes().label(spam)?));
+        filter.spam = spam.or(filter.spam);
+        if let Some(Fallback { shared, live, .. }) = &self.fallback {
+            let shared = match live {
+                Some(live) => live.reload(|_| ()).map(|_| live.filter())?,
+                None => shared.clone(),
+            };
+            filter.put_behind(shared, live.clone())?;
+        }
+        Ok(filter)
+    }
+
+    /// Checks that the file, and that of a [fallback](Self::set_fallback), was not changed in place since it was
+    /// opened. Then every score so far comes from the model that was opened.
+    ///
+    /// This costs one system call if nothing happened. Appending by a `Learner` and replacing the
+    /// file do not count as changes. A filter that was [read](Self::read) or made from bytes never changes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Changed`](crate::ErrorKind::Changed) if it was. Scores are then meaningless, and the file should be
+    /// opened again.
+    pub fn check_unchanged(&self) -> Result<()> {
+        self.check_own()?;
+        self.fallback().map_or(Ok(()), |shared| shared.check_unchanged())
+    }
+
+    fn check_own(&self) -> Result<()> {
+        self.mapped().map_or(Ok(()), |source| source.check_unchanged(|| self.store.is_as_read()))
+    }
+
+    /// The answer to a question about this filter, if its file was not changed in place meanwhile. Otherwise the error,
+    /// and whether it may be passing, so that the file should be opened again; see [`Attempts`].
+    ///
+    /// # Errors
+    /// As [`check_unchanged`](Self::check_unchanged), or that of `answer`.
+    pub fn confirm<T, E: From<Error>>(
+        &self,
+        answer: std::result::Result<T, E>,
+    ) -> std::result::Result<T, (bool, E)> {
+        // a file that was changed in place explains any error
+        let is_written = answer.is_err() && self.may_have_changed();
+        self.check_unchanged().map_err(|error| (error.is_passing(), error.into()))?;
+        answer.map_err(|error| (is_written, error))
+    }
+
+    /// Whether an error may come from a file that someone is writing to in place.
+    fn may_have_changed(&self) -> bool {
+        self.mapped().is_some_and(ModelFile::may_have_changed)
+            || self.fallback().is_some_and(|shared| shared.may_have_changed())
+    }
+
+    /// The file, if it is mapped, so that changes by others matter.
+    fn mapped(&self) -> Option<&ModelFile> {
+        self.source.as_ref().filter(|_| self.store.is_mapped())
+    }
+
+    /// The bytes of the model as it was opened, including its log, without what was learned in the file since.
+    ///
+    /// # Errors
+    /// If the model is damaged, or its file is mapped and was changed in place: every checksum is checked.
+    pub fn copy(&self) -> Result<Spool> {
+        // the map of a file that became shorter must not be read; that of a replaced file stays as it was
+        let file = self.mapped().and_then(|source| Some((source, source.open_again()?)));
+        let copy = self.store.copy(|range| match &file {
+            Some((source, file)) => {
+                MappedFile { source, file }.read_from(range.start, range.len()).map(Cow::Owned)
+            }
+            None => Ok(Cow::Borrowed(&self.store.as_bytes()[range])),
+        });
+        // a file that was changed in place explains any error
+        self.check_own().and(copy)
     }
 }

@@ -1,21 +1,22 @@
-//! Stored documents: digests, dates and lengths, suspects, contradictions.
+//! What a model remembers: documents with digests and dates, and terms with counts and weights.
 
-use tamis_model::ClassId;
+use tamis_model::{ClassId, KnownTerms};
 use tamis_store::config::recipe::Keep;
 use tamis_store::error::Result;
 use tamis_store::file::documents::named;
 use tamis_store::file::documents::{NO_DATE, StoredDocument};
-use tamis_tokenizer::Vocabulary;
+use tamis_store::store::layers::DecodedTerm;
+use tamis_tokenizer::{TermId, Vocabulary};
 
-use crate::extract::counted::Counted;
-use crate::extract::digest::{digest, digest_of_nothing};
 use crate::extract::document::Document;
+use crate::extract::document::{digest, digest_of_nothing};
+use crate::extract::extraction::Extraction;
 use crate::score::filter::Filter;
 
 /// A document that a model knows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Known {
+pub struct KnownDocument {
     /// Its identity, see [`Filter::digest`].
     pub digest: [u8; 16],
     /// The class it was learned under.
@@ -61,11 +62,11 @@ pub struct LearnedRange {
 
 impl Filter {
     /// The documents that the model knows, by digest. Reads all stored documents.
-    pub fn documents(&self) -> impl Iterator<Item = Result<Known>> + '_ {
-        self.store.documents().map(|document| -> Result<Known> {
+    pub fn documents(&self) -> impl Iterator<Item = Result<KnownDocument>> + '_ {
+        self.store.documents().map(|document| -> Result<KnownDocument> {
             let StoredDocument { digest, class, multiplicity: copies, date, name, .. } = document?;
             let (date, name) = ((date != NO_DATE).then_some(date), named(name));
-            Ok(Known { digest, class, copies, date, name })
+            Ok(KnownDocument { digest, class, copies, date, name })
         })
     }
 
@@ -107,7 +108,7 @@ impl Filter {
     /// # Errors
     /// If the document is not of the model's kind, or the model is damaged in a part that is read.
     pub fn digest(&self, document: Document<'_>) -> Result<[u8; 16]> {
-        let (mut counted, mut terms) = (Counted::default(), Vocabulary::without_texts());
+        let (mut counted, mut terms) = (Extraction::default(), Vocabulary::without_texts());
         self.extractor.count(document, &mut counted, &mut terms)?;
         Ok(digest(self.extractor.recipe().version, counted.words(terms.document()), counted.reals()))
     }
@@ -129,5 +130,61 @@ impl Filter {
             }
         }
         Ok(n)
+    }
+}
+
+/// A term with its counts and its weights, by class.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct TermRow {
+    /// The term, with the field it is found in.
+    pub term: String,
+    /// Documents of each class that contain it.
+    pub documents: Vec<u64>,
+    /// Its occurrences in each class.
+    pub occurrences: Vec<u64>,
+    /// What it adds to the log-odds of each class against its strongest rival, in nats, if it is the only term of a
+    /// document; `None` if it is not used in scoring.
+    pub weights: Option<Vec<f64>>,
+}
+
+impl Filter {
+    /// The terms with counts, in no particular order. Unlabelled documents are left out.
+    ///
+    /// ```
+    /// use tamis_train::{Document, Kind, TrainOptions, Trainer};
+    ///
+    /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+    /// trainer.add("fruit", Document::Text("apples, more apples"))?;
+    /// trainer.add("metal", Document::Text("iron and more"))?;
+    /// let filter = trainer.finish()?.into_filter()?;
+    /// let apples = filter.terms().find(|row| row.as_ref().is_ok_and(|row| row.term == "apples")).unwrap()?;
+    /// assert_eq!((apples.documents, apples.occurrences), (vec![1, 0], vec![2, 0]));
+    /// assert!(apples.weights.unwrap()[0] > 0.0);
+    /// # Ok::<(), tamis_train::Error>(())
+    /// ```
+    pub fn terms(&self) -> impl Iterator<Item = Result<TermRow>> + '_ {
+        let mut decoded = DecodedTerm::new(self.layers());
+        self.layers().ids().filter_map(move |id| {
+            let row = id.and_then(|id| self.row(id, &mut decoded));
+            row.transpose()
+        })
+    }
+
+    /// `None` for a term without labelled documents, such as one that was forgotten.
+    fn row(&self, id: TermId, decoded: &mut DecodedTerm<'_>) -> Result<Option<TermRow>> {
+        let n_classes = self.classes().len();
+        let (mut documents, mut occurrences) = (vec![0; n_classes], vec![0; n_classes]);
+        self.for_each_label(decoded.term(id)?.cells, |label, cell| {
+            documents[label] += u64::from(cell.df);
+            occurrences[label] += u64::from(cell.tf);
+        });
+        if documents.iter().all(|n| *n == 0) {
+            return Ok(None);
+        }
+        let term = decoded.text()?.to_owned();
+        let weight = |class| self.scorer.term_weight(self.layers(), id, class as ClassId);
+        let weights = (0..n_classes).map(weight).collect::<Result<Option<_>>>()?;
+        Ok(Some(TermRow { term, documents, occurrences, weights }))
     }
 }

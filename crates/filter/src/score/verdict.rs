@@ -83,8 +83,3 @@ pub fn sigmoid(log_odds: f64) -> f64 {
         odds / (1.0 + odds)
     }
 }
-
-/// `a - b`; 0 for equal infinities, which arise from probabilities of 0 without smoothing.
-pub(crate) fn less(a: f64, b: f64) -> f64 {
-    if a == b { 0.0 } else { a - b }
-}

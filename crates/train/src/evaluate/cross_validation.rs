@@ -1,12 +1,12 @@
 //! K-fold cross-validation: a model is trained for each fold.
 
 use rayon::prelude::*;
-use tamis_filter::extract::counted::Counted;
 use tamis_filter::extract::document::Document;
+use tamis_filter::extract::extraction::Extraction;
 use tamis_filter::extract::extractor::Extractor;
 use tamis_filter::score::filter::Filter;
-use tamis_filter::score::scratch::Scratch;
 use tamis_filter::score::verdict::Score;
+use tamis_filter::scorers::scratch::Scratch;
 use tamis_model::{ClassId, Classes, Example, assign_folds};
 use tamis_store::config::training::TrainOptions;
 use tamis_store::error::{Reason, Result};
@@ -163,7 +163,7 @@ fn numbered(options: &TrainOptions, labelled: &[(&str, Option<&str>, Document<'_
         return Ok(named.zip(0..).map(group).collect());
     }
     let extractor = Extractor::new(options.recipe.clone())?;
-    let (mut counted, mut vocabulary) = (Counted::identifying(), Vocabulary::new());
+    let (mut counted, mut vocabulary) = (Extraction::identifying(), Vocabulary::new());
     let group = |(name, (.., document)): (Option<&str>, &(&str, _, Document<'_>))| {
         extractor.count(*document, &mut counted, &mut vocabulary)?;
         Ok(group_number(name, counted.body_hash()))

@@ -4,12 +4,12 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
-use tamis_filter::extract::counted::Counted;
-use tamis_filter::extract::digest::{digest, digest_of_nothing};
 use tamis_filter::extract::document::Document;
+use tamis_filter::extract::document::{digest, digest_of_nothing};
+use tamis_filter::extract::extraction::Extraction;
 use tamis_filter::score::filter::Filter;
-use tamis_filter::score::scratch::Scratch;
 use tamis_filter::score::verdict::{may_judge, sigmoid};
+use tamis_filter::scorers::scratch::Scratch;
 use tamis_model::{ClassId, Counts};
 use tamis_store::config::labels::are_sets;
 use tamis_store::error::{Error, Reason, Result};
@@ -68,7 +68,7 @@ struct LearnedTerm {
 pub struct NewDocuments<'a> {
     reference: &'a DriftReference<'a>,
     scratch: Scratch,
-    counted: Counted,
+    counted: Extraction,
     vocabulary: Vocabulary,
     /// The words, by their ids in the vocabulary.
     words: HashMap<TermId, NewWord>,
@@ -181,7 +181,7 @@ impl<'a> NewDocuments<'a> {
         NewDocuments {
             reference,
             scratch: Scratch::default(),
-            counted: Counted::default(),
+            counted: Extraction::default(),
             vocabulary: Vocabulary::new(),
             words: HashMap::new(),
             scored: Vec::new(),

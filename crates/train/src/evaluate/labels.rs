@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tamis_filter::extract::document::Document;
 use tamis_filter::score::filter::Filter;
-use tamis_filter::score::scratch::Scratch;
+use tamis_filter::scorers::scratch::Scratch;
 use tamis_model::metrics::{average_precision, roc_auc};
 use tamis_model::{ClassId, Classes};
 use tamis_store::config::decision::f1;

@@ -1,7 +1,7 @@
 //! Prequential evaluation (test-then-train): score each document with what was learned before it, then learn it.
 
 use tamis_filter::extract::document::Document;
-use tamis_filter::score::scratch::Scratch;
+use tamis_filter::scorers::scratch::Scratch;
 use tamis_model::Classes;
 use tamis_store::config::labels::unknown_label;
 use tamis_store::config::recipe::Keep;

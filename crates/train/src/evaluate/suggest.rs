@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rayon::prelude::*;
-use tamis_filter::extract::counted::Counted;
-use tamis_filter::extract::digest::digest;
 use tamis_filter::extract::document::Document;
+use tamis_filter::extract::document::digest;
+use tamis_filter::extract::extraction::Extraction;
 use tamis_filter::score::filter::Filter;
-use tamis_filter::score::scratch::{LabelScore, Scratch};
 use tamis_filter::score::verdict::Score;
+use tamis_filter::scorers::scratch::{LabelScore, Scratch};
 use tamis_store::error::{Error, Result};
 use tamis_store::file::documents::StoredDocument;
 use tamis_store::kind::Kind;
@@ -28,7 +28,7 @@ type Key = (u64, [u8; 16]);
 pub struct Unlabelled<'a, P> {
     known: &'a Known<'a>,
     scratch: Scratch,
-    counted: Counted,
+    counted: Extraction,
     vocabulary: Vocabulary,
     kept: BTreeMap<Key, Candidate<P>>,
 }
@@ -123,7 +123,7 @@ impl<'a, P: Ord> Unlabelled<'a, P> {
         Unlabelled {
             known,
             scratch: Scratch::default(),
-            counted: Counted::default(),
+            counted: Extraction::default(),
             vocabulary: Vocabulary::without_texts(),
             kept: BTreeMap::new(),
         }

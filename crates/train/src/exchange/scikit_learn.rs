@@ -255,7 +255,7 @@ fn unlike(expected: impl ToString, got: impl ToString) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use tamis_filter::score::scratch::Scratch;
+    use tamis_filter::scorers::scratch::Scratch;
 
     use super::*;
 

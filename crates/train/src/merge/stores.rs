@@ -1,6 +1,6 @@
 //! Several stores as one: terms with new ids, documents in canonical order.
 
-use tamis_filter::extract::digest::digest_of_nothing;
+use tamis_filter::extract::document::digest_of_nothing;
 use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Classes, Counts};
 use tamis_store::config::labels::labels_of;
 use tamis_store::error::{Error, Reason, Result};

@@ -2,7 +2,7 @@
 
 use tamis_filter::extract::document::Document;
 use tamis_filter::score::filter::Filter;
-use tamis_filter::score::scratch::Scratch;
+use tamis_filter::scorers::scratch::Scratch;
 use tamis_model::{Choices, ClassTotals, Classes, EmOptions, Likelihood, Parameters, WeightedOptions};
 use tamis_store::config::column::{Column, ColumnKind};
 use tamis_store::config::decision::HeldOutPerformance;

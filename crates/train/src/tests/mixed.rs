@@ -2,9 +2,9 @@
 
 use crate::train::trainer::Trainer;
 use tamis_filter::extract::document::Document;
-use tamis_filter::score::derive::check;
 use tamis_filter::score::filter::Filter;
-use tamis_filter::score::scratch::Scratch;
+use tamis_filter::scorers::derive::check;
+use tamis_filter::scorers::scratch::Scratch;
 use tamis_model::GaussianStatistics;
 use tamis_store::config::column::Column;
 use tamis_store::config::column::ColumnKind;

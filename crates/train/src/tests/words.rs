@@ -2,7 +2,7 @@
 
 use crate::train::trainer::Trainer;
 use tamis_filter::extract::document::Document;
-use tamis_filter::score::scratch::Scratch;
+use tamis_filter::scorers::scratch::Scratch;
 use tamis_store::config::training::TrainOptions;
 use tamis_store::kind::Kind;
 use tamis_tokenizer::Ngrams;

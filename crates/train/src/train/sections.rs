@@ -1,7 +1,7 @@
 //! Writes counts and fitted weights into the sections of a model.
 
 use rayon::prelude::*;
-use tamis_filter::score::derive::check;
+use tamis_filter::scorers::derive::check;
 use tamis_model::BLOCK;
 use tamis_store::config::recipe::Keep;
 use tamis_store::disk::spool::{Spool, spill};

@@ -1,6 +1,6 @@
 //! Fitting a table: the statistics of its columns, and calibration on held-out rows.
 
-use tamis_filter::score::mixed::mixed_model;
+use tamis_filter::scorers::mixed::mixed_model;
 use tamis_model::{
     ClassPrior, Classes, Counts, Documents, GaussianStatistics, MixedFit, RowPrediction, Statistics,
 };
@@ -127,7 +127,7 @@ fn expect_rows(
 #[cfg(test)]
 mod tests {
     use tamis_filter::extract::document::Document;
-    use tamis_filter::score::scratch::Scratch;
+    use tamis_filter::scorers::scratch::Scratch;
     use tamis_store::config::column::{Column, ColumnKind};
     use tamis_store::config::scoring::Scoring;
     use tamis_store::config::training::TrainOptions;

@@ -1,8 +1,8 @@
 //! The trainer: counts labelled documents into a model.
 
-use tamis_filter::extract::counted::Counted;
-use tamis_filter::extract::digest::{digest, digest_of_nothing};
 use tamis_filter::extract::document::Document;
+use tamis_filter::extract::document::{digest, digest_of_nothing};
+use tamis_filter::extract::extraction::Extraction;
 use tamis_filter::extract::extractor::Extractor;
 use tamis_model::{ClassId, Classes, Counts, Label};
 use tamis_store::config::decision::DecisionOptions;
@@ -70,7 +70,7 @@ pub struct Trainer {
 pub(crate) struct TrainingTally {
     /// Documents that equal an earlier one with the same label.
     pub(crate) n_equal: u64,
-    /// Counted documents that a limit truncated.
+    /// Extraction documents that a limit truncated.
     n_truncated: u64,
     /// Missing cells of each column.
     pub(crate) missing: Vec<u64>,
@@ -78,7 +78,7 @@ pub(crate) struct TrainingTally {
 
 /// The document that was last counted.
 pub(crate) struct CurrentDocument {
-    pub(crate) counted: Counted,
+    pub(crate) counted: Extraction,
     /// Its terms, in the order of their first occurrence.
     terms: Vec<(TermId, u32)>,
     /// Its digest, if it was learned.
@@ -124,7 +124,7 @@ impl Trainer {
             nothing,
             counts_alone: false,
             tally: TrainingTally { missing, ..TrainingTally::default() },
-            current: CurrentDocument { counted: Counted::identifying(), terms: Vec::new(), digest: None },
+            current: CurrentDocument { counted: Extraction::identifying(), terms: Vec::new(), digest: None },
             choices: TermChoices { texts, ..TermChoices::default() },
         })
     }

@@ -10,12 +10,12 @@ mod seen;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tamis_filter::extract::counted::Counted;
-use tamis_filter::extract::digest::digest_of_nothing;
 use tamis_filter::extract::document::Document;
+use tamis_filter::extract::document::digest_of_nothing;
+use tamis_filter::extract::extraction::Extraction;
 use tamis_filter::score::filter::Filter;
-use tamis_filter::score::scratch::{LabelScore, Scratch};
 use tamis_filter::score::verdict::Score;
+use tamis_filter::scorers::scratch::{LabelScore, Scratch};
 use tamis_model::ClassId;
 use tamis_store::config::labels::unknown_label;
 use tamis_store::config::labels::{are_sets, split_labels};
@@ -143,7 +143,7 @@ pub struct Learner {
     changes: u64,
     /// Whether the file must be rewritten: with naive Bayes, since its header holds summaries over all terms.
     must_compact: bool,
-    counted: Counted,
+    counted: Extraction,
     vocabulary: Vocabulary,
     scratch: Scratch,
     messages: MessageIndex,

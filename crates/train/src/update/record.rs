@@ -16,7 +16,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use tamis_filter::extract::digest::digest;
+use tamis_filter::extract::document::digest;
 use tamis_store::config::recipe::Recipe;
 use tamis_store::error::{Error, Reason, Result};
 use tamis_store::file::container;

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
-use tamis_filter::extract::digest::digest_of_nothing;
 use tamis_filter::extract::document::Document;
-use tamis_filter::score::scratch::Scratch;
+use tamis_filter::extract::document::digest_of_nothing;
+use tamis_filter::scorers::scratch::Scratch;
 use tamis_model::{Cell, ClassPrior, Counts, Parameters, WeightedOptions};
 use tamis_store::config::scoring::Scoring;
 use tamis_store::config::training::TrainOptions;

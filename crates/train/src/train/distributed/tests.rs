@@ -1,5 +1,5 @@
 use tamis_filter::extract::document::Document;
-use tamis_filter::score::scratch::Scratch;
+use tamis_filter::scorers::scratch::Scratch;
 use tamis_store::config::decision::HeldOutPerformance;
 use tamis_store::config::recipe::Keep;
 use tamis_store::config::scoring::Scoring;

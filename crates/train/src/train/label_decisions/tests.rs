@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use tamis_filter::extract::document::Document;
 use tamis_filter::score::filter::Filter;
-use tamis_filter::score::scratch::Scratch;
+use tamis_filter::scorers::scratch::Scratch;
 use tamis_store::config::labels::{NO_LABELS, join_labels};
 use tamis_store::config::training::{Labels, Pieces, TrainOptions};
 use tamis_store::kind::Kind;

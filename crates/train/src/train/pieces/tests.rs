@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 use tamis_filter::extract::document::Document;
-use tamis_filter::score::scratch::Scratch;
+use tamis_filter::scorers::scratch::Scratch;
 use tamis_store::config::training::{Pairs, Pieces, TrainOptions};
 use tamis_store::kind::Kind;
 use tamis_tokenizer::Ngrams;
@@ -38,7 +38,7 @@ fn teach(trainer: &mut Trainer, (words, label, _): &RawExample) {
 }
 
 proptest! {
-    /// Counted with every word, or expanded when training ends, with any number of trainers.
+    /// Extraction with every word, or expanded when training ends, with any number of trainers.
     #[test]
     fn pieces_follow_from_words(
         documents in documents(),

@@ -1,6 +1,6 @@
 //! What learning and forgetting a document change in the open model, and the records of it.
 
-use tamis_filter::score::weighted::WeightedScorer;
+use tamis_filter::scorers::weighted::WeightedScorer;
 use tamis_model::{Coefficient, Counts, Example, Readings};
 use tamis_store::error::{Reason, Result};
 use tamis_store::file::documents::{StoredDocument, as_kept, keep_least};

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tamis_filter::extract::counted::Counted;
+use tamis_filter::extract::extraction::Extraction;
 use tamis_filter::score::filter::Filter;
-use tamis_filter::score::scratch::Scratch;
+use tamis_filter::scorers::scratch::Scratch;
 use tamis_store::config::training::{Pairs, Pieces, TrainOptions};
 use tamis_store::error::{Error, Reason, Result};
 use tamis_store::file::fitted::FittedScoring;
@@ -111,7 +111,7 @@ impl Learner {
             filter,
             pending: Vec::new(),
             changes: 0,
-            counted: Counted::identifying(),
+            counted: Extraction::identifying(),
             vocabulary: Vocabulary::new(),
             scratch: Scratch::default(),
             messages: MessageIndex::default(),

@@ -1,8 +1,8 @@
 //! Reading a document to learn or forget.
 
-use tamis_filter::extract::counted::Counted;
-use tamis_filter::extract::digest::digest;
 use tamis_filter::extract::document::Document;
+use tamis_filter::extract::document::digest;
+use tamis_filter::extract::extraction::Extraction;
 use tamis_filter::score::filter::Filter;
 use tamis_model::Counts;
 use tamis_store::error::Result;
@@ -66,7 +66,7 @@ impl Learner {
 /// position.
 fn place(
     filter: &Filter,
-    counted: &mut Counted,
+    counted: &mut Extraction,
     mut document: StoredDocument,
     terms: &[TermCount],
     text: impl Fn(usize) -> String,
@@ -89,7 +89,7 @@ fn place(
 }
 
 /// If there is a shared model, rebuilds the rows of the document with the ids of both models, to score it.
-fn see_layers(filter: &Filter, counted: &mut Counted, terms: &[TermCount]) -> Result<()> {
+fn see_layers(filter: &Filter, counted: &mut Extraction, terms: &[TermCount]) -> Result<()> {
     if filter.fallback().is_none() {
         return Ok(());
     }

@@ -4,10 +4,15 @@ use tamis_mail::LimitsHit;
 use tamis_store::file::documents::message;
 use tamis_tokenizer::{CountRow, CountVector, TermCount, TermId, Vocabulary, VocabularyFull};
 
+use crate::extract::document::chain;
+
 /// The results of extracting a document besides its terms, which the vocabulary counts. Also holds buffers.
 #[derive(Default)]
-pub struct Counted {
-    pub(super) buffers: Buffers,
+pub struct Extraction {
+    pub(super) tokenizer_scratch: tamis_tokenizer::Scratch,
+    /// Text and spans of prefixed terms.
+    pub(super) prefixed: (String, Vec<[usize; 2]>),
+    pairs: Vec<(TermId, u32)>,
     /// The error if the vocabulary was full.
     pub(super) full: Option<VocabularyFull>,
     /// The number of different words; their pieces come after them.
@@ -22,16 +27,11 @@ pub struct Counted {
     pub(super) reals: Vec<Option<f64>>,
     /// The missing columns.
     pub(super) missing: Vec<usize>,
-    rows: Rows,
-}
-
-#[derive(Default)]
-pub(super) struct Buffers {
-    pub(super) scratch: tamis_tokenizer::Scratch,
-    pub(super) term: String,
-    /// Spans of the prefixed terms.
-    pub(super) spans: Vec<[usize; 2]>,
-    pairs: Vec<(TermId, u32)>,
+    /// The rows of the whole document, of its windows and of its columns.
+    whole: CountVector,
+    windows: Vec<CountVector>,
+    n_windows: usize,
+    groups: Vec<CountVector>,
 }
 
 /// Positions among the document's terms.
@@ -60,34 +60,26 @@ pub(super) struct Identity {
     pub(super) name: String,
 }
 
-#[derive(Default)]
-struct Rows {
-    whole: CountVector,
-    windows: Vec<CountVector>,
-    n_windows: usize,
-    groups: Vec<CountVector>,
-}
-
-impl Counted {
+impl Extraction {
     /// Buffers that also compute [`body_hash`](Self::body_hash), date and name.
     pub fn identifying() -> Self {
-        Counted { identity: Identity { wanted: true, ..Identity::default() }, ..Self::default() }
+        Extraction { identity: Identity { wanted: true, ..Identity::default() }, ..Self::default() }
     }
 
     /// The whole document; call [`rows`](Self::rows) before.
     pub fn whole(&self) -> CountRow<'_> {
-        self.rows.whole.row()
+        self.whole.row()
     }
 
     /// The windows of the document: the terms outside the body, up to [`MOST_OUTSIDE`], with a window of the body.
     /// Empty if the body is a single window.
     pub fn windows(&self) -> impl Iterator<Item = CountRow<'_>> {
-        self.rows.windows[..self.rows.n_windows].iter().map(CountVector::row)
+        self.windows[..self.n_windows].iter().map(CountVector::row)
     }
 
     /// The terms of each categorical, flag or text column of a row.
     pub fn groups(&self) -> impl Iterator<Item = CountRow<'_>> {
-        self.rows.groups[..self.places.group_ends.len()].iter().map(CountVector::row)
+        self.groups[..self.places.group_ends.len()].iter().map(CountVector::row)
     }
 
     /// Whether the body is long enough for windows.
@@ -150,9 +142,8 @@ impl Counted {
     /// Builds the rows of the whole document, its windows and its columns. `id` gives the id of a position in `terms`,
     /// the terms of the document; terms without an id are left out.
     pub fn rows(&mut self, terms: &[TermCount], id: impl Fn(usize) -> Option<TermId>) {
-        let Counted { places, rows: Rows { whole, windows, n_windows, groups }, buffers, .. } = self;
+        let Extraction { places, whole, windows, n_windows, groups, pairs, .. } = self;
         let Places { outside, body, stretches, group_ends, pieces, piece_ends } = places;
-        let pairs = &mut buffers.pairs;
         pairs.clear();
         pairs.extend(terms.iter().enumerate().filter_map(|(at, term)| Some((id(at)?, term.count))));
         whole.assign_pairs(pairs);
@@ -207,7 +198,7 @@ impl Counted {
         (self.identity.body_hash, self.identity.date) = (0, None);
         self.identity.name.clear();
         self.limits_hit = LimitsHit::default();
-        self.rows.n_windows = 0;
+        self.n_windows = 0;
         self.reals.clear();
         self.missing.clear();
     }
@@ -234,8 +225,3 @@ impl Counted {
 /// Maximum number of occurrences outside the body in each window: more than real mail has, and few enough that a
 /// message with many of them and many windows stays cheap.
 pub(super) const MOST_OUTSIDE: usize = 4_096;
-
-/// Adds one more term to a hash of terms in order.
-pub(super) fn chain(group: u64, fingerprint: u64) -> u64 {
-    (group.rotate_left(23) ^ fingerprint).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}

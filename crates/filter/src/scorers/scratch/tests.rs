@@ -11,12 +11,12 @@ use tamis_store::store::layers::DecodedTerm;
 use tamis_tokenizer::CountRow;
 use tamis_train::{Document as Taught, LearnOptions, Learner, Trainer};
 
-use super::Limits;
+use super::CacheLimits;
 use crate::options::{Column, ColumnKind};
-use crate::score::expected::ExpectedScorer;
-use crate::score::mixed::MixedScorer;
-use crate::score::scorer::Scorer;
-use crate::score::weighted::WeightedScorer;
+use crate::scorers::expected::ExpectedScorer;
+use crate::scorers::mixed::MixedScorer;
+use crate::scorers::scorer::Scorer;
+use crate::scorers::weighted::WeightedScorer;
 use crate::{Document, Filter, Kind, Score, Scoring, Scratch, TrainOptions};
 
 #[test]
@@ -180,7 +180,7 @@ proptest! {
         let filter = opened(train(scoring, n_labels, &learned));
         // one that keeps everything, and one that drops most terms, even within a document
         let [mut scratch, mut small] = [Scratch::default(), Scratch::default()];
-        small.memo.limits = Limits { terms, bytes };
+        small.memo.limits = CacheLimits { terms, bytes };
         for (i, (label, words)) in asked.iter().enumerate() {
             let text = text(words).repeat(1 + i % 3) + &format!("w{} new{i}", 40 + label);
             let score = check(&filter, Document::Text(&text), &mut scratch);
@@ -284,7 +284,9 @@ fn what_is_known_of_a_shared_model_stays_when_another_user_asks() {
             own
         })
         .collect();
-    for limits in [None, Some(Limits { terms: 12, bytes: 400 }), Some(Limits { terms: 30, bytes: 1 << 20 })] {
+    for limits in
+        [None, Some(CacheLimits { terms: 12, bytes: 400 }), Some(CacheLimits { terms: 30, bytes: 1 << 20 })]
+    {
         let mut scratch = Scratch::default();
         scratch.memo.limits = limits.unwrap_or(scratch.memo.limits);
         for i in 0..300 {
@@ -293,7 +295,7 @@ fn what_is_known_of_a_shared_model_stays_when_another_user_asks() {
             assert_eq!(user.score_text(&text, &mut scratch).unwrap(), expected, "{i}");
         }
         if limits.is_none() {
-            assert!(scratch.memo.round > 100);
+            assert!(scratch.memo.weights.round > 100);
             assert!(scratch.memo.shared.bytes() > 0 && scratch.memo.kept.terms > 30);
         }
     }

@@ -7,11 +7,11 @@ use tamis_store::error::{Error, Result};
 use tamis_store::file::fitted::FittedScoring;
 use tamis_store::file::header::ModelHeader;
 
-use crate::score::expected::ExpectedScorer;
-use crate::score::mixed::MixedScorer;
-use crate::score::naive_bayes::naive_bayes;
-use crate::score::scorer::Scorer;
-use crate::score::weighted::WeightedScorer;
+use crate::scorers::expected::ExpectedScorer;
+use crate::scorers::mixed::MixedScorer;
+use crate::scorers::naive_bayes::naive_bayes;
+use crate::scorers::scorer::Scorer;
+use crate::scorers::weighted::WeightedScorer;
 
 /// Checks that a model has a scorer: that its prior and smoothing suit its counts.
 ///

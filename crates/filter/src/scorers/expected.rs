@@ -1,14 +1,13 @@
 //! Naive Bayes by expectation maximization.
 
-use tamis_model::{ClassId, ClassTotals, Counts, ExpectedNaiveBayes, TermEntry, Transform, WeightedVector};
+use tamis_model::{ClassId, ClassTotals, Counts, ExpectedNaiveBayes, Transform, WeightedVector};
 use tamis_store::error::Result;
-use tamis_store::store::layers::{DecodedTerm, Layers};
+use tamis_store::store::layers::Layers;
 use tamis_store::store::opened::Store;
 use tamis_tokenizer::{CountRow, TermId};
 
-use crate::score::memo::Additive;
-use crate::score::scorer::{Explained, Reasons, Scorer, over_rivals};
-use crate::score::scratch::Scratch;
+use crate::scorers::scorer::{Explained, Reasons, Scorer, over_rivals};
+use crate::scorers::scratch::{Memo, Scratch};
 
 /// Naive Bayes fitted by expectation maximization to documents with and without labels.
 pub(crate) struct ExpectedScorer {
@@ -43,23 +42,22 @@ impl ExpectedScorer {
     }
 }
 
-impl Additive for ExpectedScorer {
+impl Scorer for ExpectedScorer {
     fn n_sums(&self) -> usize {
         self.model.n_sums()
     }
 
-    #[inline]
-    fn amount(&self, count: u32) -> f64 {
-        self.model.amount(&self.transform, count)
+    fn sum_weights(&self, layers: Layers<'_>, memo: &mut Memo) -> Result<()> {
+        memo.sum_weights(
+            layers,
+            |count| self.model.amount(&self.transform, count),
+            |term, entry| {
+                self.model.weigh_term(&self.transform, self.documents, term.known(), entry);
+                Ok(())
+            },
+        )
     }
 
-    fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()> {
-        self.model.weigh_term(&self.transform, self.documents, term.known(), entry);
-        Ok(())
-    }
-}
-
-impl Scorer for ExpectedScorer {
     fn read_sums(&self, _: Layers<'_>, scratch: &mut Scratch) -> Result<usize> {
         Ok(self.model.joint_log_likelihood_of(&self.transform, &scratch.memo.sums, &mut scratch.posterior))
     }

@@ -1,13 +1,12 @@
 //! Textbook naive Bayes.
 
-use tamis_model::{ClassId, NaiveBayes, Parameters, Summary, TermEntry};
+use tamis_model::{ClassId, NaiveBayes, Parameters, Summary};
 use tamis_store::error::{Error, Result};
-use tamis_store::store::layers::{DecodedTerm, Layers};
+use tamis_store::store::layers::Layers;
 use tamis_tokenizer::TermId;
 
-use crate::score::memo::Additive;
-use crate::score::scorer::{Explained, Reasons, Scorer, over_rivals};
-use crate::score::scratch::Scratch;
+use crate::scorers::scorer::{Explained, Reasons, Scorer, over_rivals};
+use crate::scorers::scratch::{Memo, Scratch};
 
 /// Derives naive Bayes from the summary of a model with this number of classes.
 pub(crate) fn naive_bayes(
@@ -22,23 +21,22 @@ pub(crate) fn naive_bayes(
     }
 }
 
-impl Additive for NaiveBayes {
+impl Scorer for NaiveBayes {
     fn n_sums(&self) -> usize {
         self.n_sums()
     }
 
-    #[inline]
-    fn amount(&self, count: u32) -> f64 {
-        self.amount(count)
+    fn sum_weights(&self, layers: Layers<'_>, memo: &mut Memo) -> Result<()> {
+        memo.sum_weights(
+            layers,
+            |count| self.amount(count),
+            |term, entry| {
+                self.weigh_term(term.totals(), term.id(), term.known().cells, entry);
+                Ok(())
+            },
+        )
     }
 
-    fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()> {
-        self.weigh_term(term.totals(), term.id(), term.known().cells, entry);
-        Ok(())
-    }
-}
-
-impl Scorer for NaiveBayes {
     fn read_sums(&self, _: Layers<'_>, scratch: &mut Scratch) -> Result<usize> {
         Ok(self.joint_log_likelihood_of(&scratch.memo.sums, &mut scratch.posterior))
     }

@@ -1,14 +1,13 @@
 //! Weighted scoring with a correction.
 
-use tamis_model::{ClassId, Readings, TermEntry, WeightedLogOdds};
+use tamis_model::{ClassId, Readings, WeightedLogOdds};
 use tamis_store::error::Result;
 use tamis_store::store::layers::{DecodedTerm, Layers};
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
-use crate::extract::counted::Counted;
-use crate::score::memo::Additive;
-use crate::score::scorer::{Contest, Explained, Reasons, Scorer};
-use crate::score::scratch::Scratch;
+use crate::extract::extraction::Extraction;
+use crate::scorers::scorer::{Contest, Explained, Reasons, Scorer};
+use crate::scorers::scratch::{Memo, Scratch};
 
 /// Weighted log-odds with correction.
 pub struct WeightedScorer {
@@ -38,7 +37,11 @@ impl WeightedScorer {
 
     /// With two classes, the highest log-odds among the whole document and its windows, and the row that has them;
     /// `None` if no term is known.
-    pub fn best<'a>(&self, layers: Layers<'_>, counted: &'a Counted) -> Result<Option<(f64, CountRow<'a>)>> {
+    pub fn best<'a>(
+        &self,
+        layers: Layers<'_>,
+        counted: &'a Extraction,
+    ) -> Result<Option<(f64, CountRow<'a>)>> {
         let mut best: Option<(f64, CountRow<'a>)> = None;
         let mut z = Vec::new();
         for row in std::iter::once(counted.whole()).chain(counted.windows()) {
@@ -71,23 +74,22 @@ impl WeightedScorer {
     }
 }
 
-impl Additive for WeightedScorer {
+impl Scorer for WeightedScorer {
     fn n_sums(&self) -> usize {
         self.log_odds.n_sums()
     }
 
-    #[inline]
-    fn amount(&self, count: u32) -> f64 {
-        self.log_odds.amount(count)
+    fn sum_weights(&self, layers: Layers<'_>, memo: &mut Memo) -> Result<()> {
+        memo.sum_weights(
+            layers,
+            |count| self.log_odds.amount(count),
+            |term, entry| {
+                self.log_odds.weigh_term(term.known(), entry);
+                Ok(())
+            },
+        )
     }
 
-    fn weigh(&self, term: &DecodedTerm<'_>, entry: &mut TermEntry) -> Result<()> {
-        self.log_odds.weigh_term(term.known(), entry);
-        Ok(())
-    }
-}
-
-impl Scorer for WeightedScorer {
     fn positive(&self) -> Option<ClassId> {
         self.is_of_two().then_some(self.positive)
     }

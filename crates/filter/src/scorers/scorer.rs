@@ -8,13 +8,18 @@ use tamis_store::error::Result;
 use tamis_store::store::layers::Layers;
 use tamis_tokenizer::{CountRow, TermId};
 
-use crate::extract::counted::Counted;
-use crate::score::memo::SumWeights;
-use crate::score::scratch::Scratch;
-use crate::score::verdict::less;
+use crate::extract::extraction::Extraction;
+use crate::scorers::scratch::{Memo, Scratch};
 
 /// The scoring derived from a model: a few numbers, whatever the size of the model.
-pub(crate) trait Scorer: SumWeights + Any + Send + Sync {
+pub(crate) trait Scorer: Any + Send + Sync {
+    /// The number of sums over a document's terms that it needs.
+    fn n_sums(&self) -> usize;
+
+    /// Sums the weights of the current document's terms, in a loop of its own for each scorer; see
+    /// [`Memo::sum_weights`].
+    fn sum_weights(&self, layers: Layers<'_>, memo: &mut Memo) -> Result<()>;
+
     /// The class that log-odds refer to, if thresholds decide between two classes.
     fn positive(&self) -> Option<ClassId> {
         None
@@ -41,7 +46,7 @@ pub(crate) trait Scorer: SumWeights + Any + Send + Sync {
 pub(crate) struct Explained<'a> {
     pub layers: Layers<'a>,
     /// The document, with its rows.
-    pub counted: &'a Counted,
+    pub counted: &'a Extraction,
     pub(crate) contest: Contest,
     pub decision: Decision,
 }
@@ -90,4 +95,9 @@ pub(crate) struct RealReason {
 pub(crate) fn over_rivals(weights: &[f64], class: ClassId) -> f64 {
     let others = weights.iter().enumerate().filter(|(c, _)| *c != usize::from(class));
     less(weights[usize::from(class)], others.map(|(_, w)| *w).fold(f64::NEG_INFINITY, f64::max))
+}
+
+/// `a - b`; 0 for equal infinities, which arise from probabilities of 0 without smoothing.
+fn less(a: f64, b: f64) -> f64 {
+    if a == b { 0.0 } else { a - b }
 }
