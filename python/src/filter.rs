@@ -185,7 +185,6 @@ impl Filter {
     ///     Threads: by default 1, -1 for one per core.
     #[classmethod]
     #[pyo3(signature = (filters, *, retrain=false, strip=false, repeat=false, n_jobs=None))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn merge(
         _class: &Bound<'_, PyType>,
         py: Python<'_>,

@@ -19,8 +19,8 @@ pub(crate) mod rows;
 
 /// Documents of one kind, by row.
 pub(crate) enum DocumentSet {
-    Mail(TextColumn),
-    Text(TextColumn),
+    /// Mail, or texts.
+    Column(TextColumn, Kind),
     Table(TableRows),
 }
 
@@ -47,9 +47,8 @@ impl DocumentSet {
     pub(crate) fn new(recipe: &Recipe, documents: &Bound<'_, PyAny>, decoding: Decoding) -> Result<Self> {
         let reading = Reading::new(recipe.kind, decoding);
         Ok(match recipe.kind {
-            Kind::Mail => DocumentSet::Mail(TextColumn::new(documents, &reading)?),
-            Kind::Text => DocumentSet::Text(TextColumn::new(documents, &reading)?),
             Kind::Table => DocumentSet::Table(TableRows::new(documents, &names(recipe), &reading)?),
+            kind => DocumentSet::Column(TextColumn::new(documents, &reading)?, kind),
         })
     }
 
@@ -59,17 +58,15 @@ impl DocumentSet {
     /// As [`Reading::read`] or [`TableRows::one`].
     pub(crate) fn one(recipe: &Recipe, document: &Bound<'_, PyAny>) -> Result<Self> {
         let reading = Reading::new(recipe.kind, Decoding::default());
-        let cell = || Ok::<_, PyErr>(vec![Chunk::Python(vec![reading.read(0, document)?])].into());
         Ok(match recipe.kind {
-            Kind::Mail => DocumentSet::Mail(cell()?),
-            Kind::Text => DocumentSet::Text(cell()?),
             Kind::Table => DocumentSet::Table(TableRows::one(document, &names(recipe), &reading)?),
+            kind => DocumentSet::Column(vec![Chunk::Python(vec![reading.read(0, document)?])].into(), kind),
         })
     }
 
     pub(crate) fn len(&self) -> usize {
         match self {
-            DocumentSet::Mail(column) | DocumentSet::Text(column) => column.len(),
+            DocumentSet::Column(column, _) => column.len(),
             DocumentSet::Table(rows) => rows.len(),
         }
     }
@@ -80,8 +77,8 @@ impl DocumentSet {
     /// As [`TextColumn::text`].
     pub(crate) fn get(&self, row: usize) -> Result<DocumentRow<'_>> {
         Ok(match self {
-            DocumentSet::Mail(column) => DocumentRow::Whole(Document::Mail(column.bytes(row))),
-            DocumentSet::Text(column) => DocumentRow::Whole(Document::Text(column.text(row)?)),
+            DocumentSet::Column(column, Kind::Mail) => DocumentRow::Whole(Document::Mail(column.bytes(row))),
+            DocumentSet::Column(column, _) => DocumentRow::Whole(Document::Text(column.text(row)?)),
             DocumentSet::Table(rows) => DocumentRow::Cells(rows.get(row)?),
         })
     }

@@ -4,19 +4,15 @@
 //! entries, as scipy's products do, so that sums have the same bits. Whatever the arrays hold, the answer is a sum or an
 //! error that names the row.
 
+use std::fmt::Display;
+
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray2, PyUntypedArrayMethods};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
-
-mod csr;
-mod kernels;
-
-use csr::{Index, Rows};
-use kernels::{Count, Kernel, Product, Weights};
 
 /// scipy's index arrays: 32 bits where they suffice.
 #[derive(FromPyObject)]
-enum Indices<'py> {
+enum IndexArray<'py> {
     #[pyo3(transparent, annotation = "int32")]
     Narrow(PyReadonlyArray1<'py, i32>),
     #[pyo3(transparent, annotation = "int64")]
@@ -25,7 +21,7 @@ enum Indices<'py> {
 
 /// The values of the entries.
 #[derive(FromPyObject)]
-enum Values<'py> {
+enum ValueArray<'py> {
     #[pyo3(transparent, annotation = "float64")]
     Double(PyReadonlyArray1<'py, f64>),
     #[pyo3(transparent, annotation = "float32")]
@@ -34,18 +30,18 @@ enum Values<'py> {
 
 /// `(indptr, indices, data, n_features)` of a CSR matrix.
 #[derive(FromPyObject)]
-pub(crate) struct Csr<'py>(Indices<'py>, Indices<'py>, Values<'py>, usize);
+pub(crate) struct CsrMatrix<'py>(IndexArray<'py>, IndexArray<'py>, ValueArray<'py>, usize);
 
-impl Csr<'_> {
+impl CsrMatrix<'_> {
     /// Runs a kernel over the rows, compiled for their types.
     fn run(&self, py: Python<'_>, threshold: Option<f64>, kernel: impl Kernel) -> PyResult<()> {
         let ends = match &self.0 {
-            Indices::Narrow(ends) => csr::ends(slice(ends)?)?,
-            Indices::Wide(ends) => csr::ends(slice(ends)?)?,
+            IndexArray::Narrow(ends) => row_ends(slice(ends)?)?,
+            IndexArray::Wide(ends) => row_ends(slice(ends)?)?,
         };
         match &self.1 {
-            Indices::Narrow(indices) => self.run_indexed(py, &ends, slice(indices)?, threshold, kernel),
-            Indices::Wide(indices) => self.run_indexed(py, &ends, slice(indices)?, threshold, kernel),
+            IndexArray::Narrow(indices) => self.run_indexed(py, &ends, slice(indices)?, threshold, kernel),
+            IndexArray::Wide(indices) => self.run_indexed(py, &ends, slice(indices)?, threshold, kernel),
         }
     }
 
@@ -58,8 +54,12 @@ impl Csr<'_> {
         kernel: impl Kernel,
     ) -> PyResult<()> {
         match &self.2 {
-            Values::Double(v) => run(py, Rows::new(ends, indices, slice(v)?, self.3)?, threshold, kernel),
-            Values::Single(v) => run(py, Rows::new(ends, indices, slice(v)?, self.3)?, threshold, kernel),
+            ValueArray::Double(v) => {
+                run(py, CsrRows::new(ends, indices, slice(v)?, self.3)?, threshold, kernel)
+            }
+            ValueArray::Single(v) => {
+                run(py, CsrRows::new(ends, indices, slice(v)?, self.3)?, threshold, kernel)
+            }
         }
     }
 }
@@ -67,7 +67,7 @@ impl Csr<'_> {
 /// Runs a kernel without the GIL.
 fn run<I: Index, V: Copy + Into<f64> + Sync>(
     py: Python<'_>,
-    rows: Rows<'_, I, V>,
+    rows: CsrRows<'_, I, V>,
     threshold: Option<f64>,
     kernel: impl Kernel,
 ) -> PyResult<()> {
@@ -75,17 +75,6 @@ fn run<I: Index, V: Copy + Into<f64> + Sync>(
         None => kernel.run(&rows, Some),
         Some(threshold) => kernel.run(&rows, move |value| (value > threshold).then_some(1.0)),
     })
-}
-
-fn slice<'a, T: Element>(array: &'a PyReadonlyArray1<'_, T>) -> PyResult<&'a [T]> {
-    array
-        .as_slice()
-        .map_err(|_| PyValueError::new_err("expected a contiguous and aligned array, got another"))
-}
-
-/// Refuses a matrix that does not lie row by row in memory.
-fn check_row_major(is: bool) -> PyResult<()> {
-    if is { Ok(()) } else { Err(PyValueError::new_err("expected a C-contiguous matrix, got another")) }
 }
 
 /// Adds the rows of each class to its row of `counts`: `counts[codes[i], j] += weights[i] * x[i, j]`.
@@ -96,7 +85,7 @@ fn check_row_major(is: bool) -> PyResult<()> {
 #[pyo3(signature = (rows, codes, counts, weights=None, threshold=None))]
 pub(crate) fn csr_count(
     py: Python<'_>,
-    rows: Csr<'_>,
+    rows: CsrMatrix<'_>,
     codes: PyReadonlyArray1<'_, i64>,
     mut counts: PyReadwriteArray2<'_, f64>,
     weights: Option<PyReadonlyArray1<'_, f64>>,
@@ -105,9 +94,8 @@ pub(crate) fn csr_count(
     check_row_major(counts.is_c_contiguous())?;
     let n_classes = n_rows(counts.shape(), "counts", rows.3)?;
     let weights = weights.as_ref().map(slice).transpose()?;
-    let counts =
-        counts.as_slice_mut().map_err(|_| PyValueError::new_err("expected aligned counts, got others"))?;
-    rows.run(py, threshold, Count { codes: slice(&codes)?, weights, counts, n_classes })
+    let counts = counts.as_slice_mut().map_err(|_| unsuitable("aligned counts", "others"))?;
+    rows.run(py, threshold, ClassCounts { codes: slice(&codes)?, weights, counts, n_classes })
 }
 
 /// Writes the product of the rows and the transposed weights: `out[i, c] = sum_j x[i, j] * weights[c, j]`.
@@ -119,7 +107,7 @@ pub(crate) fn csr_count(
 #[pyo3(signature = (rows, weights, out, threshold=None))]
 pub(crate) fn csr_product(
     py: Python<'_>,
-    rows: Csr<'_>,
+    rows: CsrMatrix<'_>,
     weights: PyReadonlyArray2<'_, f64>,
     mut out: PyReadwriteArray2<'_, f64>,
     threshold: Option<f64>,
@@ -127,20 +115,236 @@ pub(crate) fn csr_product(
     check_row_major(out.is_c_contiguous())?;
     let n_classes = n_rows(weights.shape(), "weights", rows.3)?;
     n_rows(out.shape(), "out", n_classes)?;
-    let unaligned = |_| PyValueError::new_err("expected contiguous and aligned matrices, got others");
+    let unaligned = |_| unsuitable("contiguous and aligned matrices", "others");
     let by_class = weights.is_c_contiguous();
     let weights = weights.as_slice().map_err(unaligned)?;
     let weights = if by_class { Weights::ByClass(weights) } else { Weights::ByFeature(weights) };
     let out = out.as_slice_mut().map_err(unaligned)?;
-    rows.run(py, threshold, Product { weights, out, n_classes })
+    rows.run(py, threshold, Products { weights, out, n_classes })
+}
+
+fn unsuitable(expected: impl Display, got: impl Display) -> PyErr {
+    PyValueError::new_err(format!("expected {expected}, got {got}"))
+}
+
+fn slice<'a, T: Element>(array: &'a PyReadonlyArray1<'_, T>) -> PyResult<&'a [T]> {
+    array.as_slice().map_err(|_| unsuitable("a contiguous and aligned array", "another"))
+}
+
+/// Refuses a matrix that does not lie row by row in memory.
+fn check_row_major(is: bool) -> PyResult<()> {
+    if is { Ok(()) } else { Err(unsuitable("a C-contiguous matrix", "another")) }
 }
 
 /// The number of rows of a matrix that must have `n_columns` columns.
 fn n_rows(shape: &[usize], name: &str, n_columns: usize) -> PyResult<usize> {
     match *shape {
         [rows, columns] if columns == n_columns => Ok(rows),
-        _ => Err(PyValueError::new_err(format!(
-            "expected {name} of {n_columns} columns, got the shape {shape:?}"
-        ))),
+        _ => Err(unsuitable(
+            format_args!("{name} of {n_columns} columns"),
+            format_args!("the shape {shape:?}"),
+        )),
     }
+}
+
+/// An integer of an index array.
+trait Index: Copy + Sync + TryInto<usize> {
+    /// As an index in memory; `usize::MAX` stands for negative numbers.
+    #[inline]
+    fn place(self) -> usize {
+        self.try_into().unwrap_or(usize::MAX)
+    }
+}
+
+impl Index for i32 {}
+impl Index for i64 {}
+
+/// Where rows end, from scipy's `indptr`: it begins with 0 and never decreases.
+fn row_ends<I: Index>(indptr: &[I]) -> PyResult<Vec<usize>> {
+    let mut ends = Vec::new();
+    let n = indptr.len();
+    ends.try_reserve_exact(n)
+        .map_err(|_| PyMemoryError::new_err(format!("expected memory for {n} float64, got none")))?;
+    let mut last = 0;
+    for (row, end) in indptr.iter().map(|i| i.place()).enumerate() {
+        if end < last || end == usize::MAX || (row == 0 && end != 0) {
+            let expected = if row == 0 { "0".to_owned() } else { format!("at least {last}") };
+            let got = if end == usize::MAX { "a negative number".to_owned() } else { end.to_string() };
+            return Err(PyValueError::new_err(format!("indptr[{row}]: expected {expected}, got {got}")));
+        }
+        ends.push(end);
+        last = end;
+    }
+    Ok(ends)
+}
+
+/// Rows of entries: the features of row `i` are `indices[ends[i]..ends[i + 1]]`, their values `values` at the same
+/// indices. Features may be anything.
+struct CsrRows<'a, I, V> {
+    ends: &'a [usize],
+    indices: &'a [I],
+    values: &'a [V],
+    n_features: usize,
+}
+
+impl<'a, I: Index, V: Copy + Into<f64>> CsrRows<'a, I, V> {
+    /// Fails if a row would lie outside the arrays. The features are not checked here.
+    fn new(ends: &'a [usize], indices: &'a [I], values: &'a [V], n_features: usize) -> PyResult<Self> {
+        let Some(&n_entries) = ends.last() else {
+            return Err(unsuitable("an indptr of at least one number", "none"));
+        };
+        for (name, len) in [("indices", indices.len()), ("data", values.len())] {
+            if len < n_entries {
+                return Err(unsuitable(format_args!("{n_entries} {name}, as indptr says"), len));
+            }
+        }
+        Ok(Self { ends, indices, values, n_features })
+    }
+
+    /// Number of rows.
+    fn len(&self) -> usize {
+        self.ends.len() - 1
+    }
+
+    /// The features and the values of each row.
+    fn iter(&self) -> impl Iterator<Item = (&'a [I], &'a [V])> {
+        self.ends.windows(2).map(|ends| (&self.indices[ends[0]..ends[1]], &self.values[ends[0]..ends[1]]))
+    }
+
+    /// The error for a feature out of range.
+    fn no_feature(&self, row: usize, feature: usize) -> PyErr {
+        let got = if feature == usize::MAX { "a negative one".to_owned() } else { feature.to_string() };
+        PyValueError::new_err(format!("row {row}: expected a column below {}, got {got}", self.n_features))
+    }
+}
+
+/// A sum over rows of any type. `counted` says how much a value counts; `None` if it does not count.
+trait Kernel: Send {
+    fn run<I: Index, V: Copy + Into<f64>>(
+        self,
+        rows: &CsrRows<'_, I, V>,
+        counted: impl Fn(f64) -> Option<f64> + Copy,
+    ) -> PyResult<()>;
+}
+
+/// Adds each row, times its weight, to the row of `counts` of its class.
+struct ClassCounts<'a> {
+    codes: &'a [i64],
+    weights: Option<&'a [f64]>,
+    counts: &'a mut [f64],
+    n_classes: usize,
+}
+
+impl Kernel for ClassCounts<'_> {
+    fn run<I: Index, V: Copy + Into<f64>>(
+        self,
+        rows: &CsrRows<'_, I, V>,
+        counted: impl Fn(f64) -> Option<f64> + Copy,
+    ) -> PyResult<()> {
+        let Self { codes, weights, counts, n_classes } = self;
+        for (name, len) in [("labels", codes.len()), ("weights", weights.map_or(rows.len(), <[f64]>::len))] {
+            if len != rows.len() {
+                return Err(unsuitable(format_args!("{} {name}, one per row", rows.len()), len));
+            }
+        }
+        for (row, ((indices, values), &code)) in rows.iter().zip(codes).enumerate() {
+            if !usize::try_from(code).is_ok_and(|code| code < n_classes) {
+                let expected = format!("row {row}: expected a class below {n_classes}");
+                return Err(PyValueError::new_err(format!("{expected}, got {code}")));
+            }
+            let start = code.place() * rows.n_features;
+            let counts = &mut counts[start..start + rows.n_features];
+            let weight = weights.map_or(1.0, |weights| weights[row]);
+            for (index, &v) in indices.iter().zip(values) {
+                let Some(value) = counted(v.into()) else { continue };
+                let feature = index.place();
+                *counts.get_mut(feature).ok_or_else(|| rows.no_feature(row, feature))? += value * weight;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The weights of all classes; those of a class, or of a feature, lie together.
+#[derive(Clone, Copy)]
+enum Weights<'a> {
+    ByClass(&'a [f64]),
+    ByFeature(&'a [f64]),
+}
+
+/// Writes the scalar products of each row with the weights of each class.
+struct Products<'a> {
+    weights: Weights<'a>,
+    out: &'a mut [f64],
+    n_classes: usize,
+}
+
+impl Kernel for Products<'_> {
+    fn run<I: Index, V: Copy + Into<f64>>(
+        self,
+        rows: &CsrRows<'_, I, V>,
+        counted: impl Fn(f64) -> Option<f64> + Copy,
+    ) -> PyResult<()> {
+        let Self { weights, out, n_classes } = self;
+        if rows.len().checked_mul(n_classes) != Some(out.len()) {
+            let expected = format!("an out of {} rows and {n_classes} columns", rows.len());
+            return Err(unsuitable(expected, format_args!("{} numbers", out.len())));
+        }
+        if n_classes == 0 {
+            return Ok(());
+        }
+        for (row, ((indices, values), out)) in rows.iter().zip(out.chunks_exact_mut(n_classes)).enumerate() {
+            if let Some(index) = indices.iter().find(|index| index.place() >= rows.n_features) {
+                return Err(rows.no_feature(row, index.place()));
+            }
+            match weights {
+                Weights::ByFeature(weights) => {
+                    let mut done = 0;
+                    while done < n_classes {
+                        done += match n_classes - done {
+                            24.. => block::<24, _, _>(indices, values, weights, counted, done, out),
+                            20.. => block::<20, _, _>(indices, values, weights, counted, done, out),
+                            16.. => block::<16, _, _>(indices, values, weights, counted, done, out),
+                            12.. => block::<12, _, _>(indices, values, weights, counted, done, out),
+                            8.. => block::<8, _, _>(indices, values, weights, counted, done, out),
+                            4.. => block::<4, _, _>(indices, values, weights, counted, done, out),
+                            2.. => block::<2, _, _>(indices, values, weights, counted, done, out),
+                            _ => block::<1, _, _>(indices, values, weights, counted, done, out),
+                        }
+                    }
+                }
+                Weights::ByClass(weights) => {
+                    out.fill(0.0);
+                    for (index, &v) in indices.iter().zip(values) {
+                        let Some(value) = counted(v.into()) else { continue };
+                        let weights = weights[index.place()..].iter().step_by(rows.n_features);
+                        out.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += value * weight);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A row's products with `N` classes, starting at `first`; returns `N`. Not inlined, so that the sums stay in registers.
+#[inline(never)]
+fn block<const N: usize, I: Index, V: Copy + Into<f64>>(
+    indices: &[I],
+    values: &[V],
+    weights: &[f64],
+    counted: impl Fn(f64) -> Option<f64> + Copy,
+    first: usize,
+    out: &mut [f64],
+) -> usize {
+    let mut sums = [0.0; N];
+    for (index, &v) in indices.iter().zip(values) {
+        let Some(value) = counted(v.into()) else { continue };
+        let Some(weights) = weights[index.place() * out.len() + first..].first_chunk::<N>() else { continue };
+        for c in 0..N {
+            sums[c] += value * weights[c];
+        }
+    }
+    out[first..first + N].copy_from_slice(&sums);
+    N
 }

@@ -197,7 +197,6 @@ impl Filter {
     ///     dict of column to kind ("gaussian", "categorical", "bernoulli", "text" or "skip"), and others are guessed.
     #[classmethod]
     #[pyo3(signature = (documents, labels, /, *, groups=None, weights=None, kind="mail", n_jobs=None, progress=false, **options))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn train(
         _class: &Bound<'_, PyType>,
         documents: Bound<'_, PyAny>,
@@ -230,7 +229,6 @@ impl Filter {
     ///     As of ``evaluate``.
     #[classmethod]
     #[pyo3(signature = (documents, labels, /, *, groups=None, folds=10, kind="mail", n_jobs=None, progress=false, **options))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn cross_validate<'py>(
         _class: &Bound<'py, PyType>,
         documents: Bound<'py, PyAny>,

@@ -10,8 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tamis import _tamis
-from tamis._label_sets import read
-from tamis._labels import names
+from tamis._labels import names, read
 
 
 class Predictor(ClassifierMixin, BaseEstimator):
@@ -133,8 +132,14 @@ class Predictor(ClassifierMixin, BaseEstimator):
             ``probability_LABEL`` for every label, in the order of ``classes_``. With many labels a document,
             ``labels``, a list of those that it has, instead of the first two.
         """
-        probabilities, log_odds = self._score(X)
-        return _tamis.label_table(names(self.classes_), probabilities, log_odds if self._are_many else None)
+        (probabilities, log_odds), labels = self._score(X), names(self.classes_)
+        if self._are_many:
+            rows = (log_odds > 0).tolist()
+            columns: dict[str, Any] = {"labels": [[name for name, has in zip(labels, row) if has] for row in rows]}
+        else:
+            best = probabilities.argmax(axis=1)
+            columns = {"label": [labels[label] for label in best], "probability": probabilities.max(axis=1)}
+        return _tamis.table(columns | {f"probability_{name}": probabilities[:, i] for i, name in enumerate(labels)})
 
     def term_table(self) -> _tamis.Table:
         """All terms of the model, with their counts and weights, as a table like that of ``score_table``.

@@ -334,9 +334,7 @@ def column_kinds(table: Any, options: dict[str, Any], *, encoding: str, decode_e
 def count_documents(
     documents: Any, *, kind: str, encoding: str, decode_error: str, columns: list[str]
 ) -> int: ...
-def label_table(
-    labels: list[str], probabilities: NDArray[np.float64], margins: NDArray[np.float64] | None
-) -> Table: ...
+def table(columns: dict[str, NDArray[np.float64] | list[str] | list[list[str]]]) -> Table: ...
 
 # tamis.naive_bayes: rows are (indptr, indices, data, n_features) of a CSR matrix.
 _Indices: TypeAlias = NDArray[np.int32] | NDArray[np.int64]

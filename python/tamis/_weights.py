@@ -10,29 +10,15 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from tamis._label_sets import read
+from tamis._labels import read
 from tamis._tamis import TamisError
 
 
 def weighted(sample_weight: Any, class_weight: Any, *columns: Any) -> tuple[Any, ...]:
-    """The weight of each document, and the documents without those of weight 0.
+    """The columns (documents, labels and so on) without rows of weight 0, and the weights: None if all are 1.
 
-    Parameters
-    ----------
-    sample_weight : array-like of float, shape (n_documents,), or None
-        The weight of each document.
-    class_weight : dict of label to float, "balanced", or None
-        The weight of each label; 1 for a label that is not in it. Both weights are multiplied.
-    *columns : array-like of length n_documents, or None
-        Documents, labels and so on.
+    The weights of a document and of its label, 1 if it has none, are multiplied.
 
-    Returns
-    -------
-    tuple
-        The columns, and the weights: None if all are 1.
-
-    Examples
-    --------
     >>> weighted([2.5, 0, 1], {"a": 2}, ["x", "y", "z"], ["a", "b", "c"])
     (['x', 'z'], ['a', 'c'], [5.0, 1.0])
     """

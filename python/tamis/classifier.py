@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from tamis import _tamis
-from tamis._label_sets import Targets, read
-from tamis._labels import encode, names
+from tamis._labels import Targets, encode, names, read
 from tamis._predictor import Predictor
-from tamis._tables import column_names, name_of
 from tamis._weights import weighted
 
 __all__ = ["TamisClassifier"]
@@ -397,12 +395,12 @@ class TamisClassifier(Predictor):
         if self._fitted_kind == "table":
             for learned in ("columns_", "feature_names_in_", "n_features_in_", "_target"):
                 delattr(self, learned)
-        has_columns = self.columns is not None or len(column_names(X) or ()) > 1
+        has_columns = self.columns is not None or len(_column_names(X) or ()) > 1
         is_table = self.kind == "table" or (self.kind == "text" and has_columns)
         self._fitted_kind = None
         if not is_table:
             return
-        self._target = name_of(y)
+        self._target = _name_of(y)
         columns = dict(self.columns) if isinstance(self.columns, Mapping) else self.columns
         options = {"columns": columns, "target": self._target}
         self.columns_ = _tamis.column_kinds(X, options, encoding=self.encoding, decode_error=self.decode_error)
@@ -416,7 +414,7 @@ class TamisClassifier(Predictor):
         options["labels"] = "many" if are_many else "one"
         if self._kind == "table":
             # columns that only later documents have are ignored
-            later = dict.fromkeys(column_names(X) or (), "skip")
+            later = dict.fromkeys(_column_names(X) or (), "skip")
             options |= {"columns": {**later, **self.columns_}, "target": self._target}
             # naive Bayes unless all columns are text
             if options["likelihood"] == "weighted":
@@ -449,3 +447,15 @@ def _union(known: Any, more: Any) -> Any:
 def n_learned(model: _tamis.Filter) -> int:
     """The number of documents that a model has learned."""
     return model.information["learned"]
+
+
+def _column_names(table: Any) -> list[Any] | None:
+    """The names of the columns of a table; None if they have none, as those of an array."""
+    names = getattr(table, "column_names", getattr(table, "columns", None))
+    return None if names is None or callable(names) else list(names)
+
+
+def _name_of(column: Any) -> str | None:
+    """The name of a Series, or of the only column of a table, if it is text."""
+    names = _column_names(column) or [getattr(column, "name", None)]
+    return names[0] if len(names) == 1 and isinstance(names[0], str) and names[0] else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import pickle
 import random
@@ -23,7 +22,7 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import cross_val_predict, cross_val_score
 from sklearn.utils.estimator_checks import check_classifier_multioutput
 
-from tamis import Counter, Filter, Learner, TamisClassifier, TamisError, _label_sets
+from tamis import Counter, Filter, Learner, TamisClassifier, TamisError
 
 SUBJECTS = ["wheat", "gold", "oil"]
 
@@ -327,8 +326,3 @@ def test_a_counter_counts_lists() -> None:
     counter = Counter(labels="many")
     counter.add(TEXTS, LISTS)
     assert counter.finish().to_bytes() == model(LISTS)
-
-
-def test_its_examples_run() -> None:
-    outcome = doctest.testmod(_label_sets)
-    assert outcome.attempted > 0 and outcome.failed == 0

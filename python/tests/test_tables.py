@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import pickle
 import subprocess
@@ -19,7 +18,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from tamis import Counter, Filter, TamisClassifier, TamisError, _tables
+from tamis import Counter, Filter, TamisClassifier, TamisError
 
 pa = pytest.importorskip("pyarrow")
 pl = pytest.importorskip("polars")
@@ -321,8 +320,3 @@ ROWS = pd.DataFrame({"age": [1.5, 2, 3], "city": ["Bath", "Bath", "York"]})
 def test_what_cannot_be_learned_is_named(options: dict[str, Any], table: Any, told: str) -> None:
     with pytest.raises(TamisError, match=f"^{told}"):
         TamisClassifier(**options).fit(table, pd.Series(["x", "y", "x"], name="species"))
-
-
-def test_its_examples_run() -> None:
-    outcome = doctest.testmod(_tables)
-    assert outcome.attempted > 0 and outcome.failed == 0

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, StructArray};
 use arrow_schema::{DataType, Field};
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyTuple};
+use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::{ArrayIterator, to_array_pycapsules, to_schema_pycapsule, to_stream_pycapsule};
 use tamis_train::TermRow;
@@ -53,30 +54,19 @@ impl Table {
         Table::new(columns)
     }
 
-    /// The likeliest label of each document, its probability, and that of every label.
-    pub(crate) fn of_probabilities(labels: &[String], probabilities: &[f64]) -> Result<Self> {
-        let likeliest = |row: &[f64]| {
-            // the first of equally likely ones
-            (1..row.len()).fold(0, |best, class| if row[class] > row[best] { class } else { best })
+    /// Columns by their names.
+    pub(crate) fn of_columns(columns: &Bound<'_, PyDict>) -> Result<Self> {
+        let column = |(name, values): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+            let values = match values.extract()? {
+                NewColumn::Numbers(values) => numbers(values.as_array().iter().copied()),
+                NewColumn::Texts(values) => texts(values.iter().map(String::as_str)),
+                NewColumn::Lists(rows) => {
+                    lists(rows.iter().map(|row| row.iter().map(String::as_str).collect()))
+                }
+            };
+            Ok((name.extract::<String>()?, values))
         };
-        let rows = || probabilities.chunks_exact(labels.len().max(1)).map(|row| (row, likeliest(row)));
-        let mut columns = vec![
-            ("label".to_owned(), texts(rows().map(|(_, best)| &*labels[best]))),
-            ("probability".to_owned(), numbers(rows().map(|(row, best)| row[best]))),
-        ];
-        columns.extend(of_labels(labels, probabilities));
-        Table::new(columns)
-    }
-
-    /// The labels of each document whose margin is positive, and the probability of every label.
-    pub(crate) fn of_margins(labels: &[String], probabilities: &[f64], margins: &[f64]) -> Result<Self> {
-        let of_row = |row: &[f64]| {
-            labels.iter().zip(row).filter(|(_, margin)| **margin > 0.0).map(|(label, _)| &**label).collect()
-        };
-        let given = lists(margins.chunks_exact(labels.len().max(1)).map(of_row));
-        let mut columns = vec![("labels".to_owned(), given)];
-        columns.extend(of_labels(labels, probabilities));
-        Table::new(columns)
+        Table::new(columns.iter().map(column).collect::<PyResult<_>>()?)
     }
 
     /// The columns of `tamis export --format csv`.
@@ -109,6 +99,14 @@ impl Table {
     fn array(&self) -> StructArray {
         StructArray::from(self.0.clone())
     }
+}
+
+/// The values of a column from Python.
+#[derive(FromPyObject)]
+enum NewColumn<'py> {
+    Numbers(PyReadonlyArray1<'py, f64>),
+    Texts(Vec<String>),
+    Lists(Vec<Vec<String>>),
 }
 
 /// A column for every label.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyReadonlyArray2, ToPyArray};
+use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
@@ -121,21 +121,8 @@ pub(crate) fn count_documents(
     Ok(DocumentSet::new(&recipe, documents, decoding)?.len())
 }
 
-/// A table of the likeliest label of each document with probabilities of shape (n_documents, n_labels); with `margins` of
-/// that shape, of the labels whose margin is positive.
+/// A table of columns by their names: of float64, of text, or of lists of text.
 #[pyfunction]
-pub(crate) fn label_table(
-    labels: Vec<String>,
-    probabilities: PyReadonlyArray2<'_, f64>,
-    margins: Option<PyReadonlyArray2<'_, f64>>,
-) -> Result<Table> {
-    let numbers = |of: &PyReadonlyArray2<'_, f64>| -> Vec<f64> { of.as_array().iter().copied().collect() };
-    if probabilities.as_array().ncols() != labels.len() {
-        return Err("expected a column of probabilities for every label".into());
-    }
-    let rows = numbers(&probabilities);
-    match margins {
-        Some(margins) => Table::of_margins(&labels, &rows, &numbers(&margins)),
-        None => Table::of_probabilities(&labels, &rows),
-    }
+pub(crate) fn table(columns: &Bound<'_, PyDict>) -> Result<Table> {
+    Table::of_columns(columns)
 }

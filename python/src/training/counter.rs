@@ -93,7 +93,6 @@ impl Counter {
     /// decode_error : {"strict", "ignore", "replace"}, default "strict"
     ///     How to handle bytes that are not valid in the encoding.
     #[pyo3(signature = (documents, labels, *, groups = None, weights = None, encoding = "utf-8", decode_error = "strict"))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn add(
         &self,
         documents: Bound<'_, PyAny>,
