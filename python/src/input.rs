@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::input::arrow::Chunk;
 use crate::input::column::TextColumn;
 use crate::input::decoding::{Decoding, Reading};
-use crate::input::rows::TableRows;
+use crate::input::rows::CellRows;
 
 mod arrow;
 mod column;
@@ -21,7 +21,7 @@ pub(crate) mod rows;
 pub(crate) enum DocumentSet {
     /// Mail, or texts.
     Column(TextColumn, Kind),
-    Table(TableRows),
+    Table(CellRows),
 }
 
 /// A row that holds a document.
@@ -43,11 +43,11 @@ impl DocumentSet {
     /// The documents of a recipe: a column or, for a recipe of a table, the columns that it uses of one.
     ///
     /// # Errors
-    /// As [`TextColumn::new`] or [`TableRows::new`].
+    /// As [`TextColumn::new`] or [`CellRows::new`].
     pub(crate) fn new(recipe: &Recipe, documents: &Bound<'_, PyAny>, decoding: Decoding) -> Result<Self> {
         let reading = Reading::new(recipe.kind, decoding);
         Ok(match recipe.kind {
-            Kind::Table => DocumentSet::Table(TableRows::new(documents, &names(recipe), &reading)?),
+            Kind::Table => DocumentSet::Table(CellRows::new(documents, &names(recipe), &reading)?),
             kind => DocumentSet::Column(TextColumn::new(documents, &reading)?, kind),
         })
     }
@@ -55,11 +55,11 @@ impl DocumentSet {
     /// A single message, text or row of a table, as row 0.
     ///
     /// # Errors
-    /// As [`Reading::read`] or [`TableRows::one`].
+    /// As [`Reading::read`] or [`CellRows::one`].
     pub(crate) fn one(recipe: &Recipe, document: &Bound<'_, PyAny>) -> Result<Self> {
         let reading = Reading::new(recipe.kind, Decoding::default());
         Ok(match recipe.kind {
-            Kind::Table => DocumentSet::Table(TableRows::one(document, &names(recipe), &reading)?),
+            Kind::Table => DocumentSet::Table(CellRows::one(document, &names(recipe), &reading)?),
             kind => DocumentSet::Column(vec![Chunk::Python(vec![reading.read(0, document)?])].into(), kind),
         })
     }

@@ -316,9 +316,9 @@ fn count(labelled: &LabelledDocuments, options: &TrainOptions, watch: &Watch) ->
 }
 
 /// A label, a group and a document.
-type Example<'a, T> = (&'a str, Option<&'a str>, T);
+type LabelledRow<'a, T> = (&'a str, Option<&'a str>, T);
 
-fn documents<'a>(rows: &'a [Example<'_, DocumentRow<'_>>]) -> Vec<Example<'a, Document<'a>>> {
+fn documents<'a>(rows: &'a [LabelledRow<'_, DocumentRow<'_>>]) -> Vec<LabelledRow<'a, Document<'a>>> {
     rows.iter().map(|(label, group, row)| (*label, *group, row.document())).collect()
 }
 
@@ -326,7 +326,7 @@ fn documents<'a>(rows: &'a [Example<'_, DocumentRow<'_>>]) -> Vec<Example<'a, Do
 fn counted_rows<'a>(
     labelled: &'a LabelledDocuments,
     options: &TrainOptions,
-) -> Result<Vec<Example<'a, DocumentRow<'a>>>> {
+) -> Result<Vec<LabelledRow<'a, DocumentRow<'a>>>> {
     let mut of_words = options.clone();
     of_words.pairs = Pairs::Fixed;
     let mut trainer = Trainer::new(of_words)?;

@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use tamis_train::Kind;
+use tamis_train::{Filter, Kind};
 
-use crate::args::values::{GroupBy, at_least, delimiter};
+use crate::args::values::{ColumnChoice, GroupBy, HowMany, at_least, delimiter, label_delimiter};
 use crate::formats::holds::{Holds, TableShape};
+use crate::formats::labels::RowLabels;
 
 /// A list of paths.
 #[derive(Args, Clone)]
@@ -95,4 +97,55 @@ impl InputArgs {
     pub(crate) fn shape(&self) -> TableShape {
         TableShape { delimiter: self.delimiter, no_header: self.no_header }
     }
+}
+
+/// How many labels a document has.
+#[derive(Args, Clone)]
+pub(crate) struct LabelsArgs {
+    /// How many labels a document has. With many, a label column holds labels between delimiters or, in JSON, an array
+    /// of labels; so does a LABEL before a path or a folder's name. An empty cell or array is a document without a
+    /// label [default: as in the model; one for a new model]
+    #[arg(long, value_enum, value_name = "one|many", hide_possible_values = true)]
+    labels: Option<HowMany>,
+    /// Delimiter of the labels in a cell, with --labels many
+    #[arg(long, value_name = "CHAR", default_value = ",", value_parser = label_delimiter)]
+    label_delimiter: char,
+}
+
+impl LabelsArgs {
+    /// How the labels of a new model are read.
+    pub(crate) fn row_labels(&self) -> RowLabels {
+        self.if_many(self.labels == Some(HowMany::Many))
+    }
+
+    /// How labels are read for a model.
+    ///
+    /// # Errors
+    /// If the model has another number of labels a document than the argument says.
+    pub(crate) fn for_model(&self, filter: &Filter) -> Result<RowLabels> {
+        let of_model = if filter.has_many_labels() { HowMany::Many } else { HowMany::One };
+        match self.labels.filter(|labels| *labels != of_model) {
+            Some(HowMany::Many) => {
+                bail!("--labels many: expected a model of many labels a document, got one")
+            }
+            Some(HowMany::One) => bail!("--labels one: expected a model of one label a document, got many"),
+            None => Ok(self.if_many(of_model == HowMany::Many)),
+        }
+    }
+
+    fn if_many(&self, are_many: bool) -> RowLabels {
+        if are_many { RowLabels::Many { delimiter: self.label_delimiter } } else { RowLabels::One }
+    }
+}
+
+/// The columns of a table.
+#[derive(Args)]
+#[command(next_help_heading = "Table")]
+pub(crate) struct TableArgs {
+    /// Predict this column of a table from all the others; the first row names the columns
+    #[arg(long, value_name = "COLUMN", conflicts_with_all = ["label_column", "text_column"])]
+    pub(crate) target: Option<String>,
+    /// Kind of a column: gaussian (numbers), categorical, bernoulli (yes or no), text, or skip to leave it out
+    #[arg(long, value_name = "NAME=KIND", requires = "target")]
+    pub(crate) column: Vec<ColumnChoice>,
 }

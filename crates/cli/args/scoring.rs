@@ -1,10 +1,11 @@
 //! How counts become scores.
 
+use std::ffi::OsString;
+
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tamis_train::options::{Estimate, LikelihoodName, PriorOption, ScoringOptions, Select};
 
-use crate::args::documents::UnlabelledArgs;
 use crate::args::values::Switch;
 
 #[derive(Args, Clone, PartialEq, Default, Debug)]
@@ -93,4 +94,20 @@ impl ScoringArgs {
             seed,
         }
     }
+}
+
+/// Documents to learn from that have no labels.
+#[derive(Args)]
+#[command(next_help_heading = "Documents without labels")]
+pub(crate) struct UnlabelledArgs {
+    /// Also learn from the unlabelled documents below this path. This helps when few documents have labels. They are
+    /// labelled by a model of the others, and count if this predicts held-out labelled documents better
+    #[arg(long, value_name = "PATH", conflicts_with = "target")]
+    pub(crate) unlabelled: Vec<OsString>,
+    /// Always count unlabelled documents, by expectation maximization, with this weight (a labelled document has 1)
+    #[arg(long, value_name = "X", requires = "unlabelled", allow_negative_numbers = true)]
+    pub(crate) lambda: Option<f64>,
+    /// Always count them, by expectation maximization with at most N iterations [default: 10]
+    #[arg(long, value_name = "N", requires = "unlabelled")]
+    pub(crate) iterations: Option<usize>,
 }

@@ -1,4 +1,4 @@
-//! TableRows of a table: a DataFrame of pandas or polars, a table of Arrow, or dicts.
+//! CellRows of a table: a DataFrame of pandas or polars, a table of Arrow, or dicts.
 
 use std::collections::HashSet;
 
@@ -14,32 +14,32 @@ use crate::input::column::TextColumn;
 use crate::input::decoding::{CellBytes, Reading};
 
 /// Named columns of cells, read as text.
-pub(crate) struct TableRows {
+pub(crate) struct CellRows {
     columns: Vec<(String, TextColumn)>,
 }
 
-impl TableRows {
+impl CellRows {
     /// The columns of these names, from a table or a list of dicts.
     ///
     /// # Errors
     /// A column is missing or cannot be read; the error names it.
     pub(crate) fn new(table: &Bound<'_, PyAny>, names: &[&str], reading: &Reading) -> Result<Self> {
         match table.cast::<PyList>() {
-            Ok(rows) => TableRows::of_dicts(&rows.iter().collect::<Vec<_>>(), names, reading),
-            Err(_) => TableRows::of_table(&DataFrame::new(table)?, names, reading),
+            Ok(rows) => CellRows::of_dicts(&rows.iter().collect::<Vec<_>>(), names, reading),
+            Err(_) => CellRows::of_table(&DataFrame::new(table)?, names, reading),
         }
     }
 
     /// A single row: a dict, a Series of pandas whose index is the columns, or a table of one row.
     ///
     /// # Errors
-    /// As [`TableRows::new`]; or there are several rows.
+    /// As [`CellRows::new`]; or there are several rows.
     pub(crate) fn one(row: &Bound<'_, PyAny>, names: &[&str], reading: &Reading) -> Result<Self> {
         let is_named = row.is_instance_of::<PyDict>() || (row.hasattr("index")? && row.hasattr("to_dict")?);
         if is_named && row.getattr_opt("columns")?.is_none() {
-            return TableRows::of_dicts(std::slice::from_ref(row), names, reading);
+            return CellRows::of_dicts(std::slice::from_ref(row), names, reading);
         }
-        let rows = TableRows::new(row, names, reading)?;
+        let rows = CellRows::new(row, names, reading)?;
         match rows.len() {
             1 => Ok(rows),
             got => Err(format!("expected one row, got {got}").into()),
@@ -48,7 +48,7 @@ impl TableRows {
 
     fn of_table(table: &DataFrame<'_>, names: &[&str], reading: &Reading) -> Result<Self> {
         let read = |name: &&str| Ok(((*name).to_owned(), table.read(name, reading)?));
-        Ok(TableRows { columns: names.iter().map(read).collect::<Result<_>>()? })
+        Ok(CellRows { columns: names.iter().map(read).collect::<Result<_>>()? })
     }
 
     fn of_dicts(rows: &[Bound<'_, PyAny>], names: &[&str], reading: &Reading) -> Result<Self> {
@@ -67,7 +67,7 @@ impl TableRows {
             let cells = (0..rows.len()).map(|at| cell(at, name)).collect::<Result<_>>()?;
             Ok(((*name).to_owned(), vec![Chunk::Python(cells)].into()))
         };
-        Ok(TableRows { columns: names.iter().map(column).collect::<Result<_>>()? })
+        Ok(CellRows { columns: names.iter().map(column).collect::<Result<_>>()? })
     }
 
     pub(crate) fn len(&self) -> usize {

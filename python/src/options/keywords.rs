@@ -108,8 +108,8 @@ option_values!(
     LikelihoodName: String, NAME => by_name;
     Select: String, NAME => by_name;
     WordRule: String, NAME => by_name;
-    Span: Lengths, "a whole number or a pair of them (least, most), from 1 to 255" => Lengths::span;
-    StopWords: Words, "the name of a language or a list of words" => Words::stop_words;
+    Span: LengthRange, "a whole number or a pair of them (least, most), from 1 to 255" => LengthRange::span;
+    StopWords: WordList, "the name of a language or a list of words" => WordList::stop_words;
     PriorOption: Prior, "'learned', 'smoothed', 'uniform' or a dict of label to share" => Prior::option;
     LabelShare: BTreeMap<String, f64>, "a dict of label (str) to number" => only_share;
 );
@@ -120,36 +120,36 @@ fn by_name<T: FromStr<Err: Display>>(name: String) -> std::result::Result<T, Str
 
 /// A range of lengths: one of them, or the least and the most.
 #[derive(FromPyObject)]
-pub(crate) enum Lengths {
+pub(crate) enum LengthRange {
     One(u8),
     Both((u8, u8)),
 }
 
-impl Lengths {
+impl LengthRange {
     fn span(self) -> std::result::Result<Span, String> {
         let (min, max) = match self {
-            Lengths::One(n) => (n, n),
-            Lengths::Both(both) => both,
+            LengthRange::One(n) => (n, n),
+            LengthRange::Both(both) => both,
         };
         Ok(Span { min, max })
     }
 }
 
-/// Words to leave out.
+/// WordList to leave out.
 pub(super) struct StopWords(pub(super) Vec<String>);
 
-/// Words to leave out as Python gives them: those of a language by its name, or a list.
+/// WordList to leave out as Python gives them: those of a language by its name, or a list.
 #[derive(FromPyObject)]
-pub(crate) enum Words {
+pub(crate) enum WordList {
     Language(String),
     List(Vec<String>),
 }
 
-impl Words {
+impl WordList {
     fn stop_words(self) -> std::result::Result<StopWords, String> {
         Ok(StopWords(match self {
-            Words::List(words) => words,
-            Words::Language(name) => {
+            WordList::List(words) => words,
+            WordList::Language(name) => {
                 stop_words(&name).map_err(|error| error.to_string())?.map(str::to_owned).collect()
             }
         }))
