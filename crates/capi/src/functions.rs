@@ -142,7 +142,7 @@ pub unsafe extern "C" fn tamis_score_mail(
     score: *mut TamisScore,
 ) -> i32 {
     // SAFETY: the header requires what `score_document` does
-    guard(-1, || unsafe { score_document(filter, message, length, score, Kind::Mail) })
+    guard(-1, || unsafe { score_document(filter, message, length, score, DocumentForm::Mail) })
 }
 
 /// Scores text in UTF-8 or, if it is not valid UTF-8, in windows-1252. Returns 0, or -1 on failure.
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn tamis_score_text(
     score: *mut TamisScore,
 ) -> i32 {
     // SAFETY: the header requires what `score_document` does
-    guard(-1, || unsafe { score_document(filter, text, length, score, Kind::Text) })
+    guard(-1, || unsafe { score_document(filter, text, length, score, DocumentForm::Text) })
 }
 
 /// Explains the score of a message. Returns NULL on failure. Free the explanation with tamis_explanation_free.
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn tamis_explain_mail(
     length: usize,
 ) -> *mut TamisExplanation {
     // SAFETY: the header requires what `explain_document` does
-    guard(std::ptr::null_mut(), || unsafe { explain_document(filter, message, length, Kind::Mail) })
+    guard(std::ptr::null_mut(), || unsafe { explain_document(filter, message, length, DocumentForm::Mail) })
 }
 
 /// Explains the score of a text. Returns NULL on failure. Free the explanation with tamis_explanation_free.
@@ -176,7 +176,7 @@ pub unsafe extern "C" fn tamis_explain_text(
     length: usize,
 ) -> *mut TamisExplanation {
     // SAFETY: the header requires what `explain_document` does
-    guard(std::ptr::null_mut(), || unsafe { explain_document(filter, text, length, Kind::Text) })
+    guard(std::ptr::null_mut(), || unsafe { explain_document(filter, text, length, DocumentForm::Text) })
 }
 
 /// Frees an explanation. Does nothing if it is NULL.
@@ -199,7 +199,7 @@ pub unsafe extern "C" fn tamis_learn_mail(
     length: usize,
 ) -> i32 {
     // SAFETY: the header requires what `learn_document` does
-    guard(-1, || unsafe { learn_document(filter, label, message, length, Kind::Mail) })
+    guard(-1, || unsafe { learn_document(filter, label, message, length, DocumentForm::Mail) })
 }
 
 /// Like tamis_learn_mail, for text.
@@ -211,7 +211,7 @@ pub unsafe extern "C" fn tamis_learn_text(
     length: usize,
 ) -> i32 {
     // SAFETY: the header requires what `learn_document` does
-    guard(-1, || unsafe { learn_document(filter, label, text, length, Kind::Text) })
+    guard(-1, || unsafe { learn_document(filter, label, text, length, DocumentForm::Text) })
 }
 
 /// Forgets a message: removes exactly what learning it added. With a label, only if the message is known under it; with
@@ -225,7 +225,7 @@ pub unsafe extern "C" fn tamis_forget_mail(
     length: usize,
 ) -> i32 {
     // SAFETY: the header requires what `forget_document` does
-    guard(-1, || unsafe { forget_document(filter, label, message, length, Kind::Mail) })
+    guard(-1, || unsafe { forget_document(filter, label, message, length, DocumentForm::Mail) })
 }
 
 /// Like tamis_forget_mail, for text.
@@ -237,87 +237,74 @@ pub unsafe extern "C" fn tamis_forget_text(
     length: usize,
 ) -> i32 {
     // SAFETY: the header requires what `forget_document` does
-    guard(-1, || unsafe { forget_document(filter, label, text, length, Kind::Text) })
+    guard(-1, || unsafe { forget_document(filter, label, text, length, DocumentForm::Text) })
 }
 
 /// How the bytes of a document are read.
-enum Kind {
+enum DocumentForm {
     Mail,
     Text,
 }
 
-/// # Safety
-/// Each pointer is null, or `filter` points to an open model and `document` to `length` bytes.
-unsafe fn with_document<T>(
-    filter: *const TamisFilter,
-    document: *const u8,
-    length: usize,
-    kind: Kind,
-    work: impl FnOnce(&TamisFilter, Document<'_>) -> CallResult<T>,
-) -> CallResult<T> {
-    // SAFETY: as the caller promises
-    let (handle, document) = unsafe { (object("filter", filter)?, bytes("document", document, length)?) };
+fn with_document<T>(bytes: &[u8], kind: DocumentForm, with: impl FnOnce(Document<'_>) -> T) -> T {
     match kind {
-        Kind::Mail => work(handle, Document::Mail(document)),
-        Kind::Text => work(handle, Document::Text(&tamis_mail::decode_text(document, None))),
+        DocumentForm::Mail => with(Document::Mail(bytes)),
+        DocumentForm::Text => with(Document::Text(&tamis_mail::decode_text(bytes, None))),
     }
 }
 
 /// # Safety
-/// As for `with_document`; `out` is null, or points to room for a score.
+/// Each pointer is null, or `filter` points to an open model, `document` to `length` bytes, `out` to room for a score.
 unsafe fn score_document(
     filter: *const TamisFilter,
     document: *const u8,
     length: usize,
     out: *mut TamisScore,
-    kind: Kind,
+    kind: DocumentForm,
 ) -> CallResult<i32> {
-    let score = |handle: &TamisFilter, document: Document<'_>| {
+    // SAFETY: as the caller promises
+    let (handle, document) = unsafe { (object("filter", filter)?, bytes("document", document, length)?) };
+    let score = with_document(document, kind, |document| {
         handle.ask(|filter, scratch| {
             filter.score(document, scratch).map(|score| shown(filter, &score, |label| handle.label(label)))
         })
-    };
+    })?;
     // SAFETY: as the caller promises
-    unsafe {
-        let score = with_document(filter, document, length, kind, score)?;
-        write("score", out, score)?;
-    }
+    unsafe { write("score", out, score) }?;
     Ok(0)
 }
 
 /// # Safety
-/// As for `with_document`.
+/// Each pointer is null, or `filter` points to an open model and `document` to `length` bytes.
 unsafe fn explain_document(
     filter: *const TamisFilter,
     document: *const u8,
     length: usize,
-    kind: Kind,
+    kind: DocumentForm,
 ) -> CallResult<*mut TamisExplanation> {
-    let explain = |handle: &TamisFilter, document: Document<'_>| {
-        handle.ask(|filter, scratch| {
-            filter.explain(document, scratch).map(|explanation| owned(filter, &explanation))
-        })
-    };
     // SAFETY: as the caller promises
-    let owned = unsafe { with_document(filter, document, length, kind, explain) }?;
+    let (handle, document) = unsafe { (object("filter", filter)?, bytes("document", document, length)?) };
+    let owned = with_document(document, kind, |document| {
+        handle.ask(|filter, scratch| filter.explain(document, scratch).map(|e| owned(filter, &e)))
+    })?;
     Ok(Box::into_raw(owned).cast())
 }
 
 /// # Safety
-/// As for `with_document`; `label` is null, or points to text that ends with a zero.
+/// Each pointer is null, or `filter` points to an open model, `label` to text that ends with a zero, and `document` to
+/// `length` bytes.
 unsafe fn learn_document(
     filter: *const TamisFilter,
     label: *const c_char,
     document: *const u8,
     length: usize,
-    kind: Kind,
+    kind: DocumentForm,
 ) -> CallResult<i32> {
     // SAFETY: as the caller promises
-    unsafe {
-        with_document(filter, document, length, kind, |handle, document| {
-            handle.learn(&text("label", label)?.to_string_lossy(), document).map(i32::from)
-        })
-    }
+    let (handle, document) = unsafe { (object("filter", filter)?, bytes("document", document, length)?) };
+    // SAFETY: likewise
+    let label = unsafe { text("label", label) }?.to_string_lossy();
+    with_document(document, kind, |document| handle.learn(&label, document).map(i32::from))
 }
 
 /// # Safety
@@ -327,15 +314,13 @@ unsafe fn forget_document(
     label: *const c_char,
     document: *const u8,
     length: usize,
-    kind: Kind,
+    kind: DocumentForm,
 ) -> CallResult<i32> {
     // SAFETY: as the caller promises
-    unsafe {
-        let label = if label.is_null() { None } else { Some(text("label", label)?.to_string_lossy()) };
-        with_document(filter, document, length, kind, |handle, document| {
-            handle.forget(label.as_deref(), document).map(i32::from)
-        })
-    }
+    let (handle, document) = unsafe { (object("filter", filter)?, bytes("document", document, length)?) };
+    // SAFETY: likewise
+    let label = if label.is_null() { None } else { Some(unsafe { text("label", label) }?.to_string_lossy()) };
+    with_document(document, kind, |document| handle.forget(label.as_deref(), document).map(i32::from))
 }
 
 /// A score as C sees it; `text` makes its labels.

@@ -23,8 +23,10 @@ pub use output::{
     DAY, ERROR, Volume, at, clean, day, done, is_closed_pipe, json_line, named, now, one_word, plain, say_at,
     say_line, seconds_now, shown, shown_path, today, told,
 };
-pub use passthrough::arguments::{asks_for_passthrough, passes_input_through};
-pub use passthrough::rescue::{arm, keep_lost_pages, return_large_blocks, survive_file_limits};
+pub use passthrough::rescue::{
+    arm, asks_for_passthrough, keep_lost_pages, passes_input_through, return_large_blocks,
+    survive_file_limits,
+};
 pub use passthrough::{Passthrough, standard_output};
 pub use stream::{Contents, Stream, read_document, read_start};
 pub use tamis_report::{counted, grouped};

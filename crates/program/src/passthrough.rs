@@ -1,6 +1,5 @@
 //! A message that is passed on whatever fails: its beginning is in memory, the rest is copied.
 
-pub(crate) mod arguments;
 pub(crate) mod rescue;
 
 use std::borrow::Cow;

@@ -28,7 +28,7 @@ pub use models::request::{Feedback, FeedbackOutcome, ModelId, ServiceError};
 pub use record::Door;
 pub use run::serve;
 pub use service::admission::{Incoming, TooLong};
-pub use service::answer::{Answer, REQUIRED};
+pub use service::answer::{Answer, REQUIRED, TermReason};
 pub use service::{ModelState, Request, Service};
 pub use settings::address::Address;
 pub use settings::password::hash as hash_password;

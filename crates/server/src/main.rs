@@ -1,7 +1,7 @@
 //! `tamisd`: the tamis filter as a server.
 
 use std::io::{BufRead, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -26,14 +26,6 @@ Options:
 SIGTERM stops the server after it has finished what was begun; SIGHUP reads the settings again.
 ";
 
-#[derive(Default)]
-struct CommandLine {
-    config: Option<PathBuf>,
-    check: bool,
-    allow_root: bool,
-    hash_password: bool,
-}
-
 fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
@@ -51,16 +43,27 @@ fn say(line: &str) {
 }
 
 fn run() -> Result<()> {
-    let Some(arguments) = parse(std::env::args_os().skip(1))? else { return Ok(()) };
-    if arguments.hash_password {
-        return print_hash();
+    let (mut config, mut is_check, mut allow_root) = (None, false, false);
+    let mut arguments = std::env::args_os().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.to_str() {
+            Some("-c" | "--config") => {
+                config = Some(PathBuf::from(arguments.next().context("--config: expected a file")?));
+            }
+            Some("--check") => is_check = true,
+            Some("--allow-root") => allow_root = true,
+            Some("--hash-password") => return print_hash(),
+            Some("-h" | "--help") => return print(HELP),
+            Some("-V" | "--version") => return print(concat!("tamisd ", env!("CARGO_PKG_VERSION"), "\n")),
+            _ => bail!("unexpected argument {argument:?}; tamisd --help shows all"),
+        }
     }
-    let mut settings = match &arguments.config {
+    let mut settings = match &config {
         Some(file) => ServerSettings::read(file)?,
         None => ServerSettings::loopback(),
     };
-    settings.allow_root |= arguments.allow_root;
-    if arguments.check {
+    settings.allow_root |= allow_root;
+    if is_check {
         return Ok(());
     }
     if rustix::process::geteuid().is_root() && !settings.allow_root {
@@ -73,33 +76,10 @@ fn run() -> Result<()> {
         .enable_all()
         .build()
         .context("starting threads")?;
-    let served = runtime.block_on(serve(settings, arguments.config.as_deref(), say));
+    let served = runtime.block_on(serve(settings, config.as_deref(), say));
     // connections that have not ended by now are cut
     runtime.shutdown_background();
     served
-}
-
-/// The arguments; `None` if they were answered.
-fn parse(arguments: impl Iterator<Item = std::ffi::OsString>) -> Result<Option<CommandLine>> {
-    let mut parsed = CommandLine::default();
-    let mut arguments = arguments;
-    while let Some(argument) = arguments.next() {
-        match argument.to_str() {
-            Some("-c" | "--config") => {
-                let file = arguments.next().context("--config: expected a file")?;
-                parsed.config = Some(Path::new(&file).to_owned());
-            }
-            Some("--check") => parsed.check = true,
-            Some("--allow-root") => parsed.allow_root = true,
-            Some("--hash-password") => parsed.hash_password = true,
-            Some("-h" | "--help") => return print(HELP).map(|()| None),
-            Some("-V" | "--version") => {
-                return print(concat!("tamisd ", env!("CARGO_PKG_VERSION"), "\n")).map(|()| None);
-            }
-            _ => bail!("unexpected argument {argument:?}; tamisd --help shows all"),
-        }
-    }
-    Ok(Some(parsed))
 }
 
 fn print_hash() -> Result<()> {

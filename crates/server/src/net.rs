@@ -45,14 +45,6 @@ impl Stopping {
 }
 
 impl Connection {
-    /// Reads some bytes to the end of `buffer`; 0 at the end of input.
-    ///
-    /// # Errors
-    /// Those of the stream; [`io::ErrorKind::TimedOut`] after `limit`.
-    pub(crate) async fn read(&mut self, buffer: &mut Vec<u8>, limit: Duration) -> io::Result<usize> {
-        in_time(limit, self.stream.read_buf(buffer)).await
-    }
-
     /// Writes all bytes.
     ///
     /// # Errors

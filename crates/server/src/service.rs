@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 use tamis_mail::Limits;
-use tamis_train::{Document, Filter, Kind, Scratch};
+use tamis_train::{Document, Filter, Kind, Scratch, TermContribution};
 
 use crate::models::ModelRegistry;
 use crate::models::learning::{LearningContext, enqueue};
@@ -21,7 +21,7 @@ use crate::record::log::{Log, LogLine};
 use crate::record::outbox::Outbox;
 use crate::record::{Door, MessageOutcome, Metrics};
 use crate::service::admission::{Admission, Incoming, TooLong};
-use crate::service::answer::Answer;
+use crate::service::answer::{Answer, TermReason};
 use crate::settings::password::Password;
 use crate::settings::{FleetSettings, ServerSettings};
 
@@ -202,7 +202,8 @@ impl Service {
             n => {
                 let explanation = filter.explain(document, scratch)?;
                 let terms = explanation.terms.into_iter().take(n);
-                let reasons = terms.map(|term| (term.term, term.contribution)).collect();
+                let reason = |TermContribution { term, contribution, .. }| TermReason { term, contribution };
+                let reasons = terms.map(reason).collect();
                 Answer::new(&filter.verdict(&explanation.score, scratch), reasons)
             }
         };

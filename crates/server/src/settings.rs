@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, ensure};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
@@ -330,47 +330,44 @@ impl ServerSettings {
             ("milter.tempfail", self.milter.tempfail),
         ];
         for (key, value) in probabilities {
-            if let Some(got) = value.filter(|value| !(0.0..=1.0).contains(value)) {
-                bail!("{key}: expected a probability from 0 to 1, got {got}");
-            }
+            let is_in_range = value.is_none_or(|value| (0.0..=1.0).contains(&value));
+            ensure!(
+                is_in_range,
+                "{key}: expected a probability from 0 to 1, got {}",
+                value.unwrap_or_default()
+            );
         }
-        if let Some(got) = self.verdict.cost.filter(|cost| !(cost.is_finite() && *cost > 0.0)) {
-            bail!("verdict.cost: expected a number above 0, got {got}");
+        let cost = self.verdict.cost.unwrap_or(1.0);
+        ensure!(cost.is_finite() && cost > 0.0, "verdict.cost: expected a number above 0, got {cost}");
+        if let Some(users) = &self.models.users {
+            let users = users.to_string_lossy();
+            ensure!(users.contains("%u"), "models.users: expected a path with %u for the user, got {users}");
         }
-        if let Some(users) = &self.models.users
-            && !users.to_string_lossy().contains("%u")
-        {
-            bail!("models.users: expected a path with %u for the user, got {}", users.display());
-        }
-        if let Some(name) = self.models.named.keys().find(|name| name.is_empty() || name.contains('/')) {
-            bail!("models.named: expected names without a slash, got {name:?}");
+        for name in self.models.named.keys() {
+            let is_name = !name.is_empty() && !name.contains('/');
+            ensure!(is_name, "models.named: expected names without a slash, got {name:?}");
         }
         if let Some(hash) = &self.http.password {
             password::check_hash(hash).context("http.password")?;
         }
         let text = &self.milter.reject_text;
-        if !text.starts_with("5.") || text.len() > 400 || text.contains(|c: char| !(' '..='~').contains(&c)) {
-            bail!(
-                "milter.reject_text: expected a line of ASCII that begins with an enhanced code such as 5.7.1, got {text:?}"
-            );
-        }
-        self.check_limits()
-    }
-
-    fn check_limits(&self) -> Result<()> {
+        ensure!(
+            text.starts_with("5.") && text.len() <= 400 && text.chars().all(|c| (' '..='~').contains(&c)),
+            "milter.reject_text: expected a line of ASCII that begins with an enhanced code such as 5.7.1, got {text:?}"
+        );
         let LimitSettings { message_bytes, bytes_in_flight, connections, waiting_to_learn, .. } = self.limits;
-        if message_bytes > bytes_in_flight {
-            bail!(
-                "limits.bytes_in_flight: expected at least limits.message_bytes, {message_bytes}, got {bytes_in_flight}"
-            );
-        }
+        ensure!(
+            message_bytes <= bytes_in_flight,
+            "limits.bytes_in_flight: expected at least limits.message_bytes, {message_bytes}, got {bytes_in_flight}"
+        );
         // the semaphore counts them in 32 bits
-        if bytes_in_flight > u32::MAX as usize {
-            bail!("limits.bytes_in_flight: expected at most {}, got {bytes_in_flight}", u32::MAX);
-        }
-        if message_bytes == 0 || connections == 0 || waiting_to_learn == 0 {
-            bail!("limits: expected numbers above 0");
-        }
+        let most = u32::MAX as usize;
+        ensure!(
+            bytes_in_flight <= most,
+            "limits.bytes_in_flight: expected at most {most}, got {bytes_in_flight}"
+        );
+        let has_zero = message_bytes == 0 || connections == 0 || waiting_to_learn == 0;
+        ensure!(!has_zero, "limits: expected numbers above 0");
         Ok(())
     }
 }

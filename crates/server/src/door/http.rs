@@ -3,22 +3,21 @@
 mod access;
 mod body;
 mod label;
-mod reply;
+mod refusal;
 mod routes;
 mod rspamd;
 mod timed;
 mod v1;
 
-use std::convert::Infallible;
-use std::future::{Future, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::future::poll_fn;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::task::Poll;
 
 use axum::extract::Request;
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
+use futures_util::FutureExt;
 use hyper::body::Incoming;
 use hyper::server::conn::http1::Builder;
 use hyper::service::{Service as _, service_fn};
@@ -26,7 +25,7 @@ use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 
 use crate::door::http::access::HttpContext;
-use crate::door::http::reply::Refusal;
+use crate::door::http::refusal::Refusal;
 use crate::door::http::routes::router;
 use crate::door::http::timed::TimedStream;
 use crate::models::request::ServiceError;
@@ -39,8 +38,6 @@ pub(crate) const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After
 /// Maximum bytes of a request's head, and of what is read of a body at a time.
 const BUFFER: usize = 64 << 10;
 
-type Answering = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
-
 /// Serves a connection until it ends.
 pub(crate) async fn serve(connection: Connection, service: Arc<Service>) {
     let Connection { stream, peer, mut stopping } = connection;
@@ -50,7 +47,14 @@ pub(crate) async fn serve(connection: Connection, service: Arc<Service>) {
     let router = TowerToHyperService::new(router());
     let answer = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(context.clone());
-        guarded(Box::pin(router.call(request)), context.clone())
+        let (answering, context) = (AssertUnwindSafe(router.call(request)), context.clone());
+        // a panic becomes an answer
+        Box::pin(answering.catch_unwind().map(move |answered| {
+            answered.unwrap_or_else(|_| {
+                context.service.metrics.defects.fetch_add(1, Relaxed);
+                Ok(Refusal::from(ServiceError::Defect).into_response())
+            })
+        }))
     });
     let mut builder = Builder::new();
     builder.timer(timer).header_read_timeout(idle).max_buf_size(BUFFER).half_close(true);
@@ -65,16 +69,6 @@ pub(crate) async fn serve(connection: Connection, service: Arc<Service>) {
     if ended.is_ok() {
         linger(&mut serving.into_parts().io.into_inner()).await;
     }
-}
-
-/// Turns a panic into an answer.
-fn guarded(mut answering: Answering, context: Arc<HttpContext>) -> Answering {
-    Box::pin(poll_fn(move |cx| {
-        catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(cx))).unwrap_or_else(|_| {
-            context.service.metrics.defects.fetch_add(1, Relaxed);
-            Poll::Ready(Ok(Refusal::from(ServiceError::Defect).into_response()))
-        })
-    }))
 }
 
 #[cfg(test)]

@@ -7,18 +7,18 @@
 pub(crate) mod packet;
 pub(crate) mod reply;
 pub(crate) mod session;
-pub(crate) mod transaction;
 
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use tokio::io::AsyncReadExt;
 use tokio::time::Instant;
 
 use crate::door::milter::packet::{announced, parse};
 use crate::door::milter::reply::Replies;
 use crate::door::milter::session::MilterSession;
-use crate::net::Connection;
+use crate::net::{Connection, in_time};
 use crate::service::Service;
 
 /// Serves a connection until it ends.
@@ -42,7 +42,7 @@ async fn converse(mut connection: Connection, service: Arc<Service>) -> io::Resu
         let n = tokio::select! {
             biased;
             () = stopping.wait(), if is_idle => return Ok(()),
-            n = connection.read(&mut input.bytes, patience) => n?,
+            n = in_time(patience, connection.stream.read_buf(&mut input.bytes)) => n?,
         };
         if n == 0 {
             return Ok(());

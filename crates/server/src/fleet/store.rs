@@ -1,5 +1,6 @@
 //! The stream in Redis or Valkey.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
@@ -94,20 +95,9 @@ impl StreamStore {
         if !exists {
             return Ok(None);
         }
-        let facts: Value =
+        let facts: HashMap<String, Value> =
             redis::cmd("XINFO").arg("STREAM").arg(&self.stream).query_async(&mut self.connection).await?;
-        let facts: Vec<Value> = match facts {
-            Value::Array(facts) => facts,
-            Value::Map(facts) => facts.into_iter().flat_map(|(key, value)| [key, value]).collect(),
-            _ => Vec::new(),
-        };
-        let text = |value: &Value| String::from_redis_value(value.clone()).ok();
-        let fact = |name: &str| {
-            facts
-                .chunks_exact(2)
-                .find(|fact| text(&fact[0]).as_deref() == Some(name))
-                .and_then(|fact| text(&fact[1]))
-        };
+        let fact = |name| facts.get(name).and_then(|fact| String::from_redis_value(fact.clone()).ok());
         let last = fact("last-generated-id").unwrap_or_else(|| "0-0".to_owned());
         Ok(Some(StreamExtent { removed: fact("max-deleted-entry-id"), last }))
     }

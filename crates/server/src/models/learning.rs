@@ -11,7 +11,7 @@ use tamis_train::{ErrorKind, LearnOptions, LearnOutcome, Learner};
 use tokio::sync::oneshot;
 
 use crate::models::model::{LiveModel, is_missing};
-use crate::models::queue::{Batch, OwnedDocument, Update};
+use crate::models::queue::{OwnedDocument, Update, UpdateBatch};
 use crate::models::request::{Feedback, FeedbackOutcome, ServiceError};
 use crate::record::Metrics;
 use crate::record::outbox::Outbox;
@@ -87,8 +87,12 @@ fn start(model: Arc<LiveModel>, context: Arc<LearningContext>) {
     if std::thread::Builder::new().name("learning".to_owned()).spawn(learning).is_err() {
         // the system has no thread left
         let waiting = std::mem::take(&mut *refused.queue.lock()).waiting;
-        waiting.into_iter().for_each(|(_, answer)| drop(answer.send(Err(ServiceError::Busy))));
+        refuse(waiting, &ServiceError::Busy);
     }
+}
+
+fn refuse(batch: UpdateBatch, failure: &ServiceError) {
+    batch.into_iter().for_each(|(_, answer)| drop(answer.send(Err(failure.clone()))));
 }
 
 /// Learns until nothing waits.
@@ -109,7 +113,7 @@ fn run(model: &LiveModel, context: &LearningContext) {
 
 /// Learns a batch and those that follow closely, under one lock. Then rewrites the file and retrains the model, where
 /// that is due, which may take longer.
-fn burst(model: &LiveModel, context: &LearningContext, first: Batch) {
+fn burst(model: &LiveModel, context: &LearningContext, first: UpdateBatch) {
     let begun = Instant::now();
     let (mut learner, mut next) = (None, Some(first));
     while let Some(batch) = next {
@@ -130,7 +134,7 @@ fn learn(
     model: &LiveModel,
     context: &LearningContext,
     learner: Option<Learner>,
-    mut batch: Batch,
+    mut batch: UpdateBatch,
 ) -> Option<Learner> {
     match catch_unwind(AssertUnwindSafe(|| attempt(model, context, learner, &batch))) {
         Ok(Ok((learner, outcomes))) => {
@@ -138,14 +142,14 @@ fn learn(
             Some(learner)
         }
         Ok(Err(failure)) => {
-            batch.into_iter().for_each(|(_, answer)| drop(answer.send(Err(failure.clone()))));
+            refuse(batch, &failure);
             None
         }
         Err(_) => {
             context.metrics.defects.fetch_add(1, Relaxed);
             // nothing was written; the one that caused it is found by learning each half by itself
             if batch.len() == 1 {
-                batch.into_iter().for_each(|(_, answer)| drop(answer.send(Err(ServiceError::Defect))));
+                refuse(batch, &ServiceError::Defect);
                 return None;
             }
             let rest = batch.split_off(batch.len() / 2);
@@ -156,15 +160,15 @@ fn learn(
 }
 
 /// The outcome of each correction, or why it failed.
-type Outcomes = Vec<Result<FeedbackOutcome, ServiceError>>;
+type BatchOutcomes = Vec<Result<FeedbackOutcome, ServiceError>>;
 
 /// Learns a batch and writes it; all or nothing.
 fn attempt(
     model: &LiveModel,
     context: &LearningContext,
     learner: Option<Learner>,
-    batch: &Batch,
-) -> Result<(Learner, Outcomes), ServiceError> {
+    batch: &UpdateBatch,
+) -> Result<(Learner, BatchOutcomes), ServiceError> {
     let mut learner = learner.map_or_else(|| open(model), Ok)?;
     let mut records = Vec::new();
     let apply = |update: &Update| match (update, &context.outbox) {
@@ -182,7 +186,7 @@ fn attempt(
             Ok(outcome)
         }
     };
-    let outcomes: Outcomes = batch.iter().map(|(update, _)| update).map(apply).collect();
+    let outcomes: BatchOutcomes = batch.iter().map(|(update, _)| update).map(apply).collect();
     if let Some(outbox) = &context.outbox {
         // before the model has it, so that the fleet is told even if this process is killed in between
         let put = outbox.put(&model.name, records);
@@ -250,7 +254,7 @@ fn make_folder(model: &LiveModel) -> Result<(), ServiceError> {
 }
 
 /// Takes what was learned into use, unless that was done just before, and answers.
-fn finish(model: &LiveModel, context: &LearningContext, batch: Batch, outcomes: Outcomes) {
+fn finish(model: &LiveModel, context: &LearningContext, batch: UpdateBatch, outcomes: BatchOutcomes) {
     follow(model);
     let metrics = &context.metrics;
     metrics.commits.fetch_add(1, Relaxed);

@@ -32,7 +32,7 @@ impl OwnedDocument {
 }
 
 /// Updates that are written together, each with who gets the answer once it is on the disk.
-pub(super) type Batch = Vec<(Update, oneshot::Sender<Result<FeedbackOutcome, ServiceError>>)>;
+pub(super) type UpdateBatch = Vec<(Update, oneshot::Sender<Result<FeedbackOutcome, ServiceError>>)>;
 
 /// Updates that wait for a model.
 #[derive(Default)]
@@ -43,7 +43,7 @@ pub(crate) struct Queue {
 
 #[derive(Default)]
 pub(super) struct QueueState {
-    pub(super) waiting: Batch,
+    pub(super) waiting: UpdateBatch,
     /// Whether a thread is learning.
     pub(super) is_running: bool,
 }
@@ -63,21 +63,21 @@ impl Queue {
     }
 
     /// Takes the next batch; with none left, ends the run.
-    pub(super) fn next(&self) -> Option<Batch> {
+    pub(super) fn next(&self) -> Option<UpdateBatch> {
         let mut state = self.lock();
         state.is_running = !state.waiting.is_empty();
         state.take()
     }
 
     /// Takes the next batch, if there is one within `lull`.
-    pub(super) fn next_within(&self, lull: Duration) -> Option<Batch> {
+    pub(super) fn next_within(&self, lull: Duration) -> Option<UpdateBatch> {
         let waited = self.more.wait_timeout_while(self.lock(), lull, |state| state.waiting.is_empty());
         waited.unwrap_or_else(PoisonError::into_inner).0.take()
     }
 }
 
 impl QueueState {
-    fn take(&mut self) -> Option<Batch> {
+    fn take(&mut self) -> Option<UpdateBatch> {
         let n = self.waiting.len().min(BATCH);
         (n > 0).then(|| self.waiting.drain(..n).collect())
     }

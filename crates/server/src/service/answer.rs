@@ -1,49 +1,79 @@
 //! The answer to a message, and how each protocol says its score.
 
+use serde::{Serialize, Serializer};
 use tamis_mail::passthrough::{SpamStatus, Verdict, fields, head};
 
-/// The verdict on a document.
-#[derive(Clone, PartialEq, Debug)]
+/// The verdict on a document. As JSON, it has the keys of the program's output.
+#[derive(Clone, PartialEq, Serialize, Debug)]
 #[non_exhaustive]
 pub struct Answer {
     /// The label; `unsure` if there is none.
     pub label: String,
-    /// Whether the verdict is unsure.
-    pub unsure: bool,
     /// The probability of spam in a spam filter, of the label in other models.
     pub probability: f64,
     /// The log-odds of the same, in nats.
     pub log_odds: f64,
-    /// For models with a class for spam.
-    pub spam: Option<SpamStatus>,
-    /// The probability of each label, in order of the labels; empty unless asked for.
-    pub probabilities: Vec<(String, f64)>,
-    /// The strongest reasons and what each adds to the log-odds, in nats; empty unless asked for.
-    pub reasons: Vec<(String, f64)>,
     /// Whether only a part of the document was read.
     pub truncated: bool,
-    /// The fields that `passthrough` writes.
+    /// The probability of each label, in order of the labels; empty unless asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "by_label")]
+    pub probabilities: Vec<(String, f64)>,
+    /// The strongest reasons; `None` unless asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasons: Option<Vec<TermReason>>,
+    /// Whether the verdict is unsure.
+    #[serde(skip)]
+    pub unsure: bool,
+    /// For models with a class for spam.
+    #[serde(skip)]
+    pub spam: Option<SpamStatus>,
+    /// The reasons that `passthrough` writes.
+    #[serde(skip)]
     reasons_text: String,
+}
+
+/// A reason for a verdict: a term of the document.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct TermReason {
+    /// The term.
+    pub term: String,
+    /// What it adds to the log-odds, in nats.
+    pub contribution: f64,
+}
+
+/// Labels in their order.
+fn by_label<S: Serializer>(labels: &[(String, f64)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(labels.iter().map(|(label, probability)| (label, probability)))
 }
 
 /// The score at which other programs expect spam to begin.
 pub const REQUIRED: f64 = 5.0;
 
 impl Answer {
-    pub(crate) fn new(verdict: &Verdict<'_>, reasons: Vec<(String, f64)>) -> Self {
+    pub(crate) fn new(verdict: &Verdict<'_>, reasons: Vec<TermReason>) -> Self {
         let Verdict { label, unsure, probability, log_odds, spam, truncated, .. } = *verdict;
-        let reason = |(term, adds): &(String, f64)| format!("{} {adds:+.2}", one_line(term));
+        let text = |reason: &TermReason| format!("{} {:+.2}", one_line(&reason.term), reason.contribution);
         Answer {
             label: label.to_owned(),
-            unsure,
             probability,
             log_odds,
-            spam,
-            probabilities: Vec::new(),
-            reasons_text: reasons.iter().map(reason).collect::<Vec<_>>().join(", "),
-            reasons,
             truncated,
+            probabilities: Vec::new(),
+            reasons_text: reasons.iter().map(text).collect::<Vec<_>>().join(", "),
+            reasons: Some(reasons).filter(|reasons| !reasons.is_empty()),
+            unsure,
+            spam,
         }
+    }
+
+    /// With at most `n` reasons, or none.
+    pub(crate) fn with_reasons(mut self, n: Option<usize>) -> Self {
+        self.reasons = n.map(|n| {
+            let mut reasons = self.reasons.unwrap_or_default();
+            reasons.truncate(n);
+            reasons
+        });
+        self
     }
 
     /// Whether the message is spam.

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use serde::Deserialize;
 
@@ -27,10 +26,10 @@ impl Address {
     }
 }
 
-impl FromStr for Address {
-    type Err = String;
+impl TryFrom<String> for Address {
+    type Error = String;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn try_from(text: String) -> Result<Self, String> {
         let expected = || format!("expected tcp:ADDRESS:PORT, unix:/PATH or systemd:NAME, got {text:?}");
         match text.split_once(':').ok_or_else(expected)? {
             ("tcp", address) => address.parse().map(Address::Tcp).map_err(|_| expected()),
@@ -38,14 +37,6 @@ impl FromStr for Address {
             ("systemd", name) if !name.is_empty() => Ok(Address::Systemd(name.to_owned())),
             _ => Err(expected()),
         }
-    }
-}
-
-impl TryFrom<String> for Address {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
     }
 }
 

@@ -17,7 +17,7 @@ use base64::prelude::BASE64_STANDARD_NO_PAD;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use crate::door::http::reply::Refusal;
+use crate::door::http::refusal::Refusal;
 use crate::models::request::ServiceError;
 use crate::net::Peer;
 use crate::service::Service;

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, StatusCode};
 use tokio::time::timeout;
 
 use crate::door::http::access::HttpContext;
-use crate::door::http::reply::Refusal;
+use crate::door::http::refusal::Refusal;
 use crate::models::request::ServiceError;
 use crate::service::admission::{Incoming, TooLong};
 
@@ -21,13 +21,26 @@ use crate::service::admission::{Incoming, TooLong};
 pub(super) async fn read(
     context: &HttpContext,
     headers: &HeaderMap,
-    body: Body,
+    mut body: Body,
     too_long: TooLong,
 ) -> Result<Incoming, Refusal> {
     check_encoding(headers)?;
+    let limits = &context.service.settings().limits;
+    // reading what is only thrown away has a limit too
+    let most = match too_long {
+        TooLong::Refuse => limits.message_bytes,
+        TooLong::Cut => limits.bytes_in_flight,
+    };
     let mut incoming = context.service.incoming(too_long);
-    let limit = context.service.settings().limits.message();
-    let filled = timeout(limit, fill(context, body, &mut incoming, too_long));
+    let filled = timeout(limits.message(), async {
+        let mut is_too_long = body.size_hint().lower() > most as u64;
+        while !is_too_long {
+            let Some(chunk) = chunk_within(limits.idle(), &mut body).await? else { return Ok(()) };
+            incoming.push(&chunk)?;
+            is_too_long = incoming.n_arrived() > most;
+        }
+        Err(ServiceError::TooLarge(most).into())
+    });
     filled.await.unwrap_or_else(|_| Err(Refusal::too_slow()))?;
     Ok(incoming)
 }
@@ -46,30 +59,6 @@ pub(super) fn check_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
         )),
         None => Ok(()),
     }
-}
-
-async fn fill(
-    context: &HttpContext,
-    mut body: Body,
-    incoming: &mut Incoming,
-    too_long: TooLong,
-) -> Result<(), Refusal> {
-    let limits = &context.service.settings().limits;
-    // reading what is only thrown away has a limit too
-    let most = match too_long {
-        TooLong::Refuse => limits.message_bytes,
-        TooLong::Cut => limits.bytes_in_flight,
-    };
-    if body.size_hint().lower() > most as u64 {
-        return Err(ServiceError::TooLarge(most).into());
-    }
-    while let Some(chunk) = chunk_within(limits.idle(), &mut body).await? {
-        incoming.push(&chunk)?;
-        if incoming.n_arrived() > most {
-            return Err(ServiceError::TooLarge(most).into());
-        }
-    }
-    Ok(())
 }
 
 /// The next bytes of a body; `None` at its end.

@@ -15,12 +15,13 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::door::http::access::{HttpContext, SharedContext};
 use crate::door::http::body::{check_encoding, chunk_within, next_chunk};
-use crate::door::http::reply::{Refusal, VerdictJson};
+use crate::door::http::refusal::Refusal;
 use crate::door::http::v1::{JsonDocument, ScoreQuery, query};
 use crate::models::request::ServiceError;
 use crate::record::Door;
 use crate::service::Request;
 use crate::service::admission::{Incoming, TooLong};
+use crate::service::answer::Answer;
 
 /// `POST /v1/label`
 pub(super) async fn label(context: SharedContext, request: HttpRequest) -> Result<Response, Refusal> {
@@ -64,7 +65,7 @@ struct LabelReply<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
     #[serde(flatten)]
-    verdict: Option<VerdictJson<'a>>,
+    verdict: Option<&'a Answer>,
 }
 
 /// Answers lines. It reads a chunk of the request only when the client has taken the answers to the one before.
@@ -150,12 +151,12 @@ fn answer(
             let request = Request { probabilities: query.probabilities, ..Request::new(Door::Http, model) };
             let document = document.document();
             let answer = document.and_then(|document| context.service.score(&request, document));
-            (id, answer.map_err(|failure| failure.to_string()))
+            (id, answer.map(|answer| answer.with_reasons(None)).map_err(|failure| failure.to_string()))
         }
         Err(error) => (None, Err(error)),
     };
     let reply = match &verdict {
-        Ok(answer) => LabelReply { verdict: Some(VerdictJson::new(answer, None)), ..LabelReply::default() },
+        Ok(answer) => LabelReply { verdict: Some(answer), ..LabelReply::default() },
         Err(error) => LabelReply { line: Some(number), error: Some(error), ..LabelReply::default() },
     };
     write(&LabelReply { id, ..reply }, answers);

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 
 use crate::door::http::access::{SharedContext, check_may_watch, guard};
-use crate::door::http::reply::Refusal;
+use crate::door::http::refusal::Refusal;
 use crate::door::http::{label, rspamd, v1};
 
 static ROUTER: LazyLock<Router> = LazyLock::new(|| {

@@ -12,7 +12,7 @@ use tamis_train::Document;
 
 use crate::door::http::access::{HttpContext, SharedContext, check_may_learn, check_may_watch};
 use crate::door::http::body::read;
-use crate::door::http::reply::Refusal;
+use crate::door::http::refusal::Refusal;
 use crate::models::request::{Feedback, FeedbackOutcome, ModelId};
 use crate::record::Door;
 use crate::service::admission::TooLong;

@@ -31,17 +31,6 @@ impl TimedStream {
         let timer = HeadTimer { n_read: n_read.clone(), command: limits.command() };
         (TimedStream { stream, n_read, idle: limits.idle(), stalled: None }, timer)
     }
-
-    /// The outcome of a write, or an error if it has waited for too long.
-    fn in_time<T>(&mut self, cx: &mut Context<'_>, wrote: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if wrote.is_ready() {
-            self.stalled = None;
-            return wrote;
-        }
-        let idle = self.idle;
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(idle)));
-        stalled.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
-    }
 }
 
 impl AsyncRead for TimedStream {
@@ -58,22 +47,16 @@ impl AsyncRead for TimedStream {
 }
 
 impl AsyncWrite for TimedStream {
+    /// Fails if it has waited for too long.
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.in_time(cx, wrote)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let wrote = Pin::new(&mut self.stream).poll_write_vectored(cx, bytes);
-        self.in_time(cx, wrote)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        if wrote.is_ready() {
+            self.stalled = None;
+            return wrote;
+        }
+        let idle = self.idle;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(idle)));
+        stalled.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -12,7 +12,7 @@ use tamis_train::Document;
 
 use crate::door::http::access::{HttpContext, SharedContext, check_may_learn};
 use crate::door::http::body::read;
-use crate::door::http::reply::{Refusal, VerdictJson};
+use crate::door::http::refusal::Refusal;
 use crate::models::request::{Feedback, FeedbackOutcome, ModelId, ServiceError};
 use crate::record::Door;
 use crate::service::Request;
@@ -186,7 +186,7 @@ async fn answer(
         ..Request::new(Door::Http, model)
     };
     let answer = context.service.score(&request, posted.document()?)?;
-    Ok(Json(VerdictJson::new(&answer, n_reasons)).into_response())
+    Ok(Json(answer.with_reasons(n_reasons)).into_response())
 }
 
 /// `POST /v1/learn`

@@ -1,6 +1,7 @@
 //! The replies to an MTA, and what is negotiated with it.
 
 use crate::door::milter::packet::{Packet, ProtocolOptions};
+use crate::settings::MilterSettings;
 
 /// The newest version of the protocol, and the oldest that is understood.
 const VERSIONS: std::ops::RangeInclusive<u32> = 2..=6;
@@ -20,20 +21,13 @@ const NO_REPLIES: u32 = 0xf_f080;
 /// Values of header fields begin with what follows the colon.
 const LEADING_SPACE: u32 = 0x10_0000;
 
-/// What the settings need an MTA to do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Needs {
-    pub(crate) headers: bool,
-    pub(crate) quarantine: bool,
-}
-
 impl ProtocolOptions {
-    /// What to agree on with an MTA that offers these; `None` if its version is too old.
-    pub(crate) fn agreed(&self, needs: Needs) -> Option<ProtocolOptions> {
+    /// What to agree on with an MTA that offers these, as far as the settings need it; `None` if its version is too old.
+    pub(crate) fn agreed(&self, settings: &MilterSettings) -> Option<ProtocolOptions> {
         // a verdict beside forged ones helps nobody: both or neither
         let headers = ADD_HEADERS | CHANGE_HEADERS;
-        let can_headers = needs.headers && self.actions & headers == headers;
-        let quarantine = if needs.quarantine { self.actions & QUARANTINE } else { 0 };
+        let can_headers = settings.headers && self.actions & headers == headers;
+        let quarantine = if settings.quarantine.is_some() { self.actions & QUARANTINE } else { 0 };
         (self.version >= *VERSIONS.start()).then(|| ProtocolOptions {
             version: self.version.min(*VERSIONS.end()),
             actions: if can_headers { headers | quarantine } else { quarantine },
@@ -131,20 +125,20 @@ impl Replies {
 mod tests {
     use super::*;
 
-    const ALL: Needs = Needs { headers: true, quarantine: true };
-
     #[test]
     fn nothing_is_agreed_on_that_the_mta_does_not_offer() {
         let offer = |version, actions, protocol| ProtocolOptions { version, actions, protocol };
+        let all = &MilterSettings { quarantine: Some(0.9), ..MilterSettings::default() };
+        let none = &MilterSettings { headers: false, ..MilterSettings::default() };
         let postfix = offer(6, 0x1ff, 0x1f_ffff);
-        let agreed = postfix.agreed(ALL).unwrap();
+        let agreed = postfix.agreed(all).unwrap();
         assert_eq!(agreed, offer(6, 0x31, 0x1f_f382));
         assert!(!agreed.has_reply(&Packet::Body(b"")) && agreed.has_leading_space());
-        assert_eq!(postfix.agreed(Needs { headers: false, quarantine: false }).unwrap().actions, 0);
-        assert_eq!(offer(2, 0x1f, 0x7f).agreed(ALL).unwrap(), offer(2, 0x11, 0x02));
-        assert_eq!(offer(9, 0, 0).agreed(ALL).unwrap(), offer(6, 0, 0));
-        assert_eq!(offer(6, 0x01, 0).agreed(ALL).unwrap().actions, 0);
-        assert_eq!(offer(1, 0x1f, 0x7f).agreed(ALL), None);
+        assert_eq!(postfix.agreed(none).unwrap().actions, 0);
+        assert_eq!(offer(2, 0x1f, 0x7f).agreed(all).unwrap(), offer(2, 0x11, 0x02));
+        assert_eq!(offer(9, 0, 0).agreed(all).unwrap(), offer(6, 0, 0));
+        assert_eq!(offer(6, 0x01, 0).agreed(all).unwrap().actions, 0);
+        assert_eq!(offer(1, 0x1f, 0x7f).agreed(all), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use tamis_mail::passthrough::SpamStatus;
 use crate::door::spamd::request::{Method, SpamdRequest};
 use crate::models::request::FeedbackOutcome;
 use crate::models::request::ServiceError;
-use crate::service::answer::{Answer, REQUIRED};
+use crate::service::answer::{Answer, REQUIRED, TermReason};
 
 /// The answer to a connection that is one too many.
 pub(crate) const FULL: &[u8] = b"SPAMD/1.0 75 EX_TEMPFAIL: too busy; try again later\r\n";
@@ -126,9 +126,9 @@ fn report(answer: &Answer) -> String {
         answer.probability,
         answer.log_odds
     );
-    for (term, adds) in &answer.reasons {
+    for TermReason { term, contribution } in answer.reasons.iter().flatten() {
         let term: String = term.chars().take(60).map(|c| if c.is_control() { '_' } else { c }).collect();
-        report.push_str(&format!("{:28}{adds:+6.2} {term}\n", ""));
+        report.push_str(&format!("{:28}{contribution:+6.2} {term}\n", ""));
     }
     report
 }

@@ -1,9 +1,10 @@
 //! Parsing a request's first line and headers.
 
 /// What a client asks for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Method {
     /// Is it spam, and with which score?
+    #[default]
     Check,
     /// And for which reasons, by name?
     Symbols,
@@ -43,7 +44,7 @@ impl Method {
 }
 
 /// A request without its message.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct SpamdRequest {
     /// What is asked for.
     pub method: Method,
@@ -79,17 +80,13 @@ pub fn head_end(bytes: &[u8]) -> Option<usize> {
         Ok((Method::Ping | Method::Skip, version, _)) if version < 5 => Some(line_end),
         Err(_) => Some(line_end),
         Ok(_) => {
-            // an empty line after one that ended in either way
-            let after = |at: usize| {
-                let rest = &bytes[at..];
-                if rest.starts_with(b"\r\n") {
-                    Some(at + 2)
-                } else {
-                    rest.starts_with(b"\n").then_some(at + 1)
-                }
-            };
-            let ends = (line_end - 1..bytes.len()).filter(|at| bytes[*at] == b'\n').map(|at| at + 1);
-            ends.into_iter().find_map(after)
+            let mut line_starts = (line_end..=bytes.len()).filter(|at| bytes[at - 1] == b'\n');
+            // an empty line, which ends in either way
+            line_starts.find_map(|at| match &bytes[at..] {
+                [b'\r', b'\n', ..] => Some(at + 2),
+                [b'\n', ..] => Some(at + 1),
+                _ => None,
+            })
         }
     }
 }
@@ -101,17 +98,7 @@ pub fn head_end(bytes: &[u8]) -> Option<usize> {
 pub fn parse(head: &[u8]) -> Result<SpamdRequest, BadLine> {
     let line_end = head.iter().position(|byte| *byte == b'\n').map_or(head.len(), |at| at + 1);
     let (method, version, is_rspamc) = first_line(&head[..line_end])?;
-    let mut request = SpamdRequest {
-        method,
-        version,
-        is_rspamc,
-        user: None,
-        length: None,
-        class: None,
-        set: false,
-        remove: false,
-        queue_id: String::new(),
-    };
+    let mut request = SpamdRequest { method, version, is_rspamc, ..SpamdRequest::default() };
     for line in head[line_end..].split_inclusive(|byte| *byte == b'\n') {
         let Some(line) = line.strip_suffix(b"\r\n") else {
             return Err("(header not in 'Name: value' format)".to_owned());

@@ -1,15 +1,12 @@
-//! What all answers have in common: verdicts as JSON, and refusals.
+//! Answers to requests that were not served.
 
 use axum::Json;
 use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
 use serde_json::json;
 
 use crate::models::request::ServiceError;
-use crate::service::answer::Answer;
 
 /// Why a request was not served: a status and a text, which becomes `{"error": TEXT}`.
 #[derive(Debug)]
@@ -71,54 +68,4 @@ impl IntoResponse for Refusal {
         }
         response
     }
-}
-
-/// A verdict as JSON, with the keys of the program's JSON output.
-#[derive(Serialize)]
-pub(super) struct VerdictJson<'a> {
-    label: &'a str,
-    probability: f64,
-    /// In nats.
-    log_odds: f64,
-    truncated: bool,
-    #[serde(skip_serializing_if = "<[_]>::is_empty", serialize_with = "by_label")]
-    probabilities: &'a [(String, f64)],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reasons: Option<Vec<ReasonJson<'a>>>,
-}
-
-#[derive(Serialize)]
-struct ReasonJson<'a> {
-    term: &'a str,
-    /// In nats.
-    contribution: f64,
-}
-
-impl<'a> VerdictJson<'a> {
-    /// The verdict of an answer, with `n_reasons` strongest reasons at most, or none.
-    pub(super) fn new(answer: &'a Answer, n_reasons: Option<usize>) -> Self {
-        let Answer { label, probability, log_odds, truncated, probabilities, reasons, .. } = answer;
-        let reasons = n_reasons.map(|n| {
-            let reason =
-                |(term, contribution): &'a (String, f64)| ReasonJson { term, contribution: *contribution };
-            reasons.iter().take(n).map(reason).collect()
-        });
-        VerdictJson {
-            label,
-            probability: *probability,
-            log_odds: *log_odds,
-            truncated: *truncated,
-            probabilities,
-            reasons,
-        }
-    }
-}
-
-/// Labels in their order.
-fn by_label<S: Serializer>(labels: &&[(String, f64)], serializer: S) -> Result<S::Ok, S::Error> {
-    let mut map = serializer.serialize_map(Some(labels.len()))?;
-    for (label, probability) in *labels {
-        map.serialize_entry(label, probability)?;
-    }
-    map.end()
 }
