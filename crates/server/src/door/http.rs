@@ -48,20 +48,24 @@ pub(crate) async fn serve(connection: Connection, service: Arc<Service>) {
     let answer = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(context.clone());
         let (answering, context) = (AssertUnwindSafe(router.call(request)), context.clone());
-        // a panic becomes an answer
-        Box::pin(answering.catch_unwind().map(move |answered| {
-            answered.unwrap_or_else(|_| {
+        Box::pin(async move {
+            let Ok(answer) = answering.catch_unwind().await else {
                 context.service.metrics.defects.fetch_add(1, Relaxed);
-                Ok(Refusal::from(ServiceError::Defect).into_response())
-            })
-        }))
+                return Ok(Refusal::from(ServiceError::Defect).into_response());
+            };
+            answer
+        })
     });
     let mut builder = Builder::new();
     builder.timer(timer).header_read_timeout(idle).max_buf_size(BUFFER).half_close(true);
     let mut serving = builder.serve_connection(TokioIo::new(stream), answer);
     let ended = tokio::select! {
-        ended = poll_fn(|cx| serving.poll_without_shutdown(cx)) => ended,
-        () = stopping.wait() => {
+        ended = poll_fn(|cx| serving.poll_without_shutdown(cx)) => Some(ended),
+        () = stopping.wait() => None,
+    };
+    let ended = match ended {
+        Some(ended) => ended,
+        None => {
             Pin::new(&mut serving).graceful_shutdown();
             poll_fn(|cx| serving.poll_without_shutdown(cx)).await
         }
