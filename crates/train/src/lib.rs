@@ -33,7 +33,11 @@ mod model;
 
 mod gather;
 
+mod fit;
+
 mod train;
+
+pub mod distributed;
 
 mod merge;
 
@@ -65,16 +69,6 @@ pub use tamis_filter::{
 pub mod information {
     pub use crate::train::trainer::Contradiction;
     pub use tamis_filter::information::*;
-}
-
-/// Training on many machines: counts that add up, and a fit of their documents where they are.
-///
-/// Each machine counts its documents into a [`Partial`](distributed::Partial). For naive Bayes, merged partials are
-/// enough; [`DistributedTrainer`](distributed::DistributedTrainer) fits weighted scoring to documents that stay apart.
-pub mod distributed {
-    pub use crate::train::distributed::lead::DistributedTrainer;
-    pub use crate::train::distributed::plan::{FitPlan, PartitionRound};
-    pub use crate::train::partial::Partial;
 }
 
 /// Several servers with one model: what one learns, all learn, from a stream of [`Record`](replication::Record)s.

@@ -18,8 +18,8 @@ use tamis_tokenizer::{CountVector, TermId};
 use zerocopy::IntoBytes;
 
 use crate::exchange::export::{DocumentLine, EXPORT_VERSION, ExportHead, TermLine, weighed};
+use crate::fit::sections::{DocumentSections, seal, term_sections};
 use crate::model::Model;
-use crate::train::sections::{DocumentSections, seal, term_sections};
 
 /// Restores the model that [`export`](super::export) wrote, byte for byte if documents were exported.
 /// Otherwise, the model knows no documents, and stores only digests of those it learns later.

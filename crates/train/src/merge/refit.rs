@@ -11,15 +11,15 @@ use tamis_store::file::fitted::FittedScoring;
 use tamis_store::file::header::{Changes, ModelHeader};
 use tamis_store::store::opened::Store;
 
+use crate::fit::calibration;
+use crate::fit::scoring::{FitInput, fit};
+use crate::fit::sections::{document_sections, seal, term_sections};
 use crate::gather::collection::Collection;
 use crate::gather::document::{More, TrainingDocument};
 use crate::merge::rewrite::{compact, merge_stores};
 use crate::merge::rewrite::{fittable, is_fitted, keeps_terms};
 use crate::merge::stores::{Stores, keeps_weights};
 use crate::model::Model;
-use crate::train::calibration;
-use crate::train::fit::{FitInput, fit};
-use crate::train::sections::{document_sections, seal, term_sections};
 
 /// Makes all choices again, and fits everything to the documents that the model remembers.
 ///

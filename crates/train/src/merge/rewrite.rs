@@ -14,12 +14,12 @@ use tamis_store::file::header::{Changes, ModelHeader, Retention};
 use tamis_store::store::opened::Store;
 use zerocopy::IntoBytes;
 
+use crate::fit::calibration::{self, BinaryPrediction};
+use crate::fit::sections::{DocumentSections, seal, term_sections};
 use crate::merge::documents::merge_copies;
 use crate::merge::stores::for_each_group;
 use crate::merge::terms::MergedTerms;
 use crate::model::Model;
-use crate::train::calibration::{self, BinaryPrediction};
-use crate::train::sections::{DocumentSections, seal, term_sections};
 
 /// Compacts a file with segments and log into one without. The correction stays. If documents were learned one by one,
 /// the weights of counts and correction are refitted to the scores of the latest 1,000 documents; the thresholds are

@@ -8,7 +8,7 @@ use tamis_store::kind::Kind;
 use tamis_tokenizer::TermId;
 
 use crate::Document;
-use crate::train::sections::{DocumentSections, seal};
+use crate::fit::sections::{DocumentSections, seal};
 use crate::train::trainer::Trainer;
 
 #[test]

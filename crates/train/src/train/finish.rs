@@ -11,13 +11,13 @@ use tamis_store::file::fitted::columns_of_terms;
 use tamis_store::file::header::{ModelHeader, Retention};
 use tamis_tokenizer::TermTexts;
 
+use crate::fit::scoring::{FitInput, fit};
+use crate::fit::sections::{document_sections, seal, term_sections};
+use crate::fit::solution::Solution;
+use crate::fit::table::TableInput;
 use crate::gather::collection::Collection;
 use crate::gather::merged::MergedShards;
 use crate::model::Model;
-use crate::train::fit::{FitInput, fit};
-use crate::train::sections::{document_sections, seal, term_sections};
-use crate::train::solution::Solution;
-use crate::train::table::TableInput;
 use crate::train::trainer::Trainer;
 
 /// The counts of a trainer, in canonical order.

@@ -10,10 +10,10 @@ use tamis_store::config::training::{Pairs, Pieces, TrainOptions};
 use tamis_store::error::{Error, Result};
 use tamis_tokenizer::{CountVector, Ngrams, TermId};
 
+use crate::fit::solution;
 use crate::gather::document::{TrainingDocument, by_hash};
 use crate::gather::merged::MergedShards;
 use crate::gather::texts::{TextPlace, Texts, label_hash};
-use crate::train::solution;
 use crate::train::trainer::Trainer;
 use crate::train::unlabelled::row;
 

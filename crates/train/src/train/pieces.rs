@@ -9,10 +9,10 @@ use tamis_store::disk::spool::spill;
 use tamis_store::error::{Reason, Result};
 use tamis_tokenizer::TermId;
 
+use crate::fit::solution;
 use crate::gather::document::{TrainingDocument, UNLABELLED, by_hash};
 use crate::gather::merged::{MergedShards, Shard};
 use crate::gather::rows::RowId;
-use crate::train::solution;
 use crate::train::trainer::Trainer;
 use crate::train::unlabelled::row;
 

@@ -8,9 +8,9 @@ use tamis_store::disk::spool::spill;
 use tamis_store::error::{Error, Reason, Result};
 use tamis_tokenizer::{CountVector, TermId};
 
+use crate::fit::self_training::{PseudoLabels, SelfTraining};
 use crate::gather::document::{TrainingDocument, UNLABELLED};
 use crate::gather::merged::Shard;
-use crate::train::self_training::{PseudoLabels, SelfTraining};
 use crate::train::trainer::Trainer;
 
 impl Trainer {

@@ -14,7 +14,7 @@ use tamis_store::config::scoring::{ExpectationMaximization, Teacher, TriedTeache
 use tamis_store::error::Result;
 use tamis_tokenizer::CountRow;
 
-use crate::train::solution;
+use crate::fit::solution;
 
 /// Labelled and unlabelled documents, each in a reproducible order.
 pub(crate) struct SelfTraining<'a> {

@@ -12,10 +12,10 @@ use tamis_store::store::information::check_equal;
 use tamis_tokenizer::{TermId, TermTexts};
 
 use super::messages::{self, MessageHeader, PlanHeader, WeightsHeader};
+use crate::distributed::partial::Partial;
+use crate::fit::solution;
 use crate::gather::collection::Collection;
 use crate::gather::merged::{MergedShards, Shard};
-use crate::train::partial::Partial;
-use crate::train::solution;
 use crate::train::trainer::Trainer;
 
 /// Rounds in which the held-out documents take no part.

@@ -16,10 +16,10 @@ use tamis_tokenizer::TermId;
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::F32;
 
+use crate::fit::solution::{Solution, SolutionWeights};
 use crate::gather::collection::Collection;
 use crate::gather::document::TrainingDocument;
 use crate::model::Model;
-use crate::train::solution::{Solution, SolutionWeights};
 
 /// Assembles a model from a header and its sections, and enters their sizes in the header.
 pub(crate) fn seal(

@@ -9,8 +9,8 @@ use tamis_store::kind::Kind;
 
 use super::lead::DistributedTrainer;
 use super::plan::FitPlan;
+use crate::distributed::partial::Partial;
 use crate::model::Model;
-use crate::train::partial::Partial;
 use crate::train::trainer::Trainer;
 
 fn options() -> TrainOptions {

@@ -13,10 +13,10 @@ use tamis_store::file::fitted::FittedScoring;
 use tamis_store::file::fitted::TableStatistics;
 use tamis_store::file::fitted::summarize_columns;
 
+use crate::fit::calibration::{count_named, expect};
+use crate::fit::solution::Solution;
 use crate::gather::collection::Collection;
 use crate::gather::document::TrainingDocument;
-use crate::train::calibration::{count_named, expect};
-use crate::train::solution::Solution;
 
 /// The rows of a table, as far as the documents do not have them.
 pub(crate) struct TableInput<'a> {

@@ -1,6 +1,6 @@
 //! Fits a scoring to documents, beyond counting them.
 
-use crate::train::label_decisions::{decide_labels, expect_labels};
+use crate::fit::label_decisions::{decide_labels, expect_labels};
 use tamis_model::{Classes, Counts, Documents, Label, Prediction, Statistics, WeightedOptions};
 use tamis_store::config::decision::{Decision, DecisionOptions};
 use tamis_store::config::labels::{are_sets, columns_of};
@@ -11,13 +11,13 @@ use tamis_store::error::{Error, Result};
 use tamis_store::file::documents::as_kept;
 use tamis_store::file::fitted::FittedScoring;
 
-use crate::gather::collection::Collection;
-use crate::train::calibration::{
+use crate::fit::calibration::{
     BinaryPrediction, Thresholds, count_named, decide, expect, expect_right, scores,
 };
-use crate::train::self_training::PseudoLabels;
-use crate::train::solution::{self, Solution, SolutionWeights};
-use crate::train::table::TableInput;
+use crate::fit::self_training::PseudoLabels;
+use crate::fit::solution::{self, Solution, SolutionWeights};
+use crate::fit::table::TableInput;
+use crate::gather::collection::Collection;
 
 /// What a scoring is fitted to.
 pub(crate) struct FitInput<'a> {

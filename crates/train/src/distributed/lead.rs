@@ -9,13 +9,13 @@ use tamis_store::error::{Error, Reason, Result};
 
 use super::messages::{self, MessageHeader, PlanHeader, WeightsHeader};
 use super::plan::{FitPlan, HELD_OUT_ROUNDS, add};
+use crate::distributed::partial::Partial;
+use crate::fit::calibration::Thresholds;
+use crate::fit::scoring::conclude;
+use crate::fit::solution;
 use crate::gather::collection::Collection;
 use crate::model::Model;
-use crate::train::calibration::Thresholds;
 use crate::train::finish::{TrainingSet, settle_scoring, write_model};
-use crate::train::fit::conclude;
-use crate::train::partial::Partial;
-use crate::train::solution;
 use crate::train::trainer::Trainer;
 
 /// Number of documents in the sample that the lead makes its choices with.
