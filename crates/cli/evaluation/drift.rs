@@ -177,7 +177,11 @@ fn print(out: &mut impl Write, drift: &Drift, classes: &Classes) -> Result<()> {
     writeln!(out, "\npopulation stability index: log-odds {:.3}, labels {:.3}", psi[0], psi[1])?;
     print_shares(out, "label", &label_shares(drift, classes))?;
     for (name, terms) in [("more frequent", &drift.risen), ("less frequent", &drift.fallen)] {
-        print_shares(out, name, &terms.iter().map(ShareChange::from).collect::<Vec<_>>())?;
+        let share = |of: &MovedTerm| {
+            let name = shown(&of.term).into_owned();
+            ShareChange { name, learned: of.learned, new: of.new }
+        };
+        print_shares(out, name, &terms.iter().map(share).collect::<Vec<_>>())?;
     }
     Ok(())
 }
@@ -200,12 +204,6 @@ struct ShareChange {
     name: String,
     learned: f64,
     new: f64,
-}
-
-impl From<&MovedTerm> for ShareChange {
-    fn from(term: &MovedTerm) -> Self {
-        ShareChange { name: shown(&term.term).into_owned(), learned: term.learned, new: term.new }
-    }
 }
 
 /// The shares of the labels that changed most.

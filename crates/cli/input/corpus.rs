@@ -75,7 +75,15 @@ impl<'a> Corpus<'a> {
                 true => find_tables(&source, input.input_format),
                 false => find(&source, wanted, input.kind, input.mbox, input.input_format),
             };
-            let Some(found) = corpus.found(found)? else { continue };
+            let found = match found {
+                // the source may be missing
+                Err(error) if wanted == Selection::WhatIsThere => {
+                    say!("tamis: {}", told(&error));
+                    corpus.failed.fetch_add(1, Ordering::Relaxed);
+                    continue;
+                }
+                found => found?,
+            };
             match (&kind, found.kind) {
                 (Some((known, whose)), Some(got)) if *known != got && !found.files.is_empty() => {
                     bail!(
@@ -143,18 +151,6 @@ impl<'a> Corpus<'a> {
     /// The column of tables that holds the groups, if there is one.
     pub(crate) fn group_column(&self) -> Option<&str> {
         self.groups?.group.as_deref()
-    }
-
-    /// Returns what was found, or `None` if the source may be missing.
-    fn found(&self, found: Result<SourceFiles>) -> Result<Option<SourceFiles>> {
-        match found {
-            Err(error) if self.wanted == Selection::WhatIsThere => {
-                say!("tamis: {}", told(&error));
-                self.failed.fetch_add(1, Ordering::Relaxed);
-                Ok(None)
-            }
-            found => found.map(Some),
-        }
     }
 
     /// Adds the documents found, and prints what was left out.

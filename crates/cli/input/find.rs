@@ -45,7 +45,10 @@ pub(crate) fn find(
     } else if is_folder {
         listing.folder_of_labels(path)?;
     } else {
-        let file = single(path, metadata.is_some_and(|metadata| metadata.is_file()), mbox)?;
+        let file = match metadata.is_some_and(|metadata| metadata.is_file()) {
+            true => InputFile { named: true, ..InputFile::found(path.clone(), None, holds_of(path, mbox)?) },
+            false => InputFile::of_stream(path, Stream::open(path).with_context(|| shown_path(&path))?, mbox),
+        };
         let is_one = file.holds == Holds::One && kind != Some(Kind::Mail);
         let may_be_rows = is_one && matches!(wanted, Selection::Labelled | Selection::WhatIsThere);
         let holds = match format {
@@ -73,18 +76,6 @@ pub(crate) fn find(
         listing.leave_tables_out();
     }
     Ok(listing)
-}
-
-/// A single file or stream.
-fn single(path: &Path, is_file: bool, mbox: bool) -> Result<InputFile> {
-    if is_file {
-        return Ok(InputFile {
-            named: true,
-            ..InputFile::found(path.to_owned(), None, holds_of(path, mbox)?)
-        });
-    }
-    let stream = Stream::open(path).with_context(|| shown_path(&path))?;
-    Ok(InputFile::of_stream(path, stream, mbox))
 }
 
 /// Recognises mail or text from a sample of documents spread over all files. Tables count only if there is nothing

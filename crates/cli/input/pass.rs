@@ -219,7 +219,10 @@ impl Corpus<'_> {
         complaints.finish();
         let states = states.into_inner().unwrap_or_else(PoisonError::into_inner);
         let states: Vec<S> = states.into_iter().map(|(state, _)| state).collect();
-        self.check_groups(states.is_empty())?;
+        let lacks_groups = !states.is_empty() && !self.has_groups.load(Ordering::Relaxed);
+        if let Some(groups) = self.groups.filter(|_| lacks_groups) {
+            bail!("{}: expected documents with a group, got none", groups.option());
+        }
         Ok(PassResult { states, unreadable: complaints.unreadable })
     }
 
@@ -237,14 +240,6 @@ impl Corpus<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Checks that some document has a group if groups are asked for, unless there are no documents.
-    fn check_groups(&self, is_empty: bool) -> Result<()> {
-        match self.groups.filter(|_| !is_empty && !self.has_groups.load(Ordering::Relaxed)) {
-            Some(groups) => bail!("{}: expected documents with a group, got none", groups.option()),
-            None => Ok(()),
-        }
     }
 
     /// The name of a document's group, given the one in its row.

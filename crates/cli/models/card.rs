@@ -57,17 +57,14 @@ fn metadata(name: &str, filter: &Filter) -> Value {
         Kind::Mail => ("text-classification", "mail"),
         Kind::Text => ("text-classification", "text"),
     };
-    let metric = |metric: &Metric| json!({"type": metric.kind, "name": metric.name, "value": metric.value});
-    let metrics: Vec<_> = information.expected.map(metrics).unwrap_or_default().iter().map(metric).collect();
+    let metrics = information.expected.map(metrics).unwrap_or_default();
     let results = json!([{
         "task": {"type": task},
         "dataset": {"type": dataset, "name": "documents held out in training"},
         "metrics": metrics,
     }]);
-    let mut model = json!({"name": name});
-    if !metrics.is_empty() {
-        model["results"] = results;
-    }
+    let model =
+        if metrics.is_empty() { json!({"name": name}) } else { json!({"name": name, "results": results}) };
     json!({
         "library_name": "tamis",
         "pipeline_tag": task,
@@ -76,27 +73,18 @@ fn metadata(name: &str, filter: &Filter) -> Value {
     })
 }
 
-struct Metric {
-    kind: &'static str,
-    name: &'static str,
-    value: f64,
-}
-
 /// The held-out figures, by the names that Hugging Face knows.
-fn metrics(expected: HeldOutPerformance) -> Vec<Metric> {
+fn metrics(expected: HeldOutPerformance) -> Vec<Value> {
     let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
-    let metric = |kind, name, value| Metric { kind, name, value };
+    let metric = |kind: &str, name: &str, value: f64| json!({"type": kind, "name": name, "value": value});
     match expected {
         HeldOutPerformance::Accuracy { documents, right, .. } => {
             vec![metric("accuracy", "held-out accuracy", share(right, documents))]
         }
         HeldOutPerformance::Detection { negatives, false_positives, positives, missed, .. } => {
+            let name = "held-out false-positive rate";
             vec![
-                metric(
-                    "false_positive_rate",
-                    "held-out false-positive rate",
-                    share(false_positives, negatives),
-                ),
+                metric("false_positive_rate", name, share(false_positives, negatives)),
                 metric("recall", "held-out recall", share(positives - missed, positives)),
             ]
         }

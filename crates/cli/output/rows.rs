@@ -50,7 +50,7 @@ impl RowWriter {
     /// Begins with the columns that are kept.
     fn begin(&mut self, kept: KeptColumns) -> Result<()> {
         if let Writer::Table { writer, .. } = &mut self.writer {
-            kept.names().try_for_each(|name| writer.write_field(name))?;
+            kept.names.iter().try_for_each(|name| writer.write_field(&**name))?;
             writer.write_record(self.columns.iter().map(|name| kept.beside(name)))?;
         }
         self.kept = Some(kept);
@@ -148,10 +148,6 @@ impl KeptColumns {
 
     fn has(&self, name: &str) -> bool {
         self.names.iter().any(|known| **known == *name)
-    }
-
-    fn names(&self) -> impl Iterator<Item = &str> {
-        self.names.iter().map(|name| &**name)
     }
 
     /// The name of a column of the verdict: its own, unless the rows have a column of that name.
