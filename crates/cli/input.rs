@@ -13,7 +13,7 @@ mod reading;
 pub(crate) use self::columns::CorpusScorer;
 pub(crate) use self::corpus::Corpus;
 pub(crate) use self::duplicates::{NameHashes, check_contradictions, say_equal};
-pub(crate) use self::file::{Selection, SourceArg, different};
+pub(crate) use self::file::{SourceArg, SourceScope, different};
 pub(crate) use self::find::find_tables;
 pub(crate) use self::items::{Content, Item, part, whole_rows};
 pub(crate) use self::pass::Attributes;

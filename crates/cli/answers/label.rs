@@ -12,7 +12,7 @@ use tamis_train::{LabelScore, Score};
 
 use crate::args::{By, Format, InputArgs, ModelArgs, VerdictArgs};
 use crate::formats::keep::{KeepColumns, KeptCells};
-use crate::input::{Content, Corpus, CorpusScorer, Item, Selection, columns};
+use crate::input::{Content, Corpus, CorpusScorer, Item, SourceScope, columns};
 use crate::output::{DocumentVerdict, RowWriter, say_truncated};
 
 #[derive(Args)]
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
     }
     let recipe = filter.information().recipe;
     let keep = KeepColumns::of_names(&args.keep);
-    let corpus = Corpus::find_for(&args.paths, Selection::WhatIsThere, &args.input, recipe)?;
+    let corpus = Corpus::find_for(&args.paths, SourceScope::WhatIsThere, &args.input, recipe)?;
     let mut rows =
         RowWriter::new(args.format.delimiter(), args.all.then_some(filter.classes()), keep.is_some())?;
     let (mut not_filed, mut n_truncated) = (0, 0);

@@ -12,7 +12,7 @@ use tamis_train::{Document, Filter, Learner, Scratch, join_labels};
 
 use crate::args::{ChangeArgs, Format, InputArgs, ModelArg};
 use crate::formats::keep::{KeepColumns, KeptCells};
-use crate::input::{Corpus, Item, Selection};
+use crate::input::{Corpus, Item, SourceScope};
 use crate::output::{DocumentVerdict, RowWriter, labels};
 
 /// Names the documents without a label that would teach the model most, the first one first. Give them labels and
@@ -64,10 +64,10 @@ pub(crate) fn run(args: &SuggestArgs) -> Result<u8> {
     let known = Known::new(&filter, args.n)?;
     let recipe = filter.information().recipe;
     let keep = KeepColumns::of_names(&args.keep);
-    let corpus = Corpus::find_for(&args.paths, Selection::WhatIsThere, &args.input, recipe)?;
-    let found = |item: &Item<'_>, document: Document<'_>| -> Result<Candidate> {
-        let held = if args.interactive { OwnedDocument::new(document) } else { None };
-        Ok(Candidate { name: item.name().into_owned(), kept: item.kept(keep.as_ref())?, held })
+    let corpus = Corpus::find_for(&args.paths, SourceScope::WhatIsThere, &args.input, recipe)?;
+    let found = |item: &Item<'_>, document: Document<'_>| -> Result<SuggestedDocument> {
+        let held = if args.interactive { ShownDocument::new(document) } else { None };
+        Ok(SuggestedDocument { name: item.name().into_owned(), kept: item.kept(keep.as_ref())?, held })
     };
     let finished = corpus.for_each(
         &recipe.limits,
@@ -84,7 +84,11 @@ pub(crate) fn run(args: &SuggestArgs) -> Result<u8> {
     Ok(corpus.conclude(unreadable))
 }
 
-fn write(args: &SuggestArgs, filter: &Filter, suggestions: &mut Suggestions<Candidate>) -> Result<()> {
+fn write(
+    args: &SuggestArgs,
+    filter: &Filter,
+    suggestions: &mut Suggestions<SuggestedDocument>,
+) -> Result<()> {
     let mut rows = RowWriter::new(args.format.delimiter(), None, !args.keep.is_empty())?;
     for _ in 0..args.n {
         let Some(next) = suggestions.next() else { break };
@@ -96,56 +100,56 @@ fn write(args: &SuggestArgs, filter: &Filter, suggestions: &mut Suggestions<Cand
 }
 
 /// A document without a label that may be suggested.
-struct Candidate {
+struct SuggestedDocument {
     name: OsString,
     kept: KeptCells,
     /// The document, if it is going to be shown.
-    held: Option<OwnedDocument>,
+    held: Option<ShownDocument>,
 }
 
 /// A document as it was read.
-enum OwnedDocument {
+enum ShownDocument {
     Mail(Vec<u8>),
     Text(String),
 }
 
-impl OwnedDocument {
+impl ShownDocument {
     fn new(document: Document<'_>) -> Option<Self> {
         match document {
-            Document::Mail(raw) => Some(OwnedDocument::Mail(raw.to_vec())),
-            Document::Text(text) => Some(OwnedDocument::Text(text.to_owned())),
+            Document::Mail(raw) => Some(ShownDocument::Mail(raw.to_vec())),
+            Document::Text(text) => Some(ShownDocument::Text(text.to_owned())),
             _ => None,
         }
     }
 
     fn document(&self) -> Document<'_> {
         match self {
-            OwnedDocument::Mail(raw) => Document::Mail(raw),
-            OwnedDocument::Text(text) => Document::Text(text),
+            ShownDocument::Mail(raw) => Document::Mail(raw),
+            ShownDocument::Text(text) => Document::Text(text),
         }
     }
 }
 
 // of equal documents, the one with the first name is suggested
-impl Ord for Candidate {
+impl Ord for SuggestedDocument {
     fn cmp(&self, other: &Self) -> Ordering {
         self.name.cmp(&other.name)
     }
 }
 
-impl PartialOrd for Candidate {
+impl PartialOrd for SuggestedDocument {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Candidate {
+impl PartialEq for SuggestedDocument {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Candidate {}
+impl Eq for SuggestedDocument {}
 
 /// Maximum number of labels that are offered, and maximum lines and characters of a document that are shown.
 const MOST_LABELS: usize = 9;
@@ -166,7 +170,7 @@ fn ask_all(
     model: &ModelArg,
     change: &ChangeArgs,
     mut filter: Filter,
-    suggestions: &mut Suggestions<Candidate>,
+    suggestions: &mut Suggestions<SuggestedDocument>,
 ) -> Result<()> {
     let path = model.path()?;
     let (mut input, mut scratch) = (std::io::stdin().lock(), Scratch::default());
@@ -177,7 +181,7 @@ fn ask_all(
             writeln!(out, "There are no more documents.")?;
             break;
         };
-        let Candidate { name, held: Some(held), .. } = next.place else { continue };
+        let SuggestedDocument { name, held: Some(held), .. } = next.place else { continue };
         // this also scores it
         let text = text_of(&filter, held.document(), &mut scratch)?;
         writeln!(out, "\n{number} of {n}: {}\n\n{text}\n", shown_path(name))?;
@@ -194,7 +198,7 @@ fn ask_all(
                 n_learned += 1;
             }
         }
-        suggestions.score_again(&filter, |found| found.held.as_ref().map(OwnedDocument::document))?;
+        suggestions.score_again(&filter, |found| found.held.as_ref().map(ShownDocument::document))?;
     }
     writeln!(out, "learned {}", counted(n_learned, "document")).context("standard output")
 }

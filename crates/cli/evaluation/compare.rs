@@ -14,8 +14,8 @@ use tamis_train::{ClassId, Classes, Document, Kind, Limits, spam_class};
 
 use crate::args::InputArgs;
 use crate::evaluation::comparison::{ComparedVerdict, Comparison, Side};
-use crate::evaluation::evaluate::{EvaluateArgs, Evaluated, Outcomes, evaluated};
-use crate::input::{Corpus, Selection};
+use crate::evaluation::evaluate::{EvaluateArgs, EvaluationRun, Outcomes, evaluated};
+use crate::input::{Corpus, SourceScope};
 use crate::output::print_out;
 
 #[derive(Args)]
@@ -153,7 +153,7 @@ fn word_list(path: &Path) -> Option<PathBuf> {
 fn score(contender: &Contender, name: char, args: &CompareArgs, sources: &[OsString]) -> Result<(Side, u8)> {
     match contender {
         Contender::Evaluated(what, own) => {
-            let Evaluated { classes, spam, outcomes, learned, status, .. } =
+            let EvaluationRun { classes, spam, outcomes, learned, status, .. } =
                 evaluated(own, true).with_context(|| what.clone())?;
             let Outcomes::One(named) = outcomes else {
                 bail!("{what}: expected a model of one label a document, got many")
@@ -182,7 +182,7 @@ fn score(contender: &Contender, name: char, args: &CompareArgs, sources: &[OsStr
 /// Scores every document with bogofilter.
 fn by_bogofilter(folder: &Path, name: char, args: &CompareArgs, sources: &[OsString]) -> Result<(Side, u8)> {
     let mail = Some((Kind::Mail, "bogofilter"));
-    let corpus = Corpus::find(sources, Selection::Labelled, &args.input, mail)?;
+    let corpus = Corpus::find(sources, SourceScope::Labelled, &args.input, mail)?;
     let mut asked = Vec::new();
     let finished = corpus.for_each(
         &Limits::default(),

@@ -14,8 +14,8 @@ use tamis_train::evaluate::{Drift, DriftReference, DriftSample, MovedTerm, NewDo
 use tamis_train::{Classes, ErrorKind, Filter};
 
 use crate::args::{InputArgs, ModelArg};
-use crate::input::{Corpus, Selection, open};
-use crate::output::{Canvas, LogEntry, LogEvent, bar, file_name, parse_line, print_out, write_page};
+use crate::input::{Corpus, SourceScope, open};
+use crate::output::{Canvas, LogEvent, StatsEntry, bar, file_name, parse_line, print_out, write_page};
 
 /// Tells whether new documents differ from those that the model learned. Prints numbers and words, never a document.
 #[derive(Args)]
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &DriftArgs) -> Result<u8> {
     let recipe = filter.information().recipe;
     let corpus = match args.log {
         true => None,
-        false => Some(Corpus::find_for(&args.paths, Selection::WhatIsThere, &args.input, recipe)?),
+        false => Some(Corpus::find_for(&args.paths, SourceScope::WhatIsThere, &args.input, recipe)?),
     };
     let reference = hold_out(&filter, &path)?;
     let (new, unreadable) = match &corpus {
@@ -111,7 +111,7 @@ fn read_logs<'a>(
     let (mut n, mut n_others) = (0u64, 0u64);
     for path in paths {
         let path = Path::new(path);
-        for_each_entry(path, |LogEntry { what, .. }| {
+        for_each_entry(path, |StatsEntry { what, .. }| {
             let LogEvent::Verdict(label, Some(log_odds)) = what else { return };
             n += 1;
             match classes.index(&label) {
@@ -286,7 +286,7 @@ pub(crate) fn stats(args: &StatsArgs) -> Result<u8> {
 }
 
 /// Visits the lines of a log that tamis or tamisd has written.
-fn for_each_entry(file: &Path, mut visit: impl FnMut(LogEntry<'_>)) -> Result<()> {
+fn for_each_entry(file: &Path, mut visit: impl FnMut(StatsEntry<'_>)) -> Result<()> {
     let mut reader = if file.as_os_str() == "-" { Stream::open(file)?.into_reader()? } else { open(file)? };
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line)? > 0 {
@@ -297,7 +297,7 @@ fn for_each_entry(file: &Path, mut visit: impl FnMut(LogEntry<'_>)) -> Result<()
 }
 
 /// Counts a line of a log.
-fn count(LogEntry { day, what }: LogEntry<'_>, days: &mut Days) {
+fn count(StatsEntry { day, what }: StatsEntry<'_>, days: &mut Days) {
     let day = days.entry(day.into_owned()).or_default();
     let (counts, label) = match what {
         LogEvent::Verdict(label, _) => (&mut day.verdicts, label),

@@ -19,7 +19,7 @@ use crate::args::{
 };
 use crate::evaluation::hold_out::by_learning;
 use crate::evaluation::report::print_evaluation;
-use crate::input::{Attributes, Corpus, CorpusScorer, Selection, columns};
+use crate::input::{Attributes, Corpus, CorpusScorer, SourceScope, columns};
 use crate::output::{Canvas, file_name, labels, print_out, to_text, write_page};
 
 #[derive(Args)]
@@ -106,7 +106,7 @@ impl EvaluateArgs {
 }
 
 pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
-    let Evaluated { classes, spam, decision, outcomes, status, .. } = evaluated(args, false)?;
+    let EvaluationRun { classes, spam, decision, outcomes, status, .. } = evaluated(args, false)?;
     let (evaluation, mislabels) = match outcomes {
         Outcomes::One(named) => {
             check_some(named.len())?;
@@ -163,7 +163,7 @@ fn title(args: &EvaluateArgs) -> Result<String> {
 }
 
 /// Scores of documents, with the labels and thresholds that they are judged by.
-pub(crate) struct Evaluated {
+pub(crate) struct EvaluationRun {
     pub(crate) classes: Classes,
     /// The label that counts as spam.
     pub(crate) spam: Option<ClassId>,
@@ -186,7 +186,7 @@ pub(crate) enum Outcomes {
 const MOST_MISLABELS: usize = 20;
 
 /// Scores documents as the options ask. With `counts_learned`, looks up which of them the model has learned.
-pub(crate) fn evaluated(args: &EvaluateArgs, counts_learned: bool) -> Result<Evaluated> {
+pub(crate) fn evaluated(args: &EvaluateArgs, counts_learned: bool) -> Result<EvaluationRun> {
     if args.groups.are_given() && args.method.folds.is_none() {
         bail!("{}: expected --folds with it, whose folds keep groups together", args.groups.option());
     }
@@ -210,14 +210,14 @@ pub(crate) fn evaluated(args: &EvaluateArgs, counts_learned: bool) -> Result<Eva
             note!("the model does not know {}, which are always missed", counted(n_unknown, "label"));
         }
         let outcomes = Outcomes::Many(names.into_iter().zip(outcomes).collect());
-        return Ok(Evaluated { classes: all, spam: None, decision: None, outcomes, learned: 0, status });
+        return Ok(EvaluationRun { classes: all, spam: None, decision: None, outcomes, learned: 0, status });
     }
     let (named, learned, status) = by_model(args, &filter, counts_learned, |scorer, given, document| {
         let truth = class_of(classes, given.label)?;
         let score = scorer.score(document)?;
         Ok(HeldOutScore::new(truth, score, scorer.scratch.probabilities()[usize::from(truth)]))
     })?;
-    Ok(Evaluated {
+    Ok(EvaluationRun {
         classes: classes.clone(),
         spam: filter.spam(),
         decision: (classes.len() == 2).then(|| filter.decision()),
@@ -236,7 +236,7 @@ fn by_model<T: Send>(
     hold_out: impl Fn(&mut CorpusScorer<'_>, Attributes<'_>, Document<'_>) -> Result<T> + Sync,
 ) -> Result<(Vec<(OsString, T)>, u64, u8)> {
     let recipe = filter.information().recipe;
-    let corpus = Corpus::find_for(&args.sources, Selection::Labelled, &args.input, recipe)?;
+    let corpus = Corpus::find_for(&args.sources, SourceScope::Labelled, &args.input, recipe)?;
     let corpus = corpus.labelled(args.labels.for_model(filter)?);
     let known = known_documents(filter, counts_learned)?;
     let (mut outcomes, learned) = (Vec::new(), AtomicU64::new(0));

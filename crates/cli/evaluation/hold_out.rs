@@ -13,21 +13,21 @@ use tamis_train::{
 };
 
 use crate::args::Order;
-use crate::evaluation::evaluate::{EvaluateArgs, Evaluated, Outcomes};
+use crate::evaluation::evaluate::{EvaluateArgs, EvaluationRun, Outcomes};
 use crate::formats::labels::RowLabels;
-use crate::input::{Attributes, Corpus, DocumentView, Item, Selection, columns, say_equal};
+use crate::input::{Attributes, Corpus, DocumentView, Item, SourceScope, columns, say_equal};
 use crate::output::{labels, while_shown};
 
 /// A document held in memory, to be learned when its turn comes.
-struct Example {
+struct EvaluationDocument {
     name: OsString,
     label: String,
     group: Option<String>,
-    content: Content,
+    content: DocumentContent,
     key: SortKey,
 }
 
-enum Content {
+enum DocumentContent {
     Mail(Vec<u8>),
     Text(String),
     Row(Vec<(String, String)>),
@@ -41,12 +41,12 @@ enum SortKey {
     Date(Option<i64>),
 }
 
-impl Example {
+impl EvaluationDocument {
     fn new(item: &Item<'_>, given: Attributes<'_>, document: Document<'_>, order: Order) -> Self {
         let content = match document {
-            Document::Mail(bytes) => Content::Mail(bytes.to_vec()),
-            Document::Text(text) => Content::Text(text.to_owned()),
-            Document::Fields(cells) => Content::Row(
+            Document::Mail(bytes) => DocumentContent::Mail(bytes.to_vec()),
+            Document::Text(text) => DocumentContent::Text(text.to_owned()),
+            Document::Fields(cells) => DocumentContent::Row(
                 cells.iter().map(|(name, cell)| ((*name).to_owned(), (*cell).to_owned())).collect(),
             ),
         };
@@ -54,21 +54,21 @@ impl Example {
         let file_name = path.file_name().unwrap_or(path.as_os_str()).as_encoded_bytes();
         let key = match (order, &content) {
             (Order::Md5, _) => SortKey::Digest(md5::compute(file_name).0),
-            (Order::Date, Content::Mail(bytes)) => {
+            (Order::Date, DocumentContent::Mail(bytes)) => {
                 SortKey::Date(Message::parse(bytes, &Default::default()).date())
             }
             _ => SortKey::Given,
         };
         let Attributes { label, group, .. } = given;
         let (label, group) = (label.to_owned(), group.map(str::to_owned));
-        Example { name: item.name().into_owned(), label, group, content, key }
+        EvaluationDocument { name: item.name().into_owned(), label, group, content, key }
     }
 
     fn loaded(&self) -> DocumentView<'_> {
         match &self.content {
-            Content::Mail(bytes) => DocumentView::Mail(bytes),
-            Content::Text(text) => DocumentView::Text(text.into()),
-            Content::Row(cells) => {
+            DocumentContent::Mail(bytes) => DocumentView::Mail(bytes),
+            DocumentContent::Text(text) => DocumentView::Text(text.into()),
+            DocumentContent::Row(cells) => {
                 DocumentView::Row(cells.iter().map(|(name, cell)| (&**name, &**cell)).collect())
             }
         }
@@ -76,7 +76,7 @@ impl Example {
 }
 
 /// Alternates learning and scoring.
-pub(super) fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
+pub(super) fn by_learning(args: &EvaluateArgs) -> Result<EvaluationRun> {
     let row_labels = args.labels.row_labels();
     let are_many = row_labels != RowLabels::One;
     let is_table = args.table.target.is_some();
@@ -114,7 +114,7 @@ pub(super) fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
         false => Classes::new(labels)?,
     };
     let expected = Some((corpus.kind, "the labelled source"));
-    let more = Corpus::find(&args.unlabelled.unlabelled, Selection::Documents, &args.input, expected)?
+    let more = Corpus::find(&args.unlabelled.unlabelled, SourceScope::Documents, &args.input, expected)?
         .without(&corpus);
     let (unlabelled, unread) = read_all(&more, &options, Order::Given)?;
     let n = examples.len() + unlabelled.len();
@@ -143,7 +143,7 @@ pub(super) fn by_learning(args: &EvaluateArgs) -> Result<Evaluated> {
     };
     let decision = (classes.len() == 2).then_some(decision);
     let status = corpus.conclude(unreadable + unread);
-    Ok(Evaluated { classes, spam, decision, outcomes, learned: 0, status })
+    Ok(EvaluationRun { classes, spam, decision, outcomes, learned: 0, status })
 }
 
 /// The label that counts as spam: that of --spam-label, else one with a name that means spam.
@@ -154,14 +154,18 @@ fn spam_of(args: &EvaluateArgs, classes: &Classes) -> Result<Option<ClassId>> {
 }
 
 /// Reads all documents. Also returns how many could not be read. Rows are checked by learning them.
-fn read_all(corpus: &Corpus<'_>, options: &TrainOptions, order: Order) -> Result<(Vec<Example>, usize)> {
+fn read_all(
+    corpus: &Corpus<'_>,
+    options: &TrainOptions,
+    order: Order,
+) -> Result<(Vec<EvaluationDocument>, usize)> {
     let mut examples = Vec::new();
     let finished = corpus.for_each(
         &options.recipe.limits,
         || Ok((corpus.kind == Kind::Table).then(|| Trainer::new(options.clone())).transpose()?),
         |checked: &mut Option<Trainer>, item, given, document| {
             checked.as_mut().map_or(Ok(()), |trainer| trainer.add(given.label, document))?;
-            Ok(Example::new(item, given, document, order))
+            Ok(EvaluationDocument::new(item, given, document, order))
         },
         |_, example| {
             examples.push(example);
@@ -208,13 +212,13 @@ fn hold_out(
     args: &EvaluateArgs,
     options: TrainOptions,
     classes: &Classes,
-    mut examples: Vec<Example>,
-    unlabelled: &[Example],
+    mut examples: Vec<EvaluationDocument>,
+    unlabelled: &[EvaluationDocument],
 ) -> Result<Outcomes> {
     let seed = args.scoring.seed.unwrap_or_default();
     let Some(folds) = args.method.folds else {
         let mut online = Prequential::new(options, classes.iter().map(|(_, label)| label))?;
-        let held_out = |example: Example| {
+        let held_out = |example: EvaluationDocument| {
             let score = online.next(&example.label, example.loaded().document())?;
             Ok((example.name, score))
         };
@@ -223,8 +227,8 @@ fn hold_out(
     if options.recipe.kind != Kind::Table {
         remove_copies(&options, &mut examples)?;
     }
-    let own: Vec<_> = examples.iter().map(Example::loaded).collect();
-    let others: Vec<_> = unlabelled.iter().map(Example::loaded).collect();
+    let own: Vec<_> = examples.iter().map(EvaluationDocument::loaded).collect();
+    let others: Vec<_> = unlabelled.iter().map(EvaluationDocument::loaded).collect();
     let labelled = examples.iter().zip(&own);
     let labelled: Vec<_> =
         labelled.map(|(example, own)| (&*example.label, example.group.as_deref(), own.document())).collect();
@@ -243,7 +247,7 @@ fn hold_out(
 }
 
 /// Keeps only the documents that count.
-fn remove_copies(options: &TrainOptions, examples: &mut Vec<Example>) -> Result<()> {
+fn remove_copies(options: &TrainOptions, examples: &mut Vec<EvaluationDocument>) -> Result<()> {
     let mut of_words = options.clone();
     of_words.pairs = Pairs::Fixed;
     let mut trainer = Trainer::new(of_words)?;

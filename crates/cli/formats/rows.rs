@@ -43,7 +43,7 @@ impl Raw {
 }
 
 /// The rows of a table, each with the number of line ends before it.
-pub(crate) struct RowReader<R> {
+pub(crate) struct TableReader<R> {
     reader: R,
     dialect: Dialect,
     block: Arc<Vec<u8>>,
@@ -57,9 +57,9 @@ pub(crate) struct RowReader<R> {
     failure: Option<io::Error>,
 }
 
-impl<R: BufRead> RowReader<R> {
+impl<R: BufRead> TableReader<R> {
     pub(crate) fn new(reader: R, dialect: Dialect) -> Self {
-        RowReader { reader, dialect, block: Arc::default(), at: 0, lines: 0, is_last: false, failure: None }
+        TableReader { reader, dialect, block: Arc::default(), at: 0, lines: 0, is_last: false, failure: None }
     }
 
     /// Takes the row at the current position, if its end has been read.
@@ -110,7 +110,7 @@ impl<R: BufRead> RowReader<R> {
     }
 }
 
-impl<R: BufRead> Iterator for RowReader<R> {
+impl<R: BufRead> Iterator for TableReader<R> {
     type Item = (u64, io::Result<Raw>);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -250,7 +250,7 @@ mod tests {
     fn ours(table: &[u8], dialect: Dialect, at_once: usize) -> Table {
         let reader = io::BufReader::with_capacity(at_once, table);
         let cells = |raw: Raw| dialect.cells(raw.bytes()).map(Cow::into_owned).collect();
-        RowReader::new(reader, dialect)
+        TableReader::new(reader, dialect)
             .map(|(lines, raw)| (lines + 1, raw.map_or_else(|_| vec![UNCLOSED.to_vec()], cells)))
             .collect()
     }
@@ -291,7 +291,7 @@ mod tests {
     }
 
     fn of(table: &str) -> Vec<(u64, Result<String, String>)> {
-        let rows = RowReader::new(table.as_bytes(), Dialect::Cells { delimiter: b',', quoting: true });
+        let rows = TableReader::new(table.as_bytes(), Dialect::Cells { delimiter: b',', quoting: true });
         let text = |raw: Raw| String::from_utf8_lossy(raw.bytes()).into_owned();
         rows.map(|(lines, raw)| (lines + 1, raw.map(text).map_err(|error| error.to_string()))).collect()
     }
@@ -315,7 +315,7 @@ mod tests {
         }
         for dialect in [Dialect::Json, Dialect::Cells { delimiter: b',', quoting: true }] {
             let reader = io::BufReader::new(b"a,b\nc,d\ne".chain(Failing));
-            let rows: Vec<_> = RowReader::new(reader, dialect).take(9).collect();
+            let rows: Vec<_> = TableReader::new(reader, dialect).take(9).collect();
             let texts: Vec<_> = rows.iter().flat_map(|(_, raw)| raw).map(Raw::bytes).collect();
             assert_eq!((texts, rows.len()), (vec![&b"a,b"[..], b"c,d"], 3));
             assert!(rows[2].0 == 2 && rows[2].1.is_err());
@@ -343,7 +343,7 @@ mod tests {
 
         #[test]
         fn lines_are_those_of_the_standard_library(table in pieces(), at_once in 1usize..50) {
-            let rows = RowReader::new(io::BufReader::with_capacity(at_once, &*table), Dialect::Json);
+            let rows = TableReader::new(io::BufReader::with_capacity(at_once, &*table), Dialect::Json);
             let ours: Vec<_> = rows.map(|(_, raw)| String::from_utf8(raw.unwrap().bytes().to_vec()).unwrap()).collect();
             let lines: Vec<_> = table.lines().map(Result::unwrap).collect();
             prop_assert_eq!(ours, lines);

@@ -10,7 +10,7 @@ use super::holds::{Holds, TableShape};
 use super::json::Object;
 use super::labels::{Label, RowLabels};
 use super::record::{FastTextLine, TableHead, TableRecord, TableRow, column_names, decoded};
-use super::rows::{Dialect, Raw, RowReader};
+use super::rows::{Dialect, Raw, TableReader};
 
 /// The columns of label, text, group and weight, as the user named them.
 pub(crate) struct TextColumns<'a> {
@@ -102,14 +102,14 @@ pub(crate) fn written<R: BufRead>(
     mut reader: R,
     holds: Holds,
     shape: TableShape,
-) -> Result<(RowReader<R>, Dialect)> {
+) -> Result<(TableReader<R>, Dialect)> {
     let of_lines = match holds {
         Holds::Jsonl | Holds::Json => Some(Dialect::Json),
         Holds::FastText => Some(Dialect::FastText),
         _ => None,
     };
     if let Some(dialect) = of_lines {
-        return Ok((RowReader::new(reader, dialect), dialect));
+        return Ok((TableReader::new(reader, dialect), dialect));
     }
     let delimiter = match shape.delimiter {
         Some(delimiter) => delimiter,
@@ -118,7 +118,7 @@ pub(crate) fn written<R: BufRead>(
     };
     let quoting = holds != Holds::Tsv || delimiter != b'\t';
     let dialect = Dialect::Cells { delimiter, quoting };
-    Ok((RowReader::new(reader, dialect), dialect))
+    Ok((TableReader::new(reader, dialect), dialect))
 }
 
 /// Adds the table's information to rows. An empty line is not a row.

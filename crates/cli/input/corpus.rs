@@ -12,7 +12,7 @@ use crate::args::{GroupArgs, InputArgs};
 use crate::formats::holds::Holds;
 use crate::formats::labels::RowLabels;
 use crate::formats::record::{TableRecord, TableRow};
-use crate::input::file::{InputFile, Selection, SourceArg, leave_out};
+use crate::input::file::{InputFile, SourceArg, SourceScope, leave_out};
 use crate::input::find::{find, find_tables, recognise};
 use crate::input::items::whole_rows;
 use crate::input::listing::SourceFiles;
@@ -22,7 +22,7 @@ pub(crate) struct Corpus<'a> {
     pub(crate) kind: Kind,
     pub(super) files: Vec<InputFile>,
     pub(super) input: &'a InputArgs,
-    pub(super) wanted: Selection,
+    pub(super) wanted: SourceScope,
     pub(super) unreadable: usize,
     /// Paths named by the user that could not be read.
     pub(super) failed: AtomicUsize,
@@ -45,7 +45,7 @@ impl<'a> Corpus<'a> {
     /// have, and what requires it. A single document is taken for that kind.
     pub(crate) fn find(
         arguments: &[OsString],
-        wanted: Selection,
+        wanted: SourceScope,
         input: &'a InputArgs,
         expected: Option<(Kind, &str)>,
     ) -> Result<Self> {
@@ -77,7 +77,7 @@ impl<'a> Corpus<'a> {
             };
             let found = match found {
                 // the source may be missing
-                Err(error) if wanted == Selection::WhatIsThere => {
+                Err(error) if wanted == SourceScope::WhatIsThere => {
                     say!("tamis: {}", told(&error));
                     corpus.failed.fetch_add(1, Ordering::Relaxed);
                     continue;
@@ -123,14 +123,14 @@ impl<'a> Corpus<'a> {
     ) -> Result<Self> {
         let arguments = input.list.add_to(arguments)?;
         match target {
-            Some(_) => Corpus::find_rows(&arguments, Selection::Labelled, input, target),
-            None => Corpus::find(&arguments, Selection::Labelled, input, None),
+            Some(_) => Corpus::find_rows(&arguments, SourceScope::Labelled, input, target),
+            None => Corpus::find(&arguments, SourceScope::Labelled, input, None),
         }
     }
 
     /// Whether each document must have a label.
     pub(super) fn is_labelled(&self) -> bool {
-        self.wanted == Selection::Labelled
+        self.wanted == SourceScope::Labelled
     }
 
     /// Reads labels like this.
@@ -166,7 +166,7 @@ impl<'a> Corpus<'a> {
     /// Finds documents of the model's kind, those of the input's list too.
     pub(crate) fn find_for(
         arguments: &[OsString],
-        wanted: Selection,
+        wanted: SourceScope,
         input: &'a InputArgs,
         recipe: &Recipe,
     ) -> Result<Self> {
@@ -180,7 +180,7 @@ impl<'a> Corpus<'a> {
     /// As [`find_for`](Self::find_for), for a new model. It is for mail, unless folders, tables or names say otherwise.
     pub(crate) fn find_for_new(
         arguments: &[OsString],
-        wanted: Selection,
+        wanted: SourceScope,
         input: &'a InputArgs,
     ) -> Result<Self> {
         let mut corpus = Corpus::find(&input.list.add_to(arguments)?, wanted, input, None)?;
@@ -218,7 +218,7 @@ impl<'a> Corpus<'a> {
     /// Lists tables whose rows are documents with many columns, labelled by the target.
     fn find_rows(
         arguments: &[OsString],
-        wanted: Selection,
+        wanted: SourceScope,
         input: &'a InputArgs,
         target: Option<&str>,
     ) -> Result<Self> {

@@ -20,7 +20,7 @@ use crate::output::{from_text, path_of};
 
 /// The documents that a command wants from its sources.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Selection {
+pub(crate) enum SourceScope {
     /// Documents with labels.
     Labelled,
     /// Documents, with labels or without.

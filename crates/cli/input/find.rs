@@ -10,7 +10,7 @@ use tamis_train::Kind;
 
 use crate::formats::holds::{Holds, extension, extension_is};
 use crate::formats::record::looks_like_fasttext;
-use crate::input::file::{InputFile, Selection, SourceArg};
+use crate::input::file::{InputFile, SourceArg, SourceScope};
 use crate::input::listing::SourceFiles;
 use crate::input::reading::{foreign, foreign_or_binary};
 
@@ -21,16 +21,16 @@ use crate::input::reading::{foreign, foreign_or_binary};
 /// input.
 pub(crate) fn find(
     source: &SourceArg,
-    wanted: Selection,
+    wanted: SourceScope,
     kind: Option<Kind>,
     mbox: bool,
     format: Option<Holds>,
 ) -> Result<SourceFiles> {
     let path = &source.path;
     let label = source.label.as_deref().map(Arc::from);
-    let labelled = wanted == Selection::Labelled;
+    let labelled = wanted == SourceScope::Labelled;
     let mut listing = SourceFiles::default();
-    if wanted == Selection::Inside {
+    if wanted == SourceScope::Inside {
         listing.inside = path.canonicalize().ok();
     }
     let is_input = path.as_os_str() == "-";
@@ -50,7 +50,7 @@ pub(crate) fn find(
             false => InputFile::of_stream(path, Stream::open(path).with_context(|| shown_path(&path))?, mbox),
         };
         let is_one = file.holds == Holds::One && kind != Some(Kind::Mail);
-        let may_be_rows = is_one && matches!(wanted, Selection::Labelled | Selection::WhatIsThere);
+        let may_be_rows = is_one && matches!(wanted, SourceScope::Labelled | SourceScope::WhatIsThere);
         let holds = match format {
             Some(format) => format,
             None if may_be_rows && looks_like_fasttext(&file.start()) => Holds::FastText,
@@ -118,7 +118,7 @@ fn holds_of(path: &Path, mbox: bool) -> Result<Holds> {
 
 /// Lists the tables of a source. `format` is the format of a named file, if it is given.
 pub(crate) fn find_tables(source: &SourceArg, format: Option<Holds>) -> Result<SourceFiles> {
-    let found = find(source, Selection::Documents, Some(Kind::Table), false, format)?;
+    let found = find(source, SourceScope::Documents, Some(Kind::Table), false, format)?;
     match found.files.iter().find(|file| !file.holds.is_table()) {
         Some(file) => {
             let path = shown_path(&file.path);
@@ -167,7 +167,7 @@ mod tests {
             std::fs::write(root.join(path), "words").unwrap();
         }
         let labels = |argument: String, labelled| {
-            let wanted = if labelled { Selection::Labelled } else { Selection::Documents };
+            let wanted = if labelled { SourceScope::Labelled } else { SourceScope::Documents };
             let found = find(&SourceArg::parse(argument.as_ref()), wanted, None, false, None)?;
             let labels =
                 found.files.iter().map(|p| p.label.as_deref().unwrap_or("-").to_owned()).collect::<Vec<_>>();

@@ -17,7 +17,7 @@ use crate::formats::labels::Label;
 use crate::formats::record::TableRow;
 use crate::formats::table::{TextColumns, TextRow, rows};
 use crate::input::corpus::Corpus;
-use crate::input::file::{InputFile, Selection};
+use crate::input::file::{InputFile, SourceScope};
 use crate::input::items::{Content, Item, cell_of, whole_rows};
 use crate::input::reading::{DocumentView, foreign, foreign_or_binary};
 use crate::output::PassProgress;
@@ -73,10 +73,10 @@ const MOST_KEPT: usize = 1 << 20;
 /// A document of a batch, and how far it has come.
 struct BatchItem<'p, T> {
     item: Item<'p>,
-    state: DocumentState<T>,
+    state: PassState<T>,
 }
 
-enum DocumentState<T> {
+enum PassState<T> {
     Waiting,
     Done(T),
     Skipped(SkipReason),
@@ -84,15 +84,15 @@ enum DocumentState<T> {
     Failed(anyhow::Error),
 }
 
-impl<T> DocumentState<T> {
+impl<T> PassState<T> {
     /// The state after work on a document. An error about a row's cell or label only skips the row.
     fn after_work(item: &Item<'_>, result: Result<T>) -> Self {
         match result {
-            Ok(result) => DocumentState::Done(result),
+            Ok(result) => PassState::Done(result),
             Err(error) if error.downcast_ref().is_some_and(|error: &Error| is_of_row(error, item)) => {
-                DocumentState::Skipped(error.to_string().into())
+                PassState::Skipped(error.to_string().into())
             }
-            Err(error) => DocumentState::Failed(error.context(shown_path(&item.name()))),
+            Err(error) => PassState::Failed(error.context(shown_path(&item.name()))),
         }
     }
 }
@@ -165,14 +165,14 @@ impl Corpus<'_> {
             let free = states.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let (mut state, mut buffer) = match free.map_or_else(|| start().map(|s| (s, Vec::new())), Ok) {
                 Ok(free) => free,
-                Err(error) => return slots[0].state = DocumentState::Failed(error),
+                Err(error) => return slots[0].state = PassState::Failed(error),
             };
             for BatchItem { item, state: reached } in slots {
                 let work =
                     |given: Attributes<'_>, document: Document<'_>| work(&mut state, item, given, document);
                 *reached = match self.read(item, &columns, limits, &mut buffer, work) {
-                    Err(reason) => DocumentState::Skipped(reason),
-                    Ok(result) => DocumentState::after_work(item, result),
+                    Err(reason) => PassState::Skipped(reason),
+                    Ok(result) => PassState::after_work(item, result),
                 };
             }
             states.lock().unwrap_or_else(PoisonError::into_inner).push((state, buffer));
@@ -184,10 +184,10 @@ impl Corpus<'_> {
             progress.add(batch.len() as u64);
             for BatchItem { item, state } in batch {
                 match state {
-                    DocumentState::Waiting => (),
-                    DocumentState::Done(result) => done(&item, result)?,
-                    DocumentState::Failed(error) => return Err(error),
-                    DocumentState::Skipped(reason) => {
+                    PassState::Waiting => (),
+                    PassState::Done(result) => done(&item, result)?,
+                    PassState::Failed(error) => return Err(error),
+                    PassState::Skipped(reason) => {
                         let is_failure = item.named() && matches!(reason, SkipReason::Unreadable(_));
                         self.failed.fetch_add(usize::from(is_failure), Ordering::Relaxed);
                         progress.above(|| complaints.add(&item, reason));
@@ -327,12 +327,12 @@ impl Corpus<'_> {
     /// with any bytes.
     fn whole<'b>(&self, item: &Item<'_>, bytes: &'b [u8]) -> Result<DocumentView<'b>, String> {
         let what = match self.wanted {
-            Selection::WhatIsThere if self.kind == Kind::Mail => {
+            SourceScope::WhatIsThere if self.kind == Kind::Mail => {
                 foreign(bytes).filter(|_| !has_mail_behind(bytes))
             }
-            Selection::WhatIsThere => foreign_or_binary(bytes),
-            Selection::Documents | Selection::Inside if self.kind == Kind::Mail => None,
-            Selection::Documents | Selection::Inside | Selection::Labelled => foreign(bytes),
+            SourceScope::WhatIsThere => foreign_or_binary(bytes),
+            SourceScope::Documents | SourceScope::Inside if self.kind == Kind::Mail => None,
+            SourceScope::Documents | SourceScope::Inside | SourceScope::Labelled => foreign(bytes),
         };
         match what.filter(|_| item.named()) {
             Some(what) => Err(format!("expected {}, got {what}", self.kind)),
@@ -459,7 +459,7 @@ impl<'c> Batches<'c> {
         while batch.len() < BATCH && bytes < BATCH_BYTES {
             if let Some(item) = self.items.next() {
                 bytes += item.content.n_bytes();
-                batch.push(BatchItem { item, state: DocumentState::Waiting });
+                batch.push(BatchItem { item, state: PassState::Waiting });
                 continue;
             }
             let Some(file) = self.files.next() else { break };

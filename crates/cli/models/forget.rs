@@ -15,7 +15,7 @@ use tamis_train::{ErrorKind, Filter, KnownDocument, Learner, Scoring, document_n
 
 use crate::args::{ChangeArgs, InputArgs, ModelArg};
 use crate::formats::labels::learned_as;
-use crate::input::Selection;
+use crate::input::SourceScope;
 use crate::models::learn::{ProgressArgs, corpus, for_each};
 use crate::output::{labels, report_change};
 
@@ -72,7 +72,7 @@ pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
     let paths = if label.is_some() { &args.paths[1..] } else { &args.paths[..] };
     let is_at_hand = args.digest.is_empty() && args.name.is_empty() || !paths.is_empty();
     let corpus =
-        is_at_hand.then(|| corpus(paths, Selection::Documents, &args.input, Some(&filter))).transpose()?;
+        is_at_hand.then(|| corpus(paths, SourceScope::Documents, &args.input, Some(&filter))).transpose()?;
     let mut learner = Learner::open(&path, args.change.options()).map_err(named(&path))?;
     let (mut forgotten, mut unknown, mut name) = (0, 0, None);
     for digest in &args.digest {

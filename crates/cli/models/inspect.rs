@@ -16,7 +16,7 @@ use tamis_train::information::{ClassTotals, Suspect};
 use tamis_train::{ClassId, ErrorKind, Filter, Information, Keep, Scoring};
 
 use crate::args::{InputArgs, ModelArg};
-use crate::input::{Corpus, Selection};
+use crate::input::{Corpus, SourceScope};
 use crate::models::card::ModelCard;
 use crate::models::facts::{describe_json, print_facts, print_reals, print_terms};
 use crate::output::{Canvas, file_name, print_out, to_text, write_page};
@@ -269,7 +269,7 @@ fn find_files(
         return Ok(files);
     }
     let recipe = filter.information().recipe;
-    Corpus::find_for(sources, Selection::Documents, input, recipe)?.for_each(
+    Corpus::find_for(sources, SourceScope::Documents, input, recipe)?.for_each(
         &recipe.limits,
         || Ok(()),
         |(), _, _, document| Ok(filter.digest(document)?),

@@ -20,7 +20,7 @@ use tamis_train::{
 
 use crate::args::{ChangeArgs, GroupArgs, InputArgs, LogArg, ModelArgs};
 use crate::formats::labels::learned_as;
-use crate::input::{Attributes, Corpus, Item, Selection};
+use crate::input::{Attributes, Corpus, Item, SourceScope};
 use crate::output::{labels, message_id};
 
 #[derive(Args)]
@@ -312,7 +312,7 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
     let shared = args.model.shared()?;
     // read standard input first, so that the model is opened only once
     let is_input = args.documents.paths.is_empty() && args.input.list.files_from.is_none();
-    let wanted = if args.documents.follow { Selection::Documents } else { Selection::Inside };
+    let wanted = if args.documents.follow { SourceScope::Documents } else { SourceScope::Inside };
     let mut corpus = match is_input && args.input.input_format.is_none() && path.exists() {
         true => corpus(&[], wanted, &args.input, None)?,
         false => corpus(
@@ -364,7 +364,7 @@ pub(crate) fn print(line: &str) -> Result<()> {
 /// The documents to learn or forget. They are found before the model is locked, since standard input may be slow.
 pub(crate) fn corpus<'a>(
     paths: &[OsString],
-    wanted: Selection,
+    wanted: SourceScope,
     input: &'a InputArgs,
     model: Option<&Filter>,
 ) -> Result<Corpus<'a>> {

@@ -16,7 +16,7 @@ use crate::args::{
     TableArgs, UnlabelledArgs, refuse_to_replace_all_but_partials, refuse_to_replace_taught,
     say_chosen_terms, share,
 };
-use crate::input::{Attributes, Corpus, NameHashes, Selection, check_contradictions, columns, say_equal};
+use crate::input::{Attributes, Corpus, NameHashes, SourceScope, check_contradictions, columns, say_equal};
 use crate::output::{report, report_counted, say_truncated, while_shown};
 
 #[derive(Args)]
@@ -216,7 +216,7 @@ fn learn_all(
     options: &TrainOptions,
 ) -> Result<(Trainer, NameHashes, usize)> {
     let expected = Some((corpus.kind, "the labelled source"));
-    let more = Corpus::find(&args.unlabelled.unlabelled, Selection::Documents, &args.input, expected)?
+    let more = Corpus::find(&args.unlabelled.unlabelled, SourceScope::Documents, &args.input, expected)?
         .without(corpus);
     let (mut trainer, names, mut unreadable) = learn(corpus, options, |trainer, given, document| {
         trainer.add_weighted(given.weight, given.label, given.group, document)

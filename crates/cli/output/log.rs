@@ -118,7 +118,7 @@ pub(crate) fn message_id(raw: &[u8]) -> String {
 
 /// A parsed line of the log.
 #[derive(PartialEq, Debug)]
-pub(crate) struct LogEntry<'a> {
+pub(crate) struct StatsEntry<'a> {
     /// The day (UTC), as `2026-03-02`.
     pub(crate) day: Cow<'a, str>,
     pub(crate) what: LogEvent<'a>,
@@ -134,7 +134,7 @@ pub(crate) enum LogEvent<'a> {
 
 /// Parses a line of the log, as written to a file or by syslog, by this program or by tamisd. Returns `None` for any
 /// other line.
-pub(crate) fn parse_line(line: &str) -> Option<LogEntry<'_>> {
+pub(crate) fn parse_line(line: &str) -> Option<StatsEntry<'_>> {
     if line.starts_with('{') {
         return parse_json(line);
     }
@@ -162,11 +162,11 @@ pub(crate) fn parse_line(line: &str) -> Option<LogEntry<'_>> {
         ("learned", label) => LogEvent::Learned(label.into()),
         _ => return None,
     };
-    Some(LogEntry { day, what })
+    Some(StatsEntry { day, what })
 }
 
 /// A line of tamisd's log: a JSON object.
-fn parse_json(line: &str) -> Option<LogEntry<'_>> {
+fn parse_json(line: &str) -> Option<StatsEntry<'_>> {
     #[derive(serde::Deserialize)]
     struct Line<'a> {
         #[serde(borrow)]
@@ -183,7 +183,7 @@ fn parse_json(line: &str) -> Option<LogEntry<'_>> {
         (Some(label), _) => LogEvent::Verdict(label, log_odds),
         (None, label) => LogEvent::Learned(label?),
     };
-    Some(LogEntry { day, what })
+    Some(StatsEntry { day, what })
 }
 
 #[cfg(test)]
@@ -198,14 +198,15 @@ mod tests {
         assert!(line.contains(" model=/a\\040b/model.tamis ms="), "{line}");
         let today = now();
         let day = today.split_once('T').unwrap().0;
-        let expected = Some(LogEntry { day: day.into(), what: LogEvent::Verdict("spam".into(), Some(7.0)) });
+        let expected =
+            Some(StatsEntry { day: day.into(), what: LogEvent::Verdict("spam".into(), Some(7.0)) });
         assert_eq!(parse_line(&line), expected);
         assert_eq!(parse_line(&format!("Nov 23 04:41:44 host {line}")), expected);
         assert_eq!(parse_line(&format!("Nov 23 04:41:44 host postfix[1]: subject {line}")), None);
         assert_eq!(parse_line(&log.line("", "learned=ham")).unwrap().what, LogEvent::Learned("ham".into()));
         let json =
             r#"{"time":"2026-03-02T10:00:00Z","door":"spamd","verdict":"a \"b\"","log_odds":-0.5,"ms":0.2}"#;
-        let expected = Some(LogEntry {
+        let expected = Some(StatsEntry {
             day: "2026-03-02".into(),
             what: LogEvent::Verdict("a \"b\"".into(), Some(-0.5)),
         });
