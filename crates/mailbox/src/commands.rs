@@ -38,7 +38,7 @@ pub fn run(args: &AgentArgs) -> Result<()> {
     }
 }
 
-/// The accounts that are named, or all.
+/// The named accounts, or all if none is named.
 fn accounts(path: &Path, names: &[String]) -> Result<Vec<Account>> {
     let settings = MailboxSettings::read(path).with_context(|| {
         format!("{}: no settings to read (tamis mailbox setup ADDRESS writes them)", shown_path(path))

@@ -1,4 +1,4 @@
-//! What is known of the messages of an account, kept so that a crash at any point repeats nothing that counts twice.
+//! What is known about the messages of an account, on the disk. After a crash at any point, nothing counts twice.
 
 pub(crate) mod entry;
 pub(crate) mod journal;

@@ -1,6 +1,6 @@
 //! Sorts a mailbox on an IMAP server by what its owner has filed, and learns from the messages that are moved.
 //!
-//! The program is `tamis-mailbox`; this library is what it consists of, for its tests.
+//! This library is the code of the program `tamis-mailbox`, for its tests.
 #![deny(unsafe_code)]
 
 #[cfg(not(unix))]

@@ -1,4 +1,4 @@
-//! The model of an account: what it says of a message, and how it is taught.
+//! The model of an account: judging messages, and learning.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use tamis_train::{Document, Error, ErrorKind, Filter, LearnOptions, Learner, Liv
 use crate::ledger::entry::Opinion;
 use crate::settings::{Account, model_file};
 
-/// Number of reasons that are kept.
+/// Maximum number of reasons.
 const REASONS: usize = 5;
 
 /// An account's model, opened again when its file changes.
@@ -86,8 +86,8 @@ impl AccountModel {
         Ok(reasons)
     }
 
-    /// Learns messages, each with the label it has now (`None`: forgets it), in their order, and returns when they are on
-    /// the disk. Learning again what is learned changes nothing.
+    /// Learns each message under its label, or forgets it (`None`), in order. Returns once the model is on the disk.
+    /// Learning a message again changes nothing.
     ///
     /// # Errors
     /// If the model cannot be changed: another program has it for more than a minute, or the disk is full. Then nothing

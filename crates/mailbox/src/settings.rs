@@ -59,10 +59,10 @@ pub struct Account {
     /// Number of the newest messages of each folder to train on.
     #[serde(default = "newest")]
     pub newest: u32,
-    /// How often to look into the folders that are not the inbox, in seconds.
+    /// How often to look into the folders other than the inbox, in seconds.
     #[serde(default = "poll_seconds")]
     pub poll_seconds: u64,
-    /// After how many days a message that was sorted, and is read and still in its place, is learned; never by default.
+    /// Days after which a sorted message is learned if it has been read and is still in place; never by default.
     pub confirm_days: Option<u32>,
     /// What the folders mean. Folders that are not named here are ignored.
     #[serde(default, rename = "folder")]

@@ -1,4 +1,4 @@
-//! Trains a model on a mailbox: fetches what its owner has filed, and shows how the last month would have been sorted.
+//! Trains a model on the messages that the owner has filed, and shows how it would have sorted the last month.
 
 pub(crate) mod learn;
 pub(crate) mod plan;

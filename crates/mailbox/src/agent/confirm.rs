@@ -1,4 +1,4 @@
-//! Learns what was sorted and then left in its place for some days, if the account says so.
+//! Learns messages that were sorted and left in place for some days, if `confirm_days` is set.
 
 use std::time::{Duration, Instant};
 
@@ -9,14 +9,14 @@ use crate::agent::state::{Agent, FiledMessage};
 use crate::imap::messages::Location;
 use crate::ledger::entry::Id;
 
-/// How often to look.
+/// How often to check.
 const PAUSE: Duration = Duration::from_secs(3_600);
 
-/// Days after which a message that is still unread is no longer looked at.
+/// Days after which a message that is still unread is no longer checked.
 const MOST_DAYS: i64 = 30;
 
 impl Agent<'_> {
-    /// Learns messages that were sorted some days ago and are read and still in their place.
+    /// Learns messages that were sorted some days ago, have been read, and are still in place.
     ///
     /// # Errors
     /// If the server, the model or the ledger fails.
@@ -42,7 +42,7 @@ impl Agent<'_> {
         Ok(())
     }
 
-    /// The messages to look at, by folder.
+    /// The messages to check, by folder.
     fn due(&self, days: i64) -> Vec<(Id, Location, String)> {
         let now = seconds_now();
         let (newest, oldest) = (day(now - days * DAY), day(now - (days + MOST_DAYS) * DAY));

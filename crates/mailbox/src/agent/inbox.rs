@@ -19,14 +19,14 @@ const BATCH: usize = 20;
 /// A message that arrived this many seconds before the inbox was last read has been moved there. Clocks differ.
 const SLACK: i64 = 3_600;
 
-/// How long a message that comes back may still be in the folder it comes from: programs that cannot move copy it first.
+/// How long a returning message may still be in its old folder: programs that cannot move it copy it first.
 const ON_ITS_WAY: Duration = Duration::from_secs(30);
 const A_MOMENT: Duration = Duration::from_secs(2);
 
 /// What to do with a message of the inbox.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum InboxStep {
-    /// It is dealt with.
+    /// Nothing is left to do.
     Nothing,
     /// It has arrived: judge it.
     Judge,
@@ -42,7 +42,7 @@ impl Agent<'_> {
     /// Sorts what is new in the inbox.
     ///
     /// # Errors
-    /// If the server, the model or the ledger fails. What was not dealt with then is dealt with the next time.
+    /// If the server, the model or the ledger fails. The next look handles the rest.
     pub(crate) async fn look_into_inbox(&mut self) -> Result<()> {
         let begun = seconds_now();
         let Some(inbox) = self.mailbox(&self.account.inbox) else { return Ok(()) };
@@ -50,7 +50,7 @@ impl Agent<'_> {
         let known = self.ledger.positions.folders.get(&inbox.name).copied();
         let first = match known {
             Some(position) if position.validity == opened.validity => position.next_uid,
-            // all messages are new then; those that did not just arrive stay
+            // the server has renumbered all messages; those that did not just arrive stay
             Some(_) => 1,
             None => {
                 note!(
@@ -79,12 +79,12 @@ impl Agent<'_> {
         Ok(())
     }
 
-    /// Whether it is a while since it was noted that the inbox was read.
+    /// Whether the noted time of the last look is a while ago.
     fn is_stale(&self, now: i64) -> bool {
         self.ledger.positions.inbox_read_at.is_none_or(|at| now - at > SLACK / 4)
     }
 
-    /// Deals with messages. Returns the UID of the first that has to wait.
+    /// Handles messages. Returns the UID of the first that has to wait.
     async fn sort(
         &mut self,
         inbox: &Mailbox,

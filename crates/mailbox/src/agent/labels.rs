@@ -13,7 +13,7 @@ use crate::settings::FolderSettings;
 /// Number of messages that are fetched and learned at a time. Each may take 256 KiB.
 const BATCH: usize = 40;
 
-/// What a message in a folder tells.
+/// What the place of a message says about it.
 #[derive(PartialEq, Eq, Debug)]
 enum Evidence {
     /// Nothing new.
@@ -45,7 +45,7 @@ impl Agent<'_> {
         let first = match known {
             Some(position) if position.next_uid >= status.next_uid => return Ok(()),
             Some(position) => position.next_uid,
-            // without a label, only what comes matters
+            // without a label, only messages that arrive from now on matter
             None if folder.label.is_none() => status.next_uid,
             None => 1,
         };
@@ -87,7 +87,7 @@ impl Agent<'_> {
         self.learn(&corrections)
     }
 
-    /// Notes that a folder is dealt with up to a UID.
+    /// Notes that a folder was handled up to a UID.
     pub(crate) fn advance(&mut self, folder: &str, opened: FolderStatus, next_uid: u32) -> Result<()> {
         let positions = &mut self.ledger.positions.folders;
         let before = positions.get(folder).copied();
@@ -99,7 +99,8 @@ impl Agent<'_> {
     }
 }
 
-/// What a message tells that is new at a place, in a folder with this label. `junk` is another folder, with its label.
+/// What a message that is new at a place says, in a folder with this label. `junk` is the junk folder, if another one, with
+/// its label.
 fn evidence(
     known: Option<&MessageState>,
     place: &Location,

@@ -25,7 +25,7 @@ pub(crate) struct RunMode {
     pub(crate) once: bool,
 }
 
-/// An account at work.
+/// An account while it is connected.
 pub(crate) struct Agent<'a> {
     pub(crate) account: &'a Account,
     pub(crate) mode: RunMode,
@@ -39,13 +39,13 @@ pub(crate) struct Agent<'a> {
 /// What outlives a connection.
 #[derive(Default)]
 pub(crate) struct Memory {
-    /// Folders that were said to be missing.
+    /// Folders that were reported as missing.
     pub(crate) missing: HashSet<String>,
-    /// Messages that may be on their way out of another folder, since when.
+    /// Messages that may still be leaving another folder, and since when.
     pub(crate) waiting: HashMap<Id, Instant>,
-    /// When messages that were sorted were last looked at for confirmation.
+    /// When sorted messages were last checked for confirmation.
     pub(crate) confirmed_at: Option<Instant>,
-    /// Whether the last connection was good for a whole look.
+    /// Whether the last connection lasted for a whole look.
     pub(crate) has_looked: bool,
 }
 

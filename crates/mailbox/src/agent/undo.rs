@@ -12,7 +12,7 @@ use crate::ledger::entry::{Event, Id, Sorting};
 use crate::ledger::messages::{LastSorting, MessageState};
 use crate::settings::SortAction;
 
-/// How undoing went.
+/// Numbers of messages that were undone.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct UndoCounts {
     /// Messages that are back.
@@ -25,7 +25,7 @@ impl Agent<'_> {
     /// Moves back everything that was moved since a time (as in the journal), the latest first.
     ///
     /// # Errors
-    /// If the server or the ledger fails. What is back then stays back.
+    /// If the server or the ledger fails. Messages that were moved back until then stay there.
     pub(crate) async fn undo(&mut self, since: &str) -> Result<UndoCounts> {
         let mut undone = UndoCounts::default();
         let is_moved = |known: &MessageState, sorted: &LastSorting| {

@@ -1,4 +1,4 @@
-//! Looks once, or again and again, and comes back after failures.
+//! Looks once or repeatedly, and reconnects after failures.
 
 use std::time::{Duration, Instant};
 
@@ -15,16 +15,16 @@ use crate::settings::{Account, state_folder};
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(900);
 
-/// The first pause after a server asked for time.
+/// The first pause after a server asked to slow down.
 const THROTTLED_PAUSE: Duration = Duration::from_secs(60);
 
-/// How long to wait in one piece: servers close connections that are silent for half an hour, routers earlier.
+/// The longest single wait: servers close connections that are silent for half an hour, routers earlier.
 const LONGEST_WAIT: Duration = Duration::from_secs(240);
 
 /// Looks after an account: once, or until the server refuses the login.
 ///
 /// # Errors
-/// If there is no model, the login is refused, or, with one look, if that fails.
+/// If there is no model or the login is refused; with a single look, also if that fails.
 pub(crate) async fn watch(account: &Account, mode: RunMode) -> Result<()> {
     let model = AccountModel::open(account)?;
     let mut ledger = Ledger::open(&state_folder(account)?)?;
@@ -58,7 +58,7 @@ enum Look {
 }
 
 impl Agent<'_> {
-    /// Looks once, or again and again until something fails.
+    /// Looks once, or repeatedly until something fails.
     async fn look_until_lost(mut self) -> Result<()> {
         loop {
             self.look_alone(Look::Everywhere).await?;
@@ -92,13 +92,13 @@ impl Agent<'_> {
         if look == Look::Inbox {
             return self.look_into_inbox().await;
         }
-        // what arrives is sorted even if nothing can be learned at the moment
+        // new mail is sorted even if learning fails
         let learned = self.look_into_folders().await;
         if learned.as_ref().is_err_and(|error| error.is::<ImapError>()) {
             return learned;
         }
         let confirmed = if learned.is_ok() { self.confirm().await } else { Ok(()) };
-        // last, since it is waited in the inbox
+        // last, since the inbox stays open for waiting
         self.look_into_inbox().await?;
         learned.and(confirmed)
     }

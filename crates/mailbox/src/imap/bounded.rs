@@ -13,7 +13,7 @@ const MOST_LITERAL: u64 = 1 << 20;
 /// Maximum bytes of a line: a search lists all messages of a folder in one, a million in this.
 const MOST_LINE: u64 = 8 << 20;
 
-/// Maximum depth of parentheses. The parser recurses into them; what is asked for here has three.
+/// Maximum depth of parentheses. The parser recurses into them; the responses used here have three.
 const MOST_DEPTH: u32 = 20;
 
 /// A connection, encrypted or not.

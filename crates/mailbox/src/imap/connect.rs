@@ -62,7 +62,7 @@ fn secret(account: &Account) -> Result<String, ImapError> {
     Ok(first)
 }
 
-/// A connection on which the server has said hello.
+/// Connects and reads the server's greeting.
 async fn greeted(account: &Account) -> Result<Client<ImapStream>, ImapError> {
     let address = (account.host.as_str(), account.port());
     let tcp = TcpStream::connect(address)
@@ -135,13 +135,13 @@ async fn log_in(
     ImapSession::new(session).await
 }
 
-/// A refused login; one refused for lack of time or room may succeed later.
+/// The error of a refused login. A login that was throttled may succeed later.
 fn refused(answer: &str) -> ImapError {
     let failure = ImapError::Login(answer.to_owned());
     if failure.is_throttling() { ImapError::Lost(answer.to_owned()) } else { failure }
 }
 
-/// Answers the first challenge of XOAUTH2; a second one tells of an error, and is answered by nothing.
+/// Answers the first challenge of XOAUTH2. A second one reports an error, and gets an empty answer.
 struct Bearer(Option<String>);
 
 impl Authenticator for Bearer {

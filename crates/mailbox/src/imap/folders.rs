@@ -1,4 +1,4 @@
-//! The folders of a mailbox: their names, what they are for, and how far they are filled.
+//! The folders of a mailbox: names, roles and status.
 
 use base64::Engine;
 use base64::alphabet::IMAP_MUTF7;
@@ -38,7 +38,7 @@ impl Mailbox {
 }
 
 impl ImapSession {
-    /// The folders that can hold messages. Also returns the number of those left out because of their names.
+    /// The folders that can hold messages, and the number of folders that were left out.
     pub(crate) async fn mailboxes(&mut self) -> Result<(Vec<Mailbox>, usize), ImapError> {
         let (mut found, mut left_out) = (Vec::new(), 0);
         let command =
@@ -59,7 +59,7 @@ impl ImapSession {
         };
         let listed = self.exchange("listing the folders", command, &mut take).await;
         if matches!(listed, Err(ImapError::Refused { .. })) && self.can("SPECIAL-USE") {
-            // SPECIAL-USE alone does not promise that it may be asked for (RFC 6154, section 2)
+            // SPECIAL-USE alone does not promise that LIST accepts it (RFC 6154, section 2)
             self.exchange("listing the folders", r#"LIST "" "*""#, &mut take).await?;
         } else {
             listed?;
@@ -68,7 +68,7 @@ impl ImapSession {
         Ok((found, left_out))
     }
 
-    /// What is known of a folder without opening it.
+    /// The status of a folder, without opening it.
     pub(crate) async fn status(&mut self, folder: &Mailbox) -> Result<FolderStatus, ImapError> {
         let mut status = FolderStatus::default();
         let command = format!("STATUS {} (MESSAGES UIDNEXT UIDVALIDITY)", folder.quoted()?);
@@ -144,7 +144,7 @@ fn has_no_messages(attribute: &NameAttribute<'_>) -> bool {
     }
 }
 
-/// Decodes a folder's name. What is not valid stays as it is.
+/// Decodes a folder's name. An invalid name is left as it is.
 pub(crate) fn decode(raw: &str) -> String {
     try_decode(raw).unwrap_or_else(|| raw.to_owned())
 }

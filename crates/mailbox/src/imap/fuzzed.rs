@@ -1,4 +1,4 @@
-//! A server that says whatever bytes it is given, for fuzzing.
+//! A server that sends arbitrary bytes, for fuzzing.
 
 use std::io::Cursor;
 
@@ -10,11 +10,11 @@ use crate::imap::folders::{decode, quote};
 use crate::imap::messages::MOST_OF_MESSAGE;
 use crate::imap::session::{ImapError, ImapSession, guarded};
 
-/// Talks to a server that says `bytes` (after its greeting): logs in, and sends every command that the agent sends.
-/// Returns the number of steps that went well.
+/// Talks to a server that sends `bytes` (after its greeting): logs in, and sends every command that the agent sends.
+/// Returns the number of steps that succeeded.
 ///
 /// # Panics
-/// If an answer is not what it must be for any bytes: names that can be sent, messages within limits.
+/// If an answer violates what must hold for any bytes: names can be sent, messages are within limits.
 pub fn converse(bytes: &[u8]) -> usize {
     let server = tokio::io::join(Cursor::new(bytes.to_vec()), tokio::io::sink());
     let Ok(runtime) = Builder::new_current_thread().enable_time().build() else { return 0 };

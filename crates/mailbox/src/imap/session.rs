@@ -1,7 +1,7 @@
 //! A session on a server: one command at a time, with deadlines, and what can go wrong.
 //!
-//! Responses are read here rather than by async-imap's own methods for the sake of what those leave out: whether a fetch
-//! or a search succeeded at all, and which UID a moved message got.
+//! Responses are read here because async-imap's own methods leave out whether a fetch or a search succeeded, and which UID
+//! a moved message got.
 
 use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
@@ -16,10 +16,10 @@ use tokio::time::timeout;
 
 use crate::imap::bounded::ImapStream;
 
-/// How long the server may be silent while it has to answer.
+/// How long the server may take for its next response.
 const SILENCE: Duration = Duration::from_secs(120);
 
-/// A failure of a server or of the way to it, by what to do about it.
+/// A failure of the server or the connection, by what to do about it.
 #[derive(Clone, PartialEq, Eq, Error, Debug)]
 pub enum ImapError {
     /// The connection was lost, or could not be made: try again later.
@@ -67,21 +67,21 @@ pub(crate) async fn guarded<T>(work: impl Future<Output = T>) -> Result<T, ImapE
     done.map_err(|_| ImapError::Lost("the server's answer cannot be parsed".to_owned()))
 }
 
-/// A server that a user is logged in to.
+/// A session of a user who is logged in.
 pub(crate) struct ImapSession {
     /// `None` after the connection failed.
     session: Option<Session<ImapStream>>,
     extensions: HashSet<&'static str>,
     /// The folder that is open, as it is sent, and whether it may be changed.
     pub(super) open: Option<(String, bool, FolderStatus)>,
-    /// Whether the server told of messages after the last search.
+    /// Whether the server has reported messages since the last search.
     pub(super) has_news: bool,
 }
 
 /// The extensions that are used where the server has them.
 const EXTENSIONS: [&str; 4] = ["IDLE", "MOVE", "SPECIAL-USE", "UIDPLUS"];
 
-/// What is known of a folder without its messages.
+/// The status of a folder.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct FolderStatus {
     /// While this number stays the same, so do the UIDs.
@@ -114,7 +114,7 @@ impl ImapSession {
         self.extensions.contains(extension)
     }
 
-    /// Waits until the server tells of a change in the open folder, at most for some time.
+    /// Waits until the server reports a change in the open folder, at most for `most`.
     pub(crate) async fn wait(&mut self, most: Duration) -> Result<(), ImapError> {
         if self.has_news {
             return Ok(());
@@ -174,7 +174,7 @@ impl ImapSession {
     }
 }
 
-/// Idles until there is news, at most for some time.
+/// Idles until there is news, at most for `most`.
 async fn idle(session: Session<ImapStream>, most: Duration) -> Result<Session<ImapStream>, ImapError> {
     let lost = |error: async_imap::error::Error| ImapError::Lost(error.to_string());
     let silent = |_| ImapError::Lost("the server is silent".to_owned());
@@ -185,7 +185,7 @@ async fn idle(session: Session<ImapStream>, most: Duration) -> Result<Session<Im
     timeout(SILENCE, idle.init()).await.map_err(silent)?.map_err(lost)?;
     if unsolicited.is_empty() {
         let (news, _stop) = idle.wait_with_timeout(most);
-        // the crate's own timeout starts anew with every sign of life
+        // the crate's own timeout restarts with every sign of life
         match timeout(most, news).await {
             Ok(Ok(IdleResponse::ManualInterrupt)) => {
                 return Err(ImapError::Lost("the server closed the connection".to_owned()));
@@ -197,7 +197,7 @@ async fn idle(session: Session<ImapStream>, most: Duration) -> Result<Session<Im
     timeout(SILENCE, idle.done()).await.map_err(silent)?.map_err(lost)
 }
 
-/// An error of reading, without the bytes that could not be parsed: they may be mail.
+/// A read error without the bytes that could not be parsed, which may be mail.
 fn brief(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.contains("during parsing of") {

@@ -79,11 +79,11 @@ pub(crate) struct Sorting {
     pub(crate) opinion: Opinion,
     #[serde(flatten)]
     pub(crate) message: MessageSummary,
-    /// The terms that spoke most for the label, with what each adds in nats.
+    /// The terms that speak most for the label, with what each adds in nats.
     pub(crate) reasons: Vec<(String, f64)>,
 }
 
-/// What a model says of a message.
+/// What a model says about a message.
 #[derive(Clone, PartialEq, Serialize, Deserialize, Debug)]
 pub(crate) struct Opinion {
     /// The likeliest label.
@@ -93,7 +93,7 @@ pub(crate) struct Opinion {
     pub(crate) log_odds: f64,
 }
 
-/// What a list of messages shows of one.
+/// What lists of messages show.
 #[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
 pub(crate) struct MessageSummary {
     /// The Message-ID, for servers that do not say where a message went.

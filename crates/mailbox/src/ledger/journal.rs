@@ -62,7 +62,7 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Waits while another program has the ledger, and reads what it wrote.
+    /// Waits until no other program has the ledger, and reads what others wrote.
     ///
     /// # Errors
     /// If it cannot be read or written.
@@ -78,7 +78,7 @@ impl Ledger {
 
     /// Lets other programs have the ledger.
     pub(crate) fn unlock(&self) {
-        // a lock that cannot be given up ends with the program
+        // a lock that cannot be released ends with the program
         let _ = self.journal.unlock();
     }
 
@@ -99,7 +99,7 @@ impl Ledger {
     /// Writes entries to the disk, then applies them.
     ///
     /// # Errors
-    /// If they cannot be written. Then none of them counts.
+    /// If they cannot be written; then none of them counts.
     pub(crate) fn note(&mut self, events: impl IntoIterator<Item = (Id, Event)>) -> Result<()> {
         let at = now();
         let entries: Vec<JournalEntry> =
@@ -132,7 +132,7 @@ impl Ledger {
     }
 }
 
-/// Reads all whole lines from a place on. Returns the place after them.
+/// Reads all whole lines from a byte offset on. Returns the offset after them.
 fn read(file: &File, from: u64, mut take: impl FnMut(JournalEntry)) -> Result<u64> {
     let mut reader = BufReader::new(file);
     reader.seek(SeekFrom::Start(from))?;

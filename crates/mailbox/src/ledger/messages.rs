@@ -1,4 +1,4 @@
-//! What the journal says of each message.
+//! What the journal says about each message.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use crate::imap::messages::Location;
 use crate::ledger::entry::{Event, Id, JournalEntry, Sorting};
 use crate::settings::SortAction;
 
-/// What is known of a message.
+/// What is known about a message.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub(crate) struct MessageState {
     /// Where it was last seen, or put.
@@ -15,9 +15,9 @@ pub(crate) struct MessageState {
     pub(crate) sorted: Option<LastSorting>,
     /// The label it was learned under.
     pub(crate) learned: Option<String>,
-    /// Whether it was about to be learned or forgotten, and it is not known whether it was.
+    /// Whether learning or forgetting it began, and may not have finished.
     pub(crate) is_being_taught: bool,
-    /// Whether it went back after it had been sorted, or was about to.
+    /// Whether it was moved back after sorting, or was about to be.
     pub(crate) is_undone: bool,
 }
 
@@ -26,12 +26,12 @@ pub(crate) struct MessageState {
 pub(crate) struct LastSorting {
     pub(crate) at: String,
     pub(crate) what: Box<Sorting>,
-    /// Whether it is known to be done.
+    /// Whether this is known to have finished.
     pub(crate) is_done: bool,
 }
 
 impl MessageState {
-    /// The folder that the filter has put it into, unless it went back.
+    /// The folder that the filter has put it into, unless it was moved back.
     pub(crate) fn put_into(&self) -> Option<&str> {
         let sorted = self.sorted.as_ref().filter(|_| !self.is_undone)?;
         (sorted.what.action != SortAction::Flag).then_some(&*sorted.what.to)

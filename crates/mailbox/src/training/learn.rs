@@ -1,4 +1,4 @@
-//! From kept messages to a model.
+//! Trains a model on the messages in the spool.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub(crate) fn train(messages: &[SpooledMessage], n_labels: usize) -> Result<Mode
     }
     let asked = ScoringOptions::default();
     options.prepare(&asked)?;
-    // on the threads that fit as well: each thread keeps what it has freed
+    // on the threads that also fit, since each thread keeps the memory that it has freed
     let share = messages.len().div_ceil(rayon::current_num_threads()).max(1);
     let mut counted: Vec<Trainer> =
         messages.par_chunks(share).map(|part| count(part, &options)).collect::<Result<_>>()?;

@@ -23,14 +23,14 @@ pub(crate) struct Plan {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
 pub(crate) struct FolderPlan {
     pub(crate) folder: String,
-    /// None of a folder whose position alone matters.
+    /// `None` if only the position of the folder matters.
     pub(crate) label: Option<String>,
     pub(crate) position: FolderPosition,
     pub(crate) uids: Vec<u32>,
 }
 
 impl Plan {
-    /// The plan that was begun in a spool, if it is still about the account's folders.
+    /// Reads the unfinished plan in a spool. `None` if there is none, or the account's folders have changed.
     pub(crate) fn begun(spool: &Path, account: &Account) -> Result<Option<Plan>> {
         let Some(plan) = read_if_there::<Plan>(&spool.join("plan.json"))? else { return Ok(None) };
         let known: Vec<_> = account.folders.iter().map(|folder| (&folder.name, &folder.label)).collect();
@@ -55,7 +55,7 @@ impl Plan {
                 Some(_) => server.uids_from(1).await?,
                 None => Vec::new(),
             };
-            // what arrives from now on is for the agent
+            // the agent handles what arrives from now on
             uids.retain(|uid| *uid < opened.next_uid);
             uids.drain(..uids.len().saturating_sub(account.newest as usize));
             let position = FolderPosition { validity: opened.validity, next_uid: opened.next_uid };

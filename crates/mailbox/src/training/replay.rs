@@ -1,4 +1,4 @@
-//! How the last month would have been sorted by a model of what came before.
+//! Sorts the last month with a model trained on the mail before it.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -17,7 +17,7 @@ use crate::settings::Account;
 use crate::training::learn::{SpooledMessage, read, train};
 use crate::training::spool::arrival;
 
-/// What a month is, in days, and the least number of messages it must have; else the newest tenth is taken.
+/// Length of the month in days, and the minimum number of its messages. With fewer, the newest tenth is taken.
 const DAYS: i64 = 30;
 const LEAST: usize = 50;
 
@@ -33,7 +33,7 @@ pub(crate) struct Replay {
 struct ReplayedMessage {
     arrived: i64,
     summary: MessageSummary,
-    /// Where it is, and where it would have gone: none if it would have stayed in the inbox.
+    /// Its label, and the label it would have been sorted by; `None` if it would have stayed in the inbox.
     label: String,
     verdict: Option<String>,
 }
@@ -49,7 +49,7 @@ fn split(messages: &[SpooledMessage]) -> Result<Option<[DatedMessages; 2]>> {
     let Some((newest, _)) = dated.last() else { return Ok(None) };
     let since = newest - DAYS * DAY;
     let mut first = dated.partition_point(|(arrived, _)| *arrived < since);
-    // a mailbox that was filled the other day, or hardly any mail since
+    // the mailbox is new, or has hardly any recent mail
     if first < dated.len() / 2 || dated.len() - first < LEAST {
         first = dated.len() - dated.len() / 10;
     }
@@ -75,7 +75,7 @@ impl Replay {
         let since = month.first().map_or(0, |(arrived, _)| *arrived);
         for (arrived, SpooledMessage { path, label }) in month {
             let bytes = read(&path)?;
-            // a label that is new this month cannot be known
+            // the model cannot know a label that is new this month
             let Some(class) = filter.classes().index(&label).filter(|_| !bytes.is_empty()) else { continue };
             let score = filter.score(Document::Mail(&bytes), &mut scratch)?;
             let known = likeliest(&filter, &scratch).filter(|_| score.known_terms > 0);

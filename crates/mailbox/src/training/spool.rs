@@ -1,4 +1,4 @@
-//! Messages on the disk while a model is made of them: private, whole, and removed afterwards.
+//! The spool: private files of the messages to train on, removed once the model is made.
 
 use std::collections::HashSet;
 use std::fs;
@@ -17,13 +17,13 @@ use crate::training::plan::Plan;
 /// Number of messages that are fetched at a time. Each may take 256 KiB.
 const BATCH: usize = 40;
 
-/// Number of messages between two lines of progress.
+/// Number of messages between progress lines.
 const PROGRESS: usize = 1_000;
 
 /// Fetches the messages of a plan that are not there yet. The file of a message that is gone by then is empty.
 ///
 /// # Errors
-/// If the server fails, or the disk. What was fetched until then stays.
+/// If the server or the disk fails. What was fetched until then stays.
 pub(crate) async fn fetch(
     server: &mut ImapSession,
     mailboxes: &[Mailbox],
@@ -81,7 +81,7 @@ fn put(folder: &Path, uid: u32, message: Option<&FetchedMessage>) -> std::io::Re
     Ok(())
 }
 
-/// When a kept message arrived, in seconds since 1970.
+/// When a message in the spool arrived, in seconds since 1970.
 pub(crate) fn arrival(path: &Path) -> std::io::Result<i64> {
     let modified = fs::metadata(path)?.modified()?;
     let since = modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
