@@ -509,6 +509,25 @@ def cannot_move():
     return "copied, marked and removed one by one; cut in between"
 
 
+def cannot_idle():
+    """A server without IDLE: the agent waits on one connection, and sorts what arrives at the next look."""
+    boxes = filed({"INBOX": Box(), "Junk": Box(), "Rust": Box()}, {"INBOX": 40, "Junk": 40, "Rust": 40})
+    imapd = Imapd(boxes, "IMAP4rev1 MOVE UIDPLUS")
+    agent = Agent()
+    odd_set_up(imapd, agent)
+    agent.run("train")
+    agent.change(("poll_seconds = 60", "poll_seconds = 1"))
+    before = len(imapd.commands)
+    agent.start()
+    for n in range(1, 4):
+        boxes["INBOX"].add(topic_mail("Rust", 1_000 + n))
+        wait_for(lambda n=n: len(boxes["Rust"].messages) == 40 + n, "it is sorted")
+    agent.kill()
+    equal(sum(command.startswith("LOGIN") for command in imapd.commands[before:]), 1, "logins")
+    imapd.close()
+    return "one connection"
+
+
 def hostile():
     """Whatever a server sends, the agent ends with one line, and takes little memory."""
     evil = {

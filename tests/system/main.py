@@ -35,6 +35,7 @@ TESTS = {
     "gmail": agent.like_gmail,
     "copies": agent.cannot_move,
     "flags": agent.without_moving,
+    "waits": agent.cannot_idle,
     "hostile": agent.hostile,
 }
 SKIPPED = 77
