@@ -14,7 +14,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::answers::{explain, label, score, suggest};
 use crate::args::{InputArgs, ModelArg, VolumeArgs};
-use crate::evaluation::{compare, drift, evaluate};
+use crate::evaluation::{arguments, compare, drift, evaluate};
 use crate::models::{exchange, forget, inspect, learn, merge, spool, train};
 
 /// Learns from labelled examples to sort text: spam from ham, one topic from another.
@@ -71,7 +71,7 @@ pub(crate) enum Command {
     /// Recover the intact documents of a damaged model
     Salvage(exchange::SalvageArgs),
     /// Measure a model on labelled documents
-    Evaluate(evaluate::EvaluateArgs),
+    Evaluate(arguments::EvaluateArgs),
     /// Compare models, or settings, on the same labelled documents
     Compare(compare::CompareArgs),
     /// Tell whether new documents differ from those that the model learned

@@ -1,5 +1,6 @@
 //! The commands that measure: models on labelled documents, and new documents against those that were learned.
 
+pub(crate) mod arguments;
 pub(crate) mod compare;
 mod comparison;
 mod confusion;

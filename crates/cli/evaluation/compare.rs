@@ -13,8 +13,9 @@ use tamis_program::{counted, grouped, say, shown_path};
 use tamis_train::{ClassId, Classes, Document, Kind, Limits, spam_class};
 
 use crate::args::InputArgs;
+use crate::evaluation::arguments::{EvaluateArgs, EvaluationRun, Outcomes};
 use crate::evaluation::comparison::{ComparedVerdict, Comparison, Side};
-use crate::evaluation::evaluate::{EvaluateArgs, EvaluationRun, Outcomes, evaluated};
+use crate::evaluation::evaluate::evaluated;
 use crate::input::{Corpus, SourceScope};
 use crate::output::print_out;
 

@@ -13,7 +13,7 @@ use tamis_train::{
 };
 
 use crate::args::Order;
-use crate::evaluation::evaluate::{EvaluateArgs, EvaluationRun, Outcomes};
+use crate::evaluation::arguments::{EvaluateArgs, EvaluationRun, Outcomes};
 use crate::formats::labels::RowLabels;
 use crate::input::{Attributes, Corpus, DocumentView, Item, SourceScope, columns, say_equal};
 use crate::output::{labels, while_shown};
