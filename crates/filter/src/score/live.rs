@@ -223,7 +223,7 @@ impl CurrentFilter {
 
     /// Reopens the file if it was replaced or changed; returns whether the filter was replaced. On an error it stays as
     /// it is. `prepare` gets the new filter before it is in use.
-    pub(super) fn reload(&self, prepare: impl FnOnce(&Filter)) -> Result<bool> {
+    fn reload(&self, prepare: impl FnOnce(&Filter)) -> Result<bool> {
         let _alone = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.filter();
         let filter = match before.check_unchanged() {
@@ -287,7 +287,7 @@ impl Filter {
     }
 
     /// Opens the model in the file; `None` if this filter was made from bytes.
-    pub(crate) fn open_again(&self) -> Result<Option<Filter>> {
+    fn open_again(&self) -> Result<Option<Filter>> {
         self.source.as_ref().map(|source| self.opened_from(source.path())).transpose()
     }
 

@@ -114,7 +114,7 @@ pub(crate) struct Memo {
     pub terms: Vocabulary,
     /// What the shared model knows of the terms. It stays when the model in front of it changes.
     shared: SharedTerms,
-    weights: TermWeights,
+    weights: WeightCache,
     /// Sums over the terms of the current document.
     pub sums: DocumentSums,
     new: Vec<TermCount>,
@@ -126,7 +126,7 @@ pub(crate) struct Memo {
 }
 
 /// The ids and weights of terms in one model, by their numbers in the vocabulary.
-struct TermWeights {
+struct WeightCache {
     /// How often the model has changed.
     round: u32,
     /// The round in which each term was looked up.
@@ -157,10 +157,10 @@ struct CacheLimits {
 /// The cache is cleared when the terms looked up but not kept exceed the limit of terms this many times.
 const PASSED: usize = 8;
 
-impl TermWeights {
+impl WeightCache {
     fn new(n_sums: usize) -> Self {
         let table = TermTable::new(n_sums);
-        TermWeights { round: 0, rounds: Vec::new(), ids: Vec::new(), places: Vec::new(), table }
+        WeightCache { round: 0, rounds: Vec::new(), ids: Vec::new(), places: Vec::new(), table }
     }
 
     /// Keeps the first terms, whose weights have this size.
@@ -197,7 +197,7 @@ impl Default for Memo {
             behind: None,
             terms: Vocabulary::without_texts(),
             shared: SharedTerms::default(),
-            weights: TermWeights::new(0),
+            weights: WeightCache::new(0),
             sums: DocumentSums::default(),
             new: Vec::new(),
             entry: TermEntry::default(),
@@ -212,7 +212,7 @@ impl Default for Memo {
 impl Memo {
     /// An empty cache for a model and the shared one behind it.
     fn of_model(&self, model: &Arc<()>, behind: Option<&Arc<()>>, n_sums: usize, terms: Vocabulary) -> Memo {
-        let weights = TermWeights::new(n_sums);
+        let weights = WeightCache::new(n_sums);
         let kept = CacheExtent { bytes: weights.table.bytes(), ..CacheExtent::default() };
         let (model, behind) = (Some(model.clone()), behind.cloned());
         Memo { model, behind, terms, weights, kept, limits: self.limits, ..Memo::default() }
@@ -274,7 +274,7 @@ impl Memo {
             outcome?;
         }
         // terms that add nothing are summed too: skipping them would be an unpredictable branch
-        let Memo { terms, weights: TermWeights { places, table, .. }, sums, .. } = self;
+        let Memo { terms, weights: WeightCache { places, table, .. }, sums, .. } = self;
         let terms = terms.document().iter();
         table.accumulate(terms.map(|term| (places[term.id as usize], amount(term.count))), sums);
         Ok(())

@@ -101,7 +101,7 @@ impl FittedScoring {
     }
 
     /// Whether documents have coefficients: only with a correction.
-    pub fn has_coefficients(&self) -> bool {
+    pub(crate) fn has_coefficients(&self) -> bool {
         matches!(self, FittedScoring::Weighted { options, .. } if options.correction)
     }
 
