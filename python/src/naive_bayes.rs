@@ -95,7 +95,7 @@ pub(crate) fn csr_count(
     let n_classes = n_rows(counts.shape(), "counts", rows.3)?;
     let weights = weights.as_ref().map(slice).transpose()?;
     let counts = counts.as_slice_mut().map_err(|_| unsuitable("aligned counts", "others"))?;
-    rows.run(py, threshold, ClassCounts { codes: slice(&codes)?, weights, counts, n_classes })
+    rows.run(py, threshold, CountKernel { codes: slice(&codes)?, weights, counts, n_classes })
 }
 
 /// Writes the product of the rows and the transposed weights: `out[i, c] = sum_j x[i, j] * weights[c, j]`.
@@ -120,7 +120,7 @@ pub(crate) fn csr_product(
     let weights = weights.as_slice().map_err(unaligned)?;
     let weights = if by_class { Weights::ByClass(weights) } else { Weights::ByFeature(weights) };
     let out = out.as_slice_mut().map_err(unaligned)?;
-    rows.run(py, threshold, Products { weights, out, n_classes })
+    rows.run(py, threshold, ProductKernel { weights, out, n_classes })
 }
 
 fn unsuitable(expected: impl Display, got: impl Display) -> PyErr {
@@ -228,14 +228,14 @@ trait Kernel: Send {
 }
 
 /// Adds each row, times its weight, to the row of `counts` of its class.
-struct ClassCounts<'a> {
+struct CountKernel<'a> {
     codes: &'a [i64],
     weights: Option<&'a [f64]>,
     counts: &'a mut [f64],
     n_classes: usize,
 }
 
-impl Kernel for ClassCounts<'_> {
+impl Kernel for CountKernel<'_> {
     fn run<I: Index, V: Copy + Into<f64>>(
         self,
         rows: &CsrRows<'_, I, V>,
@@ -273,13 +273,13 @@ enum Weights<'a> {
 }
 
 /// Writes the scalar products of each row with the weights of each class.
-struct Products<'a> {
+struct ProductKernel<'a> {
     weights: Weights<'a>,
     out: &'a mut [f64],
     n_classes: usize,
 }
 
-impl Kernel for Products<'_> {
+impl Kernel for ProductKernel<'_> {
     fn run<I: Index, V: Copy + Into<f64>>(
         self,
         rows: &CsrRows<'_, I, V>,
