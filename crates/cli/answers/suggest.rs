@@ -7,7 +7,7 @@ use std::io::{BufRead, Write};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_program::{check_unchanged, commit, counted, named, shown, shown_path};
-use tamis_train::evaluate::{Known, Suggestions, Unlabelled};
+use tamis_train::evaluate::{CandidatePool, KnownDocuments, Suggestions};
 use tamis_train::{Document, Filter, Learner, Scratch, join_labels};
 
 use crate::args::{ChangeArgs, Format, InputArgs, ModelArg};
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &SuggestArgs) -> Result<u8> {
         bail!("--interactive: answers are read from standard input: expected no documents on it");
     }
     let filter = args.model.open()?;
-    let known = Known::new(&filter, args.n)?;
+    let known = KnownDocuments::new(&filter, args.n)?;
     let recipe = filter.information().recipe;
     let keep = KeepColumns::of_names(&args.keep);
     let corpus = Corpus::find_for(&args.paths, SourceScope::WhatIsThere, &args.input, recipe)?;
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &SuggestArgs) -> Result<u8> {
     };
     let finished = corpus.for_each(
         &recipe.limits,
-        || Ok(Unlabelled::new(&known)),
+        || Ok(CandidatePool::new(&known)),
         |unlabelled, item, _, document| unlabelled.add(document, || found(item, document)),
         |_, ()| Ok(()),
     )?;

@@ -77,8 +77,9 @@ fn title(args: &EvaluateArgs) -> Result<String> {
 /// Maximum number of documents that a report names as contradicting their label.
 const MOST_MISLABELS: usize = 20;
 
-/// Scores documents as the options ask. With `counts_learned`, looks up which of them the model has learned.
-pub(crate) fn evaluated(args: &EvaluateArgs, counts_learned: bool) -> Result<EvaluationRun> {
+/// Scores documents as the options ask. For a comparison, looks up which of them the model has learned, and refuses a model
+/// of many labels.
+pub(crate) fn evaluated(args: &EvaluateArgs, is_compared: bool) -> Result<EvaluationRun> {
     if args.groups.are_given() && args.method.folds.is_none() {
         bail!("{}: expected --folds with it, whose folds keep groups together", args.groups.option());
     }
@@ -89,6 +90,9 @@ pub(crate) fn evaluated(args: &EvaluateArgs, counts_learned: bool) -> Result<Eva
     let mut filter = args.model.open()?;
     args.decision.apply(&mut filter)?;
     let classes = filter.classes();
+    if filter.has_many_labels() && is_compared {
+        bail!("expected a model of one label a document, got many");
+    }
     if filter.has_many_labels() {
         let (named, _, status) = by_model(args, &filter, false, |scorer, given, document| {
             scorer.score(document)?;
@@ -104,7 +108,7 @@ pub(crate) fn evaluated(args: &EvaluateArgs, counts_learned: bool) -> Result<Eva
         let outcomes = Outcomes::Many(names.into_iter().zip(outcomes).collect());
         return Ok(EvaluationRun { classes: all, spam: None, decision: None, outcomes, learned: 0, status });
     }
-    let (named, learned, status) = by_model(args, &filter, counts_learned, |scorer, given, document| {
+    let (named, learned, status) = by_model(args, &filter, is_compared, |scorer, given, document| {
         let truth = class_of(classes, given.label)?;
         let score = scorer.score(document)?;
         Ok(HeldOutScore::new(truth, score, scorer.scratch.probabilities()[usize::from(truth)]))

@@ -91,7 +91,7 @@ pub use linear::{
     Choices, ClassWeight, Coefficient, Coefficients, Columns, CorrectedStatistics, Correction, PartsTrial,
     Readings, SmoothingTrial, TauTrial, WeightedLogOdds, WeightedOptions, priors,
 };
-pub use metrics::binomial::{
+pub use metrics::intervals::{
     Interval, TooFewNegatives, clopper_pearson, clopper_pearson_upper, threshold_for_fpr, wilson,
 };
 #[doc(hidden)]

@@ -1,21 +1,167 @@
 //! Metrics of predictions: confusion matrix, ROC and ranking, calibration of probabilities, confidence intervals and
 //! thresholds, bootstrap confidence intervals, a paired test, tests of two samples.
 
-pub(crate) mod binomial;
-mod bootstrap;
-mod confusion;
-mod paired;
-mod probabilities;
-mod ranking;
-mod two_samples;
+pub(crate) mod intervals;
+mod scores;
+mod significance;
 
-pub use bootstrap::bootstrap_interval;
-pub use confusion::ConfusionMatrix;
-pub use paired::mcnemar_exact;
-pub use probabilities::{brier, expected_calibration_error, log_loss};
-pub use ranking::{
-    RocPoint, average_precision, caught_at_fpr, lam_percent, one_minus_roc_auc_percent, roc_auc, roc_curve,
+pub use intervals::bootstrap_interval;
+pub use scores::{
+    RocPoint, average_precision, brier, caught_at_fpr, expected_calibration_error, lam_percent, log_loss,
+    one_minus_roc_auc_percent, roc_auc, roc_curve,
 };
-pub use two_samples::{
-    ChiSquare, Smirnov, chi_square_two_samples, population_stability, signed_log_likelihood, smirnov_lower,
+pub use significance::{
+    ChiSquare, Smirnov, chi_square_two_samples, mcnemar_exact, population_stability, signed_log_likelihood,
+    smirnov_lower,
 };
+
+use std::collections::BTreeMap;
+
+use crate::counts::ClassId;
+
+/// A confusion matrix: documents by true and predicted class, undecided ones included.
+///
+/// An undecided ("unsure") document counts for its class but not as predicted for any: it lowers accuracy and recall
+/// and is a miss, but not a false positive.
+///
+/// A share with denominator 0 is 0, as in scikit-learn with `zero_division=0`; the error rates are `None` then.
+///
+/// ```
+/// use tamis_model::metrics::ConfusionMatrix;
+///
+/// let mut matrix = ConfusionMatrix::new(2);
+/// for (truth, predicted) in [(0, Some(0)), (0, Some(1)), (1, Some(1)), (1, None)] {
+///     matrix.record(truth, predicted);
+/// }
+/// assert_eq!(matrix.accuracy(), 0.5);
+/// assert_eq!((matrix.precision(1), matrix.recall(1), matrix.unsure(1)), (0.5, 0.5, 1));
+/// assert_eq!(matrix.false_positive_rate(1), Some(0.5));
+/// assert_eq!(matrix.false_negative_rate(1), Some(0.5));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConfusionMatrix {
+    n_classes: usize,
+    counts: BTreeMap<(ClassId, Option<ClassId>), u64>,
+}
+
+impl ConfusionMatrix {
+    /// An empty matrix of `n_classes` classes.
+    pub fn new(n_classes: usize) -> Self {
+        ConfusionMatrix { n_classes, counts: BTreeMap::new() }
+    }
+
+    /// Counts one document of the class `truth`; `predicted` is `None` if undecided. The matrix grows for a new class.
+    pub fn record(&mut self, truth: ClassId, predicted: Option<ClassId>) {
+        let highest = predicted.map_or(truth, |p| p.max(truth));
+        self.n_classes = self.n_classes.max(usize::from(highest) + 1);
+        *self.counts.entry((truth, predicted)).or_default() += 1;
+    }
+
+    /// The number of classes.
+    pub fn n_classes(&self) -> usize {
+        self.n_classes
+    }
+
+    /// The number of documents.
+    pub fn total(&self) -> u64 {
+        self.count(|_, _| true)
+    }
+
+    /// The cells with documents, in class order: true class, predicted class (`None` if undecided) and number of
+    /// documents.
+    pub fn cells(&self) -> impl Iterator<Item = (ClassId, Option<ClassId>, u64)> {
+        self.counts.iter().map(|(&(truth, predicted), &n)| (truth, predicted, n))
+    }
+
+    /// Documents of the class `truth` predicted to be of the class `predicted`.
+    pub fn get(&self, truth: ClassId, predicted: ClassId) -> u64 {
+        self.counts.get(&(truth, Some(predicted))).copied().unwrap_or(0)
+    }
+
+    /// Undecided documents of the class.
+    pub fn unsure(&self, truth: ClassId) -> u64 {
+        self.counts.get(&(truth, None)).copied().unwrap_or(0)
+    }
+
+    /// Documents of the class, undecided ones included.
+    pub fn support(&self, class: ClassId) -> u64 {
+        self.count(|truth, _| truth == class)
+    }
+
+    /// The share of documents predicted correctly; 0 without documents.
+    pub fn accuracy(&self) -> f64 {
+        share(self.count(|truth, predicted| predicted == Some(truth)), self.total())
+    }
+
+    /// The share of the documents predicted for the class that belong to it; 0 if none was predicted.
+    pub fn precision(&self, class: ClassId) -> f64 {
+        share(self.get(class, class), self.count(|_, predicted| predicted == Some(class)))
+    }
+
+    /// The share of the class's documents predicted for it; 0 if it has none.
+    pub fn recall(&self, class: ClassId) -> f64 {
+        share(self.get(class, class), self.support(class))
+    }
+
+    /// The harmonic mean of precision and recall, `2 tp / (predicted + support)`; 0 if the denominator is 0.
+    pub fn f1(&self, class: ClassId) -> f64 {
+        let predicted = self.count(|_, predicted| predicted == Some(class));
+        share(2 * self.get(class, class), predicted + self.support(class))
+    }
+
+    /// The mean of [`f1`](Self::f1) over all classes; 0 without classes.
+    pub fn macro_f1(&self) -> f64 {
+        let sum: f64 = (0..=ClassId::MAX).take(self.n_classes).map(|class| self.f1(class)).sum();
+        if self.n_classes == 0 { 0.0 } else { sum / self.n_classes as f64 }
+    }
+
+    /// The share of the other classes' documents predicted for the `positive` class; `None` if there are none.
+    pub fn false_positive_rate(&self, positive: ClassId) -> Option<f64> {
+        let negatives = self.count(|truth, _| truth != positive);
+        let wrong = self.count(|truth, predicted| truth != positive && predicted == Some(positive));
+        (negatives > 0).then(|| share(wrong, negatives))
+    }
+
+    /// The share of the `positive` class's documents that were missed: predicted for another class or undecided. `None`
+    /// if there are none.
+    pub fn false_negative_rate(&self, positive: ClassId) -> Option<f64> {
+        let positives = self.support(positive);
+        (positives > 0).then(|| share(positives - self.get(positive, positive), positives))
+    }
+
+    fn count(&self, which: impl Fn(ClassId, Option<ClassId>) -> bool) -> u64 {
+        self.counts.iter().filter(|((truth, predicted), _)| which(*truth, *predicted)).map(|(_, n)| n).sum()
+    }
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_of_nothing() {
+        let matrix = ConfusionMatrix::new(2);
+        assert_eq!((matrix.accuracy(), matrix.precision(0), matrix.recall(0)), (0.0, 0.0, 0.0));
+        assert_eq!((matrix.f1(0), matrix.macro_f1(), ConfusionMatrix::default().macro_f1()), (0.0, 0.0, 0.0));
+        assert_eq!((matrix.false_positive_rate(0), matrix.false_negative_rate(0)), (None, None));
+    }
+
+    #[test]
+    fn three_classes() {
+        let mut matrix = ConfusionMatrix::new(3);
+        let (truth, predicted) = ([0, 0, 0, 1, 1, 2], [0, 0, 1, 1, 1, 1]);
+        truth.into_iter().zip(predicted).for_each(|(t, p)| matrix.record(t, Some(p)));
+        assert_eq!(matrix.accuracy(), 4.0 / 6.0);
+        assert_eq!(matrix.f1(0), 0.8);
+        assert_eq!(matrix.f1(1), 2.0 / 3.0);
+        assert_eq!(matrix.macro_f1(), (0.8 + 2.0 / 3.0) / 3.0);
+        assert_eq!((matrix.support(0), matrix.get(2, 1), matrix.total()), (3, 1, 6));
+        assert_eq!(matrix.cells().map(|(truth, p, n)| (truth, p.unwrap(), n)).last(), Some((2, 1, 1)));
+        matrix.record(7, None);
+        assert_eq!((matrix.n_classes(), matrix.unsure(7), matrix.support(7)), (8, 1, 1));
+    }
+}

@@ -14,24 +14,19 @@ mod text;
 
 mod draw;
 
-mod figure;
-
 mod figures;
-
-mod page;
 
 mod reports;
 
-pub use page::Page;
+pub use reports::Page;
 pub use reports::drift::drift_page;
 pub use reports::evaluation::EvaluationReport;
-pub use reports::explanation::explanation_page;
+pub use reports::explanation::{explanation_page, score_page};
 pub use reports::mislabels::Mislabel;
 pub use reports::model::model_page;
-pub use reports::score::score_page;
 pub use text::{counted, grouped};
 
 /// The README's example.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-struct Readme;
+mod readme {}

@@ -138,6 +138,16 @@ pub(crate) fn number(value: f64, shown: &str) -> String {
     format!("<data value=\"{value}\">{shown}</data>")
 }
 
+/// Writes a share in the same way.
+pub(crate) fn percent_cell(share: f64) -> String {
+    number(share, &percent(share))
+}
+
+/// Writes nats in the same way.
+pub(crate) fn nats_cell(value: f64) -> String {
+    number(value, &nats(value))
+}
+
 /// Writes a whole number in the same way.
 pub(crate) fn count(value: u64) -> String {
     format!("<data value=\"{value}\">{}</data>", grouped(value))

@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyList};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use tamis_train::Scoring;
-use tamis_train::evaluate::{DriftReference, Known, NewDocuments, Suggestions, Unlabelled};
+use tamis_train::evaluate::{CandidatePool, DriftReference, KnownDocuments, NewDocuments, Suggestions};
 use tamis_train::information::Suspect;
 
 use crate::error::{Result, needs_terms};
@@ -203,11 +203,11 @@ fn drift(model: &SharedFilter, documents: &DocumentSet, level: f64, watch: &Watc
 
 /// The documents to label next. Of one label, what the model says is of it; of many, lists of these.
 fn suggest(model: &SharedFilter, documents: &DocumentSet, n: usize, watch: &Watch) -> Result<Value> {
-    let known = Known::new(&model.filter, n)?;
-    let add = |unlabelled: &mut Unlabelled<'_, usize>, row| {
+    let known = KnownDocuments::new(&model.filter, n)?;
+    let add = |unlabelled: &mut CandidatePool<'_, usize>, row| {
         unlabelled.add(documents.get(row)?.document(), || Ok(row))
     };
-    let unlabelled = for_each_row(documents.len(), watch, || Ok(Unlabelled::new(&known)), add)?;
+    let unlabelled = for_each_row(documents.len(), watch, || Ok(CandidatePool::new(&known)), add)?;
     let mut suggestions = Suggestions::new(&known, unlabelled);
     let label = |class| model.labels.name(class);
     let mut suggested = Vec::new();

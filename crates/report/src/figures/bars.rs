@@ -1,7 +1,7 @@
 //! Named bars from a common line: values above zero go to the right, values below to the left.
 
-use crate::draw::axes::WIDTH;
-use crate::draw::svg::{Anchor, Svg};
+use crate::draw::{Anchor, Svg, WIDTH};
+use crate::figures::{Chart, DataTable};
 use crate::text::{Plain, cut, width};
 
 /// A bar: its name, its value, and the value as text. Texts are HTML without elements.
@@ -25,13 +25,23 @@ const CHARACTER: f64 = 7.6;
 pub(crate) const PLAIN: [&str; 2] = ["fa", "fb"];
 pub(crate) const FOR_SPAM: [&str; 2] = ["fb", "fa"];
 
-/// Escapes the name of a bar and cuts it to what has room.
-pub(crate) fn name(name: &str) -> String {
-    Plain(&cut(name, LONGEST)).to_string()
+/// Maximum number of labels with a bar each.
+pub(crate) const MOST_LABELS: usize = 60;
+
+impl Bar {
+    /// Escapes the name of the bar and cuts it to what has room.
+    pub(crate) fn new(name: &str, value: f64, shown: String) -> Self {
+        Bar { name: Plain(&cut(name, LONGEST)).to_string(), value: Some(value), shown }
+    }
+}
+
+/// Creates the chart of bars and a table of their numbers.
+pub(crate) fn chart(title: impl Into<String>, bars: &[Bar], colours: [&str; 2], table: DataTable) -> Chart {
+    Chart { title: title.into(), drawing: draw(bars, colours), tables: vec![table], ..Chart::default() }
 }
 
 /// Draws bars one below the other. Infinite bars reach the edge.
-pub(crate) fn draw(bars: &[Bar], colours: [&str; 2]) -> Svg {
+fn draw(bars: &[Bar], colours: [&str; 2]) -> Svg {
     let names = CHARACTER * bars.iter().map(|bar| width(&bar.name)).fold(0.0, f64::max) + 14.0;
     // names never take room from the bars
     let wide = WIDTH.max(names + NUMBERS + LEAST);

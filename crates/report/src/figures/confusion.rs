@@ -6,17 +6,17 @@ use std::collections::BTreeSet;
 use tamis_model::metrics::ConfusionMatrix;
 use tamis_train::{ClassId, Classes};
 
-use crate::draw::svg::{Anchor, Svg};
-use crate::figure::{Figure, Table};
+use crate::draw::{Anchor, Svg};
 use crate::figures::mixed_up::pairs_table;
 use crate::figures::order::groups;
+use crate::figures::{Chart, DataTable};
 use crate::text::{Name, Plain, count, cut, grouped, number, percent, share, width as text_width};
 
 /// Maximum number of labels with a row. More would be illegible.
 const MOST: usize = 60;
 
 /// The figure.
-pub(crate) fn confusion(classes: &Classes, matrix: &ConfusionMatrix) -> Figure {
+pub(crate) fn confusion(classes: &Classes, matrix: &ConfusionMatrix) -> Chart {
     let seen: BTreeSet<ClassId> =
         matrix.cells().flat_map(|(truth, verdict, _)| [Some(truth), verdict]).flatten().collect();
     let mut shown: Vec<ClassId> = seen.iter().copied().collect();
@@ -40,7 +40,7 @@ pub(crate) fn confusion(classes: &Classes, matrix: &ConfusionMatrix) -> Figure {
             grouped(seen.len() as u64)
         ));
     }
-    Figure {
+    Chart {
         title: "What labels are taken for (confusion matrix)".to_owned(),
         finding: Some(finding(matrix)),
         note,
@@ -48,10 +48,9 @@ pub(crate) fn confusion(classes: &Classes, matrix: &ConfusionMatrix) -> Figure {
             "A table of cells, {} true labels by verdict; the darker, the larger the share of the row.",
             shown.len()
         ),
-        drawing: Cells::new(classes, matrix, &groups).draw(),
-        beside: None,
+        drawing: Heatmap::new(classes, matrix, &groups).draw(),
         tables: vec![labels_table(classes, matrix), pairs_table(classes, matrix)],
-        is_open: false,
+        ..Chart::default()
     }
 }
 
@@ -71,7 +70,7 @@ fn finding(matrix: &ConfusionMatrix) -> String {
 }
 
 /// The cells of a matrix, and their size.
-struct Cells<'a> {
+struct Heatmap<'a> {
     classes: &'a Classes,
     matrix: &'a ConfusionMatrix,
     order: Vec<ClassId>,
@@ -86,7 +85,7 @@ struct Cells<'a> {
     is_wide: bool,
 }
 
-impl<'a> Cells<'a> {
+impl<'a> Heatmap<'a> {
     fn new(classes: &'a Classes, matrix: &'a ConfusionMatrix, groups: &[Vec<ClassId>]) -> Self {
         let order = groups.concat();
         let mut ends: Vec<usize> = groups
@@ -114,7 +113,7 @@ impl<'a> Cells<'a> {
         let is_wide = CHARACTER * longest <= width;
         let top = if is_wide { 40.0 } else { CHARACTER * longest + 28.0 };
         let has_unsure = order.iter().any(|class| matrix.unsure(*class) > 0);
-        Cells { classes, matrix, order, ends, has_unsure, width, height, left: labels, top, is_wide }
+        Heatmap { classes, matrix, order, ends, has_unsure, width, height, left: labels, top, is_wide }
     }
 
     fn label(&self, class: ClassId) -> &'a str {
@@ -208,7 +207,7 @@ fn short_percent(share: f64) -> String {
     if share < 0.01 { "&lt;1%".to_owned() } else { format!("{:.0}%", 100.0 * share) }
 }
 
-fn labels_table(classes: &Classes, matrix: &ConfusionMatrix) -> Table {
+fn labels_table(classes: &Classes, matrix: &ConfusionMatrix) -> DataTable {
     let row = |(class, label): (ClassId, &str)| {
         let [precision, recall, f1] = [matrix.precision(class), matrix.recall(class), matrix.f1(class)]
             .map(|n| number(n, &format!("{n:.4}")));
@@ -216,5 +215,5 @@ fn labels_table(classes: &Classes, matrix: &ConfusionMatrix) -> Table {
         vec![Name(label).to_string(), documents, right, count(matrix.unsure(class)), precision, recall, f1]
     };
     let head = ["label", "documents", "right", "unsure", "precision", "recall", "F1"];
-    Table::new("Labels", &head, classes.iter().map(row).collect())
+    DataTable::new("Labels", &head, classes.iter().map(row).collect())
 }

@@ -2,17 +2,16 @@
 
 use tamis_train::evaluate::LearningStep;
 
-use crate::draw::axes::{self, ACROSS, Axis, BOTTOM, TOP, WIDTH, percent_tick};
-use crate::draw::scale::Scale;
-use crate::draw::svg::Svg;
-use crate::figure::{Figure, Table};
-use crate::figures::legend::{self, Sample};
-use crate::text::{count, counted, grouped, number, percent, share};
+use crate::draw::{
+    ACROSS, Axis, BOTTOM, LegendKey, Scale, Svg, TOP, WIDTH, draw_axes, draw_legend, percent_tick,
+};
+use crate::figures::{Chart, DataTable};
+use crate::text::{count, counted, grouped, percent, percent_cell, share};
 
 const HEIGHT: f64 = 330.0;
 
 /// Creates the figure; `None` without steps.
-pub(crate) fn learning(steps: &[LearningStep]) -> Option<Figure> {
+pub(crate) fn learning(steps: &[LearningStep]) -> Option<Chart> {
     let last = steps.last()?;
     let wrong = |step: &LearningStep| share(step.wrong, step.documents);
     let unsure = |step: &LearningStep| share(step.unsure, step.documents);
@@ -21,11 +20,8 @@ pub(crate) fn learning(steps: &[LearningStep]) -> Option<Figure> {
     let y = Scale::linear([0.0, (1.05 * highest).min(1.0)], [HEIGHT - BOTTOM, TOP]);
     let mut svg = Svg::new(WIDTH, HEIGHT);
     let tick = |n: f64| grouped(n as u64);
-    axes::draw(
-        &mut svg,
-        &Axis::new(x, "documents learned", 7.0, tick),
-        &Axis::new(y, "share of the next documents", 5.0, percent_tick),
-    );
+    let y_axis = Axis::new(y, "share of the next documents", 5.0, percent_tick);
+    draw_axes(&mut svg, &Axis::new(x, "documents learned", 7.0, tick), &y_axis);
     let place = |step: &LearningStep, share: f64| [x.at(step.learned as f64), y.at(share)];
     svg.curve("la", steps.iter().map(|step| place(step, unsure(step))));
     svg.curve("lb", steps.iter().map(|step| place(step, wrong(step))));
@@ -35,14 +31,9 @@ pub(crate) fn learning(steps: &[LearningStep]) -> Option<Figure> {
         place(step, share(so_far[0], so_far[1]))
     });
     svg.curve("lc", running);
-    let entries = [
-        (Sample::Line("lb"), "wrong"),
-        (Sample::Line("la"), "unsure"),
-        (Sample::Line("lc"), "wrong, of all so far"),
-    ];
-    let entries = entries.map(|(sample, text)| (sample, text.to_owned()));
-    legend::draw(&mut svg, ACROSS[0], &entries);
-    Some(Figure {
+    let entries = [("lb", "wrong"), ("la", "unsure"), ("lc", "wrong, of all so far")];
+    draw_legend(&mut svg, &entries.map(|(class, text)| (LegendKey::Line(class), text.to_owned())));
+    Some(Chart {
         title: "Learning".to_owned(),
         finding: Some(finding(steps)),
         note: format!(
@@ -52,9 +43,8 @@ pub(crate) fn learning(steps: &[LearningStep]) -> Option<Figure> {
         description: "Lines of the share of wrong and unsure verdicts, over the number of documents learned."
             .to_owned(),
         drawing: svg,
-        beside: None,
         tables: vec![table(steps)],
-        is_open: false,
+        ..Chart::default()
     })
 }
 
@@ -67,12 +57,11 @@ fn finding(steps: &[LearningStep]) -> String {
     format!("Of the last {}, {wrong} are wrong and {unsure} unsure.", counted(documents, "document"))
 }
 
-fn table(steps: &[LearningStep]) -> Table {
+fn table(steps: &[LearningStep]) -> DataTable {
     let row = |step: &LearningStep| {
-        let part = share(step.wrong, step.documents);
         let counts = [step.learned, step.documents, step.wrong, step.unsure].map(count);
-        counts.into_iter().chain([number(part, &percent(part))]).collect()
+        counts.into_iter().chain([percent_cell(share(step.wrong, step.documents))]).collect()
     };
     let head = ["learned", "documents", "wrong", "unsure", "wrong, share"];
-    Table::new("", &head, steps.iter().map(row).collect()).with_texts(0)
+    DataTable::new("", &head, steps.iter().map(row).collect()).with_texts(0)
 }

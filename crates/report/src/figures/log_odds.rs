@@ -2,11 +2,10 @@
 
 use tamis_train::evaluate::LogOddsBin;
 
-use crate::draw::axes::{self, ACROSS, Axis, BOTTOM, TOP, WIDTH, plain_tick};
-use crate::draw::scale::Scale;
-use crate::draw::svg::{Anchor, Svg};
-use crate::figure::{Figure, Table};
-use crate::figures::legend::{self, Sample};
+use crate::draw::{
+    ACROSS, Anchor, Axis, BOTTOM, LegendKey, Scale, Svg, TOP, WIDTH, draw_legend, draw_x_axis, plain_tick,
+};
+use crate::figures::{Chart, DataTable};
 use crate::text::{Name, Plain, count, grouped, nats};
 
 const HEIGHT: f64 = 360.0;
@@ -14,13 +13,12 @@ const MIDDLE: f64 = (TOP + HEIGHT - BOTTOM) / 2.0;
 
 /// Creates the figure for the log-odds of the second of two labels or, without labels, of the likeliest label. `band`
 /// holds the thresholds in use.
-pub(crate) fn log_odds(bins: &[LogOddsBin], labels: Option<[&str; 2]>, band: Option<[f64; 2]>) -> Figure {
-    Figure {
+pub(crate) fn log_odds(bins: &[LogOddsBin], labels: Option<[&str; 2]>, band: Option<[f64; 2]>) -> Chart {
+    Chart {
         title: match labels {
             Some([negative, positive]) => format!("Log-odds of {} and of {}", Name(negative), Name(positive)),
             None => "Log-odds of right and of wrong labels".to_owned(),
         },
-        finding: None,
         note: "Heights are logarithmic, so that single documents on the wrong side are seen. The outermost bars hold all \
                documents beyond."
             .to_owned(),
@@ -33,9 +31,8 @@ pub(crate) fn log_odds(bins: &[LogOddsBin], labels: Option<[&str; 2]>, band: Opt
             None => "Numbers of documents by log-odds: labelled wrong upwards, right downwards.".to_owned(),
         },
         drawing: draw(bins, labels, band),
-        beside: None,
         tables: vec![table(bins, labels)],
-        is_open: false,
+        ..Chart::default()
     }
 }
 
@@ -54,7 +51,7 @@ fn draw(bins: &[LogOddsBin], labels: Option<[&str; 2]>, band: Option<[f64; 2]>) 
     let name = labels.map_or("log-odds of the likeliest label, in nats".to_owned(), |[_, positive]| {
         format!("log-odds of {}, in nats", Plain(positive))
     });
-    axes::draw_x(&mut svg, &Axis::new(x, name, 9.0, plain_tick), [HEIGHT - BOTTOM, TOP]);
+    draw_x_axis(&mut svg, &Axis::new(x, name, 9.0, plain_tick), [HEIGHT - BOTTOM, TOP]);
     draw_heights(&mut svg, [up, down]);
     let colours = colours(labels);
     for bin in bins {
@@ -67,7 +64,7 @@ fn draw(bins: &[LogOddsBin], labels: Option<[&str; 2]>, band: Option<[f64; 2]>) 
         }
     }
     svg.line("axis", [ACROSS[0], MIDDLE], [ACROSS[1], MIDDLE]);
-    legend::draw(&mut svg, ACROSS[0], &entries(labels, band));
+    draw_legend(&mut svg, &entries(labels, band));
     svg
 }
 
@@ -91,22 +88,23 @@ fn colours(labels: Option<[&str; 2]>) -> [&'static str; 2] {
     if labels.is_some() { ["fa", "fb"] } else { ["fb", "fa"] }
 }
 
-fn entries(labels: Option<[&str; 2]>, band: Option<[f64; 2]>) -> Vec<(Sample, String)> {
+fn entries(labels: Option<[&str; 2]>, band: Option<[f64; 2]>) -> Vec<(LegendKey, String)> {
     let [up, down] = match labels {
         Some(labels) => labels.map(|label| Plain(label).to_string()),
         None => ["the label is wrong", "the label is right"].map(str::to_owned),
     };
     let mut entries = vec![
-        (Sample::Box(colours(labels)[0]), format!("upwards: {up}")),
-        (Sample::Box(colours(labels)[1]), format!("downwards: {down}")),
+        (LegendKey::Box(colours(labels)[0]), format!("upwards: {up}")),
+        (LegendKey::Box(colours(labels)[1]), format!("downwards: {down}")),
     ];
     if let Some([lower, upper]) = band.filter(|[lower, upper]| lower < upper) {
-        entries.push((Sample::Box("band"), format!("unsure: between {} and {}", nats(lower), nats(upper))));
+        entries
+            .push((LegendKey::Box("band"), format!("unsure: between {} and {}", nats(lower), nats(upper))));
     }
     entries
 }
 
-fn table(bins: &[LogOddsBin], labels: Option<[&str; 2]>) -> Table {
+fn table(bins: &[LogOddsBin], labels: Option<[&str; 2]>) -> DataTable {
     let end = |end: f64| if end.is_finite() { plain_tick(end) } else { String::new() };
     let row =
         |bin: &LogOddsBin| vec![end(bin.low), end(bin.high), count(bin.negatives), count(bin.positives)];
@@ -115,5 +113,5 @@ fn table(bins: &[LogOddsBin], labels: Option<[&str; 2]>) -> Table {
         None => ["wrong", "right"].map(str::to_owned),
     };
     let head = ["from", "to below", &names[0], &names[1]];
-    Table::new("Documents by log-odds", &head, bins.iter().map(row).collect()).with_texts(0)
+    DataTable::new("Documents by log-odds", &head, bins.iter().map(row).collect()).with_texts(0)
 }

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use tamis_model::metrics::ConfusionMatrix;
 use tamis_train::{ClassId, Classes};
 
-use crate::figure::{Figure, Table};
 use crate::figures::bars::{self, Bar};
-use crate::text::{Name, Plain, count, cut, grouped, number, percent, share};
+use crate::figures::{Chart, DataTable};
+use crate::text::{Name, Plain, count, cut, grouped, percent_cell, share};
 
 /// Maximum number of pairs in the drawing, and of rows in the table.
 const MOST: usize = 12;
@@ -36,7 +36,7 @@ fn pairs(matrix: &ConfusionMatrix) -> Vec<([ClassId; 2], [u64; 2])> {
 }
 
 /// Creates the figure, for more than two labels; `None` if nothing is mixed up.
-pub(crate) fn mixed_up(classes: &Classes, matrix: &ConfusionMatrix) -> Option<Figure> {
+pub(crate) fn mixed_up(classes: &Classes, matrix: &ConfusionMatrix) -> Option<Chart> {
     let pairs = pairs(matrix);
     let label = |class: ClassId| classes.label(class).unwrap_or_default();
     let ([first, second], [there, back]) = *pairs.first()?;
@@ -60,9 +60,8 @@ pub(crate) fn mixed_up(classes: &Classes, matrix: &ConfusionMatrix) -> Option<Fi
         vec![names[0].clone(), names[1].clone(), count(*there), count(*back), count(there + back)]
     };
     let head = ["label", "mixed up with", "taken for it", "the other way", "documents"];
-    let table = Table::new("", &head, pairs.iter().take(MOST_ROWS).map(row).collect()).with_texts(2);
-    Some(Figure {
-        title: "Labels mixed up most".to_owned(),
+    let table = DataTable::new("", &head, pairs.iter().take(MOST_ROWS).map(row).collect()).with_texts(2);
+    Some(Chart {
         finding: Some(finding),
         note: format!(
             "{} of {} pairs; the numbers are documents of the first taken for the second, and of the second taken for \
@@ -71,23 +70,19 @@ pub(crate) fn mixed_up(classes: &Classes, matrix: &ConfusionMatrix) -> Option<Fi
             grouped(pairs.len() as u64)
         ),
         description: "Bars of the documents that two labels have mixed up, the longest first.".to_owned(),
-        drawing: bars::draw(&drawn, bars::FOR_SPAM),
-        beside: None,
-        tables: vec![table],
-        is_open: false,
+        ..bars::chart("Labels mixed up most", &drawn, bars::FOR_SPAM, table)
     })
 }
 
 /// A table of the wrong verdicts, by true label and verdict.
-pub(crate) fn pairs_table(classes: &Classes, matrix: &ConfusionMatrix) -> Table {
+pub(crate) fn pairs_table(classes: &Classes, matrix: &ConfusionMatrix) -> DataTable {
     let label = |class: ClassId| Name(classes.label(class).unwrap_or_default()).to_string();
     let mut wrong: Vec<_> = matrix.cells().filter(|(truth, verdict, _)| *verdict != Some(*truth)).collect();
     wrong.sort_by_key(|(.., n)| Reverse(*n));
     let n_wrong = wrong.len();
     let row = |(truth, verdict, n): (ClassId, Option<ClassId>, u64)| {
-        let part = share(n, matrix.support(truth));
         let verdict = verdict.map_or("unsure".to_owned(), label);
-        vec![label(truth), verdict, count(n), number(part, &percent(part))]
+        vec![label(truth), verdict, count(n), percent_cell(share(n, matrix.support(truth)))]
     };
     let rows: Vec<_> = wrong.into_iter().take(MOST_ROWS).map(row).collect();
     let caption = match n_wrong > MOST_ROWS {
@@ -96,5 +91,5 @@ pub(crate) fn pairs_table(classes: &Classes, matrix: &ConfusionMatrix) -> Table 
         }
         false => "Wrong verdicts".to_owned(),
     };
-    Table::new(caption, &["true label", "verdict", "documents", "share of the label"], rows).with_texts(2)
+    DataTable::new(caption, &["true label", "verdict", "documents", "share of the label"], rows).with_texts(2)
 }

@@ -2,12 +2,11 @@
 
 use tamis_train::evaluate::ReliabilityBin;
 
-use crate::draw::axes::{self, ACROSS, Axis, TOP, WIDTH, plain_tick};
-use crate::draw::scale::Scale;
-use crate::draw::svg::{Anchor, Shape, Svg};
-use crate::figure::{Figure, Table};
-use crate::figures::legend::{self, Sample};
-use crate::text::{Name, Plain, count, grouped, number, percent, share};
+use crate::draw::{
+    ACROSS, Anchor, Axis, LegendKey, MarkShape, Scale, Svg, TOP, WIDTH, draw_axes, draw_legend, plain_tick,
+};
+use crate::figures::{Chart, DataTable};
+use crate::text::{Name, Plain, count, grouped, number, percent, percent_cell, share};
 
 /// Where the plot of shares ends, where the histogram below it lies, and where the drawing ends.
 const BOTTOM: f64 = 300.0;
@@ -15,7 +14,7 @@ const BARS: [f64; 2] = [450.0, 365.0];
 const HEIGHT: f64 = 484.0;
 
 /// Creates the figure for the probabilities of `label` or, without one, of the likeliest label.
-pub(crate) fn reliability(bins: &[ReliabilityBin], label: Option<&str>) -> Figure {
+pub(crate) fn reliability(bins: &[ReliabilityBin], label: Option<&str>) -> Chart {
     let what = match label {
         Some(label) => format!("were {}", Plain(label)),
         None => "were labelled right".to_owned(),
@@ -28,23 +27,26 @@ pub(crate) fn reliability(bins: &[ReliabilityBin], label: Option<&str>) -> Figur
         None => "probability that was given to the likeliest label".to_owned(),
     };
     let x_axis = Axis::new(x, "", 11.0, plain_tick);
-    axes::draw(&mut svg, &x_axis, &Axis::new(y, format!("share that {what}"), 5.0, plain_tick));
+    draw_axes(&mut svg, &x_axis, &Axis::new(y, format!("share that {what}"), 5.0, plain_tick));
     svg.line("lc", [x.at(0.0), y.at(0.0)], [x.at(1.0), y.at(1.0)]);
     let filled = || bins.iter().filter(|bin| bin.documents > 0);
     for bin in filled() {
         let (at, ends) = (x.at(bin.mean), [bin.interval.low, bin.interval.high].map(|end| y.at(end)));
         svg.line("bar", [at, ends[0]], [at, ends[1]]);
         ends.iter().for_each(|end| svg.line("bar", [at - 4.0, *end], [at + 4.0, *end]));
-        svg.mark("mb", Shape::Circle, [at, y.at(share(bin.positives, bin.documents))]);
+        svg.mark("mb", MarkShape::Circle, [at, y.at(share(bin.positives, bin.documents))]);
     }
     histogram(&mut svg, bins, &x, &name);
     let entries = [
-        (Sample::Mark("mb", Shape::Circle), format!("documents of about this probability that {what}")),
-        (Sample::Line("bar"), "95 % interval (Wilson)".to_owned()),
-        (Sample::Line("lc"), "where the points would lie if probabilities were exact".to_owned()),
+        (
+            LegendKey::Mark("mb", MarkShape::Circle),
+            format!("documents of about this probability that {what}"),
+        ),
+        (LegendKey::Line("bar"), "95 % interval (Wilson)".to_owned()),
+        (LegendKey::Line("lc"), "where the points would lie if probabilities were exact".to_owned()),
     ];
-    legend::draw(&mut svg, ACROSS[0], &entries);
-    Figure {
+    draw_legend(&mut svg, &entries);
+    Chart {
         title: "What probabilities are worth (reliability)".to_owned(),
         finding: filled().find(|bin| bin.low < 0.9 && 0.9 < bin.high).map(|bin| finding(bin, label)),
         note: "Below the plot, the number of documents of each probability (heights are logarithmic): where they are few, \
@@ -52,9 +54,8 @@ pub(crate) fn reliability(bins: &[ReliabilityBin], label: Option<&str>) -> Figur
             .to_owned(),
         description: format!("Points of the share of documents that {what}, over their probability, with intervals."),
         drawing: svg,
-        beside: None,
         tables: vec![table(bins, label)],
-        is_open: false,
+        ..Chart::default()
     }
 }
 
@@ -96,22 +97,20 @@ fn finding(bin: &ReliabilityBin, label: Option<&str>) -> String {
     )
 }
 
-fn table(bins: &[ReliabilityBin], label: Option<&str>) -> Table {
+fn table(bins: &[ReliabilityBin], label: Option<&str>) -> DataTable {
     let row = |bin: &ReliabilityBin| {
-        let positive = share(bin.positives, bin.documents);
-        let shown =
-            |share: f64| if bin.documents == 0 { String::new() } else { number(share, &percent(share)) };
+        let unless_empty = |cell: String| if bin.documents == 0 { String::new() } else { cell };
         vec![
             format!("{:.2} to {:.2}", bin.low, bin.high),
             count(bin.documents),
-            if bin.documents == 0 { String::new() } else { number(bin.mean, &format!("{:.4}", bin.mean)) },
+            unless_empty(number(bin.mean, &format!("{:.4}", bin.mean))),
             count(bin.positives),
-            shown(positive),
-            shown(bin.interval.low),
-            shown(bin.interval.high),
+            unless_empty(percent_cell(share(bin.positives, bin.documents))),
+            unless_empty(percent_cell(bin.interval.low)),
+            unless_empty(percent_cell(bin.interval.high)),
         ]
     };
     let what = label.map_or("right".to_owned(), |label| Name(label).to_string());
     let head = ["probability", "documents", "mean", &what, "share", "from", "to (95 %)"];
-    Table::new("Documents by probability", &head, bins.iter().map(row).collect())
+    DataTable::new("Documents by probability", &head, bins.iter().map(row).collect())
 }

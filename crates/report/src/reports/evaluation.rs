@@ -1,25 +1,20 @@
 //! The page of an evaluation.
 
 use tamis_model::metrics::ConfusionMatrix;
-use tamis_train::evaluate::{Evaluation, Figure as Value, LabelFigures, Measure, Unit};
+use tamis_train::evaluate::{Evaluation, Figure, LabelFigures, Measure, Unit};
 use tamis_train::{ClassId, Decision, positive_class};
 
-use crate::figure::{Figure, Table};
-use crate::figures::bars::{self, Bar};
+use crate::figures::bars::{self, Bar, MOST_LABELS};
 use crate::figures::confusion::confusion;
-use crate::figures::costs::costs;
 use crate::figures::learning::learning;
 use crate::figures::log_odds::log_odds;
 use crate::figures::mixed_up::mixed_up;
 use crate::figures::reliability::reliability;
-use crate::figures::roc::roc;
-use crate::figures::two::Two;
-use crate::page::Page;
+use crate::figures::thresholds::ThresholdCharts;
+use crate::figures::{Chart, DataTable};
+use crate::reports::Page;
 use crate::reports::mislabels::{Mislabel, mislabels};
 use crate::text::{Name, count, counted, grouped, number, percent};
-
-/// Maximum number of labels in the drawing.
-const MOST_LABELS: usize = 60;
 
 /// The contents of the page of an evaluation.
 ///
@@ -82,7 +77,7 @@ impl EvaluationReport<'_> {
         Page { title: format!("Evaluation of {}", Name(self.title)), facts, figures, tables }
     }
 
-    fn of_verdicts(&self, matrix: &ConfusionMatrix) -> Vec<Figure> {
+    fn of_verdicts(&self, matrix: &ConfusionMatrix) -> Vec<Chart> {
         let Evaluation { classes, spam, reliability: bins, log_odds: log_odds_bins, learning: steps, .. } =
             self.evaluation;
         let label = |class: ClassId| classes.label(class).unwrap_or_default();
@@ -112,21 +107,24 @@ impl EvaluationReport<'_> {
         Some([decision.lower, decision.upper])
     }
 
-    fn of_two(&self, matrix: &ConfusionMatrix) -> Vec<Figure> {
-        let Evaluation { classes, spam, operating_points: points, roc: curve, .. } = self.evaluation;
-        if points.is_empty() {
+    fn of_two(&self, matrix: &ConfusionMatrix) -> Vec<Chart> {
+        let Evaluation { classes, spam, operating_points, roc, .. } = self.evaluation;
+        if operating_points.is_empty() {
             return Vec::new();
         }
         let positive = spam.unwrap_or_else(|| positive_class(classes));
         let label = |class: ClassId| classes.label(class).unwrap_or_default();
-        let two = Two {
+        let thresholds = ThresholdCharts {
             negative: label(1 - positive),
             positive: label(positive),
             negatives: matrix.support(1 - positive),
             positives: matrix.support(positive),
             is_spam: spam.is_some(),
+            curve: roc,
+            points: operating_points,
+            band: self.band(),
         };
-        vec![costs(&two, curve, points, self.band()), roc(&two, curve, points)]
+        vec![thresholds.costs(), thresholds.roc()]
     }
 }
 
@@ -158,12 +156,8 @@ fn facts(evaluation: &Evaluation) -> Vec<String> {
 }
 
 /// The F1 of each label, the most frequent first.
-fn by_label(labels: &[LabelFigures]) -> Figure {
-    let bar = |of: &LabelFigures| Bar {
-        name: bars::name(&of.label),
-        value: Some(of.f1),
-        shown: format!("{:.3}", of.f1),
-    };
+fn by_label(labels: &[LabelFigures]) -> Chart {
+    let bar = |of: &LabelFigures| Bar::new(&of.label, of.f1, format!("{:.3}", of.f1));
     let bars: Vec<_> = labels.iter().take(MOST_LABELS).map(bar).collect();
     let row = |of: &LabelFigures| {
         let share = |value: Option<f64>| match value {
@@ -174,24 +168,21 @@ fn by_label(labels: &[LabelFigures]) -> Figure {
         [Name(&of.label).to_string(), count(of.documents)].into_iter().chain(shares).collect()
     };
     let head = ["label", "documents", "F1", "precision", "recall", "average precision", "ROC AUC"];
-    Figure {
-        title: "F1 of each label".to_owned(),
-        finding: None,
+    let table = DataTable::new("", &head, labels.iter().map(row).collect());
+    Chart {
         note: match labels.len() > MOST_LABELS {
             true => format!("The {MOST_LABELS} most frequent labels of {}.", grouped(labels.len() as u64)),
             false => "The most frequent label first.".to_owned(),
         },
         description: "Bars of the F1 of each label, the most frequent label first.".to_owned(),
-        drawing: bars::draw(&bars, bars::PLAIN),
-        beside: None,
-        tables: vec![Table::new("", &head, labels.iter().map(row).collect())],
         is_open: true,
+        ..bars::chart("F1 of each label", &bars, bars::PLAIN, table)
     }
 }
 
 /// A table of all figures as numbers, with their intervals.
-fn values(evaluation: &Evaluation) -> Table {
-    let row = |figure: &Value| {
+fn values(evaluation: &Evaluation) -> DataTable {
+    let row = |figure: &Figure| {
         let Measure { key, words, unit, .. } = figure.measure;
         let shown = |value| {
             let is_share = unit == Unit::Share;
@@ -203,5 +194,5 @@ fn values(evaluation: &Evaluation) -> Table {
         vec![format!("<span data-key=\"{key}\">{words}</span>"), value, low, high]
     };
     let rows = evaluation.figures.iter().map(row).collect();
-    Table::new("All figures", &["", "value", "from", "to (95 %)"], rows)
+    DataTable::new("All figures", &["", "value", "from", "to (95 %)"], rows)
 }

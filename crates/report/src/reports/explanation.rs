@@ -1,11 +1,36 @@
-//! The page of an explanation: what each term adds to the score.
+//! The pages of one document: its score, and what each of its terms adds to it.
 
 use tamis_train::{ClassId, Classes, ExplainedWord, Explanation, TermContribution, spam_class};
 
-use crate::figure::{Figure, Table};
 use crate::figures::bars::{self, Bar};
-use crate::page::Page;
-use crate::text::{Name, Plain, count, counted, nats, number, running};
+use crate::figures::{Chart, DataTable};
+use crate::reports::Page;
+use crate::text::{Name, Plain, count, counted, nats, nats_cell, number, percent, running};
+
+/// Maximum number of labels of a score with a bar.
+const MOST_LABELS: usize = 20;
+
+/// Creates the page of a score: the verdict (`None` if unsure), its log-odds in nats, and the probability of every
+/// label in the order of `classes`.
+pub fn score_page(classes: &Classes, verdict: Option<&str>, log_odds: f64, probabilities: &[f64]) -> Page {
+    let mut labels: Vec<(&str, f64)> =
+        classes.iter().zip(probabilities).map(|((_, label), probability)| (label, *probability)).collect();
+    labels.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let bar = |(label, p): &(&str, f64)| Bar::new(label, *p, percent(*p));
+    let drawn: Vec<_> = labels.iter().take(MOST_LABELS).map(bar).collect();
+    let row = |(label, p): &(&str, f64)| vec![Name(label).to_string(), number(*p, &format!("{p:.4}"))];
+    let table = DataTable::new("", &["label", "probability"], labels.iter().map(row).collect());
+    let figure = Chart {
+        description: "Bars of the probability of each label, the likeliest first.".to_owned(),
+        ..bars::chart("Probabilities", &drawn, bars::PLAIN, table)
+    };
+    Page {
+        title: verdict.map_or("unsure".to_owned(), |label| Name(label).to_string()),
+        facts: vec![format!("Log-odds {} nats.", nats_cell(log_odds))],
+        figures: vec![figure],
+        ..Page::default()
+    }
+}
 
 /// Creates the page that explains the score of one document, called `title`. It has a bar for each of the `most`
 /// strongest terms (0 for all), and lines for what the others add. Beside them are the document's `words`, if there are
@@ -17,30 +42,23 @@ pub fn explanation_page(
     words: &[ExplainedWord],
     most: usize,
 ) -> Page {
-    let Explanation { score, class, against, intercept, terms, unknown, .. } = explanation;
+    let Explanation { score, class, unknown, .. } = explanation;
     let label = |class: ClassId| classes.label(class).unwrap_or_default();
-    let most = if most == 0 { terms.len() } else { most.min(terms.len()) };
-    // of many labels, one is compared with its absence
-    let is_alone = class == against;
-    let compared = if is_alone { &[*class][..] } else { &[*class, *against] };
-    let rows: Vec<_> = terms.iter().map(|term| Row::new(term, compared)).collect();
-    let (drawn, rest) = rows.split_at(most);
     let colours = if spam_class(classes) == Some(*class) { bars::FOR_SPAM } else { bars::PLAIN };
-    let parts = Parts { drawn, rest, intercept: *intercept, n_compared: compared.len() };
-    let labels = [label(*class), if is_alone { "the rest" } else { label(*against) }];
-    let figure = Figure { beside: shaded(words, colours), ..parts.figure(labels, colours) };
+    let chart = contributions(classes, explanation, colours, most);
     let verdict = score.label.map_or("unsure".to_owned(), |verdict| Name(label(verdict)).to_string());
     let mut facts = vec![format!(
         "The verdict is <strong>{verdict}</strong>: probability {} of {}, log-odds {} nats.",
         number(score.probability, &format!("{:.4}", score.probability)),
         Name(label(score.scored_class)),
-        number(score.log_odds, &nats(score.log_odds))
+        nats_cell(score.log_odds)
     )];
     if *unknown > 0 {
         let words = counted(*unknown as u64, "word");
         facts.push(format!("{words} not known to the model."));
     }
-    Page { title: format!("Why: {}", Name(title)), facts, figures: vec![figure], tables: Vec::new() }
+    let figures = vec![Chart { beside: shaded(words, colours), ..chart }];
+    Page { title: format!("Why: {}", Name(title)), facts, figures, ..Page::default() }
 }
 
 /// The words of a document, each shaded by what it adds relative to the strongest.
@@ -67,97 +85,73 @@ fn shaded(words: &[ExplainedWord], colours: [&str; 2]) -> Option<String> {
     (!words.is_empty()).then(|| format!("<p class=\"words\"><bdi>{text}</bdi></p>"))
 }
 
-/// A term, and what it adds.
-pub(crate) struct Row<'a> {
-    pub(crate) term: &'a str,
-    pub(crate) adds: f64,
-    pub(crate) count: u32,
-    /// Number of learned documents that contain the term, for each label.
-    pub(crate) documents: Vec<u64>,
+/// The bar of a term.
+pub(crate) fn term_bar(term: &TermContribution) -> Bar {
+    Bar::new(&term.term, term.contribution, nats(term.contribution))
 }
 
-impl<'a> Row<'a> {
-    pub(crate) fn new(term: &'a TermContribution, classes: &[ClassId]) -> Self {
-        let documents =
-            |class: &ClassId| term.document_frequencies.get(usize::from(*class)).copied().unwrap_or(0);
-        Row {
-            term: &term.term,
-            adds: term.contribution,
-            count: term.count,
-            documents: classes.iter().map(documents).collect(),
-        }
-    }
-
-    pub(crate) fn bar(&self) -> Bar {
-        Bar { name: bars::name(self.term), value: Some(self.adds), shown: nats(self.adds) }
-    }
+/// The number of learned documents of a class that contain a term, as a cell.
+pub(crate) fn documents_cell(term: &TermContribution, class: ClassId) -> String {
+    count(term.document_frequencies.get(usize::from(class)).copied().unwrap_or(0))
 }
 
-/// The terms with a bar, the other terms, and the log-odds before any term.
-struct Parts<'a> {
-    drawn: &'a [Row<'a>],
-    rest: &'a [Row<'a>],
-    intercept: f64,
-    /// Number of labels whose documents are counted for each term.
-    n_compared: usize,
-}
+/// Creates the figure of what each term adds: the `most` strongest with a bar each (0 for all), then sums of the others.
+fn contributions(classes: &Classes, explanation: &Explanation, colours: [&str; 2], most: usize) -> Chart {
+    let Explanation { class, against, intercept, terms, .. } = explanation;
+    let most = if most == 0 { terms.len() } else { most.min(terms.len()) };
+    let (drawn, rest) = terms.split_at(most);
+    // of many labels, one is compared with its absence
+    let is_alone = class == against;
+    let compared = if is_alone { &[*class][..] } else { &[*class, *against] };
+    let name = |class: ClassId| classes.label(class).unwrap_or_default();
+    let (label, other) = (name(*class), if is_alone { "the rest" } else { name(*against) });
 
-impl Parts<'_> {
-    fn figure(&self, [label, against]: [&str; 2], colours: [&str; 2]) -> Figure {
-        let mut bars: Vec<_> = self.drawn.iter().map(Row::bar).collect();
-        bars.extend(self.sums().map(|(name, value)| Bar { name, value: None, shown: nats(value) }));
-        let of = [label, against].map(|label| format!("documents of {}", Name(label)));
-        let head: Vec<_> =
-            ["term", "adds", "count"].into_iter().chain(of.iter().map(String::as_str)).collect();
-        Figure {
-            title: format!("What speaks for {} and what for {}", Name(label), Name(against)),
-            finding: self.drawn.first().map(|row| {
-                let side = if row.adds >= 0.0 { label } else { against };
-                format!("{} speaks most, for {}.", Name(row.term), Name(side))
-            }),
-            note: format!(
-                "To the right what speaks for {}, to the left what speaks for {}, in nats. All numbers add up to the \
-                 log-odds.",
-                Name(label),
-                Name(against)
-            ),
-            description: format!(
-                "Bars of what each term adds to the log-odds of {} against {}.",
-                Plain(label),
-                Plain(against)
-            ),
-            drawing: bars::draw(&bars, colours),
-            beside: None,
-            tables: vec![Table::new("", &head[..3 + self.n_compared], self.rows())],
-            is_open: false,
-        }
-    }
+    let others = counted(rest.len() as u64, "other term");
+    let others = (!rest.is_empty()).then(|| (others, sum(rest)));
+    let sums: Vec<_> = others.into_iter().chain([("before any term".to_owned(), *intercept)]).collect();
+    let mut bars: Vec<_> = drawn.iter().map(term_bar).collect();
+    bars.extend(sums.iter().map(|(name, n)| Bar { name: name.clone(), value: None, shown: nats(*n) }));
 
-    /// What everything without a bar of its own adds.
-    fn sums(&self) -> impl Iterator<Item = (String, f64)> {
-        let others = counted(self.rest.len() as u64, "other term");
-        let others = (!self.rest.is_empty()).then(|| (others, sum(self.rest)));
-        others.into_iter().chain([("before any term".to_owned(), self.intercept)])
-    }
-
-    fn rows(&self) -> Vec<Vec<String>> {
-        let of_term = |row: &Row<'_>| {
-            let documents = row.documents.iter().map(|n| count(*n));
-            let cells =
-                [Name(row.term).to_string(), number(row.adds, &nats(row.adds)), count(row.count.into())];
-            cells.into_iter().chain(documents).collect()
-        };
-        let all = ("in all".to_owned(), self.intercept + sum(self.drawn) + sum(self.rest));
-        let of_sum = |(name, value): (String, f64)| {
-            let mut cells = vec![format!("<i>{name}</i>"), number(value, &nats(value))];
-            cells.resize(3 + self.n_compared, String::new());
-            cells
-        };
-        self.drawn.iter().map(of_term).chain(self.sums().chain([all]).map(of_sum)).collect()
+    let of_term = |term: &TermContribution| {
+        let cells = [Name(&term.term).to_string(), nats_cell(term.contribution), count(term.count.into())];
+        cells.into_iter().chain(compared.iter().map(|class| documents_cell(term, *class))).collect()
+    };
+    let all = ("in all".to_owned(), *intercept + sum(drawn) + sum(rest));
+    let of_sum = |(name, value): (String, f64)| {
+        let mut cells = vec![format!("<i>{name}</i>"), nats_cell(value)];
+        cells.resize(3 + compared.len(), String::new());
+        cells
+    };
+    let rows = drawn.iter().map(of_term).chain(sums.into_iter().chain([all]).map(of_sum)).collect();
+    let of = [label, other].map(|label| format!("documents of {}", Name(label)));
+    let head = ["term", "adds", "count", &of[0], &of[1]];
+    let table = DataTable::new("", &head[..3 + compared.len()], rows);
+    Chart {
+        finding: drawn.first().map(|first| {
+            let side = if first.contribution >= 0.0 { label } else { other };
+            format!("{} speaks most, for {}.", Name(&first.term), Name(side))
+        }),
+        note: format!(
+            "To the right what speaks for {}, to the left what speaks for {}, in nats. All numbers add up to the \
+             log-odds.",
+            Name(label),
+            Name(other)
+        ),
+        description: format!(
+            "Bars of what each term adds to the log-odds of {} against {}.",
+            Plain(label),
+            Plain(other)
+        ),
+        ..bars::chart(
+            format!("What speaks for {} and what for {}", Name(label), Name(other)),
+            &bars,
+            colours,
+            table,
+        )
     }
 }
 
-/// Sums from positive zero, so that the sum of no rows is +0.
-fn sum(rows: &[Row<'_>]) -> f64 {
-    rows.iter().map(|row| row.adds).fold(0.0, |sum, adds| sum + adds)
+/// Sums from positive zero, so that the sum of no terms is +0.
+fn sum(terms: &[TermContribution]) -> f64 {
+    terms.iter().map(|term| term.contribution).fold(0.0, |sum, adds| sum + adds)
 }

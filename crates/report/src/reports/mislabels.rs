@@ -3,9 +3,9 @@
 use tamis_train::evaluate::HeldOutScore;
 use tamis_train::{ClassId, Classes};
 
-use crate::figure::{Figure, Table};
 use crate::figures::bars::{self, Bar};
-use crate::text::{Name, nats, number};
+use crate::figures::{Chart, DataTable};
+use crate::text::{Name, nats, nats_cell};
 
 /// A document whose score contradicts its label.
 #[derive(Clone, PartialEq, Debug)]
@@ -52,33 +52,25 @@ impl Mislabel {
 }
 
 /// Creates the figure; `None` without documents.
-pub(crate) fn mislabels(documents: &[Mislabel]) -> Option<Figure> {
-    let bar = |document: &Mislabel| Bar {
-        name: bars::name(document.name.rsplit('/').next().unwrap_or_default()),
-        value: Some(document.log_odds),
-        shown: nats(document.log_odds),
+pub(crate) fn mislabels(documents: &[Mislabel]) -> Option<Chart> {
+    let bar = |document: &Mislabel| {
+        let name = document.name.rsplit('/').next().unwrap_or_default();
+        Bar::new(name, document.log_odds, nats(document.log_odds))
     };
     let bars: Vec<_> = documents.iter().map(bar).collect();
     let first = documents.first()?;
     let row = |document: &Mislabel| {
         let [name, label, note] =
             [&document.name, &document.label, &document.note].map(|text| Name(text).to_string());
-        vec![name, label, note, number(document.log_odds, &nats(document.log_odds))]
+        vec![name, label, note, nats_cell(document.log_odds)]
     };
-    let table = Table::new(
-        "",
-        &["document", "its label", "", "against it, in nats"],
-        documents.iter().map(row).collect(),
-    );
-    Some(Figure {
-        title: "Documents that contradict their label".to_owned(),
+    let head = ["document", "its label", "", "against it, in nats"];
+    let table = DataTable::new("", &head, documents.iter().map(row).collect()).with_texts(3);
+    Some(Chart {
         finding: Some(format!("{} contradicts its label {} most.", Name(&first.name), Name(&first.label))),
         note: "They are wrong verdicts or wrong labels: worth a look. Bars are the log-odds against the label, in nats."
             .to_owned(),
         description: "Bars of the log-odds against the labels of documents, the longest first.".to_owned(),
-        drawing: bars::draw(&bars, bars::PLAIN),
-        beside: None,
-        tables: vec![table.with_texts(3)],
-        is_open: false,
+        ..bars::chart("Documents that contradict their label", &bars, bars::PLAIN, table)
     })
 }

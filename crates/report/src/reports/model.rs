@@ -2,17 +2,14 @@
 
 use tamis_model::clopper_pearson;
 use tamis_train::information::{ClassTotals, HeldOutPerformance, Interval};
-use tamis_train::{ClassId, Filter, Result, positive_class};
+use tamis_train::{ClassId, Filter, Result, TermContribution, positive_class};
 
-use crate::figure::{Figure, Table};
-use crate::figures::bars::{self, Bar};
-use crate::page::Page;
-use crate::reports::explanation::Row;
+use crate::figures::bars::{self, Bar, MOST_LABELS};
+use crate::figures::{Chart, DataTable};
+use crate::reports::Page;
+use crate::reports::explanation::{documents_cell, term_bar};
 use crate::reports::mislabels::{Mislabel, mislabels};
-use crate::text::{Name, Plain, count, counted, grouped, nats, number, percent, share};
-
-/// Maximum number of labels in the drawing of documents.
-const MOST_LABELS: usize = 60;
+use crate::text::{Name, Plain, count, counted, grouped, nats_cell, percent, share};
 
 /// Creates the page of a model, called `title`: the documents of each label, the `n_terms` strongest terms of each of
 /// the first `n_labels` labels, and `suspects`, the documents that contradict their label.
@@ -48,59 +45,49 @@ pub fn model_page(
         ));
     }
     figures.extend(mislabels(suspects));
-    Ok(Page { title: format!("Model {}", Name(title)), facts, figures, tables: Vec::new() })
+    Ok(Page { title: format!("Model {}", Name(title)), facts, figures, ..Page::default() })
 }
 
-fn documents(filter: &Filter) -> Figure {
+fn documents(filter: &Filter) -> Chart {
     let totals = filter.information().totals;
     let labels: Vec<_> = filter.classes().iter().zip(totals.iter()).collect();
-    let bar = |((_, label), totals): &((ClassId, &'_ str), &ClassTotals)| Bar {
-        name: bars::name(label),
-        value: Some(totals.documents as f64),
-        shown: grouped(totals.documents),
+    let bar = |((_, label), totals): &((ClassId, &str), &ClassTotals)| {
+        Bar::new(label, totals.documents as f64, grouped(totals.documents))
     };
     let bars: Vec<_> = labels.iter().take(MOST_LABELS).map(bar).collect();
     let row = |((_, label), totals): &((ClassId, &str), &ClassTotals)| {
         vec![Name(label).to_string(), count(totals.documents), count(totals.df), count(totals.tf)]
     };
     let head = ["label", "documents", "terms in all", "occurrences"];
-    Figure {
-        title: "Documents learned".to_owned(),
-        finding: None,
+    let table = DataTable::new("", &head, labels.iter().map(row).collect());
+    Chart {
         note: match labels.len() > MOST_LABELS {
             true => format!("The first {MOST_LABELS} of {} labels.", grouped(labels.len() as u64)),
             false => String::new(),
         },
         description: "Bars of the number of documents learned of each label.".to_owned(),
-        drawing: bars::draw(&bars, bars::PLAIN),
-        beside: None,
-        tables: vec![Table::new("", &head, labels.iter().map(row).collect())],
-        is_open: false,
+        ..bars::chart("Documents learned", &bars, bars::PLAIN, table)
     }
 }
 
 /// Creates the figure of a label's strongest terms; `None` if it has none.
-fn strongest(filter: &Filter, class: ClassId, most: usize) -> Result<Option<Figure>> {
+fn strongest(filter: &Filter, class: ClassId, most: usize) -> Result<Option<Chart>> {
     let label = filter.classes().label(class).unwrap_or_default();
     let terms = filter.strongest_terms(class, most)?;
-    let rows: Vec<_> = terms.iter().map(|term| Row::new(term, &[class])).collect();
-    let Some(first) = rows.first() else { return Ok(None) };
-    let bars: Vec<_> = rows.iter().map(Row::bar).collect();
-    let cells = |row: &Row<'_>| {
-        let documents = row.documents.first().copied().unwrap_or(0);
-        vec![Name(row.term).to_string(), number(row.adds, &nats(row.adds)), count(documents)]
+    let Some(first) = terms.first() else { return Ok(None) };
+    let bars: Vec<_> = terms.iter().map(term_bar).collect();
+    let row = |term: &TermContribution| {
+        vec![Name(&term.term).to_string(), nats_cell(term.contribution), documents_cell(term, class)]
     };
     let head = ["term", "weight", &format!("documents of {}", Name(label))];
-    Ok(Some(Figure {
-        title: format!("Strongest terms of {}", Name(label)),
-        finding: Some(format!("{} speaks most for {}.", Name(first.term), Name(label))),
+    let table = DataTable::new("", &head, terms.iter().map(row).collect());
+    let colours = if filter.spam() == Some(class) { bars::FOR_SPAM } else { bars::PLAIN };
+    Ok(Some(Chart {
+        finding: Some(format!("{} speaks most for {}.", Name(&first.term), Name(label))),
         note: "The log-odds of a document that has nothing but the term, before any offset, in nats."
             .to_owned(),
         description: format!("Bars of the weights of the strongest terms of {}.", Plain(label)),
-        drawing: bars::draw(&bars, if filter.spam() == Some(class) { bars::FOR_SPAM } else { bars::PLAIN }),
-        beside: None,
-        tables: vec![Table::new("", &head, rows.iter().map(cells).collect())],
-        is_open: false,
+        ..bars::chart(format!("Strongest terms of {}", Name(label)), &bars, colours, table)
     }))
 }
 

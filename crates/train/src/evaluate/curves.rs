@@ -4,7 +4,7 @@ use serde::Serialize;
 use tamis_filter::score::verdict::sigmoid;
 use tamis_model::{Interval, clopper_pearson_upper, wilson};
 
-use crate::evaluate::cross_validation::HeldOutScore;
+use crate::evaluate::validation::HeldOutScore;
 
 /// Shares of negatives that operating points may let through: 1 to 500 in 10,000.
 const RATES: [f64; 9] = [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05];

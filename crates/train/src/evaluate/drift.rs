@@ -88,7 +88,7 @@ pub struct MovedTerm {
 
 /// A document, scored by a model that has not learned it.
 #[derive(Clone, Copy)]
-pub(crate) struct Scored {
+pub(crate) struct DriftScore {
     /// The likeliest label, and its log-odds against all others.
     /// The label is not known of an unsure verdict in a log.
     pub(crate) label: Option<ClassId>,
@@ -100,12 +100,14 @@ pub(crate) struct Scored {
 
 impl Drift {
     /// Compares new documents with learned ones, each scored by a model that has not learned it.
-    pub(crate) fn of(learned: &[Scored], new: &[Scored], n_classes: usize, level: f64) -> Drift {
-        let of = |documents: &[Scored], of: fn(&Scored) -> f64| documents.iter().map(of).collect::<Vec<_>>();
+    pub(crate) fn new(learned: &[DriftScore], new: &[DriftScore], n_classes: usize, level: f64) -> Drift {
+        let of = |documents: &[DriftScore], of: fn(&DriftScore) -> f64| {
+            documents.iter().map(of).collect::<Vec<_>>()
+        };
         let log_odds = |documents| of(documents, |scored| scored.log_odds);
         let bounds = bounds(log_odds(learned));
         let [of_learned, of_new] =
-            [learned, new].map(|documents| DriftSample::of(documents, n_classes, &bounds));
+            [learned, new].map(|documents| DriftSample::new(documents, n_classes, &bounds));
         Drift {
             level,
             log_odds: smirnov_lower(&log_odds(new), &log_odds(learned)),
@@ -181,12 +183,13 @@ impl Drift {
 }
 
 impl DriftSample {
-    fn of(documents: &[Scored], n_classes: usize, bounds: &[f64]) -> Self {
+    fn new(documents: &[DriftScore], n_classes: usize, bounds: &[f64]) -> Self {
         let n = documents.len().max(1) as f64;
-        let mean = |of: fn(&Scored) -> f64| documents.iter().fold(0.0, |sum, scored| sum + of(scored)) / n;
+        let mean =
+            |of: fn(&DriftScore) -> f64| documents.iter().fold(0.0, |sum, scored| sum + of(scored)) / n;
         let unknown = unknown_shares(documents);
         let (mut labels, mut ranges) = (vec![0; n_classes], vec![0; bounds.len() + 1]);
-        for Scored { label, log_odds, .. } in documents {
+        for DriftScore { label, log_odds, .. } in documents {
             label.iter().for_each(|label| labels[usize::from(*label)] += 1);
             ranges[bounds.partition_point(|bound| bound <= log_odds)] += 1;
         }
@@ -204,7 +207,11 @@ impl DriftSample {
 impl MovedTerm {
     /// A term of `new` of `n_new` new and `learned` of `n_learned` learned documents; `None` if it is in too few, or its
     /// share is the same.
-    pub(crate) fn of(term: &str, [new, n_new]: [u64; 2], [learned, n_learned]: [u64; 2]) -> Option<Self> {
+    pub(crate) fn compare(
+        term: &str,
+        [new, n_new]: [u64; 2],
+        [learned, n_learned]: [u64; 2],
+    ) -> Option<Self> {
         let strength = signed_log_likelihood(new, n_new, learned, n_learned);
         let has_enough = if strength > 0.0 { new } else { learned } >= LEAST_DOCUMENTS;
         let share = |n: u64, all: u64| n as f64 / all.max(1) as f64;
@@ -218,7 +225,7 @@ impl MovedTerm {
 }
 
 /// The shares of unknown words, of the documents whose words are known.
-fn unknown_shares(documents: &[Scored]) -> Vec<f64> {
+fn unknown_shares(documents: &[DriftScore]) -> Vec<f64> {
     documents.iter().filter_map(|scored| scored.unknown).collect()
 }
 

@@ -18,8 +18,8 @@ use tamis_store::file::fitted::FittedScoring;
 use tamis_store::kind::Kind;
 use tamis_tokenizer::{Ngrams, TermId, Vocabulary, fingerprint, is_piece};
 
-use crate::evaluate::drift::{Drift, MovedTerm, Scored};
-use crate::evaluate::held_out::{Judged, for_each_held_out};
+use crate::evaluate::drift::{Drift, DriftScore, MovedTerm};
+use crate::evaluate::held_out::{HeldOutVerdict, for_each_held_out};
 use crate::merge::rewrite::keeps_terms;
 
 /// The documents that a model remembers, each scored by a model without it: what new documents are compared with.
@@ -51,7 +51,7 @@ use crate::merge::rewrite::keeps_terms;
 /// ```
 pub struct DriftReference<'a> {
     filter: &'a Filter,
-    held_out: Vec<Scored>,
+    held_out: Vec<DriftScore>,
     terms: Vec<LearnedTerm>,
     /// The digests of new mails.
     seen: Mutex<HashSet<[u8; 16]>>,
@@ -72,7 +72,7 @@ pub struct NewDocuments<'a> {
     vocabulary: Vocabulary,
     /// The words, by their ids in the vocabulary.
     words: HashMap<TermId, NewWord>,
-    scored: Vec<Scored>,
+    scored: Vec<DriftScore>,
 }
 
 /// A word of new documents.
@@ -134,7 +134,7 @@ impl<'a> DriftReference<'a> {
         if !(level > 0.0 && level < 1.0) {
             return Err(Error::option("level", format!("expected a number between 0 and 1, got {level}")));
         }
-        let (mut scored, mut known, mut unknown) = (Vec::<Scored>::new(), HashMap::new(), HashMap::new());
+        let (mut scored, mut known, mut unknown) = (Vec::<DriftScore>::new(), HashMap::new(), HashMap::new());
         for NewDocuments { scored: of_thread, words, vocabulary, .. } in new {
             scored.extend(of_thread);
             for (id, NewWord { known: in_model, documents }) in words {
@@ -145,19 +145,19 @@ impl<'a> DriftReference<'a> {
             }
         }
         // so that means do not depend on the order of threads
-        let of_words = |scored: &Scored| scored.unknown.unwrap_or_default();
+        let of_words = |scored: &DriftScore| scored.unknown.unwrap_or_default();
         scored.sort_by(|a, b| a.log_odds.total_cmp(&b.log_odds).then(of_words(a).total_cmp(&of_words(b))));
         let store = self.filter.store();
-        let mut drift = Drift::of(&self.held_out, &scored, store.header.classes.len(), level);
+        let mut drift = Drift::new(&self.held_out, &scored, store.header.classes.len(), level);
         let n_new = drift.new.documents;
         let n_learned = store.totals.iter().map(|totals| totals.documents).sum();
         let mut terms = Vec::new();
         for (id, learned) in (0..).zip(&self.terms).filter(|(_, term)| term.is_word && term.documents > 0) {
             let new = known.get(&id).copied().unwrap_or(0);
-            terms.extend(MovedTerm::of(store.text(id)?, [new, n_new], [learned.documents, n_learned]));
+            terms.extend(MovedTerm::compare(store.text(id)?, [new, n_new], [learned.documents, n_learned]));
         }
         terms.extend(
-            unknown.iter().filter_map(|(term, new)| MovedTerm::of(term, [*new, n_new], [0, n_learned])),
+            unknown.iter().filter_map(|(term, new)| MovedTerm::compare(term, [*new, n_new], [0, n_learned])),
         );
         drift.set_terms(terms);
         Ok(drift)
@@ -216,7 +216,7 @@ impl<'a> NewDocuments<'a> {
             (n_words, n_unknown) = (n_words + 1, n_unknown + u64::from(word.known.is_none()));
         }
         let (label, log_odds) = likeliest(filter, Some(score.scored_class), score.log_odds);
-        scored.push(Scored {
+        scored.push(DriftScore {
             label,
             log_odds,
             is_unsure: score.label.is_none(),
@@ -231,7 +231,7 @@ impl<'a> NewDocuments<'a> {
         let filter = self.reference.filter;
         // a spam filter logs the log-odds of spam, whatever the verdict
         let (label, log_odds) = likeliest(filter, filter.spam().or(verdict), log_odds);
-        self.scored.push(Scored { label, log_odds, is_unsure: verdict.is_none(), unknown: None });
+        self.scored.push(DriftScore { label, log_odds, is_unsure: verdict.is_none(), unknown: None });
     }
 }
 
@@ -244,7 +244,12 @@ fn likeliest(filter: &Filter, label: Option<ClassId>, log_odds: f64) -> (Option<
 }
 
 /// A learned document as a model without it sees it.
-fn held_out_of(filter: &Filter, document: &StoredDocument, judged: Judged, terms: &[LearnedTerm]) -> Scored {
+fn held_out_of(
+    filter: &Filter,
+    document: &StoredDocument,
+    judged: HeldOutVerdict,
+    terms: &[LearnedTerm],
+) -> DriftScore {
     // copies are held out together
     let is_known = |term: &LearnedTerm| term.documents > u64::from(document.multiplicity);
     let (mut n_known, mut n_words, mut n_unknown) = (0, 0, 0);
@@ -253,13 +258,13 @@ fn held_out_of(filter: &Filter, document: &StoredDocument, judged: Judged, terms
         n_words += u64::from(term.is_word);
         n_unknown += u64::from(term.is_word && !is_known(term));
     }
-    let Judged { proposed: label, top: log_odds, log_odds: of_positive } = judged;
+    let HeldOutVerdict { proposed: label, top: log_odds, log_odds: of_positive } = judged;
     let is_sure = match filter.positive() {
         Some(_) => filter.decision().is_positive(of_positive).is_some(),
         None => sigmoid(log_odds) >= filter.least_probability().unwrap_or_default(),
     };
     let is_unsure = !(is_sure && may_judge(filter.spam(), n_known));
-    Scored { label: Some(label), log_odds, is_unsure, unknown: Some(share(n_unknown, n_words)) }
+    DriftScore { label: Some(label), log_odds, is_unsure, unknown: Some(share(n_unknown, n_words)) }
 }
 
 /// Whether a term is a word: not a piece or a pair; of mail, of body or subject. Terms of a row all count, and so do
@@ -298,7 +303,7 @@ mod tests {
     }
 
     /// The shares of unknown words of learned texts, in increasing order.
-    fn shares(scored: &[Scored]) -> Vec<f64> {
+    fn shares(scored: &[DriftScore]) -> Vec<f64> {
         let mut shares: Vec<_> = scored.iter().filter_map(|scored| scored.unknown).collect();
         shares.sort_by(f64::total_cmp);
         shares

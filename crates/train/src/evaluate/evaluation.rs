@@ -11,7 +11,6 @@ use tamis_model::metrics::{
 use tamis_model::{ClassId, Classes, Interval};
 use tamis_store::config::labels::positive_class;
 
-use crate::evaluate::cross_validation::HeldOutScore;
 use crate::evaluate::curves::{
     LearningStep, LogOddsBin, OperatingPoint, ReliabilityBin, log_odds_bins, operating_points, reliability,
 };
@@ -21,6 +20,7 @@ use crate::evaluate::measure::{
     MICRO_F1, MISSED_AT_01, MISSED_AT_1, MISSED_AT_05, Measure, ONE_MINUS_ROCA, PRECISION, PRECISION_AT_1,
     PRECISION_AT_3, PRECISION_AT_5, RECALL, ROC_AUC,
 };
+use crate::evaluate::validation::HeldOutScore;
 
 /// The number of resamplings for an interval, and their default seed.
 const ROUNDS: usize = 1000;

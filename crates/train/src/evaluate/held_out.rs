@@ -1,12 +1,13 @@
-//! The held-out scores of the documents that a model remembers.
+//! The held-out scores of the documents that a model remembers, and those that were probably learned under a wrong label.
 
 use tamis_filter::score::filter::Filter;
+use tamis_filter::score::remembered::Suspect;
+use tamis_filter::score::verdict::sigmoid;
 use tamis_model::{ClassId, FitProblem, Prediction, WeightedOptions, log_sum_exp, priors};
-use tamis_store::config::labels::columns_of;
-use tamis_store::config::labels::positive_class;
+use tamis_store::config::labels::{are_sets, columns_of, positive_class};
 use tamis_store::config::scoring::ModelSelection;
-use tamis_store::error::{Reason, Result};
-use tamis_store::file::documents::StoredDocument;
+use tamis_store::error::{Error, Reason, Result};
+use tamis_store::file::documents::{NO_DATE, StoredDocument, named};
 use tamis_store::file::fitted::FittedScoring;
 
 use crate::merge::refit::counted;
@@ -15,7 +16,7 @@ use crate::merge::stores::Stores;
 
 /// What a model that has not learned a document says of it.
 #[derive(Clone, Copy)]
-pub(crate) struct Judged {
+pub(crate) struct HeldOutVerdict {
     /// The likeliest label.
     pub(crate) proposed: ClassId,
     /// Its log-odds against all others.
@@ -32,7 +33,7 @@ pub(crate) struct Judged {
 /// remember the terms of its documents; otherwise those of `visit`, or if the model is damaged.
 pub(crate) fn for_each_held_out(
     filter: &Filter,
-    visit: impl FnMut(StoredDocument, Judged) -> Result<()>,
+    visit: impl FnMut(StoredDocument, HeldOutVerdict) -> Result<()>,
 ) -> Result<()> {
     match &filter.store().header.scoring {
         FittedScoring::Weighted { options, chosen, .. } if filter.store().header.classes.len() > 2 => {
@@ -44,7 +45,7 @@ pub(crate) fn for_each_held_out(
 
 fn for_each_of_two(
     filter: &Filter,
-    mut visit: impl FnMut(StoredDocument, Judged) -> Result<()>,
+    mut visit: impl FnMut(StoredDocument, HeldOutVerdict) -> Result<()>,
 ) -> Result<()> {
     let (positive, decision) = (positive_class(filter.classes()), filter.decision());
     let Some(chosen) = filter.store().header.scoring.chosen() else { return Ok(()) };
@@ -54,7 +55,7 @@ fn for_each_of_two(
         let Some(held_out) = document.held_out else { continue };
         let log_odds = decision.log_odds(choices.log_odds(held_out));
         let proposed = if log_odds > 0.0 { positive } else { 1 - positive };
-        visit(document, Judged { proposed, top: log_odds.abs(), log_odds })?;
+        visit(document, HeldOutVerdict { proposed, top: log_odds.abs(), log_odds })?;
     }
     Ok(())
 }
@@ -63,7 +64,7 @@ fn for_each_of_many(
     filter: &Filter,
     options: &WeightedOptions,
     chosen: &ModelSelection,
-    mut visit: impl FnMut(StoredDocument, Judged) -> Result<()>,
+    mut visit: impl FnMut(StoredDocument, HeldOutVerdict) -> Result<()>,
 ) -> Result<()> {
     let (store, classes) = (filter.store(), &filter.store().header.classes);
     if !keeps_terms(&store.header) {
@@ -90,7 +91,7 @@ fn for_each_of_many(
 }
 
 /// Compares the label of a document with the likeliest one, given the log-odds of all.
-fn judge(z: &[f64], class: ClassId) -> Judged {
+fn judge(z: &[f64], class: ClassId) -> HeldOutVerdict {
     let best = |best: usize, class: usize| if z[class] > z[best] { class } else { best };
     let proposed = (1..z.len()).fold(0, best);
     let against = |class: usize| {
@@ -98,5 +99,49 @@ fn judge(z: &[f64], class: ClassId) -> Judged {
         z[class] - log_sum_exp(&others)
     };
     // classes are numbered by `ClassId`
-    Judged { proposed: proposed as ClassId, top: against(proposed), log_odds: against(usize::from(class)) }
+    HeldOutVerdict {
+        proposed: proposed as ClassId,
+        top: against(proposed),
+        log_odds: against(usize::from(class)),
+    }
+}
+
+/// The remembered documents whose held-out scores contradict their labels, the worst first: they are probably
+/// mislabelled. With more than two labels, the label comes first whose probability is lowest, compared with the mean
+/// of the documents that have it.
+///
+/// A model of two labels stores held-out scores. With more, every document is held out now: this takes several times
+/// as long as training. The list is empty for naive Bayes.
+///
+/// Source: Northcutt, Jiang and Chuang, "Confident Learning" (2021): ranking by the held-out probability of the given
+/// label.
+///
+/// # Errors
+/// [`ErrorKind::TermsNotStored`](crate::ErrorKind::TermsNotStored) if a model of more than two labels does not
+/// remember the terms of its documents; [`ErrorKind::Settings`](crate::ErrorKind::Settings) if documents have many
+/// labels; otherwise if the model is damaged.
+pub fn suspects(filter: &Filter) -> Result<Vec<Suspect>> {
+    let classes = &filter.store().header.classes;
+    if matches!(filter.store().header.scoring, FittedScoring::Weighted { .. }) && are_sets(classes) {
+        return Err(Error::option("suspects", "expected a model of one label a document, got many"));
+    }
+    let (mut suspects, mut sums) = (Vec::new(), vec![[f64::MIN_POSITIVE, 1.0]; classes.len()]);
+    for_each_held_out(filter, |document, HeldOutVerdict { proposed, top, log_odds }| {
+        let StoredDocument { digest, class, date, name, .. } = document;
+        let [sum, n] = &mut sums[usize::from(class)];
+        (*sum, *n) = (*sum + sigmoid(log_odds), *n + 1.0);
+        if proposed != class {
+            let (date, name) = ((date != NO_DATE).then_some(date), named(name));
+            let probability = sigmoid(top);
+            suspects.push(Suspect { digest, class, date, name, proposed, probability, log_odds });
+        }
+        Ok(())
+    })?;
+    let mean = |of: &Suspect| sums[usize::from(of.class)][0] / sums[usize::from(of.class)][1];
+    let rank = |of: &Suspect| match classes.len() > 2 {
+        true => sigmoid(of.log_odds) / mean(of),
+        false => -of.log_odds.abs(),
+    };
+    suspects.sort_by(|a, b| rank(a).total_cmp(&rank(b)).then(a.digest.cmp(&b.digest)));
+    Ok(suspects)
 }

@@ -11,7 +11,7 @@ use tamis_store::config::labels::split_labels;
 use tamis_store::config::training::{Labels, TrainOptions};
 use tamis_store::error::{Error, Result};
 
-use crate::evaluate::cross_validation::{Folds, score_folds};
+use crate::evaluate::validation::{Folds, score_folds};
 
 /// A document of many labels that the model has not learned.
 #[derive(Clone, PartialEq, Debug)]

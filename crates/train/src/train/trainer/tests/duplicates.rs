@@ -6,7 +6,7 @@ use tamis_store::config::training::TrainOptions;
 use tamis_store::kind::Kind;
 
 use super::*;
-use crate::evaluate::prequential::Prequential;
+use crate::evaluate::Prequential;
 
 const LABELS: [&str; 3] = ["ham", "spam", "eggs"];
 

@@ -1,4 +1,5 @@
-//! K-fold cross-validation: a model is trained for each fold.
+//! Documents scored by models that have not learned them: in folds (cross-validation), or one after the other
+//! (prequential evaluation, test-then-train).
 
 use rayon::prelude::*;
 use tamis_filter::extract::document::Document;
@@ -8,13 +9,17 @@ use tamis_filter::score::filter::Filter;
 use tamis_filter::score::verdict::Score;
 use tamis_filter::scorers::scratch::Scratch;
 use tamis_model::{ClassId, Classes, Example, assign_folds};
-use tamis_store::config::training::TrainOptions;
-use tamis_store::error::{Reason, Result};
+use tamis_store::config::labels::unknown_label;
+use tamis_store::config::recipe::Keep;
+use tamis_store::config::training::{Labels, Pairs, Pieces, TrainOptions};
+use tamis_store::error::{Error, Reason, Result};
 use tamis_store::file::documents::group_number;
 use tamis_store::kind::Kind;
 use tamis_tokenizer::{CountRow, Vocabulary};
+use tempfile::TempDir;
 
 use crate::train::trainer::Trainer;
+use crate::update::learner::{LearnOptions, Learner};
 
 /// A held-out score: a document's true class, and its score by a model that has not learned it.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -42,12 +47,12 @@ impl HeldOutScore {
 }
 
 /// A group's hash, changed by `seed`; a seed of 0 leaves it as it is.
-pub(crate) fn seeded(group: u64, seed: u64) -> u64 {
+fn seeded(group: u64, seed: u64) -> u64 {
     group ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// Checks that a fold leaves documents of at least two labels to learn from.
-pub(crate) fn check_fold(classes: &Classes, is_left: impl Fn(ClassId) -> bool) -> Result<()> {
+fn check_fold(classes: &Classes, is_left: impl Fn(ClassId) -> bool) -> Result<()> {
     let n_left = classes.iter().filter(|(class, _)| is_left(*class)).count();
     match classes.iter().find(|(class, _)| !is_left(*class)) {
         Some((_, label)) if n_left < 2 => Err(Reason::OneFold { label: label.to_owned() }.into()),
@@ -171,6 +176,65 @@ fn numbered(options: &TrainOptions, labelled: &[(&str, Option<&str>, Document<'_
     named.zip(labelled).map(group).collect()
 }
 
+/// Prequential evaluation: scores each document, then learns it, like the ideal user of TREC's spam track, who corrects
+/// every mistake at once. A [`Learner`] learns the documents in a temporary file and commits after each, so the
+/// evaluation measures what real learning does.
+///
+/// ```
+/// use tamis_train::evaluate::Prequential;
+/// use tamis_train::{Document, Kind, TrainOptions};
+///
+/// let mut online = Prequential::new(TrainOptions::new(Kind::Text), ["ham", "spam"])?;
+/// online.next("spam", Document::Text("cheap pills"))?;
+/// online.next("ham", Document::Text("lunch at noon"))?;
+/// let held_out = online.next("spam", Document::Text("pills for you"))?;
+/// assert!(held_out.score.log_odds > 0.0);
+/// # Ok::<(), tamis_train::Error>(())
+/// ```
+pub struct Prequential {
+    learner: Learner,
+    scratch: Scratch,
+    /// The folder of the model, which is deleted when this is dropped.
+    _folder: TempDir,
+}
+
+impl Prequential {
+    /// Starts with an empty filter that has these labels.
+    ///
+    /// # Errors
+    /// As [`Learner::create`]; the system's folder of temporary files cannot be used.
+    pub fn new<'a>(mut options: TrainOptions, labels: impl IntoIterator<Item = &'a str>) -> Result<Self> {
+        if options.labels == Labels::Many {
+            return Err(Error::option("labels", "expected one label a document; folds evaluate many"));
+        }
+        let folder = TempDir::new().map_err(|error| Error::io(&std::env::temp_dir())(error))?;
+        let keep = options.keep.or(Some(Keep::Vectors));
+        (options.pairs, options.pieces, options.keep) = (Pairs::Fixed, Pieces::Fixed, keep);
+        let path = folder.path().join("model.tamis");
+        let learner = Learner::create(&path, options, labels, LearnOptions::default())?;
+        Ok(Prequential { learner, scratch: Scratch::default(), _folder: folder })
+    }
+
+    /// The labels, in the order of their class ids.
+    pub fn classes(&self) -> &Classes {
+        self.learner.filter().classes()
+    }
+
+    /// Scores a document with what was learned before it, then learns it. A document that is already known is not
+    /// learned again; under another label, it moves to that label.
+    ///
+    /// # Errors
+    /// The document is of another kind, the label is unknown, or the file cannot be written.
+    pub fn next(&mut self, label: &str, document: Document<'_>) -> Result<HeldOutScore> {
+        let class = self.classes().index(label).ok_or_else(|| unknown_label(label, self.classes()))?;
+        let score = self.learner.filter().score(document, &mut self.scratch)?;
+        let probability = self.scratch.probabilities()[usize::from(class)];
+        self.learner.learn(label, document)?;
+        self.learner.commit()?;
+        Ok(HeldOutScore::new(class, score, probability))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use tamis_store::config::scoring::{ExpectationMaximization, Scoring};
@@ -248,5 +312,35 @@ mod tests {
         assert_eq!((classes.len(), classes.label(scores[30].class)), (3, Some("eggs")));
         assert!(scores[30].score.label != Some(scores[30].class));
         assert!(scores.iter().all(|held_out| held_out.probability.is_finite()));
+    }
+
+    #[test]
+    fn online_learning_starts_from_nothing() {
+        let mut online = Prequential::new(TrainOptions::new(Kind::Text), ["spam", "ham"]).unwrap();
+        let first = online.next("spam", Document::Text("pills")).unwrap();
+        assert_eq!((first.score.label, first.class), (None, 1));
+        for i in 0..5 {
+            online.next("ham", Document::Text(&format!("lunch at noon {i}"))).unwrap();
+            online.next("spam", Document::Text(&format!("cheap pills {i}"))).unwrap();
+        }
+        assert_eq!(online.next("ham", Document::Text("lunch")).unwrap().score.label, Some(0));
+        assert!(online.next("eggs", Document::Text("lunch")).is_err());
+    }
+
+    #[test]
+    fn what_is_scored_is_what_a_learner_learned() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.tamis");
+        let labels = ["a", "b", "c"];
+        let options = TrainOptions::new(Kind::Text);
+        let mut online = Prequential::new(options.clone(), labels).unwrap();
+        let mut learner = Learner::create(&path, options, labels, LearnOptions::default()).unwrap();
+        for i in 0..60 {
+            let (label, text) = (labels[i % 3], format!("w{} w{} v{}", i % 3, i % 7, i % 20));
+            let expected = learner.score(Document::Text(&text)).unwrap();
+            assert_eq!(online.next(label, Document::Text(&text)).unwrap().score, expected);
+            learner.learn(label, Document::Text(&text)).unwrap();
+            learner.commit().unwrap();
+        }
     }
 }
