@@ -111,10 +111,11 @@ impl From<CostMatrix> for Vec<Vec<f64>> {
 }
 
 /// Why costs were refused.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CostError {
     /// No classes.
+    #[error("costs: expected at least {expected} class, got {got}")]
     NoClasses {
         /// The smallest number allowed.
         expected: usize,
@@ -122,6 +123,7 @@ pub enum CostError {
         got: usize,
     },
     /// A matrix that is not square.
+    #[error("costs of class {class}: expected {expected}, one a class, got {got}")]
     RowLength {
         /// The row.
         class: usize,
@@ -131,6 +133,7 @@ pub enum CostError {
         got: usize,
     },
     /// A cost that is negative or not finite.
+    #[error("cost of class {class}: expected a finite number of at least {expected}, got {got}")]
     Cost {
         /// The row.
         class: usize,
@@ -139,16 +142,6 @@ pub enum CostError {
         /// The cost.
         got: f64,
     },
-}
-
-tamis_tokenizer::error_messages! {
-    CostError {
-        NoClasses { expected, got } => "costs: expected at least {expected} class, got {got}";
-        RowLength { class, expected, got } =>
-            "costs of class {class}: expected {expected}, one a class, got {got}";
-        Cost { class, expected, got } =>
-            "cost of class {class}: expected a finite number of at least {expected}, got {got}";
-    }
 }
 
 #[cfg(test)]

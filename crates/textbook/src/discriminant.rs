@@ -238,14 +238,14 @@ impl Cholesky {
     }
 
     /// Solves L z = x in place.
-    pub(crate) fn solve_lower(&self, x: &mut [f64]) {
+    fn solve_lower(&self, x: &mut [f64]) {
         for (i, row) in self.rows.iter().enumerate() {
             x[i] = (x[i] - dot(&row[..i], x)) / row[i];
         }
     }
 
     /// Solves L L^T z = x in place.
-    pub(crate) fn solve(&self, x: &mut [f64]) {
+    fn solve(&self, x: &mut [f64]) {
         self.solve_lower(x);
         for (i, row) in self.rows.iter().enumerate().rev() {
             x[i] /= row[i];
@@ -255,13 +255,13 @@ impl Cholesky {
     }
 
     /// The logarithm of the matrix's determinant.
-    pub(crate) fn log_determinant(&self) -> f64 {
+    fn log_determinant(&self) -> f64 {
         self.rows.iter().enumerate().map(|(i, row)| 2.0 * row[i].ln()).sum()
     }
 }
 
 /// The dot product over the shorter length.
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 

@@ -182,10 +182,11 @@ fn normalized(mut weights: Vec<f64>) -> Result<Vec<f64>, EstimateError> {
 }
 
 /// Why there is no estimate.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EstimateError {
     /// A parameter of a prior out of its range.
+    #[error("parameter of a prior: expected {expected}, got {got}")]
     Parameter {
         /// The range.
         expected: &'static str,
@@ -193,6 +194,7 @@ pub enum EstimateError {
         got: f64,
     },
     /// Different numbers of counts and outcomes.
+    #[error("expected {expected} outcomes, got {got}")]
     Outcomes {
         /// The number of outcomes.
         expected: usize,
@@ -200,21 +202,13 @@ pub enum EstimateError {
         got: usize,
     },
     /// No trials and no prior.
+    #[error("no estimate: expected at least {expected} trial or a prior that is not flat, got {got}")]
     NoTrials {
         /// The smallest number of trials needed.
         expected: u64,
         /// The number of trials.
         got: u64,
     },
-}
-
-tamis_tokenizer::error_messages! {
-    EstimateError {
-        Parameter { expected, got } => "parameter of a prior: expected {expected}, got {got}";
-        Outcomes { expected, got } => "expected {expected} outcomes, got {got}";
-        NoTrials { expected, got } =>
-            "no estimate: expected at least {expected} trial or a prior that is not flat, got {got}";
-    }
 }
 
 #[cfg(test)]

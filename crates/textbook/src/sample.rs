@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::fmt;
 
 use tamis_model::{ClassId, Counts, Likelihood, NaiveBayes, SplitMix64, term_ids};
 use tamis_tokenizer::{CountVector, TermId};
@@ -147,12 +146,14 @@ pub fn sample<C: Counts>(
 }
 
 /// Why documents cannot be sampled.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SampleError<E> {
     /// Reading the counts failed.
+    #[error("{0}")]
     Counts(E),
     /// A likelihood that is not generative.
+    #[error("drawing documents: expected a {expected} likelihood, got {got}")]
     NotGenerative {
         /// The generative likelihoods.
         expected: &'static str,
@@ -160,6 +161,7 @@ pub enum SampleError<E> {
         got: Likelihood,
     },
     /// An unknown class.
+    #[error("unknown class: expected an id below {expected}, got {got}")]
     UnknownClass {
         /// The number of classes: ids are below it.
         expected: usize,
@@ -167,19 +169,3 @@ pub enum SampleError<E> {
         got: ClassId,
     },
 }
-
-impl<E: fmt::Display> fmt::Display for SampleError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SampleError::Counts(e) => e.fmt(f),
-            SampleError::NotGenerative { expected, got } => {
-                write!(f, "drawing documents: expected a {expected} likelihood, got {got}")
-            }
-            SampleError::UnknownClass { expected, got } => {
-                write!(f, "unknown class: expected an id below {expected}, got {got}")
-            }
-        }
-    }
-}
-
-impl<E: fmt::Debug + fmt::Display> std::error::Error for SampleError<E> {}

@@ -1,19 +1,19 @@
 //! Why parameters or options were refused.
 
-use std::fmt;
-
 use crate::counts::ClassId;
 
 /// Why parameters cannot make a model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParametersError {
     /// Smoothing that is not finite and greater than 0.
+    #[error("smoothing: expected a finite number greater than 0, got {got}")]
     Smoothing {
         /// The value.
         got: f64,
     },
     /// A Dirichlet or Beta prior whose posterior may have no mode.
+    #[error("concentration: expected a finite number of at least {expected}, got {got}")]
     Concentration {
         /// The smallest value allowed.
         expected: f64,
@@ -21,6 +21,7 @@ pub enum ParametersError {
         got: f64,
     },
     /// An unknown name.
+    #[error("expected {expected}, got {got:?}")]
     Name {
         /// The known names.
         expected: &'static str,
@@ -28,6 +29,7 @@ pub enum ParametersError {
         got: String,
     },
     /// A likelihood that gives no probabilities of documents, where those are needed.
+    #[error("likelihood: expected {expected}, which give probabilities of documents, got {got}")]
     NotGenerative {
         /// The likelihoods that have them.
         expected: &'static str,
@@ -35,8 +37,10 @@ pub enum ParametersError {
         got: String,
     },
     /// No classes.
+    #[error("expected at least one class, got none")]
     NoClasses,
     /// Numbers of a different number of classes.
+    #[error("expected numbers of {expected} classes, got {got}")]
     NumberOfClasses {
         /// The number of classes.
         expected: usize,
@@ -44,6 +48,10 @@ pub enum ParametersError {
         got: usize,
     },
     /// A class without documents: a learned prior needs at least one of each class.
+    #[error(
+        "a learned prior: expected at least {expected} document of class {class}, got {got}; choose a \
+         smoothed or uniform prior"
+    )]
     EmptyClass {
         /// The class.
         class: usize,
@@ -53,6 +61,7 @@ pub enum ParametersError {
         got: u64,
     },
     /// A given prior without exactly one probability per class.
+    #[error("prior: expected {expected} probabilities, got {got}")]
     PriorLength {
         /// The number of classes.
         expected: usize,
@@ -60,11 +69,13 @@ pub enum ParametersError {
         got: usize,
     },
     /// A given prior that is not finite and greater than 0 for each class.
+    #[error("prior: expected probabilities greater than 0, got {got}")]
     PriorValue {
         /// The probability.
         got: f64,
     },
     /// A given prior that does not add up to 1.
+    #[error("prior: expected a sum of {expected}, got {got}")]
     PriorSum {
         /// 1.
         expected: f64,
@@ -72,11 +83,13 @@ pub enum ParametersError {
         got: f64,
     },
     /// A maximum document frequency outside (0, 1].
+    #[error("largest document frequency (max_df): expected a share above 0 and at most 1, got {got}")]
     MaxDf {
         /// The share.
         got: f64,
     },
     /// A limit that leaves no features.
+    #[error("expected at least {expected} features, got {got}")]
     MaxFeatures {
         /// The smallest number allowed.
         expected: usize,
@@ -84,6 +97,7 @@ pub enum ParametersError {
         got: usize,
     },
     /// Not exactly two classes, or a positive class that is neither, for a score of two classes.
+    #[error("expected {expected} classes and a positive one of them, got {got} and {positive}")]
     TwoClasses {
         /// The number of classes; ids are below it.
         expected: usize,
@@ -93,6 +107,7 @@ pub enum ParametersError {
         positive: ClassId,
     },
     /// A set of labels with one that does not exist.
+    #[error("expected a label below {expected}, got {got}")]
     UnknownLabel {
         /// The number of labels; ids are below it.
         expected: usize,
@@ -100,6 +115,7 @@ pub enum ParametersError {
         got: ClassId,
     },
     /// An option of weighted scoring, or a number chosen by fitting, out of its range.
+    #[error("expected {expected}, got {got}")]
     Weighted {
         /// The range.
         expected: &'static str,
@@ -107,6 +123,7 @@ pub enum ParametersError {
         got: f64,
     },
     /// An option out of its range.
+    #[error("{name}: expected {expected}, got {got}")]
     OutOfRange {
         /// The option's name.
         name: &'static str,
@@ -116,6 +133,10 @@ pub enum ParametersError {
         got: f64,
     },
     /// A variance or covariance that is singular: a feature is constant, or a linear function of earlier features.
+    #[error(
+        "feature {feature}{}: expected a finite variance of its own above {expected}, got {got}; add smoothing",
+        class.map(|class| format!(" in class {class}")).unwrap_or_default()
+    )]
     Singular {
         /// The class; `None` if all are concerned.
         class: Option<usize>,
@@ -127,6 +148,7 @@ pub enum ParametersError {
         got: f64,
     },
     /// A summary that no counts can have, or one made with other parameters.
+    #[error("inconsistent summary: expected {expected}, got {got}")]
     Summary {
         /// What should hold.
         expected: &'static str,
@@ -135,55 +157,13 @@ pub enum ParametersError {
     },
 }
 
-tamis_tokenizer::error_messages! {
-    ParametersError {
-        Smoothing { got } => "smoothing: expected a finite number greater than 0, got {got}";
-        Concentration { expected, got } =>
-            "concentration: expected a finite number of at least {expected}, got {got}";
-        Name { expected, got } => "expected {expected}, got {got:?}";
-        NotGenerative { expected, got } =>
-            "likelihood: expected {expected}, which give probabilities of documents, got {got}";
-        NoClasses => "expected at least one class, got none";
-        NumberOfClasses { expected, got } => "expected numbers of {expected} classes, got {got}";
-        UnknownLabel { expected, got } => "expected a label below {expected}, got {got}";
-        EmptyClass { class, expected, got } =>
-            "a learned prior: expected at least {expected} document of class {class}, got {got}; choose a \
-             smoothed or uniform prior";
-        PriorLength { expected, got } => "prior: expected {expected} probabilities, got {got}";
-        PriorValue { got } => "prior: expected probabilities greater than 0, got {got}";
-        PriorSum { expected, got } => "prior: expected a sum of {expected}, got {got}";
-        MaxDf { got } =>
-            "largest document frequency (max_df): expected a share above 0 and at most 1, got {got}";
-        MaxFeatures { expected, got } => "expected at least {expected} features, got {got}";
-        TwoClasses { expected, got, positive } =>
-            "expected {expected} classes and a positive one of them, got {got} and {positive}";
-        Weighted { expected, got } => "expected {expected}, got {got}";
-        OutOfRange { name, expected, got } => "{name}: expected {expected}, got {got}";
-        Singular { class: None, feature, expected, got } =>
-            "feature {feature}: expected a finite variance of its own above {expected}, got {got}; add smoothing";
-        Singular { class: Some(class), feature, expected, got } =>
-            "feature {feature} in class {class}: expected a finite variance of its own above {expected}, got {got}; \
-             add smoothing";
-        Summary { expected, got } => "inconsistent summary: expected {expected}, got {got}";
-    }
-}
-
 /// Why [`Parameters::fit`](crate::Parameters::fit) failed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FitError<E> {
     /// Reading the counts failed.
+    #[error("{0}")]
     Counts(E),
     /// The parameters do not suit the counts.
+    #[error(transparent)]
     Parameters(ParametersError),
 }
-
-impl<E: fmt::Display> fmt::Display for FitError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FitError::Counts(e) => e.fmt(f),
-            FitError::Parameters(e) => e.fmt(f),
-        }
-    }
-}
-
-impl<E: fmt::Debug + fmt::Display> std::error::Error for FitError<E> {}

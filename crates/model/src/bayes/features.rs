@@ -248,7 +248,7 @@ pub(crate) struct Mass {
 }
 
 impl Mass {
-    pub(crate) fn from_cells(cells: &[Cell]) -> Mass {
+    fn from_cells(cells: &[Cell]) -> Mass {
         let mut mass = Mass::default();
         for cell in cells {
             mass.df += u64::from(cell.df);
@@ -262,7 +262,7 @@ impl Mass {
 pub(crate) type Cut = (u64, TermId);
 
 /// Whether a term of this rank is kept by the cut.
-pub(crate) fn keeps(cut: Cut, rank: u64, term: TermId) -> bool {
+fn keeps(cut: Cut, rank: u64, term: TermId) -> bool {
     rank > cut.0 || (rank == cut.0 && term <= cut.1)
 }
 

@@ -91,7 +91,7 @@ impl Weight {
 
 impl ClassLikelihood {
     /// Sets the factor of complement weights.
-    pub(crate) fn rescale(&mut self, scale: f64) {
+    fn rescale(&mut self, scale: f64) {
         self.scale = scale;
         self.absent.finite = scale * self.log_total;
     }
@@ -263,7 +263,7 @@ impl Rule {
 
     /// The amount that the complement likelihoods subtract from every class for one occurrence of a term; 0 for the
     /// others.
-    pub(crate) fn common(&self, total: f64) -> f64 {
+    fn common(&self, total: f64) -> f64 {
         if self.likelihood.is_complement() { self.log_count(total, 0.0) } else { 0.0 }
     }
 

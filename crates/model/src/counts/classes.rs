@@ -140,22 +140,26 @@ impl From<Classes> for Vec<String> {
 }
 
 /// Why labels were refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClassesError {
     /// An empty label.
+    #[error("expected a label of at least one character, got an empty one")]
     Empty,
     /// A label with a control character, such as a line end.
+    #[error("expected a label without control characters, got {got:?}")]
     ControlCharacter {
         /// The label.
         got: String,
     },
     /// A label that exists already.
+    #[error("expected a new label, got {got:?}, which is there already")]
     Duplicate {
         /// The label.
         got: String,
     },
     /// Labels that were read but are not sorted.
+    #[error("labels are not sorted: expected one after {expected:?}, got {got:?}")]
     Unsorted {
         /// The preceding label, which `got` must exceed.
         expected: String,
@@ -163,22 +167,13 @@ pub enum ClassesError {
         got: String,
     },
     /// More classes than there are ids.
+    #[error("too many classes: expected at most {expected}, got {got}")]
     TooMany {
         /// The largest number allowed.
         expected: usize,
         /// The number given.
         got: usize,
     },
-}
-
-tamis_tokenizer::error_messages! {
-    ClassesError {
-        Empty => "expected a label of at least one character, got an empty one";
-        ControlCharacter { got } => "expected a label without control characters, got {got:?}";
-        Duplicate { got } => "expected a new label, got {got:?}, which is there already";
-        Unsorted { expected, got } => "labels are not sorted: expected one after {expected:?}, got {got:?}";
-        TooMany { expected, got } => "too many classes: expected at most {expected}, got {got}";
-    }
 }
 
 #[cfg(test)]

@@ -5,10 +5,11 @@ use tamis_tokenizer::TermId;
 use crate::counts::cell::{Cell, ClassId};
 
 /// Why statistics refused a change. They are unchanged then.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StatisticsError {
     /// An unknown class.
+    #[error("unknown class: expected an id below {expected}, got {got}")]
     UnknownClass {
         /// The number of classes: ids are below it.
         expected: usize,
@@ -16,6 +17,7 @@ pub enum StatisticsError {
         got: ClassId,
     },
     /// Statistics with a different number of classes.
+    #[error("the statistics differ: expected {expected} classes, got {got}")]
     Classes {
         /// Classes here.
         expected: usize,
@@ -23,6 +25,7 @@ pub enum StatisticsError {
         got: usize,
     },
     /// Documents and labels differ in number.
+    #[error("expected {expected} labels, one a document, got {got}")]
     Labels {
         /// Documents.
         expected: usize,
@@ -30,11 +33,13 @@ pub enum StatisticsError {
         got: usize,
     },
     /// Overflow of a sum of coefficients.
+    #[error("the correction overflows: expected sums of at most {expected}")]
     Coefficients {
         /// The largest sum that can be stored.
         expected: i64,
     },
     /// A map that does not cover the terms of the other statistics.
+    #[error("the map is too short: expected {expected} terms, got {got}")]
     Map {
         /// Terms of the other statistics.
         expected: usize,
@@ -42,6 +47,7 @@ pub enum StatisticsError {
         got: usize,
     },
     /// Overflow of a cell.
+    #[error("term {term} of class {class} overflows: expected at most {expected} occurrences, got {got}")]
     Overflow {
         /// The term.
         term: TermId,
@@ -54,6 +60,10 @@ pub enum StatisticsError {
     },
     /// Forgetting what was not learned: the cell has fewer occurrences than are to be forgotten, or would become
     /// impossible (an occurrence without a document, or a document without an occurrence).
+    #[error(
+        "not learned: expected {expected} occurrences of term {term} to forget in class {class}, got {got} \
+         that do not belong to such a document"
+    )]
     Underflow {
         /// The term.
         term: TermId,
@@ -65,6 +75,7 @@ pub enum StatisticsError {
         got: u32,
     },
     /// Forgetting more documents than the class has.
+    #[error("not learned: expected {expected} documents to forget in class {class}, got {got}")]
     NoDocuments {
         /// The class.
         class: ClassId,
@@ -74,6 +85,7 @@ pub enum StatisticsError {
         got: u64,
     },
     /// Forgetting the last document of a class would leave terms without a document.
+    #[error("not learned: expected the last document of class {class} to leave {expected} terms, got {got}")]
     Remainder {
         /// The class.
         class: ClassId,
@@ -83,6 +95,11 @@ pub enum StatisticsError {
         got: u64,
     },
     /// Impossible counts: `1 <= df <= tf` or `df <= documents` does not hold.
+    #[error(
+        "impossible counts of term {term} in class {}: expected 1 <= df <= tf and df <= {expected}, got df \
+         {}, tf {}",
+        .got.class, .got.df, .got.tf
+    )]
     Impossible {
         /// The term.
         term: TermId,
@@ -92,6 +109,7 @@ pub enum StatisticsError {
         got: Cell,
     },
     /// More documents than a class can count.
+    #[error("class {class} overflows: expected at most {expected} documents, got {got} more")]
     TooManyDocuments {
         /// The class.
         class: ClassId,
@@ -101,6 +119,7 @@ pub enum StatisticsError {
         got: u64,
     },
     /// More cells than can be addressed.
+    #[error("too many counts: expected at most {expected} cells, got {got}")]
     Full {
         /// The largest number of cells.
         expected: u64,
@@ -116,36 +135,12 @@ impl StatisticsError {
     }
 }
 
-tamis_tokenizer::error_messages! {
-    StatisticsError {
-        UnknownClass { expected, got } => "unknown class: expected an id below {expected}, got {got}";
-        Classes { expected, got } => "the statistics differ: expected {expected} classes, got {got}";
-        Labels { expected, got } => "expected {expected} labels, one a document, got {got}";
-        Coefficients { expected } => "the correction overflows: expected sums of at most {expected}";
-        Map { expected, got } => "the map is too short: expected {expected} terms, got {got}";
-        Overflow { term, class, expected, got } =>
-            "term {term} of class {class} overflows: expected at most {expected} occurrences, got {got}";
-        Underflow { term, class, expected, got } =>
-            "not learned: expected {expected} occurrences of term {term} to forget in class {class}, got \
-             {got} that do not belong to such a document";
-        NoDocuments { class, expected, got } =>
-            "not learned: expected {expected} documents to forget in class {class}, got {got}";
-        Remainder { class, expected, got } =>
-            "not learned: expected the last document of class {class} to leave {expected} terms, got {got}";
-        Impossible { term, expected, got } =>
-            "impossible counts of term {term} in class {}: expected 1 <= df <= tf and df <= {expected}, \
-             got df {}, tf {}", got.class, got.df, got.tf;
-        TooManyDocuments { class, expected, got } =>
-            "class {class} overflows: expected at most {expected} documents, got {got} more";
-        Full { expected, got } => "too many counts: expected at most {expected} cells, got {got}";
-    }
-}
-
 /// Why a row of a table could not be learned or forgotten. The statistics are then unchanged.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ObservationError {
     /// A value that cannot be learned.
+    #[error("feature {feature}: expected {expected}, got {got}")]
     Value {
         /// The feature, from 0; 0 if there is only one.
         feature: usize,
@@ -155,12 +150,17 @@ pub enum ObservationError {
         got: f64,
     },
     /// A weight that is negative or not finite.
+    #[error("expected a finite weight of at least 0, got {got}")]
     Weight {
         /// The weight.
         got: f64,
     },
     /// Forgetting what was never learned: more weight than was learned, or values that would make the variance
     /// negative.
+    #[error(
+        "not learned: expected values of feature {feature} with a weight of {expected} to forget, got a \
+         weight of {got} of other values"
+    )]
     NotLearned {
         /// The feature, from 0; 0 if there is only one.
         feature: usize,
@@ -170,6 +170,7 @@ pub enum ObservationError {
         got: f64,
     },
     /// Forgetting an outcome (a category or term) that was never learned.
+    #[error("not learned: expected an outcome of feature {feature} that was seen, got {got}")]
     Unseen {
         /// The feature, from 0.
         feature: usize,
@@ -177,6 +178,7 @@ pub enum ObservationError {
         got: u32,
     },
     /// A different number of features.
+    #[error("expected {expected} features, got {got}")]
     Features {
         /// The number of features.
         expected: usize,
@@ -184,6 +186,7 @@ pub enum ObservationError {
         got: usize,
     },
     /// A value of another kind than the feature.
+    #[error("feature {feature}: expected a {expected}, got a {got}")]
     Kind {
         /// The feature, from 0.
         feature: usize,
@@ -193,9 +196,11 @@ pub enum ObservationError {
         got: &'static str,
     },
     /// Merging statistics whose features are of different kinds, or whose categories are declared differently.
+    #[error("expected features of the same kinds, got others")]
     Schema,
     /// An error of the counts; an unknown class; a different number of classes.
-    Counts(StatisticsError),
+    #[error(transparent)]
+    Counts(#[from] StatisticsError),
 }
 
 impl ObservationError {
@@ -224,27 +229,5 @@ impl ObservationError {
     pub fn check_shape(expected: [usize; 2], got: [usize; 2]) -> Result<(), ObservationError> {
         StatisticsError::check_classes(expected[0], got[0])?;
         ObservationError::check_features(expected[1], got[1])
-    }
-}
-
-impl From<StatisticsError> for ObservationError {
-    fn from(error: StatisticsError) -> Self {
-        ObservationError::Counts(error)
-    }
-}
-
-tamis_tokenizer::error_messages! {
-    ObservationError {
-        Value { feature, expected, got } => "feature {feature}: expected {expected}, got {got}";
-        Weight { got } => "expected a finite weight of at least 0, got {got}";
-        NotLearned { feature, expected, got } =>
-            "not learned: expected values of feature {feature} with a weight of {expected} to forget, got \
-             a weight of {got} of other values";
-        Unseen { feature, got } =>
-            "not learned: expected an outcome of feature {feature} that was seen, got {got}";
-        Features { expected, got } => "expected {expected} features, got {got}";
-        Kind { feature, expected, got } => "feature {feature}: expected a {expected}, got a {got}";
-        Schema => "expected features of the same kinds, got others";
-        Counts(error) => "{error}";
     }
 }

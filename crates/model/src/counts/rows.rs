@@ -111,10 +111,11 @@ impl From<CountRow<'_>> for WeightedVector {
 }
 
 /// Why weights were refused.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WeightsError {
     /// A weight out of range, or 0 where zeros are not stored.
+    #[error("term {id}: expected a weight above 0 and at most {expected:e}, got {got}")]
     Weight {
         /// The term.
         id: TermId,
@@ -123,13 +124,6 @@ pub enum WeightsError {
         /// The weight.
         got: f64,
     },
-}
-
-tamis_tokenizer::error_messages! {
-    WeightsError {
-        Weight { id, expected, got } =>
-            "term {id}: expected a weight above 0 and at most {expected:e}, got {got}";
-    }
 }
 
 /// Written so that NaN fails.

@@ -127,12 +127,7 @@ impl FitProblem<'_> {
     /// Fits a calibration line for each label: slope and offset, from its log-odds z to calibrated ones (Platt scaling
     /// by the held-out documents). The step from no change to the fitted line is shrunk by its gain, so a label with few
     /// documents keeps what was fitted to all labels together.
-    pub(crate) fn label_lines(
-        &self,
-        choices: &Choices,
-        prior: &[f64],
-        held_out: &[Prediction],
-    ) -> Vec<[f64; 2]> {
+    fn label_lines(&self, choices: &Choices, prior: &[f64], held_out: &[Prediction]) -> Vec<[f64; 2]> {
         if !self.columns.are_labels() {
             return Vec::new();
         }

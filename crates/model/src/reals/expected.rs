@@ -210,10 +210,11 @@ pub(crate) fn probable(posterior: &[f64]) -> Vec<(ClassId, f64)> {
 }
 
 /// Why expectation maximization failed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EmError {
     /// A weight `lambda` of unlabelled documents that is out of its range.
+    #[error("lambda: expected a number from 0 to {expected:e}, got {got}")]
     Lambda {
         /// The largest weight.
         expected: f64,
@@ -221,6 +222,7 @@ pub enum EmError {
         got: f64,
     },
     /// A tolerance that is NaN or negative.
+    #[error("tolerance: expected a number not below {expected}, got {got}")]
     Tolerance {
         /// The smallest tolerance allowed.
         expected: f64,
@@ -228,39 +230,22 @@ pub enum EmError {
         got: f64,
     },
     /// No classes; a class prior that does not fit them; a likelihood that gives no probabilities of documents.
-    Parameters(ParametersError),
+    #[error(transparent)]
+    Parameters(#[from] ParametersError),
     /// A document that cannot be counted, for example with an unknown label.
-    Statistics(ExpectedError),
-}
-
-impl From<ParametersError> for EmError {
-    fn from(error: ParametersError) -> Self {
-        EmError::Parameters(error)
-    }
-}
-
-impl From<ExpectedError> for EmError {
-    fn from(error: ExpectedError) -> Self {
-        EmError::Statistics(error)
-    }
-}
-
-tamis_tokenizer::error_messages! {
-    EmError {
-        Lambda { expected, got } => "lambda: expected a number from 0 to {expected:e}, got {got}";
-        Tolerance { expected, got } => "tolerance: expected a number not below {expected}, got {got}";
-        Parameters(error) => "{error}";
-        Statistics(error) => "{error}";
-    }
+    #[error(transparent)]
+    Statistics(#[from] ExpectedError),
 }
 
 /// Why expected statistics refused a change.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExpectedError {
     /// An error that integer statistics have, too: an unknown class, a different number of classes, too many cells.
-    Statistics(StatisticsError),
+    #[error(transparent)]
+    Statistics(#[from] StatisticsError),
     /// A weight of a document that is out of its range.
+    #[error("weight of a document: expected a number from 0 to {expected:e}, got {got}")]
     Weight {
         /// The largest weight.
         expected: f64,
@@ -268,6 +253,7 @@ pub enum ExpectedError {
         got: f64,
     },
     /// Not one probability per class.
+    #[error("posterior: expected {expected} probabilities, got {got}")]
     PosteriorLength {
         /// The number of classes.
         expected: usize,
@@ -275,6 +261,7 @@ pub enum ExpectedError {
         got: usize,
     },
     /// Class probabilities that are negative, NaN, or do not sum to 1.
+    #[error("posterior: expected probabilities with a sum of {expected}, got {got}")]
     PosteriorSum {
         /// 1.
         expected: f64,
@@ -282,28 +269,11 @@ pub enum ExpectedError {
         got: f64,
     },
     /// Merging statistics with another [`Counting`].
+    #[error("expected statistics of {expected}, got those of {got}")]
     Counting {
         /// What the statistics count.
         expected: Counting,
         /// What the other statistics count.
         got: Counting,
     },
-}
-
-impl From<StatisticsError> for ExpectedError {
-    fn from(error: StatisticsError) -> Self {
-        ExpectedError::Statistics(error)
-    }
-}
-
-tamis_tokenizer::error_messages! {
-    ExpectedError {
-        Statistics(error) => "{error}";
-        Weight { expected, got } =>
-            "weight of a document: expected a number from 0 to {expected:e}, got {got}";
-        PosteriorLength { expected, got } => "posterior: expected {expected} probabilities, got {got}";
-        PosteriorSum { expected, got } =>
-            "posterior: expected probabilities with a sum of {expected}, got {got}";
-        Counting { expected, got } => "expected statistics of {expected}, got those of {got}";
-    }
 }

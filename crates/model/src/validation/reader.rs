@@ -101,7 +101,7 @@ impl<'a> BlockReader<'a> {
         self.weights.weigh(&label, label.multiplicity)
     }
 
-    pub(crate) fn n_blocks(&self) -> usize {
+    fn n_blocks(&self) -> usize {
         self.documents.len().div_ceil(BLOCK)
     }
 
