@@ -218,7 +218,7 @@ impl Cholesky {
     ///
     /// # Errors
     /// A feature that is constant, or a linear function of earlier features.
-    pub(crate) fn new(matrix: &[Vec<f64>]) -> Result<Cholesky, ParametersError> {
+    fn new(matrix: &[Vec<f64>]) -> Result<Cholesky, ParametersError> {
         let mut rows: Vec<Vec<f64>> = Vec::with_capacity(matrix.len());
         for (feature, source) in matrix.iter().enumerate() {
             let mut row = Vec::with_capacity(feature + 1);

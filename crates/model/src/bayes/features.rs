@@ -154,13 +154,13 @@ pub(crate) struct Association {
 }
 
 impl Association {
-    pub(crate) fn new(by: Criterion, presence: bool, documents: u64) -> Self {
+    fn new(by: Criterion, presence: bool, documents: u64) -> Self {
         Association { by, presence, documents }
     }
 
     /// The bits of a term's score, which sort like the scores because none is negative. In single precision, so that
     /// rounding (from the order of the classes or the machine's logarithm) does not decide between equal terms.
-    pub(crate) fn rank(&self, totals: &[ClassTotals], mass: Mass, cells: &[Cell]) -> u64 {
+    fn rank(&self, totals: &[ClassTotals], mass: Mass, cells: &[Cell]) -> u64 {
         u64::from((self.score(totals, mass, cells) as f32).to_bits())
     }
 
@@ -231,11 +231,11 @@ pub(crate) struct BestTerms {
 }
 
 impl BestTerms {
-    pub(crate) fn new(scorer: Association, cut: Cut) -> Self {
+    fn new(scorer: Association, cut: Cut) -> Self {
         BestTerms { scorer, cut }
     }
 
-    pub(crate) fn contains(&self, totals: &[ClassTotals], term: TermId, mass: Mass, cells: &[Cell]) -> bool {
+    fn contains(&self, totals: &[ClassTotals], term: TermId, mass: Mass, cells: &[Cell]) -> bool {
         keeps(self.cut, self.scorer.rank(totals, mass, cells), term)
     }
 }

@@ -203,8 +203,7 @@ impl NaiveBayes {
     pub(crate) fn add_without_cells(&self, factor: f64, occurrences: f64, out: &mut [f64]) {
         let n = self.n_classes();
         let document = Scalars { weight: occurrences, ..Scalars::default() };
-        for (at, class) in self.classes.iter().enumerate() {
-            let absence = class.absence(&document);
+        for (at, absence) in self.absences(&document) {
             out[at] += factor * (self.start[at] - self.class_log_prior[at] + absence.finite);
             if let Some(zeros) = self.start.get(at + n) {
                 out[at + n] += zeros + absence.zeros;
@@ -355,12 +354,16 @@ impl NaiveBayes {
         Some(Weight { finite, zeros: self.start.get(at + self.n_classes()).copied().unwrap_or(0.0) })
     }
 
+    /// What a document's features weigh in each class if it has none of them.
+    fn absences(&self, document: &Scalars) -> impl Iterator<Item = (usize, Weight)> {
+        self.classes.iter().map(|class| class.absence(document)).enumerate()
+    }
+
     /// Adds to each class the weight that the document's features have in a class without them, and reduces `out` to
     /// one number per class.
     fn add_absence(&self, document: &Scalars, out: &mut Vec<f64>) {
         let n = self.n_classes();
-        for (at, class) in self.classes.iter().enumerate() {
-            let absence = class.absence(document);
+        for (at, absence) in self.absences(document) {
             out[at] += absence.finite;
             if let Some(zeros) = out.get(at + n) {
                 out[at] = Weight { finite: out[at], zeros: zeros + absence.zeros }.value();

@@ -77,7 +77,7 @@ impl Weight {
     }
 
     /// The logarithm of the `n`-th power.
-    pub(crate) fn times(self, n: f64) -> Weight {
+    fn times(self, n: f64) -> Weight {
         Weight { finite: n * self.finite, zeros: n * self.zeros }
     }
 

@@ -86,7 +86,7 @@ pub(crate) struct Scalars {
 impl Scalars {
     /// Adds a term; returns v.
     #[inline(always)]
-    pub(crate) fn add(&mut self, [weight, full, absent]: [f64; 3], amount: f64) -> f64 {
+    fn add(&mut self, [weight, full, absent]: [f64; 3], amount: f64) -> f64 {
         let (v, full) = (amount * weight, amount * full);
         self.weight += v;
         self.square += v * v;

@@ -120,7 +120,7 @@ pub(crate) fn log_documents(documents: u64) -> f64 {
 
 /// ln(1 + tf), from a table for small tf.
 #[inline]
-pub(crate) fn log_tf(tf: u32) -> f64 {
+fn log_tf(tf: u32) -> f64 {
     READY.get(tf as usize).copied().unwrap_or_else(|| f64::from(tf).ln_1p())
 }
 

@@ -81,7 +81,7 @@ impl FitProblem<'_> {
         }
         let candidate = |stack: [f64; PARTS]| {
             let loss = input.mean(&input.losses(&stack)) * targets.per_document() as f64;
-            Candidate { stack, loss: if loss.is_nan() { f64::MAX } else { loss } }
+            StackCandidate { stack, loss: if loss.is_nan() { f64::MAX } else { loss } }
         };
         // with more than two classes, the counts' log-odds already include the class shares
         let has_offset = self.columns.are_independent();
@@ -158,7 +158,7 @@ impl FitProblem<'_> {
 /// By chance alone, twice the gain is a chi-squared variable with one degree of freedom, which rarely exceeds c = 4.
 ///
 /// Source: James and Stein, "Estimation with quadratic loss" (1961): the positive part of their estimator.
-pub(crate) fn shrinkage(gain: f64) -> f64 {
+fn shrinkage(gain: f64) -> f64 {
     if gain > 2.0 { 1.0 - 2.0 / gain } else { 0.0 }
 }
 
@@ -171,7 +171,7 @@ const IDENTITY: [f64; 2] = [1.0, 0.0];
 
 /// A candidate for the stacking weights.
 #[derive(Clone, Copy)]
-struct Candidate {
+struct StackCandidate {
     stack: [f64; PARTS],
     /// The mean log loss of held-out documents, in nats.
     loss: f64,

@@ -7,8 +7,8 @@ use crate::bayes::FitError;
 use crate::counts::StatisticsError;
 use crate::fit::problem::{FOLDS_OF_ALL, FitProblem, WeightedFit};
 use crate::fit::training::{
-    ColumnTrainer, FEW_HELD_OUT, GroupFit, Lane, PASSES, PASSES_OF_FOLD, PASSES_WITH, PASSES_WITHOUT, Passes,
-    Start, idf_of_terms,
+    AscentStart, ColumnTrainer, FEW_HELD_OUT, GroupFit, Lane, PASSES, PASSES_OF_FOLD, PASSES_WITH,
+    PASSES_WITHOUT, Passes, idf_of_terms,
 };
 use crate::linear::{Choices, Coefficients};
 use crate::validation::{Block, ColumnPrediction, Fold, Prediction, SmoothingChoice, TermScales};
@@ -200,7 +200,8 @@ impl<'a> CrossValidation<'a> {
             if let Some(from) = from.and_then(|fits| fits.get(at)) {
                 coefficients.values = from.coefficients.of_all(trainer.problem.documents.len());
             }
-            let fit = trainer.train(group, &ascent, Start { coefficients, weights: None }, passes, rows);
+            let fit =
+                trainer.train(group, &ascent, AscentStart { coefficients, weights: None }, passes, rows);
             GroupFit { coefficients: fit.coefficients.packed(), ..fit }
         };
         trainer.groups().enumerate().map(fit).collect()

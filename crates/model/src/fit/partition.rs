@@ -9,7 +9,7 @@ use crate::fit::ascent::{DualAscent, spread};
 use crate::fit::calibration::TAUS;
 use crate::fit::problem::{FitProblem, WeightedFit};
 use crate::fit::training::{
-    COLUMNS_TOGETHER, ColumnTrainer, Lane, PASSES, Passes, Start, idf_of_terms, weights_of,
+    AscentStart, COLUMNS_TOGETHER, ColumnTrainer, Lane, PASSES, Passes, idf_of_terms, weights_of,
 };
 use crate::linear::{Choices, Coefficients, Columns, Correction, GroupCoefficients};
 use crate::numbers::scramble;
@@ -192,7 +192,7 @@ impl<'a> Partition<'a> {
         let before = coefficients.groups.clone();
         let train = |(at, (group, fitted)): (usize, (&[Lane], &mut GroupCoefficients))| {
             let weights = Some((correction, &factors[..], at * COLUMNS_TOGETHER));
-            let start = Start { coefficients: std::mem::take(fitted), weights };
+            let start = AscentStart { coefficients: std::mem::take(fitted), weights };
             let passes = [Passes { most: ascent.passes, held: None, odds: &trainer.odds }];
             *fitted = trainer.train(group, &ascent, start, &passes, &Block::default()).coefficients;
         };

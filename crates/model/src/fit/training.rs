@@ -49,7 +49,7 @@ pub(crate) struct GroupFit {
 }
 
 /// Where the ascent of a group of columns starts.
-pub(crate) struct Start<'a> {
+pub(crate) struct AscentStart<'a> {
     pub(crate) coefficients: GroupCoefficients,
     /// The correction to start from, the factor of each term's weights in it, and the number of the group's first
     /// column there; `None` if the weights are to be summed from the coefficients.
@@ -146,7 +146,7 @@ impl<'a> ColumnTrainer<'a> {
         &self,
         group: &[Lane],
         ascent: &DualAscent,
-        start: Start<'_>,
+        start: AscentStart<'_>,
         passes: &[Passes<'_>],
         rows: &Block,
     ) -> GroupFit {
@@ -161,7 +161,7 @@ impl<'a> ColumnTrainer<'a> {
         &self,
         group: &[Lane],
         ascent: &DualAscent,
-        Start { mut coefficients, weights }: Start<'_>,
+        AscentStart { mut coefficients, weights }: AscentStart<'_>,
         passes: &[Passes<'_>],
         rows: &Block,
     ) -> GroupFit {

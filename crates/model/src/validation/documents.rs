@@ -106,7 +106,7 @@ pub struct Example<'a> {
 
 impl Example<'_> {
     /// Its class, multiplicity and group.
-    pub(crate) fn label(&self) -> Label {
+    fn label(&self) -> Label {
         let Example { class, multiplicity, group, fraction, .. } = *self;
         Label { class, multiplicity, group, fraction }
     }
@@ -215,7 +215,7 @@ impl Block {
         block
     }
 
-    pub(crate) fn assign<'a>(&mut self, rows: impl ExactSizeIterator<Item = CountRow<'a>> + Clone) {
+    fn assign<'a>(&mut self, rows: impl ExactSizeIterator<Item = CountRow<'a>> + Clone) {
         self.begin(rows.len(), rows.clone().map(|row| row.len()).sum());
         rows.enumerate().for_each(|(at, row)| {
             self.set_row(at, row.ids().iter().copied(), row.counts().iter().copied().enumerate());

@@ -238,7 +238,7 @@ pub(crate) struct ExactBuffers {
 }
 
 /// Calls `emit` with every word and every pair of a text. In words that are not all ASCII, folds only the ASCII.
-pub(crate) fn for_each_piece(
+fn for_each_piece(
     options: &TokenizerOptions,
     text: &str,
     buffers: &mut ExactBuffers,

@@ -63,7 +63,7 @@ pub(crate) const SHORT: usize = 16;
 /// One bit per byte tells whether the byte is in a word; the edges in those bits give the spans. The cost does not
 /// depend on the lengths of words, whereas a loop over bytes has an unpredictable branch at the end of each word.
 #[inline]
-pub(crate) fn for_each_batch<S: WordShape>(bytes: &[u8], from: usize, mut emit: impl FnMut(Spans<'_>)) {
+fn for_each_batch<S: WordShape>(bytes: &[u8], from: usize, mut emit: impl FnMut(Spans<'_>)) {
     let (blocks, rest) = bytes[from..].as_chunks::<BLOCK>();
     // the rest is shorter than a block, so a zero bit ends the last word
     let mut last = [0; BLOCK];
