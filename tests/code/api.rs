@@ -114,9 +114,14 @@ fn describe(item: &Item, name: &str, all: &[(String, Item)]) -> String {
     );
     lines.push(signature.clone());
     if signature.starts_with("pub enum") {
-        lines.extend(
-            item.lines[1..item.lines.len() - 1].iter().filter(|line| !line.trim().starts_with("#[")).cloned(),
-        );
+        let mut is_attribute = false;
+        for line in &item.lines[1..item.lines.len() - 1] {
+            is_attribute |= line.trim().starts_with("#[");
+            if !is_attribute {
+                lines.push(line.replace("#[from] ", ""));
+            }
+            is_attribute &= !line.ends_with(']');
+        }
     } else if signature.starts_with("pub trait") {
         lines.extend(item.members().iter().map(|member| format!("    {}", member.signature)));
     } else if signature.starts_with("pub struct") {
@@ -138,9 +143,6 @@ fn describe(item: &Item, name: &str, all: &[(String, Item)]) -> String {
                 );
             }
             None => (),
-        }
-        if head.ends_with("error_messages!") && of.lines[1].trim() == format!("{name} {{") {
-            traits.extend(["fmt::Display".to_owned(), "std::error::Error".to_owned()]);
         }
     }
     if !traits.is_empty() {
