@@ -25,11 +25,10 @@ use tamis_store::file::fitted::FittedScoring;
 use tamis_store::file::log::{self};
 use tamis_tokenizer::Vocabulary;
 
-use self::change::inherit;
-use self::known::MessageIndex;
 use crate::lock::{LOCK_TIMEOUT, Lock};
 use crate::merge::{refit, rewrite};
 use crate::model::Model;
+use crate::update::message_index::MessageIndex;
 
 /// The outcome of learning a document.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -227,7 +226,7 @@ impl Learner {
         let stays: Vec<_> = known.extract_if(.., |known| !self.can_forget(known, &seen.document)).collect();
         let from = known.iter().filter(|known| known.class != class).map(|known| self.label(known.class));
         let from: Vec<_> = from.collect();
-        inherit(&mut seen.document, &known, u64::from(is_nothing))?;
+        Self::inherit(&mut seen.document, &known, u64::from(is_nothing))?;
         seen.document.class = class;
         self.exchange(known, Some(seen), true)?;
         let stays = stays.iter().filter(|known| known.class != class);

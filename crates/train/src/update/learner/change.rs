@@ -129,19 +129,19 @@ impl Learner {
         }
         outcome
     }
-}
 
-/// Gives a document what stays of the known records that it replaces: their copies, and `more`, but at least one; the
-/// least of their names and groups.
-pub(super) fn inherit(document: &mut StoredDocument, known: &[StoredDocument], more: u64) -> Result<()> {
-    let copies = known.iter().map(|known| u64::from(known.multiplicity)).sum::<u64>();
-    let copies = copies.saturating_add(more).max(1);
-    let limit = Reason::TooLarge { what: "copies of a document", limit: u32::MAX.into(), got: copies };
-    document.multiplicity = u32::try_from(copies).map_err(|_| limit)?;
-    document.fraction = known.iter().map(|known| known.fraction).fold(0, i32::saturating_add);
-    for known in known {
-        keep_least(&mut document.name, &known.name);
-        document.group = document.group.min(known.group);
+    /// Gives a document what stays of the known records that it replaces: their copies, and `more`, but at least one; the
+    /// least of their names and groups.
+    pub(super) fn inherit(document: &mut StoredDocument, known: &[StoredDocument], more: u64) -> Result<()> {
+        let copies = known.iter().map(|known| u64::from(known.multiplicity)).sum::<u64>();
+        let copies = copies.saturating_add(more).max(1);
+        let limit = Reason::TooLarge { what: "copies of a document", limit: u32::MAX.into(), got: copies };
+        document.multiplicity = u32::try_from(copies).map_err(|_| limit)?;
+        document.fraction = known.iter().map(|known| known.fraction).fold(0, i32::saturating_add);
+        for known in known {
+            keep_least(&mut document.name, &known.name);
+            document.group = document.group.min(known.group);
+        }
+        Ok(())
     }
-    Ok(())
 }

@@ -13,11 +13,11 @@ use tamis_store::file::fitted::FittedScoring;
 use tamis_tokenizer::Vocabulary;
 
 use super::Learner;
-use super::known::MessageIndex;
 use crate::lock::Lock;
 use crate::model::Model;
 use crate::train::trainer::Trainer;
 use crate::update::learner::LearnOptions;
+use crate::update::message_index::MessageIndex;
 
 impl Learner {
     /// Opens a model for learning; waits while another process is changing it.

@@ -33,7 +33,7 @@ impl Learner {
                     // by its Message-ID there may be more
                     known = self.replaced(&document)?;
                 }
-                super::change::inherit(&mut document, &known, 0)?;
+                Self::inherit(&mut document, &known, 0)?;
             }
             Some(_) => (),
             None => (document.date, document.name) = (NO_DATE, Box::default()),
