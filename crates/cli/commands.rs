@@ -172,7 +172,8 @@ pub(crate) struct MailboxArgs {
     arguments: Vec<OsString>,
 }
 
-/// Runs `tamis mailbox`, a program of its own, so that this one stays small: becomes the program beside this one, or the one that the shell would find. Without it, help says how to get it.
+/// Runs `tamis mailbox`, a program of its own, so that this one stays small: replaces this process by the program beside
+/// it, or by the one that the shell would find. Without it, help says how to get it.
 fn mailbox(args: &MailboxArgs, mut tamis: clap::Command) -> Result<u8> {
     let beside = std::env::current_exe().ok().map(|tamis| tamis.with_file_name(MAILBOX));
     let program = beside.filter(|path| path.exists()).unwrap_or_else(|| PathBuf::from(MAILBOX));

@@ -124,7 +124,7 @@ pub(crate) struct SharedFilter {
     scratches: Mutex<Vec<Scratch>>,
 }
 
-/// DocumentSet that a thread scores with one scratch.
+/// Documents that a thread scores with one scratch.
 const BLOCK: usize = 64;
 
 impl SharedFilter {

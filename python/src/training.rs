@@ -24,7 +24,7 @@ pub(crate) mod classifier;
 pub(crate) mod counter;
 pub(crate) mod distributed;
 
-/// LabelledDocuments documents as Python gives them, perhaps in groups and weighted; also a tuple of these.
+/// Labelled documents as Python gives them, perhaps in groups and weighted; also a tuple of these.
 #[derive(FromPyObject)]
 pub(crate) struct Examples<'py> {
     #[pyo3(item(0))]
@@ -78,7 +78,7 @@ impl LabelledDocuments {
     }
 }
 
-/// LabelledDocuments documents, and how a model learns them.
+/// Labelled documents, and how a model learns them.
 pub(crate) struct Training {
     labelled: Arc<LabelledDocuments>,
     options: TrainingOptions,

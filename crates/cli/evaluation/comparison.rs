@@ -138,14 +138,14 @@ impl<'a> Comparison<'a> {
         let (better, fewer, more) =
             if is_b_better { (b, wrong[1], wrong[0]) } else { (a, wrong[0], wrong[1]) };
         let [fewer, more] = [fewer, more].map(grouped);
-        let share = format!("in {} of such comparisons.", share_text(pair.p));
+        let share = format!("in {} such comparisons.", share_text(pair.p));
         let counts = format!("{better} has fewer wrong or unsure ({fewer}, not {more}); chance alone");
         let verdicts = if wrong[0] == wrong[1] {
             format!("By verdicts, neither is better: both have {fewer} wrong or unsure.")
         } else if pair.p < LEVEL {
             format!("{better} is better by verdicts: {counts} would do so {share}")
         } else {
-            format!("By verdicts, it is open which is better: {counts} does so {share}")
+            format!("By verdicts, it is open which is better: {counts} would do so {share}")
         };
         let ranking = pair.ranking.map(|(_, Interval { low, high })| match if low > 0.0 { b } else { a } {
             better if low > 0.0 || high < 0.0 => {
@@ -156,7 +156,7 @@ impl<'a> Comparison<'a> {
         });
         let is_open =
             verdicts.contains("open") && ranking.as_ref().is_none_or(|ranking| ranking.contains("open"));
-        let advice = is_open.then(|| "More documents may tell.".to_owned());
+        let advice = is_open.then(|| "More documents may settle it.".to_owned());
         [verdicts].into_iter().chain(ranking).chain(advice).collect()
     }
 
@@ -231,13 +231,13 @@ fn pair(sides: &[Side], places: [usize; 2], n_pairs: usize) -> Pair {
     Pair { sides: places, only, p, ranking }
 }
 
-/// A probability in everyday words.
+/// A probability as a share of comparisons, in everyday words.
 fn share_text(p: f64) -> String {
     match p {
-        _ if p < 0.000_001 => "less than one in a million".to_owned(),
+        _ if p < 0.000_001 => "fewer than one in a million".to_owned(),
         _ if p > 0.99 => "nearly all".to_owned(),
         _ if p < 0.01 => format!("one in {}", grouped((1.0 / p).round() as u64)),
-        _ => format!("{:.0} in 100", (100.0 * p).round()),
+        _ => format!("{:.0} of 100", (100.0 * p).round()),
     }
 }
 
@@ -287,7 +287,7 @@ mod tests {
                 "By verdicts, it is open which is better: B has fewer wrong or unsure (0, not 1)"
             )
         );
-        assert!(said(&one, &good).ends_with("More documents may tell."));
+        assert!(said(&one, &good).ends_with("More documents may settle it."));
     }
 
     #[test]

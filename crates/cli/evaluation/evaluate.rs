@@ -123,6 +123,9 @@ pub(crate) fn evaluated(args: &EvaluateArgs, is_compared: bool) -> Result<Evalua
     })
 }
 
+/// What came of each document, by its name.
+type NamedOutcomes<T> = Vec<(OsString, T)>;
+
 /// Scores documents with a model that should not have learned them. Returns what `hold_out` makes of each by its name,
 /// how many of them the model has learned, and the exit status.
 fn by_model<T: Send>(
@@ -130,7 +133,7 @@ fn by_model<T: Send>(
     filter: &Filter,
     counts_learned: bool,
     hold_out: impl Fn(&mut CorpusScorer<'_>, Attributes<'_>, Document<'_>) -> Result<T> + Sync,
-) -> Result<(Vec<(OsString, T)>, u64, u8)> {
+) -> Result<(NamedOutcomes<T>, u64, u8)> {
     let recipe = filter.information().recipe;
     let corpus = Corpus::find_for(&args.sources, SourceScope::Labelled, &args.input, recipe)?;
     let corpus = corpus.labelled(args.labels.for_model(filter)?);

@@ -70,13 +70,14 @@ fn print_figure(out: &mut impl Write, figure: &Figure) -> Result<()> {
     let Measure { name, unit, .. } = figure.measure;
     let number = |value| figure.measure.number(value);
     write!(out, "{name:<19}  ")?;
-    Ok(match (figure.value, figure.interval) {
+    match (figure.value, figure.interval) {
         (None, _) => writeln!(out, "{UNDEFINED}")?,
         (Some(value), None) => writeln!(out, "{}{unit}", number(value))?,
         (Some(value), Some(Interval { low, high })) => {
-            writeln!(out, "{}{unit}  ({} to {})", number(value), number(low), number(high))?
+            writeln!(out, "{}{unit}  ({} to {})", number(value), number(low), number(high))?;
         }
-    })
+    }
+    Ok(())
 }
 
 fn print_classes(

@@ -233,8 +233,11 @@ pub(crate) fn expire(args: &ExpireArgs) -> Result<u8> {
 /// The date and the digest of a document.
 type DatedDocument = (i64, [u8; 16]);
 
+/// The documents of each label.
+type DocumentsByLabel = Vec<(String, Vec<DatedDocument>)>;
+
 /// The documents to forget of each label, and the number of those without a date.
-fn old_documents(args: &ExpireArgs, filter: &Filter) -> Result<(Vec<(String, Vec<DatedDocument>)>, u64)> {
+fn old_documents(args: &ExpireArgs, filter: &Filter) -> Result<(DocumentsByLabel, u64)> {
     let (mut dated, mut undated, today) = (BTreeMap::new(), 0, today());
     if !filter.has_many_labels() {
         dated.extend(filter.classes().iter().map(|(class, _)| (class, Vec::new())));

@@ -139,6 +139,13 @@ impl ProgressArgs {
     }
 }
 
+/// A document to learn under a label.
+pub(crate) struct LabelledDocument<'a> {
+    pub(crate) label: &'a str,
+    pub(crate) group: Option<&'a str>,
+    pub(crate) document: Document<'a>,
+}
+
 /// Counts what happened to the documents.
 #[derive(Default)]
 pub(crate) struct LearnCounts {
@@ -154,11 +161,10 @@ impl LearnCounts {
         &mut self,
         args: &LearnArgs,
         learner: &mut Learner,
-        label: &str,
-        group: Option<&str>,
-        document: Document<'_>,
+        taught: LabelledDocument<'_>,
         name: impl FnOnce() -> String,
     ) -> tamis_train::Result<bool> {
+        let LabelledDocument { label, group, document } = taught;
         if args.is_sure(label, learner, document)? {
             self.right += 1;
             return Ok(false);
@@ -337,7 +343,7 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
     let unreadable =
         for_each(&mut corpus, &mut learner, &args.progress, |learner, item, group, document| {
             let name = || shown_path(&item.name());
-            match counts.learn(args, learner, &learned, group, document, name) {
+            match counts.learn(args, learner, LabelledDocument { label: &learned, group, document }, name) {
                 Ok(true) if log.is_some() => logged.push(match document {
                     Document::Mail(raw) => message_id(raw),
                     _ => String::new(),

@@ -15,7 +15,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use tamis_program::{ERROR, Stream, commit, make_private, say, shown, shown_path, survive_file_limits, told};
 use tamis_train::{Document, ErrorKind, Kind, Learner};
 
-use crate::models::learn::{LearnArgs, LearnCounts, print};
+use crate::models::learn::{LabelledDocument, LearnArgs, LearnCounts, print};
 use crate::output::{VerdictLog, message_id};
 
 /// Maximum bytes of a message that are kept; learning reads less of it.
@@ -103,8 +103,8 @@ impl<'a> SpoolRun<'a> {
     /// Prints what was learned. Returns the exit status.
     fn finish(self) -> Result<u8> {
         // nothing is counted under the label of a message that was refused
-        let counted = self.counts.iter().filter(|(_, counts)| counts.examined() > 0);
-        counted.map(|(label, counts)| print(&counts.line(label))).collect::<Result<()>>()?;
+        let mut counted = self.counts.iter().filter(|(_, counts)| counts.examined() > 0);
+        counted.try_for_each(|(label, counts)| print(&counts.line(label)))?;
         Ok(self.status)
     }
 
@@ -153,7 +153,9 @@ impl<'a> SpoolRun<'a> {
         let added = if is_new { learner.add_label(label) } else { Ok(()) };
         let counts = self.counts.entry(label.to_owned()).or_default();
         let name = || name.to_owned();
-        match added.and_then(|()| counts.learn(self.args, learner, label, None, document, name)) {
+        match added.and_then(|()| {
+            counts.learn(self.args, learner, LabelledDocument { label, group: None, document }, name)
+        }) {
             Ok(has_changed) => {
                 if has_changed && self.log.is_some() {
                     self.learned.push((label.to_owned(), message_id(message)));

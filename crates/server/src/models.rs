@@ -1,4 +1,4 @@
-//! The models: one that all share, one a user behind which it stands, and others by name.
+//! The models: one that all share, one per user in front of it, and others by name.
 
 pub(crate) mod learning;
 pub(crate) mod model;

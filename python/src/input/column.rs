@@ -49,11 +49,11 @@ impl TextColumn {
     /// # Errors
     /// It is no longer UTF-8: shared buffers can change. The error names the row.
     pub(crate) fn text(&self, row: usize) -> Result<&str> {
-        Ok(match self.find(row) {
+        match self.find(row) {
             (Chunk::Python(cells), row) => cells[row].text(),
             (Chunk::Arrow(bytes), row) => std::str::from_utf8(bytes.get(row)),
         }
-        .map_err(|error| wrong_row(row, error))?)
+        .map_err(|error| wrong_row(row, error))
     }
 
     /// The chunk that has a row, and where.

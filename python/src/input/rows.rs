@@ -1,4 +1,4 @@
-//! CellRows of a table: a DataFrame of pandas or polars, a table of Arrow, or dicts.
+//! Rows of a table: a DataFrame of pandas or polars, a table of Arrow, or dicts.
 
 use std::collections::HashSet;
 

@@ -135,10 +135,10 @@ impl LengthRange {
     }
 }
 
-/// WordList to leave out.
+/// Words to leave out.
 pub(super) struct StopWords(pub(super) Vec<String>);
 
-/// WordList to leave out as Python gives them: those of a language by its name, or a list.
+/// Words to leave out as Python gives them: those of a language by its name, or a list.
 #[derive(FromPyObject)]
 pub(crate) enum WordList {
     Language(String),

@@ -56,7 +56,7 @@ impl Counter {
     /// Uses the counter up: the trainer with options settled for its labels, or for those of `all`.
     ///
     /// # Errors
-    /// TrainingOptions do not suit the labels.
+    /// The options do not suit the labels.
     pub(crate) fn settled(&self, py: Python<'_>, all: Option<&Trainer>) -> Result<Trainer> {
         let trainer = self.trainer.take(py)?;
         let (scoring, decision) = self.options.settle(all.unwrap_or(&trainer).classes())?;

@@ -266,7 +266,7 @@ impl Filter {
 
     /// Opens the model that is in the file now, in the same way and with this filter's decision, spam label and
     /// fallback; `None` if this filter [is current](Self::is_current). A server can thus swap an `Arc<Filter>`, as
-    /// [`LiveFilter`](crate::LiveFilter) does.
+    /// [`LiveFilter`] does.
     ///
     /// # Errors
     /// As [`Filter::open`] and [`Filter::set_fallback`].

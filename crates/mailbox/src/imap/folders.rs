@@ -55,7 +55,7 @@ impl ImapSession {
             let raw = folder.name.to_string();
             let name = if raw.eq_ignore_ascii_case("inbox") { "INBOX".to_owned() } else { decode(&raw) };
             let role = folder.name_attributes.iter().find_map(|it| ROLES.into_iter().find(|role| role == it));
-            found.push(Mailbox { name, raw, role: role });
+            found.push(Mailbox { name, raw, role });
         };
         let listed = self.exchange("listing the folders", command, &mut take).await;
         if matches!(listed, Err(ImapError::Refused { .. })) && self.can("SPECIAL-USE") {

@@ -126,7 +126,7 @@ impl DocumentSums {
 #[derive(Clone, Debug)]
 pub struct TermTable {
     n_sums: usize,
-    /// Entry after entry, starting with the empty one. Each has [`HEAD`] numbers, the last of which holds the bits of a
+    /// Entry after entry, starting with the empty one. Each has [`HEAD`] numbers, the last of which holds the bits of an
     /// [`EntryLayout`], then one number per sum (dense), or pairs of a sum's index (as bits) and its number (sparse).
     numbers: Vec<f64>,
 }

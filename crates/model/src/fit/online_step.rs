@@ -9,7 +9,7 @@ use crate::linear::{Coefficient, Readings, WeightedLogOdds, WeightedOptions, vec
 use crate::validation::Example;
 
 impl WeightedLogOdds {
-    /// Online learning: returns the coefficients of one more document, `document`, in increasing order of columns.
+    /// Online learning: returns the coefficients of `document`, which is not yet learned, in increasing order of columns.
     /// Takes one step of dual coordinate ascent as in [`FitProblem::solve`](crate::FitProblem::solve), but on the error of the final
     /// log-odds, so that a mistake is corrected without being overcorrected. `terms` and `totals` must not include the
     /// document. Returns nothing for a document without terms, or while no other class has documents; for two classes,

@@ -1,4 +1,4 @@
-//! Example documents: the interface a fit reads them by, and documents in memory.
+//! Labelled documents: the interface a fit reads them by, and documents in memory.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Memory maps: the only unsafe code of the libraries.
+//! Memory maps: the only unsafe code of this crate.
 #![allow(unsafe_code)]
 
 use std::fs::File;

@@ -77,7 +77,7 @@ pub struct FileSize {
 }
 
 impl Store {
-    /// What the file tells of itself.
+    /// What the file says about itself.
     pub fn information(&self) -> Information<'_> {
         let ModelHeader { recipe, stored, scoring, decision, expected, size, .. } = &self.header;
         let features = match scoring {

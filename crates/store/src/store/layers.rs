@@ -38,7 +38,7 @@ pub struct Layers<'a> {
     shared: Option<(&'a Store, &'a CombinedSums)>,
 }
 
-/// What a shared model knows about the terms that were looked up in it, under numbers of the caller. It depends on the
+/// What a shared model knows about the terms that were looked up in it, keyed by the caller's numbers. It depends on the
 /// shared model alone, whichever user's model is in front of it.
 #[derive(Default)]
 pub struct SharedTerms {
@@ -318,7 +318,8 @@ impl<'a> DecodedTerm<'a> {
         known: &mut SharedTerms,
     ) -> Result<Option<TermId>> {
         let Layers { own, shared } = self.layers;
-        (self.cells.clear(), self.units.clear());
+        self.cells.clear();
+        self.units.clear();
         let in_own = own.look_up(fingerprint)?;
         if let Some(found) = in_own {
             own.read(found, &mut self.cells, &mut self.units)?;
@@ -383,7 +384,8 @@ impl KnownTerms for DecodedTerm<'_> {
     /// Decodes the term with this id.
     fn term(&mut self, id: TermId) -> Result<KnownTerm<'_>> {
         let Layers { own, shared } = self.layers;
-        (self.cells.clear(), self.units.clear());
+        self.cells.clear();
+        self.units.clear();
         let (mut is_in_both, in_shared) = (false, self.layers.of_shared(id));
         if let Some((shared, id)) = in_shared {
             shared.read((id, shared.runs(id)?), &mut self.cells, &mut self.units)?;

@@ -109,7 +109,7 @@ pub struct Evaluation {
 pub struct Figure {
     /// What it measures.
     pub measure: Measure,
-    /// The class that it is about finding; `None` if it is about all.
+    /// The class whose detection it measures; `None` if it measures all.
     pub class: Option<ClassId>,
     /// `None` if the figure needs documents of both labels and one has none.
     pub value: Option<f64>,

@@ -29,7 +29,7 @@ pub(crate) enum SolutionWeights {
     /// A correction and each document's coefficients in it.
     Correction(Correction, Coefficients),
     /// Labelled counts plus the expected counts of unlabelled documents.
-    HeldOutPerformance(ExpectedStatistics),
+    Expected(ExpectedStatistics),
 }
 
 impl Solution {
@@ -45,7 +45,7 @@ impl SolutionWeights {
         let (correction, expected) = match self {
             SolutionWeights::None => (None, None),
             SolutionWeights::Correction(correction, _) => (Some(correction), None),
-            SolutionWeights::HeldOutPerformance(expected) => (None, Some(expected)),
+            SolutionWeights::Expected(expected) => (None, Some(expected)),
         };
         let units = |weight: ClassWeight| (weight.class, weight.units);
         let bits = |(class, weight): (ClassId, f64)| (class, i64::from((weight as f32).to_bits()));
@@ -110,7 +110,7 @@ pub(crate) fn maximize_expectation(
     let unlabelled: Vec<_> = unlabelled.into_iter().map(|(_, row)| row).collect();
     let em = options.fit(n_classes, &labelled, &unlabelled)?;
     let scoring = FittedScoring::ExpectationMaximization { settings, model: em.model };
-    let weights = SolutionWeights::HeldOutPerformance(em.statistics);
+    let weights = SolutionWeights::Expected(em.statistics);
     Ok(Solution { weights, ..Solution::by_counts(scoring, Decision::PLAIN) })
 }
 

@@ -127,7 +127,8 @@ impl TrainingDocument {
     }
 
     /// Whether this document counts rather than `other`, which is equal. Documents with equal terms can differ in
-    /// group, date or windows. The least by these counts, so that the order of arrival does not matter.
+    /// group, date or windows. The smallest one counts, so that the order of arrival
+    /// does not matter.
     fn is_before(&self, other: &TrainingDocument) -> bool {
         (self.group, self.date(), self.cuts()) < (other.group, other.date(), other.cuts())
     }

@@ -70,7 +70,7 @@ pub struct Trainer {
 pub(crate) struct TrainingTally {
     /// Documents that equal an earlier one with the same label.
     pub(crate) n_equal: u64,
-    /// Extraction documents that a limit truncated.
+    /// Counted documents that a limit truncated.
     n_truncated: u64,
     /// Missing cells of each column.
     pub(crate) missing: Vec<u64>,

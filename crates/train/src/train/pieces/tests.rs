@@ -38,7 +38,7 @@ fn teach(trainer: &mut Trainer, (words, label, _): &RawExample) {
 }
 
 proptest! {
-    /// Extraction with every word, or expanded when training ends, with any number of trainers.
+    /// Counted with every word, or expanded when training ends, with any number of trainers.
     #[test]
     fn pieces_follow_from_words(
         documents in documents(),

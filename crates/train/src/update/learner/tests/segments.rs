@@ -181,7 +181,7 @@ fn try_all(file: &[u8]) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// SegmentSlots with the right checksums that name anything: ranges outside the file, overlapping ranges, the slots
+    /// Slots with the right checksums that name anything: ranges outside the file, overlapping ranges, the slots
     /// themselves, or what is not a segment.
     #[test]
     fn slots_that_name_anything_are_read_or_refused(
