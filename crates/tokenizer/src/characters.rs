@@ -31,7 +31,7 @@ pub(crate) fn look_two(bytes: u16) -> CharacterEntry {
 }
 
 /// The entry of a character.
-pub(crate) fn of(c: char) -> CharacterEntry {
+pub(crate) fn entry_of(c: char) -> CharacterEntry {
     entry(c as usize >> 6, c as usize & 63)
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn fold_into(text: &str, folded: &mut String) {
 
 /// Whether the table shows that folding leaves the character alone.
 fn stays(c: char) -> bool {
-    let entry = of(c);
+    let entry = entry_of(c);
     entry.class().begins() && entry.flips() == 0
 }
 
@@ -73,7 +73,7 @@ mod tests {
         for c in '\0'..=char::MAX {
             let mut bytes = [0; 4];
             let length = c.encode_utf8(&mut bytes).len();
-            assert_eq!(look(&bytes[..length], 0), (of(c), length), "{c:?}");
+            assert_eq!(look(&bytes[..length], 0), (entry_of(c), length), "{c:?}");
         }
         assert_eq!(look(b"", 0), (CharacterEntry::END, 0));
     }
@@ -107,13 +107,15 @@ mod tests {
             ('İ', CharacterClass::Unusual),
             ('Ａ', CharacterClass::Unusual),
         ] {
-            assert_eq!(of(c).class(), class, "{c:?}");
+            assert_eq!(entry_of(c).class(), class, "{c:?}");
         }
-        assert!(of('а').is(CharacterEntry::LOOK_ALIKE) && !of('ж').is(CharacterEntry::LOOK_ALIKE));
         assert!(
-            of('…').is(CharacterEntry::SEPARATES)
-                && of('。').is(CharacterEntry::NON_ASCII)
-                && of('…').is(CharacterEntry::VARIANT)
+            entry_of('а').is(CharacterEntry::LOOK_ALIKE) && !entry_of('ж').is(CharacterEntry::LOOK_ALIKE)
+        );
+        assert!(
+            entry_of('…').is(CharacterEntry::SEPARATES)
+                && entry_of('。').is(CharacterEntry::NON_ASCII)
+                && entry_of('…').is(CharacterEntry::VARIANT)
         );
     }
 

@@ -24,7 +24,7 @@ struct Bits {
 impl Bits {
     /// Computes the masks of a block. Bytes outside the block are not examined.
     #[inline]
-    fn of(block: &[u8; BLOCK]) -> Bits {
+    fn masks(block: &[u8; BLOCK]) -> Bits {
         let is = |wanted: u8| bits(block, |byte| byte == wanted);
         let either_case = |wanted: u8| bits(block, |byte| byte | 0x20 == wanted);
         let after = |bits: u64| bits >> 1 | 1 << (BLOCK - 1);
@@ -57,9 +57,9 @@ impl Map {
         #[cfg(test)]
         tamis_testing::step(text.len());
         self.blocks.clear();
-        self.blocks.extend(whole.iter().map(Bits::of));
+        self.blocks.extend(whole.iter().map(Bits::masks));
         // a zero ends the last run
-        self.blocks.push(Bits::of(&padded(rest)));
+        self.blocks.push(Bits::masks(&padded(rest)));
     }
 
     /// Calls `each` with the first `most` host names of the text: two labels or more, the last one of letters.

@@ -3,7 +3,7 @@
 
 use crate::bits::next_non_ascii;
 use crate::characters::entry::{CharacterClass, CharacterEntry};
-use crate::characters::of;
+use crate::characters::entry_of;
 use crate::characters::rules::{is_invisible, look_alike};
 use std::iter;
 use std::ops::Range;
@@ -144,7 +144,7 @@ fn is_normal_piece(piece: &str) -> bool {
 /// Whether a normalized non-ASCII character can be part of a word, and whether it looks like ASCII. Asks the table
 /// about nearly all characters, for speed: one ligature can become eighteen letters.
 fn role(c: char) -> (bool, bool) {
-    let entry = of(c);
+    let entry = entry_of(c);
     match entry.class() {
         CharacterClass::Unusual => {
             #[cfg(test)]

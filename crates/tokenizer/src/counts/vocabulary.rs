@@ -282,7 +282,7 @@ impl Vocabulary {
     /// The pieces of a word from a document whose [pieces were counted](Self::count_pieces). A piece that the word
     /// contains twice is listed twice.
     pub fn pieces_of(&self, word: TermId) -> &[TermId] {
-        self.pieces.of(word)
+        self.pieces.of_word(word)
     }
 
     #[cold]

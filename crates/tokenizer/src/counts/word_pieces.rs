@@ -49,14 +49,14 @@ impl WordPieces {
     }
 
     /// The pieces of a word; empty if they are not known.
-    pub(crate) fn of(&self, word: TermId) -> &[TermId] {
+    pub(crate) fn of_word(&self, word: TermId) -> &[TermId] {
         let span = self.spans.get(word as usize).filter(|span| **span != NEW);
         span.map_or(&[], |[start, end]| &self.ids[*start as usize..*end as usize])
     }
 
     /// The marks in the document of a word's pieces.
     pub(crate) fn marks_of(&self, word: TermId) -> impl Iterator<Item = u32> {
-        self.of(word).iter().map(|id| self.marks[*id as usize])
+        self.of_word(word).iter().map(|id| self.marks[*id as usize])
     }
 
     /// Stores the pieces of a word. The vocabulary has `n_terms` terms by now.

@@ -65,7 +65,7 @@ fn are_pairs(bytes: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::characters::of;
+    use crate::characters::entry_of;
     use proptest::prelude::*;
 
     proptest! {
@@ -75,7 +75,7 @@ mod tests {
             let (start, end) = (before.len(), before.len() + text.len());
             match of_two_bytes(whole.as_bytes(), start, end) {
                 Some(letters) => {
-                    let entries: Vec<u32> = text.chars().map(|c| of(c).0).collect();
+                    let entries: Vec<u32> = text.chars().map(|c| entry_of(c).0).collect();
                     prop_assert_eq!(letters.first.0, entries[0]);
                     prop_assert_eq!(letters.all, entries.iter().fold(u32::MAX, |all, entry| all & entry));
                     prop_assert_eq!(letters.any, entries.iter().fold(0, |any, entry| any | entry));

@@ -9,7 +9,7 @@ use unicode_normalization::char::{canonical_combining_class, compose, decompose_
 
 use crate::characters::entry::{CharacterClass, CharacterEntry};
 use crate::characters::rules::{is_unspaced_alphabet, look_alike};
-use crate::characters::{look, of};
+use crate::characters::{entry_of, look};
 use crate::terms::letters::{Letters, of_two_bytes};
 use crate::terms::options::TokenizerOptions;
 use crate::words::WordRule;
@@ -350,7 +350,7 @@ impl<'a> Walk<'a> {
     #[inline(always)]
     fn check_order(&self) -> Result<(), Stop> {
         let Some(before) = self.before() else { return Err(Stop) };
-        match of(before).class() {
+        match entry_of(before).class() {
             CharacterClass::Mark | CharacterClass::Composing | CharacterClass::UnspacedMark => {
                 self.check_classes(before)
             }
@@ -372,7 +372,7 @@ impl<'a> Walk<'a> {
         };
         let mut parts = 0;
         decompose_canonical(before, |_| parts += 1);
-        let is_letter = of(before).class() == CharacterClass::Letter;
+        let is_letter = entry_of(before).class() == CharacterClass::Letter;
         if is_letter && parts == 1 && compose(before, mark).is_none() { Ok(()) } else { Err(Stop) }
     }
 
@@ -387,7 +387,7 @@ impl<'a> Walk<'a> {
             tamis_testing::step(1);
             matches!(class, CharacterClass::Mark | CharacterClass::Composing | CharacterClass::PlainMark)
         };
-        let mut classes = self.text[start..self.at].chars().rev().map(|c| of(c).class());
+        let mut classes = self.text[start..self.at].chars().rev().map(|c| entry_of(c).class());
         let before = classes.find(|class| !is_mark(*class)).unwrap_or(CharacterClass::Neutral);
         let after = look(self.bytes, self.at + length).0.class();
         let unknown = [

@@ -148,7 +148,7 @@ impl<F: FnMut(Batch<'_>)> PendingWords<'_, F> {
         if is_pair {
             return (!self.options.is_stop_word(word)).then_some(span);
         }
-        match WordTerm::of(word, word.chars().count(), self.options, stems) {
+        match WordTerm::decide(word, word.chars().count(), self.options, stems) {
             WordTerm::Nothing => None,
             WordTerm::Itself => Some(span),
             WordTerm::Other(other) => {
@@ -181,7 +181,7 @@ impl<F: FnMut(Batch<'_>)> PendingWords<'_, F> {
                     word
                 };
                 let mut stems = mem::take(&mut self.buffers.stems);
-                match WordTerm::of(word, chars, self.options, &mut stems) {
+                match WordTerm::decide(word, chars, self.options, &mut stems) {
                     WordTerm::Nothing => {}
                     WordTerm::Itself => self.push(word),
                     WordTerm::Other(other) => self.push(other),
@@ -212,7 +212,7 @@ enum WordTerm<'a> {
 
 impl<'a> WordTerm<'a> {
     /// Decides about a word of `chars` characters. A word that is too long is replaced by its length.
-    fn of(word: &str, chars: usize, options: &CheckedOptions, stems: &'a mut StemCache) -> WordTerm<'a> {
+    fn decide(word: &str, chars: usize, options: &CheckedOptions, stems: &'a mut StemCache) -> WordTerm<'a> {
         if chars > usize::from(options.max_chars) {
             return WordTerm::Other(LONG[(chars / 10).min(LONG.len() - 1)]);
         }

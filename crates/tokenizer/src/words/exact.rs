@@ -16,7 +16,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::bits::{is_mail_core, is_mail_joiner};
 use crate::characters::entry::CharacterClass;
-use crate::characters::of;
+use crate::characters::entry_of;
 use crate::characters::rules::{is_invisible, is_sign};
 use crate::words::batch::WordSpan;
 use crate::words::scan::NonAscii;
@@ -46,7 +46,7 @@ pub(crate) fn range(text: &str, run: NonAscii) -> Range<usize> {
 pub(crate) fn start(text: &str, from: usize, to: usize, normalize: bool) -> usize {
     let blank = |c: char| c.is_whitespace() || normalize && is_invisible(c);
     let first = text[from..to].trim_start_matches(blank).chars().next();
-    let class = first.map_or(CharacterClass::Neutral, |first| of(first).class());
+    let class = first.map_or(CharacterClass::Neutral, |first| entry_of(first).class());
     let attaches = !(class.begins() || class == CharacterClass::Neutral || class.is_mid());
     // blanks are read only once: two such ranges never share them
     let start = if attaches { text[..from].trim_end_matches(blank).len() } else { from };

@@ -6,7 +6,7 @@ use crate::words::batch::Batch;
 /// Bit masks of 64 bytes: what words consist of, and what joins them. NUL is never in a word.
 pub(crate) trait WordShape: Copy + Default {
     /// Computes the masks. Should consist of comparisons without branches, so that the compiler vectorizes it.
-    fn of(block: &[u8; BLOCK]) -> Self;
+    fn masks(block: &[u8; BLOCK]) -> Self;
 
     /// Bytes between which there is never a word boundary.
     fn core(self) -> u64;
@@ -70,14 +70,17 @@ fn for_each_batch<S: WordShape>(bytes: &[u8], from: usize, mut emit: impl FnMut(
     last[..rest.len()].copy_from_slice(rest);
     let mut members = Members::<S>::default();
     let mut edges = Edges::default();
-    members.next = S::of(blocks.first().unwrap_or(&last));
+    members.next = S::masks(blocks.first().unwrap_or(&last));
     for number in 0..=blocks.len() {
         #[cfg(test)]
         tamis_testing::step(BLOCK);
         let offset = from + number * BLOCK;
         // nothing follows the last block
-        let next =
-            if number < blocks.len() { S::of(blocks.get(number + 1).unwrap_or(&last)) } else { S::default() };
+        let next = if number < blocks.len() {
+            S::masks(blocks.get(number + 1).unwrap_or(&last))
+        } else {
+            S::default()
+        };
         edges.block(offset, members.of_block(bytes, offset, next));
         // the only call of `emit`, so that its long code is inlined once
         if edges.n >= Edges::ENOUGH || number == blocks.len() {
@@ -282,7 +285,7 @@ mod tests {
     }
 
     impl WordShape for TestWords {
-        fn of(block: &[u8; BLOCK]) -> Self {
+        fn masks(block: &[u8; BLOCK]) -> Self {
             let (core, filler) =
                 (bits(block, |byte| byte == b'x' || byte == b'_'), bits(block, Self::is_filler));
             TestWords { core, filler, joiners: bits(block, |byte| byte == b'-') }

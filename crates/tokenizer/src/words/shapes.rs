@@ -14,7 +14,7 @@ pub(crate) struct MailWords {
 
 impl WordShape for MailWords {
     #[inline(always)]
-    fn of(block: &[u8; BLOCK]) -> Self {
+    fn masks(block: &[u8; BLOCK]) -> Self {
         MailWords { core: bits(block, is_mail_core), signs: bits(block, is_mail_joiner) }
     }
 
@@ -53,7 +53,7 @@ pub(crate) struct UnicodeWords {
 
 impl WordShape for UnicodeWords {
     #[inline(always)]
-    fn of(block: &[u8; BLOCK]) -> Self {
+    fn masks(block: &[u8; BLOCK]) -> Self {
         let is_both = |byte| byte == b'.' || byte == b'\'';
         UnicodeWords {
             letters: bits(block, is_letter),
@@ -100,9 +100,9 @@ pub(crate) struct MixedRuns {
 
 impl WordShape for MixedRuns {
     #[inline(always)]
-    fn of(block: &[u8; BLOCK]) -> Self {
+    fn masks(block: &[u8; BLOCK]) -> Self {
         MixedRuns {
-            ascii: UnicodeWords::of(block),
+            ascii: UnicodeWords::masks(block),
             non_ascii: bits(block, |byte| byte >= 0x80),
             quotes: bits(block, |byte| byte == b'"'),
         }

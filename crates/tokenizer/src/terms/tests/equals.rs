@@ -7,7 +7,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use super::{any_options, terms};
-use crate::characters::of;
+use crate::characters::entry_of;
 use crate::characters::rules::{fold_char, is_invisible, is_unspaced, is_unspaced_alphabet, look_alike};
 use crate::reference;
 use crate::terms::options::{Ngrams, TokenizerOptions};
@@ -170,7 +170,7 @@ fn check_characters(options: &TokenizerOptions, is_checked: impl Fn(char) -> boo
 fn of_every_character() {
     let differs = |c: char| {
         let before = char::from_u32((c as u32).wrapping_sub(1));
-        before.is_none_or(|before| of(before) != of(c)) || (c as u32).is_multiple_of(101)
+        before.is_none_or(|before| entry_of(before) != entry_of(c)) || (c as u32).is_multiple_of(101)
     };
     for options in [TokenizerOptions::text(), TokenizerOptions::mail()] {
         check_characters(&options, |c| !cfg!(debug_assertions) || differs(c));
