@@ -154,7 +154,7 @@ impl ModelFolder {
         }
     }
 
-    /// Creates a model that has learned nothing, if there is none. It can be retrained as it grows.
+    /// If there is no model, creates an empty one, which can be retrained as it grows.
     fn create(&self) -> Result<Learner> {
         let path = self.model();
         let mut options = LearnOptions::default();

@@ -79,7 +79,7 @@ pub(crate) fn decoded(cell: Cow<'_, [u8]>) -> Cow<'_, str> {
     }
 }
 
-/// The names of a table's columns: those of its first row, or their numbers if it is no header. A column without a name is
+/// The names of a table's columns: those of its first row, or their numbers if that row is no header. A column without a name is
 /// called by its number, as in `column 1`.
 pub(crate) fn column_names(first: &[Cow<'_, [u8]>], is_header: bool) -> Vec<Arc<str>> {
     let name = |(i, cell): (usize, &Cow<'_, [u8]>)| match tamis_mail::decode_text(cell, None).trim() {

@@ -115,7 +115,7 @@ impl<'a> Corpus<'a> {
         Ok(corpus)
     }
 
-    /// Finds labelled documents, those of the input's list too. Rows of tables are labelled by the target, if there is one.
+    /// Finds labelled documents, including those in the input's list. A target, if given, labels the rows of tables.
     pub(crate) fn find_labelled(
         arguments: &[OsString],
         input: &'a InputArgs,
@@ -163,7 +163,7 @@ impl<'a> Corpus<'a> {
         self.files.extend(found.files);
     }
 
-    /// Finds documents of the model's kind, those of the input's list too.
+    /// Finds documents of the model's kind, including those in the input's list.
     pub(crate) fn find_for(
         arguments: &[OsString],
         wanted: SourceScope,

@@ -251,8 +251,8 @@ impl LearnArgs {
         Ok(is_right && score.log_odds.abs() >= self.wrong.margin.unwrap_or(0.0))
     }
 
-    /// Opens the model for learning, with the shared one behind it. If there is none, creates one, which must have this label
-    /// if it is given.
+    /// Opens the model for learning, with the shared one behind it. If the model is missing, creates it; `label`, if given,
+    /// must be one of its labels.
     pub(crate) fn open(&self, label: Option<&str>, kind: Kind, shared: Option<Filter>) -> Result<Learner> {
         let path = &self.model.own.path()?;
         let mut options = self.change.options();

@@ -44,13 +44,13 @@ impl<Open: Fn() -> Result<Filter>> LazyModel<Open> {
     fn open_by(&mut self, attempts: &mut Attempts) -> Result<&Filter> {
         let filter = match self.filter.take() {
             Some(filter) => filter,
-            None => loop {
-                rescue::lost_a_page();
-                match (self.open)() {
-                    Err(error) if attempts.again(error.downcast_ref().is_some_and(Error::is_passing)) => {}
-                    opened => break opened?,
-                }
-            },
+            None => {
+                let is_passing = |error: &anyhow::Error| error.downcast_ref().is_some_and(Error::is_passing);
+                attempts.open(is_passing, || {
+                    rescue::lost_a_page();
+                    (self.open)()
+                })?
+            }
         };
         Ok(self.filter.insert(filter))
     }

@@ -7,8 +7,7 @@ use tamis_model::{
 };
 use tamis_tokenizer::{CountRow, CountVector};
 
-use crate::categorical::fit_category;
-use crate::categorical::{FeatureOutcome, OutcomeCounts};
+use crate::categorical::{FeatureOutcome, OutcomeCounts, fit_category};
 
 /// The kind of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -93,7 +93,7 @@ fn convert<'f>(
         'f' => number(Notation::Fixed, near, 6),
         'g' => number(Notation::Shortest, near, 6),
         'o' => number(Notation::Scientific, settings.classification.cutoffs[0], 2),
-        // words and kind of a registration, of which no line is written
+        // the words and kind of a registration, for which no line is written
         'w' => "0".to_owned(),
         'r' => String::new(),
         'm' => facts.messages.to_string(),

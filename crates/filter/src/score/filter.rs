@@ -6,9 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use tamis_model::{Cell, ClassId, Classes};
 use tamis_store::config::decision::Decision;
-use tamis_store::config::labels::spam_class;
-use tamis_store::config::labels::{UNSURE, unknown_label};
-use tamis_store::config::labels::{are_sets, split_labels};
+use tamis_store::config::labels::{UNSURE, are_sets, spam_class, split_labels, unknown_label};
 use tamis_store::disk::map::ModelBytes;
 use tamis_store::disk::source::{MappedFile, ModelFile};
 use tamis_store::error::{Reason, Result};

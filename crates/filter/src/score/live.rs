@@ -57,7 +57,7 @@ impl Pool {
 }
 
 /// How often to look for a scratch that is not in use.
-const ATTEMPTS: usize = 100;
+const MOST_WAITS: usize = 100;
 
 /// The first and the last pause between attempts while a file is being written. Each pause is twice the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
@@ -84,6 +84,23 @@ impl Attempts {
         }
         is_left
     }
+
+    /// Opens something, and tries again after errors that `is_passing` while attempts are left.
+    ///
+    /// # Errors
+    /// The last error of `open`.
+    pub fn open<T, E>(
+        &mut self,
+        is_passing: impl Fn(&E) -> bool,
+        mut open: impl FnMut() -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        loop {
+            match open() {
+                Err(error) if self.again(is_passing(&error)) => (),
+                outcome => return outcome,
+            }
+        }
+    }
 }
 
 impl LiveFilter {
@@ -100,15 +117,9 @@ impl LiveFilter {
     /// [`Error::is_passing`].
     pub fn open<E>(
         is_passing: impl Fn(&E) -> bool,
-        mut open: impl FnMut() -> std::result::Result<Filter, E>,
+        open: impl FnMut() -> std::result::Result<Filter, E>,
     ) -> std::result::Result<Self, E> {
-        let mut attempts = Attempts::default();
-        loop {
-            match open() {
-                Err(error) if attempts.again(is_passing(&error)) => (),
-                opened => return opened.map(LiveFilter::new),
-            }
-        }
+        Attempts::default().open(is_passing, open).map(LiveFilter::new)
     }
 
     /// The current filter.
@@ -188,7 +199,7 @@ impl LiveFilter {
             return warmed;
         }
         // all may be in use
-        let found = (0..ATTEMPTS).find_map(|_| {
+        let found = (0..MOST_WAITS).find_map(|_| {
             let scratch = self.pool().free.pop();
             if scratch.is_none() {
                 sleep(Duration::from_millis(1));

@@ -3,13 +3,11 @@
 use tamis_model::{ClassId, KnownTerms};
 use tamis_store::config::recipe::Keep;
 use tamis_store::error::Result;
-use tamis_store::file::documents::named;
-use tamis_store::file::documents::{NO_DATE, StoredDocument};
+use tamis_store::file::documents::{NO_DATE, StoredDocument, named};
 use tamis_store::store::layers::DecodedTerm;
 use tamis_tokenizer::{TermId, Vocabulary};
 
-use crate::extract::document::Document;
-use crate::extract::document::{digest, digest_of_nothing};
+use crate::extract::document::{Document, digest, digest_of_nothing};
 use crate::extract::extraction::Extraction;
 use crate::score::filter::Filter;
 

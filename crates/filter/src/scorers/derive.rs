@@ -1,8 +1,7 @@
 //! Derives the scorer of a model from its header.
 
 use tamis_model::{ClassTotals, WeightedLogOdds};
-use tamis_store::config::labels::columns_of;
-use tamis_store::config::labels::positive_class;
+use tamis_store::config::labels::{columns_of, positive_class};
 use tamis_store::error::{Error, Result};
 use tamis_store::file::fitted::FittedScoring;
 use tamis_store::file::header::ModelHeader;

@@ -7,8 +7,7 @@ use tamis_tokenizer::TermId;
 
 use crate::bayes::complement::Complement;
 use crate::bayes::error::ParametersError;
-use crate::bayes::features::Mass;
-use crate::bayes::features::Selection;
+use crate::bayes::features::{Mass, Selection};
 use crate::bayes::likelihood::FeatureSum;
 use crate::bayes::parameters::Parameters;
 use crate::bayes::rule::Rule;

@@ -7,8 +7,7 @@ use rayon::prelude::*;
 use crate::counts::{ClassId, ClassTotals, Counts, Statistics};
 use crate::linear::{Choices, Columns, priors};
 use crate::numbers::softmax_and_sum;
-use crate::validation::{BlockReader, BlockRow};
-use crate::validation::{LeaveOneOut, Points};
+use crate::validation::{BlockReader, BlockRow, LeaveOneOut, Points};
 
 /// The columns that learn from each document: all whose classes have documents or, with many classes, only the
 /// document's own and its highest-scoring rivals.

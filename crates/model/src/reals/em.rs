@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::bayes::{ClassPrior, Counting, Likelihood, ParametersError, Smoothing};
 use crate::counts::{ClassId, MAX_WEIGHT, WeightedRow};
 use crate::numbers::{SplitMix64, log_sum_exp, softmax};
-use crate::reals::expected::{EmError, ExpectedError};
-use crate::reals::expected::{ExpectedStatistics, probable};
+use crate::reals::expected::{EmError, ExpectedError, ExpectedStatistics, probable};
 use crate::reals::expected_bayes::ExpectedNaiveBayes;
 
 /// Expectation maximization (EM): naive Bayes from documents with few or no labels.

@@ -5,8 +5,7 @@ use std::sync::Mutex;
 
 use rayon::prelude::*;
 
-use crate::validation::documents::{BLOCK, Block, BlockRow, TermScales};
-use crate::validation::documents::{Documents, Label};
+use crate::validation::documents::{BLOCK, Block, BlockRow, Documents, Label, TermScales};
 
 /// Copies of a text beyond this number only shift the shares of its labels.
 pub(crate) const MAX_COPIES: u32 = 1_000;

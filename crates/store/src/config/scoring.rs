@@ -10,8 +10,7 @@ use tamis_model::{
 
 use crate::config::column::{Column, ColumnKind};
 use crate::config::decision::LabelDecision;
-use crate::config::recipe::Keep;
-use crate::config::recipe::Recipe;
+use crate::config::recipe::{Keep, Recipe};
 use crate::error::{Reason, Result};
 use crate::kind::Kind;
 

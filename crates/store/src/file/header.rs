@@ -18,15 +18,12 @@ use serde::{Deserialize, Serialize};
 use tamis_model::{ClassTotals, Classes, ExpectedNaiveBayes, Summary};
 
 use crate::config::decision::{Decision, DecisionOptions, HeldOutPerformance, LabelDecision};
-use crate::config::recipe::Keep;
-use crate::config::recipe::Recipe;
+use crate::config::recipe::{Keep, Recipe};
 use crate::config::scoring::{ModelSelection, Scoring};
 use crate::disk::spool::Spool;
 use crate::error::{Error, Result};
-use crate::file::container::Section;
-use crate::file::container::{self, Preface};
-use crate::file::fitted::FittedScoring;
-use crate::file::fitted::TableStatistics;
+use crate::file::container::{self, Preface, Section};
+use crate::file::fitted::{FittedScoring, TableStatistics};
 use crate::file::terms::Size;
 
 /// The model format that this version reads and writes.

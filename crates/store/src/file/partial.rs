@@ -23,8 +23,7 @@ use tamis_model::Classes;
 use crate::config::training::TrainOptions;
 use crate::disk::spool::Spool;
 use crate::error::{Error, Reason, Result};
-use crate::file::container::Section;
-use crate::file::container::{self, Preface};
+use crate::file::container::{self, Preface, Section};
 
 /// The format of partials that this version reads and writes.
 const VERSION: u32 = 1;

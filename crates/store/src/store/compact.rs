@@ -106,8 +106,7 @@ impl Store {
                 }
                 DocumentState::Logged(Some(logged)) => {
                     let document = logged.document()?;
-                    self.header.encode_document(&document, &mut vectors);
-                    document.record(vectors.len() as u64)
+                    self.header.encode_document(&document, &mut vectors)
                 }
                 DocumentState::Logged(None) => DocumentRecord::forgotten(key, vectors.len() as u64),
             };
@@ -118,8 +117,8 @@ impl Store {
 }
 
 impl ModelHeader {
-    /// Appends what a model with this header stores of a document, beside its record: name, coefficients and terms.
-    pub fn encode_document(&self, document: &StoredDocument, vectors: &mut Vec<u8>) {
+    /// Appends what a model with this header stores of a document: name, coefficients and terms. Returns its record.
+    pub fn encode_document(&self, document: &StoredDocument, vectors: &mut Vec<u8>) -> DocumentRecord {
         encode_name(if self.stored.names { &document.name } else { "" }, vectors);
         if self.scoring.has_coefficients() {
             encode_coefficients(&document.coefficients, vectors);
@@ -127,5 +126,6 @@ impl ModelHeader {
         if self.stored.keep == Keep::Vectors {
             encode_vector(document.vector.row(), vectors);
         }
+        document.record(vectors.len() as u64)
     }
 }

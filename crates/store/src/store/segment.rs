@@ -22,8 +22,7 @@ use tamis_tokenizer::TermId;
 use zerocopy::little_endian::U64;
 
 use crate::error::{Error, Reason, Result};
-use crate::file::container::{Section, checksum, checksums};
-use crate::file::container::{decode, encode, layout};
+use crate::file::container::{Section, checksum, checksums, decode, encode, layout};
 use crate::file::header::check_totals;
 use crate::file::terms::{GROUP, Runs, limited};
 use crate::store::sections::{FileSections, entries, entry};

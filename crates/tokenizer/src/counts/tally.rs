@@ -2,8 +2,7 @@
 
 use std::hint::select_unpredictable;
 
-use crate::counts::table::TermId;
-use crate::counts::table::TermSlot;
+use crate::counts::table::{TermId, TermSlot};
 
 /// A term of a document and how often it occurs there.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

@@ -11,8 +11,7 @@ use crate::terms::options::{CheckedOptions, TokenizerOptions};
 use crate::terms::walk::Walk;
 use crate::words::WordRule;
 use crate::words::batch::{Batch, term};
-use crate::words::scan::{NonAscii, TextRun};
-use crate::words::scan::{SHORT, Spans};
+use crate::words::scan::{NonAscii, SHORT, Spans, TextRun};
 use crate::words::unspaced::{BigramRuns, WordSegment};
 
 /// Buffers reused from text to text.

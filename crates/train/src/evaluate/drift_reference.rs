@@ -4,8 +4,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
-use tamis_filter::extract::document::Document;
-use tamis_filter::extract::document::{digest, digest_of_nothing};
+use tamis_filter::extract::document::{Document, digest, digest_of_nothing};
 use tamis_filter::extract::extraction::Extraction;
 use tamis_filter::score::filter::Filter;
 use tamis_filter::score::verdict::{may_judge, sigmoid};

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rayon::prelude::*;
-use tamis_filter::extract::document::Document;
-use tamis_filter::extract::document::digest;
+use tamis_filter::extract::document::{Document, digest};
 use tamis_filter::extract::extraction::Extraction;
 use tamis_filter::score::filter::Filter;
 use tamis_filter::score::verdict::Score;

@@ -5,16 +5,14 @@ use std::io::BufRead;
 
 use tamis_model::{Cell, Classes, Counts, RobinsonFisher, Statistics};
 use tamis_store::config::decision::Decision;
-use tamis_store::config::recipe::Keep;
-use tamis_store::config::recipe::Recipe;
+use tamis_store::config::recipe::{Keep, Recipe};
 use tamis_store::error::Result;
 use tamis_store::file::fitted::FittedScoring;
 use tamis_store::file::header::{Changes, ModelHeader, Retention};
 use tamis_store::kind::Kind;
 use tamis_tokenizer::fingerprint;
 
-use crate::exchange::import::LineReader;
-use crate::exchange::import::{Draft, DraftTerm};
+use crate::exchange::import::{Draft, DraftTerm, LineReader};
 use crate::model::Model;
 
 /// How many of another program's tokens were imported.

@@ -199,8 +199,7 @@ impl Draft {
             document.vector = row.ok_or_else(|| {
                 Error::inconsistent("documents", "terms that have lines, each with a count", "others")
             })?;
-            self.header.encode_document(document, &mut vectors);
-            records.extend_from_slice(document.record(vectors.len() as u64).as_bytes());
+            records.extend_from_slice(self.header.encode_document(document, &mut vectors).as_bytes());
         }
         Ok(DocumentSections { documents: records.into(), vectors: vectors.into() })
     }

@@ -3,10 +3,8 @@
 use crate::fit::label_decisions::{decide_labels, expect_labels};
 use tamis_model::{Classes, Counts, Documents, Label, Prediction, Statistics, WeightedOptions};
 use tamis_store::config::decision::{Decision, DecisionOptions};
-use tamis_store::config::labels::{are_sets, columns_of};
-use tamis_store::config::labels::{positive_class, spam_class};
-use tamis_store::config::scoring::ModelSelection;
-use tamis_store::config::scoring::Scoring;
+use tamis_store::config::labels::{are_sets, columns_of, positive_class, spam_class};
+use tamis_store::config::scoring::{ModelSelection, Scoring};
 use tamis_store::error::{Error, Result};
 use tamis_store::file::documents::as_kept;
 use tamis_store::file::fitted::FittedScoring;

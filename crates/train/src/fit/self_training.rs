@@ -8,8 +8,7 @@ use tamis_model::{
     LEAST_BELIEF, Prediction, Readings, SmoothingChoice, Statistics, WeightedLogOdds, WeightedLoss,
     WeightedOptions, WeightedVector, assign_folds, is_worse, log_sum_exp,
 };
-use tamis_store::config::labels::columns_of;
-use tamis_store::config::labels::positive_class;
+use tamis_store::config::labels::{columns_of, positive_class};
 use tamis_store::config::scoring::{ExpectationMaximization, Teacher, TriedTeacher, Unlabelled};
 use tamis_store::error::Result;
 use tamis_tokenizer::CountRow;

@@ -9,9 +9,7 @@ use tamis_store::config::labels::positive_class;
 use tamis_store::config::recipe::Recipe;
 use tamis_store::config::scoring::Mixed;
 use tamis_store::error::Result;
-use tamis_store::file::fitted::FittedScoring;
-use tamis_store::file::fitted::TableStatistics;
-use tamis_store::file::fitted::summarize_columns;
+use tamis_store::file::fitted::{FittedScoring, TableStatistics, summarize_columns};
 
 use crate::fit::calibration::{count_named, expect};
 use crate::fit::solution::Solution;

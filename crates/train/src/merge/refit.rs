@@ -2,8 +2,7 @@
 
 use tamis_model::{Classes, Statistics};
 use tamis_store::config::decision::Decision;
-use tamis_store::config::labels::check_labels_of;
-use tamis_store::config::labels::{are_sets, split_labels};
+use tamis_store::config::labels::{are_sets, check_labels_of, split_labels};
 use tamis_store::config::scoring::Unlabelled;
 use tamis_store::error::{Reason, Result};
 use tamis_store::file::documents::{NO_DATE, StoredDocument};
@@ -16,8 +15,7 @@ use crate::fit::scoring::{FitInput, fit};
 use crate::fit::sections::{document_sections, seal, term_sections};
 use crate::gather::collection::Collection;
 use crate::gather::document::{More, TrainingDocument};
-use crate::merge::rewrite::{compact, merge_stores};
-use crate::merge::rewrite::{fittable, is_fitted, keeps_terms};
+use crate::merge::rewrite::{compact, fittable, is_fitted, keeps_terms, merge_stores};
 use crate::merge::stores::{Stores, keeps_weights};
 use crate::model::Model;
 

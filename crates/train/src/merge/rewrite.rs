@@ -1,10 +1,8 @@
 //! Rewriting models as one file without a log: compaction, new labels, merging.
 
-use tamis_model::WeightedOptions;
-use tamis_model::{Classes, Counts};
+use tamis_model::{Classes, Counts, WeightedOptions};
 use tamis_store::config::decision::{Decision, LabelDecision};
-use tamis_store::config::labels::labels_of;
-use tamis_store::config::labels::positive_class;
+use tamis_store::config::labels::{labels_of, positive_class};
 use tamis_store::config::recipe::Keep;
 use tamis_store::config::scoring::{Scoring, Unlabelled};
 use tamis_store::error::Result;
@@ -150,8 +148,7 @@ fn documents(
         if header.stored.keep == Keep::Vectors {
             document.vector = terms.of.renumber(store, &document.vector)?;
         }
-        header.encode_document(&document, &mut vectors);
-        records.extend_from_slice(document.record(vectors.len() as u64).as_bytes());
+        records.extend_from_slice(header.encode_document(&document, &mut vectors).as_bytes());
         Ok(())
     })?;
     Ok((DocumentSections { documents: records.into(), vectors: vectors.into() }, judged))

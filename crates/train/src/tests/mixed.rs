@@ -6,15 +6,12 @@ use tamis_filter::score::filter::Filter;
 use tamis_filter::scorers::derive::check;
 use tamis_filter::scorers::scratch::Scratch;
 use tamis_model::GaussianStatistics;
-use tamis_store::config::column::Column;
-use tamis_store::config::column::ColumnKind;
+use tamis_store::config::column::{Column, ColumnKind};
 use tamis_store::config::recipe::Keep;
-use tamis_store::config::scoring::Mixed;
-use tamis_store::config::scoring::Scoring;
+use tamis_store::config::scoring::{Mixed, Scoring};
 use tamis_store::config::training::TrainOptions;
 use tamis_store::error::Reason;
-use tamis_store::file::fitted::FittedScoring;
-use tamis_store::file::fitted::TableStatistics;
+use tamis_store::file::fitted::{FittedScoring, TableStatistics};
 use tamis_store::file::header::ModelHeader;
 use tamis_store::kind::Kind;
 

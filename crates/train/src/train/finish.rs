@@ -1,13 +1,11 @@
 //! Finishing training: from counts to the bytes of a model file.
 
 use tamis_model::{Classes, Counts, Documents, Statistics};
-use tamis_store::config::labels::check_labels;
-use tamis_store::config::labels::labels_of;
+use tamis_store::config::labels::{check_labels, labels_of};
 use tamis_store::config::scoring::Scoring;
 use tamis_store::config::training::TrainOptions;
 use tamis_store::error::{Reason, Result};
-use tamis_store::file::fitted::FittedScoring;
-use tamis_store::file::fitted::columns_of_terms;
+use tamis_store::file::fitted::{FittedScoring, columns_of_terms};
 use tamis_store::file::header::{ModelHeader, Retention};
 use tamis_tokenizer::TermTexts;
 

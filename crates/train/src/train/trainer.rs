@@ -1,13 +1,11 @@
 //! The trainer: counts labelled documents into a model.
 
-use tamis_filter::extract::document::Document;
-use tamis_filter::extract::document::{digest, digest_of_nothing};
+use tamis_filter::extract::document::{Document, digest, digest_of_nothing};
 use tamis_filter::extract::extraction::Extraction;
 use tamis_filter::extract::extractor::Extractor;
 use tamis_model::{ClassId, Classes, Counts, Label};
 use tamis_store::config::decision::DecisionOptions;
-use tamis_store::config::labels::check_label;
-use tamis_store::config::labels::{NO_LABELS, split_labels};
+use tamis_store::config::labels::{NO_LABELS, check_label, split_labels};
 use tamis_store::config::recipe::Recipe;
 use tamis_store::config::scoring::{Scoring, TriedTerms};
 use tamis_store::config::training::{Labels, TrainOptions};

@@ -10,15 +10,13 @@ mod seen;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tamis_filter::extract::document::Document;
-use tamis_filter::extract::document::digest_of_nothing;
+use tamis_filter::extract::document::{Document, digest_of_nothing};
 use tamis_filter::extract::extraction::Extraction;
 use tamis_filter::score::filter::Filter;
 use tamis_filter::score::verdict::Score;
 use tamis_filter::scorers::scratch::{LabelScore, Scratch};
 use tamis_model::ClassId;
-use tamis_store::config::labels::unknown_label;
-use tamis_store::config::labels::{are_sets, split_labels};
+use tamis_store::config::labels::{are_sets, split_labels, unknown_label};
 use tamis_store::error::{Reason, Result};
 use tamis_store::file::documents::{StoredDocument, keep_least, named};
 use tamis_store::file::fitted::FittedScoring;
@@ -273,16 +271,15 @@ impl Learner {
         known.retain(|known| seen.as_ref().is_none_or(|seen| self.can_forget(known, &seen.document)));
         let (known, elsewhere): (Vec<_>, Vec<_>) =
             known.into_iter().partition(|known| class.is_none_or(|class| class == known.class));
-        let labels = |known: &[StoredDocument]| {
-            let labels: Vec<_> = known.iter().map(|known| self.label(known.class)).collect();
-            labels.join(", ")
-        };
         let not_learned = |known| Err(Reason::NotLearned { digest, known }.into());
         // documents without terms cannot be told apart: one of them is forgotten, under one label
         let is_one_of_many = seen.is_some() && self.is_nothing(digest);
         match &known[..] {
             [] => return not_learned(elsewhere.first().map(|known| self.label(known.class))),
-            [_, _, ..] if is_one_of_many => return not_learned(Some(labels(&known))),
+            [_, _, ..] if is_one_of_many => {
+                let labels: Vec<_> = known.iter().map(|known| self.label(known.class)).collect();
+                return not_learned(Some(labels.join(", ")));
+            }
             _ => (),
         }
         let mut name = Box::default();

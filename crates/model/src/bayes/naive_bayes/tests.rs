@@ -4,8 +4,7 @@ use super::*;
 use crate::bayes::error::FitError;
 use crate::bayes::features::{Criterion, FeatureLimits, Select};
 use crate::bayes::likelihood::Likelihood;
-use crate::bayes::parameters::ClassPrior;
-use crate::bayes::parameters::Smoothing;
+use crate::bayes::parameters::{ClassPrior, Smoothing};
 use crate::counts::Statistics;
 
 fn row(pairs: &[(TermId, u32)]) -> CountVector {

@@ -10,10 +10,9 @@ use crate::counts::{ClassId, Counts, Statistics, idf, log_documents};
 use crate::fit::ascent::{DualAscent, TrainingRows};
 use crate::fit::training::{COLUMNS_TOGETHER, PASSES, TOLERANCE};
 use crate::linear::{Columns, WeightedOptions};
-use crate::validation::{Block, Documents, Example};
-use crate::validation::{BlockReader, Grid};
-use crate::validation::{LeaveOneOut, Points};
-use crate::validation::{SampleTerms, StackingInput};
+use crate::validation::{
+    Block, BlockReader, Documents, Example, Grid, LeaveOneOut, Points, SampleTerms, StackingInput,
+};
 
 /// Class, copies, and pairs of term and count.
 type Document = (ClassId, u32, Vec<(TermId, u32)>);

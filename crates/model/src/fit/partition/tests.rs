@@ -6,8 +6,7 @@ use crate::counts::{Statistics, TF_UNIT};
 use crate::fit::calibration::TAUS;
 use crate::linear::{Columns, WeightedOptions};
 use crate::numbers::{SplitMix64, softplus};
-use crate::validation::Example;
-use crate::validation::SmoothingChoice;
+use crate::validation::{Example, SmoothingChoice};
 
 /// Generated documents of some classes, and their counts.
 struct Set {

@@ -3,8 +3,7 @@
 use tamis_mail::passthrough::SpamStatus;
 
 use crate::door::spamd::request::{Method, SpamdRequest};
-use crate::models::request::FeedbackOutcome;
-use crate::models::request::ServiceError;
+use crate::models::request::{FeedbackOutcome, ServiceError};
 use crate::service::answer::{Answer, REQUIRED, TermReason};
 
 /// The answer to a connection that is one too many.

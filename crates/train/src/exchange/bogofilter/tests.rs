@@ -10,8 +10,7 @@ use tamis_store::error::Reason;
 use super::*;
 use crate::exchange::import::import;
 use crate::merge::models::merge;
-use crate::update::learner::LearnOptions;
-use crate::update::learner::Learner;
+use crate::update::learner::{LearnOptions, Learner};
 
 fn word_list(list: &[u8]) -> Result<(Model, BogofilterImport)> {
     import_bogofilter(list, RobinsonFisher::default())

@@ -14,8 +14,7 @@ use tamis_store::kind::Kind;
 
 use super::*;
 use crate::train::trainer::Trainer;
-use crate::update::learner::LearnOptions;
-use crate::update::learner::Learner;
+use crate::update::learner::{LearnOptions, Learner};
 
 const LABELS: [&str; 3] = ["ham", "spam", "eggs"];
 

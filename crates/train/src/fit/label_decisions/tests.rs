@@ -10,8 +10,7 @@ use super::*;
 use crate::merge::models::{MergeOptions, merge};
 use crate::model::Model;
 use crate::train::trainer::Trainer;
-use crate::update::learner::LearnOptions;
-use crate::update::learner::Learner;
+use crate::update::learner::{LearnOptions, Learner};
 
 /// Texts about any of three subjects, in words of their own.
 fn texts(n: usize) -> Vec<(String, String)> {

@@ -1,6 +1,5 @@
 use proptest::prelude::*;
-use tamis_filter::extract::document::Document;
-use tamis_filter::extract::document::digest_of_nothing;
+use tamis_filter::extract::document::{Document, digest_of_nothing};
 use tamis_filter::scorers::scratch::Scratch;
 use tamis_model::{Cell, ClassPrior, Counts, Parameters, WeightedOptions};
 use tamis_store::config::scoring::Scoring;
@@ -12,8 +11,7 @@ use tamis_store::kind::Kind;
 use super::*;
 use crate::merge::refit::refit;
 use crate::train::trainer::Trainer;
-use crate::update::learner::LearnOptions;
-use crate::update::learner::Learner;
+use crate::update::learner::{LearnOptions, Learner};
 
 const LABELS: [&str; 3] = ["ham", "spam", "eggs"];
 

@@ -1,7 +1,6 @@
 //! Reading a document to learn or forget.
 
-use tamis_filter::extract::document::Document;
-use tamis_filter::extract::document::digest;
+use tamis_filter::extract::document::{Document, digest};
 use tamis_filter::extract::extraction::Extraction;
 use tamis_filter::score::filter::Filter;
 use tamis_model::Counts;

@@ -3,8 +3,7 @@ use tamis_filter::extract::document::Document;
 use tamis_store::kind::Kind;
 
 use super::*;
-use crate::update::learner::LearnOptions;
-use crate::update::learner::Learner;
+use crate::update::learner::{LearnOptions, Learner};
 use crate::{ErrorKind, TrainOptions};
 
 /// A learner of an empty model, with or without names.
