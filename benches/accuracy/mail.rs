@@ -6,7 +6,7 @@ use tamis_train::evaluate::{HeldOutScore, Prequential, cross_validate};
 use tamis_train::{Filter, Kind, TrainOptions, positive_class};
 
 use crate::answers::Answers;
-use crate::attacks::{Disguise, Random, disguised, other_text, surrounded};
+use crate::attacks::{DISGUISES, Random, disguised, other_text, surrounded};
 use crate::corpora::{Corpus, Labelled};
 use crate::engine::{answers, counts_alone, evaluate, labels, of_second, options, train};
 use crate::report::Report;
@@ -105,7 +105,7 @@ fn missed_after(filter: &Filter, mails: &Corpus, change: impl FnMut(&Labelled) -
 
 /// Words disguised, the message rewritten as plain text.
 fn disguises(report: &mut Report, filter: &Filter, mails: &Corpus) {
-    for disguise in [Disguise::None, Disguise::ZeroWidth, Disguise::FullWidth, Disguise::Cyrillic] {
+    for disguise in DISGUISES {
         let mut random = Random(1);
         let missed = missed_after(filter, mails, |mail| disguised(&mail.raw, disguise, &mut random));
         let name = format!("SpamAssassin, words disguised ({disguise:?}): missed of 937");

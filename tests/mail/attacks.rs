@@ -28,7 +28,39 @@ pub enum Disguise {
     FullWidth,
     /// Cyrillic letters that look the same.
     Cyrillic,
+    /// Mathematical letters, bold without serifs.
+    Mathematical,
+    /// Small capitals of phonetics.
+    SmallCapitals,
+    /// Letters in circles.
+    Circled,
+    /// White letters on black squares.
+    Squared,
+    /// Letters in parentheses, one character each.
+    Parenthesized,
+    /// Regional indicators with nothing visible between them, so that they form no flags.
+    Regional,
+    /// Every other letter Greek or Cyrillic, also such as only remind of it.
+    Mixed,
+    /// Struck through.
+    StruckThrough,
+    /// Four marks on every letter.
+    Piled,
 }
+
+/// All ways.
+#[rustfmt::skip]
+pub const DISGUISES: [Disguise; 13] = [
+    Disguise::None, Disguise::ZeroWidth, Disguise::FullWidth, Disguise::Cyrillic, Disguise::Mathematical,
+    Disguise::SmallCapitals, Disguise::Circled, Disguise::Squared, Disguise::Parenthesized, Disguise::Regional,
+    Disguise::Mixed, Disguise::StruckThrough, Disguise::Piled,
+];
+
+/// Small capitals from A to Z.
+const SMALL_CAPITALS: &str = "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡxʏᴢ";
+
+/// Greek and Cyrillic letters that stand for those from a to z.
+const STAND_INS: &str = "αвсԁεғԍнιјκӏмηορԛяѕτυνωхуz";
 
 /// Letters and their Cyrillic look-alikes.
 const LOOK_ALIKES: [(char, char); 19] = [
@@ -52,6 +84,18 @@ const LOOK_ALIKES: [(char, char); 19] = [
     ('P', 'Р'),
     ('T', 'Т'),
 ];
+
+/// The word with the letters of an alphabet whose capitals and small letters begin at these code points.
+fn from(word: &str, capitals: u32, small: u32) -> String {
+    let start = |c: char| if c.is_ascii_uppercase() { capitals } else { small };
+    let letter = |c: char| char::from_u32(start(c) + u32::from(c.to_ascii_lowercase()) - u32::from('a'));
+    word.chars().filter_map(letter).collect()
+}
+
+/// The letter at the place of `c` in a list from A to Z.
+fn listed(letters: &str, c: char) -> char {
+    letters.chars().nth(usize::from(c.to_ascii_lowercase() as u8 - b'a')).unwrap_or(c)
+}
 
 impl Disguise {
     fn word(self, word: &str, random: &mut Random) -> String {
@@ -77,6 +121,21 @@ impl Disguise {
                 };
                 word.chars().map(alike).collect()
             }
+            Disguise::Mathematical => from(word, 0x1d5d4, 0x1d5ee),
+            Disguise::SmallCapitals => word.chars().map(|c| listed(SMALL_CAPITALS, c)).collect(),
+            Disguise::Circled => from(word, 0x24b6, 0x24d0),
+            Disguise::Squared => from(word, 0x1f170, 0x1f170),
+            Disguise::Parenthesized => from(word, 0x1f110, 0x249c),
+            Disguise::Regional => {
+                let letters: Vec<_> = from(word, 0x1f1e6, 0x1f1e6).chars().map(String::from).collect();
+                letters.join("\u{200b}")
+            }
+            Disguise::Mixed => {
+                let every_other = |(at, c): (usize, char)| if at % 2 == 1 { listed(STAND_INS, c) } else { c };
+                word.chars().enumerate().map(every_other).collect()
+            }
+            Disguise::StruckThrough => word.chars().map(|c| format!("{c}\u{336}")).collect(),
+            Disguise::Piled => word.chars().map(|c| format!("{c}\u{31b}\u{316}\u{300}\u{350}")).collect(),
         }
     }
 

@@ -90,9 +90,9 @@ pub(crate) struct CharacterEntry(pub(crate) u32);
 impl CharacterEntry {
     /// Letters, digits and marks that need no more than folding.
     pub(crate) const PLAIN: u32 = 1 << 31;
-    /// Looks like an ASCII letter, which normalization may replace it with.
+    /// Looks like an ASCII letter, which normalization may replace it with, in some words or only between ASCII letters.
     pub(crate) const LOOK_ALIKE: u32 = 1 << 30;
-    /// An ASCII letter or digit, or a look-alike of one.
+    /// An ASCII letter or digit, or a look-alike of one in any word.
     pub(crate) const LOOKS_ASCII: u32 = 1 << 29;
 
     /// In plain characters: the XOR mask that folds their bytes, little-endian.

@@ -7,7 +7,9 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::entry::{CharacterClass, CharacterEntry};
-use crate::rules::{fold_char, is_invisible, is_sign, is_unspaced, look_alike};
+use crate::rules::{
+    fold_char, is_diacritic, is_invisible, is_letter_emoji, is_sign, is_unspaced, look_alike, stand_in,
+};
 
 /// End of the characters in the table; only private and invisible ones lie beyond.
 const CHARACTERS: u32 = 0x4_0000;
@@ -98,6 +100,9 @@ fn letter_flags(c: char, class: CharacterClass) -> u32 {
     if look_alike(c).is_some() {
         flags |= CharacterEntry::LOOK_ALIKE | CharacterEntry::LOOKS_ASCII;
     }
+    if stand_in(c).is_some() {
+        flags |= CharacterEntry::LOOK_ALIKE;
+    }
     if c.is_ascii_alphanumeric() {
         flags |= CharacterEntry::LOOKS_ASCII;
     }
@@ -124,6 +129,10 @@ fn class(c: char) -> CharacterClass {
     let alphanumeric = c.is_alphanumeric();
     // The crate and the standard library may know different versions of Unicode.
     if c.encode_utf8(&mut [0; 4]).unicode_words().next().is_some() != alphanumeric {
+        return CharacterClass::Unusual;
+    }
+    // what becomes of these depends on their neighbours
+    if is_letter_emoji(c) || is_diacritic(c) && ccc == 0 {
         return CharacterClass::Unusual;
     }
     let break_of = word_break(c);

@@ -71,12 +71,62 @@ pub(crate) fn is_invisible(c: char) -> bool {
 
 /// Returns the ASCII letter that a non-ASCII letter looks like.
 pub(crate) fn look_alike(c: char) -> Option<char> {
-    if matches!(c, '\0'..='\u{130}' | '\u{2000}'..='\u{a6ff}') {
-        return None; // most characters
+    match c {
+        '\0'..='\u{130}' | '\u{2000}'..='\u{a6ff}' => None, // most characters
+        '\u{1f150}'..='\u{1f169}' => capital(c, '\u{1f150}'),
+        '\u{1f170}'..='\u{1f189}' => capital(c, '\u{1f170}'),
+        _ => find(LOOK_ALIKES, c),
     }
-    let at = LOOK_ALIKES.binary_search_by_key(&c, |&(letter, _)| letter).ok()?;
-    Some(LOOK_ALIKES[at].1)
 }
+
+/// Returns the ASCII letter that a letter of another script stands for between ASCII letters, but not in a word of its
+/// own script.
+pub(crate) fn stand_in(c: char) -> Option<char> {
+    if c < '\u{370}' { None } else { find(STAND_INS, c) }
+}
+
+/// Whether `c` is a white letter on a black square that is also an emoji, such as the sign for parking.
+pub(crate) fn is_letter_emoji(c: char) -> bool {
+    matches!(c, '🅰' | '🅱' | '🅾' | '🅿')
+}
+
+/// Whether `c` is a mark for letters of any script: accents, overlays, enclosing circles.
+pub(crate) fn is_diacritic(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}'
+        | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
+}
+
+/// Returns the letter that a sign stands for among others, and whether it is a regional indicator, two of which are a
+/// flag. The other signs are letters in parentheses.
+pub(crate) fn letter_sign(c: char) -> Option<(char, bool)> {
+    let first = match c {
+        '\u{249c}'..='\u{24b5}' => '\u{249c}',
+        '\u{1f110}'..='\u{1f129}' => '\u{1f110}',
+        '\u{1f1e6}'..='\u{1f1ff}' => '\u{1f1e6}',
+        _ => return None,
+    };
+    Some((capital(c, first)?, c >= '\u{1f1e6}'))
+}
+
+/// The capital at the position of `c` in an alphabet that begins with `first`.
+fn capital(c: char, first: char) -> Option<char> {
+    char::from_u32(u32::from(c) - u32::from(first) + u32::from('A'))
+}
+
+fn find(table: &[(char, char)], c: char) -> Option<char> {
+    let at = table.binary_search_by_key(&c, |&(letter, _)| letter).ok()?;
+    Some(table[at].1)
+}
+
+/// The regions that have a flag.
+pub(crate) const REGIONS: &str = "AC AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM \
+    BN BO BQ BR BS BT BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CP CQ CR CU CV CW CX CY CZ DE DG DJ DK DM DO DZ \
+    EA EC EE EG EH ER ES ET EU FI FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR \
+    HT HU IC ID IE IL IM IN IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV \
+    LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA \
+    PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX \
+    SY SZ TA TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM UN US UY UZ VA VC VE VG VI VN VU WF WS XK YE YT \
+    ZA ZM ZW";
 
 /// Look-alikes, sorted by code point. ASCII letters are never replaced: the skeletons of UTS #39, which map `m` to `rn`
 /// and `1` to `l`, would merge words that readers tell apart.
@@ -104,6 +154,78 @@ pub(crate) const LOOK_ALIKES: &[(char, char)] = &[
     ('Ꮩ', 'V'), ('Ꮪ', 'S'), ('Ꮮ', 'L'), ('Ꮯ', 'C'), ('Ꮲ', 'P'), ('Ꮶ', 'K'), ('Ꮷ', 'd'), ('Ᏻ', 'G'),
     ('Ᏼ', 'B'),
     // Latin
-    ('ᴀ', 'a'), ('ᴄ', 'c'), ('ᴅ', 'd'), ('ᴇ', 'e'), ('ᴊ', 'j'), ('ᴋ', 'k'), ('ᴍ', 'm'), ('ᴏ', 'o'),
-    ('ᴘ', 'p'), ('ᴛ', 't'), ('ᴜ', 'u'), ('ᴠ', 'v'), ('ᴡ', 'w'), ('ᴢ', 'z'), ('ꜰ', 'f'), ('ꜱ', 's'),
+    ('ᴀ', 'a'), ('ᴄ', 'c'), ('ᴅ', 'd'), ('ᴇ', 'e'), ('ᴊ', 'j'), ('ᴋ', 'k'), ('ᴍ', 'm'), ('ᴎ', 'n'),
+    ('ᴏ', 'o'), ('ᴑ', 'o'), ('ᴘ', 'p'), ('ᴙ', 'r'), ('ᴚ', 'r'), ('ᴛ', 't'), ('ᴜ', 'u'), ('ᴠ', 'v'),
+    ('ᴡ', 'w'), ('ᴢ', 'z'), ('ᴦ', 'r'), ('ᴩ', 'p'), ('ᶃ', 'g'), ('ᶌ', 'y'), ('ꜰ', 'f'), ('ꜱ', 's'),
+    ('ꞯ', 'q'), ('ꬲ', 'e'), ('ꬵ', 'f'), ('ꬽ', 'o'), ('ꭇ', 'r'), ('ꭈ', 'r'), ('ꭎ', 'u'), ('ꭒ', 'u'),
+    ('ꭚ', 'y'),
+];
+
+/// Letters that stand for others only beside ASCII letters, sorted by code point: the confusables of UTS #39, and those
+/// that only remind of a letter (`Я`). Not `μ`, the micro sign, which is mostly a byte of another charset.
+#[rustfmt::skip]
+pub(crate) const STAND_INS: &[(char, char)] = &[
+    // Greek
+    ('Ϳ', 'J'), ('Ά', 'A'), ('Έ', 'E'), ('Ί', 'I'), ('Ό', 'O'), ('ΐ', 'i'), ('Δ', 'A'), ('Θ', 'O'),
+    ('Λ', 'A'), ('Ξ', 'E'), ('Π', 'N'), ('Σ', 'E'), ('Φ', 'O'), ('Ω', 'O'), ('ά', 'a'), ('έ', 'e'),
+    ('ή', 'n'), ('ί', 'i'), ('β', 'b'), ('δ', 'd'), ('ε', 'e'), ('ζ', 'z'), ('θ', 'o'), ('λ', 'a'),
+    ('ξ', 'e'), ('π', 'n'), ('ς', 's'), ('σ', 'o'), ('τ', 't'), ('φ', 'o'), ('ϊ', 'i'),
+    ('ό', 'o'), ('ύ', 'u'), ('ώ', 'w'), ('Ϝ', 'F'), ('ϳ', 'j'), ('Ϻ', 'M'),
+    // Cyrillic
+    ('Ё', 'E'), ('Є', 'E'), ('Ї', 'I'), ('Г', 'r'), ('Д', 'A'), ('И', 'N'), ('Л', 'N'), ('П', 'N'),
+    ('Ф', 'O'), ('Ц', 'U'), ('Ч', 'Y'), ('Ш', 'W'), ('Щ', 'W'), ('Ь', 'B'), ('Э', 'E'), ('Я', 'R'),
+    ('в', 'b'), ('г', 'r'), ('д', 'a'), ('з', 'e'), ('и', 'u'), ('м', 'm'), ('н', 'h'), ('п', 'n'),
+    ('т', 't'), ('ф', 'o'), ('ц', 'u'), ('ч', 'y'), ('ш', 'w'), ('щ', 'w'), ('ъ', 'b'), ('ь', 'b'),
+    ('э', 'e'), ('я', 'r'), ('ё', 'e'), ('є', 'e'), ('ї', 'i'), ('ѡ', 'w'), ('ґ', 'r'), ('Ғ', 'F'),
+    ('ғ', 'f'), ('қ', 'k'), ('ң', 'n'), ('ҽ', 'e'), ('Ԍ', 'G'),
+    // Armenian
+    ('Լ', 'L'), ('Ո', 'N'), ('Ռ', 'N'), ('ա', 'w'), ('գ', 'q'), ('ե', 't'), ('զ', 'q'), ('ը', 'n'),
+    ('ժ', 'd'), ('ղ', 'n'), ('ռ', 'n'), ('տ', 'u'), ('ց', 'g'), ('ք', 'f'),
+    // Georgian
+    ('ყ', 'y'), ('ჿ', 'o'),
+    // Cherokee
+    ('Ꮍ', 'Y'), ('Ꮒ', 'h'), ('Ꮟ', 'b'), ('ᏻ', 'g'), ('ᏼ', 'b'),
+    // Canadian syllabics
+    ('ᐯ', 'V'), ('ᐱ', 'A'), ('ᑌ', 'U'), ('ᑎ', 'N'), ('ᑐ', 'D'), ('ᑕ', 'C'), ('ᑢ', 'C'), ('ᑫ', 'q'),
+    ('ᑭ', 'P'), ('ᑯ', 'd'), ('ᑲ', 'b'), ('ᒍ', 'J'), ('ᒎ', 'J'), ('ᒪ', 'L'), ('ᔕ', 'S'), ('ᕁ', 'x'),
+    ('ᕮ', 'E'), ('ᕼ', 'H'), ('ᕽ', 'x'), ('ᖇ', 'R'), ('ᖯ', 'b'), ('ᖴ', 'F'), ('ᗅ', 'A'), ('ᗝ', 'O'),
+    ('ᗞ', 'D'), ('ᗩ', 'A'), ('ᗪ', 'D'), ('ᗫ', 'D'), ('ᗯ', 'W'), ('ᗰ', 'M'), ('ᗱ', 'E'), ('ᗴ', 'E'),
+    ('ᗷ', 'B'), ('ᘔ', 'Z'), ('ᘜ', 'G'),
+    // Runic
+    ('ᚷ', 'X'), ('ᛁ', 'I'), ('ᛕ', 'K'), ('ᛖ', 'M'),
+    // Coptic
+    ('Ⲁ', 'A'), ('ⲁ', 'a'), ('Ⲃ', 'B'), ('ⲃ', 'b'), ('ⲅ', 'r'), ('Ⲉ', 'E'), ('ⲉ', 'e'), ('Ⲏ', 'H'),
+    ('Ⲓ', 'I'), ('Ⲕ', 'K'), ('Ⲙ', 'M'), ('Ⲛ', 'N'), ('Ⲟ', 'O'), ('ⲟ', 'o'), ('Ⲣ', 'P'), ('ⲣ', 'p'),
+    ('Ⲥ', 'C'), ('ⲥ', 'c'), ('Ⲧ', 'T'), ('Ⲩ', 'Y'), ('Ⲭ', 'X'), ('Ⳑ', 'L'),
+    // Tifinagh
+    ('ⴸ', 'V'), ('ⴹ', 'E'), ('ⵊ', 'I'), ('ⵎ', 'M'), ('ⵏ', 'I'), ('ⵔ', 'O'), ('ⵕ', 'Q'), ('ⵝ', 'X'),
+    // Lisu
+    ('ꓐ', 'B'), ('ꓑ', 'P'), ('ꓒ', 'd'), ('ꓓ', 'D'), ('ꓔ', 'T'), ('ꓖ', 'G'), ('ꓗ', 'K'), ('ꓙ', 'J'),
+    ('ꓚ', 'C'), ('ꓜ', 'Z'), ('ꓝ', 'F'), ('ꓟ', 'M'), ('ꓠ', 'N'), ('ꓡ', 'L'), ('ꓢ', 'S'), ('ꓣ', 'R'),
+    ('ꓦ', 'V'), ('ꓧ', 'H'), ('ꓪ', 'W'), ('ꓫ', 'X'), ('ꓬ', 'Y'), ('ꓮ', 'A'), ('ꓰ', 'E'), ('ꓲ', 'I'),
+    ('ꓳ', 'O'), ('ꓴ', 'U'),
+    // Cyrillic
+    ('ꙇ', 'i'),
+    // Cherokee
+    ('ꭰ', 'd'), ('ꭱ', 'r'), ('ꭲ', 't'), ('ꭵ', 'i'), ('ꭹ', 'y'), ('ꭺ', 'a'), ('ꭻ', 'j'), ('ꭼ', 'e'),
+    ('ꮁ', 'r'), ('ꮃ', 'w'), ('ꮇ', 'm'), ('ꮋ', 'h'), ('ꮐ', 'g'), ('ꮓ', 'z'), ('ꮢ', 'r'), ('ꮤ', 'w'),
+    ('ꮥ', 's'), ('ꮩ', 'v'), ('ꮪ', 's'), ('ꮮ', 'l'), ('ꮯ', 'c'), ('ꮲ', 'p'), ('ꮶ', 'k'), ('ꮷ', 'd'),
+    // Lycian
+    ('𐊂', 'B'), ('𐊆', 'E'), ('𐊇', 'F'), ('𐊊', 'I'), ('𐊐', 'X'), ('𐊒', 'O'), ('𐊕', 'P'), ('𐊖', 'S'),
+    ('𐊗', 'T'),
+    // Carian
+    ('𐊠', 'A'), ('𐊡', 'B'), ('𐊢', 'C'), ('𐊥', 'F'), ('𐊫', 'O'), ('𐊰', 'M'), ('𐊱', 'T'), ('𐊲', 'Y'),
+    ('𐊴', 'X'), ('𐋏', 'H'),
+    // Old Italic
+    ('𐌁', 'B'), ('𐌂', 'C'), ('𐌉', 'I'), ('𐌑', 'M'), ('𐌕', 'T'), ('𐌗', 'X'),
+    // Deseret
+    ('𐐄', 'O'), ('𐐕', 'C'), ('𐐛', 'L'), ('𐐠', 'S'), ('𐐬', 'o'), ('𐐽', 'c'), ('𐑈', 's'),
+    // Osage
+    ('𐒴', 'R'), ('𐓂', 'O'), ('𐓎', 'U'), ('𐓪', 'o'), ('𐓶', 'u'),
+    // Elbasan
+    ('𐔓', 'N'), ('𐔖', 'O'), ('𐔘', 'K'), ('𐔜', 'C'), ('𐔝', 'V'), ('𐔥', 'F'), ('𐔦', 'L'), ('𐔧', 'X'),
+    // Warang Citi
+    ('𑢠', 'V'), ('𑢢', 'F'), ('𑢣', 'L'), ('𑢤', 'Y'), ('𑢦', 'E'), ('𑢩', 'Z'), ('𑢮', 'E'), ('𑢲', 'L'),
+    ('𑢵', 'O'), ('𑢸', 'U'), ('𑢼', 'T'), ('𑣀', 'v'), ('𑣁', 's'), ('𑣂', 'F'), ('𑣃', 'i'), ('𑣄', 'z'),
+    ('𑣈', 'o'), ('𑣗', 'o'), ('𑣘', 'u'), ('𑣜', 'y'),
 ];

@@ -8,7 +8,7 @@
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical};
 
 use crate::characters::entry::{CharacterClass, CharacterEntry};
-use crate::characters::rules::{is_unspaced_alphabet, look_alike};
+use crate::characters::rules::{is_diacritic, is_unspaced_alphabet, look_alike};
 use crate::characters::{entry_of, look};
 use crate::terms::letters::{Letters, of_two_bytes};
 use crate::terms::options::TokenizerOptions;
@@ -267,6 +267,9 @@ impl<'a> Walk<'a> {
             self.at += length;
         }
         let mut end = self.at;
+        if self.may_be_mixed(looks) {
+            return Err(Stop);
+        }
         if self.changes(looks) {
             if looks.start != start {
                 return Err(Stop);
@@ -309,6 +312,12 @@ impl<'a> Walk<'a> {
         looks.ascii() && looks.has_look_alikes() && self.options.normalize
     }
 
+    /// Whether the word may have letters of another script between its ASCII letters, which the exact code replaces.
+    fn may_be_mixed(&self, looks: Looks) -> bool {
+        let word = looks.start..self.at;
+        looks.has_look_alikes() && !looks.ascii() && self.bytes[word].iter().any(u8::is_ascii_alphabetic)
+    }
+
     fn stays_non_ascii(&self, looks: Looks) -> bool {
         !looks.ascii() || looks.has_look_alikes() && !self.options.normalize
     }
@@ -323,7 +332,7 @@ impl<'a> Walk<'a> {
                 || next.begins() && !next.is_unspaced()
         };
         self.mail.non_ascii |= self.stays_non_ascii(looks) || self.bytes[self.at] >= 0x80;
-        if self.changes(looks) || !goes_on { Err(Stop) } else { Ok(()) }
+        if self.changes(looks) || self.may_be_mixed(looks) || !goes_on { Err(Stop) } else { Ok(()) }
     }
 
     /// Replaces the look-alikes of a word by ASCII. Returns the word's new end.
@@ -346,11 +355,12 @@ impl<'a> Walk<'a> {
         self.text[..self.at].chars().next_back()
     }
 
-    /// Checks that the mark is not reordered.
+    /// Checks that the mark is not reordered, and not one of several.
     #[inline(always)]
     fn check_order(&self) -> Result<(), Stop> {
         let Some(before) = self.before() else { return Err(Stop) };
         match entry_of(before).class() {
+            _ if before.is_ascii() => Err(Stop), // may be a disguise
             CharacterClass::Mark | CharacterClass::Composing | CharacterClass::UnspacedMark => {
                 self.check_classes(before)
             }
@@ -361,7 +371,8 @@ impl<'a> Walk<'a> {
     #[cold]
     fn check_classes(&self, before: char) -> Result<(), Stop> {
         let here = self.text[self.at..].chars().next().map_or(0, canonical_combining_class);
-        if canonical_combining_class(before) <= here { Ok(()) } else { Err(Stop) }
+        let is_ordered = canonical_combining_class(before) <= here;
+        if is_ordered && !is_diacritic(before) { Ok(()) } else { Err(Stop) }
     }
 
     /// Checks that the composing mark does not compose with what is before it.
@@ -372,7 +383,7 @@ impl<'a> Walk<'a> {
         };
         let mut parts = 0;
         decompose_canonical(before, |_| parts += 1);
-        let is_letter = entry_of(before).class() == CharacterClass::Letter;
+        let is_letter = entry_of(before).class() == CharacterClass::Letter && !before.is_ascii();
         if is_letter && parts == 1 && compose(before, mark).is_none() { Ok(()) } else { Err(Stop) }
     }
 

@@ -8,7 +8,8 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::{any_options, terms};
 use crate::characters::entry_of;
-use crate::characters::rules::{fold_char, is_invisible, is_unspaced, is_unspaced_alphabet, look_alike};
+use crate::characters::normalize::{undisguised, with_letters};
+use crate::characters::rules::{fold_char, is_invisible, is_unspaced, is_unspaced_alphabet};
 use crate::reference;
 use crate::terms::options::{Ngrams, TokenizerOptions};
 use crate::testing::{hard_text, text};
@@ -16,13 +17,12 @@ use crate::words::WordRule;
 
 /// [`normalize`](crate::characters::normalize()), one character at a time.
 fn normalized(text: &str) -> String {
-    let looks_ascii = |c: char| c.is_ascii() || look_alike(c).is_some();
-    let end = |word: &mut String| -> String {
-        let ascii = word.chars().all(looks_ascii);
-        mem::take(word).chars().map(|c| look_alike(c).filter(|_| ascii).unwrap_or(c)).collect()
+    let end = |word: &mut String| {
+        let word = mem::take(word);
+        undisguised(&word).unwrap_or(word)
     };
     let (mut normal, mut word) = (String::new(), String::new());
-    for c in text.chars().filter(|c| !is_invisible(*c)).nfkc() {
+    for c in with_letters(text).chars().filter(|c| !is_invisible(*c)).nfkc() {
         if c.is_alphanumeric() || is_combining_mark(c) {
             word.push(c);
         } else {
@@ -142,9 +142,40 @@ fn all_switches() -> Vec<TokenizerOptions> {
 }
 
 /// What is put before each character, and after it.
-const CONTEXTS: [&str; 30] = [
-    "", "a", "ж", "漢", "か", "ก", "א", "1", "٣", "é", "e\u{301}", "क", "ア", "сор", "_", " ", ".", "ж.",
-    "1,", "—", "!ж", "’", "а'", "а ", "\u{301}", "~", "=", "漢。", "x-", "ж$",
+const CONTEXTS: [&str; 33] = [
+    "",
+    "a",
+    "ж",
+    "漢",
+    "か",
+    "ก",
+    "א",
+    "1",
+    "٣",
+    "é",
+    "e\u{301}",
+    "क",
+    "ア",
+    "сор",
+    "_",
+    " ",
+    ".",
+    "ж.",
+    "1,",
+    "—",
+    "!ж",
+    "’",
+    "а'",
+    "а ",
+    "\u{301}",
+    "~",
+    "=",
+    "漢。",
+    "x-",
+    "ж$",
+    "aЯ",
+    "b\u{336}",
+    "ẹ\u{301}",
 ];
 
 /// Checks every character in every context, many to a text, separated by new lines.
