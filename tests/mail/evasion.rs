@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tamis_testing::public_corpus;
 use tamis_train::{Document, Filter, Kind, Scratch, TrainOptions, Trainer};
 
-use crate::mail::attacks::{Disguise, Random, disguised, other_text, surrounded};
+use crate::mail::attacks::{DISGUISES, Disguise, Random, disguised, other_text, surrounded};
 use crate::support::{World, root, stdout, verdict_fields};
 
 fn read(folder: &std::path::Path) -> BTreeMap<String, Vec<u8>> {
@@ -68,6 +68,53 @@ fn missed(filter: &Filter, ham: &[Vec<u8>], spam: &[Vec<u8>]) -> usize {
     spam.iter().filter(|raw| score(raw) <= threshold).count()
 }
 
+/// Ways of hiding text in HTML: what comes before it and after it.
+const HIDING: [[&str; 2]; 15] = [
+    ["<div style='display:none'>", "</div>"],
+    ["<style>.zq1{display:none}</style><div class=zq1>", "</div>"],
+    ["<div style='visibility:hidden'>", "</div>"],
+    ["<span style='font-size:0'>", "</span>"],
+    ["<span style='font-size:1px'>", "</span>"],
+    ["<div style='background:#fff;color:#fefefe'>", "</div>"],
+    ["<table bgcolor=#112233><tr><td><font color=#112233>", "</font></td></tr></table>"],
+    ["<div style='opacity:0'>", "</div>"],
+    ["<div style='position:absolute;left:-9999px'>", "</div>"],
+    ["<div style='height:0;overflow:hidden'>", "</div>"],
+    ["<p hidden>", "</p>"],
+    ["<title>", "</title>"],
+    ["<noframes>", "</noframes>"],
+    ["<div style='text-indent:-9999px;white-space:nowrap;overflow:hidden'>", "</div>"],
+    ["<details><summary></summary>", "</details>"],
+];
+
+/// The message as a single HTML page, with a text hidden at its beginning. `None` if it has no HTML.
+fn with_hidden(raw: &[u8], [before, after]: [&str; 2], text: &str) -> Option<Vec<u8>> {
+    let (header, html) = html_of(raw)?;
+    let body = html.to_ascii_lowercase().find("<body").unwrap_or(0);
+    let start = html[body..].find('>').map_or(0, |end| body + end + 1);
+    let (head, rest) = html.split_at(if html[body..].starts_with('<') { start } else { 0 });
+    let page = format!("{head}{before}{text}{after}{rest}");
+    Some(format!("{header}Content-Type: text/html; charset=utf-8\n\n{page}\n").into_bytes())
+}
+
+/// The message as an HTML page with this plain text as its alternative. `None` if it has no HTML.
+fn with_alternative(raw: &[u8], plain: &str) -> Option<Vec<u8>> {
+    let (header, html) = html_of(raw)?;
+    let part = |kind: &str, text: &str| format!("--zq1\nContent-Type: {kind}; charset=utf-8\n\n{text}\n");
+    let parts = part("text/plain", plain) + &part("text/html", &html);
+    let kind = "Content-Type: multipart/alternative; boundary=zq1";
+    Some(format!("{header}{kind}\n\n{parts}--zq1--\n").into_bytes())
+}
+
+/// The header without the fields of its body, and the first HTML part.
+fn html_of(raw: &[u8]) -> Option<(String, String)> {
+    let message = tamis_mail::Message::parse(raw, &Default::default());
+    let html = message.parts().iter().find(|part| part.is_html)?.text.clone()?;
+    let of_body = ["content-type", "content-transfer-encoding"];
+    let fields = message.headers().filter(|field| !of_body.contains(&&*field.name.to_ascii_lowercase()));
+    Some((fields.map(|field| format!("{}: {}\n", field.name, field.value)).collect(), html))
+}
+
 /// Messages to learn and messages to test with.
 fn halves(label: &str) -> Option<[Vec<Vec<u8>>; 2]> {
     let messages = read(&public_corpus("spamassassin")?.join(label));
@@ -80,7 +127,7 @@ mod slow {
     use super::*;
 
     #[test]
-    #[ignore = "slow: 4 s"]
+    #[ignore = "slow: 7 s"]
     fn disguised_words_hide_nothing() {
         let (Some([ham, test_ham]), Some([spam, test_spam])) = (halves("ham"), halves("spam")) else {
             return;
@@ -93,9 +140,49 @@ mod slow {
             missed(&filter, &test_ham, &changed)
         };
         let clean = after(Disguise::None);
-        for disguise in [Disguise::ZeroWidth, Disguise::FullWidth, Disguise::Cyrillic] {
+        for disguise in DISGUISES {
             let missed = after(disguise);
+            println!("{disguise:?}: {missed} missed, {clean} clean");
             assert!(missed <= clean + 2, "{disguise:?}: {missed} missed, {clean} clean");
+        }
+    }
+
+    #[test]
+    #[ignore = "slow: 6 s"]
+    fn hidden_words_of_ham_change_no_verdict() {
+        let (Some([ham, test_ham]), Some([spam, test_spam])) = (halves("ham"), halves("spam")) else {
+            return;
+        };
+        let filter =
+            train(&ham, &spam, TrainOptions::new(Kind::Mail)).finish().unwrap().into_filter().unwrap();
+        let mut scratch = Scratch::default();
+        let mut is_spam = |raw: &[u8]| {
+            let score = filter.score_mail(raw, &mut scratch).unwrap();
+            filter.label_of(&score) == "spam"
+        };
+        let mut random = Random(1);
+        let (mut n, mut caught, mut lost) = (0, 0, [0; HIDING.len() + 1]);
+        for raw in &test_spam {
+            let Some(clean) = with_hidden(raw, ["", ""], "") else { continue };
+            (n, caught) = (n + 1, caught + usize::from(is_spam(&clean)));
+            if !is_spam(&clean) {
+                continue;
+            }
+            let words: Vec<_> = other_text(&test_ham, 2_000, &mut random)
+                .split_whitespace()
+                .take(100)
+                .map(str::to_owned)
+                .collect();
+            let words = words.join(" ").replace(['<', '>', '&'], " ");
+            let hidden = HIDING.iter().map(|way| with_hidden(raw, *way, &words));
+            for (lost, raw) in lost.iter_mut().zip(hidden.chain([with_alternative(raw, &words)])) {
+                *lost += usize::from(!is_spam(&raw.unwrap()));
+            }
+        }
+        println!("{caught} of {n} spams with HTML are caught; of these lost, by way of hiding ham: {lost:?}");
+        assert!(n > 400 && caught * 100 >= 90 * n, "{caught} of {n} caught");
+        for lost in &lost {
+            assert!(lost * 100 <= caught, "{lost} of {caught} lost");
         }
     }
 

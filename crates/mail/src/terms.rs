@@ -2,7 +2,8 @@
 //!
 //! | Prefix | Meaning |
 //! | --- | --- |
-//! | none, `s:` | words of the body, of the subject (given as text, to be cut by the tokenizer) |
+//! | none, `s:` | words of the body that a person sees, of the subject (given as text, to be cut by the tokenizer) |
+//! | `u:` `title:` | words of the body that nobody sees, of the title of an HTML page |
 //! | `from:` `reply-to:` `to:` `cc:` `sender:` `return-path:` | words; addresses (`from:a:`); domains (`from:d:`) |
 //! | `to:n:` | recipients |
 //! | `rcvd:` `rcvd:n:` `rcvdip:` `rcvdwith:` `helo:` | hosts, hops, addresses, protocols and greetings of the way |
@@ -12,6 +13,7 @@
 //! | `hn:` `hseq:` `hcase:` | names of header fields, which follows which, odd case |
 //! | `date:` | time zone and shape of the date |
 //! | `cur:` `num:` `pun:` `caps:` `len:` `subj:` | amounts, numbers, `!!`, capitals, length, shape of the subject |
+//! | `letters:` | kinds of letters that stand for others |
 //!
 //! A sender cannot choose the text of a prefix, so no term can pose as one of another kind. Counts and the length of a
 //! term are bounded; time is linear in the size of the message.
@@ -20,14 +22,15 @@ mod bogofilter;
 mod date;
 mod emitter;
 mod hosts;
+mod letters;
 mod route;
 mod scan;
+mod shown;
 mod structure;
 mod urls;
 
 use crate::message::Message;
 use crate::message::fields::are_of_mail;
-use crate::message::mime::Part;
 pub use bogofilter::for_each_bogofilter_token;
 use emitter::Emitter;
 pub use emitter::{Piece, Scope};
@@ -61,19 +64,33 @@ impl Message {
         let mut out = Emitter::new(&mut emit, Scope::Message);
         for subject in self.values("subject") {
             out.words("s:", subject);
+            if !content_only {
+                letters::terms(subject, &mut out);
+            }
         }
         let mut capitals = body::CapitalsCount::default();
         out.begin(Scope::Stretch);
-        for part in self.parts() {
-            for_each_stretch(part, stretch, |text, source| {
-                out.words("", text);
-                if !content_only {
-                    capitals.count(text);
-                    body::figures(text, &mut out);
-                    urls::terms(source, &mut out);
-                }
-                out.end_stretch();
-            });
+        let read = shown::read(self.parts());
+        for (part, read) in self.parts().iter().zip(&read) {
+            for_each_stretch(
+                &read.seen,
+                part.text.as_deref().unwrap_or_default(),
+                stretch,
+                |text, source| {
+                    out.words("", text);
+                    if !content_only {
+                        capitals.count(text);
+                        body::figures(text, &mut out);
+                        letters::terms(text, &mut out);
+                        urls::terms(source, &mut out);
+                    }
+                    out.end_stretch();
+                },
+            );
+        }
+        for part in &read {
+            out.words("u:", &part.unseen);
+            out.words("title:", &part.title);
         }
         let names = self.headers().map(|header| header.name);
         if content_only || !are_of_mail(names) {
@@ -106,8 +123,8 @@ impl Message {
 }
 
 /// Cuts the text of a part into stretches, and its source (the HTML, which contains the links) alongside.
-fn for_each_stretch(part: &Part, stretch: usize, mut each: impl FnMut(&str, &str)) {
-    let (mut text, mut source) = (part.plain_text(), Cow::Borrowed(part.text.as_deref().unwrap_or_default()));
+fn for_each_stretch(text: &str, source: &str, stretch: usize, mut each: impl FnMut(&str, &str)) {
+    let (mut text, mut source) = (Cow::Borrowed(text), Cow::Borrowed(source));
     if stretch < usize::MAX {
         // line ends must not move the cuts
         for text in [&mut text, &mut source] {

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use memchr::{memchr, memmem};
 
-use crate::html::{html_to_text, reader};
+use crate::html::read_html;
+use crate::html::tokens::push_text;
 
 /// Returns the text of a document that is HTML or XML. A document that is neither stays as it is.
 ///
@@ -24,7 +25,12 @@ use crate::html::{html_to_text, reader};
 pub fn markup_to_text(text: &str) -> Cow<'_, str> {
     match markup(text) {
         None => Cow::Borrowed(text),
-        Some(Markup::Html) => Cow::Owned(html_to_text(text)),
+        Some(Markup::Html) => {
+            let found = read_html(text);
+            let texts = [found.title, found.text];
+            let texts: Vec<_> = texts.into_iter().filter(|text| !text.is_empty()).collect();
+            Cow::Owned(texts.join("\n"))
+        }
         Some(Markup::Xml) => Cow::Owned(xml_to_text(text)),
     }
 }
@@ -135,16 +141,6 @@ fn passed(text: &str, found: Option<usize>) -> Option<usize> {
     #[cfg(test)]
     tamis_testing::step(found.unwrap_or(text.len()));
     found
-}
-
-/// Appends text with its character references decoded.
-fn push_text(mut rest: &str, text: &mut String) {
-    while let Some(at) = memchr(b'&', rest.as_bytes()) {
-        text.push_str(&rest[..at]);
-        rest = &rest[at..];
-        rest = &rest[reader::push_reference(rest, text)..];
-    }
-    text.push_str(rest);
 }
 
 /// Appends a line break unless the text already ends with white space, to keep words apart.

@@ -1,101 +1,107 @@
-//! Reference implementation on html5gum's tokenizer, for tests of the fast reader.
-use crate::html::reader::{HtmlText, MOST_LINKS, close_comments, is_separator, leads_elsewhere};
+//! Reference implementation on html5gum's tokenizer, for tests of the fast one.
+use crate::html::page::{HtmlText, Page, StyleCollector};
+use crate::html::tags::{Attribute, Contents, Name};
+use crate::html::tokens::{Attributes, TokenSink};
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, State, Tokenizer};
+use std::borrow::Cow;
 
 /// The expected result of [`read_html`](crate::read_html).
 pub fn read_html(html: &str) -> HtmlText {
-    let html = close_comments(html);
-    let mut reader = EventReader::default();
-    let emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| reader.event(&event));
-    let mut tokenizer = Tokenizer::new_with_emitter(&*html, emitter);
+    let html = html.replace("\r\n", "\n").replace('\r', "\n");
+    let mut styles = StyleCollector::default();
+    read_tokens(&html, &mut styles);
+    let mut page = Page::new(styles, html.len());
+    read_tokens(&html, &mut page);
+    page.into_found()
+}
+
+fn read_tokens<S: TokenSink<'static>>(html: &str, sink: &mut S) {
+    let mut events = Events {
+        sink,
+        name: Name::of(""),
+        attributes: Vec::new(),
+        attribute: None,
+        text: String::new(),
+        contents: Contents::Markup,
+    };
+    let emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| events.take(&event));
+    let mut tokenizer = Tokenizer::new_with_emitter(html, emitter);
     while let Some(Ok(state)) = tokenizer.next() {
         tokenizer.set_state(state);
     }
     drop(tokenizer);
-    reader.found
+    events.end_text();
 }
 
-#[derive(Default)]
-struct EventReader {
-    found: HtmlText,
-    /// Tokenizer state for skipping the contents of the element that begins.
-    raw_text: Option<State>,
-    /// Inside a script or style sheet.
-    skipping: bool,
-    attribute: Attribute,
+/// Turns html5gum's events into tokens.
+struct Events<'s, S> {
+    sink: &'s mut S,
+    name: Name,
+    attributes: Attributes<'static>,
+    /// The current attribute, if it counts.
+    attribute: Option<Attribute>,
+    /// The text since the last tag, comment or declaration.
+    text: String,
+    contents: Contents,
 }
 
-#[derive(Default)]
-enum Attribute {
-    Alt,
-    Link,
-    #[default]
-    Other,
-}
-
-impl EventReader {
-    /// Handles one event; returns the tokenizer's next state if it must change.
-    fn event(&mut self, event: &CallbackEvent<'_>) -> Option<State> {
+impl<S: TokenSink<'static>> Events<'_, S> {
+    /// Takes one event; returns the tokenizer's next state if it must change.
+    fn take(&mut self, event: &CallbackEvent<'_>) -> Option<State> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         match event {
             CallbackEvent::OpenStartTag { name } => {
-                self.attribute = Attribute::Other;
-                self.raw_text = match *name {
-                    b"script" => Some(State::ScriptData),
-                    b"style" => Some(State::RawText),
-                    _ => None,
-                };
-                if is_separator(name) {
-                    self.separate();
+                self.name = Name::of(&text(name));
+                self.attributes.clear();
+            }
+            CallbackEvent::AttributeName { name } => {
+                let is_new =
+                    |attribute: &Attribute| self.attributes.iter().all(|(before, _)| before != attribute);
+                self.attribute = Attribute::of(&text(name)).filter(is_new);
+                self.attributes.extend(self.attribute.map(|attribute| (attribute, Cow::Borrowed(""))));
+            }
+            CallbackEvent::AttributeValue { value } => {
+                if let Some((_, last)) = self.attributes.last_mut().filter(|_| self.attribute.is_some()) {
+                    *last = Cow::Owned(text(value));
                 }
             }
             CallbackEvent::CloseStartTag { .. } => {
-                self.skipping = self.raw_text.is_some();
-                return self.raw_text.take();
-            }
-            CallbackEvent::EndTag { name } => {
-                self.skipping = false;
-                if *name == b"a" || is_separator(name) {
-                    self.separate();
-                }
-            }
-            CallbackEvent::AttributeName { name } => {
-                self.attribute = match *name {
-                    b"alt" => Attribute::Alt,
-                    b"href" | b"src" => Attribute::Link,
-                    _ => Attribute::Other,
+                self.end_text();
+                self.contents = Contents::of(self.name);
+                self.sink.start_tag(self.name, &mut self.attributes);
+                return match self.contents {
+                    Contents::Script => Some(State::ScriptData),
+                    Contents::StyleSheet | Contents::Characters => Some(State::RawText),
+                    Contents::Text => Some(State::RcData),
+                    Contents::Rest => Some(State::PlainText),
+                    Contents::Markup => None,
                 };
             }
-            CallbackEvent::AttributeValue { value } => self.attribute_value(value),
-            CallbackEvent::String { value } if !self.skipping => {
-                self.found.text.push_str(&String::from_utf8_lossy(value));
+            CallbackEvent::EndTag { name } => {
+                self.end_text();
+                self.sink.end_tag(Name::of(&text(name)));
+            }
+            CallbackEvent::String { value } => self.text.push_str(&text(value)),
+            CallbackEvent::Comment { .. } => self.end_text(),
+            CallbackEvent::Doctype { name, public_identifier, system_identifier, .. } => {
+                self.end_text();
+                let identifiers =
+                    [public_identifier, system_identifier].map(|id| text(id.unwrap_or_default()));
+                self.sink.doctype(&[&[text(name)], &identifiers[..]].concat().join(" "));
             }
             _ => {}
         }
         None
     }
 
-    fn attribute_value(&mut self, value: &[u8]) {
-        let value = String::from_utf8_lossy(value);
-        match self.attribute {
-            Attribute::Alt => {
-                self.separate();
-                self.found.text.push_str(&value);
-                self.separate();
-            }
-            Attribute::Link if self.found.links.len() < MOST_LINKS => {
-                let value = value.trim();
-                if leads_elsewhere(value) {
-                    self.found.links.push(value.to_owned());
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn separate(&mut self) {
-        if self.found.text.chars().next_back().is_some_and(|last| !last.is_whitespace()) {
-            self.found.text.push('\n');
+    fn end_text(&mut self) {
+        let text = std::mem::take(&mut self.text);
+        match std::mem::replace(&mut self.contents, Contents::Markup) {
+            Contents::Script => (),
+            Contents::StyleSheet => self.sink.style_sheet(&text),
+            _ if text.is_empty() => (),
+            _ => self.sink.text(&text).push_str(&text),
         }
     }
 }

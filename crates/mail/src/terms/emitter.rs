@@ -59,7 +59,9 @@ impl<'e> Emitter<'e> {
 
     pub(super) fn words(&mut self, prefix: &str, text: &str) {
         self.flush();
-        (self.emit)(Piece::Words { prefix, text });
+        if !text.is_empty() {
+            (self.emit)(Piece::Words { prefix, text });
+        }
     }
 
     /// Emits the concatenation of these strings as a term, truncated if too long.

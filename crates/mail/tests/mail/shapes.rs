@@ -108,7 +108,7 @@ fn alternatives_and_attachments() {
     assert_eq!(of(|p| p.file_name.as_deref())[4..], [Some("a.gif"), Some("é.txt")]);
     assert_eq!(of(|p| p.charset.as_deref())[3], Some("utf-8"));
     assert_eq!(of(|p| p.transfer_encoding.as_deref())[4], Some("base64"));
-    assert_eq!(message.body(), "plain\nhtml\n\nlog");
+    assert_eq!(message.body(), "plain\nhtml\nlog");
 }
 
 #[test]

@@ -1,0 +1,637 @@
+//! What a person sees of a document: follows its tags as the tree builder of the HTML standard does (section 13.2.6),
+//! without building a tree, and sorts its text into what can be read and what cannot.
+use crate::html::look::{Look, Sight};
+use crate::html::open::{OpenElement, hints};
+use crate::html::sheet::{StyleSheet, Subject, media_matches};
+use crate::html::tags::{Attribute, Name, Tag};
+use crate::html::tokens::{Attributes, TokenSink};
+use std::borrow::Cow;
+use std::mem;
+
+/// Maximum number of links per document.
+pub(super) const MOST_LINKS: usize = 200;
+
+/// The result of [`read_html`](crate::read_html).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct HtmlText {
+    /// What a person can read: see [`html_to_text`](crate::html_to_text).
+    pub text: String,
+    /// All other text: what is hidden, too small, too faint or outside the page.
+    pub unseen: String,
+    /// The title, which a browser shows and a mail program does not.
+    pub title: String,
+    /// Whether it shows a picture, not counting those of a pixel.
+    pub has_pictures: bool,
+    /// The links: see [`html_links`](crate::html_links).
+    pub links: Vec<String>,
+}
+
+/// Maximum depth of nesting, the one of Chromium. Deeper elements take the place of the deepest.
+const DEEPEST: usize = 512;
+/// Maximum number of formatting elements to reopen.
+const MOST_FORMATS: usize = 32;
+/// Steps of searching the open elements per byte of a document. Real mail takes less than one.
+const STEPS_PER_BYTE: usize = 20;
+/// Steps that it costs to style an element again.
+const STEPS_TO_STYLE: usize = 40;
+const N_TAGS: usize = Tag::Inline as usize + 1;
+/// The places of `html` and `body` among the open elements.
+const HTML: usize = 0;
+const BODY: usize = 1;
+
+/// The state of reading a document.
+pub(super) struct Page<'h> {
+    found: HtmlText,
+    sheet: StyleSheet,
+    quirks: bool,
+    /// The open elements, the outermost first: `html`, `body` and so on.
+    open: Vec<OpenElement<'h>>,
+    /// How many elements of each kind are open.
+    n_open: [u32; N_TAGS],
+    /// The formatting elements that go on after the block they were opened in, unless a mark comes after them.
+    formats: Vec<Format<'h>>,
+    n_opened: usize,
+    /// What may still be spent on searching the open elements, so that hostile nesting costs linear time.
+    steps_left: usize,
+    /// Whether what comes next is apart from what came before.
+    has_gap: bool,
+    was_unseen: bool,
+    /// Where the text of the option begins that the current list shows.
+    option: Option<usize>,
+    /// Takes white space that is no text.
+    dropped: String,
+}
+
+enum Format<'h> {
+    /// Begins a cell or the like.
+    Mark,
+    Element {
+        /// Its place among the open elements, if it is still open: the number there is the same.
+        place: usize,
+        number: usize,
+        element: Box<OpenElement<'h>>,
+    },
+}
+
+/// Collects the style sheets of a document.
+#[derive(Default)]
+pub(super) struct StyleCollector {
+    pub(super) sheet: StyleSheet,
+    pub(super) quirks: Option<bool>,
+    applies: bool,
+    scratch: String,
+}
+
+impl<'h> TokenSink<'h> for StyleCollector {
+    fn doctype(&mut self, declaration: &str) {
+        self.quirks.get_or_insert(has_quirks(declaration));
+    }
+
+    fn start_tag(&mut self, _: Name, attributes: &mut Attributes<'h>) {
+        self.quirks.get_or_insert(true);
+        let media = attributes.iter().find(|(attribute, _)| *attribute == Attribute::Media);
+        self.applies = media.is_none_or(|(_, media)| media_matches(&media.to_ascii_lowercase()));
+    }
+
+    fn end_tag(&mut self, _: Name) {}
+
+    fn style_sheet(&mut self, text: &str) {
+        if self.applies {
+            self.sheet.add(text, self.quirks.unwrap_or(true));
+        }
+    }
+
+    fn text(&mut self, _: &str) -> &mut String {
+        self.scratch.clear();
+        &mut self.scratch
+    }
+}
+
+/// Whether a document type makes browsers take a page for an old one (HTML standard, section 13.2.6.4.1).
+fn has_quirks(declaration: &str) -> bool {
+    let declaration = declaration.to_ascii_lowercase();
+    let Some(identifiers) = declaration.trim_ascii_start().strip_prefix("html") else { return true };
+    let is = |old: &str| identifiers.contains(old);
+    let is_old = || ["//ietf//dtd html", "html 4.0 ", "html 3", "html 2"].into_iter().any(is);
+    let may_be_old = || (is("html 4.01 transitional") || is("html 4.01 frameset")) && !is("http://");
+    !identifiers.trim_ascii().is_empty() && (is_old() || may_be_old())
+}
+
+impl<'h> TokenSink<'h> for Page<'h> {
+    fn doctype(&mut self, _: &str) {}
+
+    fn start_tag(&mut self, name: Name, attributes: &mut Attributes<'h>) {
+        let tag = Tag::of(name);
+        self.links(attributes);
+        match tag {
+            Tag::Html => return self.dress(HTML, name, attributes),
+            Tag::Body => return self.dress(BODY, name, attributes),
+            Tag::Script | Tag::Style | Tag::Void => return,
+            // cells outside of a table, and forms within forms, do not count
+            Tag::Cell | Tag::Row | Tag::TableSection | Tag::Caption
+                if self.n_open[Tag::Table as usize] == 0 =>
+            {
+                return;
+            }
+            Tag::Block if name == Name::of("form") && self.has_form(name) => return,
+            _ => (),
+        }
+        self.close_implied(tag, name);
+        if !tag.is_special() || matches!(tag, Tag::Br | Tag::Image | Tag::Input | Tag::Button) {
+            self.reopen_formats();
+        }
+        let mut element = self.element(tag, name, attributes);
+        match tag {
+            Tag::Br => self.end_word(self.top().look),
+            Tag::Rule => self.end_word(element.look),
+            Tag::Image => self.image(&element, attributes),
+            Tag::Input => self.input(&element, attributes),
+            Tag::Select => {
+                self.option = None;
+                self.push(element);
+            }
+            Tag::Option => {
+                if !self.is_shown_option(attributes) {
+                    element.look = element.look.gone();
+                }
+                self.push(element);
+            }
+            _ => self.push(element),
+        }
+    }
+
+    fn end_tag(&mut self, name: Name) {
+        let tag = Tag::of(name);
+        match tag {
+            Tag::Html | Tag::Body | Tag::Void | Tag::Script | Tag::Style | Tag::Image | Tag::Input => (),
+            Tag::Br => self.end_word(self.top().look),
+            Tag::A | Tag::Format | Tag::Font => self.end_format(name),
+            Tag::Cell | Tag::Row | Tag::TableSection | Tag::Table | Tag::Caption => {
+                self.close(tag, |element| element.subject.name == name, |tag| tag == Tag::Table);
+            }
+            Tag::Heading => self.close(tag, |element| element.tag == Tag::Heading, Tag::is_barrier),
+            Tag::Paragraph if !self.has_paragraph() => self.end_word(self.top().look),
+            Tag::Inline => self.close(tag, |element| element.subject.name == name, Tag::is_special),
+            _ if name == Name::of("form") => {
+                let is_form = |element: &OpenElement<'h>| element.subject.name == name;
+                let may_search = self.n_open[tag as usize] > 0 && self.spend(self.open.len() / 2);
+                let form = may_search.then(|| self.open.iter().rposition(is_form)).flatten();
+                form.into_iter().for_each(|place| self.remove(place));
+            }
+            _ => self.close(tag, |element| element.subject.name == name, Tag::is_barrier),
+        }
+    }
+
+    fn style_sheet(&mut self, _: &str) {}
+
+    fn text(&mut self, encoded: &str) -> &mut String {
+        if self.top().tag.is_between_cells() && encoded.bytes().all(|byte| byte.is_ascii_whitespace()) {
+            self.dropped.clear();
+            return &mut self.dropped;
+        }
+        if !matches!(self.top().tag, Tag::Title | Tag::TextArea | Tag::Xmp) {
+            self.reopen_formats();
+        }
+        if self.top().tag == Tag::Title {
+            return &mut self.found.title;
+        }
+        match self.outer(Tag::Inline).sight {
+            Sight::Seen => {
+                self.was_unseen = false;
+                self.begin_piece();
+                return &mut self.found.text;
+            }
+            Sight::Blank => self.has_gap |= !encoded.bytes().all(|byte| byte.is_ascii_whitespace()),
+            Sight::Gone => (),
+        }
+        if !mem::replace(&mut self.was_unseen, true) {
+            separate(&mut self.found.unseen);
+        }
+        &mut self.found.unseen
+    }
+}
+
+impl<'h> Page<'h> {
+    pub(super) fn new(styles: StyleCollector, capacity: usize) -> Self {
+        let mut page = Page {
+            found: HtmlText { text: String::with_capacity(capacity), ..HtmlText::default() },
+            sheet: styles.sheet,
+            quirks: styles.quirks.unwrap_or(true),
+            open: Vec::with_capacity(32),
+            n_open: [0; N_TAGS],
+            steps_left: 10_000 + capacity * STEPS_PER_BYTE,
+            formats: Vec::new(),
+            n_opened: 0,
+            has_gap: false,
+            was_unseen: false,
+            option: None,
+            dropped: String::new(),
+        };
+        for (tag, name) in [(Tag::Html, "html"), (Tag::Body, "body")] {
+            let element = page.element(tag, Name::of(name), &mut Attributes::new());
+            page.push(element);
+        }
+        page.has_gap = false;
+        page
+    }
+
+    pub(super) fn into_found(self) -> HtmlText {
+        self.found
+    }
+
+    fn top(&self) -> &OpenElement<'h> {
+        // `html` and `body` are never closed
+        &self.open[self.open.len() - 1]
+    }
+
+    /// The look that an element of this kind inherits. What is not of a table, but directly in one, goes before it.
+    fn outer(&self, tag: Tag) -> &Look {
+        self.outer_of(self.open.len(), tag)
+    }
+
+    fn outer_of(&self, place: usize, tag: Tag) -> &Look {
+        let Some(mut outer) = place.checked_sub(1) else { return &Look::PAGE };
+        if self.open[outer].tag.is_between_cells() && !tag.is_of_table() {
+            let table = self.open[..=outer].iter().rposition(|element| element.tag == Tag::Table);
+            outer = table.map_or(outer, |table| table.saturating_sub(1));
+        }
+        // a summary is shown beside closed details
+        if tag == Tag::Summary && self.open[outer].tag == Tag::Details {
+            outer = outer.saturating_sub(1);
+        }
+        &self.open[outer].look
+    }
+
+    /// An element with these attributes inside the open ones.
+    fn element(&mut self, tag: Tag, name: Name, attributes: &mut Attributes<'h>) -> OpenElement<'h> {
+        let mut take = |wanted| {
+            let found = attributes.iter_mut().find(|(attribute, _)| *attribute == wanted);
+            found.map(|(_, value)| mem::take(value))
+        };
+        let [id, classes] = [Attribute::Id, Attribute::Class].map(|wanted| {
+            let value = take(wanted).unwrap_or_default();
+            match self.quirks && value.bytes().any(|byte| byte.is_ascii_uppercase()) {
+                true => Cow::Owned(value.to_lowercase()),
+                false => value,
+            }
+        });
+        let own = take(Attribute::Style).unwrap_or_default();
+        let has = |wanted| attributes.iter().any(|(attribute, _)| *attribute == wanted);
+        let is_link = tag == Tag::A && has(Attribute::Href);
+        let is_closed = matches!(tag, Tag::Details | Tag::Dialog) && !has(Attribute::Open)
+            || matches!(tag, Tag::Hidden | Tag::Title);
+        let subject = Subject { name, id, classes, is_link };
+        let hints = hints(tag, attributes);
+        let style = self.sheet.cascade(&subject, &self.open, &own, self.quirks, hints);
+        let mut element =
+            OpenElement { number: 0, tag, subject, style, is_closed, separates: false, look: Look::PAGE };
+        self.restyle(&mut element, self.open.len());
+        element
+    }
+
+    /// Whether `steps` may be spent, and spends them.
+    fn spend(&mut self, steps: usize) -> bool {
+        #[cfg(test)]
+        tamis_testing::step(steps);
+        self.steps_left = self.steps_left.saturating_sub(steps);
+        self.steps_left > 0
+    }
+
+    fn push(&mut self, mut element: OpenElement<'h>) {
+        if self.open.len() >= DEEPEST {
+            self.pop();
+        }
+        self.n_open[element.tag as usize] += 1;
+        self.n_opened += 1;
+        element.number = self.n_opened;
+        if element.separates {
+            self.end_word(element.look);
+        }
+        if element.tag.is_format() {
+            self.remember(&element);
+        } else if element.tag.bounds_formats() {
+            self.formats.push(Format::Mark);
+        }
+        self.open.push(element);
+    }
+
+    fn pop(&mut self) {
+        if self.open.len() > BODY + 1
+            && let Some(element) = self.open.pop()
+        {
+            self.n_open[element.tag as usize] -= 1;
+            if element.separates {
+                self.end_word(element.look);
+            }
+            if element.tag.bounds_formats() {
+                let mark = self.formats.iter().rposition(|format| matches!(format, Format::Mark));
+                self.formats.truncate(mark.unwrap_or_default());
+            }
+        }
+    }
+
+    fn pop_to(&mut self, place: usize) {
+        while self.open.len() > place.max(BODY + 1) {
+            self.pop();
+        }
+    }
+
+    /// Closes the innermost element that `is_it`, with those inside it, unless it lies outside of one that `bounds`.
+    fn close(&mut self, tag: Tag, is_it: impl Fn(&OpenElement<'h>) -> bool, bounds: fn(Tag) -> bool) {
+        if self.n_open[tag as usize] == 0 {
+            return;
+        }
+        let ends = |element: &OpenElement<'h>| is_it(element) || bounds(element.tag);
+        let Some(place) = self.open.iter().rposition(ends).filter(|place| *place > BODY) else { return };
+        if self.spend(self.open.len() - place) && is_it(&self.open[place]) {
+            self.pop_to(place);
+        }
+    }
+
+    fn has_form(&mut self, name: Name) -> bool {
+        self.spend(self.open.len() / 2) && self.open.iter().rev().any(|element| element.subject.name == name)
+    }
+
+    fn has_paragraph(&mut self) -> bool {
+        if self.n_open[Tag::Paragraph as usize] == 0 || !self.spend(self.open.len() / 2) {
+            return false;
+        }
+        let mut inner = self.open.iter().rev();
+        inner
+            .find(|element| {
+                element.tag == Tag::Paragraph || element.tag.is_barrier() || element.tag == Tag::Button
+            })
+            .is_some_and(|element| element.tag == Tag::Paragraph)
+    }
+
+    /// Closes what a start tag implies the end of.
+    fn close_implied(&mut self, tag: Tag, name: Name) {
+        let is = |wanted: Tag| move |element: &OpenElement<'h>| element.tag == wanted;
+        match tag {
+            Tag::Row => self.pop_to_table(|tag| tag == Tag::TableSection),
+            Tag::Cell => self.pop_to_table(|tag| matches!(tag, Tag::TableSection | Tag::Row)),
+            Tag::TableSection | Tag::Caption => self.pop_to_table(|_| false),
+            Tag::Item => self.close(tag, is(Tag::Item), |tag| tag == Tag::List || tag.is_barrier()),
+            Tag::Definition => {
+                self.close(tag, is(Tag::Definition), |tag| tag == Tag::List || tag.is_barrier())
+            }
+            Tag::Option | Tag::OptionGroup => {
+                self.close(Tag::Option, is(Tag::Option), |tag| tag != Tag::Option)
+            }
+            Tag::Button => self.close(tag, is(Tag::Button), Tag::is_barrier),
+            Tag::Heading if self.top().tag == Tag::Heading => self.pop(),
+            Tag::A => self.end_format(name),
+            Tag::Table if self.is_between_cells() => {
+                self.close(tag, is(Tag::Table), |_| false);
+            }
+            _ => (),
+        }
+        // without quirks, a table ends a paragraph too
+        if tag.ends_paragraph() && (tag != Tag::Table || !self.quirks) && self.has_paragraph() {
+            self.close(Tag::Paragraph, is(Tag::Paragraph), Tag::is_barrier);
+        }
+    }
+
+    /// Whether the innermost table is not within a cell or caption.
+    fn is_between_cells(&mut self) -> bool {
+        if self.n_open[Tag::Table as usize] == 0 || !self.spend(self.open.len() / 2) {
+            return false;
+        }
+        let mut inner = self.open.iter().rev();
+        inner
+            .find(|element| matches!(element.tag, Tag::Table | Tag::Cell | Tag::Caption))
+            .is_some_and(|element| element.tag == Tag::Table)
+    }
+
+    /// Closes what is open in the innermost table, but for the elements around a new one that `stays` names.
+    fn pop_to_table(&mut self, stays: fn(Tag) -> bool) {
+        let Some(table) = self.open.iter().rposition(|element| element.tag == Tag::Table) else { return };
+        let n_staying = self.open[table + 1..].iter().take_while(|element| stays(element.tag)).count();
+        self.pop_to(table + 1 + n_staying);
+    }
+
+    /// Remembers a formatting element. At most three of the same style are reopened.
+    fn remember(&mut self, element: &OpenElement<'h>) {
+        let is_same = |format: &&Format<'h>| matches!(format, Format::Element { element: other, .. } if other.is_like(element));
+        let since_mark =
+            self.formats.iter().rev().take_while(|format| matches!(format, Format::Element { .. }));
+        let same = since_mark.filter(is_same).count();
+        if same >= 3
+            && let Some(first) = self.formats.iter().position(|format| is_same(&format))
+        {
+            self.formats.remove(first);
+        }
+        if self.formats.len() >= MOST_FORMATS
+            && let Some(first) =
+                self.formats.iter().position(|format| matches!(format, Format::Element { .. }))
+        {
+            self.formats.remove(first);
+        }
+        let element = Box::new(element.clone());
+        self.formats.push(Format::Element { place: self.open.len(), number: self.n_opened, element });
+    }
+
+    /// Opens the formatting elements again that a block has closed.
+    fn reopen_formats(&mut self) {
+        let is_closed = |format: &Format<'h>| match format {
+            Format::Element { place, number, .. } => !self.is_at(*place, *number),
+            Format::Mark => false,
+        };
+        if !self.formats.last().is_some_and(is_closed) {
+            return;
+        }
+        let closed = self.formats.iter().rev().take_while(|format| is_closed(format)).count();
+        if !self.spend(closed * STEPS_TO_STYLE) || self.open.len() + closed > DEEPEST {
+            self.formats.truncate(self.formats.len() - closed);
+            return;
+        }
+        for at in self.formats.len() - closed..self.formats.len() {
+            let Format::Element { element, .. } = &self.formats[at] else { continue };
+            let mut element = OpenElement::clone(element);
+            self.n_opened += 1;
+            element.number = self.n_opened;
+            self.restyle(&mut element, self.open.len());
+            self.n_open[element.tag as usize] += 1;
+            if let Format::Element { place, number, .. } = &mut self.formats[at] {
+                (*place, *number) = (self.open.len(), self.n_opened);
+            }
+            self.open.push(element);
+        }
+    }
+
+    fn is_at(&self, place: usize, number: usize) -> bool {
+        self.open.get(place).is_some_and(|element| element.number == number)
+    }
+
+    fn restyle(&self, element: &mut OpenElement<'h>, place: usize) {
+        element.restyle(self.outer_of(place, element.tag), self.body_look(place));
+    }
+
+    /// The look of `body` if a table at this place inherits its colours.
+    fn body_look(&self, place: usize) -> Option<&Look> {
+        let body = self.open.get(BODY).filter(|_| self.quirks && place > BODY);
+        body.map(|body| &body.look)
+    }
+
+    /// Ends a formatting element, but not the blocks that were opened in it (HTML standard, "adoption agency").
+    fn end_format(&mut self, name: Name) {
+        let since_mark =
+            self.formats.iter().rev().take_while(|format| matches!(format, Format::Element { .. }));
+        let is_it = |format: &Format<'h>| matches!(format, Format::Element { element, .. } if element.subject.name == name);
+        let Some(back) = since_mark.into_iter().position(is_it) else { return };
+        let Format::Element { place, number, .. } = self.formats.remove(self.formats.len() - 1 - back) else {
+            return;
+        };
+        if !self.is_at(place, number) {
+            return;
+        }
+        if !self.spend(self.open.len() - place) {
+            return;
+        }
+        match self.open[place + 1..].iter().any(|element| element.tag.is_special()) {
+            true => self.remove(place),
+            false => self.pop_to(place),
+        }
+    }
+
+    /// Closes one element, but not those inside it.
+    fn remove(&mut self, place: usize) {
+        let element = self.open.remove(place);
+        self.n_open[element.tag as usize] -= 1;
+        if element.separates {
+            self.end_word(element.look);
+        }
+        for format in &mut self.formats {
+            if let Format::Element { place: other, .. } = format {
+                *other -= usize::from(*other > place);
+            }
+        }
+        self.restyle_from(place);
+    }
+
+    fn restyle_from(&mut self, start: usize) {
+        for place in start..self.open.len() {
+            let (outer, body) = (*self.outer_of(place, self.open[place].tag), self.body_look(place).copied());
+            let element = &mut self.open[place];
+            let before = mem::replace(&mut element.look, Look::PAGE);
+            element.restyle(&outer, body.as_ref());
+            // then all within look as before
+            if element.look == before && place > BODY || !self.spend(STEPS_TO_STYLE) {
+                return;
+            }
+        }
+    }
+
+    /// Gives attributes to `html` or `body`, which are always open.
+    fn dress(&mut self, place: usize, name: Name, attributes: &mut Attributes<'h>) {
+        if attributes.is_empty() {
+            return;
+        }
+        let inner = self.open.split_off(place);
+        let number = inner[0].number;
+        let element = self.element(inner[0].tag, name, attributes);
+        self.open.push(OpenElement { number, separates: false, ..element });
+        self.open.extend(inner.into_iter().skip(1));
+        self.restyle_from(place);
+    }
+
+    /// Takes the links of any element.
+    fn links(&mut self, attributes: &Attributes<'h>) {
+        let links = attributes.iter().filter(|(a, _)| matches!(a, Attribute::Href | Attribute::Src));
+        for (_, link) in links {
+            let link = link.trim();
+            if leads_elsewhere(link) && self.found.links.len() < MOST_LINKS {
+                self.found.links.push(link.to_owned());
+            }
+        }
+    }
+
+    /// The alternative text of an image that has a place on the page; mail programs often show it instead.
+    fn image(&mut self, image: &OpenElement<'h>, attributes: &Attributes<'h>) {
+        let pixels = |wanted| {
+            let value = attributes.iter().find(|(attribute, _)| *attribute == wanted);
+            value.and_then(|(_, value)| value.trim().trim_end_matches("px").parse::<f32>().ok())
+        };
+        let is_small = |wanted| pixels(wanted).is_some_and(|pixels| pixels <= 1.0);
+        let has_place =
+            image.look.has_pictures() && !is_small(Attribute::Width) && !is_small(Attribute::Height);
+        let alt = attributes.iter().find(|(attribute, alt)| *attribute == Attribute::Alt && !alt.is_empty());
+        self.found.has_pictures |= has_place;
+        match alt {
+            Some((_, alt)) => self.show(alt, has_place),
+            None if has_place => self.has_gap = true,
+            None => (),
+        }
+    }
+
+    /// What a form field holds.
+    fn input(&mut self, field: &OpenElement<'h>, attributes: &Attributes<'h>) {
+        let get = |wanted| {
+            let value = attributes.iter().find(|(attribute, _)| *attribute == wanted);
+            value.map_or("", |(_, value)| value.trim())
+        };
+        let hint = match get(Attribute::Type).to_ascii_lowercase().as_str() {
+            "hidden" => return,
+            "password" | "checkbox" | "radio" | "image" | "file" | "range" | "color" => {
+                return self.end_word(field.look);
+            }
+            "submit" | "button" | "reset" => "",
+            _ => get(Attribute::Placeholder),
+        };
+        let text = Some(get(Attribute::Value)).filter(|text| !text.is_empty()).unwrap_or(hint);
+        self.end_word(field.look);
+        self.show(text, field.look.sight == Sight::Seen);
+    }
+
+    /// Whether an option is the one that its list shows: the last one selected, or else the first.
+    fn is_shown_option(&mut self, attributes: &Attributes<'h>) -> bool {
+        let is_selected = attributes.iter().any(|(attribute, _)| *attribute == Attribute::Selected);
+        match self.option {
+            Some(start) if !is_selected || start > self.found.text.len() => return false,
+            Some(start) => {
+                let hidden = self.found.text.split_off(start);
+                separate(&mut self.found.unseen);
+                self.found.unseen.push_str(&hidden);
+            }
+            None => (),
+        }
+        self.option = Some(self.found.text.len());
+        true
+    }
+
+    /// Adds a text that is apart from all others.
+    fn show(&mut self, text: &str, is_seen: bool) {
+        let to = if is_seen { &mut self.found.text } else { &mut self.found.unseen };
+        if !text.is_empty() {
+            separate(to);
+            to.push_str(text);
+            separate(to);
+        }
+    }
+
+    /// What comes next is a new word, if an element of this look has a place on the page.
+    fn end_word(&mut self, look: Look) {
+        self.has_gap |= look.sight != Sight::Gone;
+    }
+
+    /// Sets apart the text that follows if it has to be.
+    fn begin_piece(&mut self) {
+        if mem::take(&mut self.has_gap) {
+            separate(&mut self.found.text);
+        }
+    }
+}
+
+fn leads_elsewhere(link: &str) -> bool {
+    let link = link.as_bytes();
+    [&b"http:"[..], b"https:", b"ftp:", b"mailto:"]
+        .iter()
+        .any(|scheme| link.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)))
+}
+
+/// Appends a line break unless the text already ends with white space, to keep words apart.
+fn separate(text: &mut String) {
+    if text.chars().next_back().is_some_and(|last| !last.is_whitespace()) {
+        text.push('\n');
+    }
+}
