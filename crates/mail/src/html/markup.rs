@@ -11,7 +11,8 @@ use crate::html::tokens::push_text;
 ///
 /// A document is HTML if a document type of that name, `<html`, `<head` or `<body` comes first after white space,
 /// comments and processing instructions. Otherwise, it is XML if it begins with `<?xml` or has another document type
-/// there. HTML is read as by [`html_to_text`](crate::html_to_text). In XML, every tag separates words, since tag names
+/// there. HTML is its title and what a person can read of it, as by [`html_to_text`](crate::html_to_text); if that is
+/// nothing, because only scripts would show it, its hidden text. In XML, every tag separates words, since tag names
 /// have no known meaning there; comments, instructions and declarations are dropped, character references are decoded,
 /// and CDATA sections are text. Entities that a document declares stay as written. Takes linear time on any input.
 ///
@@ -27,7 +28,9 @@ pub fn markup_to_text(text: &str) -> Cow<'_, str> {
         None => Cow::Borrowed(text),
         Some(Markup::Html) => {
             let found = read_html(text);
-            let texts = [found.title, found.text];
+            // a page that only its scripts would show
+            let is_blank = found.text.trim_ascii().is_empty();
+            let texts = [found.title, if is_blank { found.unseen } else { found.text }];
             let texts: Vec<_> = texts.into_iter().filter(|text| !text.is_empty()).collect();
             Cow::Owned(texts.join("\n"))
         }
@@ -166,6 +169,7 @@ mod tests {
             "<?xml version='1.0'?><html xmlns='http://www.w3.org/1999/xhtml'><p>a",
             "<head><title>a",
             "<body><p>a",
+            "<html><body style='opacity:0'>a",
         ] {
             assert_eq!(markup_to_text(html).trim_start_matches(['\u{feff}', '\n', ' ']), "a", "{html}");
         }

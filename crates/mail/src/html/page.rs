@@ -69,7 +69,7 @@ enum Format<'h> {
         /// Its place among the open elements, if it is still open: the number there is the same.
         place: usize,
         number: usize,
-        element: Box<OpenElement<'h>>,
+        element: OpenElement<'h>,
     },
 }
 
@@ -140,10 +140,17 @@ impl<'h> TokenSink<'h> for Page<'h> {
         if !tag.is_special() || matches!(tag, Tag::Br | Tag::Image | Tag::Input | Tag::Button) {
             self.reopen_formats();
         }
+        // without a style, what the end tag would close is no other element of its kind
+        let is_plain = attributes.is_empty() && self.sheet.is_empty();
+        if is_plain && matches!(tag, Tag::Format | Tag::Inline) && self.n_open[tag as usize] == 0 {
+            return;
+        }
+        if tag == Tag::Br {
+            return self.end_word(self.top().look.sight);
+        }
         let mut element = self.element(tag, name, attributes);
         match tag {
-            Tag::Br => self.end_word(self.top().look),
-            Tag::Rule => self.end_word(element.look),
+            Tag::Rule => self.end_word(element.look.sight),
             Tag::Image => self.image(&element, attributes),
             Tag::Input => self.input(&element, attributes),
             Tag::Select => {
@@ -164,13 +171,13 @@ impl<'h> TokenSink<'h> for Page<'h> {
         let tag = Tag::of(name);
         match tag {
             Tag::Html | Tag::Body | Tag::Void | Tag::Script | Tag::Style | Tag::Image | Tag::Input => (),
-            Tag::Br => self.end_word(self.top().look),
+            Tag::Br => self.end_word(self.top().look.sight),
             Tag::A | Tag::Format | Tag::Font => self.end_format(name),
             Tag::Cell | Tag::Row | Tag::TableSection | Tag::Table | Tag::Caption => {
                 self.close(tag, |element| element.subject.name == name, |tag| tag == Tag::Table);
             }
             Tag::Heading => self.close(tag, |element| element.tag == Tag::Heading, Tag::is_barrier),
-            Tag::Paragraph if !self.has_paragraph() => self.end_word(self.top().look),
+            Tag::Paragraph if !self.has_paragraph() => self.end_word(self.top().look.sight),
             Tag::Inline => self.close(tag, |element| element.subject.name == name, Tag::is_special),
             _ if name == Name::of("form") => {
                 let is_form = |element: &OpenElement<'h>| element.subject.name == name;
@@ -305,7 +312,7 @@ impl<'h> Page<'h> {
         self.n_opened += 1;
         element.number = self.n_opened;
         if element.separates {
-            self.end_word(element.look);
+            self.end_word(element.look.sight);
         }
         if element.tag.is_format() {
             self.remember(&element);
@@ -321,7 +328,7 @@ impl<'h> Page<'h> {
         {
             self.n_open[element.tag as usize] -= 1;
             if element.separates {
-                self.end_word(element.look);
+                self.end_word(element.look.sight);
             }
             if element.tag.bounds_formats() {
                 let mark = self.formats.iter().rposition(|format| matches!(format, Format::Mark));
@@ -427,7 +434,7 @@ impl<'h> Page<'h> {
         {
             self.formats.remove(first);
         }
-        let element = Box::new(element.clone());
+        let element = element.clone();
         self.formats.push(Format::Element { place: self.open.len(), number: self.n_opened, element });
     }
 
@@ -499,7 +506,7 @@ impl<'h> Page<'h> {
         let element = self.open.remove(place);
         self.n_open[element.tag as usize] -= 1;
         if element.separates {
-            self.end_word(element.look);
+            self.end_word(element.look.sight);
         }
         for format in &mut self.formats {
             if let Format::Element { place: other, .. } = format {
@@ -573,13 +580,13 @@ impl<'h> Page<'h> {
         let hint = match get(Attribute::Type).to_ascii_lowercase().as_str() {
             "hidden" => return,
             "password" | "checkbox" | "radio" | "image" | "file" | "range" | "color" => {
-                return self.end_word(field.look);
+                return self.end_word(field.look.sight);
             }
             "submit" | "button" | "reset" => "",
             _ => get(Attribute::Placeholder),
         };
         let text = Some(get(Attribute::Value)).filter(|text| !text.is_empty()).unwrap_or(hint);
-        self.end_word(field.look);
+        self.end_word(field.look.sight);
         self.show(text, field.look.sight == Sight::Seen);
     }
 
@@ -609,9 +616,9 @@ impl<'h> Page<'h> {
         }
     }
 
-    /// What comes next is a new word, if an element of this look has a place on the page.
-    fn end_word(&mut self, look: Look) {
-        self.has_gap |= look.sight != Sight::Gone;
+    /// What comes next is a new word, if an element of this sight has a place on the page.
+    fn end_word(&mut self, sight: Sight) {
+        self.has_gap |= sight != Sight::Gone;
     }
 
     /// Sets apart the text that follows if it has to be.

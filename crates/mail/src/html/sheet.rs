@@ -43,8 +43,11 @@ struct OwnStyle {
     style: Rc<Style>,
 }
 
-/// Comparisons of rules with elements per byte of a document. Real mail has less than one.
-const STEPS_PER_BYTE: usize = 20;
+/// Steps of comparing rules with elements: those of any style sheet, and those per byte. Real mail takes fewer.
+const LEAST_STEPS: usize = 50_000;
+const STEPS_PER_BYTE: usize = 1;
+/// Steps that it costs to apply a rule.
+const STEPS_TO_APPLY: usize = 8;
 
 struct Rule {
     /// What the element and its ancestors must be, the element last.
@@ -84,9 +87,13 @@ enum Unread {
 }
 
 impl StyleSheet {
+    pub(super) fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
     /// Reads the rules of a style sheet. In quirks mode, case does not matter in ids and classes.
     pub(super) fn add(&mut self, css: &str, quirks: bool) {
-        self.steps_left += css.len() * STEPS_PER_BYTE;
+        self.steps_left += css.len() * STEPS_PER_BYTE + if self.steps_left == 0 { LEAST_STEPS } else { 0 };
         let (mut rest, mut n_open) = (css, 0);
         loop {
             rest = rest.trim_ascii_start();
@@ -205,8 +212,14 @@ impl StyleSheet {
         let StyleSheet { rules, matched, steps_left, .. } = self;
         let mut look_at = |numbers: Option<&Vec<u32>>| {
             for number in numbers.into_iter().flatten() {
+                if *steps_left == 0 {
+                    return;
+                }
+                #[cfg(test)]
+                tamis_testing::step(1);
                 let Rule { selector, specificity, .. } = &rules[*number as usize];
                 if matches(selector, subject, ancestors, steps_left) {
+                    *steps_left = steps_left.saturating_sub(STEPS_TO_APPLY);
                     matched.push((*specificity, *number));
                 }
             }
@@ -234,9 +247,8 @@ fn matches<'h>(
 ) -> bool {
     let Some((last, mut outer)) = selector.split_last() else { return false };
     let mut fits = |compound: &Compound, subject: &Subject<'h>| {
-        let is_allowed = *steps_left > 0;
         *steps_left = steps_left.saturating_sub(1 + compound.classes.len());
-        is_allowed && compound.fits(subject)
+        *steps_left > 0 && compound.fits(subject)
     };
     if !fits(last, subject) {
         return false;

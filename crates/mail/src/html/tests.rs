@@ -207,6 +207,8 @@ fn hostile_documents_are_linear() {
         "<style>.a{color:red}</style>",
         "<b class=a>x</b>",
         "<form></form>",
+        "<style>*{color:red}</style><i>x</i>",
+        "<style>.a .a{color:red}</style><b class=a>x",
     ];
     for once in ["", "<a href=\"", "<a ", "<", "<script><!--", "<style>.a .b{color:red}</style>"] {
         check_linear(&units, |text| drop(read_html(&format!("{once}{text}"))));

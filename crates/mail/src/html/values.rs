@@ -1,5 +1,6 @@
 //! Values of CSS properties: colours and lengths (CSS Color 4, CSS Values 4).
 use std::iter;
+use std::sync::LazyLock;
 
 /// A colour: red, green and blue from 0 to 255, and opacity from 0 to 1.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -90,7 +91,12 @@ impl Colour {
 
     /// Reads the colour of an attribute such as `bgcolor`, where any text is one (HTML standard, section 2.3.6).
     pub(super) fn of_attribute(text: &str) -> Option<Colour> {
-        let text = text.trim_ascii().to_ascii_lowercase();
+        let text = text.trim_ascii();
+        if let Some(colour) = text.strip_prefix('#').filter(|digits| digits.len() == 6).and_then(Colour::hex)
+        {
+            return Some(colour);
+        }
+        let text = text.to_ascii_lowercase();
         if text.is_empty() || text == "transparent" {
             return None;
         }
@@ -132,12 +138,17 @@ pub(super) fn contrast(a: [f32; 3], b: [f32; 3]) -> f32 {
 }
 
 fn luminance(rgb: [f32; 3]) -> f32 {
-    let [r, g, b] = rgb.map(|part| {
-        let part = part / 255.0;
-        if part <= 0.03928 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
-    });
+    let [r, g, b] = rgb.map(|part| LINEAR[part as u8 as usize]);
     0.2126 * r + 0.7152 * g + 0.0722 * b
 }
+
+/// How light each part of a colour is.
+static LINEAR: LazyLock<[f32; 256]> = LazyLock::new(|| {
+    std::array::from_fn(|part| {
+        let part = part as f32 / 255.0;
+        if part <= 0.03928 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
+    })
+});
 
 /// A length or percentage.
 #[derive(Clone, Copy, PartialEq, Debug)]
