@@ -5,7 +5,7 @@ use crate::bits::next_non_ascii;
 use crate::characters::entry::{CharacterClass, CharacterEntry};
 use crate::characters::entry_of;
 use crate::characters::rules::{
-    REGIONS, is_diacritic, is_invisible, is_letter_emoji, letter_sign, look_alike, stand_in,
+    REGIONS, is_diacritic, is_invisible, is_letter_emoji, is_unspaced, letter_sign, look_alike, stand_in,
 };
 use std::borrow::Cow;
 use std::iter;
@@ -181,10 +181,17 @@ fn are_flags(run: &str) -> bool {
 
 /// What a word of the normalized text becomes, if it is in disguise.
 pub(crate) fn undisguised(word: &str) -> Option<String> {
-    if !are_piled(word) {
+    // in scripts without spaces, words are parts of this one
+    if !word.split_inclusive(is_unspaced).any(are_piled) {
         return in_ascii(word);
     }
-    let bare: String = word.nfd().filter(|c| !is_diacritic(*c)).nfc().collect();
+    let mut bare = String::with_capacity(word.len());
+    for part in word.split_inclusive(is_unspaced) {
+        match are_piled(part) {
+            true => bare.extend(part.nfd().filter(|c| !is_diacritic(*c)).nfc()),
+            false => bare.push_str(part),
+        }
+    }
     Some(in_ascii(&bare).unwrap_or(bare))
 }
 
@@ -210,7 +217,7 @@ fn are_piled(word: &str) -> bool {
     let (mut letters, mut marks, mut in_a_row, mut is_piled, mut last) = (0, 0, 0, false, ' ');
     for c in word.chars() {
         if !is_diacritic(c) {
-            letters += usize::from(c.is_alphabetic());
+            letters += usize::from(c.is_alphabetic() && !is_unspaced(c));
             in_a_row = 0;
         } else if last.is_ascii_alphabetic() || in_a_row > 0 {
             (marks, in_a_row) = (marks + 1, in_a_row + 1);
