@@ -69,7 +69,7 @@ enum Format<'h> {
         /// Its place among the open elements, if it is still open: the number there is the same.
         place: usize,
         number: usize,
-        element: OpenElement<'h>,
+        element: Box<OpenElement<'h>>,
     },
 }
 
@@ -434,7 +434,7 @@ impl<'h> Page<'h> {
         {
             self.formats.remove(first);
         }
-        let element = element.clone();
+        let element = Box::new(element.clone());
         self.formats.push(Format::Element { place: self.open.len(), number: self.n_opened, element });
     }
 
