@@ -115,12 +115,21 @@ fn html_of(raw: &[u8]) -> Option<(String, String)> {
     Some((fields.map(|field| format!("{}: {}\n", field.name, field.value)).collect(), html))
 }
 
+type Messages = Vec<Vec<u8>>;
+
 /// Messages to learn and messages to test with.
-fn halves(label: &str) -> Option<[Vec<Vec<u8>>; 2]> {
+fn halves(label: &str) -> Option<[Messages; 2]> {
     let messages = read(&public_corpus("spamassassin")?.join(label));
     let (train, test): (Vec<_>, Vec<_>) =
         messages.into_iter().partition(|(name, _)| md5::compute(name).0[0] < 0x80);
     Some([train, test].map(|half| half.into_iter().map(|(_, raw)| raw).collect()))
+}
+
+/// A filter of the half to learn, and ham and spam of the other half.
+fn filter_and_mail(options: TrainOptions) -> Option<(Filter, Messages, Messages)> {
+    let ([ham, test_ham], [spam, test_spam]) = (halves("ham")?, halves("spam")?);
+    let filter = train(&ham, &spam, options).finish().unwrap().into_filter().unwrap();
+    Some((filter, test_ham, test_spam))
 }
 
 mod slow {
@@ -129,11 +138,8 @@ mod slow {
     #[test]
     #[ignore = "slow: 7 s"]
     fn disguised_words_hide_nothing() {
-        let (Some([ham, test_ham]), Some([spam, test_spam])) = (halves("ham"), halves("spam")) else {
-            return;
-        };
-        let filter =
-            train(&ham, &spam, TrainOptions::new(Kind::Mail)).finish().unwrap().into_filter().unwrap();
+        let options = TrainOptions::new(Kind::Mail);
+        let Some((filter, test_ham, test_spam)) = filter_and_mail(options) else { return };
         let after = |disguise| {
             let mut random = Random(1);
             let changed: Vec<_> = test_spam.iter().map(|raw| disguised(raw, disguise, &mut random)).collect();
@@ -150,11 +156,8 @@ mod slow {
     #[test]
     #[ignore = "slow: 6 s"]
     fn hidden_words_of_ham_change_no_verdict() {
-        let (Some([ham, test_ham]), Some([spam, test_spam])) = (halves("ham"), halves("spam")) else {
-            return;
-        };
-        let filter =
-            train(&ham, &spam, TrainOptions::new(Kind::Mail)).finish().unwrap().into_filter().unwrap();
+        let options = TrainOptions::new(Kind::Mail);
+        let Some((filter, test_ham, test_spam)) = filter_and_mail(options) else { return };
         let mut scratch = Scratch::default();
         let mut is_spam = |raw: &[u8]| {
             let score = filter.score_mail(raw, &mut scratch).unwrap();
@@ -189,12 +192,9 @@ mod slow {
     #[test]
     #[ignore = "slow: 3 s"]
     fn windows_see_spam_between_ham() {
-        let (Some([ham, test_ham]), Some([spam, test_spam])) = (halves("ham"), halves("spam")) else {
-            return;
-        };
         let mut options = TrainOptions::new(Kind::Mail);
         options.recipe.windows = Some(1500);
-        let filter = train(&ham, &spam, options).finish().unwrap().into_filter().unwrap();
+        let Some((filter, test_ham, test_spam)) = filter_and_mail(options) else { return };
         let mut random = Random(1);
         let changed: Vec<_> = test_spam
             .iter()

@@ -1,4 +1,5 @@
 //! HTML to text.
+mod collector;
 mod css;
 mod look;
 pub(crate) mod markup;
@@ -12,9 +13,10 @@ mod tags;
 pub(crate) mod tokens;
 mod values;
 
+use collector::StyleCollector;
 use memchr::{memchr, memchr_iter};
 pub use page::HtmlText;
-use page::{Page, StyleCollector};
+use page::Page;
 use std::borrow::Cow;
 use tokens::read_tokens;
 
@@ -79,19 +81,21 @@ fn with_line_feeds(text: &str) -> Cow<'_, str> {
 
 /// The position after the last start tag of a style sheet, or after the document type.
 fn end_of_styles(html: &str) -> usize {
-    let begins = |at: &usize, tag: &str| {
-        html.as_bytes()[*at..]
-            .get(..tag.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(tag.as_bytes()))
-    };
-    let mut tags = memchr_iter(b'<', html.as_bytes()).rev();
-    tags.find(|at| begins(at, "<style") || begins(at, "<!doctype")).map_or(0, |at| at + 1)
+    let bytes = html.as_bytes();
+    let mut tags = memchr_iter(b'<', bytes).rev();
+    tags.find(|at| begins(&bytes[*at..], "<style") || begins(&bytes[*at..], "<!doctype"))
+        .map_or(0, |at| at + 1)
+}
+
+/// Whether bytes begin with a word. Case does not matter.
+fn begins(bytes: &[u8], with: &str) -> bool {
+    bytes.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with.as_bytes()))
 }
 
 /// Whether a text looks like HTML: an `<html` tag near its start.
 pub(crate) fn looks_like_html(text: &str) -> bool {
     let head = &text.as_bytes()[..text.len().min(2_000)];
-    memchr_iter(b'<', head).any(|at| head[at..].get(..5).is_some_and(|t| t.eq_ignore_ascii_case(b"<html")))
+    memchr_iter(b'<', head).any(|at| begins(&head[at..], "<html"))
 }
 
 #[cfg(test)]

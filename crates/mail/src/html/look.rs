@@ -142,13 +142,12 @@ impl Look {
         Look { px: 16.0, ink: body.ink, ..self }
     }
 
-    /// The look of an element of this style and layout in an element of this look.
-    /// `outer` is the look of the element around it.
+    /// The look of an element of this style and layout. `self` is the look that it starts from: `outer`, that of the
+    /// element around it, or what its kind makes of it.
     pub(super) fn inner(&self, style: &Style, layout: Layout, outer: &Look) -> Look {
         let mut look = Look { layout, ..*self };
         look.text(style, outer);
-        let clips_or_moves = style.has_any(&OF_BOXES);
-        if clips_or_moves {
+        if style.has_any(&OF_BOXES) {
             look.boxes(style);
         } else if style.has_any(&[Property::BackgroundColor, Property::BackgroundImage]) {
             look.background(style);
@@ -164,7 +163,7 @@ impl Look {
             && look.on_picture == outer.on_picture
             && look.opacity == outer.opacity;
         if !is_inked_alike {
-            look.has_contrast = look.has_contrast();
+            look.has_contrast = look.contrasts();
         }
         look.sight = look.sight();
         look
@@ -298,7 +297,8 @@ impl Look {
         Sight::Seen
     }
 
-    fn has_contrast(&self) -> bool {
+    /// Whether letters differ enough from what is behind them.
+    fn contrasts(&self) -> bool {
         let ink = self.fill.unwrap_or(self.ink);
         ink.alpha >= LEAST_OPACITY
             && (self.on_picture

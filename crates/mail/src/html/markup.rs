@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use memchr::{memchr, memmem};
 
 use crate::html::read_html;
-use crate::html::tokens::push_text;
+use crate::html::tokens::{push_text, separate};
 
 /// Returns the text of a document that is HTML or XML. A document that is neither stays as it is.
 ///
@@ -144,13 +144,6 @@ fn passed(text: &str, found: Option<usize>) -> Option<usize> {
     #[cfg(test)]
     tamis_testing::step(found.unwrap_or(text.len()));
     found
-}
-
-/// Appends a line break unless the text already ends with white space, to keep words apart.
-fn separate(text: &mut String) {
-    if text.chars().next_back().is_some_and(|last| !last.is_whitespace()) {
-        text.push('\n');
-    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! What a person sees of a document: follows its tags as the tree builder of the HTML standard does (section 13.2.6),
 //! without building a tree, and sorts its text into what can be read and what cannot.
+use crate::html::collector::StyleCollector;
 use crate::html::look::{Look, Sight};
 use crate::html::open::{OpenElement, hints};
-use crate::html::sheet::{StyleSheet, Subject, media_matches};
+use crate::html::sheet::{StyleSheet, Subject};
 use crate::html::tags::{Attribute, Name, Tag};
-use crate::html::tokens::{Attributes, TokenSink};
+use crate::html::tokens::{Attributes, TokenSink, separate, value};
 use std::borrow::Cow;
 use std::mem;
 
@@ -20,7 +21,7 @@ pub struct HtmlText {
     pub unseen: String,
     /// The title, which a browser shows and a mail program does not.
     pub title: String,
-    /// Whether it shows a picture, not counting those of a pixel.
+    /// Whether it shows a picture of more than one pixel.
     pub has_pictures: bool,
     /// The links: see [`html_links`](crate::html_links).
     pub links: Vec<String>,
@@ -58,7 +59,7 @@ pub(super) struct Page<'h> {
     was_unseen: bool,
     /// Where the text of the option begins that the current list shows.
     option: Option<usize>,
-    /// Takes white space that is no text.
+    /// Receives white space between cells, which is dropped.
     dropped: String,
 }
 
@@ -71,50 +72,6 @@ enum Format<'h> {
         number: usize,
         element: Box<OpenElement<'h>>,
     },
-}
-
-/// Collects the style sheets of a document.
-#[derive(Default)]
-pub(super) struct StyleCollector {
-    pub(super) sheet: StyleSheet,
-    pub(super) quirks: Option<bool>,
-    applies: bool,
-    scratch: String,
-}
-
-impl<'h> TokenSink<'h> for StyleCollector {
-    fn doctype(&mut self, declaration: &str) {
-        self.quirks.get_or_insert(has_quirks(declaration));
-    }
-
-    fn start_tag(&mut self, _: Name, attributes: &mut Attributes<'h>) {
-        self.quirks.get_or_insert(true);
-        let media = attributes.iter().find(|(attribute, _)| *attribute == Attribute::Media);
-        self.applies = media.is_none_or(|(_, media)| media_matches(&media.to_ascii_lowercase()));
-    }
-
-    fn end_tag(&mut self, _: Name) {}
-
-    fn style_sheet(&mut self, text: &str) {
-        if self.applies {
-            self.sheet.add(text, self.quirks.unwrap_or(true));
-        }
-    }
-
-    fn text(&mut self, _: &str) -> &mut String {
-        self.scratch.clear();
-        &mut self.scratch
-    }
-}
-
-/// Whether a document type makes browsers take a page for an old one (HTML standard, section 13.2.6.4.1).
-fn has_quirks(declaration: &str) -> bool {
-    let declaration = declaration.to_ascii_lowercase();
-    let Some(identifiers) = declaration.trim_ascii_start().strip_prefix("html") else { return true };
-    let is = |old: &str| identifiers.contains(old);
-    let is_old = || ["//ietf//dtd html", "html 4.0 ", "html 3", "html 2"].into_iter().any(is);
-    let may_be_old = || (is("html 4.01 transitional") || is("html 4.01 frameset")) && !is("http://");
-    !identifiers.trim_ascii().is_empty() && (is_old() || may_be_old())
 }
 
 impl<'h> TokenSink<'h> for Page<'h> {
@@ -133,7 +90,7 @@ impl<'h> TokenSink<'h> for Page<'h> {
             {
                 return;
             }
-            Tag::Block if name == Name::of("form") && self.has_form(name) => return,
+            Tag::Block if name == Name::of("form") && self.form(name).is_some() => return,
             _ => (),
         }
         self.close_implied(tag, name);
@@ -177,13 +134,13 @@ impl<'h> TokenSink<'h> for Page<'h> {
                 self.close(tag, |element| element.subject.name == name, |tag| tag == Tag::Table);
             }
             Tag::Heading => self.close(tag, |element| element.tag == Tag::Heading, Tag::is_barrier),
-            Tag::Paragraph if !self.has_paragraph() => self.end_word(self.top().look.sight),
+            Tag::Paragraph => match self.paragraph() {
+                Some(place) => self.pop_to(place),
+                None => self.end_word(self.top().look.sight),
+            },
             Tag::Inline => self.close(tag, |element| element.subject.name == name, Tag::is_special),
             _ if name == Name::of("form") => {
-                let is_form = |element: &OpenElement<'h>| element.subject.name == name;
-                let may_search = self.n_open[tag as usize] > 0 && self.spend(self.open.len() / 2);
-                let form = may_search.then(|| self.open.iter().rposition(is_form)).flatten();
-                form.into_iter().for_each(|place| self.remove(place));
+                self.form(name).into_iter().for_each(|place| self.remove(place));
             }
             _ => self.close(tag, |element| element.subject.name == name, Tag::is_barrier),
         }
@@ -283,7 +240,7 @@ impl<'h> Page<'h> {
             }
         });
         let own = take(Attribute::Style).unwrap_or_default();
-        let has = |wanted| attributes.iter().any(|(attribute, _)| *attribute == wanted);
+        let has = |wanted| value(attributes, wanted).is_some();
         let is_link = tag == Tag::A && has(Attribute::Href);
         let is_closed = matches!(tag, Tag::Details | Tag::Dialog) && !has(Attribute::Open)
             || matches!(tag, Tag::Hidden | Tag::Title);
@@ -343,32 +300,34 @@ impl<'h> Page<'h> {
         }
     }
 
-    /// Closes the innermost element that `is_it`, with those inside it, unless it lies outside of one that `bounds`.
-    fn close(&mut self, tag: Tag, is_it: impl Fn(&OpenElement<'h>) -> bool, bounds: fn(Tag) -> bool) {
+    /// The place of the innermost element that `is_it`, unless it lies outside of one that `bounds`. `tag` is its kind.
+    fn innermost(
+        &mut self,
+        tag: Tag,
+        is_it: impl Fn(&OpenElement<'h>) -> bool,
+        bounds: impl Fn(Tag) -> bool,
+    ) -> Option<usize> {
         if self.n_open[tag as usize] == 0 {
-            return;
+            return None;
         }
         let ends = |element: &OpenElement<'h>| is_it(element) || bounds(element.tag);
-        let Some(place) = self.open.iter().rposition(ends).filter(|place| *place > BODY) else { return };
-        if self.spend(self.open.len() - place) && is_it(&self.open[place]) {
-            self.pop_to(place);
-        }
+        let place = self.open.iter().rposition(ends).filter(|place| *place > BODY)?;
+        (self.spend(self.open.len() - place) && is_it(&self.open[place])).then_some(place)
     }
 
-    fn has_form(&mut self, name: Name) -> bool {
-        self.spend(self.open.len() / 2) && self.open.iter().rev().any(|element| element.subject.name == name)
+    /// Closes that element, with those inside it.
+    fn close(&mut self, tag: Tag, is_it: impl Fn(&OpenElement<'h>) -> bool, bounds: impl Fn(Tag) -> bool) {
+        let place = self.innermost(tag, is_it, bounds);
+        place.into_iter().for_each(|place| self.pop_to(place));
     }
 
-    fn has_paragraph(&mut self) -> bool {
-        if self.n_open[Tag::Paragraph as usize] == 0 || !self.spend(self.open.len() / 2) {
-            return false;
-        }
-        let mut inner = self.open.iter().rev();
-        inner
-            .find(|element| {
-                element.tag == Tag::Paragraph || element.tag.is_barrier() || element.tag == Tag::Button
-            })
-            .is_some_and(|element| element.tag == Tag::Paragraph)
+    fn paragraph(&mut self) -> Option<usize> {
+        let bounds = |tag: Tag| tag.is_barrier() || tag == Tag::Button;
+        self.innermost(Tag::Paragraph, |element| element.tag == Tag::Paragraph, bounds)
+    }
+
+    fn form(&mut self, name: Name) -> Option<usize> {
+        self.innermost(Tag::Block, |element| element.subject.name == name, |_| false)
     }
 
     /// Closes what a start tag implies the end of.
@@ -378,36 +337,23 @@ impl<'h> Page<'h> {
             Tag::Row => self.pop_to_table(|tag| tag == Tag::TableSection),
             Tag::Cell => self.pop_to_table(|tag| matches!(tag, Tag::TableSection | Tag::Row)),
             Tag::TableSection | Tag::Caption => self.pop_to_table(|_| false),
-            Tag::Item => self.close(tag, is(Tag::Item), |tag| tag == Tag::List || tag.is_barrier()),
-            Tag::Definition => {
-                self.close(tag, is(Tag::Definition), |tag| tag == Tag::List || tag.is_barrier())
+            Tag::Item | Tag::Definition => {
+                self.close(tag, is(tag), |tag| tag == Tag::List || tag.is_barrier())
             }
             Tag::Option | Tag::OptionGroup => {
                 self.close(Tag::Option, is(Tag::Option), |tag| tag != Tag::Option)
             }
-            Tag::Button => self.close(tag, is(Tag::Button), Tag::is_barrier),
+            Tag::Button => self.close(tag, is(tag), Tag::is_barrier),
             Tag::Heading if self.top().tag == Tag::Heading => self.pop(),
             Tag::A => self.end_format(name),
-            Tag::Table if self.is_between_cells() => {
-                self.close(tag, is(Tag::Table), |_| false);
-            }
+            // a table that is not in a cell of the one around it
+            Tag::Table => self.close(tag, is(tag), |tag| matches!(tag, Tag::Cell | Tag::Caption)),
             _ => (),
         }
         // without quirks, a table ends a paragraph too
-        if tag.ends_paragraph() && (tag != Tag::Table || !self.quirks) && self.has_paragraph() {
-            self.close(Tag::Paragraph, is(Tag::Paragraph), Tag::is_barrier);
+        if tag.ends_paragraph() && (tag != Tag::Table || !self.quirks) {
+            self.paragraph().into_iter().for_each(|place| self.pop_to(place));
         }
-    }
-
-    /// Whether the innermost table is not within a cell or caption.
-    fn is_between_cells(&mut self) -> bool {
-        if self.n_open[Tag::Table as usize] == 0 || !self.spend(self.open.len() / 2) {
-            return false;
-        }
-        let mut inner = self.open.iter().rev();
-        inner
-            .find(|element| matches!(element.tag, Tag::Table | Tag::Cell | Tag::Caption))
-            .is_some_and(|element| element.tag == Tag::Table)
     }
 
     /// Closes what is open in the innermost table, but for the elements around a new one that `stays` names.
@@ -555,17 +501,16 @@ impl<'h> Page<'h> {
 
     /// The alternative text of an image that has a place on the page; mail programs often show it instead.
     fn image(&mut self, image: &OpenElement<'h>, attributes: &Attributes<'h>) {
-        let pixels = |wanted| {
-            let value = attributes.iter().find(|(attribute, _)| *attribute == wanted);
-            value.and_then(|(_, value)| value.trim().trim_end_matches("px").parse::<f32>().ok())
+        let is_small = |wanted| {
+            let pixels = value(attributes, wanted).map(|value| value.trim().trim_end_matches("px").parse());
+            matches!(pixels, Some(Ok(..=1.0)))
         };
-        let is_small = |wanted| pixels(wanted).is_some_and(|pixels| pixels <= 1.0);
         let has_place =
             image.look.has_pictures() && !is_small(Attribute::Width) && !is_small(Attribute::Height);
-        let alt = attributes.iter().find(|(attribute, alt)| *attribute == Attribute::Alt && !alt.is_empty());
+        let alt = value(attributes, Attribute::Alt).filter(|alt| !alt.is_empty());
         self.found.has_pictures |= has_place;
         match alt {
-            Some((_, alt)) => self.show(alt, has_place),
+            Some(alt) => self.show(alt, has_place),
             None if has_place => self.has_gap = true,
             None => (),
         }
@@ -573,10 +518,7 @@ impl<'h> Page<'h> {
 
     /// What a form field holds.
     fn input(&mut self, field: &OpenElement<'h>, attributes: &Attributes<'h>) {
-        let get = |wanted| {
-            let value = attributes.iter().find(|(attribute, _)| *attribute == wanted);
-            value.map_or("", |(_, value)| value.trim())
-        };
+        let get = |wanted| value(attributes, wanted).unwrap_or_default().trim();
         let hint = match get(Attribute::Type).to_ascii_lowercase().as_str() {
             "hidden" => return,
             "password" | "checkbox" | "radio" | "image" | "file" | "range" | "color" => {
@@ -592,7 +534,7 @@ impl<'h> Page<'h> {
 
     /// Whether an option is the one that its list shows: the last one selected, or else the first.
     fn is_shown_option(&mut self, attributes: &Attributes<'h>) -> bool {
-        let is_selected = attributes.iter().any(|(attribute, _)| *attribute == Attribute::Selected);
+        let is_selected = value(attributes, Attribute::Selected).is_some();
         match self.option {
             Some(start) if !is_selected || start > self.found.text.len() => return false,
             Some(start) => {
@@ -634,11 +576,4 @@ fn leads_elsewhere(link: &str) -> bool {
     [&b"http:"[..], b"https:", b"ftp:", b"mailto:"]
         .iter()
         .any(|scheme| link.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)))
-}
-
-/// Appends a line break unless the text already ends with white space, to keep words apart.
-fn separate(text: &mut String) {
-    if text.chars().next_back().is_some_and(|last| !last.is_whitespace()) {
-        text.push('\n');
-    }
 }

@@ -43,7 +43,8 @@ struct OwnStyle {
     style: Rc<Style>,
 }
 
-/// Steps of comparing rules with elements: those of any style sheet, and those per byte. Real mail takes fewer.
+/// Limits on comparing rules with elements: a number of steps for any style sheet, and more for each byte of it. Real
+/// mail takes fewer.
 const LEAST_STEPS: usize = 50_000;
 const STEPS_PER_BYTE: usize = 1;
 /// Steps that it costs to apply a rule.

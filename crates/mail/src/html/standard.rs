@@ -1,5 +1,6 @@
 //! Reference implementation on html5gum's tokenizer, for tests of the fast one.
-use crate::html::page::{HtmlText, Page, StyleCollector};
+use crate::html::collector::StyleCollector;
+use crate::html::page::{HtmlText, Page};
 use crate::html::tags::{Attribute, Contents, Name};
 use crate::html::tokens::{Attributes, TokenSink};
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};

@@ -304,33 +304,15 @@ fn background(value: &str, quirks: bool, mut put: impl FnMut(Property, Value)) {
 
 /// Whether a word may be in the shorthand `background` besides a colour and a picture.
 fn is_of_background(word: &str) -> bool {
-    word.split('/').filter(|word| !word.is_empty()).all(|word| {
-        let keywords = [
-            "repeat",
-            "no-repeat",
-            "repeat-x",
-            "repeat-y",
-            "scroll",
-            "fixed",
-            "local",
-            "center",
-            "top",
-            "left",
-            "right",
-            "bottom",
-            "cover",
-            "contain",
-            "auto",
-            "space",
-            "round",
-            "border-box",
-            "padding-box",
-            "content-box",
-            "text",
-        ];
-        keywords.contains(&word) || Length::read(word, true).is_some()
-    })
+    let mut words = word.split('/').filter(|word| !word.is_empty());
+    words.all(|word| OF_BACKGROUND.contains(&word) || Length::read(word, true).is_some())
 }
+
+#[rustfmt::skip]
+const OF_BACKGROUND: [&str; 21] = [
+    "repeat", "no-repeat", "repeat-x", "repeat-y", "scroll", "fixed", "local", "center", "top", "left", "right", "bottom",
+    "cover", "contain", "auto", "space", "round", "border-box", "padding-box", "content-box", "text",
+];
 
 /// The numbers of a function's arguments, without their units.
 fn arguments(value: &str) -> impl Iterator<Item = Option<f32>> {

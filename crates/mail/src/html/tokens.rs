@@ -6,6 +6,11 @@ use std::borrow::Cow;
 /// The attributes of a tag that matter, with their values decoded: the first of each name.
 pub(super) type Attributes<'h> = Vec<(Attribute, Cow<'h, str>)>;
 
+/// The value of an attribute of a tag, if it has the attribute.
+pub(super) fn value<'a>(attributes: &'a Attributes<'_>, wanted: Attribute) -> Option<&'a str> {
+    attributes.iter().find(|(attribute, _)| *attribute == wanted).map(|(_, value)| &**value)
+}
+
 /// Takes the tokens of a document.
 pub(super) trait TokenSink<'h> {
     /// Takes a document type: what follows `<!doctype`.
@@ -251,6 +256,13 @@ pub(super) fn push_text(mut rest: &str, text: &mut String) {
         rest = &rest[push_reference(rest, text)..];
     }
     text.push_str(rest);
+}
+
+/// Appends a line break unless the text already ends with white space, to keep words apart.
+pub(super) fn separate(text: &mut String) {
+    if text.chars().next_back().is_some_and(|last| !last.is_whitespace()) {
+        text.push('\n');
+    }
 }
 
 /// Appends the decoded character reference at the start of `text`; returns its length.

@@ -183,7 +183,7 @@ impl Length {
         })
     }
 
-    /// Of a whole of so many pixels, as percentages are.
+    /// In pixels, if percentages are of `whole` pixels.
     pub(super) fn of(self, whole: f32) -> f32 {
         if let Length::Percent(percent) = self { whole * percent / 100.0 } else { whole }
     }

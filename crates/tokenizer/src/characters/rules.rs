@@ -96,8 +96,8 @@ pub(crate) fn is_diacritic(c: char) -> bool {
         | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
 }
 
-/// Returns the letter that a sign stands for among others, and whether it is a regional indicator, two of which are a
-/// flag. The other signs are letters in parentheses.
+/// Returns the letter that a sign stands for, and whether the sign is a regional indicator. The other signs are letters in
+/// parentheses; two regional indicators are a flag.
 pub(crate) fn letter_sign(c: char) -> Option<(char, bool)> {
     let first = match c {
         '\u{249c}'..='\u{24b5}' => '\u{249c}',
