@@ -18,8 +18,7 @@ use crate::service::Service;
 /// The pause after a connection could not be accepted, as when the process has too many files open.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Accepts connections until the server stops. The listener is dropped first, so that its file is gone when the server is.
-/// `service` is asked for each connection, as the settings may be read again. Each connection holds a copy of `alive`
+/// Accepts connections until the server stops. `service` is asked for each connection, as the settings may be read again. Each connection holds a copy of `alive`
 /// until it ends.
 pub(crate) async fn accept(
     door: Door,
@@ -31,7 +30,7 @@ pub(crate) async fn accept(
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            () = stopping.wait() => return,
+            () = stopping.wait() => break,
         };
         let Ok((stream, peer)) = accepted else {
             sleep(ACCEPT_PAUSE).await;
@@ -46,6 +45,8 @@ pub(crate) async fn accept(
             serve(door, connection, service, n_open).await;
         });
     }
+    // before `alive`: the file of the socket is gone when the server is
+    drop(listener);
 }
 
 /// Serves a connection until it ends, unless it is one too many.

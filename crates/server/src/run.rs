@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
@@ -48,6 +48,8 @@ impl Daemon {
 /// # Errors
 /// If a door cannot be opened or there is no path for the shared model.
 pub async fn serve(settings: ServerSettings, file: Option<&Path>, say: Say) -> Result<()> {
+    // first: a server that said anything can be stopped as any other
+    let signals = Signals::new()?;
     let (stop, stopping) = watch::channel(false);
     let (alive, mut ended) = mpsc::channel(1);
     let limit = settings.limits.stop();
@@ -68,7 +70,7 @@ pub async fn serve(settings: ServerSettings, file: Option<&Path>, say: Say) -> R
     tokio::spawn(follow(daemon.clone()));
     join_fleet(&daemon)?;
     notify(&[sd_notify::NotifyState::Ready]);
-    until_stopped(&daemon, file).await?;
+    until_stopped(signals, &daemon, file).await;
     notify(&[sd_notify::NotifyState::Stopping]);
     let _ = stop.send(true);
     drop(daemon);
@@ -136,18 +138,33 @@ async fn follow(daemon: Arc<Daemon>) {
     }
 }
 
+/// The signals that the server answers.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+    /// A write fails then, which is answered.
+    _file_too_large: Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate()).context("SIGTERM")?,
+            interrupt: signal(SignalKind::interrupt()).context("SIGINT")?,
+            hang_up: signal(SignalKind::hangup()).context("SIGHUP")?,
+            _file_too_large: signal(SignalKind::from_raw(FILE_TOO_LARGE)).context("SIGXFSZ")?,
+        })
+    }
+}
+
 /// Returns when the server is to stop; meanwhile reads the settings again when it is told to.
-async fn until_stopped(daemon: &Daemon, file: Option<&Path>) -> Result<()> {
-    let mut terminate = signal(SignalKind::terminate()).context("SIGTERM")?;
-    let mut interrupt = signal(SignalKind::interrupt()).context("SIGINT")?;
-    let mut hang_up = signal(SignalKind::hangup()).context("SIGHUP")?;
-    // the write fails then, which is answered
-    let _survived = signal(SignalKind::from_raw(FILE_TOO_LARGE)).context("SIGXFSZ")?;
+async fn until_stopped(mut signals: Signals, daemon: &Daemon, file: Option<&Path>) {
     loop {
         tokio::select! {
-            _ = terminate.recv() => return Ok(()),
-            _ = interrupt.recv() => return Ok(()),
-            _ = hang_up.recv() => (),
+            _ = signals.terminate.recv() => return,
+            _ = signals.interrupt.recv() => return,
+            _ = signals.hang_up.recv() => (),
         }
         notify(&[sd_notify::NotifyState::Reloading]);
         match reconfigured(daemon, file) {
