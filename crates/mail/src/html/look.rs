@@ -1,7 +1,7 @@
 //! How an element looks: what its style and that of its ancestors make of its text.
 use crate::html::style::{FAR, Property, Style, Value};
 use crate::html::tags::Tag;
-use crate::html::values::{Colour, Length, contrast};
+use crate::html::values::{Colour, Length, Rgb, contrast};
 
 // What lies below these limits cannot be read.
 const LEAST_PX: f32 = 4.0;
@@ -73,7 +73,7 @@ pub(super) struct Look {
     fill: Option<Colour>,
     has_shadow: bool,
     /// The colour behind the text.
-    ground: [f32; 3],
+    ground: Rgb,
     /// A picture is behind the text, of any colour.
     on_picture: bool,
     /// The height and width that ancestors show, in pixels.
@@ -278,7 +278,7 @@ impl Look {
     fn background(&mut self, style: &Style) {
         if let Value::Colour(colour) = style.get(Property::BackgroundColor) {
             self.ground = colour.over(1.0, self.ground);
-            self.on_picture &= colour.alpha <= 0.9;
+            self.on_picture &= colour.opacity() <= 0.9;
         }
         self.on_picture |= style.is(Property::BackgroundImage, "picture");
     }
@@ -300,7 +300,7 @@ impl Look {
     /// Whether letters differ enough from what is behind them.
     fn contrasts(&self) -> bool {
         let ink = self.fill.unwrap_or(self.ink);
-        ink.alpha >= LEAST_OPACITY
+        ink.opacity() >= LEAST_OPACITY
             && (self.on_picture
                 || contrast(ink.over(self.opacity, self.ground), self.ground) >= LEAST_CONTRAST)
     }

@@ -87,15 +87,10 @@ fn has_width(style: &Style) -> bool {
     !matches!(style.get(Property::Width), Value::Unset | Value::Word(_))
 }
 
-/// What attributes say of an element's style, below all style sheets (HTML standard, section 15).
-pub(super) fn hints(tag: Tag, attributes: &Attributes<'_>) -> Style {
-    let mut style = Style::NONE;
-    for (attribute, value) in attributes {
-        if let Some((property, value)) = hint(tag, *attribute, value) {
-            style.set(property, value);
-        }
-    }
-    style
+/// Sets what attributes say of an element's style, below all style sheets (HTML standard, section 15).
+pub(super) fn hints(tag: Tag, attributes: &Attributes<'_>, style: &mut Style) {
+    let hints = attributes.iter().filter_map(|(attribute, value)| hint(tag, *attribute, value));
+    hints.for_each(|(property, value)| style.set(property, value));
 }
 
 fn hint(tag: Tag, attribute: Attribute, value: &str) -> Option<(Property, Value)> {

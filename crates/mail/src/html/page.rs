@@ -4,6 +4,7 @@ use crate::html::collector::StyleCollector;
 use crate::html::look::{Look, Sight};
 use crate::html::open::{OpenElement, hints};
 use crate::html::sheet::{StyleSheet, Subject};
+use crate::html::style::Style;
 use crate::html::tags::{Attribute, Name, Tag};
 use crate::html::tokens::{Attributes, TokenSink, separate, value};
 use std::borrow::Cow;
@@ -49,8 +50,9 @@ pub(super) struct Page<'h> {
     open: Vec<OpenElement<'h>>,
     /// How many elements of each kind are open.
     n_open: [u32; N_TAGS],
-    /// The formatting elements that go on after the block they were opened in, unless a mark comes after them.
-    formats: Vec<Format<'h>>,
+    /// The formatting elements that go on after the block they were opened in. `None` begins a cell or the like, which
+    /// bounds them.
+    formats: Vec<Option<Format<'h>>>,
     n_opened: usize,
     /// What may still be spent on searching the open elements, so that hostile nesting costs linear time.
     steps_left: usize,
@@ -61,17 +63,15 @@ pub(super) struct Page<'h> {
     option: Option<usize>,
     /// Receives white space between cells, which is dropped.
     dropped: String,
+    /// The style of the current element.
+    style: Style,
 }
 
-enum Format<'h> {
-    /// Begins a cell or the like.
-    Mark,
-    Element {
-        /// Its place among the open elements, if it is still open: the number there is the same.
-        place: usize,
-        number: usize,
-        element: Box<OpenElement<'h>>,
-    },
+/// A formatting element that may have to be opened again.
+struct Format<'h> {
+    /// Its place among the open elements, if it is still open: the number there is the same.
+    place: usize,
+    element: OpenElement<'h>,
 }
 
 impl<'h> TokenSink<'h> for Page<'h> {
@@ -190,6 +190,7 @@ impl<'h> Page<'h> {
             was_unseen: false,
             option: None,
             dropped: String::new(),
+            style: Style::NONE,
         };
         for (tag, name) in [(Tag::Html, "html"), (Tag::Body, "body")] {
             let element = page.element(tag, Name::of(name), &mut Attributes::new());
@@ -245,8 +246,9 @@ impl<'h> Page<'h> {
         let is_closed = matches!(tag, Tag::Details | Tag::Dialog) && !has(Attribute::Open)
             || matches!(tag, Tag::Hidden | Tag::Title);
         let subject = Subject { name, id, classes, is_link };
-        let hints = hints(tag, attributes);
-        let style = self.sheet.cascade(&subject, &self.open, &own, self.quirks, hints);
+        self.style.clear();
+        hints(tag, attributes, &mut self.style);
+        let style = self.sheet.cascade(&subject, &self.open, &own, self.quirks, &mut self.style);
         let mut element =
             OpenElement { number: 0, tag, subject, style, is_closed, separates: false, look: Look::PAGE };
         self.restyle(&mut element, self.open.len());
@@ -274,7 +276,7 @@ impl<'h> Page<'h> {
         if element.tag.is_format() {
             self.remember(&element);
         } else if element.tag.bounds_formats() {
-            self.formats.push(Format::Mark);
+            self.formats.push(None);
         }
         self.open.push(element);
     }
@@ -288,8 +290,7 @@ impl<'h> Page<'h> {
                 self.end_word(element.look.sight);
             }
             if element.tag.bounds_formats() {
-                let mark = self.formats.iter().rposition(|format| matches!(format, Format::Mark));
-                self.formats.truncate(mark.unwrap_or_default());
+                self.formats.truncate(self.bounded().saturating_sub(1));
             }
         }
     }
@@ -363,57 +364,52 @@ impl<'h> Page<'h> {
         self.pop_to(table + 1 + n_staying);
     }
 
+    /// Where the formatting elements begin that the innermost cell or the like bounds.
+    fn bounded(&self) -> usize {
+        self.formats.iter().rposition(Option::is_none).map_or(0, |mark| mark + 1)
+    }
+
     /// Remembers a formatting element. At most three of the same style are reopened.
     fn remember(&mut self, element: &OpenElement<'h>) {
-        let is_same = |format: &&Format<'h>| matches!(format, Format::Element { element: other, .. } if other.is_like(element));
-        let since_mark =
-            self.formats.iter().rev().take_while(|format| matches!(format, Format::Element { .. }));
-        let same = since_mark.filter(is_same).count();
-        if same >= 3
-            && let Some(first) = self.formats.iter().position(|format| is_same(&format))
-        {
-            self.formats.remove(first);
-        }
-        if self.formats.len() >= MOST_FORMATS
-            && let Some(first) =
-                self.formats.iter().position(|format| matches!(format, Format::Element { .. }))
-        {
-            self.formats.remove(first);
-        }
-        let element = Box::new(element.clone());
-        self.formats.push(Format::Element { place: self.open.len(), number: self.n_opened, element });
+        let start = self.bounded();
+        let mut same = (start..self.formats.len())
+            .filter(|at| self.formats[*at].as_ref().is_some_and(|format| format.element.is_like(element)));
+        let first = same.next();
+        let removed = match first.filter(|_| same.count() >= 2) {
+            None if self.formats.len() >= MOST_FORMATS => self.formats.iter().position(Option::is_some),
+            one => one,
+        };
+        removed.into_iter().for_each(|at| drop(self.formats.remove(at)));
+        self.formats.push(Some(Format { place: self.open.len(), element: element.clone() }));
     }
 
     /// Opens the formatting elements again that a block has closed.
     fn reopen_formats(&mut self) {
-        let is_closed = |format: &Format<'h>| match format {
-            Format::Element { place, number, .. } => !self.is_at(*place, *number),
-            Format::Mark => false,
-        };
+        let is_closed =
+            |format: &Option<Format<'h>>| format.as_ref().is_some_and(|format| !self.is_open(format));
         if !self.formats.last().is_some_and(is_closed) {
             return;
         }
         let closed = self.formats.iter().rev().take_while(|format| is_closed(format)).count();
+        let start = self.formats.len() - closed;
         if !self.spend(closed * STEPS_TO_STYLE) || self.open.len() + closed > DEEPEST {
-            self.formats.truncate(self.formats.len() - closed);
+            self.formats.truncate(start);
             return;
         }
-        for at in self.formats.len() - closed..self.formats.len() {
-            let Format::Element { element, .. } = &self.formats[at] else { continue };
-            let mut element = OpenElement::clone(element);
+        let mut formats = self.formats.split_off(start);
+        for Format { place, element } in formats.iter_mut().flatten() {
+            *place = self.open.len();
             self.n_opened += 1;
             element.number = self.n_opened;
-            self.restyle(&mut element, self.open.len());
+            self.restyle(element, *place);
             self.n_open[element.tag as usize] += 1;
-            if let Format::Element { place, number, .. } = &mut self.formats[at] {
-                (*place, *number) = (self.open.len(), self.n_opened);
-            }
-            self.open.push(element);
+            self.open.push(element.clone());
         }
+        self.formats.append(&mut formats);
     }
 
-    fn is_at(&self, place: usize, number: usize) -> bool {
-        self.open.get(place).is_some_and(|element| element.number == number)
+    fn is_open(&self, Format { place, element }: &Format<'h>) -> bool {
+        self.open.get(*place).is_some_and(|open| open.number == element.number)
     }
 
     fn restyle(&self, element: &mut OpenElement<'h>, place: usize) {
@@ -428,17 +424,14 @@ impl<'h> Page<'h> {
 
     /// Ends a formatting element, but not the blocks that were opened in it (HTML standard, "adoption agency").
     fn end_format(&mut self, name: Name) {
-        let since_mark =
-            self.formats.iter().rev().take_while(|format| matches!(format, Format::Element { .. }));
-        let is_it = |format: &Format<'h>| matches!(format, Format::Element { element, .. } if element.subject.name == name);
-        let Some(back) = since_mark.into_iter().position(is_it) else { return };
-        let Format::Element { place, number, .. } = self.formats.remove(self.formats.len() - 1 - back) else {
-            return;
+        let is_it = |format: &Option<Format<'h>>| {
+            format.as_ref().is_some_and(|format| format.element.subject.name == name)
         };
-        if !self.is_at(place, number) {
-            return;
-        }
-        if !self.spend(self.open.len() - place) {
+        let start = self.bounded();
+        let Some(at) = self.formats[start..].iter().rposition(is_it) else { return };
+        let Some(format) = self.formats.remove(start + at) else { return };
+        let place = format.place;
+        if !self.is_open(&format) || !self.spend(self.open.len() - place) {
             return;
         }
         match self.open[place + 1..].iter().any(|element| element.tag.is_special()) {
@@ -454,10 +447,8 @@ impl<'h> Page<'h> {
         if element.separates {
             self.end_word(element.look.sight);
         }
-        for format in &mut self.formats {
-            if let Format::Element { place: other, .. } = format {
-                *other -= usize::from(*other > place);
-            }
+        for format in self.formats.iter_mut().flatten() {
+            format.place -= usize::from(format.place > place);
         }
         self.restyle_from(place);
     }

@@ -34,7 +34,12 @@ pub(super) struct StyleSheet {
     /// The declarations of the styles that elements have of their own, by their text: many elements have the same.
     own: Vec<Declaration>,
     own_by_text: HashMap<String, OwnStyle>,
+    /// The styles of the last elements, which the next ones often have too.
+    recent: Vec<Rc<Style>>,
 }
+
+/// Number of recent styles to compare with.
+const N_RECENT: usize = 8;
 
 /// A style that an element has of its own.
 #[derive(Clone)]
@@ -160,25 +165,24 @@ impl StyleSheet {
         }
     }
 
-    /// The style of an element: the `hints` of its attributes, what the rules say, and its own declarations
-    /// (`style="..."`). `ancestors` are the elements that it lies in, the outermost first.
+    /// The style of an element: what its attributes say, which `style` holds; what the rules say; and its own
+    /// declarations (`style="..."`). `ancestors` are the elements that it lies in, the outermost first.
     pub(super) fn cascade<'h>(
         &mut self,
         subject: &Subject<'h>,
         ancestors: &[impl AsRef<Subject<'h>>],
         own: &str,
         quirks: bool,
-        hints: Style,
+        style: &mut Style,
     ) -> Option<Rc<Style>> {
         self.matched.clear();
         if !self.rules.is_empty() {
             self.find_rules(subject, ancestors);
         }
         let own = if own.is_empty() { None } else { Some(self.own(own, quirks)) };
-        if self.matched.is_empty() && hints.is_empty() {
+        if self.matched.is_empty() && style.is_empty() {
             return own.map(|own| Rc::clone(&own.style)).filter(|style| !style.is_empty());
         }
-        let mut style = hints;
         let own = own.map_or(0..0, |own| own.declarations);
         for is_important in [false, true] {
             let rules = self.matched.iter().map(|(_, number)| &self.rules[*number as usize]);
@@ -189,7 +193,16 @@ impl StyleSheet {
                 }
             }
         }
-        (!style.is_empty()).then(|| Rc::new(style))
+        (!style.is_empty()).then(|| self.shared(style))
+    }
+
+    fn shared(&mut self, style: &Style) -> Rc<Style> {
+        if let Some(same) = self.recent.iter().find(|recent| ***recent == *style) {
+            return Rc::clone(same);
+        }
+        self.recent.truncate(N_RECENT - 1);
+        self.recent.insert(0, Rc::new(style.clone()));
+        Rc::clone(&self.recent[0])
     }
 
     /// The declarations of an element's own style.

@@ -24,7 +24,7 @@ fn read_tokens<S: TokenSink<'static>>(html: &str, sink: &mut S) {
         attributes: Vec::new(),
         attribute: None,
         text: String::new(),
-        contents: Contents::Markup,
+        contents: None,
     };
     let emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| events.take(&event));
     let mut tokenizer = Tokenizer::new_with_emitter(html, emitter);
@@ -44,7 +44,7 @@ struct Events<'s, S> {
     attribute: Option<Attribute>,
     /// The text since the last tag, comment or declaration.
     text: String,
-    contents: Contents,
+    contents: Option<Contents>,
 }
 
 impl<S: TokenSink<'static>> Events<'_, S> {
@@ -59,7 +59,7 @@ impl<S: TokenSink<'static>> Events<'_, S> {
             CallbackEvent::AttributeName { name } => {
                 let is_new =
                     |attribute: &Attribute| self.attributes.iter().all(|(before, _)| before != attribute);
-                self.attribute = Attribute::of(&text(name)).filter(is_new);
+                self.attribute = Attribute::named(Name::of(&text(name))).filter(is_new);
                 self.attributes.extend(self.attribute.map(|attribute| (attribute, Cow::Borrowed(""))));
             }
             CallbackEvent::AttributeValue { value } => {
@@ -69,14 +69,14 @@ impl<S: TokenSink<'static>> Events<'_, S> {
             }
             CallbackEvent::CloseStartTag { .. } => {
                 self.end_text();
-                self.contents = Contents::of(self.name);
+                self.contents = Contents::named(self.name);
                 self.sink.start_tag(self.name, &mut self.attributes);
                 return match self.contents {
-                    Contents::Script => Some(State::ScriptData),
-                    Contents::StyleSheet | Contents::Characters => Some(State::RawText),
-                    Contents::Text => Some(State::RcData),
-                    Contents::Rest => Some(State::PlainText),
-                    Contents::Markup => None,
+                    Some(Contents::Script) => Some(State::ScriptData),
+                    Some(Contents::StyleSheet | Contents::Characters) => Some(State::RawText),
+                    Some(Contents::Text) => Some(State::RcData),
+                    Some(Contents::Rest) => Some(State::PlainText),
+                    None => None,
                 };
             }
             CallbackEvent::EndTag { name } => {
@@ -98,9 +98,9 @@ impl<S: TokenSink<'static>> Events<'_, S> {
 
     fn end_text(&mut self) {
         let text = std::mem::take(&mut self.text);
-        match std::mem::replace(&mut self.contents, Contents::Markup) {
-            Contents::Script => (),
-            Contents::StyleSheet => self.sink.style_sheet(&text),
+        match self.contents.take() {
+            Some(Contents::Script) => (),
+            Some(Contents::StyleSheet) => self.sink.style_sheet(&text),
             _ if text.is_empty() => (),
             _ => self.sink.text(&text).push_str(&text),
         }

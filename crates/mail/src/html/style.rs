@@ -1,6 +1,7 @@
 //! The CSS properties that decide whether text can be read, and how words are joined.
 use crate::html::css::{plain, split};
 use crate::html::values::{Colour, Length, number};
+use memchr::memchr;
 
 /// Names the properties that matter, with how their values are read.
 macro_rules! properties {
@@ -108,6 +109,11 @@ impl Style {
         self.set == 0
     }
 
+    pub(super) fn clear(&mut self) {
+        self.set = 0;
+        self.values.clear();
+    }
+
     /// Whether it sets any of these properties.
     pub(super) fn has_any(&self, properties: &[Property]) -> bool {
         properties.iter().any(|property| self.set & 1 << *property as u64 != 0)
@@ -147,8 +153,8 @@ impl Style {
 /// Reads the declarations of a text that matter and are valid.
 pub(super) fn read_declarations(text: &str, quirks: bool, into: &mut Vec<Declaration>) {
     for declaration in split(text, b';') {
-        let Some((name, value)) = declaration.split_once(':') else { continue };
-        let name = plain(name.trim_ascii());
+        let Some(colon) = memchr(b':', declaration.as_bytes()) else { continue };
+        let (name, value) = (plain(declaration[..colon].trim_ascii()), &declaration[colon + 1..]);
         let name = name.trim_ascii();
         let known = Property::of(
             name.strip_prefix("-webkit-").filter(|name| !name.starts_with("text")).unwrap_or(name),

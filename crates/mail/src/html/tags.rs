@@ -1,24 +1,20 @@
 //! The elements and attributes of HTML that matter, and what the standard says of them.
 
 /// Maximum length of a name that is told apart from longer ones, in bytes.
-const LONGEST: usize = 16;
+pub(super) const LONGEST: usize = 16;
 
-/// The name of an element in lower case, cut to 16 bytes.
+/// The name of an element or attribute in lower case, cut to 16 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Name {
-    bytes: [u8; LONGEST],
-    length: u8,
-}
+pub(super) struct Name(u128);
 
 impl Name {
-    pub(super) fn of(name: &str) -> Name {
-        let mut bytes = [0; LONGEST];
-        bytes.iter_mut().zip(name.bytes()).for_each(|(lower, byte)| *lower = byte.to_ascii_lowercase());
-        Name { bytes, length: name.len().min(LONGEST) as u8 }
-    }
-
-    pub(super) fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.length)]
+    pub(super) const fn of(name: &str) -> Name {
+        // no name has this byte
+        let mut bytes = [0xFF; LONGEST];
+        let length = if name.len() < LONGEST { name.len() } else { LONGEST };
+        bytes.split_at_mut(length).0.copy_from_slice(name.as_bytes().split_at(length).0);
+        bytes.make_ascii_lowercase();
+        Name(u128::from_le_bytes(bytes))
     }
 }
 
@@ -30,8 +26,10 @@ macro_rules! named {
         pub(super) enum $type { $($variant,)* }
 
         impl $type {
-            fn named(name: &[u8]) -> Option<$type> {
-                Some(match name { $($($name)|+ => $type::$variant,)* _ => return None })
+            /// The one of this name.
+            pub(super) fn named(name: Name) -> Option<$type> {
+                $($(if name.0 == const { Name::of($name).0 } { return Some($type::$variant); })+)*
+                None
             }
         }
     };
@@ -40,99 +38,78 @@ macro_rules! named {
 named! {
     /// An attribute that matters.
     Attribute:
-    Alt b"alt", Background b"background", BgColor b"bgcolor", CellPadding b"cellpadding", CellSpacing b"cellspacing",
-    Class b"class", Color b"color", Height b"height", Hidden b"hidden", Href b"href", Id b"id", Link b"link",
-    Media b"media", Open b"open", Placeholder b"placeholder", Selected b"selected", Size b"size", Src b"src",
-    Style b"style", Text b"text", Type b"type", Value b"value", Width b"width",
-}
-
-impl Attribute {
-    pub(super) fn of(name: &str) -> Option<Attribute> {
-        Attribute::named(Name::of(name).as_bytes())
-    }
+    Alt "alt", Background "background", BgColor "bgcolor", CellPadding "cellpadding", CellSpacing "cellspacing",
+    Class "class", Color "color", Height "height", Hidden "hidden", Href "href", Id "id", Link "link",
+    Media "media", Open "open", Placeholder "placeholder", Selected "selected", Size "size", Src "src",
+    Style "style", Text "text", Type "type", Value "value", Width "width",
 }
 
 named! {
     /// Elements that have the same rules.
     Tag:
-    A b"a",
-    Body b"body",
-    Br b"br",
-    Button b"button",
-    Caption b"caption",
-    Cell b"td" | b"th",
-    Details b"details",
-    Dialog b"dialog",
-    Definition b"dt" | b"dd",
-    Font b"font",
-    Format b"b" | b"big" | b"code" | b"em" | b"i" | b"nobr" | b"s" | b"small" | b"strike" | b"strong" | b"tt" | b"u",
-    Heading b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6",
-    Html b"html",
-    Image b"img" | b"image",
-    Input b"input",
-    Item b"li",
-    List b"ul" | b"ol" | b"menu" | b"dir",
-    Option b"option",
-    OptionGroup b"optgroup",
-    Block b"div" | b"address" | b"article" | b"aside" | b"blockquote" | b"center" | b"dl" | b"fieldset" | b"figcaption"
-        | b"figure" | b"footer" | b"form" | b"header" | b"hgroup" | b"legend" | b"listing" | b"main" | b"nav" | b"pre"
-        | b"search" | b"section",
-    Paragraph b"p",
-    Plaintext b"plaintext",
-    Row b"tr",
-    Rule b"hr",
-    Script b"script",
-    Select b"select",
-    Style b"style",
-    Summary b"summary",
-    Table b"table",
-    TableSection b"tbody" | b"thead" | b"tfoot",
-    TextArea b"textarea",
-    Title b"title",
-    Xmp b"xmp",
+    A "a",
+    Body "body",
+    Br "br",
+    Button "button",
+    Caption "caption",
+    Cell "td" | "th",
+    Details "details",
+    Dialog "dialog",
+    Definition "dt" | "dd",
+    Font "font",
+    Format "" | "big" | "code" | "em" | "i" | "nobr" | "s" | "small" | "strike" | "strong" | "tt" | "u",
+    Heading "h1" | "h2" | "h3" | "h4" | "h5" | "h6",
+    Html "html",
+    Image "img" | "image",
+    Input "input",
+    Item "li",
+    List "ul" | "ol" | "menu" | "dir",
+    Option "option",
+    OptionGroup "optgroup",
+    Block "div" | "address" | "article" | "aside" | "blockquote" | "center" | "dl" | "fieldset" | "figcaption"
+        | "figure" | "footer" | "form" | "header" | "hgroup" | "legend" | "listing" | "main" | "nav" | "pre"
+        | "search" | "section",
+    Paragraph "p",
+    Plaintext "plaintext",
+    Row "tr",
+    Rule "hr",
+    Script "script",
+    Select "select",
+    Style "style",
+    Summary "summary",
+    Table "table",
+    TableSection "tbody" | "thead" | "tfoot",
+    TextArea "textarea",
+    Title "title",
+    Xmp "xmp",
     // shows what it holds only if it fails to show something else, or never
-    Hidden b"audio" | b"canvas" | b"datalist" | b"iframe" | b"meter" | b"noembed" | b"noframes" | b"progress" | b"rp"
-        | b"template" | b"video",
+    Hidden "audio" | "canvas" | "datalist" | "iframe" | "meter" | "noembed" | "noframes" | "progress" | "rp"
+        | "template" | "video",
     // has neither contents nor an end tag
-    Void b"area" | b"base" | b"basefont" | b"bgsound" | b"col" | b"colgroup" | b"embed" | b"frame" | b"frameset"
-        | b"head" | b"keygen" | b"link" | b"meta" | b"param" | b"source" | b"track" | b"wbr",
+    Void "area" | "base" | "basefont" | "bgsound" | "col" | "colgroup" | "embed" | "frame" | "frameset"
+        | "head" | "keygen" | "link" | "meta" | "param" | "source" | "track" | "wbr",
     // bounds what is open like a cell
-    Bound b"object" | b"applet" | b"marquee",
+    Bound "object" | "applet" | "marquee",
     // all others
-    Inline b"span",
+    Inline "span",
 }
 
-/// What an element contains (HTML standard, section 13.2.6).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Contents {
-    /// Other elements and text.
-    Markup,
-    /// Text with character references up to the end tag.
-    Text,
-    /// Characters up to the end tag.
-    Characters,
-    /// The rest of the document.
-    Rest,
-    Script,
-    StyleSheet,
-}
-
-impl Contents {
-    pub(super) fn of(name: Name) -> Contents {
-        match name.as_bytes() {
-            b"script" => Contents::Script,
-            b"style" => Contents::StyleSheet,
-            b"title" | b"textarea" => Contents::Text,
-            b"xmp" | b"iframe" | b"noembed" | b"noframes" => Contents::Characters,
-            b"plaintext" => Contents::Rest,
-            _ => Contents::Markup,
-        }
-    }
+named! {
+    /// What an element contains besides markup (HTML standard, section 13.2.6).
+    Contents:
+    // text with character references up to the end tag
+    Text "title" | "textarea",
+    // characters up to the end tag
+    Characters "xmp" | "iframe" | "noembed" | "noframes",
+    // the rest of the document
+    Rest "plaintext",
+    Script "script",
+    StyleSheet "style",
 }
 
 impl Tag {
     pub(super) fn of(name: Name) -> Tag {
-        Tag::named(name.as_bytes()).unwrap_or(Tag::Inline)
+        Tag::named(name).unwrap_or(Tag::Inline)
     }
 
     /// `b`, `font` and their like, which go on after the block that they were opened in.

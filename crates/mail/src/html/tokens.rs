@@ -1,5 +1,5 @@
 //! A one-pass HTML tokenizer that follows section 13.2.5 of the HTML standard.
-use crate::html::tags::{Attribute, Contents, Name};
+use crate::html::tags::{Attribute, Contents, LONGEST, Name};
 use memchr::{memchr, memchr_iter, memchr2, memchr2_iter};
 use std::borrow::Cow;
 
@@ -139,7 +139,7 @@ impl<'h, S: TokenSink<'h>> Tokens<'h, '_, S> {
             }
             let start = at;
             at = self.find_any(at + 1, SPACE | SLASH | CLOSE | EQUALS)?;
-            let attribute = Attribute::of(&self.html[start..at]);
+            let attribute = Attribute::named(Name::of(&self.html[start..at]));
             at = self.find_any(at, !SPACE)?;
             let mut inner = "";
             if self.bytes[at] == b'=' {
@@ -164,9 +164,8 @@ impl<'h, S: TokenSink<'h>> Tokens<'h, '_, S> {
     /// Reads the contents of an element whose start tag ends before `start`, unless they are markup. Returns where
     /// markup goes on, `None` if the contents do not end.
     fn contents(&mut self, name: Name, start: usize) -> Option<usize> {
-        let contents = Contents::of(name);
+        let Some(contents) = Contents::named(name) else { return Some(start) };
         let end = match contents {
-            Contents::Markup => return Some(start),
             Contents::Script => return self.reached(start, self.end_of_script(start)),
             Contents::Rest => None,
             _ => {
@@ -227,9 +226,9 @@ impl<'h, S: TokenSink<'h>> Tokens<'h, '_, S> {
 
     /// Whether a tag's name is at `at`. Case does not matter.
     fn is_tag(&self, at: usize, name: Name) -> bool {
-        let rest = self.bytes.get(at..).unwrap_or_default();
-        rest.get(..name.as_bytes().len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
-            && rest.get(name.as_bytes().len()).is_some_and(|c| is_any(*c, SPACE | SLASH | CLOSE))
+        let mut rest = self.bytes[at..].iter().take(LONGEST + 1);
+        let end = rest.position(|byte| is_any(*byte, SPACE | SLASH | CLOSE));
+        end.is_some_and(|length| Name::of(&self.html[at..at + length]) == name)
     }
 }
 

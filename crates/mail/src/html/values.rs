@@ -2,11 +2,14 @@
 use std::iter;
 use std::sync::LazyLock;
 
-/// A colour: red, green and blue from 0 to 255, and opacity from 0 to 1.
+/// Red, green and blue, from 0 to 255.
+pub(super) type Rgb = [u8; 3];
+
+/// A colour, and its opacity from 0 to 255.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Colour {
-    pub(super) rgb: [f32; 3],
-    pub(super) alpha: f32,
+    pub(super) rgb: Rgb,
+    pub(super) alpha: u8,
 }
 
 impl Colour {
@@ -15,11 +18,10 @@ impl Colour {
     /// What browsers give to links and to buttons.
     pub(super) const LINK: Colour = Colour::opaque(0x0000EE);
     pub(super) const BUTTON: Colour = Colour::opaque(0xEFEFEF);
-    const TRANSPARENT: Colour = Colour { rgb: [0.0; 3], alpha: 0.0 };
+    const TRANSPARENT: Colour = Colour { rgb: [0; 3], alpha: 0 };
 
     const fn opaque(hex: u32) -> Colour {
-        let rgb = [(hex >> 16 & 0xFF) as f32, (hex >> 8 & 0xFF) as f32, (hex & 0xFF) as f32];
-        Colour { rgb, alpha: 1.0 }
+        Colour { rgb: [(hex >> 16) as u8, (hex >> 8) as u8, hex as u8], alpha: 255 }
     }
 
     /// Reads a colour in lower case. In quirks mode, `#` may be missing.
@@ -49,7 +51,7 @@ impl Colour {
             8 => (value >> 8, value & 0xFF),
             _ => return None,
         };
-        Some(Colour { alpha: alpha as f32 / 255.0, ..Colour::opaque(rgb) })
+        Some(Colour { alpha: alpha as u8, ..Colour::opaque(rgb) })
     }
 
     /// Reads `rgb()`, `rgba()`, `hsl()` or `hsla()`, with commas or without.
@@ -86,7 +88,7 @@ impl Colour {
             _ => return None,
         };
         let alpha = next(1.0)?.unwrap_or(1.0).clamp(0.0, 1.0);
-        Some(Colour { rgb: rgb.map(|part| part.round().clamp(0.0, 255.0)), alpha })
+        Some(Colour { rgb: rgb.map(|part| part.round() as u8), alpha: (alpha * 255.0).round() as u8 })
     }
 
     /// Reads the colour of an attribute such as `bgcolor`, where any text is one (HTML standard, section 2.3.6).
@@ -121,24 +123,29 @@ impl Colour {
             let first = str::from_utf8(&part[..part.len().min(2)]).unwrap_or_default();
             u8::from_str_radix(first, 16).unwrap_or_default()
         };
-        Some(Colour { rgb: parts.map(|part| f32::from(value(part))), alpha: 1.0 })
+        Some(Colour { rgb: parts.map(value), alpha: 255 })
+    }
+
+    pub(super) fn opacity(self) -> f32 {
+        f32::from(self.alpha) / 255.0
     }
 
     /// This colour at an opacity, painted over another one.
-    pub(super) fn over(self, opacity: f32, under: [f32; 3]) -> [f32; 3] {
-        let alpha = self.alpha * opacity;
-        [0, 1, 2].map(|i| self.rgb[i] * alpha + under[i] * (1.0 - alpha))
+    pub(super) fn over(self, opacity: f32, under: Rgb) -> Rgb {
+        let alpha = self.opacity() * opacity;
+        [0, 1, 2]
+            .map(|i| (f32::from(self.rgb[i]) * alpha + f32::from(under[i]) * (1.0 - alpha)).round() as u8)
     }
 }
 
 /// The contrast of two colours, from 1 to 21 (WCAG 2.1).
-pub(super) fn contrast(a: [f32; 3], b: [f32; 3]) -> f32 {
+pub(super) fn contrast(a: Rgb, b: Rgb) -> f32 {
     let (a, b) = (luminance(a), luminance(b));
     (a.max(b) + 0.05) / (a.min(b) + 0.05)
 }
 
-fn luminance(rgb: [f32; 3]) -> f32 {
-    let [r, g, b] = rgb.map(|part| LINEAR[part as u8 as usize]);
+fn luminance(rgb: Rgb) -> f32 {
+    let [r, g, b] = rgb.map(|part| LINEAR[usize::from(part)]);
     0.2126 * r + 0.7152 * g + 0.0722 * b
 }
 

@@ -46,7 +46,7 @@ fn of_part(part: &Part) -> PartText<'_> {
 fn hide_plain(parts: &[Part], alternatives: Range<usize>, texts: &mut [PartText<'_>]) {
     let mut shown = HashSet::new();
     for place in alternatives.clone().filter(|place| parts[*place].is_html) {
-        shown.extend(words(&texts[place].seen).map(hash));
+        for_each_word(&texts[place].seen, |word| _ = shown.insert(word));
     }
     let has_pictures = alternatives.clone().any(|place| texts[place].has_pictures);
     if shown.len() < LEAST_WORDS && !has_pictures {
@@ -59,7 +59,8 @@ fn hide_plain(parts: &[Part], alternatives: Range<usize>, texts: &mut [PartText<
         }
         let mut seen = String::with_capacity(text.seen.len());
         for chunk in text.seen.split_whitespace() {
-            let is_shown = words(chunk).all(|word| shown.contains(&hash(word)));
+            let mut is_shown = true;
+            for_each_word(chunk, |word| is_shown &= shown.contains(&word));
             let to = if is_shown { &mut seen } else { &mut text.unseen };
             to.push_str(chunk);
             to.push(' ');
@@ -68,13 +69,18 @@ fn hide_plain(parts: &[Part], alternatives: Range<usize>, texts: &mut [PartText<
     }
 }
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
-}
-
-/// A hash of a word. Case does not matter.
-fn hash(word: &str) -> u64 {
-    let characters = word.chars().flat_map(char::to_lowercase);
-    characters
-        .fold(0, |hash: u64, c| (hash.rotate_left(5) ^ u64::from(c)).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+/// Calls `each` with a hash of each word. Case does not matter.
+fn for_each_word(text: &str, mut each: impl FnMut(u64)) {
+    let mut word = None;
+    let add = |hash: u64, c| (hash.rotate_left(5) ^ u64::from(c)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    for c in text.chars() {
+        if c.is_ascii_alphanumeric() {
+            word = Some(add(word.unwrap_or_default(), c.to_ascii_lowercase()));
+        } else if !c.is_ascii() && c.is_alphanumeric() {
+            word = Some(c.to_lowercase().fold(word.unwrap_or_default(), add));
+        } else {
+            word.take().into_iter().for_each(&mut each);
+        }
+    }
+    word.into_iter().for_each(each);
 }
