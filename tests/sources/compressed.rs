@@ -76,7 +76,7 @@ fn packed_mboxes_and_tables_are_read_through() {
     }
     for (name, table) in [
         ("t.csv", "text,label\n\"iron, tin\",metal\napples,fruit\n"),
-        ("t.tsv", "metal\tiron, tin\nfruit\tapples\n"),
+        ("t.tsv", "label\ttext\nmetal\tiron, tin\nfruit\tapples\n"),
         (
             "t.jsonl",
             "{\"label\":\"metal\",\"text\":\"iron, tin\"}\n{\"label\":\"fruit\",\"text\":\"apples\"}\n",
@@ -178,10 +178,10 @@ fn world_with_zeros() -> World {
 #[test]
 fn of_a_table_that_is_cut_off_the_rows_before_are_labelled() {
     let world = world();
-    world.write("t.tsv", "metal\tiron, tin\nfruit\tapples\n");
+    world.write("t.tsv", "label\ttext\nmetal\tiron, tin\nfruit\tapples\n");
     world.succeed(&["train", "-m", "t.tamis", "t.tsv"]);
     let words = |i: usize| format!("apples and pears number {} and {}", i * i % 9973, i * 31 % 9967);
-    let (mut tsv, mut jsonl) = (String::new(), String::new());
+    let (mut tsv, mut jsonl) = ("label\ttext\n".to_owned(), String::new());
     for i in 0..20_000 {
         tsv.push_str(&format!("fruit\t{}\n", words(i)));
         jsonl.push_str(&format!("{{\"text\": \"{}\"}}\n", words(i)));
@@ -193,7 +193,8 @@ fn of_a_table_that_is_cut_off_the_rows_before_are_labelled() {
         let rows = stdout(&run).lines().count();
         assert!((5_000..15_000).contains(&rows), "{name}: {rows}");
         let errors = stderr(&run);
-        let told = format!("{name}:{rows}: expected complete gzip data, got damaged or truncated data");
+        let line = rows + usize::from(name == "cut.tsv.gz");
+        let told = format!("{name}:{line}: expected complete gzip data, got damaged or truncated data");
         assert_eq!(errors.matches("expected").count(), 1, "{errors}");
         assert!(errors.contains(&told), "{rows} {errors}");
     }

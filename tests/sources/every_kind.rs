@@ -50,7 +50,7 @@ fn mbox_maildir_and_folder_of_the_same_mail_give_the_same_model() {
 fn tables_bring_labels_and_texts() {
     let world = World::new();
     world.write("a.csv", "Text,label\n\"iron, tin\",metal\n\"apples\nand pears\",fruit\n");
-    world.write("b.tsv", "metal\tiron, tin\nfruit\tapples and pears\n");
+    world.write("b.tsv", "label\ttext\nmetal\tiron, tin\nfruit\tapples and pears\n");
     world.write(
         "c.jsonl",
         "{\"label\":\"metal\",\"text\":\"iron, tin\"}\n{\"label\":\"fruit\",\"text\":\"apples and pears\"}\n",
@@ -66,7 +66,7 @@ fn tables_bring_labels_and_texts() {
     assert!(model(0) == model(1) && model(0) == model(2));
     let rows = world.succeed(&["label", "-m", "0.tamis", "a.csv", "b.tsv"]);
     let paths: Vec<_> = rows.lines().skip(1).map(|row| row.split(',').next().unwrap()).collect();
-    assert_eq!(paths, ["a.csv:2", "a.csv:3", "b.tsv:1", "b.tsv:2"]);
+    assert_eq!(paths, ["a.csv:2", "a.csv:3", "b.tsv:2", "b.tsv:3"]);
     world.write("e.jsonl", "{\"label\":\"metal\",\"text\":\"iron\"}\nnot json\n{\"text\":\"no label\"}\n{\"label\":\"fruit\",\"text\":\"figs\"}\n");
     let output = world.run(&["train", "-m", "e.tamis", "e.jsonl"]);
     assert!(stdout(&output).starts_with("learned 2 documents"));

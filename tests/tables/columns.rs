@@ -368,7 +368,7 @@ fn hostile_tables_get_an_error_or_a_model_and_never_a_panic() {
         ("unnamed", (",y\n1,a\n2,b\n".to_owned(), "learned 2 documents")),
         ("signs", ("a=b:c,y\nu=v,a\nw:z,b\n".to_owned(), "learned 2 documents")),
         ("huge", (format!("x,y\nr,a\ns,b\n{huge},b\n"), "learned 2 documents")),
-        ("quote", ("x,y\nr,a\ns,b\n\"s,b\n".to_owned(), "learned 2 documents")),
+        ("quote", ("x,y\n\"r\",a\n\"s\",b\n\"s,b\n".to_owned(), "learned 2 documents")),
         ("great", ("x,y\n1e300,a\n1e-300,a\n2,b\n-1e150,b\n".to_owned(), "learned 3 documents")),
         ("equal", ("x,z,y\n5,k,a\n5,k,b\n".to_owned(), "learned 2 documents")),
         ("lost", ("x,z,y\n1,,a\n,k,b\n".to_owned(), "learned 2 documents")),

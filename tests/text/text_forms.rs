@@ -91,8 +91,10 @@ fn a_json_array_is_a_table() {
     let output = world.run(&["label", "-m", "array.tamis", "--strict", "cut.json"]);
     assert_eq!(output.status.code(), Some(3));
     assert!(stderr(&output).contains("expected ] at the end of a JSON array"), "{}", stderr(&output));
-    // other JSON is a document
+    // lines are rows under any name; other JSON is a document
     world.write("one.json", "{\"text\": \"apples\"}");
+    assert!(world.succeed(&["label", "-m", "array.tamis", "one.json"]).contains("\none.json:1,fruit,"));
+    world.write("one.json", "{\n\"text\": \"apples\"}");
     assert!(world.succeed(&["label", "-m", "array.tamis", "one.json"]).contains("\none.json,fruit,"));
     // cells of many columns
     let trips: Vec<_> =

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use encoding_rs::Encoding;
 use tamis_train::{Filter, Kind};
 
-use crate::args::values::{ColumnChoice, GroupBy, HowMany, at_least, delimiter, label_delimiter};
+use crate::args::values::{ColumnChoice, GroupBy, HowMany, at_least, delimiter, encoding, label_delimiter};
 use crate::formats::holds::{Holds, TableShape};
 use crate::formats::labels::RowLabels;
 
@@ -67,6 +68,9 @@ pub(crate) struct InputArgs {
     /// Delimiter of the cells of CSV [default: detect comma, semicolon, tab or bar]
     #[arg(long, value_name = "CHAR", value_parser = delimiter)]
     pub(crate) delimiter: Option<u8>,
+    /// Encoding of tables, such as windows-1252 or gb18030 [default: detect]
+    #[arg(long, value_name = "NAME", value_parser = encoding)]
+    pub(crate) encoding: Option<&'static Encoding>,
     /// CSV and TSV have no header row: columns have numbers instead of names
     #[arg(long)]
     pub(crate) no_header: bool,
@@ -95,7 +99,7 @@ fn table_format() -> impl TypedValueParser<Value = Holds> {
 impl InputArgs {
     /// What the arguments say about how rows are written.
     pub(crate) fn shape(&self) -> TableShape {
-        TableShape { delimiter: self.delimiter, no_header: self.no_header }
+        TableShape { delimiter: self.delimiter, no_header: self.no_header, encoding: self.encoding }
     }
 }
 

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use anyhow::Result;
 use clap::ValueEnum;
+use encoding_rs::Encoding;
 use tamis_train::options::ColumnKind;
 
 /// The order in which documents come.
@@ -144,6 +145,12 @@ pub(crate) fn delimiter(s: &str) -> Result<u8, String> {
         [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\r' | b'\n') => Ok(*byte),
         _ => Err(format!("expected one ASCII character such as ; or \\t, got {s:?}")),
     }
+}
+
+/// An encoding by any of its names (Encoding Standard, section 4.2).
+pub(crate) fn encoding(name: &str) -> Result<&'static Encoding, String> {
+    Encoding::for_label(name.as_bytes())
+        .ok_or_else(|| "expected the name of an encoding, such as windows-1252 or gb18030".to_owned())
 }
 
 /// A delimiter between labels; `\t` is a tab.

@@ -3,6 +3,8 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use encoding_rs::Encoding;
+
 /// The contents of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Holds {
@@ -10,9 +12,9 @@ pub(crate) enum Holds {
     One,
     /// Messages, one after another.
     Mbox,
-    /// Rows separated by commas.
+    /// Rows of cells separated by commas or the like.
     Csv,
-    /// Rows separated by tabs, without quoting.
+    /// Rows of cells separated by tabs.
     Tsv,
     /// A JSON object per line.
     Jsonl,
@@ -90,4 +92,6 @@ pub(crate) struct TableShape {
     pub(crate) delimiter: Option<u8>,
     /// Whether the first row is an ordinary row.
     pub(crate) no_header: bool,
+    /// The encoding; recognised by default.
+    pub(crate) encoding: Option<&'static Encoding>,
 }

@@ -12,13 +12,24 @@ use serde_json::error::Category;
 pub(crate) struct Object(pub(super) Vec<(String, Value)>);
 
 impl Object {
+    /// The value of a key. Case matters only if keys differ by nothing else.
     pub(crate) fn get(&self, key: &str) -> Option<&Value> {
-        self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+        self.position(key).map(|at| &self.0[at].1)
     }
 
     /// Takes a value out, which is null from then on.
     pub(crate) fn take(&mut self, key: &str) -> Option<Value> {
-        self.0.iter_mut().find(|(known, _)| known == key).map(|(_, value)| value.take())
+        self.position(key).map(|at| self.0[at].1.take())
+    }
+
+    fn position(&self, key: &str) -> Option<usize> {
+        let find = |is_it: fn(&str, &str) -> bool| self.0.iter().position(|(known, _)| is_it(known, key));
+        find(|known, key| known == key).or_else(|| find(str::eq_ignore_ascii_case))
+    }
+
+    /// Whether it holds a whole table, column by column, as pandas writes by default.
+    pub(crate) fn is_of_columns(&self) -> bool {
+        self.0.iter().all(|(_, value)| value.is_object() || value.is_array())
     }
 
     /// A key that occurs twice.
@@ -68,6 +79,22 @@ impl<'de> Visitor<'de> for ObjectVisitor {
         }
         Ok(Object(members))
     }
+}
+
+/// Whether JSON begins with an array, whatever the file's name says.
+pub(crate) fn begins_array(start: &[u8]) -> bool {
+    without_mark(start).first() == Some(&b'[')
+}
+
+/// Whether the first line of a file is a whole object. The line may be longer than what is known of it.
+pub(crate) fn begins_object_line(start: &[u8]) -> bool {
+    let line = without_mark(start).split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let is_cut = line.len() == without_mark(start).len();
+    line.first() == Some(&b'{') && (line.trim_ascii_end().last() == Some(&b'}') || is_cut && line.len() > 1)
+}
+
+fn without_mark(start: &[u8]) -> &[u8] {
+    start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start()
 }
 
 /// Reads the JSON array in another reader. Each element becomes a line, so that elements are numbered from 1 and read

@@ -35,7 +35,14 @@ impl TableRecord {
 
     /// The cells of a row that is neither JSON nor fastText's, one for each column.
     pub(crate) fn cells(&self) -> Result<Vec<Cow<'_, [u8]>>, String> {
-        let cells: Vec<_> = self.dialect.cells(self.raw.bytes()).collect();
+        let mut cells = match self.dialect {
+            Dialect::Cells(syntax) => syntax.cells(self.raw.bytes())?,
+            Dialect::Json | Dialect::FastText => vec![self.raw.bytes().into()],
+        };
+        let n_blank = cells.iter().rev().take_while(|cell| cell.is_empty()).count();
+        if cells.len() - n_blank <= self.head.names.len() && self.head.names.len() < cells.len() {
+            cells.truncate(self.head.names.len());
+        }
         match (self.head.names.len(), cells.len()) {
             (expected, got) if expected == got => Ok(cells),
             (1, got) => Err(format!("expected 1 cell, got {got}")),

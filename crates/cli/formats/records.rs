@@ -12,8 +12,9 @@ use tamis_train::is_missing;
 use super::holds::{Holds, TableShape};
 use super::labels::{Label, RowLabels};
 use super::record::{TableHead, TableRecord, TableRow, column_names, decoded, listed};
-use super::rows::Dialect;
-use super::table::{first_row, read, written};
+use super::rows::{Dialect, TableReader};
+use super::sniff::{Sniffed, sniff};
+use super::table::{first_row, header, of_lines, read};
 
 /// The cells of a row, each with the name of its column.
 pub(crate) type Cells<'a> = Vec<(Cow<'a, str>, Cow<'a, str>)>;
@@ -26,19 +27,29 @@ pub(crate) fn records<'a>(
     needed: Option<&str>,
     shape: TableShape,
 ) -> Result<Box<dyn Iterator<Item = TableRow> + 'a>> {
-    let (mut rows, dialect) = written(reader, holds, shape)?;
-    match dialect {
-        Dialect::Cells { .. } => (),
-        Dialect::Json => return Ok(Box::new(read(rows, dialect, TableHead::default()))),
-        Dialect::FastText => bail!("expected a table with columns, got lines with labels of fastText"),
+    match of_lines(holds) {
+        None => (),
+        Some(Dialect::FastText) => bail!("expected a table with columns, got lines with labels of fastText"),
+        Some(dialect) => {
+            let rows = TableReader::new(reader, dialect);
+            return Ok(Box::new(read(rows, dialect, TableHead::default())));
+        }
     }
-    let Some((lines, first)) = first_row(&mut rows)? else { return Ok(Box::new(std::iter::empty())) };
-    let cells: Vec<_> = dialect.cells(first.bytes()).collect();
+    let Sniffed { mut rows, syntax, n_before, has_row_names, .. } =
+        sniff(reader, holds, shape, needed.as_slice())?;
+    let Some((lines, first)) = first_row(&mut rows, n_before)? else {
+        return Ok(Box::new(std::iter::empty()));
+    };
+    let mut cells = header(syntax, &first, lines)?;
+    if has_row_names {
+        cells.insert(0, Cow::Borrowed(b""));
+    }
     let names = column_names(&cells, !shape.no_header);
     check(&names, needed)?;
     drop(cells);
     let first = shape.no_header.then_some((lines, Ok(first)));
-    Ok(Box::new(read(first.into_iter().chain(rows), dialect, TableHead { names, ..TableHead::default() })))
+    let rows = first.into_iter().chain(rows);
+    Ok(Box::new(read(rows, Dialect::Cells(syntax), TableHead { names, ..TableHead::default() })))
 }
 
 /// Checks that names differ, and that the needed one is among them.

@@ -1,13 +1,14 @@
-//! Raw rows of a table: finds their ends, and splits them into cells.
+//! Raw rows of a table: finds their ends.
 //!
-//! The reading thread only finds the ends of rows, which takes little time. Workers split rows into cells.
+//! The reading thread only does this, which takes little time. Workers split rows into cells.
 
-use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
-use memchr::{memchr, memchr_iter, memchr2, memchr3};
+use memchr::{memchr, memchr_iter};
+
+use super::cells::{CellSyntax, MissingEnd};
 
 /// How rows and cells are separated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,16 +17,15 @@ pub(crate) enum Dialect {
     Json,
     /// A text per line, with its labels in it.
     FastText,
-    /// Lines of cells separated by this byte. Empty lines are not rows.
-    Cells {
-        delimiter: u8,
-        /// Whether a cell that begins with a quote may hold anything, with quotes doubled.
-        quoting: bool,
-    },
+    /// Rows of cells. Empty lines are not rows.
+    Cells(CellSyntax),
 }
 
 /// Bytes read at a time, unless a row is longer.
 const BLOCK: usize = 64 << 10;
+
+/// Longest row, in bytes: a quote that is never closed would make one of the rest of the file.
+const LONGEST: usize = 32 << 20;
 
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -64,34 +64,42 @@ impl<R: BufRead> TableReader<R> {
 
     /// Takes the row at the current position, if its end has been read.
     fn take(&mut self) -> Option<(u64, io::Result<Raw>)> {
+        let line_end = self.dialect.line_end();
         if !self.dialect.is_of_lines() {
-            while let Some(end @ (b'\n' | b'\r')) = self.block.get(self.at) {
-                self.lines += u64::from(*end == b'\n');
-                self.at += 1;
-            }
+            self.pass_blank_lines(line_end);
         }
         let rest = &self.block[self.at..];
         let lines = self.lines;
         let length = match self.dialect.end(rest) {
             Ok(length) => length,
-            Err(_) if !self.is_last || rest.is_empty() => return None,
-            Err(MissingEnd::Line) => rest.len(),
-            Err(MissingEnd::Quote) => {
-                let error = unclosed(rest);
-                self.at = self.block.len();
+            Err(_) if !self.is_last && rest.len() <= LONGEST || rest.is_empty() => return None,
+            Err(MissingEnd::Line) if self.is_last => rest.len(),
+            Err(_) => {
+                let error = unclosed(rest, self.is_last);
+                (self.at, self.is_last) = (self.block.len(), true);
                 return Some((lines, Err(error)));
             }
         };
-        let within = match self.dialect {
-            Dialect::Cells { quoting: true, .. } => memchr_iter(b'\n', &rest[..length]).count(),
-            _ => 0,
-        };
-        let has_line_end = rest.get(length) == Some(&b'\n');
-        self.lines += within as u64 + u64::from(has_line_end);
-        let is_windows = self.dialect.is_of_lines() && has_line_end && rest[..length].ends_with(b"\r");
+        let has_line_end = length < rest.len();
+        self.lines += memchr_iter(line_end, &rest[..length]).count() as u64 + u64::from(has_line_end);
+        let is_windows = line_end == b'\n' && has_line_end && rest[..length].ends_with(b"\r");
         let range = self.at..self.at + length - usize::from(is_windows);
         self.at = (self.at + length + 1).min(self.block.len());
         Some((lines, Ok(Raw { block: Arc::clone(&self.block), range })))
+    }
+
+    /// Passes over empty lines, which are not rows of cells.
+    fn pass_blank_lines(&mut self, line_end: u8) {
+        loop {
+            let rest = &self.block[self.at..];
+            self.at += match rest {
+                [first, ..] if *first == line_end => 1,
+                [b'\r', b'\n', ..] if line_end == b'\n' => 2,
+                [b'\r'] if self.is_last => 1,
+                _ => return,
+            };
+            self.lines += 1;
+        }
     }
 
     /// Reads a block that begins at the next row.
@@ -130,15 +138,14 @@ impl<R: BufRead> Iterator for TableReader<R> {
     }
 }
 
-/// Something without an end in the bytes read.
-#[derive(Clone, Copy)]
-enum MissingEnd {
-    Line,
-    Quote,
-}
-
-/// The error for a row with a quote that is never closed.
-fn unclosed(rest: &[u8]) -> io::Error {
+/// The error for a row whose end is not found.
+fn unclosed(rest: &[u8], is_last: bool) -> io::Error {
+    if !is_last {
+        return io::Error::other(format!(
+            "expected a row of at most {} MiB, got more; the rest is not read",
+            LONGEST >> 20
+        ));
+    }
     let lines = memchr_iter(b'\n', rest).count() + usize::from(!rest.ends_with(b"\n"));
     io::Error::other(format!(
         "expected the end of a quoted cell of this row, got the end of the file; lines not read: {lines}"
@@ -148,111 +155,43 @@ fn unclosed(rest: &[u8]) -> io::Error {
 impl Dialect {
     /// Whether each line is a row.
     pub(crate) fn is_of_lines(self) -> bool {
-        !matches!(self, Dialect::Cells { .. })
+        !matches!(self, Dialect::Cells(_))
+    }
+
+    /// What ends rows.
+    fn line_end(self) -> u8 {
+        if let Dialect::Cells(syntax) = self { syntax.line_end } else { b'\n' }
     }
 
     /// The end of the line in which the row ends.
     fn end(self, bytes: &[u8]) -> Result<usize, MissingEnd> {
-        let delimiter = match self {
-            Dialect::Json | Dialect::FastText => return memchr(b'\n', bytes).ok_or(MissingEnd::Line),
-            Dialect::Cells { quoting: false, .. } => {
-                return memchr2(b'\n', b'\r', bytes).ok_or(MissingEnd::Line);
-            }
-            Dialect::Cells { delimiter, quoting: true } => delimiter,
-        };
-        let mut at = 0;
-        loop {
-            let found = at + memchr3(b'"', b'\n', b'\r', &bytes[at..]).ok_or(MissingEnd::Line)?;
-            if bytes[found] != b'"' {
-                return Ok(found);
-            }
-            at = found + 1;
-            // elsewhere, a quote is an ordinary character
-            if found == 0 || bytes[found - 1] == delimiter {
-                at += closing(&bytes[at..]).ok_or(MissingEnd::Quote)? + 1;
-            }
+        match self {
+            Dialect::Json | Dialect::FastText => memchr(b'\n', bytes).ok_or(MissingEnd::Line),
+            Dialect::Cells(syntax) => syntax.end(bytes),
         }
-    }
-
-    /// The cells of a row.
-    pub(crate) fn cells(self, row: &[u8]) -> CellsOf<'_> {
-        CellsOf { rest: Some(row), dialect: self }
-    }
-}
-
-/// The position of the quote that closes a cell. A doubled quote does not close it.
-fn closing(bytes: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    loop {
-        at += memchr(b'"', &bytes[at..])?;
-        if bytes.get(at + 1) != Some(&b'"') {
-            return Some(at);
-        }
-        at += 2;
-    }
-}
-
-/// Iterates over the cells of a row.
-pub(crate) struct CellsOf<'a> {
-    rest: Option<&'a [u8]>,
-    dialect: Dialect,
-}
-
-impl<'a> Iterator for CellsOf<'a> {
-    type Item = Cow<'a, [u8]>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let row = self.rest.take()?;
-        let Dialect::Cells { delimiter, quoting } = self.dialect else { return Some(Cow::Borrowed(row)) };
-        let quoted = row.strip_prefix(b"\"").filter(|_| quoting);
-        let (within, beyond) = match quoted {
-            None => (None, row),
-            // a row ends after its quotes, so there is a closing one
-            Some(cell) => match closing(cell) {
-                None => (Some(cell), &[][..]),
-                Some(end) => (Some(&cell[..end]), &cell[end + 1..]),
-            },
-        };
-        let plain = match memchr(delimiter, beyond) {
-            Some(end) => {
-                self.rest = Some(&beyond[end + 1..]);
-                &beyond[..end]
-            }
-            None => beyond,
-        };
-        Some(match within {
-            None => Cow::Borrowed(plain),
-            // text after the closing quote belongs to the cell
-            Some(within) if plain.is_empty() && memchr(b'"', within).is_none() => Cow::Borrowed(within),
-            Some(within) => {
-                let mut cell = Vec::with_capacity(within.len() + plain.len());
-                let mut rest = within;
-                while let Some(quote) = memchr(b'"', rest) {
-                    cell.extend_from_slice(&rest[..=quote]);
-                    rest = rest.get(quote + 2..).unwrap_or_default();
-                }
-                cell.extend_from_slice(rest);
-                cell.extend_from_slice(plain);
-                Cow::Owned(cell)
-            }
-        })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use proptest::prelude::*;
 
+    use super::super::cells::Quoting;
     use super::*;
 
     type Table = Vec<(u64, Vec<Vec<u8>>)>;
 
-    fn ours(table: &[u8], dialect: Dialect, at_once: usize) -> Table {
+    /// Rows with their cells. One with text after a closing quote is left out.
+    fn ours(table: &[u8], syntax: CellSyntax, at_once: usize) -> Table {
         let reader = io::BufReader::with_capacity(at_once, table);
-        let cells = |raw: Raw| dialect.cells(raw.bytes()).map(Cow::into_owned).collect();
-        TableReader::new(reader, dialect)
-            .map(|(lines, raw)| (lines + 1, raw.map_or_else(|_| vec![UNCLOSED.to_vec()], cells)))
-            .collect()
+        let cells = |raw: io::Result<Raw>| match raw {
+            Ok(raw) => Some(syntax.cells(raw.bytes()).ok()?.into_iter().map(Cow::into_owned).collect()),
+            Err(_) => Some(vec![UNCLOSED.to_vec()]),
+        };
+        let rows = TableReader::new(reader, Dialect::Cells(syntax));
+        rows.filter_map(|(lines, raw)| Some((lines + 1, cells(raw)?))).collect()
     }
 
     /// Stands for the cells of a row that is not closed.
@@ -291,15 +230,15 @@ mod tests {
     }
 
     fn of(table: &str) -> Vec<(u64, Result<String, String>)> {
-        let rows = TableReader::new(table.as_bytes(), Dialect::Cells { delimiter: b',', quoting: true });
+        let rows = TableReader::new(table.as_bytes(), Dialect::Cells(CellSyntax::CSV));
         let text = |raw: Raw| String::from_utf8_lossy(raw.bytes()).into_owned();
         rows.map(|(lines, raw)| (lines + 1, raw.map(text).map_err(|error| error.to_string()))).collect()
     }
 
     fn pieces() -> impl Strategy<Value = Vec<u8>> {
         let piece = prop::sample::select(vec![
-            "a", "bc", "\"", "\"", "\"\"", ",", ",", "\t", "\n", "\n", "\r", "\r\n", "\n\n", "\u{feff}", "é",
-            ";", " ",
+            "a", "bc", "\"", "\"", "\"\"", ",", ",", "\t", "\n", "\n", "\r\n", "\n\n", "\u{feff}", "é", ";",
+            " ",
         ]);
         let piece = prop_oneof![40 => piece.prop_map(str::to_owned), 1 => Just("x".repeat(70_000))];
         prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat().into_bytes())
@@ -313,7 +252,7 @@ mod tests {
                 Err(io::Error::other("worn out"))
             }
         }
-        for dialect in [Dialect::Json, Dialect::Cells { delimiter: b',', quoting: true }] {
+        for dialect in [Dialect::Json, Dialect::Cells(CellSyntax::CSV)] {
             let reader = io::BufReader::new(b"a,b\nc,d\ne".chain(Failing));
             let rows: Vec<_> = TableReader::new(reader, dialect).take(9).collect();
             let texts: Vec<_> = rows.iter().flat_map(|(_, raw)| raw).map(Raw::bytes).collect();
@@ -330,14 +269,18 @@ mod tests {
             quoting: bool,
             at_once in 1usize..50,
         ) {
-            let dialect = Dialect::Cells { delimiter, quoting };
-            let (ours, mut theirs) = (ours(&table, dialect, at_once), of_csv(&table, delimiter, quoting));
+            let form = if quoting { Quoting::Doubled } else { Quoting::Bare };
+            let syntax = CellSyntax { delimiter, quoting: form, ..CellSyntax::CSV };
+            let ours = ours(&table, syntax, at_once);
+            let mut theirs = of_csv(&table, delimiter, quoting);
             if let Some((line, cells)) = ours.last().filter(|(_, cells)| cells == &[UNCLOSED]) {
                 // the crate takes the rest of the file for the cell
                 let (their_line, theirs) = theirs.last_mut().unwrap();
                 prop_assert_eq!(line, their_line);
                 theirs.clone_from(cells);
             }
+            // the crate takes text after a closing quote as part of the cell
+            theirs.retain(|(line, _)| ours.binary_search_by_key(line, |(line, _)| *line).is_ok());
             prop_assert_eq!(ours, theirs);
         }
 

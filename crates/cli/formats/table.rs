@@ -1,16 +1,19 @@
 //! Labelled text in CSV, TSV, JSON and fastText's format.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::{self, BufRead};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 
+use super::cells::CellSyntax;
 use super::holds::{Holds, TableShape};
 use super::json::Object;
 use super::labels::{Label, RowLabels};
 use super::record::{FastTextLine, TableHead, TableRecord, TableRow, column_names, decoded};
 use super::rows::{Dialect, Raw, TableReader};
+use super::sniff::{Sniffed, sniff};
 
 /// The columns of label, text, group and weight, as the user named them.
 pub(crate) struct TextColumns<'a> {
@@ -34,51 +37,77 @@ pub(crate) struct TextRow<'a> {
 /// The rows of a table of label and text.
 pub(crate) type TextRows<'a> = Box<dyn Iterator<Item = TableRow> + 'a>;
 
-/// Reads the rows of a table. Also returns what its first row was taken for, if that was a guess.
+/// Reads the rows of a table. Also returns what was decided about it and might be wrong.
 ///
-/// The first row holds the names of the columns, with two exceptions. If the user names no columns and the first row
-/// contains neither the name of the label column nor that of the text column, a table of two columns holds label and
-/// text, a table of one column holds text, and there is no header. There is no header either if the first row's label
-/// is also a label of later rows.
+/// The header names the columns, with two exceptions. If the user names no columns and the first row contains neither
+/// the name of the label column nor that of the text column, a table of two columns holds label and text, a table of
+/// one column holds text, and there is no header. There is no header either if the first row's label is also a label of
+/// later rows.
 pub(crate) fn rows<'a>(
     reader: impl BufRead + 'a,
     holds: Holds,
     columns: &TextColumns<'_>,
-) -> Result<(TextRows<'a>, Option<String>)> {
-    let (mut rows, dialect) = written(reader, holds, columns.shape)?;
-    if dialect.is_of_lines() {
-        return Ok((Box::new(read(rows, dialect, TableHead::default())), None));
+) -> Result<(TextRows<'a>, Vec<String>)> {
+    if let Some(dialect) = of_lines(holds) {
+        let rows = TableReader::new(reader, dialect);
+        return Ok((Box::new(read(rows, dialect, TableHead::default())), Vec::new()));
     }
-    let Some((lines, first)) = first_row(&mut rows)? else {
-        return Ok((Box::new(std::iter::empty()), None));
+    let Sniffed { mut rows, syntax, n_before, has_row_names, mut notes } =
+        sniff(reader, holds, columns.shape, &[columns.label, columns.text])?;
+    let Some((lines, first)) = first_row(&mut rows, n_before)? else {
+        return Ok((Box::new(std::iter::empty()), notes));
     };
-    let cells: Vec<_> = dialect.cells(first.bytes()).collect();
+    let mut cells = header(syntax, &first, lines)?;
+    if has_row_names {
+        cells.insert(0, Cow::Borrowed(b""));
+    }
     let named = TableHead::find(&cells, columns);
     let (mut ahead, mut unnamed) = (Vec::new(), None);
-    if !named.as_ref().is_ok_and(|position| !position.has_names || position.is_certain) {
-        unnamed = TableHead::without_names(&cells, columns).filter(|position| {
-            ahead = look_ahead(&mut rows);
-            position.label_recurs(&cells, &ahead, dialect)
-        });
+    if !named.as_ref().is_ok_and(|position| position.is_certain) {
+        ahead = look_ahead(&mut rows);
+        if !named.as_ref().is_ok_and(|position| !position.has_names) {
+            unnamed = TableHead::without_names(&cells, columns)
+                .filter(|position| position.label_recurs(&cells, &ahead, syntax));
+        }
     }
     let mut position = unnamed.map_or(named, Ok)?;
+    if position.is_guess && !position.has_names && cells.len() == 2 && !columns.shape.no_header {
+        position = position.by_contents(&cells, &ahead, syntax)?;
+    }
     position.names = column_names(&cells, position.has_names);
-    let taken_for = position.describe(&cells, columns);
+    notes.extend(position.describe(&cells, columns));
     drop(cells);
     let first = (!position.has_names).then_some((lines, Ok(first)));
     let rows = first.into_iter().chain(ahead).chain(rows);
-    Ok((Box::new(read(rows, dialect, position)), taken_for))
+    Ok((Box::new(read(rows, Dialect::Cells(syntax), position)), notes))
+}
+
+/// The dialect of a table whose lines are rows.
+pub(super) fn of_lines(holds: Holds) -> Option<Dialect> {
+    match holds {
+        Holds::Jsonl | Holds::Json => Some(Dialect::Json),
+        Holds::FastText => Some(Dialect::FastText),
+        _ => None,
+    }
+}
+
+/// The cells of a header.
+pub(super) fn header(syntax: CellSyntax, row: &Raw, lines: u64) -> Result<Vec<Cow<'_, [u8]>>> {
+    syntax.cells(row.bytes()).map_err(anyhow::Error::msg).with_context(|| format!("row {}", lines + 1))
 }
 
 /// A raw row, and the number of line ends before it.
 type Written = (u64, io::Result<Raw>);
 
-/// The first row, if there is one.
+/// The first row after `n_before` others, if there is one.
 ///
 /// # Errors
 /// If it cannot be read.
-pub(crate) fn first_row(rows: &mut impl Iterator<Item = Written>) -> Result<Option<(u64, Raw)>> {
-    let Some((lines, raw)) = rows.next() else { return Ok(None) };
+pub(crate) fn first_row(
+    rows: &mut impl Iterator<Item = Written>,
+    n_before: usize,
+) -> Result<Option<(u64, Raw)>> {
+    let Some((lines, raw)) = rows.nth(n_before) else { return Ok(None) };
     Ok(Some((lines, raw.with_context(|| format!("row {}", lines + 1))?)))
 }
 
@@ -92,33 +121,6 @@ fn look_ahead(rows: &mut impl Iterator<Item = Written>) -> Vec<Written> {
         ahead.push(row);
     }
     ahead
-}
-
-/// The raw rows of a table, and their dialect.
-///
-/// # Errors
-/// If nothing can be read from it.
-pub(crate) fn written<R: BufRead>(
-    mut reader: R,
-    holds: Holds,
-    shape: TableShape,
-) -> Result<(TableReader<R>, Dialect)> {
-    let of_lines = match holds {
-        Holds::Jsonl | Holds::Json => Some(Dialect::Json),
-        Holds::FastText => Some(Dialect::FastText),
-        _ => None,
-    };
-    if let Some(dialect) = of_lines {
-        return Ok((TableReader::new(reader, dialect), dialect));
-    }
-    let delimiter = match shape.delimiter {
-        Some(delimiter) => delimiter,
-        None if holds == Holds::Tsv => b'\t',
-        None => recognised(reader.fill_buf()?),
-    };
-    let quoting = holds != Holds::Tsv || delimiter != b'\t';
-    let dialect = Dialect::Cells { delimiter, quoting };
-    Ok((TableReader::new(reader, dialect), dialect))
 }
 
 /// Adds the table's information to rows. An empty line is not a row.
@@ -140,18 +142,6 @@ fn is_empty_line(line: &[u8]) -> bool {
     line.first() != Some(&b'{') && str::from_utf8(line).is_ok_and(|line| line.trim().is_empty())
 }
 
-/// Guesses the separator of CSV: the most frequent of comma, semicolon, tab and bar outside quotes in the first line.
-/// If several are as frequent, the first of them.
-fn recognised(start: &[u8]) -> u8 {
-    let mut counts = [(b',', 0), (b';', 0), (b'\t', 0), (b'|', 0)];
-    let mut quoted = false;
-    for byte in start.iter().take_while(|byte| **byte != b'\n') {
-        quoted ^= *byte == b'"';
-        counts.iter_mut().filter(|(delimiter, _)| !quoted && delimiter == byte).for_each(|(_, n)| *n += 1);
-    }
-    counts.iter().rev().max_by_key(|(_, n)| *n).map_or(b',', |(delimiter, _)| *delimiter)
-}
-
 impl TableHead {
     /// The positions if the first row is an ordinary row that has a label.
     fn without_names(first: &[Cow<'_, [u8]>], columns: &TextColumns<'_>) -> Option<Self> {
@@ -162,11 +152,47 @@ impl TableHead {
     }
 
     /// Whether the label of the first row recurs in `rows`.
-    fn label_recurs(&self, first: &[Cow<'_, [u8]>], rows: &[Written], dialect: Dialect) -> bool {
+    fn label_recurs(&self, first: &[Cow<'_, [u8]>], rows: &[Written], syntax: CellSyntax) -> bool {
         let Some(at) = self.label else { return false };
-        let is_it = |cell: Cow<'_, [u8]>| cell.trim_ascii() == first[at].trim_ascii();
-        let has_it = |raw: &Raw| dialect.cells(raw.bytes()).nth(at).is_some_and(is_it);
-        !first[at].trim_ascii().is_empty() && rows.iter().any(|(_, raw)| raw.as_ref().is_ok_and(has_it))
+        let is_it = |cell: &Cow<'_, [u8]>| cell.trim_ascii() == first[at].trim_ascii();
+        !first[at].trim_ascii().is_empty()
+            && cells_of(rows, syntax).any(|cells| cells.get(at).is_some_and(is_it))
+    }
+
+    /// The positions of label and text in a table of two columns without their names: the label is the column of fewer
+    /// and shorter values. The first row is a header if its label is the only one that does not recur.
+    ///
+    /// # Errors
+    /// If either column may be the label.
+    fn by_contents(self, first: &[Cow<'_, [u8]>], ahead: &[Written], syntax: CellSyntax) -> Result<Self> {
+        let rows = cells_of(ahead, syntax).filter(|cells| cells.len() == 2);
+        let mut values = [HashMap::new(), HashMap::new()];
+        let (mut n_rows, mut sizes) = (0, [0, 0]);
+        for cells in std::iter::once(first.to_vec()).chain(rows) {
+            n_rows += 1;
+            for (i, cell) in cells.iter().enumerate() {
+                sizes[i] += cell.len();
+                *values[i].entry(cell.trim_ascii().to_vec()).or_insert(0) += 1;
+            }
+        }
+        let label = usize::from(values[1].len() < values[0].len());
+        let is_header = n_rows > 6
+            && values[label].get(first[label].trim_ascii()) == Some(&1)
+            && values[label].values().filter(|n| **n == 1).count() == 1;
+        let n_labels = values[label].len();
+        let is_clear = n_rows > 2
+            && n_labels < values[1 - label].len()
+            && (2 * n_labels <= n_rows || n_rows <= 6)
+            && sizes[label] <= sizes[1 - label]
+            && !values[label].contains_key(&b""[..]);
+        if !is_clear {
+            bail!(
+                "expected to see which column is the label, got a first row without names, {}; one of these says it: \
+                 --no-header --label-column 1 --text-column 2, or --no-header --label-column 2 --text-column 1",
+                row_shown(first)
+            );
+        }
+        Ok(TableHead { label: Some(label), text: 1 - label, has_names: is_header, ..self })
     }
 
     fn find(first: &[Cow<'_, [u8]>], columns: &TextColumns<'_>) -> Result<Self> {
@@ -230,6 +256,13 @@ impl TableHead {
             return None;
         }
         Some(match (self.has_names, self.label) {
+            (true, Some(label)) if columns.label == "label" => format!(
+                "the first row is a header, {}; column {} is the label and column {} the text; --no-header, --label-column \
+                 and --text-column change this",
+                row_shown(first),
+                label + 1,
+                self.text + 1
+            ),
             (true, _) => {
                 let row: String = row_shown(first).chars().take(60).collect();
                 format!("the first row is a header, {row}; use --no-header if it is not")
@@ -259,6 +292,11 @@ fn named(first: &[Cow<'_, [u8]>], name: &str, shape: TableShape) -> impl Iterato
 
 fn row_shown(cells: &[Cow<'_, [u8]>]) -> String {
     cells.iter().map(|cell| String::from_utf8_lossy(cell)).collect::<Vec<_>>().join(", ")
+}
+
+/// The cells of the rows that can be read.
+fn cells_of(rows: &[Written], syntax: CellSyntax) -> impl Iterator<Item = Vec<Cow<'_, [u8]>>> {
+    rows.iter().filter_map(move |(_, raw)| syntax.cells(raw.as_ref().ok()?.bytes()).ok())
 }
 
 impl TableRecord {
@@ -293,6 +331,13 @@ fn of_object(mut object: Object, columns: &TextColumns<'_>) -> Result<TextRow<'s
     let [group, weight] = [columns.group, columns.weight].map(|name| name.and_then(cell));
     match object.take(columns.text) {
         Some(serde_json::Value::String(text)) => Ok(TextRow { label, text: text.into(), group, weight }),
+        Some(other @ (serde_json::Value::Number(_) | serde_json::Value::Bool(_))) => {
+            Ok(TextRow { label, text: other.to_string().into(), group, weight })
+        }
+        _ if object.is_of_columns() => Err(format!(
+            "expected an object with a string {:?}, got a table by columns; pandas writes rows with orient=\"records\"",
+            columns.text
+        )),
         _ => Err(format!("expected an object with a string {:?}", columns.text)),
     }
 }
@@ -311,7 +356,7 @@ mod tests {
         rows.map(owned).collect()
     }
 
-    const SHAPE: TableShape = TableShape { delimiter: None, no_header: false };
+    const SHAPE: TableShape = TableShape { delimiter: None, no_header: false, encoding: None };
     static COLUMNS: TextColumns<'_> = TextColumns {
         label: "label",
         text: "text",
@@ -336,11 +381,11 @@ mod tests {
     fn columns_are_named_or_the_two_there_are() {
         let expected = [(2, Some("spam".into()), "buy, now".into())];
         assert_eq!(read("id,Label,Text\n1,spam,\"buy, now\"\n", Holds::Csv, &COLUMNS), expected);
-        let rows = read("ham\tsay \"hi\nspam\tbuy\n", Holds::Tsv, &COLUMNS);
-        assert_eq!(
-            rows,
-            [(1, Some("ham".into()), "say \"hi".into()), (2, Some("spam".into()), "buy".into())]
-        );
+        let rows = read("ham\tsay \"hi\nspam\tbuy\nham\tbye\n", Holds::Tsv, &COLUMNS);
+        let texts: Vec<_> =
+            rows.into_iter().map(|(line, label, text)| (line, label.unwrap(), text)).collect();
+        let row = |line, label: &str, text: &str| (line, label.to_owned(), text.to_owned());
+        assert_eq!(texts, [row(1, "ham", "say \"hi"), row(2, "spam", "buy"), row(3, "ham", "bye")]);
         let numbered =
             TextColumns { label: "3", text: "1", shape: TableShape { no_header: true, ..SHAPE }, ..COLUMNS };
         assert_eq!(read("buy,x,spam\n", Holds::Csv, &numbered), [(1, Some("spam".into()), "buy".into())]);
@@ -360,8 +405,8 @@ mod tests {
     fn a_first_row_with_a_label_of_later_rows_is_no_header() {
         let row = |line, label: &str, text: &str| (line, Some(label.to_owned()), text.to_owned());
         // a text can be the name of a column
-        let rows = read("spam,text\nham,hi\nspam,buy\n", Holds::Csv, &COLUMNS);
-        assert_eq!(rows, [row(1, "spam", "text"), row(2, "ham", "hi"), row(3, "spam", "buy")]);
+        let rows = read("spam,text\nham,hi there\nspam,buy now\n", Holds::Csv, &COLUMNS);
+        assert_eq!(rows, [row(1, "spam", "text"), row(2, "ham", "hi there"), row(3, "spam", "buy now")]);
         let numbered = TextColumns { label: "2", text: "1", ..COLUMNS };
         let rows = read("hello,ham\nbuy,spam\nhi,ham\n", Holds::Csv, &numbered);
         assert_eq!(rows, [row(1, "ham", "hello"), row(2, "spam", "buy"), row(3, "ham", "hi")]);

@@ -14,8 +14,8 @@ use tamis_train::Kind;
 
 use crate::args::ListArgs;
 use crate::formats::holds::Holds;
-use crate::formats::json::Elements;
-use crate::input::reading::open;
+use crate::formats::json::{Elements, begins_array};
+use crate::input::reading::{foreign, open};
 use crate::output::{from_text, path_of};
 
 /// The documents that a command wants from its sources.
@@ -95,16 +95,21 @@ impl InputFile {
         }
     }
 
-    /// Opens a file or stream that holds many documents, decoded. A JSON array is read as JSON lines.
+    /// Opens a file or stream that holds many documents, decoded. A JSON array is read as JSON lines, whatever the file is called.
     pub(crate) fn open(&self) -> Result<Box<dyn BufRead + Send>> {
-        let reader = match self.take_stream()? {
+        let mut reader = match self.take_stream()? {
             Some(stream) => stream.into_reader().with_context(|| shown_path(&self.path))?,
             None => open(&self.path).with_context(|| shown_path(&self.path))?,
         };
-        Ok(match self.holds {
-            Holds::Json => Box::new(BufReader::new(Elements::new(reader))),
-            _ => reader,
-        })
+        if !self.holds.is_table() {
+            return Ok(reader);
+        }
+        let start = reader.fill_buf().with_context(|| shown_path(&self.path))?;
+        if let Some(what) = foreign(start) {
+            bail!("{}: expected a table, got {what}", shown_path(&self.path));
+        }
+        let is_array = matches!(self.holds, Holds::Json | Holds::Jsonl) && begins_array(start);
+        Ok(if is_array { Box::new(BufReader::new(Elements::new(reader))) } else { reader })
     }
 
     /// The first bytes of a document, as far as they can be read.

@@ -9,6 +9,7 @@ use tamis_program::{Stream, read_start, shown_path};
 use tamis_train::Kind;
 
 use crate::formats::holds::{Holds, extension, extension_is};
+use crate::formats::json::{begins_array, begins_object_line};
 use crate::formats::record::looks_like_fasttext;
 use crate::input::file::{InputFile, SourceArg, SourceScope};
 use crate::input::listing::SourceFiles;
@@ -101,9 +102,13 @@ fn holds_of(path: &Path, mbox: bool) -> Result<Holds> {
     Ok(match Holds::of_name(path.as_os_str()) {
         Holds::One if mbox => Holds::Mbox,
         Holds::One if extension(path).eq_ignore_ascii_case("json") => {
-            let start = read_start(path, 4096).with_context(|| shown_path(&path))?;
+            let start = read_start(path, 64 << 10).with_context(|| shown_path(&path))?;
             // any other JSON is one document
-            if start.trim_ascii_start().first() == Some(&b'[') { Holds::Json } else { Holds::One }
+            match () {
+                () if begins_array(&start) => Holds::Json,
+                () if begins_object_line(&start) || start.trim_ascii().is_empty() => Holds::Jsonl,
+                () => Holds::One,
+            }
         }
         Holds::One if !extension_is(path, &["eml", "msg", "txt"]) => {
             let context = || shown_path(&path);

@@ -401,9 +401,9 @@ impl Corpus<'_> {
             _ => {
                 let path = shown_path(&file.path);
                 let rows = rows(file.open()?, file.holds, &self.columns());
-                let (rows, taken_for) = rows.with_context(|| path.clone())?;
-                if let Some(taken_for) = taken_for {
-                    note!("{path}: {}", shown(&taken_for));
+                let (rows, notes) = rows.with_context(|| path.clone())?;
+                if !notes.is_empty() {
+                    note!("{path}: {}", shown(&notes.join("; ")));
                 }
                 rows
             }

@@ -58,7 +58,7 @@ pub fn decoded(mut reader: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Se
     let encoding = utf16(&start);
     reader = Box::new(Cursor::new(start).chain(reader));
     Ok(match encoding {
-        Some(encoding) => Box::new(Utf16::new(BufReader::new(reader), encoding)),
+        Some(encoding) => Box::new(ToUtf8::new(BufReader::new(reader), encoding)),
         None => reader,
     })
 }
@@ -178,8 +178,12 @@ impl<R: BufRead> Read for Zstd<R> {
     }
 }
 
-/// Reads UTF-16 as UTF-8, without its byte order mark. Invalid characters become U+FFFD.
-struct Utf16<R> {
+/// Reads text in another encoding as UTF-8, without a byte order mark. Invalid characters become U+FFFD.
+pub fn to_utf8(source: impl BufRead, encoding: &'static Encoding) -> impl Read {
+    ToUtf8::new(source, encoding)
+}
+
+struct ToUtf8<R> {
     source: R,
     decoder: Decoder,
     /// The decoded text, and how much of it has been read.
@@ -189,14 +193,14 @@ struct Utf16<R> {
     is_done: bool,
 }
 
-impl<R: BufRead> Utf16<R> {
+impl<R: BufRead> ToUtf8<R> {
     fn new(source: R, encoding: &'static Encoding) -> Self {
         let decoder = encoding.new_decoder_with_bom_removal();
-        Utf16 { source, decoder, text: [0; 4096], read: 0, decoded: 0, is_done: false }
+        ToUtf8 { source, decoder, text: [0; 4096], read: 0, decoded: 0, is_done: false }
     }
 }
 
-impl<R: BufRead> Read for Utf16<R> {
+impl<R: BufRead> Read for ToUtf8<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.read == self.decoded && !self.is_done {
             let units = self.source.fill_buf()?;

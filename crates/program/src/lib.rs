@@ -16,7 +16,7 @@ mod passthrough;
 
 mod model;
 
-pub use decoded::{decoded, is_encoded};
+pub use decoded::{decoded, is_encoded, to_utf8};
 pub use expected::{expectation, noun};
 pub use model::{LazyModel, check_unchanged, commit, make_private, open_model};
 pub use output::{
