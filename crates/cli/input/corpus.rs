@@ -24,6 +24,8 @@ pub(crate) struct Corpus<'a> {
     pub(super) input: &'a InputArgs,
     pub(super) wanted: SourceScope,
     pub(super) unreadable: usize,
+    /// Number of files of another kind, which are skipped.
+    pub(super) foreign: AtomicUsize,
     /// Paths named by the user that could not be read.
     pub(super) failed: AtomicUsize,
     /// In tables, the column that holds the labels.
@@ -55,6 +57,7 @@ impl<'a> Corpus<'a> {
             input,
             wanted,
             unreadable: 0,
+            foreign: AtomicUsize::default(),
             failed: AtomicUsize::default(),
             target: None,
             labels: RowLabels::One,
@@ -110,7 +113,10 @@ impl<'a> Corpus<'a> {
             }
             corpus.add(argument, found);
         }
-        corpus.kind = kind.map_or_else(|| recognise(&corpus.files), |(kind, _)| kind);
+        corpus.kind = match kind {
+            Some((kind, _)) => kind,
+            None => recognise(&corpus.files)?.unwrap_or(Kind::Text),
+        };
         corpus.leave_out_duplicates(&[]);
         Ok(corpus)
     }
@@ -158,6 +164,7 @@ impl<'a> Corpus<'a> {
         if let Some(left_out) = found.left_out.describe() {
             note!("{}: left out {left_out}", shown_path(argument));
         }
+        *self.foreign.get_mut() += found.left_out.foreign() as usize;
         found.unreadable.iter().for_each(|error| say!("tamis: {error}"));
         self.unreadable += found.unreadable.len();
         self.files.extend(found.files);
@@ -266,12 +273,13 @@ impl<'a> Corpus<'a> {
     }
 
     /// Prints how many documents could not be read, and returns the exit status: an error if the user named one of
-    /// them, or with --strict.
+    /// them, or if any was unreadable or skipped with --strict.
     pub(crate) fn conclude(&self, unreadable: usize) -> u8 {
         let failed = self.failed.load(Ordering::Relaxed);
         if unreadable > 0 {
             say!("tamis: {} could not be read", counted(unreadable as u64, "document"));
         }
-        if failed > 0 || unreadable > 0 && self.input.strict { ERROR } else { 0 }
+        let skipped = unreadable + self.foreign.load(Ordering::Relaxed);
+        if failed > 0 || skipped > 0 && self.input.strict { ERROR } else { 0 }
     }
 }

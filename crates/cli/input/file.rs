@@ -13,7 +13,7 @@ use tamis_program::{Stream, read_start, shown_path};
 use tamis_train::Kind;
 
 use crate::args::ListArgs;
-use crate::formats::holds::Holds;
+use crate::formats::holds::{Holds, extension_is};
 use crate::formats::json::Elements;
 use crate::input::reading::open;
 use crate::output::{from_text, path_of};
@@ -105,6 +105,17 @@ impl InputFile {
             Holds::Json => Box::new(BufReader::new(Elements::new(reader))),
             _ => reader,
         })
+    }
+
+    /// Whether it is a message of a Maildir, whatever it begins with.
+    pub(crate) fn is_in_maildir(&self) -> bool {
+        let folder = self.path.parent().and_then(Path::file_name);
+        folder.is_some_and(|folder| folder == "cur" || folder == "new")
+    }
+
+    /// Whether its name says that it is mail.
+    pub(crate) fn is_mail_by_name(&self) -> bool {
+        self.holds == Holds::Mbox || extension_is(&self.path, &["eml", "emlx"]) || self.is_in_maildir()
     }
 
     /// The first bytes of a document, as far as they can be read.

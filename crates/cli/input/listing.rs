@@ -24,6 +24,8 @@ pub(crate) struct SourceFiles {
     pub(crate) unreadable: Vec<String>,
     /// The folder that links may not lead out of, if any.
     pub(crate) inside: Option<PathBuf>,
+    /// Whether the documents are learned, and deleted messages therefore left out.
+    pub(crate) is_learned: bool,
 }
 
 /// Files that are not documents.
@@ -37,6 +39,10 @@ pub(crate) struct Omissions {
     special: OmittedFiles,
     /// Links that lead out of the folder.
     links: OmittedFiles,
+    /// Messages that were deleted and are still there.
+    deleted: OmittedFiles,
+    /// Folders inside Maildirs, which are sources of their own.
+    folders: OmittedFiles,
     /// Tables among mail.
     tables: OmittedFiles,
 }
@@ -58,9 +64,14 @@ impl OmittedFiles {
 }
 
 impl Omissions {
+    /// Number of files that are of another kind.
+    pub(crate) fn foreign(&self) -> u64 {
+        self.tables.number
+    }
+
     /// Describes in words what was left out, if anything.
     pub(crate) fn describe(&self) -> Option<String> {
-        let Omissions { unlabelled, hidden, special, links, tables } = self;
+        let Omissions { unlabelled, hidden, special, links, deleted, folders, tables } = self;
         let with_example = |OmittedFiles { number, first }: &OmittedFiles, one: &str| {
             let such_as = if *number == 1 { "" } else { "such as " };
             (*number, format!("{} ({such_as}{})", counted(*number, one), shown_path(&first)))
@@ -74,6 +85,8 @@ impl Omissions {
             (*hidden, hidden_files),
             with_example(special, "special file"),
             with_example(links, "outward link"),
+            with_example(deleted, "deleted message"),
+            with_example(folders, "Maildir subfolder"),
             with_example(tables, "table"),
         ];
         let parts: Vec<_> =
@@ -94,6 +107,15 @@ impl SourceFiles {
         leads_out
     }
 
+    /// Whether a path is a deleted message that is not to be learned. If so, it is recorded as left out.
+    fn is_deleted(&mut self, path: &Path) -> bool {
+        let is_deleted = self.is_learned && path.file_name().is_some_and(maildir::is_deleted);
+        if is_deleted {
+            self.left_out.deleted.add(path.to_owned());
+        }
+        is_deleted
+    }
+
     /// Adds the messages of a Maildir, which may be below a label's folder.
     pub(crate) fn maildir(&mut self, path: &Path, label: Option<Arc<str>>, folder: Option<Arc<str>>) {
         if ["cur", "new"].iter().any(|part| self.leads_out(&path.join(part))) {
@@ -101,7 +123,7 @@ impl SourceFiles {
         }
         match maildir::list(path) {
             Ok(mut listing) => {
-                listing.messages.retain(|path| !self.leads_out(path));
+                listing.messages.retain(|path| !self.leads_out(path) && !self.is_deleted(path));
                 let found = |path| InputFile {
                     folder: folder.clone(),
                     ..InputFile::found(path, label.clone(), Holds::One)
@@ -109,6 +131,7 @@ impl SourceFiles {
                 self.files.extend(listing.messages.into_iter().map(found));
                 self.left_out.hidden += listing.hidden as u64;
                 listing.special.into_iter().for_each(|path| self.left_out.special.add(path));
+                listing.folders.into_iter().for_each(|path| self.left_out.folders.add(path));
             }
             Err(error) => self.unreadable.push(format!("{}: {}", shown_path(path), plain(&error))),
         }
@@ -146,6 +169,9 @@ impl SourceFiles {
                     walk.skip_current_dir();
                 }
             } else if kind.is_file() {
+                if self.is_deleted(entry.path()) {
+                    continue;
+                }
                 let holds = Holds::of_name(name);
                 let inode = Some(walkdir::DirEntryExt::ino(&entry));
                 let found = InputFile::found(entry.into_path(), label.clone(), holds);

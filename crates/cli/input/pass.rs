@@ -1,6 +1,7 @@
 //! A pass over the documents of a corpus: they are read ahead, processed by all threads, and finished in order.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
@@ -19,7 +20,7 @@ use crate::formats::table::{TextColumns, TextRow, rows};
 use crate::input::corpus::Corpus;
 use crate::input::file::{InputFile, SourceScope};
 use crate::input::items::{Content, Item, cell_of, whole_rows};
-use crate::input::reading::{DocumentView, foreign, foreign_or_binary};
+use crate::input::reading::{DocumentView, foreign, foreign_or_binary, lacks_header};
 use crate::output::PassProgress;
 
 /// The reason that there is no result for a document.
@@ -28,6 +29,8 @@ enum SkipReason {
     Unreadable(String),
     /// It is a file of another kind that the user did not name.
     Foreign(&'static str),
+    /// It is a message of an mbox that is not one to learn.
+    NotToLearn(&'static str),
 }
 
 impl From<String> for SkipReason {
@@ -98,9 +101,12 @@ impl<T> PassState<T> {
 }
 
 /// Counts and reports the documents that are skipped. Of the rows or messages of a file, the first five are named.
+#[derive(Default)]
 struct Complaints {
     unreadable: usize,
     foreign: usize,
+    /// Number of messages that are not to learn, by the reason.
+    not_to_learn: BTreeMap<&'static str, u64>,
     /// The file of the last unreadable document.
     path: PathBuf,
     /// Number of its unreadable documents.
@@ -121,6 +127,7 @@ impl Complaints {
                     say!("tamis: {}: {error}", shown_path(&item.name()));
                 }
             }
+            SkipReason::NotToLearn(why) => *self.not_to_learn.entry(why).or_default() += 1,
             SkipReason::Foreign(what) => {
                 self.foreign += 1;
                 if self.foreign <= most_named() {
@@ -140,6 +147,9 @@ impl Complaints {
 
     fn finish(&self) {
         self.finish_file();
+        for (why, n) in &self.not_to_learn {
+            say!("tamis: skipped {}: {why}", counted(*n, "message"));
+        }
         if self.foreign > most_named() {
             say!("tamis: skipped {} that are neither mail nor text", counted(self.foreign as u64, "file"));
         }
@@ -177,8 +187,7 @@ impl Corpus<'_> {
             }
             states.lock().unwrap_or_else(PoisonError::into_inner).push((state, buffer));
         };
-        let mut complaints =
-            Complaints { unreadable: self.unreadable, foreign: 0, path: PathBuf::new(), n_in_file: 0 };
+        let mut complaints = Complaints { unreadable: self.unreadable, ..Complaints::default() };
         let mut progress = self.progress();
         let mut settle = |batch: Vec<BatchItem<'_, T>>| -> Result<()> {
             progress.add(batch.len() as u64);
@@ -217,6 +226,7 @@ impl Corpus<'_> {
         outcome?;
         progress.finish("read");
         complaints.finish();
+        self.foreign.fetch_add(complaints.foreign, Ordering::Relaxed);
         let states = states.into_inner().unwrap_or_else(PoisonError::into_inner);
         let states: Vec<S> = states.into_iter().map(|(state, _)| state).collect();
         let lacks_groups = !states.is_empty() && !self.has_groups.load(Ordering::Relaxed);
@@ -287,7 +297,10 @@ impl Corpus<'_> {
                 let weight = self.weight_of(cell_of(&cells, self.weight))?;
                 Ok(work(Attributes { label: &label, group, weight }, DocumentView::row(&cells).document()))
             }
-            Content::Bytes(bytes) => {
+            Content::Bytes(_, Some(why)) if self.wanted != SourceScope::WhatIsThere => {
+                Err(SkipReason::NotToLearn(why))
+            }
+            Content::Bytes(bytes, _) => {
                 Ok(work(whole(&self.label(given, Ok(None))?), self.whole(item, bytes)?.document()))
             }
             Content::File => {
@@ -299,11 +312,23 @@ impl Corpus<'_> {
                 let most = self.most_of_one(limits);
                 read_document(&item.file.path, self.kind, item.named(), most, buffer)
                     .map_err(|e| plain(&e))?;
-                if let Some(what) = foreign_or_binary(buffer).filter(|_| !item.named()) {
+                if let Some(what) = self.other_kind(item, buffer) {
                     return Err(SkipReason::Foreign(what));
                 }
                 Ok(work(whole(&label), self.whole(item, buffer)?.document()))
             }
+        }
+    }
+
+    /// What a file is that was found in a folder and is not a document of this kind.
+    fn other_kind(&self, item: &Item<'_>, bytes: &[u8]) -> Option<&'static str> {
+        let needs_header =
+            self.kind == Kind::Mail && self.wanted != SourceScope::WhatIsThere && !item.file.is_in_maildir();
+        match foreign_or_binary(self.kind, bytes) {
+            _ if item.named() => None,
+            None if needs_header && bytes.is_empty() => Some("an empty file"),
+            None if needs_header && lacks_header(bytes) => Some("a text without the header of mail"),
+            foreign => foreign,
         }
     }
 
@@ -328,11 +353,11 @@ impl Corpus<'_> {
     fn whole<'b>(&self, item: &Item<'_>, bytes: &'b [u8]) -> Result<DocumentView<'b>, String> {
         let what = match self.wanted {
             SourceScope::WhatIsThere if self.kind == Kind::Mail => {
-                foreign(bytes).filter(|_| !has_mail_behind(bytes))
+                foreign(self.kind, bytes).filter(|_| !has_mail_behind(bytes))
             }
-            SourceScope::WhatIsThere => foreign_or_binary(bytes),
+            SourceScope::WhatIsThere => foreign_or_binary(self.kind, bytes),
             SourceScope::Documents | SourceScope::Inside if self.kind == Kind::Mail => None,
-            SourceScope::Documents | SourceScope::Inside | SourceScope::Labelled => foreign(bytes),
+            SourceScope::Documents | SourceScope::Inside | SourceScope::Labelled => foreign(self.kind, bytes),
         };
         match what.filter(|_| item.named()) {
             Some(what) => Err(format!("expected {}, got {what}", self.kind)),
@@ -382,7 +407,7 @@ impl Corpus<'_> {
                 let most = self.most_of_one(limits);
                 let content = match file.take_stream()?.map(|stream| stream.into_document(self.kind, most)) {
                     None => Content::File,
-                    Some(Ok(bytes)) => Content::Bytes(bytes),
+                    Some(Ok(bytes)) => Content::Bytes(bytes, None),
                     Some(Err(error)) => Content::Unreadable(plain(&error)),
                 };
                 return Ok(Box::new(std::iter::once(item(None, content))));
@@ -390,7 +415,11 @@ impl Corpus<'_> {
             Holds::Mbox => {
                 let messages = mbox::Reader::new(file.open()?, limits.bytes.saturating_add(1));
                 return Ok(Box::new((1..).zip(messages).map(move |(i, entry)| match entry {
-                    Ok(entry) => item(Some(entry.number as u64), Content::Bytes(entry.bytes)),
+                    Ok(entry) => {
+                        let cut = entry.is_cut.then_some("cut off in the header");
+                        let why = cut.or_else(|| mbox::not_to_learn(&entry.bytes));
+                        item(Some(entry.number as u64), Content::Bytes(entry.bytes, why))
+                    }
                     Err(error) => item(Some(i), Content::Unreadable(plain(&error))),
                 })));
             }
