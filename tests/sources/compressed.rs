@@ -7,7 +7,7 @@ use flate2::{Compression, write::GzEncoder};
 use crate::sources::trees::{message, world};
 use crate::support::{World, stderr, stdout};
 
-fn packed(content: impl AsRef<[u8]>) -> Vec<u8> {
+pub fn packed(content: impl AsRef<[u8]>) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(content.as_ref()).unwrap();
     encoder.finish().unwrap()

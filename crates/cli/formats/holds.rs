@@ -4,9 +4,10 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 /// The contents of a file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Holds {
     /// One document.
+    #[default]
     One,
     /// Messages, one after another.
     Mbox,

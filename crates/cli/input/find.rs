@@ -33,8 +33,7 @@ pub(crate) fn find(
     let path = &source.path;
     let label = source.label.as_deref().map(Arc::from);
     let labelled = wanted == SourceScope::Labelled;
-    let is_learned = wanted != SourceScope::WhatIsThere;
-    let mut listing = SourceFiles { is_learned, ..SourceFiles::default() };
+    let mut listing = SourceFiles::default();
     if wanted == SourceScope::Inside {
         listing.inside = path.canonicalize().ok();
     }
@@ -64,11 +63,14 @@ pub(crate) fn find(
         listing.files.push(InputFile { label, holds, ..file });
     }
     if is_folder {
-        let may_be_mbox = |file: &&mut InputFile| !file.holds.is_table() && !file.is_in_maildir();
+        let may_be_mbox = |file: &&mut InputFile| !file.holds.is_table() && !file.in_maildir;
         // what cannot be read is reported when it is its turn
         listing.files.par_iter_mut().filter(may_be_mbox).for_each(|file| {
             file.holds = mbox_or_one(&file.path, file.holds).unwrap_or(file.holds);
         });
+        if wanted != SourceScope::WhatIsThere {
+            listing.leave_deleted_out();
+        }
     }
     let without_label = |p: &&InputFile| p.label.is_none() && !p.holds.is_table();
     if let Some(file) = listing.files.iter().find(without_label).filter(|_| labelled) {
@@ -94,44 +96,40 @@ pub(crate) fn find(
 /// if there is nothing else.
 ///
 /// # Errors
-/// If most names say that the documents are mail and their beginnings that they are text, or if all documents of a
-/// label are mail and all of another are text.
+/// If most names say that the documents are mail and their contents that they are text, or if all documents of a label
+/// are mail and all of another are text.
 pub(crate) fn recognise(files: &[InputFile]) -> Result<Option<Kind>> {
     const SAMPLE: usize = 25;
-    /// As how many documents an mbox counts.
-    const MBOX: u32 = 3;
     let documents: Vec<_> = files.iter().filter(|file| !file.holds.is_table()).collect();
     let step = documents.len().div_ceil(SAMPLE).max(1);
-    // per label, how many are mail and how many are text
-    let mut labels: BTreeMap<_, [u32; 2]> = BTreeMap::new();
+    // per label, the number of mails, of texts with a header and of other texts
+    let mut labels = BTreeMap::<_, [u32; 3]>::new();
     let mut named = 0;
     for file in documents.iter().step_by(step) {
-        let start = file.start();
-        let is_mbox = file.holds == Holds::Mbox && looks_like_mbox(&start);
-        let is_mail = file.holds == Holds::Mbox
-            || looks_like_mail(&start)
-            || file.is_mail_by_name() && !lacks_header(&start);
+        let (start, is_mbox) = (file.start(), file.holds == Holds::Mbox);
+        let has_header = !lacks_header(&start);
+        let is_mail = is_mbox || looks_like_mail(&start) || has_header && file.is_mail_by_name();
         if is_mail || !start.is_empty() && foreign_or_binary(Kind::Text, &start).is_none() {
-            labels.entry(&file.label).or_default()[usize::from(!is_mail)] += if is_mbox { MBOX } else { 1 };
+            let kind = if is_mail { 0 } else { 2 - usize::from(has_header) };
+            // an mbox has many messages, unless it is damaged
+            labels.entry(&file.label).or_default()[kind] += if is_mbox && !start.is_empty() { 3 } else { 1 };
             named += u32::from(file.is_mail_by_name());
         }
     }
-    let [mail, text] = labels.values().fold([0, 0], |[mail, text], of| [mail + of[0], text + of[1]]);
-    let only = |kind: usize| labels.iter().find(|(_, of)| of[kind] > 1 && of[1 - kind] == 0);
     let choose = "choose with --as mail or --as text";
-    if let (Some((Some(a), _)), Some((Some(b), _))) = (only(0), only(1)) {
-        bail!(
-            "expected documents of one kind, got mail under {} and text under {}; {choose}",
-            shown(a),
-            shown(b)
-        );
+    let is_all = |of: &[u32; 3], kind: usize| of[kind] > 1 && of[kind] == of.iter().sum::<u32>();
+    let label_of = |kind| labels.iter().find_map(|(label, of)| label.as_ref().filter(|_| is_all(of, kind)));
+    if let (Some(mail), Some(text)) = (label_of(0), label_of(2)) {
+        let (mail, text) = (shown(mail), shown(text));
+        bail!("expected documents of one kind, got mail under {mail} and text under {text}; {choose}");
     }
-    if mail < text && 2 * named > mail + text {
+    let (all, mail) = (labels.values().flatten().sum::<u32>(), labels.values().map(|of| of[0]).sum::<u32>());
+    if 2 * mail < all && 2 * named > all {
         bail!("expected mail, as most names of files say, got text; {choose}");
     }
-    Ok(match (mail, text) {
-        (0, 0) if !documents.is_empty() => None,
-        _ if mail > 0 && mail >= text => Some(Kind::Mail),
+    Ok(match all {
+        0 if !documents.is_empty() => None,
+        _ if mail > 0 && 2 * mail >= all => Some(Kind::Mail),
         _ => Some(Kind::Text),
     })
 }

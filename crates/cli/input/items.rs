@@ -57,8 +57,8 @@ impl<'p> Item<'p> {
 pub(crate) enum Content {
     /// A file that is this one document.
     File,
-    /// A message of an mbox and why it is not one to learn, if so, or the bytes read of a stream.
-    Bytes(Vec<u8>, Option<&'static str>),
+    /// A message of an mbox, or the bytes read of a stream.
+    Bytes(Vec<u8>),
     /// A row of a table.
     Row(TableRecord),
     /// An unreadable document, and why.
@@ -69,7 +69,7 @@ impl Content {
     /// Number of its bytes that are in memory.
     pub(crate) fn n_bytes(&self) -> usize {
         match self {
-            Content::Bytes(bytes, _) => bytes.len(),
+            Content::Bytes(bytes) => bytes.len(),
             Content::Row(record) => record.n_bytes(),
             Content::File | Content::Unreadable(_) => 0,
         }

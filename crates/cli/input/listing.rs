@@ -24,8 +24,6 @@ pub(crate) struct SourceFiles {
     pub(crate) unreadable: Vec<String>,
     /// The folder that links may not lead out of, if any.
     pub(crate) inside: Option<PathBuf>,
-    /// Whether the documents are learned, and deleted messages therefore left out.
-    pub(crate) is_learned: bool,
 }
 
 /// Files that are not documents.
@@ -60,6 +58,11 @@ impl OmittedFiles {
             self.first = path;
         }
         self.number += 1;
+    }
+
+    /// Takes files out of a list.
+    fn take_from(&mut self, files: &mut Vec<InputFile>, is_omitted: impl Fn(&InputFile) -> bool) {
+        files.extract_if(.., |file| is_omitted(file)).for_each(|file| self.add(file.path));
     }
 }
 
@@ -107,15 +110,6 @@ impl SourceFiles {
         leads_out
     }
 
-    /// Whether a path is a deleted message that is not to be learned. If so, it is recorded as left out.
-    fn is_deleted(&mut self, path: &Path) -> bool {
-        let is_deleted = self.is_learned && path.file_name().is_some_and(maildir::is_deleted);
-        if is_deleted {
-            self.left_out.deleted.add(path.to_owned());
-        }
-        is_deleted
-    }
-
     /// Adds the messages of a Maildir, which may be below a label's folder.
     pub(crate) fn maildir(&mut self, path: &Path, label: Option<Arc<str>>, folder: Option<Arc<str>>) {
         if ["cur", "new"].iter().any(|part| self.leads_out(&path.join(part))) {
@@ -123,9 +117,10 @@ impl SourceFiles {
         }
         match maildir::list(path) {
             Ok(mut listing) => {
-                listing.messages.retain(|path| !self.leads_out(path) && !self.is_deleted(path));
+                listing.messages.retain(|path| !self.leads_out(path));
                 let found = |path| InputFile {
                     folder: folder.clone(),
+                    in_maildir: true,
                     ..InputFile::found(path, label.clone(), Holds::One)
                 };
                 self.files.extend(listing.messages.into_iter().map(found));
@@ -169,9 +164,6 @@ impl SourceFiles {
                     walk.skip_current_dir();
                 }
             } else if kind.is_file() {
-                if self.is_deleted(entry.path()) {
-                    continue;
-                }
                 let holds = Holds::of_name(name);
                 let inode = Some(walkdir::DirEntryExt::ino(&entry));
                 let found = InputFile::found(entry.into_path(), label.clone(), holds);
@@ -208,13 +200,13 @@ impl SourceFiles {
 
     /// Leaves out tables, which cannot be mail.
     pub(crate) fn leave_tables_out(&mut self) {
-        let left_out = &mut self.left_out.tables;
-        self.files.retain(|file| {
-            if file.holds.is_table() {
-                left_out.add(file.path.clone());
-            }
-            !file.holds.is_table()
-        });
+        self.left_out.tables.take_from(&mut self.files, |file| file.holds.is_table());
+    }
+
+    /// Leaves out messages that are deleted by their names.
+    pub(crate) fn leave_deleted_out(&mut self) {
+        let is_deleted = |file: &InputFile| file.path.file_name().is_some_and(maildir::is_deleted);
+        self.left_out.deleted.take_from(&mut self.files, is_deleted);
     }
 }
 

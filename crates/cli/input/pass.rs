@@ -10,7 +10,9 @@ use std::{mem, slice};
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 use tamis_mail::{looks_like_mail, mbox};
-use tamis_program::{Volume, counted, grouped, note, plain, read_document, say, shown, shown_path};
+use tamis_program::{
+    Volume, counted, grouped, is_encoded, note, plain, read_document, say, shown, shown_path,
+};
 use tamis_train::{Document, Error, ErrorKind, Kind, Limits, Trainer};
 
 use crate::formats::holds::Holds;
@@ -297,10 +299,11 @@ impl Corpus<'_> {
                 let weight = self.weight_of(cell_of(&cells, self.weight))?;
                 Ok(work(Attributes { label: &label, group, weight }, DocumentView::row(&cells).document()))
             }
-            Content::Bytes(_, Some(why)) if self.wanted != SourceScope::WhatIsThere => {
-                Err(SkipReason::NotToLearn(why))
-            }
-            Content::Bytes(bytes, _) => {
+            Content::Bytes(bytes) => {
+                let is_learned = item.file.holds == Holds::Mbox && self.wanted != SourceScope::WhatIsThere;
+                if let Some(why) = mbox::not_to_learn(bytes).filter(|_| is_learned) {
+                    return Err(SkipReason::NotToLearn(why));
+                }
                 Ok(work(whole(&self.label(given, Ok(None))?), self.whole(item, bytes)?.document()))
             }
             Content::File => {
@@ -323,7 +326,7 @@ impl Corpus<'_> {
     /// What a file is that was found in a folder and is not a document of this kind.
     fn other_kind(&self, item: &Item<'_>, bytes: &[u8]) -> Option<&'static str> {
         let needs_header =
-            self.kind == Kind::Mail && self.wanted != SourceScope::WhatIsThere && !item.file.is_in_maildir();
+            self.kind == Kind::Mail && self.wanted != SourceScope::WhatIsThere && !item.file.in_maildir;
         match foreign_or_binary(self.kind, bytes) {
             _ if item.named() => None,
             None if needs_header && bytes.is_empty() => Some("an empty file"),
@@ -353,7 +356,7 @@ impl Corpus<'_> {
     fn whole<'b>(&self, item: &Item<'_>, bytes: &'b [u8]) -> Result<DocumentView<'b>, String> {
         let what = match self.wanted {
             SourceScope::WhatIsThere if self.kind == Kind::Mail => {
-                foreign(self.kind, bytes).filter(|_| !has_mail_behind(bytes))
+                foreign(self.kind, bytes).filter(|_| !is_encoded(bytes) && !has_mail_behind(bytes))
             }
             SourceScope::WhatIsThere => foreign_or_binary(self.kind, bytes),
             SourceScope::Documents | SourceScope::Inside if self.kind == Kind::Mail => None,
@@ -407,7 +410,7 @@ impl Corpus<'_> {
                 let most = self.most_of_one(limits);
                 let content = match file.take_stream()?.map(|stream| stream.into_document(self.kind, most)) {
                     None => Content::File,
-                    Some(Ok(bytes)) => Content::Bytes(bytes, None),
+                    Some(Ok(bytes)) => Content::Bytes(bytes),
                     Some(Err(error)) => Content::Unreadable(plain(&error)),
                 };
                 return Ok(Box::new(std::iter::once(item(None, content))));
@@ -415,11 +418,7 @@ impl Corpus<'_> {
             Holds::Mbox => {
                 let messages = mbox::Reader::new(file.open()?, limits.bytes.saturating_add(1));
                 return Ok(Box::new((1..).zip(messages).map(move |(i, entry)| match entry {
-                    Ok(entry) => {
-                        let cut = entry.is_cut.then_some("cut off in the header");
-                        let why = cut.or_else(|| mbox::not_to_learn(&entry.bytes));
-                        item(Some(entry.number as u64), Content::Bytes(entry.bytes, why))
-                    }
+                    Ok(entry) => item(Some(entry.number as u64), Content::Bytes(entry.bytes)),
                     Err(error) => item(Some(i), Content::Unreadable(plain(&error))),
                 })));
             }

@@ -21,7 +21,7 @@ pub(crate) fn open(path: &Path) -> io::Result<Box<dyn BufRead + Send>> {
 }
 
 /// Files that are neither mail nor text: where their mark is, the mark, and what they are.
-const FOREIGN: [(usize, &[u8], &str); 35] = [
+const FOREIGN: [(usize, &[u8], &str); 32] = [
     (0, b"%PDF-", "a PDF"),
     (0, b"\x89PNG\r\n", "a PNG image"),
     (0, b"\xff\xd8\xff", "a JPEG image"),
@@ -55,23 +55,25 @@ const FOREIGN: [(usize, &[u8], &str); 35] = [
     (0, b"\xcf\xad\x12\xfe", "a mailbox of Outlook Express (DBX); readdbx writes it as mbox"),
     (0, b"\x78\x9f\x3e\x22", "an attachment of Outlook (TNEF, winmail.dat)"),
     (0, b"// <!-- <mdb:mork", "an index of Thunderbird (Mork)"),
+];
+
+/// Texts that are not mail.
+const NOT_MAIL: [(usize, &[u8], &str); 6] = [
+    (0, b"{\"", "JSON"),
+    (0, b"[{", "JSON"),
+    (0, b"BEGIN:V", "a calendar or address card"),
     (0, b"#! rnews ", "a batch of news (rnews)"),
     (0, b"HELO ", "a batch of SMTP commands"),
     (0, b"EHLO ", "a batch of SMTP commands"),
 ];
-
-/// Texts that are not mail.
-const NOT_MAIL: [(usize, &[u8], &str); 3] =
-    [(0, b"{\"", "JSON"), (0, b"[{", "JSON"), (0, b"BEGIN:V", "a calendar or address card")];
 
 /// What a file of another kind is, by its first bytes: neither mail nor text, or not mail if `kind` is mail.
 pub(crate) fn foreign(kind: Kind, start: &[u8]) -> Option<&'static str> {
     let not_mail = if kind == Kind::Mail { &NOT_MAIL[..] } else { &[] };
     let has = |at: usize, mark: &[u8]| start.get(at..).is_some_and(|rest| rest.starts_with(mark));
     let (_, mark, what) = FOREIGN.iter().chain(not_mail).find(|(at, mark, _)| has(*at, mark))?;
-    // a text may begin with these letters
-    let is_text = *mark == b"BZh" && start.get(4..10) != Some(b"1AY&SY")
-        || mark.ends_with(b"ELO ") && !start.windows(5).any(|part| part.eq_ignore_ascii_case(b"MAIL "));
+    // a text may begin with these three letters
+    let is_text = *mark == b"BZh" && start.get(4..10) != Some(b"1AY&SY");
     (!is_text).then_some(what)
 }
 

@@ -36,7 +36,7 @@ pub struct Listing {
     pub messages: Vec<PathBuf>,
     /// Entries that are not regular files, such as FIFOs and broken links; they must not be opened.
     pub special: Vec<PathBuf>,
-    /// Folders inside it, which hold other mail (Dovecot's layout `fs`).
+    /// Maildirs inside it (Dovecot's layout `fs`), and folders in `cur` and `new`.
     pub folders: Vec<PathBuf>,
     /// Number of files and folders left out because their names begin with a dot, such as sub-folders (`.Folder`).
     pub hidden: usize,
@@ -47,15 +47,13 @@ pub struct Listing {
 /// # Errors
 /// The Maildir or one of its two directories cannot be read. One of them may be missing.
 pub fn list(path: &Path) -> io::Result<Listing> {
-    const PARTS: [&str; 3] = ["cur", "new", "tmp"];
     let is_hidden = |name: &OsStr| name.as_encoded_bytes().starts_with(b".");
     let mut listing = Listing::default();
     for entry in path.read_dir()? {
         let entry = entry?;
-        let is_part = PARTS.iter().any(|part| entry.file_name() == *part);
         if is_hidden(&entry.file_name()) {
             listing.hidden += 1;
-        } else if !is_part && entry.path().is_dir() {
+        } else if is_maildir(&entry.path()) {
             listing.folders.push(entry.path());
         }
     }
@@ -95,7 +93,7 @@ mod tests {
     #[test]
     fn a_maildir() {
         let dir = std::env::temp_dir().join(format!("tamis-maildir-{}", std::process::id()));
-        for folder in ["cur", "new", "tmp", ".Spam/cur", "cur/dir", "Spam/cur"] {
+        for folder in ["cur", "new", "tmp", ".Spam/cur", "cur/dir", "Spam/cur", "Spam/new", "keywords"] {
             fs::create_dir_all(dir.join(folder)).unwrap();
         }
         for file in ["cur/2.b:2,S", "new/1.a", "cur/.hidden", "tmp/0.c", "new/3.c", ".Spam/cur/4.d"] {

@@ -132,20 +132,20 @@ impl Stream {
 /// Opens a file, or the message in an `.emlx` file of Apple Mail: after a line with its length in bytes, and before a
 /// property list. It goes by the name, since a sender could write such a line.
 fn open(path: &Path) -> io::Result<Take<File>> {
-    let mut file = File::open(path)?;
+    let (mut file, mut length) = (File::open(path)?, u64::MAX);
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("emlx")) {
-        let mut start = Vec::new();
-        (&file).take(LONGEST_NUMBER).read_to_end(&mut start)?;
-        let end = start.iter().position(|byte| *byte == b'\n').unwrap_or(0);
-        let length = str::from_utf8(&start[..end]).ok().and_then(|line| line.trim().parse().ok());
-        file.seek(SeekFrom::Start(length.map_or(0, |_: u64| end as u64 + 1)))?;
-        return Ok(file.take(length.unwrap_or(u64::MAX)));
+        let mut start = [0; LONGEST_NUMBER];
+        let n = file.read(&mut start)?;
+        let line = start[..n].split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let number = str::from_utf8(line).ok().and_then(|line| line.trim().parse().ok());
+        file.seek(SeekFrom::Start(if number.is_some() { line.len() as u64 + 1 } else { 0 }))?;
+        length = number.unwrap_or(length);
     }
-    Ok(file.take(u64::MAX))
+    Ok(file.take(length))
 }
 
 /// The longest first line of an `.emlx` file, in bytes; it is padded with spaces.
-const LONGEST_NUMBER: u64 = 32;
+const LONGEST_NUMBER: usize = 32;
 
 fn beginning(reader: &mut impl Read) -> io::Result<Vec<u8>> {
     // room for most messages, so that reading takes two calls
