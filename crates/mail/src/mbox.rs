@@ -246,7 +246,9 @@ fn is_separator(bytes: &[u8], after_empty_line: bool) -> bool {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).skip(1).peekable();
     let is_envelope = after_empty_line || words.peek().is_none() || words.any(|w| is_year(w) || is_time(w));
     // an address of the web is not a field
-    is_envelope && HeaderFields::new(next).next().is_some_and(|field| !field.unfolded().starts_with("//"))
+    line.len() < CHUNK
+        && is_envelope
+        && HeaderFields::new(next).next().is_some_and(|field| !field.unfolded().starts_with("//"))
 }
 
 fn is_year(word: &[u8]) -> bool {
