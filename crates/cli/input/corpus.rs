@@ -24,8 +24,6 @@ pub(crate) struct Corpus<'a> {
     pub(super) input: &'a InputArgs,
     pub(super) wanted: SourceScope,
     pub(super) unreadable: usize,
-    /// Number of files of another kind, which are skipped.
-    pub(super) foreign: AtomicUsize,
     /// Paths named by the user that could not be read.
     pub(super) failed: AtomicUsize,
     /// In tables, the column that holds the labels.
@@ -57,7 +55,6 @@ impl<'a> Corpus<'a> {
             input,
             wanted,
             unreadable: 0,
-            foreign: AtomicUsize::default(),
             failed: AtomicUsize::default(),
             target: None,
             labels: RowLabels::One,
@@ -162,7 +159,6 @@ impl<'a> Corpus<'a> {
         if let Some(left_out) = found.left_out.describe() {
             note!("{}: left out {left_out}", shown_path(argument));
         }
-        *self.foreign.get_mut() += found.left_out.foreign() as usize;
         found.unreadable.iter().for_each(|error| say!("tamis: {error}"));
         self.unreadable += found.unreadable.len();
         self.files.extend(found.files);
@@ -271,13 +267,12 @@ impl<'a> Corpus<'a> {
     }
 
     /// Prints how many documents could not be read, and returns the exit status: an error if the user named one of
-    /// them, or if any was unreadable or skipped with --strict.
+    /// them, or with --strict.
     pub(crate) fn conclude(&self, unreadable: usize) -> u8 {
         let failed = self.failed.load(Ordering::Relaxed);
         if unreadable > 0 {
             say!("tamis: {} could not be read", counted(unreadable as u64, "document"));
         }
-        let skipped = unreadable + self.foreign.load(Ordering::Relaxed);
-        if failed > 0 || skipped > 0 && self.input.strict { ERROR } else { 0 }
+        if failed > 0 || unreadable > 0 && self.input.strict { ERROR } else { 0 }
     }
 }

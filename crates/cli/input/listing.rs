@@ -67,11 +67,6 @@ impl OmittedFiles {
 }
 
 impl Omissions {
-    /// Number of files that are of another kind.
-    pub(crate) fn foreign(&self) -> u64 {
-        self.tables.number
-    }
-
     /// Describes in words what was left out, if anything.
     pub(crate) fn describe(&self) -> Option<String> {
         let Omissions { unlabelled, hidden, special, links, deleted, folders, tables } = self;

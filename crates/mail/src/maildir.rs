@@ -45,7 +45,7 @@ pub struct Listing {
 /// Lists the message files of a Maildir, and what was left out.
 ///
 /// # Errors
-/// The Maildir or one of its two directories cannot be read. One of them may be missing.
+/// The Maildir or one of its two directories cannot be read. They may be missing.
 pub fn list(path: &Path) -> io::Result<Listing> {
     let is_hidden = |name: &OsStr| name.as_encoded_bytes().starts_with(b".");
     let mut listing = Listing::default();
@@ -57,12 +57,8 @@ pub fn list(path: &Path) -> io::Result<Listing> {
             listing.folders.push(entry.path());
         }
     }
-    for folder in ["cur", "new"] {
-        let entries = match path.join(folder).read_dir() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound && is_maildir(path) => continue,
-            entries => entries?,
-        };
-        for entry in entries {
+    for folder in ["cur", "new"].map(|folder| path.join(folder)).iter().filter(|folder| folder.is_dir()) {
+        for entry in folder.read_dir()? {
             let entry = entry?;
             if is_hidden(&entry.file_name()) {
                 listing.hidden += 1;
@@ -105,7 +101,7 @@ mod tests {
         assert_eq!(found.messages, ["new/1.a", "cur/2.b:2,S", "new/3.c"].map(|file| dir.join(file)));
         assert_eq!((found.special, found.hidden), (vec![], 2));
         assert_eq!(found.folders, ["Spam", "cur/dir"].map(|file| dir.join(file)));
-        assert!(list(&dir.join("cur")).is_err());
+        assert!(list(&dir.join("old")).is_err());
         fs::remove_dir_all(dir.join("new")).unwrap();
         assert!(is_maildir(&dir));
         assert_eq!(list(&dir).unwrap().messages, [dir.join("cur/2.b:2,S")]);
