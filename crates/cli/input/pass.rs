@@ -220,7 +220,7 @@ impl Corpus<'_> {
             }
             Content::Bytes(bytes) => {
                 let is_learned = item.file.holds == Holds::Mbox && self.wanted != SourceScope::WhatIsThere;
-                if let Some(why) = mbox::not_to_learn(bytes).filter(|_| is_learned) {
+                if let Some(why) = is_learned.then(|| mbox::not_to_learn(bytes)).flatten() {
                     return Err(SkipReason::NotToLearn(why));
                 }
                 Ok(work(whole(&self.label(given, Ok(None))?), self.whole(item, bytes)?.document()))

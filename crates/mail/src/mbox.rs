@@ -111,7 +111,8 @@ impl<R: BufRead> Reader<R> {
     /// Whether a body that goes on for `length` bytes ends at a separator or at the end of the file.
     fn body_ends_after(&mut self, length: usize) -> bool {
         let rest = if length > MOST_LENGTH { None } else { self.peek(length + 3 * CHUNK).get(length..) };
-        rest.map(without_empty_lines).is_some_and(|rest| rest.is_empty() || is_separator(rest, true))
+        let rest = rest.map(|rest| without_empty_lines(&rest[..rest.len().min(3 * CHUNK)]));
+        rest.is_some_and(|rest| rest.is_empty() || is_separator(rest, true))
     }
 
     fn read_entry(&mut self) -> io::Result<Option<Entry>> {
@@ -245,10 +246,12 @@ fn is_separator(bytes: &[u8], after_empty_line: bool) -> bool {
     let (line, next) = rest.split_at(line_end(rest, 0));
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).skip(1).peekable();
     let is_envelope = after_empty_line || words.peek().is_none() || words.any(|w| is_year(w) || is_time(w));
+    // there can be many lines like this before the field
+    let mut fields = HeaderFields::new(&next[..next.len().min(CHUNK / 8)]);
     // an address of the web is not a field
-    line.len() < CHUNK
-        && is_envelope
-        && HeaderFields::new(next).next().is_some_and(|field| !field.unfolded().starts_with("//"))
+    is_envelope
+        && line.len() < CHUNK
+        && fields.next().is_some_and(|field| !field.unfolded().starts_with("//"))
 }
 
 fn is_year(word: &[u8]) -> bool {
@@ -396,6 +399,19 @@ mod tests {
             assert_eq!(read(file.as_bytes(), 1_000).len(), expected, "{length}");
             // the last one
             assert_eq!(read(first.as_bytes(), 1_000).len(), expected - 1, "{length}");
+        }
+    }
+
+    #[test]
+    fn scans_are_linear() {
+        let length = format!("{SEPARATOR}A: 1\nContent-Length: 20000\n\n");
+        for once in ["", &*length] {
+            tamis_testing::check_linear(
+                &["From \n", "From a 2002\n>From b\n", "From \nA: 1\n", &length],
+                |text| {
+                    read(format!("{once}{text}").as_bytes(), 1_000);
+                },
+            );
         }
     }
 
