@@ -1,6 +1,7 @@
 //! Sources: folders, standard input, archives.
 
-mod compressed;
+pub mod compressed;
 mod every_kind;
+mod folders;
 mod stdin;
 pub mod trees;

@@ -1,6 +1,7 @@
 //! The documents that the user names: finding, reading and splitting them.
 
 pub(crate) mod columns;
+mod complaints;
 mod corpus;
 mod duplicates;
 pub(crate) mod file;

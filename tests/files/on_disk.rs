@@ -268,6 +268,12 @@ fn a_model_is_its_owners_alone_and_one_that_was_there_keeps_its_mode() {
     fs::set_permissions(world.path(&model), Permissions::from_mode(0o664)).unwrap();
     assert!(openly("unlimited", &["learn", "ham", "--log-limit", "0"]).status.success());
     assert_eq!(modes([".local/share", folder, &model, &lock]), [0o777, 0o700, 0o664, 0o660]);
+    // and no longer once they may not
+    fs::set_permissions(world.path(&model), Permissions::from_mode(0o640)).unwrap();
+    for label in ["spam", "ham"] {
+        assert!(openly("unlimited", &["learn", label, "--log-limit", "0"]).status.success());
+    }
+    assert_eq!(modes([".local/share", folder, &model, &lock]), [0o777, 0o700, 0o640, 0o600]);
     // killed amid the write of a private one
     fs::set_permissions(world.path(&model), Permissions::from_mode(0o600)).unwrap();
     let output = openly("1", &["train", "-m", "new.tamis", "m"]);

@@ -47,6 +47,21 @@ fn a_message_is_the_same_however_it_came() {
 }
 
 #[test]
+fn a_message_without_a_message_id_moves_too_when_its_way_got_longer() {
+    let world = World::with_mail_model();
+    let message = |way: &str, date: &str, body: &str| {
+        format!("{way}From: a@example.org\nTo: b@example.org\nDate: {date}\nSubject: pills\n\n{body}\n")
+            .into_bytes()
+    };
+    let way = "Received: from gateway.example.net by mx.example.org; Mon, 2 Mar 2026 10:00:05 +0000\n";
+    let (date, body) = ("Mon, 2 Mar 2026 10:00:00 +0000", "cheap pills of another kind");
+    assert_eq!(learn(&world, &["ham"], &message("", date, body)), "ham: learned 1 document\n");
+    let moved = "spam: learned 0 documents, 1 moved from another label\n";
+    assert_eq!(learn(&world, &["spam"], &message(way, date, body)), moved);
+    assert_eq!(learn(&world, &["ham"], &message(way, date, "soup at noon")), "ham: learned 1 document\n");
+}
+
+#[test]
 fn what_is_forgotten_leaves_no_trace_in_any_score() {
     let world = World::with_mail_model();
     let scores = || {

@@ -134,7 +134,7 @@ impl<Open: Fn() -> Result<Filter>> ScoreWriter<'_, Open> {
             stream => stream.with_context(name)?,
         };
         // a message can begin with any bytes
-        if let Some(what) = foreign(stream.start()).filter(|_| self.kind != Kind::Mail) {
+        if let Some(what) = foreign(self.kind, stream.start()).filter(|_| self.kind != Kind::Mail) {
             bail!("{}: expected {}, got {what}", name(), self.kind);
         }
         match stream.contents(self.args.mbox, self.most).with_context(name)? {

@@ -83,7 +83,7 @@ pub(crate) struct InputArgs {
     /// Number of threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = at_least::<u16>(1))]
     pub(crate) threads: Option<u16>,
-    /// Fail (exit 3) if any document could not be read
+    /// Fail (exit 3) if any document could not be read, or a file in a folder is of another kind
     #[arg(long)]
     pub(crate) strict: bool,
 }

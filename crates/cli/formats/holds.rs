@@ -6,9 +6,10 @@ use std::path::Path;
 use encoding_rs::Encoding;
 
 /// The contents of a file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Holds {
     /// One document.
+    #[default]
     One,
     /// Messages, one after another.
     Mbox,

@@ -110,7 +110,8 @@ impl<'a> Corpus<'a> {
             }
             corpus.add(argument, found);
         }
-        corpus.kind = kind.map_or_else(|| recognise(&corpus.files), |(kind, _)| kind);
+        let kind = kind.map_or_else(|| recognise(&corpus.files), |(kind, _)| Ok(Some(kind)))?;
+        corpus.kind = kind.unwrap_or(Kind::Text);
         corpus.leave_out_duplicates(&[]);
         Ok(corpus)
     }

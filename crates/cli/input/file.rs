@@ -13,7 +13,7 @@ use tamis_program::{Stream, read_start, shown_path};
 use tamis_train::Kind;
 
 use crate::args::ListArgs;
-use crate::formats::holds::Holds;
+use crate::formats::holds::{Holds, extension_is};
 use crate::formats::json::{Elements, begins_array};
 use crate::input::reading::{foreign, open};
 use crate::output::{from_text, path_of};
@@ -55,7 +55,7 @@ impl SourceArg {
 }
 
 /// A file or a stream that is one document, or holds many.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct InputFile {
     pub(crate) path: PathBuf,
     pub(crate) label: Option<Arc<str>>,
@@ -64,6 +64,8 @@ pub(crate) struct InputFile {
     pub(crate) holds: Holds,
     /// Whether the user named it. If not, it was found in a folder.
     pub(crate) named: bool,
+    /// Whether it is in a Maildir, and therefore a message, whatever it begins with.
+    pub(crate) in_maildir: bool,
     /// A stream, which can be read only once: it is taken when it is its turn.
     pub(crate) once: Option<Arc<Mutex<Option<Stream>>>>,
     /// The file's inode, if listing returned it.
@@ -73,7 +75,7 @@ pub(crate) struct InputFile {
 impl InputFile {
     /// A file that was found in a folder.
     pub(crate) fn found(path: PathBuf, label: Option<Arc<str>>, holds: Holds) -> Self {
-        InputFile { path, label, folder: None, holds, named: false, once: None, inode: None }
+        InputFile { path, label, holds, ..InputFile::default() }
     }
 
     /// A stream, whose path is only a name.
@@ -105,11 +107,16 @@ impl InputFile {
             return Ok(reader);
         }
         let start = reader.fill_buf().with_context(|| shown_path(&self.path))?;
-        if let Some(what) = foreign(start) {
+        if let Some(what) = foreign(Kind::Table, start) {
             bail!("{}: expected a table, got {what}", shown_path(&self.path));
         }
         let is_array = matches!(self.holds, Holds::Json | Holds::Jsonl) && begins_array(start);
         Ok(if is_array { Box::new(BufReader::new(Elements::new(reader))) } else { reader })
+    }
+
+    /// Whether its name says that it is mail.
+    pub(crate) fn is_mail_by_name(&self) -> bool {
+        self.holds == Holds::Mbox || extension_is(&self.path, &["eml", "emlx"]) || self.in_maildir
     }
 
     /// The first bytes of a document, as far as they can be read.

@@ -1,11 +1,15 @@
 //! Finds the documents of a source.
 
+use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use rayon::prelude::*;
+use tamis_mail::mbox::looks_like_mbox;
 use tamis_mail::{looks_like_mail, maildir};
-use tamis_program::{Stream, read_start, shown_path};
+use tamis_program::{Stream, read_start, shown, shown_path};
 use tamis_train::Kind;
 
 use crate::formats::holds::{Holds, extension, extension_is};
@@ -13,7 +17,7 @@ use crate::formats::json::{begins_array, begins_object_line};
 use crate::formats::record::looks_like_fasttext;
 use crate::input::file::{InputFile, SourceArg, SourceScope};
 use crate::input::listing::SourceFiles;
-use crate::input::reading::{foreign, foreign_or_binary};
+use crate::input::reading::{foreign, foreign_or_binary, lacks_header};
 
 /// Lists the documents of a source in a stable order. `wanted` says whether each must have a label, and whether links
 /// may lead out of a folder.
@@ -59,9 +63,19 @@ pub(crate) fn find(
         };
         listing.files.push(InputFile { label, holds, ..file });
     }
+    if is_folder {
+        let may_be_mbox = |file: &&mut InputFile| !file.holds.is_table() && !file.in_maildir;
+        // what cannot be read is reported when it is its turn
+        listing.files.par_iter_mut().filter(may_be_mbox).for_each(|file| {
+            file.holds = mbox_or_one(&file.path, file.holds).unwrap_or(file.holds);
+        });
+        if wanted != SourceScope::WhatIsThere {
+            listing.leave_deleted_out();
+        }
+    }
     let without_label = |p: &&InputFile| p.label.is_none() && !p.holds.is_table();
     if let Some(file) = listing.files.iter().find(without_label).filter(|_| labelled) {
-        if let Some(what) = foreign(&file.start()) {
+        if let Some(what) = foreign(Kind::Text, &file.start()) {
             bail!("{}: expected labelled documents, got {what}", shown_path(&file.path));
         }
         bail!("{}: expected a label, as in LABEL={}", shown_path(&file.path), shown_path(path));
@@ -71,7 +85,7 @@ pub(crate) fn find(
         _ if is_maildir => Some(Kind::Mail),
         [InputFile { named: true, holds: Holds::One, .. }] => None,
         [] => None,
-        files => Some(recognise(files)),
+        files => recognise(files).with_context(|| shown_path(&path))?,
     };
     if is_folder && listing.kind == Some(Kind::Mail) {
         listing.leave_tables_out();
@@ -79,22 +93,46 @@ pub(crate) fn find(
     Ok(listing)
 }
 
-/// Recognises mail or text from a sample of documents spread over all files. Tables count only if there is nothing
-/// else.
-pub(crate) fn recognise(files: &[InputFile]) -> Kind {
+/// Recognises mail or text from a sample of documents spread over all files: `None` if they are neither. Tables are text
+/// if there is nothing else.
+///
+/// # Errors
+/// If most names say that the documents are mail and their contents that they are text, or if all documents of a label
+/// are mail and all of another are text.
+pub(crate) fn recognise(files: &[InputFile]) -> Result<Option<Kind>> {
     const SAMPLE: usize = 25;
     let documents: Vec<_> = files.iter().filter(|file| !file.holds.is_table()).collect();
     let step = documents.len().div_ceil(SAMPLE).max(1);
-    let (mut mail, mut text) = (0, 0);
-    for file in documents.into_iter().step_by(step) {
-        let start = if file.holds == Holds::Mbox { Vec::new() } else { file.start() };
-        if file.holds == Holds::Mbox || looks_like_mail(&start) {
-            mail += 1;
-        } else if !start.is_empty() && foreign_or_binary(&start).is_none() {
-            text += 1;
+    // per label, the number of mails, of texts with a header and of other texts
+    let mut labels = BTreeMap::<_, [u32; 3]>::new();
+    let mut named = 0;
+    for file in documents.iter().step_by(step) {
+        let (start, is_mbox) = (file.start(), file.holds == Holds::Mbox);
+        let has_header = !lacks_header(&start);
+        let is_mail = is_mbox || looks_like_mail(&start) || has_header && file.is_mail_by_name();
+        if is_mail || !start.is_empty() && foreign_or_binary(Kind::Text, &start).is_none() {
+            let kind = if is_mail { 0 } else { 2 - usize::from(has_header) };
+            // an mbox has many messages, unless it is damaged
+            labels.entry(&file.label).or_default()[kind] += if is_mbox && !start.is_empty() { 3 } else { 1 };
+            named += u32::from(file.is_mail_by_name());
         }
     }
-    if mail > text { Kind::Mail } else { Kind::Text }
+    let choose = "choose with --as mail or --as text";
+    let is_all = |of: &[u32; 3], kind: usize| of[kind] > 1 && of[kind] == of.iter().sum::<u32>();
+    let label_of = |kind| labels.iter().find_map(|(label, of)| label.as_ref().filter(|_| is_all(of, kind)));
+    if let (Some(mail), Some(text)) = (label_of(0), label_of(2)) {
+        let (mail, text) = (shown(mail), shown(text));
+        bail!("expected documents of one kind, got mail under {mail} and text under {text}; {choose}");
+    }
+    let (all, mail) = (labels.values().flatten().sum::<u32>(), labels.values().map(|of| of[0]).sum::<u32>());
+    if 2 * mail < all && 2 * named > all {
+        bail!("expected mail, as most names of files say, got text; {choose}");
+    }
+    Ok(match all {
+        0 if !documents.is_empty() => None,
+        _ if mail > 0 && 2 * mail >= all => Some(Kind::Mail),
+        _ => Some(Kind::Text),
+    })
 }
 
 /// The contents of a file named on the command line, from its name or else from its first bytes.
@@ -110,15 +148,22 @@ fn holds_of(path: &Path, mbox: bool) -> Result<Holds> {
                 () => Holds::One,
             }
         }
-        Holds::One if !extension_is(path, &["eml", "msg", "txt"]) => {
-            let context = || shown_path(&path);
-            let start = read_start(path, 4096).with_context(context)?;
-            let is_mbox = tamis_mail::mbox::looks_like_mbox(&start)
-                && Stream::open(path).with_context(context)?.is_mbox();
-            if is_mbox { Holds::Mbox } else { Holds::One }
-        }
-        holds => holds,
+        holds if holds.is_table() => holds,
+        holds => mbox_or_one(path, holds).with_context(|| shown_path(&path))?,
     })
+}
+
+/// Whether a file, which by its name holds `by_name`, holds the messages of an mbox or is one document.
+fn mbox_or_one(path: &Path, by_name: Holds) -> io::Result<Holds> {
+    if by_name == Holds::One && extension_is(path, &["eml", "emlx", "msg", "txt"]) {
+        return Ok(Holds::One);
+    }
+    let start = read_start(path, 4096)?;
+    let is_mbox = match by_name {
+        Holds::Mbox => foreign(Kind::Mail, &start).is_none(),
+        _ => looks_like_mbox(&start) && Stream::open(path)?.is_mbox(),
+    };
+    Ok(if is_mbox { Holds::Mbox } else { Holds::One })
 }
 
 /// Lists the tables of a source. `format` is the format of a named file, if it is given.
@@ -127,7 +172,7 @@ pub(crate) fn find_tables(source: &SourceArg, format: Option<Holds>) -> Result<S
     match found.files.iter().find(|file| !file.holds.is_table()) {
         Some(file) => {
             let path = shown_path(&file.path);
-            if let Some(what) = foreign(&file.start()) {
+            if let Some(what) = foreign(Kind::Text, &file.start()) {
                 bail!("{path}: expected a table, got {what}");
             }
             bail!("{path}: expected a table (.csv, .tsv, .jsonl or a .json array), or --input-format")

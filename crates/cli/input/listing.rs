@@ -37,6 +37,10 @@ pub(crate) struct Omissions {
     special: OmittedFiles,
     /// Links that lead out of the folder.
     links: OmittedFiles,
+    /// Messages that were deleted and are still there.
+    deleted: OmittedFiles,
+    /// Folders inside Maildirs, which are sources of their own.
+    folders: OmittedFiles,
     /// Tables among mail.
     tables: OmittedFiles,
 }
@@ -55,12 +59,17 @@ impl OmittedFiles {
         }
         self.number += 1;
     }
+
+    /// Takes files out of a list.
+    fn take_from(&mut self, files: &mut Vec<InputFile>, is_omitted: impl Fn(&InputFile) -> bool) {
+        files.extract_if(.., |file| is_omitted(file)).for_each(|file| self.add(file.path));
+    }
 }
 
 impl Omissions {
     /// Describes in words what was left out, if anything.
     pub(crate) fn describe(&self) -> Option<String> {
-        let Omissions { unlabelled, hidden, special, links, tables } = self;
+        let Omissions { unlabelled, hidden, special, links, deleted, folders, tables } = self;
         let with_example = |OmittedFiles { number, first }: &OmittedFiles, one: &str| {
             let such_as = if *number == 1 { "" } else { "such as " };
             (*number, format!("{} ({such_as}{})", counted(*number, one), shown_path(&first)))
@@ -74,6 +83,8 @@ impl Omissions {
             (*hidden, hidden_files),
             with_example(special, "special file"),
             with_example(links, "outward link"),
+            with_example(deleted, "deleted message"),
+            with_example(folders, "Maildir subfolder"),
             with_example(tables, "table"),
         ];
         let parts: Vec<_> =
@@ -104,11 +115,13 @@ impl SourceFiles {
                 listing.messages.retain(|path| !self.leads_out(path));
                 let found = |path| InputFile {
                     folder: folder.clone(),
+                    in_maildir: true,
                     ..InputFile::found(path, label.clone(), Holds::One)
                 };
                 self.files.extend(listing.messages.into_iter().map(found));
                 self.left_out.hidden += listing.hidden as u64;
                 listing.special.into_iter().for_each(|path| self.left_out.special.add(path));
+                listing.folders.into_iter().for_each(|path| self.left_out.folders.add(path));
             }
             Err(error) => self.unreadable.push(format!("{}: {}", shown_path(path), plain(&error))),
         }
@@ -182,13 +195,13 @@ impl SourceFiles {
 
     /// Leaves out tables, which cannot be mail.
     pub(crate) fn leave_tables_out(&mut self) {
-        let left_out = &mut self.left_out.tables;
-        self.files.retain(|file| {
-            if file.holds.is_table() {
-                left_out.add(file.path.clone());
-            }
-            !file.holds.is_table()
-        });
+        self.left_out.tables.take_from(&mut self.files, |file| file.holds.is_table());
+    }
+
+    /// Leaves out messages that are deleted by their names.
+    pub(crate) fn leave_deleted_out(&mut self) {
+        let is_deleted = |file: &InputFile| file.path.file_name().is_some_and(maildir::is_deleted);
+        self.left_out.deleted.take_from(&mut self.files, is_deleted);
     }
 }
 

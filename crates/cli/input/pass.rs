@@ -1,7 +1,6 @@
 //! A pass over the documents of a corpus: they are read ahead, processed by all threads, and finished in order.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::{mem, slice};
@@ -9,37 +8,19 @@ use std::{mem, slice};
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 use tamis_mail::{looks_like_mail, mbox};
-use tamis_program::{Volume, counted, grouped, note, plain, read_document, say, shown, shown_path};
+use tamis_program::{is_encoded, note, plain, read_document, shown, shown_path};
 use tamis_train::{Document, Error, ErrorKind, Kind, Limits, Trainer};
 
 use crate::formats::holds::Holds;
 use crate::formats::labels::Label;
 use crate::formats::record::TableRow;
 use crate::formats::table::{TextColumns, TextRow, rows};
+use crate::input::complaints::{Complaints, SkipReason};
 use crate::input::corpus::Corpus;
 use crate::input::file::{InputFile, SourceScope};
 use crate::input::items::{Content, Item, cell_of, whole_rows};
-use crate::input::reading::{DocumentView, foreign, foreign_or_binary};
+use crate::input::reading::{DocumentView, foreign, foreign_or_binary, lacks_header};
 use crate::output::PassProgress;
-
-/// The reason that there is no result for a document.
-enum SkipReason {
-    /// It could not be read.
-    Unreadable(String),
-    /// It is a file of another kind that the user did not name.
-    Foreign(&'static str),
-}
-
-impl From<String> for SkipReason {
-    fn from(error: String) -> Self {
-        SkipReason::Unreadable(error)
-    }
-}
-
-/// Number of foreign files, and of unreadable parts of a file, that are named. The others are only counted.
-fn most_named() -> usize {
-    if Volume::Verbose.is_on() { usize::MAX } else { 5 }
-}
 
 /// The result of a pass.
 pub(crate) struct PassResult<S> {
@@ -97,55 +78,6 @@ impl<T> PassState<T> {
     }
 }
 
-/// Counts and reports the documents that are skipped. Of the rows or messages of a file, the first five are named.
-struct Complaints {
-    unreadable: usize,
-    foreign: usize,
-    /// The file of the last unreadable document.
-    path: PathBuf,
-    /// Number of its unreadable documents.
-    n_in_file: usize,
-}
-
-impl Complaints {
-    fn add(&mut self, item: &Item<'_>, reason: SkipReason) {
-        match reason {
-            SkipReason::Unreadable(error) => {
-                if item.file.path != self.path {
-                    self.finish_file();
-                    (self.path, self.n_in_file) = (item.file.path.clone(), 0);
-                }
-                self.unreadable += 1;
-                self.n_in_file += 1;
-                if self.n_in_file <= most_named() {
-                    say!("tamis: {}: {error}", shown_path(&item.name()));
-                }
-            }
-            SkipReason::Foreign(what) => {
-                self.foreign += 1;
-                if self.foreign <= most_named() {
-                    say!("tamis: {}: skipped: {what}", shown_path(&item.name()));
-                }
-            }
-        }
-    }
-
-    /// Prints how many documents of the last file were not named.
-    fn finish_file(&self) {
-        if self.n_in_file > most_named() {
-            let more = grouped((self.n_in_file - most_named()) as u64);
-            say!("tamis: {}: ... and {more} more", shown_path(&self.path));
-        }
-    }
-
-    fn finish(&self) {
-        self.finish_file();
-        if self.foreign > most_named() {
-            say!("tamis: skipped {} that are neither mail nor text", counted(self.foreign as u64, "file"));
-        }
-    }
-}
-
 impl Corpus<'_> {
     /// Calls `work` for every document and its attributes, on all threads, and then `done` with the results, in order.
     /// While a batch is processed, the one before is finished and the one after is read.
@@ -177,8 +109,7 @@ impl Corpus<'_> {
             }
             states.lock().unwrap_or_else(PoisonError::into_inner).push((state, buffer));
         };
-        let mut complaints =
-            Complaints { unreadable: self.unreadable, foreign: 0, path: PathBuf::new(), n_in_file: 0 };
+        let mut complaints = Complaints::default();
         let mut progress = self.progress();
         let mut settle = |batch: Vec<BatchItem<'_, T>>| -> Result<()> {
             progress.add(batch.len() as u64);
@@ -223,7 +154,7 @@ impl Corpus<'_> {
         if let Some(groups) = self.groups.filter(|_| lacks_groups) {
             bail!("{}: expected documents with a group, got none", groups.option());
         }
-        Ok(PassResult { states, unreadable: complaints.unreadable })
+        Ok(PassResult { states, unreadable: self.unreadable + complaints.unreadable })
     }
 
     /// Visits the documents again, except those of streams, until `visit` returns `false`. Files are not read.
@@ -288,6 +219,10 @@ impl Corpus<'_> {
                 Ok(work(Attributes { label: &label, group, weight }, DocumentView::row(&cells).document()))
             }
             Content::Bytes(bytes) => {
+                let is_learned = item.file.holds == Holds::Mbox && self.wanted != SourceScope::WhatIsThere;
+                if let Some(why) = is_learned.then(|| mbox::not_to_learn(bytes)).flatten() {
+                    return Err(SkipReason::NotToLearn(why));
+                }
                 Ok(work(whole(&self.label(given, Ok(None))?), self.whole(item, bytes)?.document()))
             }
             Content::File => {
@@ -299,11 +234,25 @@ impl Corpus<'_> {
                 let most = self.most_of_one(limits);
                 read_document(&item.file.path, self.kind, item.named(), most, buffer)
                     .map_err(|e| plain(&e))?;
-                if let Some(what) = foreign_or_binary(buffer).filter(|_| !item.named()) {
-                    return Err(SkipReason::Foreign(what));
+                match self.other_kind(item, buffer) {
+                    Some(what) if self.input.strict => return Err(self.expected(what).into()),
+                    Some(what) => return Err(SkipReason::Foreign(what)),
+                    None => (),
                 }
                 Ok(work(whole(&label), self.whole(item, buffer)?.document()))
             }
+        }
+    }
+
+    /// What a file is that was found in a folder and is not a document of this kind.
+    fn other_kind(&self, item: &Item<'_>, bytes: &[u8]) -> Option<&'static str> {
+        let needs_header =
+            self.kind == Kind::Mail && self.wanted != SourceScope::WhatIsThere && !item.file.in_maildir;
+        match foreign_or_binary(self.kind, bytes) {
+            _ if item.named() => None,
+            None if needs_header && bytes.is_empty() => Some("an empty file"),
+            None if needs_header && lacks_header(bytes) => Some("a text without the header of mail"),
+            foreign => foreign,
         }
     }
 
@@ -328,16 +277,21 @@ impl Corpus<'_> {
     fn whole<'b>(&self, item: &Item<'_>, bytes: &'b [u8]) -> Result<DocumentView<'b>, String> {
         let what = match self.wanted {
             SourceScope::WhatIsThere if self.kind == Kind::Mail => {
-                foreign(bytes).filter(|_| !has_mail_behind(bytes))
+                foreign(self.kind, bytes).filter(|_| !is_encoded(bytes) && !has_mail_behind(bytes))
             }
-            SourceScope::WhatIsThere => foreign_or_binary(bytes),
+            SourceScope::WhatIsThere => foreign_or_binary(self.kind, bytes),
             SourceScope::Documents | SourceScope::Inside if self.kind == Kind::Mail => None,
-            SourceScope::Documents | SourceScope::Inside | SourceScope::Labelled => foreign(bytes),
+            SourceScope::Documents | SourceScope::Inside | SourceScope::Labelled => foreign(self.kind, bytes),
         };
         match what.filter(|_| item.named()) {
-            Some(what) => Err(format!("expected {}, got {what}", self.kind)),
+            Some(what) => Err(self.expected(what)),
             None => Ok(DocumentView::new(self.kind, bytes)),
         }
+    }
+
+    /// The error that a document is of another kind.
+    fn expected(&self, what: &str) -> String {
+        format!("expected {}, got {what}", self.kind)
     }
 
     /// The label of a document, without reading its text.

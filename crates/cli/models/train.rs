@@ -25,7 +25,7 @@ SOURCE is one of
   DIR         a folder with a folder per label: DIR/LABEL/files
   LABEL=PATH  a file, folder, mbox or Maildir; all its documents have that label
   FILE.csv    (.tsv, .jsonl) a table of label and text; with --target any columns
-A folder that holds cur/ and new/ is a Maildir.
+A folder that holds two of cur/, new/ and tmp/ is a Maildir.
 
 With --target the label is that column, predicted from all others. The kinds of the columns are \
 guessed from the first 100,000 rows and printed; --column changes them. A cell that is empty, NA, \

@@ -1,4 +1,4 @@
-//! Decodes data that is packed by gzip or zstd, and text in UTF-16.
+//! Decodes data that is packed by gzip or zstd, text in UTF-16, and text whose lines end with carriage returns.
 
 use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
 
@@ -18,9 +18,9 @@ const LOOKED_AT: u64 = (64 << 10) + 1;
 /// default.
 const ZSTD_WINDOW: u64 = 128 << 20;
 
-/// Whether data with this beginning is packed or in UTF-16.
+/// Whether data with this beginning is packed, in UTF-16 or of lines that end with carriage returns.
 pub fn is_encoded(start: &[u8]) -> bool {
-    Packing::detect(start).is_some() || utf16(start).is_some()
+    Packing::detect(start).is_some() || utf16(start).is_some() || has_lone_returns(start)
 }
 
 /// Whether data with this beginning is packed.
@@ -37,14 +37,14 @@ pub(crate) fn decoded_start(start: &[u8], most: u64) -> Vec<u8> {
     held
 }
 
-/// Whether packed data or UTF-16 holds mail. Called by a mail program, tamis takes anything else as a message as it is,
+/// Whether encoded data holds mail. Called by a mail program, tamis takes anything else as a message as it is,
 /// since a message can begin with any bytes.
 pub(crate) fn holds_mail(start: &[u8]) -> bool {
     let held = decoded_start(start, LOOKED_AT);
     looks_like_mail(&held) || mbox::looks_like_mbox(&held)
 }
 
-/// Decodes a reader's data: unpacks it, once, and converts it to UTF-8.
+/// Decodes a reader's data: unpacks it, once, and converts it to UTF-8 and its line ends to line feeds.
 pub fn decoded(mut reader: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
     let mut start = beginning(&mut reader)?;
     if let Some(packing) = Packing::detect(&start) {
@@ -55,12 +55,30 @@ pub fn decoded(mut reader: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Se
         };
         start = beginning(&mut reader)?;
     }
-    let encoding = utf16(&start);
+    let (encoding, has_lone_returns) = (utf16(&start), has_lone_returns(&start));
     reader = Box::new(Cursor::new(start).chain(reader));
     Ok(match encoding {
         Some(encoding) => Box::new(ToUtf8::new(BufReader::new(reader), encoding)),
+        None if has_lone_returns => Box::new(LoneReturns(reader)),
         None => reader,
     })
+}
+
+/// Whether lines end with carriage returns alone, as in files of the classic Mac OS.
+fn has_lone_returns(start: &[u8]) -> bool {
+    let window = &start[..start.len().min(WINDOW)];
+    !window.contains(&b'\n') && window[..window.len().saturating_sub(1)].contains(&b'\r')
+}
+
+/// Reads carriage returns as line feeds.
+struct LoneReturns<R>(R);
+
+impl<R: Read> Read for LoneReturns<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.0.read(buffer)?;
+        buffer[..n].iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
+        Ok(n)
+    }
 }
 
 fn beginning(reader: &mut impl Read) -> io::Result<Vec<u8>> {
@@ -254,6 +272,19 @@ mod tests {
         assert_eq!(read(b"\xff\xfe".to_vec()).unwrap(), b"");
         for text in ["", "a", "vi\0agra\0", "\0\0\0\0", "plain text"] {
             assert!(!is_encoded(text.as_bytes()), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn carriage_returns_end_lines_where_nothing_else_does() {
+        for (text, expected) in [
+            ("A: 1\rB: 2\r\rtext\r", Some("A: 1\nB: 2\n\ntext\n")),
+            ("one line\r", None),
+            ("A: 1\rB: 2\nC: 3\r", None),
+            ("A: 1\r\nB: 2\r\n", None),
+        ] {
+            assert_eq!(is_encoded(text.as_bytes()), expected.is_some(), "{text:?}");
+            assert_eq!(read(zstd(text.as_bytes())).unwrap(), expected.unwrap_or(text).as_bytes());
         }
     }
 

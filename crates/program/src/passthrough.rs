@@ -51,7 +51,7 @@ impl Passthrough {
         &self.raw
     }
 
-    /// The part in memory as mail: decoded, within `limits`, if it is packed or in UTF-16 and the result is mail.
+    /// The part in memory as mail: decoded, within `limits`, if it is encoded and the result is mail.
     pub fn mail(&self, limits: &Limits) -> Result<Cow<'_, [u8]>> {
         if !is_encoded(&self.raw) || !holds_mail(&self.raw) {
             return Ok(Cow::Borrowed(&self.raw));

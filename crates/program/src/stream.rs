@@ -1,7 +1,7 @@
 //! Reads a document from a file or a stream, decoded and within bounds; a stream only once.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, IsTerminal, Read};
+use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, IsTerminal, Read, Seek, SeekFrom, Take};
 use std::mem;
 use std::path::Path;
 
@@ -20,7 +20,7 @@ const START: u64 = 1 << 20;
 /// A stream: its beginning, which can be inspected, and the rest. It is decoded once its use is known.
 pub struct Stream {
     start: Vec<u8>,
-    /// The beginning decoded, if it is packed or in UTF-16.
+    /// The beginning decoded, if it is encoded.
     decoded_start: Option<Vec<u8>>,
     rest: Box<dyn Read + Send>,
     /// Maximum bytes of the stream that are held as one document.
@@ -41,8 +41,8 @@ impl Stream {
     /// Opens a file, or standard input for `-`.
     pub fn open(path: &Path) -> io::Result<Self> {
         if path.as_os_str() != "-" {
-            let file = File::open(path)?;
-            let metadata = file.metadata()?;
+            let file = open(path)?;
+            let metadata = file.get_ref().metadata()?;
             if metadata.is_dir() {
                 return Err(ErrorKind::IsADirectory.into());
             }
@@ -129,6 +129,24 @@ impl Stream {
     }
 }
 
+/// Opens a file, or the message in an `.emlx` file of Apple Mail: after a line with its length in bytes, and before a
+/// property list. It goes by the name, since a sender could write such a line.
+fn open(path: &Path) -> io::Result<Take<File>> {
+    let (mut file, mut length) = (File::open(path)?, u64::MAX);
+    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("emlx")) {
+        let mut start = [0; LONGEST_NUMBER];
+        let n = file.read(&mut start)?;
+        let line = start[..n].split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let number = str::from_utf8(line).ok().and_then(|line| line.trim().parse().ok());
+        file.seek(SeekFrom::Start(if number.is_some() { line.len() as u64 + 1 } else { 0 }))?;
+        length = number.unwrap_or(length);
+    }
+    Ok(file.take(length))
+}
+
+/// The longest first line of an `.emlx` file, in bytes; it is padded with spaces.
+const LONGEST_NUMBER: usize = 32;
+
 fn beginning(reader: &mut impl Read) -> io::Result<Vec<u8>> {
     // room for most messages, so that reading takes two calls
     let mut start = Vec::with_capacity(64 << 10);
@@ -145,8 +163,8 @@ pub fn read_document(
     most: u64,
     buffer: &mut Vec<u8>,
 ) -> io::Result<()> {
-    let file = File::open(path)?;
-    (&file).take(most).read_to_end(buffer)?;
+    let mut file = open(path)?;
+    file.by_ref().take(most).read_to_end(buffer)?;
     let is_other = |start: &[u8]| kind != Kind::Mail || !named && is_packed(start);
     if is_encoded(buffer) && (is_other(buffer) || holds_mail(buffer)) {
         let whole = decoded(Box::new(Cursor::new(mem::take(buffer)).chain(file)))?;
@@ -159,7 +177,7 @@ pub fn read_document(
 /// The first bytes of a file, decoded as far as possible.
 pub fn read_start(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
-    File::open(path)?.take(most).read_to_end(&mut start)?;
+    open(path)?.take(most).read_to_end(&mut start)?;
     Ok(if is_encoded(&start) { decoded_start(&start, most) } else { start })
 }
 

@@ -37,7 +37,7 @@ use tamis_store::error::{Error, Reason, Result};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// The lock file gets the owner of the model, and everyone who may write the model may lock it. A new lock file is
+/// The lock file follows the owner, group and mode of the model: those who may write the model may lock it, and no others. A new lock file is
 /// removed again if no model was written.
 pub struct Lock {
     file: File,
@@ -176,8 +176,8 @@ fn is_at(metadata: &Metadata, name: &Path) -> bool {
     fs::symlink_metadata(name).is_ok_and(|there| identity(&there) == identity(metadata))
 }
 
-/// Gives a lock file to the owner of the model (or of the directory if there is no model yet) and to all who may write
-/// the model, as far as permitted.
+/// Gives a lock file to the owner and group of the model (or of the directory if there is no model yet) and to all who may
+/// write the model, and takes it from others, as far as permitted.
 fn share(lock: &File, metadata: &Metadata, model: Option<&Metadata>, directory: &Path) {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     // never give away any other file
@@ -189,7 +189,7 @@ fn share(lock: &File, metadata: &Metadata, model: Option<&Metadata>, directory: 
         let _ = give(lock, model);
     }
     let writers = model.mode() & 0o022;
-    let mode = metadata.mode() & 0o777 | 0o600 | writers | writers << 1;
+    let mode = 0o600 | writers | writers << 1;
     if mode != metadata.mode() & 0o777 {
         let _ = lock.set_permissions(fs::Permissions::from_mode(mode));
     }

@@ -58,6 +58,8 @@ pub(super) struct Identity {
     pub(super) body_hash: u64,
     pub(super) date: Option<i64>,
     pub(super) name: String,
+    /// Of a mail without a name, the fields that do not change in transit.
+    pub(super) stable_fields: String,
 }
 
 impl Extraction {
@@ -121,7 +123,8 @@ impl Extraction {
     /// A hash of what does not change of a mail in transit; see [`message`]. Only with
     /// [`identifying`](Self::identifying).
     pub fn message(&self) -> u64 {
-        message(&self.identity.name, self.identity.body_hash)
+        let Identity { name, stable_fields, body_hash, .. } = &self.identity;
+        message(if name.is_empty() { stable_fields } else { name }, *body_hash)
     }
 
     /// The limits that truncated the document.
@@ -197,6 +200,7 @@ impl Extraction {
         self.full = None;
         (self.identity.body_hash, self.identity.date) = (0, None);
         self.identity.name.clear();
+        self.identity.stable_fields.clear();
         self.limits_hit = LimitsHit::default();
         self.n_windows = 0;
         self.reals.clear();

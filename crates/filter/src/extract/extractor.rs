@@ -159,6 +159,10 @@ impl Extractor {
         if counted.identity.wanted {
             counted.identity.date = message.date();
             counted.identity.name = message.header("message-id").map(document_name).unwrap_or_default();
+            let stable =
+                ["from", "to", "date", "subject"].into_iter().filter_map(|name| message.header(name));
+            // line ends, which no name has, tell them from one
+            stable.for_each(|value| counted.identity.stable_fields.extend(["\n", value]));
         }
         counted.limits_hit = message.limits_hit();
         let add = |piece: Piece<'_>| self.add_piece(piece, counted, vocabulary);

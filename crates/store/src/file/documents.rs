@@ -27,7 +27,8 @@ pub struct DocumentRecord {
     /// Its group, by name or by a hash of its body. Documents of one group must not be split between training and
     /// testing.
     pub group: U64,
-    /// A hash of a mail's Message-ID and body, which do not change in transport; 0 if it has no Message-ID.
+    /// A hash of a mail's Message-ID and body, which do not change in transport; of From, To, Date, Subject and body if it
+    /// has no Message-ID. 0 if it has none of them.
     pub message: U64,
     /// Its held-out scores with two classes: log-odds of the counts and of the correction. NaN if it has none.
     pub held_out: [F32; 2],
@@ -218,7 +219,8 @@ pub fn least_message(message: u64, other: u64) -> u64 {
     if message == 0 || other == 0 { message | other } else { message.min(other) }
 }
 
-/// A hash of a mail's name and body, which do not change in transport, to find the mail again; 0 without a name.
+/// A hash of a mail's body and of its name or what stands in for it, which do not change in transport, to find the mail
+/// again; 0 without a name.
 pub fn message(name: &str, body: u64) -> u64 {
     if name.is_empty() {
         return 0;

@@ -58,7 +58,7 @@ pub(crate) struct DocumentLine {
     pub(crate) date: Option<i64>,
     /// A hash of the body, hexadecimal.
     pub(crate) group: String,
-    /// A hash of the Message-ID and the body, hexadecimal; only for mail with a Message-ID.
+    /// A hash of what does not change of a mail in transit, hexadecimal; only for mail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) message: Option<String>,
     /// Its name.

@@ -39,7 +39,7 @@ pub(crate) struct More {
     pub(crate) date: Option<i64>,
     /// Its name; empty if it has none or names are not stored.
     pub(crate) name: Box<str>,
-    /// A hash of a mail's Message-ID and body; 0 for other documents, or without a Message-ID.
+    /// A hash of what does not change of a mail in transit; 0 for other documents.
     pub(crate) message: u64,
     /// The windows of its terms.
     pub(crate) cuts: u64,

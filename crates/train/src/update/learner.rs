@@ -110,8 +110,8 @@ impl Default for LearnOptions {
 /// commit rewrites the file: its header has summaries over all terms, and one document may change which are used.
 ///
 /// Learning a document twice has the same effect as once, and forgetting it removes exactly what learning it added. A
-/// document is recognised by its terms, a mail also by its Message-ID and body, whatever header fields were added in
-/// transit.
+/// document is recognised by its terms, a mail also by its body and its Message-ID (or From, To, Date and
+/// Subject), whatever header fields were added in transit.
 ///
 /// ```
 /// use tamis_train::{Document, Filter, Kind, LearnOptions, LearnOutcome, Learner, Scratch, TrainOptions};
