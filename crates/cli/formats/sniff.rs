@@ -184,19 +184,17 @@ impl Sample<'_> {
         best.unwrap_or_else(|| self.judge(csv, 0))
     }
 
-    /// Whether a blank follows the delimiters outside of quotes, in most rows of several cells.
+    /// Whether the second cell begins with a blank in most rows that have one.
     fn is_padded(&self, syntax: CellSyntax) -> bool {
-        let delimiter_and_blank = [syntax.delimiter, b' '];
-        if syntax.delimiter == b' ' || memmem::find(self.text, &delimiter_and_blank).is_none() {
+        if syntax.delimiter == b' ' || memmem::find(self.text, &[syntax.delimiter, b' ']).is_none() {
             return false;
         }
         let (mut n_rows, mut n_padded) = (0, 0);
-        let syntax = CellSyntax { is_padded: true, ..syntax };
         for raw in self.rows(syntax).iter().flatten() {
-            let plain = CellSyntax { is_padded: false, ..syntax };
-            let n_cells = |syntax: CellSyntax| syntax.cells(raw.bytes()).map_or(0, |cells| cells.len());
-            n_rows += usize::from(n_cells(plain) > 1);
-            n_padded += usize::from(n_cells(plain) > 1 && n_cells(plain) == n_cells(syntax));
+            if let Some(second) = syntax.cells(raw.bytes()).unwrap_or_default().get(1) {
+                n_rows += 1;
+                n_padded += usize::from(second.starts_with(b" "));
+            }
         }
         n_rows > 1 && 4 * n_padded >= 3 * n_rows
     }
