@@ -212,16 +212,16 @@ impl<'h, S: TokenSink<'h>> Tokens<'h, '_, S> {
                     return Some(at);
                 }
                 in_inner = false;
-            } else if in_comment && self.is_tag(at + 1, Name::of("script")) {
+            } else if in_comment && rest[0] == b'<' && self.is_tag(at + 1, Name::of("script")) {
                 in_inner = true;
             }
         }
         None
     }
 
-    /// Whether the end tag of `name` begins at the `<` at `at`.
+    /// Whether the end tag of `name` begins at `at`.
     fn is_end_tag(&self, at: usize, name: Name) -> bool {
-        self.bytes.get(at + 1) == Some(&b'/') && self.is_tag(at + 2, name)
+        self.bytes[at..].starts_with(b"</") && self.is_tag(at + 2, name)
     }
 
     /// Whether a tag's name is at `at`. Case does not matter.
