@@ -498,6 +498,22 @@ fn what_is_not_for_tables_is_refused() {
 }
 
 #[test]
+fn commas_are_decimal_where_semicolons_separate() {
+    let world = World::new();
+    let rows = |point: &str| {
+        let row = |i: usize| format!("{}{point}5;{}\n", i * 7 % 40, if i % 2 == 0 { "car" } else { "walk" });
+        (0..40).map(row).collect::<String>()
+    };
+    for (name, point) in [("comma", ","), ("point", ".")] {
+        world.write("t.csv", format!("miles;mode\n{}", rows(point)));
+        let run = world.run(&["train", "-m", &format!("{name}.tamis"), "t.csv", "--target", "mode"]);
+        assert!(stderr(&run).contains("columns: miles gaussian"), "{}", stderr(&run));
+    }
+    let model = |name: &str| std::fs::read(world.path(name)).unwrap();
+    assert!(model("comma.tamis") == model("point.tamis"));
+}
+
+#[test]
 fn many_rows_come_in_order_whatever_the_number_of_threads() {
     let world = World::new();
     let (mut csv, mut jsonl) = ("label,text\n".to_owned(), String::new());

@@ -28,6 +28,11 @@ impl TableRecord {
         self.raw.bytes().len()
     }
 
+    /// What separates its cells, if anything does.
+    pub(super) fn delimiter(&self) -> Option<u8> {
+        if let Dialect::Cells(syntax) = self.dialect { Some(syntax.delimiter) } else { None }
+    }
+
     /// The bytes of a row in this dialect.
     fn written(&self, its: Dialect) -> Option<&[u8]> {
         (self.dialect == its).then(|| self.raw.bytes())

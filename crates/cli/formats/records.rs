@@ -75,7 +75,9 @@ impl TableRecord {
                 .collect());
         }
         let names = self.head.names.iter().map(|name| Cow::Borrowed(&**name));
-        Ok(names.zip(self.cells()?.into_iter().map(decoded)).collect())
+        let has_decimal_commas = self.delimiter() == Some(b';');
+        let cell = |cell| if has_decimal_commas { with_point(decoded(cell)) } else { decoded(cell) };
+        Ok(names.zip(self.cells()?.into_iter().map(cell)).collect())
     }
 
     /// The label in a column, among the cells of this row.
@@ -96,6 +98,16 @@ impl TableRecord {
         let cell = cell.trim();
         let is_label = labels != RowLabels::One && cell.is_empty() || !is_missing(cell);
         Ok(is_label.then(|| labels.of_text(cell.into())))
+    }
+}
+
+/// A number with a decimal comma as one with a point. Programs that write commas separate cells by semicolons.
+fn with_point(cell: Cow<'_, str>) -> Cow<'_, str> {
+    let number = cell.trim().trim_start_matches(['-', '+']);
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    match number.split_once(',') {
+        Some((whole, rest)) if is_digits(whole) && is_digits(rest) => cell.replace(',', ".").into(),
+        _ => cell,
     }
 }
 
