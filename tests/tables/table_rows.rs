@@ -14,6 +14,32 @@ fn rows_of_windows_tables_are_named_by_their_lines() {
 }
 
 #[test]
+fn rows_of_texts_are_scored_and_explained_one_by_one() {
+    let world = World::new();
+    world.write("t.csv", "text,label\n\"iron, tin\",metal\napples,fruit\niron,metal\nplums,fruit\n");
+    world.succeed(&["train", "t.csv"]);
+    let labels = |rows: String| -> Vec<_> {
+        rows.lines()
+            .map(|row| {
+                (row.split(' ').next().unwrap().to_owned(), row.rsplit(' ').next().unwrap().to_owned())
+            })
+            .collect()
+    };
+    let row = |label: &str, row: &str| (label.to_owned(), row.to_owned());
+    let all =
+        [row("metal", "t.csv:2"), row("fruit", "t.csv:3"), row("metal", "t.csv:4"), row("fruit", "t.csv:5")];
+    assert_eq!(labels(world.succeed(&["score", "t.csv"])), all);
+    assert_eq!(labels(world.succeed(&["score", "t.csv:3"])), all[1..2]);
+    let explained = world.succeed(&["explain", "t.csv:2"]);
+    assert!(explained.starts_with("metal ") && explained.contains("t.csv:2\n"), "{explained}");
+    let said = world.fail(&["score", "t.csv:9"]);
+    assert!(said.contains("expected a row that begins at line 9"), "{said}");
+    // a list as Windows writes it
+    world.write("list", "\u{feff}t.csv\r\n");
+    assert!(world.succeed(&["label", "--files-from", "list"]).contains("\nt.csv:5,fruit,"));
+}
+
+#[test]
 fn a_quote_that_is_not_closed_is_told_with_its_row() {
     let world = World::new();
     let rows: String = (0..10).map(|i| format!("{},\"word{i}, here\"\n", ["ham", "spam"][i % 2])).collect();

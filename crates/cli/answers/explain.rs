@@ -14,7 +14,7 @@ use tamis_train::{Document, Explanation, Filter, Kind, Scratch, TermContribution
 use crate::args::{ModelArgs, VerdictArgs};
 use crate::formats::holds::TableShape;
 use crate::formats::record::TableRow;
-use crate::input::{DocumentView, SourceArg, find_tables, part, whole_rows};
+use crate::input::{DocumentView, SourceArg, find_tables, part, table_texts, whole_rows};
 use crate::output::{Canvas, DocumentVerdict, file_name, say_limits, signed_bar, to_text, write_page};
 
 #[derive(Args)]
@@ -59,10 +59,18 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
     } else {
         let path = args.file.as_deref().unwrap_or(Path::new("-"));
         let kind = filter.information().recipe.kind;
-        let read = Stream::open(path).and_then(|stream| stream.into_all(kind));
-        let bytes = read.with_context(|| shown_path(&path))?;
-        let loaded = DocumentView::new(kind, &bytes);
-        explain(&mut out, args, &filter, path.as_os_str(), loaded.document())?;
+        let rows = if kind == Kind::Text { table_texts(path)? } else { None };
+        let is_table = rows.is_some();
+        for row in rows.into_iter().flatten() {
+            let (name, text) = row?;
+            explain(&mut out, args, &filter, &name, Document::Text(&text))?;
+        }
+        if !is_table {
+            let read = Stream::open(path).and_then(|stream| stream.into_all(kind));
+            let bytes = read.with_context(|| shown_path(&path))?;
+            let loaded = DocumentView::new(kind, &bytes);
+            explain(&mut out, args, &filter, path.as_os_str(), loaded.document())?;
+        }
     }
     check_unchanged(&filter)?;
     out.flush()?;

@@ -15,7 +15,7 @@ use tamis_program::{
 use tamis_train::{Filter, Kind, Limits, Score, Scratch};
 
 use crate::args::{ListArgs, LogArg, ModelArgs, VerdictArgs};
-use crate::input::{DocumentView, foreign, part};
+use crate::input::{DocumentView, foreign, part, table_texts};
 use crate::output::{DocumentVerdict, VerdictLog, message_id, say_limits};
 
 #[derive(Args)]
@@ -123,8 +123,17 @@ struct ScoreWriter<'a, Open> {
 }
 
 impl<Open: Fn() -> Result<Filter>> ScoreWriter<'_, Open> {
-    /// Scores a document, or the messages of an mbox.
+    /// Scores a document, the messages of an mbox, or the rows of a table.
     fn score(&mut self, path: &Path) -> Result<()> {
+        if self.kind == Kind::Text
+            && let Some(rows) = table_texts(path)?
+        {
+            for row in rows {
+                let (name, text) = row?;
+                self.answer(&name, text.as_bytes())?;
+            }
+            return Ok(());
+        }
         let name = || if path.as_os_str() == "-" { "standard input".into() } else { shown_path(&path) };
         let stream = match Stream::open(path) {
             Err(error) if error.kind() == ErrorKind::IsADirectory => {

@@ -461,7 +461,8 @@ mod tests {
         check(&table, Holds::Csv, &expected, "column 2 is the label");
         check(&format!("review,sentiment\n{table}"), Holds::Csv, &expected, "the first row is a header");
         let unique = "a b,c d\ne f,g h\ni j,k l\n";
-        for table in ["ham,a b\nspam,c d\n", unique] {
+        let header = "review,sentiment\na b,pos\nc d,neg\ne f,pos\ng h,neg\n";
+        for table in ["ham,a b\nspam,c d\n", unique, header] {
             let error = read(table.as_bytes(), Holds::Csv).unwrap_err().to_string();
             assert!(error.contains("--no-header --label-column 1 --text-column 2, or"), "{error}");
         }

@@ -176,13 +176,12 @@ impl TableHead {
             }
         }
         let label = usize::from(values[1].len() < values[0].len());
-        let is_header = n_rows > 6
-            && values[label].get(first[label].trim_ascii()) == Some(&1)
+        let may_be_header = values[label].get(first[label].trim_ascii()) == Some(&1)
             && values[label].values().filter(|n| **n == 1).count() == 1;
         let n_labels = values[label].len();
         let is_clear = n_rows > 2
             && n_labels < values[1 - label].len()
-            && (2 * n_labels <= n_rows || n_rows <= 6)
+            && if n_rows > 6 { 2 * n_labels <= n_rows } else { !may_be_header }
             && sizes[label] <= sizes[1 - label]
             && !values[label].contains_key(&b""[..]);
         if !is_clear {
@@ -192,7 +191,7 @@ impl TableHead {
                 row_shown(first)
             );
         }
-        Ok(TableHead { label: Some(label), text: 1 - label, has_names: is_header, ..self })
+        Ok(TableHead { label: Some(label), text: 1 - label, has_names: may_be_header, ..self })
     }
 
     fn find(first: &[Cow<'_, [u8]>], columns: &TextColumns<'_>) -> Result<Self> {

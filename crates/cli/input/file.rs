@@ -143,6 +143,7 @@ impl ListArgs {
         let bytes = Stream::open(list)
             .and_then(|list| list.into_all(Kind::Text))
             .with_context(|| format!("--files-from {}", shown_path(&list)))?;
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
         let entries = bytes.split(|byte| *byte == if self.null { 0 } else { b'\n' });
         for entry in entries.filter(|entry| !entry.is_empty()) {
             paths.push(if self.null {

@@ -6,13 +6,16 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use tamis_program::{shown_path, told};
-use tamis_train::is_missing;
+use tamis_train::{Kind, is_missing};
 
 use crate::formats::holds::{Holds, TableShape};
 use crate::formats::keep::{KeepColumns, KeptCells};
+use crate::formats::labels::RowLabels;
 use crate::formats::record::{TableRecord, TableRow};
 use crate::formats::records::{Cells, records};
-use crate::input::file::InputFile;
+use crate::formats::table::{TextColumns, rows};
+use crate::input::file::{InputFile, SourceArg, SourceScope};
+use crate::input::find::find;
 
 /// A document that was found: its file, and its bytes or where to read them.
 pub(crate) struct Item<'p> {
@@ -89,6 +92,39 @@ pub(crate) fn whole_rows(
     shape: TableShape,
 ) -> Result<Box<dyn Iterator<Item = TableRow>>> {
     records(file.open()?, file.holds, needed, shape).with_context(|| shown_path(&file.path))
+}
+
+/// The texts of a table's rows, each with the name of its row, or of the one row that `FILE:ROW` names. `None` if the
+/// path names no table.
+pub(crate) fn table_texts(path: &Path) -> Result<Option<impl Iterator<Item = Result<(OsString, String)>>>> {
+    const COLUMNS: TextColumns<'_> = TextColumns {
+        label: "label",
+        text: "text",
+        group: None,
+        weight: None,
+        labels: RowLabels::One,
+        shape: TableShape { delimiter: None, no_header: false, encoding: None },
+    };
+    let selected = path.to_str().and_then(|path| path.rsplit_once(':')).filter(|_| !path.exists());
+    let selected = selected.and_then(|(file, row)| Some((Path::new(file), row.parse::<u64>().ok()?)));
+    let (path, row) = selected.map_or((path, None), |(file, row)| (file, Some(row)));
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let source = SourceArg { label: None, path: path.to_owned() };
+    let mut found = find(&source, SourceScope::Documents, Some(Kind::Text), false, None)?;
+    let Some(file) = found.files.pop().filter(|file| file.holds.is_table()) else { return Ok(None) };
+    let (rows, _) = rows(file.open()?, file.holds, &COLUMNS).with_context(|| shown_path(&path))?;
+    let mut rows = rows.filter(move |found| row.is_none_or(|row| row == found.line)).peekable();
+    if let Some(row) = row.filter(|_| rows.peek().is_none()) {
+        bail!("{}: expected a row that begins at line {row}, got none", shown_path(&path));
+    }
+    Ok(Some(rows.map(move |TableRow { line, content }| {
+        let name = part(&file.path, line);
+        let text = content.and_then(|record| record.text_row(&COLUMNS).map(|row| row.text.into_owned()));
+        let text = text.map_err(anyhow::Error::msg).with_context(|| shown_path(&name))?;
+        Ok((name, text))
+    })))
 }
 
 /// The name of a part of a file, by its number: `path:3`.
