@@ -501,7 +501,9 @@ fn what_is_not_for_tables_is_refused() {
 fn commas_are_decimal_where_semicolons_separate() {
     let world = World::new();
     let rows = |point: &str| {
-        let row = |i: usize| format!("{}{point}5;{}\n", i * 7 % 40, if i % 2 == 0 { "car" } else { "walk" });
+        let row = |i: usize| {
+            format!("{}{point}5;{}\n", i * 7 % 40, if i.is_multiple_of(2) { "car" } else { "walk" })
+        };
         (0..40).map(row).collect::<String>()
     };
     for (name, point) in [("comma", ","), ("point", ".")] {
