@@ -1,22 +1,28 @@
 //! Parsing a message: header fields, MIME parts, text.
 //!
-//! A [`Message`] is the result. [`fields`] reads header fields and [`mime`] splits a message into
-//! [parts](mime::Part); [`transfer`] (quoted-printable, base64), [`charset`], [`encoded_word`] and [`parameters`]
-//! decode them.
+//! A [`Message`] is the result. [`fields`] reads header fields and [`mime`] splits a message into [parts](part::Part) at
+//! the lines that [`body_parts`] finds; [`transfer`] (quoted-printable, base64, uuencode), [`charset`], [`encoded_word`]
+//! and [`parameters`] decode them, and [`data_uri`] takes out what HTML embeds.
+//!
+//! Readers of mail differ in what they make of broken mail, and a spammer needs one that shows the text. So what any of
+//! them may take for a header field, a boundary or an encoding is tried: too much text does little harm, too little does.
 
+mod body_parts;
 pub(crate) mod charset;
+mod data_uri;
 pub(crate) mod encoded_word;
 pub(crate) mod fields;
 pub mod ignored;
 pub(crate) mod limits;
 pub(crate) mod mime;
 pub(crate) mod parameters;
+pub(crate) mod part;
 pub(crate) mod transfer;
 
 use crate::message::encoded_word::decode_words;
 use crate::message::ignored::{is_ignored, matches_any};
 use crate::message::limits::{Limits, LimitsHit};
-use crate::message::mime::Part;
+use crate::message::part::Part;
 use std::borrow::Cow;
 
 /// A mail message: its header fields, its parts, its text.

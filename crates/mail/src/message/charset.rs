@@ -1,14 +1,19 @@
 //! Charsets: bytes to text.
-use encoding_rs::{DecoderResult, Encoding, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use crate::message::transfer::base64;
+use encoding_rs::{
+    DecoderResult, EUC_KR, Encoding, GBK, ISO_2022_JP, SHIFT_JIS, UTF_16BE, UTF_16LE, WINDOWS_1252,
+};
 use memchr::{memchr, memchr_iter};
 use std::borrow::Cow;
 
-/// Decodes text in the declared charset if that works without error, else in UTF-8, else in windows-1252.
+/// Decodes text in the declared charset if that works without error, else in UTF-8, else in the declared charset if it
+/// is of several bytes a character and few of them are wrong, else in windows-1252.
 ///
 /// `charset` is a label as mail writes it (`"koi8-r"`, `"Latin1"`; WHATWG's list, any case). `us-ascii` is ignored:
 /// pure ASCII needs no charset, and other text was mislabelled. A byte order mark is left out. That of UTF-8 overrides
 /// the charset. That of UTF-16 does not, or two bytes could hide a text; without a known charset, it counts only if at
-/// least a quarter of the bytes are zeros, as in UTF-16. windows-1252 never fails. NUL characters are removed.
+/// least a quarter of the bytes are zeros, as in UTF-16. UTF-16 without a mark has the byte order that its zeros tell, and
+/// is ASCII if it looks so. windows-1252 never fails. NUL characters are removed.
 ///
 /// ```
 /// use tamis_mail::decode_text;
@@ -28,8 +33,10 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], charset: Option<&str>, cut: bool) -> C
     let text = mark
         .filter(|mark| is_believable(mark, charset, bytes))
         .and_then(|mark| strict(mark, bytes, cut))
-        .or_else(|| strict(declared(charset?)?, bytes, cut))
+        .or_else(|| utf7(charset?, bytes))
+        .or_else(|| strict(by_content(declared(charset?)?, bytes)?, bytes, cut))
         .or_else(|| utf8(bytes, cut))
+        .or_else(|| mostly(declared(charset?)?, bytes))
         .unwrap_or_else(|| WINDOWS_1252.decode_without_bom_handling(bytes).0);
     without_nul(text)
 }
@@ -60,7 +67,69 @@ fn without_nul(text: Cow<'_, str>) -> Cow<'_, str> {
 }
 
 fn declared(label: &str) -> Option<&'static Encoding> {
-    if is_ascii(label) { None } else { Encoding::for_label(unquoted(label).as_bytes()) }
+    let label = unquoted(label);
+    let known = if is_ascii(label) { return None } else { Encoding::for_label(label.as_bytes()) };
+    known.or_else(|| alias(&label.to_ascii_lowercase()))
+}
+
+/// Names that mail has but not WHATWG's list.
+fn alias(label: &str) -> Option<&'static Encoding> {
+    let code_page = label.strip_prefix("windows").or_else(|| label.strip_prefix("cp-"));
+    match label {
+        "cp932" => Some(SHIFT_JIS),
+        "cp936" => Some(GBK),
+        "cp949" | "ks_c_5601" => Some(EUC_KR),
+        _ if label.starts_with("iso-2022-jp-") => Some(ISO_2022_JP),
+        _ => Encoding::for_label(format!("windows-{}", code_page?).as_bytes()),
+    }
+}
+
+/// UTF-16 in the byte order that the zeros tell. `None` if the text is ASCII instead.
+fn by_content(encoding: &'static Encoding, bytes: &[u8]) -> Option<&'static Encoding> {
+    if encoding != UTF_16LE && encoding != UTF_16BE {
+        return Some(encoding);
+    }
+    let (odd, all) = memchr_iter(0, bytes).fold((0, 0), |(odd, all), at| (odd + at % 2, all + 1));
+    match all {
+        0 if bytes.is_ascii() => None,
+        _ if 2 * odd == all => Some(encoding),
+        _ => Some(if 2 * odd < all { UTF_16BE } else { UTF_16LE }),
+    }
+}
+
+/// Decodes UTF-7 (RFC 2152): base64 of UTF-16 between `+` and `-`. `None` if the label does not name it.
+fn utf7(label: &str, bytes: &[u8]) -> Option<Cow<'static, str>> {
+    if !unquoted(label).to_ascii_lowercase().ends_with("utf-7") {
+        return None;
+    }
+    let mut pieces = bytes.split(|byte| *byte == b'+');
+    let mut text = utf8(pieces.next()?, false)?.into_owned();
+    for piece in pieces {
+        let length = piece.iter().position(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'/'));
+        let (shifted, plain) = piece.split_at(length.unwrap_or(piece.len()));
+        let is_plus = shifted.is_empty() && plain.starts_with(b"-");
+        text.push_str(if is_plus { "+" } else { "" });
+        text.push_str(&UTF_16BE.decode_without_bom_handling(&base64(shifted)).0);
+        text.push_str(&utf8(plain.strip_prefix(b"-").unwrap_or(plain), false)?);
+    }
+    Some(Cow::Owned(text))
+}
+
+/// Decodes text of a charset of several bytes a character if few of its other characters are invalid.
+fn mostly<'a>(encoding: &'static Encoding, bytes: &'a [u8]) -> Option<Cow<'a, str>> {
+    let text = Some(encoding).filter(|it| !it.is_single_byte())?.decode_without_bom_handling(bytes).0;
+    let foreign = text.chars().filter(|c| !c.is_ascii()).count();
+    let invalid = text.chars().filter(|c| *c == char::REPLACEMENT_CHARACTER).count();
+    (10 * invalid < foreign).then_some(text)
+}
+
+/// Whether a text cannot be decoded: its charset is not known and most of it is not ASCII.
+pub(crate) fn is_unreadable(bytes: &[u8], charset: Option<&str>) -> bool {
+    let is_foreign =
+        |label: &str| declared(label).is_none() && !is_ascii(label) && utf7(label, b"").is_none();
+    charset.is_some_and(is_foreign)
+        && utf8(bytes, true).is_none()
+        && 2 * bytes.iter().filter(|byte| !byte.is_ascii()).count() > bytes.len()
 }
 
 fn is_ascii(label: &str) -> bool {
@@ -110,8 +179,39 @@ mod tests {
             (b"caf\xe9", "utf-8", "café"),
             (b"caf\xc3\xa9", "no-such-charset", "café"),
             (b"\xff\xff", "gb2312", "ÿÿ"),
+            (b"\x82\xb1\x82\xf1", "cp932", "こん"),
+            (b"\xc4\xe3\xba\xc3", "cp936", "你好"),
+            (b"\xbe\xc8", "KS_C_5601", "안"),
+            (b"\x1b$B$3$s\x1b(B", "iso-2022-jp-1", "こん"),
+            (b"\xcf\xf0\xe8", "windows1251", "При"),
+            (b"\xcf\xf0\xe8", "cp-1251", "При"),
+            // a few invalid bytes
+            (
+                b"\xc4\xe3\xba\xc3\xc4\xe3\xba\xc3\xc4\xe3\xba\xc3\xc4\xe3\xba\xc3\xc4\xe3\xba\xc3\xff",
+                "gbk",
+                "你好你好你好你好你好\u{fffd}",
+            ),
+            // byte order by the zeros, and ASCII
+            (b"\0h\0i", "utf-16", "hi"),
+            (b"h\0i\0", "utf-16be", "hi"),
+            (b"hiya", "utf-16", "hiya"),
+            (b"+BB8EQAQ4- a+-b +AOk", "utf-7", "При a+b é"),
+            (b"caf+AOk-s", "unicode-1-1-UTF-7", "cafés"),
         ] {
             assert_eq!(decode_text(bytes, Some(charset)), expected, "{charset}");
+        }
+    }
+
+    #[test]
+    fn unknown_charsets_cannot_be_read() {
+        for (bytes, charset, expected) in [
+            (&b"\xc8\x85\x93\x93\x96"[..], Some("cp500"), true),
+            (b"\xc8\x85\x93\x93\x96", None, false),
+            (b"\xc8\x85\x93\x93\x96", Some("windows-1252"), false),
+            (b"caf\xe9 au lait", Some("unknown-8bit"), false),
+            ("Привет".as_bytes(), Some("x-unknown"), false),
+        ] {
+            assert_eq!(is_unreadable(bytes, charset), expected, "{charset:?}");
         }
     }
 

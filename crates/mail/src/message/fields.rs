@@ -106,6 +106,9 @@ pub(crate) struct HeaderFields<'a> {
     has_returns: bool,
     /// The current position; the end of the block once the iterator has ended.
     pub(crate) position: usize,
+    /// Start of the last MIME field of the block, up to which lines that are not fields are passed over; `None` until
+    /// such a line is met.
+    last_mime_field: Option<usize>,
 }
 
 impl<'a> HeaderFields<'a> {
@@ -114,7 +117,20 @@ impl<'a> HeaderFields<'a> {
         let start = &start[..memchr(0, start).unwrap_or(start.len())];
         let valid = |error: Utf8Error| str::from_utf8(&start[..error.valid_up_to()]).unwrap_or_default();
         let plain = str::from_utf8(start).unwrap_or_else(valid);
-        HeaderFields { raw, plain, has_returns: memchr(b'\r', plain.as_bytes()).is_some(), position: 0 }
+        let has_returns = memchr(b'\r', plain.as_bytes()).is_some();
+        HeaderFields { raw, plain, has_returns, position: 0, last_mime_field: Some(0) }
+    }
+
+    /// As most readers find the end of the block: a line that is not a field does not end it if a MIME field follows
+    /// (see [`last_mime_field`]). Such a line comes as a field without a name.
+    pub(crate) fn lenient(raw: &'a [u8]) -> Self {
+        HeaderFields { last_mime_field: None, ..HeaderFields::new(raw) }
+    }
+
+    /// Whether the line at `start`, which is not a field, is passed over.
+    fn passes_over(&mut self, start: usize) -> bool {
+        let find = || last_mime_field(&self.raw[start..]).map_or(0, |at| start + at);
+        start < *self.last_mime_field.get_or_insert_with(find) && !is_empty_line(&self.raw[start..])
     }
 
     /// Skips to the end of the block and returns the body after it, without the empty line.
@@ -139,7 +155,8 @@ impl<'a> Iterator for HeaderFields<'a> {
             let start = self.position;
             let mut end = line_end(self.raw, start);
             let name = field_name(&self.raw[start..end]);
-            if name.is_none() && !is_mailbox_line(&self.raw[start..]) {
+            let is_loose = name.is_none() && !is_mailbox_line(&self.raw[start..]);
+            if is_loose && !self.passes_over(start) {
                 return None;
             }
             let mut is_one_line = !self.has_returns;
@@ -148,7 +165,7 @@ impl<'a> Iterator for HeaderFields<'a> {
                 is_one_line = false;
             }
             self.position = end;
-            if let Some((name, value)) = name {
+            if let Some((name, value)) = name.or(is_loose.then_some((0, 0))) {
                 let name = start..start + name;
                 let value = start + value..end;
                 let text = self.plain.get(value.clone());
@@ -158,6 +175,21 @@ impl<'a> Iterator for HeaderFields<'a> {
             }
         }
     }
+}
+
+/// The last MIME field (RFC 2045, section 3) before the first empty line, and before a line that begins with `--`, as
+/// boundary lines do.
+fn last_mime_field(raw: &[u8]) -> Option<usize> {
+    let (mut start, mut last) = (0, None);
+    while start < raw.len() && !is_empty_line(&raw[start..]) && !raw[start..].starts_with(b"--") {
+        let end = line_end(raw, start);
+        let name = field_name(&raw[start..end]).map_or(&[][..], |(length, _)| &raw[start..start + length]);
+        let is_mime = name.get(..8).is_some_and(|name| name.eq_ignore_ascii_case(b"content-"))
+            || name.eq_ignore_ascii_case(b"mime-version");
+        last = is_mime.then_some(start).or(last);
+        start = end;
+    }
+    last
 }
 
 /// The end of the line that begins at `start`, including its line feed.
@@ -323,7 +355,7 @@ mod tests {
                 let field = |field: Field<'_>| (field.name.to_owned(), field.unfolded().into_owned());
                 fields.map(field).collect::<Vec<_>>()
             };
-            let one_by_one = HeaderFields { raw: &raw, plain: "", has_returns: true, position: 0 };
+            let one_by_one = HeaderFields { plain: "", has_returns: true, ..HeaderFields::new(&raw) };
             prop_assert_eq!(fields(HeaderFields::new(&raw)), fields(one_by_one));
         }
 
