@@ -18,6 +18,7 @@ pub(crate) mod mime;
 pub(crate) mod parameters;
 pub(crate) mod part;
 pub(crate) mod transfer;
+mod wrapper;
 
 use crate::message::encoded_word::decode_words;
 use crate::message::ignored::{is_ignored, matches_any};
@@ -87,7 +88,8 @@ pub struct HeaderField<'m> {
 impl Message {
     /// Parses a message. Never fails.
     ///
-    /// A leading mbox `From ` line is dropped. Bytes without a header block are a plain text body.
+    /// A leading mbox `From ` line is dropped. Bytes without a header block are a plain text body. If SpamAssassin, amavis
+    /// or Exchange wrapped the message into a report of theirs, reads the message inside.
     pub fn parse(raw: &[u8], limits: &Limits) -> Message {
         Message::parse_ignoring(raw, limits, &[])
     }
@@ -104,8 +106,12 @@ impl Message {
     /// ```
     pub fn parse_ignoring(raw: &[u8], limits: &Limits, extra_ignored: &[String]) -> Message {
         let is_cut = raw.len() > limits.bytes;
-        let hit = LimitsHit { bytes: is_cut, text: is_cut, ..LimitsHit::default() };
         let raw = &raw[..raw.len().min(limits.bytes)];
+        let inside = wrapper::message_inside(raw);
+        let wrapper = inside.is_some();
+        // a spammer could write the text into the report
+        let hit = LimitsHit { bytes: is_cut, text: is_cut || wrapper, wrapper, ..LimitsHit::default() };
+        let raw = inside.as_deref().unwrap_or(raw);
         let (mut header_text, mut places) = (String::with_capacity(2_000), Vec::with_capacity(30));
         let (parts, limits_hit) = mime::read_parts(raw, limits, hit, &mut |field| {
             if !is_ignored(field.name) && !matches_any(field.name, extra_ignored) {

@@ -1,7 +1,8 @@
 //! Charsets: bytes to text.
 use crate::message::transfer::base64;
 use encoding_rs::{
-    DecoderResult, EUC_KR, Encoding, GBK, ISO_2022_JP, SHIFT_JIS, UTF_16BE, UTF_16LE, WINDOWS_1252,
+    DecoderResult, EUC_KR, Encoding, GBK, ISO_2022_JP, REPLACEMENT, SHIFT_JIS, UTF_16BE, UTF_16LE,
+    WINDOWS_1252,
 };
 use memchr::{memchr, memchr_iter};
 use std::borrow::Cow;
@@ -34,6 +35,7 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], charset: Option<&str>, cut: bool) -> C
         .filter(|mark| is_believable(mark, charset, bytes))
         .and_then(|mark| strict(mark, bytes, cut))
         .or_else(|| utf7(charset?, bytes))
+        .or_else(|| ebcdic(charset?, bytes))
         .or_else(|| strict(by_content(declared(charset?)?, bytes)?, bytes, cut))
         .or_else(|| utf8(bytes, cut))
         .or_else(|| mostly(declared(charset?)?, bytes))
@@ -115,6 +117,17 @@ fn utf7(label: &str, bytes: &[u8]) -> Option<Cow<'static, str>> {
     Some(Cow::Owned(text))
 }
 
+/// The ASCII characters of EBCDIC from 0x40 on; a space stands for others.
+const EBCDIC: &[u8] = b"           .<(+|&         !$*); -/         ,%_>?         `:#@'=\" abcdefghi       jklmnopqr       ~stuvwxyz      ^         []    {ABCDEFGHI      }JKLMNOPQR      \\ STUVWXYZ      0123456789      ";
+
+/// Decodes EBCDIC, whose code pages have the same letters. `None` if the label names none of them.
+fn ebcdic(label: &str, bytes: &[u8]) -> Option<Cow<'static, str>> {
+    let code_page = unquoted(label).trim_start_matches(|c: char| !c.is_ascii_digit());
+    let decode =
+        |byte: &u8| byte.checked_sub(0x40).map_or('\n', |place| char::from(EBCDIC[usize::from(place)]));
+    matches!(code_page, "037" | "500" | "1047").then(|| bytes.iter().map(decode).collect())
+}
+
 /// Decodes text of a charset of several bytes a character if few of its other characters are invalid.
 fn mostly<'a>(encoding: &'static Encoding, bytes: &'a [u8]) -> Option<Cow<'a, str>> {
     let text = Some(encoding).filter(|it| !it.is_single_byte())?.decode_without_bom_handling(bytes).0;
@@ -123,13 +136,15 @@ fn mostly<'a>(encoding: &'static Encoding, bytes: &'a [u8]) -> Option<Cow<'a, st
     (10 * invalid < foreign).then_some(text)
 }
 
-/// Whether a text cannot be decoded: its charset is not known and most of it is not ASCII.
+/// Whether a text cannot be decoded: its charset is one that no browser decodes either, or is not known, and then most of
+/// the text is not ASCII.
 pub(crate) fn is_unreadable(bytes: &[u8], charset: Option<&str>) -> bool {
-    let is_foreign =
-        |label: &str| declared(label).is_none() && !is_ascii(label) && utf7(label, b"").is_none();
-    charset.is_some_and(is_foreign)
-        && utf8(bytes, true).is_none()
-        && 2 * bytes.iter().filter(|byte| !byte.is_ascii()).count() > bytes.len()
+    let Some(label) = charset.filter(|label| !is_ascii(label)) else { return false };
+    match declared(label) {
+        Some(encoding) => encoding == REPLACEMENT,
+        None if utf8(bytes, true).is_some() || ebcdic(label, b"").is_some() => false,
+        None => 2 * bytes.iter().filter(|byte| !byte.is_ascii()).count() > bytes.len(),
+    }
 }
 
 fn is_ascii(label: &str) -> bool {
@@ -195,6 +210,7 @@ mod tests {
             (b"\0h\0i", "utf-16", "hi"),
             (b"h\0i\0", "utf-16be", "hi"),
             (b"hiya", "utf-16", "hiya"),
+            (b"\xc8\x85\x93\x93\x96k\x25\xf1", "ibm037", "Hello,\n1"),
             (b"+BB8EQAQ4- a+-b +AOk", "utf-7", "При a+b é"),
             (b"caf+AOk-s", "unicode-1-1-UTF-7", "cafés"),
         ] {
@@ -205,7 +221,9 @@ mod tests {
     #[test]
     fn unknown_charsets_cannot_be_read() {
         for (bytes, charset, expected) in [
-            (&b"\xc8\x85\x93\x93\x96"[..], Some("cp500"), true),
+            (&b"\xc8\x85\x93\x93\x96"[..], Some("cp420"), true),
+            (b"\x1b$)C\x0e!!\x0f", Some("iso-2022-kr"), true),
+            (b"\xc8\x85\x93\x93\x96", Some("cp500"), false),
             (b"\xc8\x85\x93\x93\x96", None, false),
             (b"\xc8\x85\x93\x93\x96", Some("windows-1252"), false),
             (b"caf\xe9 au lait", Some("unknown-8bit"), false),

@@ -1,11 +1,9 @@
 //! `data:` URIs in HTML (RFC 2397): contents that other mail attaches.
 use crate::message::parameters::MimeParameters;
-use crate::message::part::{ContentDigest, Part};
+use crate::message::part::{ContentDigest, Part, SHORTEST_CONTENT};
 use memchr::{memchr, memmem, memrchr2};
 use std::borrow::Cow;
 
-/// The shortest content that is taken out of a text, in bytes.
-const SHORTEST: usize = 256;
 /// The longest type with its parameters, in bytes.
 const LONGEST_TYPE: usize = 200;
 
@@ -45,7 +43,7 @@ fn read(html: &[u8], at: usize, depth: usize) -> Option<(Part, usize, usize)> {
     #[cfg(test)]
     tamis_testing::step(length);
     let content = &html[start..start + length];
-    let head = str::from_utf8(head).ok().filter(|_| length >= SHORTEST)?;
+    let head = str::from_utf8(head).ok().filter(|_| length >= SHORTEST_CONTENT)?;
     let part = Part {
         depth,
         content_type: MimeParameters::read(head).value,

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::iter;
 
 /// Maximum nesting of multiparts. Each level is one more pass over the message; real mail has a few.
-const DEEPEST: usize = 32;
+const DEEPEST: usize = 64;
 /// Maximum number of passes over the message in total. In real mail, parts lie within two or three others.
 const MOST_PASSES: usize = 4;
 /// Maximum nesting of messages, whatever the limit says: each level may take 4 KiB of stack.
@@ -120,9 +120,9 @@ impl PartReader<'_> {
         match sections {
             Some(sections) if depth.multiparts < DEEPEST && take(&mut self.passes_left, body.len()) => {
                 if !is_multipart(&part.content_type) {
-                    // of several fields, the first says that the body is a text
+                    // readers that go by the type show the body as it is
                     self.leaf(part.clone(), Some(body));
-                    part.content_type = multipart.unwrap_or_default();
+                    part.content_type = multipart.unwrap_or_else(|| "multipart/mixed".to_owned());
                 }
                 self.multipart(part, sections, depth);
             }

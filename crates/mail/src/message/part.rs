@@ -11,6 +11,8 @@ use tamis_tokenizer::fingerprint;
 const MOST_FIELDS: usize = 4;
 /// Maximum number of boundaries to try.
 const MOST_BOUNDARIES: usize = 8;
+/// The shortest content that its digest identifies, in bytes.
+pub(crate) const SHORTEST_CONTENT: usize = 256;
 /// Bytes of a content that its digest covers.
 const DIGESTED: usize = 4_096;
 
@@ -35,7 +37,7 @@ pub struct Part {
     pub text: Option<String>,
     /// Whether the text is HTML: declared, or with an `<html` tag in its first 2,000 bytes.
     pub is_html: bool,
-    /// The encoded content of a part without text, or of a `data:` URI.
+    /// The encoded content of a part without text, or of a `data:` URI, unless it is short.
     pub content: Option<ContentDigest>,
 }
 
@@ -60,22 +62,23 @@ impl Part {
 }
 
 impl ContentDigest {
-    /// `None` if there is no content.
+    /// `None` if the content is too short to identify anything.
     pub(crate) fn of(content: &[u8]) -> Option<Self> {
         let content = content.trim_ascii();
         let size = content.len() - memchr2_iter(b'\r', b'\n', content).count();
         let start = content.iter().copied().filter(|byte| !matches!(byte, b'\r' | b'\n')).take(DIGESTED);
         let start: Vec<u8> = start.collect();
         let hash = fingerprint(&String::from_utf8_lossy(&start)) ^ size as u64;
-        (size > 0).then_some(ContentDigest { size, hash })
+        (size >= SHORTEST_CONTENT).then_some(ContentDigest { size, hash })
     }
 }
 
 /// What the header fields of a part declare.
 pub(crate) struct PartHeader {
     pub(crate) part: Part,
-    /// The type of a multipart, and what readers may take for its boundary, the likeliest first.
+    /// The type that declares a multipart, if one does.
     pub(crate) multipart: Option<String>,
+    /// What readers may take for the boundary, the likeliest first.
     pub(crate) boundaries: Vec<String>,
 }
 
@@ -92,9 +95,8 @@ pub(crate) fn declared<'a>(fields: impl Iterator<Item = Field<'a>>, default_type
         }
     }
     let types: Vec<_> = types.iter().map(|text| MimeParameters::read(text)).collect();
-    let multiparts = || types.iter().filter(|kind| is_multipart(&kind.value));
     let mut boundaries: Vec<String> = Vec::new();
-    for boundary in multiparts().flat_map(|kind| kind.readings("boundary")) {
+    for boundary in types.iter().flat_map(|kind| kind.readings("boundary")) {
         if boundaries.len() < MOST_BOUNDARIES && !boundaries.contains(&boundary) {
             boundaries.push(boundary);
         }
@@ -115,7 +117,7 @@ pub(crate) fn declared<'a>(fields: impl Iterator<Item = Field<'a>>, default_type
         is_attached: attached.is_some_and(|disposition| disposition == "attachment"),
         ..Part::default()
     };
-    let multipart = multiparts().next().map(|kind| content_type(&kind.value));
+    let multipart = types.iter().find(|kind| is_multipart(&kind.value)).map(|kind| content_type(&kind.value));
     PartHeader { part, multipart, boundaries }
 }
 
