@@ -101,18 +101,16 @@ fn by_content(encoding: &'static Encoding, bytes: &[u8]) -> Option<&'static Enco
 
 /// Decodes UTF-7 (RFC 2152): base64 of UTF-16 between `+` and `-`. `None` if the label does not name it.
 fn utf7(label: &str, bytes: &[u8]) -> Option<Cow<'static, str>> {
-    if !unquoted(label).to_ascii_lowercase().ends_with("utf-7") {
-        return None;
-    }
-    let mut pieces = bytes.split(|byte| *byte == b'+');
-    let mut text = utf8(pieces.next()?, false)?.into_owned();
+    let is_utf7 = unquoted(label).to_ascii_lowercase().ends_with("utf-7");
+    let ascii = utf8(bytes, false).filter(|_| is_utf7)?;
+    let mut pieces = ascii.split('+');
+    let mut text = pieces.next()?.to_owned();
     for piece in pieces {
-        let length = piece.iter().position(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'/'));
-        let (shifted, plain) = piece.split_at(length.unwrap_or(piece.len()));
-        let is_plus = shifted.is_empty() && plain.starts_with(b"-");
-        text.push_str(if is_plus { "+" } else { "" });
-        text.push_str(&UTF_16BE.decode_without_bom_handling(&base64(shifted)).0);
-        text.push_str(&utf8(plain.strip_prefix(b"-").unwrap_or(plain), false)?);
+        let end = piece.find(|c: char| !(c.is_ascii_alphanumeric() || c == '/'));
+        let (shifted, plain) = piece.split_at(end.unwrap_or(piece.len()));
+        text += if piece.starts_with('-') { "+" } else { "" };
+        text += &UTF_16BE.decode_without_bom_handling(&base64(shifted.as_bytes())).0;
+        text += plain.strip_prefix('-').unwrap_or(plain);
     }
     Some(Cow::Owned(text))
 }

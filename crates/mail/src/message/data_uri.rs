@@ -1,14 +1,15 @@
 //! `data:` URIs in HTML (RFC 2397): contents that other mail attaches.
 use crate::message::parameters::MimeParameters;
-use crate::message::part::{ContentDigest, Part, SHORTEST_CONTENT};
+use crate::message::part::{ContentDigest, Part};
 use memchr::{memchr, memmem, memrchr2};
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// The longest type with its parameters, in bytes.
 const LONGEST_TYPE: usize = 200;
 
-/// Takes the contents of long `data:` URIs out of HTML and returns them as parts. Only those within a tag or the `url()`
-/// of a style sheet, which nobody sees.
+/// Takes the contents of long `data:` URIs out of HTML and returns them as parts. Only those within a tag, which nobody
+/// sees.
 pub(crate) fn extract(html: Cow<'_, [u8]>, depth: usize) -> (Cow<'_, [u8]>, Vec<Part>) {
     let (mut out, mut parts) = (Vec::new(), Vec::new());
     let (mut copied, mut searched, mut is_in_tag) = (0, 0, false);
@@ -18,13 +19,12 @@ pub(crate) fn extract(html: Cow<'_, [u8]>, depth: usize) -> (Cow<'_, [u8]>, Vec<
         tamis_testing::step(before.len());
         is_in_tag = memrchr2(b'<', b'>', before).map_or(is_in_tag, |last| before[last] == b'<');
         searched = at;
-        if !is_in_tag && !follows_url(before) {
-            continue;
+        if is_in_tag && let Some((part, content)) = read(&html[at..], depth) {
+            out.extend_from_slice(&html[copied..at + content.start]);
+            copied = at + content.end;
+            searched = copied;
+            parts.push(part);
         }
-        let Some((part, start, end)) = read(&html, at, depth) else { continue };
-        out.extend_from_slice(&html[copied..start]);
-        (copied, searched) = (end, end);
-        parts.push(part);
     }
     if parts.is_empty() {
         return (html, parts);
@@ -33,32 +33,22 @@ pub(crate) fn extract(html: Cow<'_, [u8]>, depth: usize) -> (Cow<'_, [u8]>, Vec<
     (Cow::Owned(out), parts)
 }
 
-/// The URI at a position as a part, and where its content starts and ends.
-fn read(html: &[u8], at: usize, depth: usize) -> Option<(Part, usize, usize)> {
-    let head = &html[at + 5..];
-    let head = &head[..memchr(b',', &head[..head.len().min(LONGEST_TYPE)])?];
-    let start = at + 5 + head.len() + 1;
-    let ends = |byte: &u8| matches!(byte, b'"' | b'\'' | b')' | b'<' | b'>' | b' ' | b'\t');
-    let length = html[start..].iter().position(ends).unwrap_or(html.len() - start);
+/// The URI at the beginning as a part, and where its content is. `None` if it is short.
+fn read(uri: &[u8], depth: usize) -> Option<(Part, Range<usize>)> {
+    let comma = memchr(b',', &uri[..uri.len().min(LONGEST_TYPE)])?;
+    let head = str::from_utf8(&uri[5..comma]).ok()?;
+    let content = uri[comma + 1..].split(|byte| matches!(byte, b'"' | b'\'' | b'<' | b'>' | b' ')).next()?;
     #[cfg(test)]
-    tamis_testing::step(length);
-    let content = &html[start..start + length];
-    let head = str::from_utf8(head).ok().filter(|_| length >= SHORTEST_CONTENT)?;
+    tamis_testing::step(content.len());
     let part = Part {
         depth,
         content_type: MimeParameters::read(head).value,
         transfer_encoding: head.ends_with("base64").then(|| "base64".to_owned()),
         is_attached: true,
-        content: ContentDigest::of(content),
+        content: Some(ContentDigest::of(content)?),
         ..Part::default()
     };
-    (!part.content_type.is_empty()).then_some((part, start, start + length))
-}
-
-/// Whether the text ends in `url(`, perhaps with a quote after it.
-fn follows_url(text: &[u8]) -> bool {
-    let text = text.strip_suffix(b"\"").or_else(|| text.strip_suffix(b"'")).unwrap_or(text);
-    text.len() >= 4 && text[text.len() - 4..].eq_ignore_ascii_case(b"url(")
+    Some((part, comma + 1..comma + 1 + content.len()))
 }
 
 #[cfg(test)]
@@ -72,9 +62,9 @@ mod tests {
         for (html, expected) in [
             ("<img src=\"data:image/png;base64,LONG\" alt=a>b", "image/png"),
             ("<img src=data:image/PNG;base64,LONG alt=a>b", "image/png"),
-            ("<style>p{background:url('data:font/woff2;charset=x;base64,LONG')}</style>b", "font/woff2"),
-            ("<p>data:image/png;base64,LONG</p>", ""),
+            ("<p style=\"background:url('data:font/woff2;charset=x;base64,LONG')\">b", "font/woff2"),
             ("<p title=\"data:,LONG\">", ""),
+            ("<p>data:image/png;base64,LONG</p>", ""),
             ("<img src=\"data:image/png;base64,iVBORw0KGgo=\">", ""),
             ("<img src=\"data:image/png;base64 LONG\">", ""),
         ] {

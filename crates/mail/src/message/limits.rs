@@ -20,7 +20,7 @@ use std::fmt;
 pub struct Limits {
     /// Bytes of the raw message that are searched for parts. By default, 64 MiB, more than mail servers accept.
     pub bytes: usize,
-    /// Nested messages (`message/rfc822` and similar) that are parsed; others are read as plain text. By default, 128;
+    /// Nested messages (`message/rfc822` and similar) that are parsed; others are read as plain text. By default, 64;
     /// never more than 256.
     pub nested_messages: usize,
     /// MIME parts with text that are read, including containers. By default, 1,000. As many parts without text are
@@ -35,7 +35,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { bytes: 64 << 20, nested_messages: 128, parts: 1_000, headers: 1_000, text: 300 * 1024 }
+        Limits { bytes: 64 << 20, nested_messages: 64, parts: 1_000, headers: 1_000, text: 300 * 1024 }
     }
 }
 

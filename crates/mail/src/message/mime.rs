@@ -8,7 +8,7 @@ use crate::message::ignored::is_verdict;
 use crate::message::limits::{Limits, LimitsHit};
 use crate::message::part::{ContentDigest, Part, PartHeader, declared, is_message, is_multipart};
 use crate::message::{data_uri, transfer};
-use memchr::{memchr, memmem};
+use memchr::memmem;
 use std::borrow::Cow;
 use std::iter;
 
@@ -41,7 +41,7 @@ pub(crate) fn read_parts(
         passes_left: limits.bytes.saturating_mul(MOST_PASSES),
         messages_left: limits.nested_messages.min(MOST_NESTED),
     };
-    let raw = with_line_feeds(raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw));
+    let raw = without_stray_returns(raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw));
     reader.entity(&raw, "text/plain", Depth { parts: 0, multiparts: 0 }, see);
     (reader.parts, reader.hit)
 }
@@ -98,7 +98,7 @@ impl PartReader<'_> {
             }
             Some(field)
         });
-        let PartHeader { mut part, multipart, boundaries } = declared(all, default_type);
+        let PartHeader { mut part, multipart, boundaries, .. } = declared(all, default_type);
         if !take(&mut self.looks_left, 1) {
             return self.leave_out_text_part();
         }
@@ -261,18 +261,18 @@ fn is_only_fields(mut body: &[u8]) -> bool {
     true
 }
 
-/// A message with line feeds as line ends, if it has carriage returns alone, or after each line feed.
-fn with_line_feeds(raw: &[u8]) -> Cow<'_, [u8]> {
-    let from: &[u8] = match memchr(b'\n', raw).map(|at| &raw[at + 1..]) {
-        None if raw.contains(&b'\r') => b"\r",
-        Some([b'\r', next, ..]) if *next != b'\n' => b"\n\r",
-        _ => return Cow::Borrowed(raw),
-    };
-    let (mut out, mut copied) = (Vec::with_capacity(raw.len()), 0);
-    for at in memmem::find_iter(raw, from) {
-        out.extend_from_slice(&raw[copied..at]);
-        out.push(b'\n');
-        copied = at + from.len();
+/// A message without the carriage returns that follow line feeds, where another order of the two ends lines.
+fn without_stray_returns(raw: &[u8]) -> Cow<'_, [u8]> {
+    let raw =
+        raw.strip_prefix(b"\r").filter(|rest| !rest.is_empty() && !rest.starts_with(b"\n")).unwrap_or(raw);
+    let is_stray = |at: &usize| raw.get(at + 2).is_some_and(|next| *next != b'\n');
+    let (mut out, mut copied) = (Vec::new(), 0);
+    for at in memmem::find_iter(raw, b"\n\r").filter(is_stray) {
+        out.extend_from_slice(&raw[copied..=at]);
+        copied = at + 2;
+    }
+    if copied == 0 {
+        return Cow::Borrowed(raw);
     }
     out.extend_from_slice(&raw[copied..]);
     Cow::Owned(out)

@@ -85,16 +85,10 @@ impl<'a> MimeParameters<'a> {
     }
 }
 
-/// The first token in lower case, without quotes; white space around a slash is part of it.
+/// The first token in lower case, without quotes and white space around a slash.
 fn first_token(text: &str) -> String {
-    let mut token = String::new();
-    for word in text.split_whitespace() {
-        if !token.is_empty() && !token.ends_with('/') && !word.starts_with('/') {
-            break;
-        }
-        token.push_str(word);
-    }
-    token.trim_matches(['"', '\'']).to_ascii_lowercase()
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace(" /", "/").replace("/ ", "/");
+    text.split(' ').next().unwrap_or_default().trim_matches(['"', '\'']).to_ascii_lowercase()
 }
 
 /// A value without its comments (RFC 5322, section 3.2.2): text in parentheses outside quotes, perhaps nested. A value in

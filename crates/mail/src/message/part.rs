@@ -12,7 +12,7 @@ const MOST_FIELDS: usize = 4;
 /// Maximum number of boundaries to try.
 const MOST_BOUNDARIES: usize = 8;
 /// The shortest content that its digest identifies, in bytes.
-pub(crate) const SHORTEST_CONTENT: usize = 256;
+const SHORTEST_CONTENT: usize = 256;
 /// Bytes of a content that its digest covers.
 const DIGESTED: usize = 4_096;
 
@@ -64,10 +64,9 @@ impl Part {
 impl ContentDigest {
     /// `None` if the content is too short to identify anything.
     pub(crate) fn of(content: &[u8]) -> Option<Self> {
-        let content = content.trim_ascii();
         let size = content.len() - memchr2_iter(b'\r', b'\n', content).count();
-        let start = content.iter().copied().filter(|byte| !matches!(byte, b'\r' | b'\n')).take(DIGESTED);
-        let start: Vec<u8> = start.collect();
+        let of_line = content.iter().filter(|byte| !matches!(byte, b'\r' | b'\n'));
+        let start: Vec<u8> = of_line.copied().take(DIGESTED).collect();
         let hash = fingerprint(&String::from_utf8_lossy(&start)) ^ size as u64;
         (size >= SHORTEST_CONTENT).then_some(ContentDigest { size, hash })
     }
@@ -80,6 +79,8 @@ pub(crate) struct PartHeader {
     pub(crate) multipart: Option<String>,
     /// What readers may take for the boundary, the likeliest first.
     pub(crate) boundaries: Vec<String>,
+    /// Whether SpamAssassin or amavis marked the part as the message that they wrapped.
+    pub(crate) is_original: bool,
 }
 
 /// Reads the fields of a part. `default_type` is its type if no field declares one.
@@ -118,7 +119,8 @@ pub(crate) fn declared<'a>(fields: impl Iterator<Item = Field<'a>>, default_type
         ..Part::default()
     };
     let multipart = types.iter().find(|kind| is_multipart(&kind.value)).map(|kind| content_type(&kind.value));
-    PartHeader { part, multipart, boundaries }
+    let is_original = parameter("x-spam-type").is_some_and(|kind| kind == "original");
+    PartHeader { part, multipart, boundaries, is_original }
 }
 
 /// A value without comments, also if an encoded word stands for it.

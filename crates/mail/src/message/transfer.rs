@@ -6,22 +6,35 @@ use std::borrow::Cow;
 /// are left as they are.
 ///
 /// Where readers differ, both readings follow each other, the bytes as they are first: if more than the word is declared,
-/// if text is declared base64, or if base64 is not declared so.
+/// if what is declared base64 does not begin so, or if base64 is not declared so.
 pub(crate) fn decode<'a>(bytes: &'a [u8], encoding: Option<&str>) -> Cow<'a, [u8]> {
     let declared = encoding.unwrap_or_default();
     let mut words = declared.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
     let known = words.find_map(|word| DECODERS.iter().find(|(name, _)| *name == word));
+    let line =
+        bytes.trim_ascii_start().split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_end();
+    let is_base64 = || line.iter().all(|byte| *byte == b'=' || SEXTETS[usize::from(*byte)] < 64);
     let (name, decoder) = match known {
         Some(known) => *known,
-        None if is_base64(bytes) => DECODERS[0],
+        None if (60..=LONGEST_LINE).contains(&line.len()) && is_base64() && is_text(&base64(line)) => {
+            DECODERS[0]
+        }
         None => return Cow::Borrowed(bytes),
     };
     let decoded = decoder(bytes);
-    if name == declared && (name != "base64" || !is_prose(bytes)) {
+    if name == declared && (name != "base64" || is_base64()) {
         return Cow::Owned(decoded);
     }
     Cow::Owned([bytes, b"\n", &decoded].concat())
 }
+
+/// Whether there are no control characters that text does not have.
+fn is_text(bytes: &[u8]) -> bool {
+    !bytes.iter().any(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace())
+}
+
+/// The longest line of base64 that is recognised, in bytes. RFC 2045 allows 76.
+const LONGEST_LINE: usize = 1_000;
 
 type Decoder = fn(&[u8]) -> Vec<u8>;
 
@@ -35,52 +48,23 @@ const DECODERS: [(&str, Decoder); 6] = [
     ("uue", uudecode),
 ];
 
-/// Bytes looked at to tell base64 from text.
-const SAMPLE: usize = 1_024;
-
-/// Whether bytes are text rather than base64: they have words, and decoded, too many control characters.
-fn is_prose(bytes: &[u8]) -> bool {
-    let sample = &bytes[..bytes.len().min(SAMPLE)];
-    let is_word = |word: &[u8]| (2..=20).contains(&word.len());
-    let words = sample.split(|byte| *byte == b' ').filter(|word| is_word(word.trim_ascii())).count();
-    words > 2 && 16 * n_controls(&base64(sample)) > sample.len()
-}
-
-/// Whether bytes are base64 by their first line, which is long and decodes to text.
-fn is_base64(bytes: &[u8]) -> bool {
-    let sample = &bytes[..bytes.len().min(SAMPLE)];
-    let line =
-        sample.trim_ascii_start().split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_end();
-    let is_alphabet = || line.iter().all(|byte| SEXTETS[usize::from(*byte)] < 64);
-    line.len() >= 60 && line.len() % 4 == 0 && is_alphabet() && n_controls(&base64(line)) == 0
-}
-
-/// The number of control characters that text does not have.
-fn n_controls(bytes: &[u8]) -> usize {
-    bytes.iter().filter(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace() && **byte != 0).count()
-}
-
 /// Decodes the uuencoded files in a text, and leaves the text around them (POSIX, utility `uuencode`).
 fn uudecode(bytes: &[u8]) -> Vec<u8> {
     let (mut out, mut is_inside) = (Vec::with_capacity(bytes.len()), false);
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         let text = line.trim_ascii_end();
-        match text.split_first() {
-            _ if !is_inside => {
-                is_inside = text.starts_with(b"begin ");
-                out.extend_from_slice(if is_inside { b"" } else { line });
+        let marks = if is_inside { text == b"end" } else { text.starts_with(b"begin ") };
+        is_inside ^= marks;
+        if !marks && !is_inside {
+            out.extend_from_slice(line);
+        } else if let Some((length, rest)) = text.split_first().filter(|_| !marks) {
+            let sextet = |byte: &u8| u32::from(byte.wrapping_sub(b' ') & 63);
+            let end = out.len() + sextet(length) as usize;
+            for four in rest.chunks(4) {
+                let bits = (0..4).fold(0, |bits, n| bits << 6 | four.get(n).map_or(0, sextet));
+                out.extend_from_slice(&bits.to_be_bytes()[1..]);
             }
-            _ if text == b"end" => is_inside = false,
-            Some((length, rest)) => {
-                let sextet = |byte: &u8| u32::from(byte.wrapping_sub(b' ') & 63);
-                let end = out.len() + sextet(length) as usize;
-                for four in rest.chunks(4) {
-                    let bits = (0..4).fold(0, |bits, n| bits << 6 | four.get(n).map_or(0, sextet));
-                    out.extend_from_slice(&bits.to_be_bytes()[1..]);
-                }
-                out.truncate(end);
-            }
-            None => (),
+            out.truncate(end);
         }
     }
     out
@@ -258,7 +242,7 @@ mod tests {
         assert!(prose.starts_with(text.as_bytes()) && prose.len() > text.len());
         // base64 with spaces, and of other bytes than text
         let spaced: String = encoded.chars().flat_map(|c| [c, ' ']).collect();
-        assert_eq!(decode(spaced.as_bytes(), Some("base64")), decoded.as_bytes());
+        assert!(decode(spaced.as_bytes(), Some("base64")).ends_with(decoded.as_bytes()));
         let binary = "AAECAwQFBgcICQoLDA0ODwABAgMEBQYHCAkKCwwNDg8AAQIDBAUGBwgJCgsMDQ4P";
         assert_eq!(decode(binary.as_bytes(), None), binary.as_bytes());
     }
