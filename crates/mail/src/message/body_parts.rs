@@ -1,7 +1,6 @@
 //! The parts of a multipart body (RFC 2046, section 5.1.1).
 use crate::message::fields::line_end;
 use memchr::memmem;
-use std::iter;
 
 /// The longest boundary that is guessed, in bytes.
 const LONGEST_GUESSED: usize = 200;
@@ -66,11 +65,12 @@ impl<'a> BodyParts<'a> {
     }
 }
 
-/// Start and end of the lines that begin with two hyphens, from the line start `position` on.
+/// Start and end of the lines that begin with two hyphens, perhaps after a carriage return, from the line start `position`
+/// on.
 fn hyphen_lines(body: &[u8], position: usize) -> impl Iterator<Item = (usize, usize)> {
-    let later = memmem::find_iter(&body[position..], b"\n--").map(move |at| position + at + 1);
-    let starts = iter::once(position).filter(|at| body[*at..].starts_with(b"--")).chain(later);
-    starts.map(|start| (start, line_end(body, start)))
+    let begins_line = |at: &usize| matches!(body[..*at], [] | [b'\r'] | [.., b'\n'] | [.., b'\n', b'\r']);
+    let hyphens = memmem::find_iter(&body[position..], b"--").map(move |at| position + at);
+    hyphens.filter(begins_line).map(|start| (start, line_end(body, start)))
 }
 
 impl<'a> Iterator for BodyParts<'a> {

@@ -106,8 +106,8 @@ pub(crate) struct HeaderFields<'a> {
     has_returns: bool,
     /// The current position; the end of the block once the iterator has ended.
     pub(crate) position: usize,
-    /// Start of the last MIME field of the block, up to which lines that are not fields are passed over; `None` until
-    /// such a line is met.
+    /// End of the last line of the block that begins a MIME field, up to which lines that are not fields are passed over;
+    /// `None` until such a line is met.
     last_mime_field: Option<usize>,
 }
 
@@ -152,12 +152,17 @@ impl<'a> Iterator for HeaderFields<'a> {
 
     fn next(&mut self) -> Option<Field<'a>> {
         loop {
-            let start = self.position;
+            let mut start = self.position;
             let mut end = line_end(self.raw, start);
-            let name = field_name(&self.raw[start..end]);
+            let mut name = field_name(&self.raw[start..end]);
             let is_loose = name.is_none() && !is_mailbox_line(&self.raw[start..]);
             if is_loose && !self.passes_over(start) {
                 return None;
+            }
+            // line ends in the wrong order, line feed first
+            if is_loose && self.raw[start] == b'\r' {
+                start += 1;
+                name = field_name(&self.raw[start..end]);
             }
             let mut is_one_line = !self.has_returns;
             while matches!(self.raw.get(end), Some(b' ' | b'\t')) {
@@ -177,16 +182,17 @@ impl<'a> Iterator for HeaderFields<'a> {
     }
 }
 
-/// The last MIME field (RFC 2045, section 3) before the first empty line, and before a line that begins with `--`, as
+/// End of the last line that begins a MIME field (RFC 2045, section 3) before the first empty line, and before a line that begins with `--`, as
 /// boundary lines do.
 fn last_mime_field(raw: &[u8]) -> Option<usize> {
     let (mut start, mut last) = (0, None);
     while start < raw.len() && !is_empty_line(&raw[start..]) && !raw[start..].starts_with(b"--") {
         let end = line_end(raw, start);
-        let name = field_name(&raw[start..end]).map_or(&[][..], |(length, _)| &raw[start..start + length]);
+        let line = raw[start..end].strip_prefix(b"\r").unwrap_or(&raw[start..end]);
+        let name = field_name(line).map_or(&[][..], |(length, _)| &line[..length]);
         let is_mime = name.get(..8).is_some_and(|name| name.eq_ignore_ascii_case(b"content-"))
             || name.eq_ignore_ascii_case(b"mime-version");
-        last = is_mime.then_some(start).or(last);
+        last = is_mime.then_some(end).or(last);
         start = end;
     }
     last

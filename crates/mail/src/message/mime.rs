@@ -8,7 +8,6 @@ use crate::message::ignored::is_verdict;
 use crate::message::limits::{Limits, LimitsHit};
 use crate::message::part::{ContentDigest, Part, PartHeader, declared, is_message, is_multipart};
 use crate::message::{data_uri, transfer};
-use memchr::memmem;
 use std::borrow::Cow;
 use std::iter;
 
@@ -41,8 +40,8 @@ pub(crate) fn read_parts(
         passes_left: limits.bytes.saturating_mul(MOST_PASSES),
         messages_left: limits.nested_messages.min(MOST_NESTED),
     };
-    let raw = without_stray_returns(raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw));
-    reader.entity(&raw, "text/plain", Depth { parts: 0, multiparts: 0 }, see);
+    let raw = raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw);
+    reader.entity(raw, "text/plain", Depth { parts: 0, multiparts: 0 }, see);
     (reader.parts, reader.hit)
 }
 
@@ -259,23 +258,6 @@ fn is_only_fields(mut body: &[u8]) -> bool {
         body = rest;
     }
     true
-}
-
-/// A message without the carriage returns that follow line feeds, where another order of the two ends lines.
-fn without_stray_returns(raw: &[u8]) -> Cow<'_, [u8]> {
-    let raw =
-        raw.strip_prefix(b"\r").filter(|rest| !rest.is_empty() && !rest.starts_with(b"\n")).unwrap_or(raw);
-    let is_stray = |at: &usize| raw.get(at + 2).is_some_and(|next| *next != b'\n');
-    let (mut out, mut copied) = (Vec::new(), 0);
-    for at in memmem::find_iter(raw, b"\n\r").filter(is_stray) {
-        out.extend_from_slice(&raw[copied..=at]);
-        copied = at + 2;
-    }
-    if copied == 0 {
-        return Cow::Borrowed(raw);
-    }
-    out.extend_from_slice(&raw[copied..]);
-    Cow::Owned(out)
 }
 
 /// Removes verdict fields up to the first empty line from a body that begins at a line that is not a field. Other
