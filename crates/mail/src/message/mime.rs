@@ -6,7 +6,7 @@ use crate::message::encoded_word::decode_words;
 use crate::message::fields::{Field, HeaderFields, verdicts_in};
 use crate::message::ignored::is_verdict;
 use crate::message::limits::{Limits, LimitsHit};
-use crate::message::part::{ContentDigest, Part, PartHeader, declared, is_message, is_multipart};
+use crate::message::part::{Part, PartHeader, declared, is_message, is_multipart};
 use crate::message::{data_uri, transfer};
 use std::borrow::Cow;
 use std::iter;
@@ -134,7 +134,6 @@ impl PartReader<'_> {
                     || is_multipart(kind)
                     || kind.starts_with("message/") && !is_only_fields(body);
                 part.is_attached &= depth.parts > 0;
-                part.content = if is_text { None } else { ContentDigest::of(body) };
                 self.leaf(part, is_text.then_some(body));
             }
         }

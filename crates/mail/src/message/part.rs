@@ -37,7 +37,7 @@ pub struct Part {
     pub text: Option<String>,
     /// Whether the text is HTML: declared, or with an `<html` tag in its first 2,000 bytes.
     pub is_html: bool,
-    /// The encoded content of a part without text, or of a `data:` URI, unless it is short.
+    /// The encoded content of a `data:` URI, which is a part of its own.
     pub content: Option<ContentDigest>,
 }
 

@@ -22,8 +22,8 @@ pub(super) fn terms(message: &Message, out: &mut Emitter<'_>) {
     header_names(names.take(MOST_NAMES), out);
 }
 
-/// Emits terms of a part: type, charset, transfer encoding and file extension; of a content that is not read, its size in
-/// powers of two and its digest.
+/// Emits terms of a part: type, charset, transfer encoding and file extension; of a `data:` URI also its size, in powers
+/// of two, and its digest.
 fn part(part: &Part, out: &mut Emitter<'_>) {
     out.lower(&["ct:", &part.content_type]);
     out.lower(&[["ct0:", "ct1:", "ct2:", "ct3:"][part.depth.min(3)], &part.content_type]);
