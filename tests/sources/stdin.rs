@@ -75,18 +75,20 @@ fn a_new_model_is_of_mail_whichever_way_its_first_message_comes() {
 }
 
 #[test]
-fn an_mbox_on_standard_input_gets_an_answer_a_message() {
+fn an_mbox_gets_an_answer_a_message_and_standard_input_is_one_if_said_so() {
     let world = world();
     let several = mbox(&[message("pills", "buy cheap pills"), message("lunch", "soup at noon")]);
-    let output = world.run_with_input(&["score"], several.as_bytes());
+    let one = world.run_with_input(&["score"], several.as_bytes());
+    assert_eq!(stdout(&one).lines().count(), 1, "{}", stdout(&one));
+    let output = world.run_with_input(&["score", "--mbox"], several.as_bytes());
     let lines: Vec<_> =
         stdout(&output).lines().map(|line| line.split(' ').collect::<Vec<_>>().join(" ")).collect();
     assert!(lines[0].starts_with("spam ") && lines[0].ends_with(" -:1"), "{lines:?}");
     assert!(lines[1].starts_with("ham ") && lines[1].ends_with(" -:2") && lines.len() == 2, "{lines:?}");
     assert_eq!(output.status.code(), Some(0));
-    let json = stdout(&world.run_with_input(&["score", "--json"], several.as_bytes()));
+    let json = stdout(&world.run_with_input(&["score", "--json", "--mbox"], several.as_bytes()));
     assert!(json.lines().last().unwrap().contains("\"path\":\"-:2\""), "{json}");
-    let named = in_all_ways(&world, &["score"], several.as_bytes());
+    let named = in_all_ways(&world, &["score", "--mbox"], several.as_bytes());
     assert!(named.iter().all(|(status, out)| (*status, out.lines().count()) == (Some(0), 2)), "{named:?}");
     assert_eq!(
         stdout(&world.run_with_input(&["learn", "spam"], several.as_bytes())),

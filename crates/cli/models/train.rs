@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use tamis_program::{counted, note};
+use tamis_program::{counted, note, say};
 use tamis_train::options::Pairs;
 use tamis_train::{
     DecisionOptions, Document, Filter, Keep, LearnOptions, Lock, Scoring, TrainOptions, Trainer,
@@ -132,6 +132,10 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     }
     columns::say_missing(trainer.recipe(), trainer.missing());
     say_truncated(trainer.n_truncated(), corpus.kind);
+    if trainer.n_wrapped() > 0 {
+        let wrapped = counted(trainer.n_wrapped(), "message");
+        say!("tamis: {wrapped} learned without the report of another filter that wrapped them");
+    }
     say_equal(&trainer, options.repeat);
     check_contradictions(&trainer, &names, &corpus, args.copies.contradictions)?;
     drop(names);

@@ -47,7 +47,7 @@ pub use message::charset::decode_text;
 pub use message::fields::looks_like_mail;
 pub use message::ignored;
 pub use message::limits::{Limits, LimitsHit};
-pub use message::mime::Part;
+pub use message::part::{ContentDigest, Part};
 pub use message::{HeaderField, Message};
 pub use terms::{Piece, Scope, for_each_bogofilter_token};
 

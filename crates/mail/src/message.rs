@@ -1,22 +1,29 @@
 //! Parsing a message: header fields, MIME parts, text.
 //!
-//! A [`Message`] is the result. [`fields`] reads header fields and [`mime`] splits a message into
-//! [parts](mime::Part); [`transfer`] (quoted-printable, base64), [`charset`], [`encoded_word`] and [`parameters`]
-//! decode them.
+//! A [`Message`] is the result. [`fields`] reads header fields and [`mime`] splits a message into [parts](part::Part) at
+//! the lines that [`body_parts`] finds; [`transfer`] (quoted-printable, base64, uuencode), [`charset`], [`encoded_word`]
+//! and [`parameters`] decode them, and [`data_uri`] takes out what HTML embeds.
+//!
+//! Readers of mail differ in what they make of broken mail, and a spammer needs one that shows the text. So what any of
+//! them may take for a header field, a boundary or an encoding is tried: too much text does little harm, too little does.
 
+mod body_parts;
 pub(crate) mod charset;
+mod data_uri;
 pub(crate) mod encoded_word;
 pub(crate) mod fields;
 pub mod ignored;
 pub(crate) mod limits;
 pub(crate) mod mime;
 pub(crate) mod parameters;
+pub(crate) mod part;
 pub(crate) mod transfer;
+mod wrapper;
 
 use crate::message::encoded_word::decode_words;
 use crate::message::ignored::{is_ignored, matches_any};
 use crate::message::limits::{Limits, LimitsHit};
-use crate::message::mime::Part;
+use crate::message::part::Part;
 use std::borrow::Cow;
 
 /// A mail message: its header fields, its parts, its text.
@@ -81,7 +88,8 @@ pub struct HeaderField<'m> {
 impl Message {
     /// Parses a message. Never fails.
     ///
-    /// A leading mbox `From ` line is dropped. Bytes without a header block are a plain text body.
+    /// A leading mbox `From ` line is dropped. Bytes without a header block are a plain text body. If SpamAssassin, amavis
+    /// or Exchange wrapped the message into a report of theirs, reads the message inside.
     pub fn parse(raw: &[u8], limits: &Limits) -> Message {
         Message::parse_ignoring(raw, limits, &[])
     }
@@ -98,8 +106,12 @@ impl Message {
     /// ```
     pub fn parse_ignoring(raw: &[u8], limits: &Limits, extra_ignored: &[String]) -> Message {
         let is_cut = raw.len() > limits.bytes;
-        let hit = LimitsHit { bytes: is_cut, text: is_cut, ..LimitsHit::default() };
         let raw = &raw[..raw.len().min(limits.bytes)];
+        let inside = wrapper::message_inside(raw);
+        let wrapper = inside.is_some();
+        // a spammer could write the text into the report
+        let hit = LimitsHit { bytes: is_cut, text: is_cut || wrapper, wrapper, ..LimitsHit::default() };
+        let raw = inside.as_deref().unwrap_or(raw);
         let (mut header_text, mut places) = (String::with_capacity(2_000), Vec::with_capacity(30));
         let (parts, limits_hit) = mime::read_parts(raw, limits, hit, &mut |field| {
             if !is_ignored(field.name) && !matches_any(field.name, extra_ignored) {

@@ -9,6 +9,7 @@
 //! | `rcvd:` `rcvd:n:` `rcvdip:` `rcvdwith:` `helo:` | hosts, hops, addresses, protocols and greetings of the way |
 //! | `mid:` | the Message-ID's shape, host, and whether it is well-formed |
 //! | `ct:` `ct0:`... `cs:` `cte:` `fext:` `parts:` `bnd:` `ctraw:` | the parts: type, charset, encoding, file |
+//! | `csize:` `chash:` | pictures in HTML (`data:` URIs): size and digest |
 //! | `url:` `mailto:` `mailtohost:` | where links lead |
 //! | `hn:` `hseq:` `hcase:` | names of header fields, which follows which, odd case |
 //! | `date:` | time zone and shape of the date |

@@ -83,10 +83,10 @@ impl Stream {
         mbox::looks_like_mbox(start) && (start.len() as u64 >= START || mbox::holds_several(start))
     }
 
-    /// The messages of an mbox, at most `most` bytes each, if it is `forced` to be one or looks like one; otherwise the
-    /// document.
+    /// The messages of an mbox, at most `most` bytes each, if it is `forced` to be one or is a file that looks like one;
+    /// otherwise the document. A mail server gives one message, whatever stands in its text, on standard input.
     pub fn contents(self, forced: bool, most: usize) -> io::Result<Contents> {
-        Ok(if forced || self.is_mbox() {
+        Ok(if forced || !self.is_input && self.is_mbox() {
             Contents::Several(mbox::Reader::new(self.into_reader()?, most))
         } else {
             Contents::One(self)

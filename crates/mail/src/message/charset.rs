@@ -1,14 +1,20 @@
 //! Charsets: bytes to text.
-use encoding_rs::{DecoderResult, Encoding, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use crate::message::transfer::base64;
+use encoding_rs::{
+    DecoderResult, EUC_KR, Encoding, GBK, ISO_2022_JP, REPLACEMENT, SHIFT_JIS, UTF_16BE, UTF_16LE,
+    WINDOWS_1252,
+};
 use memchr::{memchr, memchr_iter};
 use std::borrow::Cow;
 
-/// Decodes text in the declared charset if that works without error, else in UTF-8, else in windows-1252.
+/// Decodes text in the declared charset if that works without error, else in UTF-8, else in the declared charset if it
+/// is of several bytes a character and few of them are wrong, else in windows-1252.
 ///
 /// `charset` is a label as mail writes it (`"koi8-r"`, `"Latin1"`; WHATWG's list, any case). `us-ascii` is ignored:
 /// pure ASCII needs no charset, and other text was mislabelled. A byte order mark is left out. That of UTF-8 overrides
 /// the charset. That of UTF-16 does not, or two bytes could hide a text; without a known charset, it counts only if at
-/// least a quarter of the bytes are zeros, as in UTF-16. windows-1252 never fails. NUL characters are removed.
+/// least a quarter of the bytes are zeros, as in UTF-16. UTF-16 without a mark has the byte order that its zeros tell, and
+/// is ASCII if it looks so. windows-1252 never fails. NUL characters are removed.
 ///
 /// ```
 /// use tamis_mail::decode_text;
@@ -28,8 +34,11 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], charset: Option<&str>, cut: bool) -> C
     let text = mark
         .filter(|mark| is_believable(mark, charset, bytes))
         .and_then(|mark| strict(mark, bytes, cut))
-        .or_else(|| strict(declared(charset?)?, bytes, cut))
+        .or_else(|| utf7(charset?, bytes))
+        .or_else(|| ebcdic(charset?, bytes))
+        .or_else(|| strict(by_content(declared(charset?)?, bytes)?, bytes, cut))
         .or_else(|| utf8(bytes, cut))
+        .or_else(|| mostly(declared(charset?)?, bytes))
         .unwrap_or_else(|| WINDOWS_1252.decode_without_bom_handling(bytes).0);
     without_nul(text)
 }
@@ -60,7 +69,80 @@ fn without_nul(text: Cow<'_, str>) -> Cow<'_, str> {
 }
 
 fn declared(label: &str) -> Option<&'static Encoding> {
-    if is_ascii(label) { None } else { Encoding::for_label(unquoted(label).as_bytes()) }
+    let label = unquoted(label);
+    let known = if is_ascii(label) { return None } else { Encoding::for_label(label.as_bytes()) };
+    known.or_else(|| alias(&label.to_ascii_lowercase()))
+}
+
+/// Names that mail has but not WHATWG's list.
+fn alias(label: &str) -> Option<&'static Encoding> {
+    let code_page = label.strip_prefix("windows").or_else(|| label.strip_prefix("cp-"));
+    match label {
+        "cp932" => Some(SHIFT_JIS),
+        "cp936" => Some(GBK),
+        "cp949" | "ks_c_5601" => Some(EUC_KR),
+        _ if label.starts_with("iso-2022-jp-") => Some(ISO_2022_JP),
+        _ => Encoding::for_label(format!("windows-{}", code_page?).as_bytes()),
+    }
+}
+
+/// UTF-16 in the byte order that the zeros tell. `None` if the text is ASCII instead.
+fn by_content(encoding: &'static Encoding, bytes: &[u8]) -> Option<&'static Encoding> {
+    if encoding != UTF_16LE && encoding != UTF_16BE {
+        return Some(encoding);
+    }
+    let (odd, all) = memchr_iter(0, bytes).fold((0, 0), |(odd, all), at| (odd + at % 2, all + 1));
+    match all {
+        0 if bytes.is_ascii() => None,
+        _ if 2 * odd == all => Some(encoding),
+        _ => Some(if 2 * odd < all { UTF_16BE } else { UTF_16LE }),
+    }
+}
+
+/// Decodes UTF-7 (RFC 2152): base64 of UTF-16 between `+` and `-`. `None` if the label does not name it.
+fn utf7(label: &str, bytes: &[u8]) -> Option<Cow<'static, str>> {
+    let is_utf7 = unquoted(label).to_ascii_lowercase().ends_with("utf-7");
+    let ascii = utf8(bytes, false).filter(|_| is_utf7)?;
+    let mut pieces = ascii.split('+');
+    let mut text = pieces.next()?.to_owned();
+    for piece in pieces {
+        let end = piece.find(|c: char| !(c.is_ascii_alphanumeric() || c == '/'));
+        let (shifted, plain) = piece.split_at(end.unwrap_or(piece.len()));
+        text += if piece.starts_with('-') { "+" } else { "" };
+        text += &UTF_16BE.decode_without_bom_handling(&base64(shifted.as_bytes())).0;
+        text += plain.strip_prefix('-').unwrap_or(plain);
+    }
+    Some(Cow::Owned(text))
+}
+
+/// The ASCII characters of EBCDIC from 0x40 on; a space stands for others.
+const EBCDIC: &[u8] = b"           .<(+|&         !$*); -/         ,%_>?         `:#@'=\" abcdefghi       jklmnopqr       ~stuvwxyz      ^         []    {ABCDEFGHI      }JKLMNOPQR      \\ STUVWXYZ      0123456789      ";
+
+/// Decodes EBCDIC, whose code pages have the same letters. `None` if the label names none of them.
+fn ebcdic(label: &str, bytes: &[u8]) -> Option<Cow<'static, str>> {
+    let code_page = unquoted(label).trim_start_matches(|c: char| !c.is_ascii_digit());
+    let decode =
+        |byte: &u8| byte.checked_sub(0x40).map_or('\n', |place| char::from(EBCDIC[usize::from(place)]));
+    matches!(code_page, "037" | "500" | "1047").then(|| bytes.iter().map(decode).collect())
+}
+
+/// Decodes text of a charset of several bytes a character if few of its other characters are invalid.
+fn mostly<'a>(encoding: &'static Encoding, bytes: &'a [u8]) -> Option<Cow<'a, str>> {
+    let text = Some(encoding).filter(|it| !it.is_single_byte())?.decode_without_bom_handling(bytes).0;
+    let foreign = text.chars().filter(|c| !c.is_ascii()).count();
+    let invalid = text.chars().filter(|c| *c == char::REPLACEMENT_CHARACTER).count();
+    (10 * invalid < foreign).then_some(text)
+}
+
+/// Whether a text cannot be decoded: its charset is one that no browser decodes either, or is not known, and then most of
+/// the text is not ASCII.
+pub(crate) fn is_unreadable(bytes: &[u8], charset: Option<&str>) -> bool {
+    let Some(label) = charset.filter(|label| !is_ascii(label)) else { return false };
+    match declared(label) {
+        Some(encoding) => encoding == REPLACEMENT,
+        None if utf8(bytes, true).is_some() || ebcdic(label, b"").is_some() => false,
+        None => 2 * bytes.iter().filter(|byte| !byte.is_ascii()).count() > bytes.len(),
+    }
 }
 
 fn is_ascii(label: &str) -> bool {
@@ -110,8 +192,42 @@ mod tests {
             (b"caf\xe9", "utf-8", "café"),
             (b"caf\xc3\xa9", "no-such-charset", "café"),
             (b"\xff\xff", "gb2312", "ÿÿ"),
+            (b"\x82\xb1\x82\xf1", "cp932", "こん"),
+            (b"\xc4\xe3\xba\xc3", "cp936", "你好"),
+            (b"\xbe\xc8", "KS_C_5601", "안"),
+            (b"\x1b$B$3$s\x1b(B", "iso-2022-jp-1", "こん"),
+            (b"\xcf\xf0\xe8", "windows1251", "При"),
+            (b"\xcf\xf0\xe8", "cp-1251", "При"),
+            // a few invalid bytes
+            (
+                b"\xc4\xe3\xba\xc3\xc4\xe3\xba\xc3\xc4\xe3\xba\xc3\xc4\xe3\xba\xc3\xc4\xe3\xba\xc3\xff",
+                "gbk",
+                "你好你好你好你好你好\u{fffd}",
+            ),
+            // byte order by the zeros, and ASCII
+            (b"\0h\0i", "utf-16", "hi"),
+            (b"h\0i\0", "utf-16be", "hi"),
+            (b"hiya", "utf-16", "hiya"),
+            (b"\xc8\x85\x93\x93\x96k\x25\xf1", "ibm037", "Hello,\n1"),
+            (b"+BB8EQAQ4- a+-b +AOk", "utf-7", "При a+b é"),
+            (b"caf+AOk-s", "unicode-1-1-UTF-7", "cafés"),
         ] {
             assert_eq!(decode_text(bytes, Some(charset)), expected, "{charset}");
+        }
+    }
+
+    #[test]
+    fn unknown_charsets_cannot_be_read() {
+        for (bytes, charset, expected) in [
+            (&b"\xc8\x85\x93\x93\x96"[..], Some("cp420"), true),
+            (b"\x1b$)C\x0e!!\x0f", Some("iso-2022-kr"), true),
+            (b"\xc8\x85\x93\x93\x96", Some("cp500"), false),
+            (b"\xc8\x85\x93\x93\x96", None, false),
+            (b"\xc8\x85\x93\x93\x96", Some("windows-1252"), false),
+            (b"caf\xe9 au lait", Some("unknown-8bit"), false),
+            ("Привет".as_bytes(), Some("x-unknown"), false),
+        ] {
+            assert_eq!(is_unreadable(bytes, charset), expected, "{charset:?}");
         }
     }
 

@@ -106,6 +106,9 @@ pub(crate) struct HeaderFields<'a> {
     has_returns: bool,
     /// The current position; the end of the block once the iterator has ended.
     pub(crate) position: usize,
+    /// End of the last line of the block that begins a MIME field, up to which lines that are not fields are passed over;
+    /// `None` until such a line is met.
+    last_mime_field: Option<usize>,
 }
 
 impl<'a> HeaderFields<'a> {
@@ -114,7 +117,20 @@ impl<'a> HeaderFields<'a> {
         let start = &start[..memchr(0, start).unwrap_or(start.len())];
         let valid = |error: Utf8Error| str::from_utf8(&start[..error.valid_up_to()]).unwrap_or_default();
         let plain = str::from_utf8(start).unwrap_or_else(valid);
-        HeaderFields { raw, plain, has_returns: memchr(b'\r', plain.as_bytes()).is_some(), position: 0 }
+        let has_returns = memchr(b'\r', plain.as_bytes()).is_some();
+        HeaderFields { raw, plain, has_returns, position: 0, last_mime_field: Some(0) }
+    }
+
+    /// As most readers find the end of the block: a line that is not a field does not end it if a MIME field follows
+    /// (see [`last_mime_field`]). Such a line comes as a field without a name.
+    pub(crate) fn lenient(raw: &'a [u8]) -> Self {
+        HeaderFields { last_mime_field: None, ..HeaderFields::new(raw) }
+    }
+
+    /// Whether the line at `start`, which is not a field, is passed over.
+    fn passes_over(&mut self, start: usize) -> bool {
+        let find = || last_mime_field(&self.raw[start..]).map_or(0, |at| start + at);
+        start < *self.last_mime_field.get_or_insert_with(find) && !is_empty_line(&self.raw[start..])
     }
 
     /// Skips to the end of the block and returns the body after it, without the empty line.
@@ -136,11 +152,17 @@ impl<'a> Iterator for HeaderFields<'a> {
 
     fn next(&mut self) -> Option<Field<'a>> {
         loop {
-            let start = self.position;
+            let mut start = self.position;
             let mut end = line_end(self.raw, start);
-            let name = field_name(&self.raw[start..end]);
-            if name.is_none() && !is_mailbox_line(&self.raw[start..]) {
+            let mut name = field_name(&self.raw[start..end]);
+            let is_loose = name.is_none() && !is_mailbox_line(&self.raw[start..]);
+            if is_loose && !self.passes_over(start) {
                 return None;
+            }
+            // line ends in the wrong order, line feed first
+            if is_loose && self.raw[start] == b'\r' {
+                start += 1;
+                name = field_name(&self.raw[start..end]);
             }
             let mut is_one_line = !self.has_returns;
             while matches!(self.raw.get(end), Some(b' ' | b'\t')) {
@@ -148,7 +170,7 @@ impl<'a> Iterator for HeaderFields<'a> {
                 is_one_line = false;
             }
             self.position = end;
-            if let Some((name, value)) = name {
+            if let Some((name, value)) = name.or(is_loose.then_some((0, 0))) {
                 let name = start..start + name;
                 let value = start + value..end;
                 let text = self.plain.get(value.clone());
@@ -158,6 +180,22 @@ impl<'a> Iterator for HeaderFields<'a> {
             }
         }
     }
+}
+
+/// End of the last line that begins a MIME field (RFC 2045, section 3) before the first empty line, and before a line that begins with `--`, as
+/// boundary lines do.
+fn last_mime_field(raw: &[u8]) -> Option<usize> {
+    let (mut start, mut last) = (0, None);
+    while start < raw.len() && !is_empty_line(&raw[start..]) && !raw[start..].starts_with(b"--") {
+        let end = line_end(raw, start);
+        let line = raw[start..end].strip_prefix(b"\r").unwrap_or(&raw[start..end]);
+        let name = field_name(line).map_or(&[][..], |(length, _)| &line[..length]);
+        let is_mime = name.get(..8).is_some_and(|name| name.eq_ignore_ascii_case(b"content-"))
+            || name.eq_ignore_ascii_case(b"mime-version");
+        last = is_mime.then_some(end).or(last);
+        start = end;
+    }
+    last
 }
 
 /// The end of the line that begins at `start`, including its line feed.
@@ -323,7 +361,7 @@ mod tests {
                 let field = |field: Field<'_>| (field.name.to_owned(), field.unfolded().into_owned());
                 fields.map(field).collect::<Vec<_>>()
             };
-            let one_by_one = HeaderFields { raw: &raw, plain: "", has_returns: true, position: 0 };
+            let one_by_one = HeaderFields { plain: "", has_returns: true, ..HeaderFields::new(&raw) };
             prop_assert_eq!(fields(HeaderFields::new(&raw)), fields(one_by_one));
         }
 

@@ -60,14 +60,16 @@ pub struct LimitsHit {
     pub parts: bool,
     /// Header fields were left out: see [`Limits::headers`].
     pub headers: bool,
-    /// Text may have been left unread, whichever limit caused it, so what was read cannot show that a message is
-    /// harmless. Not set for attachments.
+    /// Text may have been left unread, whichever limit caused it or because its charset is unknown, so what was read
+    /// cannot show that a message is harmless. Not set for attachments.
     pub text: bool,
     /// The text of attachments was left out: see [`Limits::text`].
     pub attachments: bool,
-    /// A multipart more than 32 levels deep was read as plain text. This limit is fixed, since each level is one more
+    /// A multipart more than 64 levels deep was read as plain text. This limit is fixed, since each level is one more
     /// pass over the message. All passes together are limited too, to four times [`Limits::bytes`].
     pub depth: bool,
+    /// Another filter had wrapped the message: only the message inside was read, not the report around it.
+    pub wrapper: bool,
 }
 
 impl LimitsHit {
@@ -87,6 +89,7 @@ impl fmt::Display for LimitsHit {
             (self.text, "text"),
             (self.attachments, "attachments"),
             (self.depth, "depth"),
+            (self.wrapper, "wrapper"),
         ];
         for (i, (_, name)) in names.iter().filter(|(hit, _)| *hit).enumerate() {
             write!(f, "{}{name}", if i > 0 { ", " } else { "" })?;

@@ -2,6 +2,7 @@
 use crate::message::charset::decode_text;
 use crate::message::encoded_word::decode_words;
 use crate::message::transfer::hex;
+use std::borrow::Cow;
 
 /// Maximum number of parameters per value, since the pieces of continued ones are searched one by one.
 const MOST_PARAMETERS: usize = 100;
@@ -17,7 +18,6 @@ pub(crate) struct MimeParameters<'a> {
 impl<'a> MimeParameters<'a> {
     pub(crate) fn read(text: &'a str) -> Self {
         let (value, mut rest) = text.split_once(';').unwrap_or((text, ""));
-        let value = value.split(|c: char| c.is_whitespace() || c == '(').find(|word| !word.is_empty());
         let mut parameters = Vec::new();
         while !rest.is_empty() && parameters.len() < MOST_PARAMETERS {
             let (parameter, tail) = read_parameter(rest);
@@ -26,7 +26,23 @@ impl<'a> MimeParameters<'a> {
             parameters.extend(parameter);
             rest = tail;
         }
-        MimeParameters { value: value.unwrap_or_default().to_ascii_lowercase(), parameters }
+        MimeParameters { value: first_token(value), parameters }
+    }
+
+    /// Everything that readers may take for the value of a parameter, the likeliest first.
+    pub(crate) fn readings(&self, name: &str) -> Vec<String> {
+        let mut readings = Vec::new();
+        for (_, raw) in self.parameters.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)) {
+            let decoded = decode_words(raw);
+            let bare = raw.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\''));
+            let first = bare.split(|c: char| c.is_whitespace() || matches!(c, ';' | '"')).next();
+            let all = [raw.as_str(), &decoded, bare, first.unwrap_or_default()];
+            readings.extend(all.map(str::to_owned));
+        }
+        readings.extend(self.extended(name));
+        readings.extend(self.continued(name));
+        readings.retain(|reading| !reading.is_empty());
+        readings
     }
 
     /// The text of a parameter: plain, percent-encoded, or continued in pieces.
@@ -37,11 +53,13 @@ impl<'a> MimeParameters<'a> {
         if !self.parameters.iter().any(|(name, _)| name.contains('*')) {
             return None;
         }
-        if let Some(extended) = self.raw(&format!("{name}*")) {
-            let (charset, text) = split_charset(extended);
-            return Some(decode_text(&percent_decode(text), charset).into_owned());
-        }
-        self.continued(name)
+        self.extended(name).or_else(|| self.continued(name))
+    }
+
+    /// The value of `name*` (RFC 2231, section 4).
+    fn extended(&self, name: &str) -> Option<String> {
+        let (charset, text) = split_charset(self.raw(&format!("{name}*"))?);
+        Some(decode_text(&percent_decode(text), charset).into_owned())
     }
 
     fn raw(&self, name: &str) -> Option<&str> {
@@ -65,6 +83,38 @@ impl<'a> MimeParameters<'a> {
         }
         (!bytes.is_empty()).then(|| decode_text(&bytes, charset).into_owned())
     }
+}
+
+/// The first token in lower case, without quotes and white space around a slash.
+fn first_token(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace(" /", "/").replace("/ ", "/");
+    text.split(' ').next().unwrap_or_default().trim_matches(['"', '\'']).to_ascii_lowercase()
+}
+
+/// A value without its comments (RFC 5322, section 3.2.2): text in parentheses outside quotes, perhaps nested. A value in
+/// which one stays open remains as it is.
+pub(crate) fn without_comments(value: &str) -> Cow<'_, str> {
+    if !value.contains('(') {
+        return Cow::Borrowed(value);
+    }
+    let (mut out, mut depth) = (String::with_capacity(value.len()), 0);
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    for c in value.chars() {
+        let is_plain = !is_escaped;
+        is_escaped = c == '\\' && is_plain;
+        match c {
+            '"' if is_plain && depth == 0 => is_quoted = !is_quoted,
+            '(' if is_plain && !is_quoted => depth += 1,
+            ')' if is_plain && !is_quoted && depth > 0 => {
+                depth -= 1;
+                out.extend((depth == 0).then_some(' '));
+                continue;
+            }
+            _ => (),
+        }
+        out.extend((depth == 0).then_some(c));
+    }
+    if depth > 0 { Cow::Borrowed(value) } else { Cow::Owned(out) }
 }
 
 /// One `name=value` and what follows its semicolon.

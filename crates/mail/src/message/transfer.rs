@@ -2,13 +2,75 @@
 use memchr::memchr;
 use std::borrow::Cow;
 
-/// Decodes a transfer encoding, given in lower case. Bytes in an unknown encoding are left as they are.
+/// Decodes a transfer encoding, given in lower case: the first known word of what is declared. Bytes in an unknown encoding
+/// are left as they are.
+///
+/// Where readers differ, both readings follow each other, the bytes as they are first: if more than the word is declared,
+/// if what is declared base64 does not begin so, or if base64 is not declared so.
 pub(crate) fn decode<'a>(bytes: &'a [u8], encoding: Option<&str>) -> Cow<'a, [u8]> {
-    match encoding {
-        Some("base64") => Cow::Owned(base64(bytes)),
-        Some("quoted-printable") => Cow::Owned(quoted_printable(bytes)),
-        _ => Cow::Borrowed(bytes),
+    let declared = encoding.unwrap_or_default();
+    let mut words = declared.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+    let known = words.find_map(|word| DECODERS.iter().find(|(name, _)| *name == word));
+    let line =
+        bytes.trim_ascii_start().split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_end();
+    let is_coded = |byte: &u8| *byte == b'=' || SEXTETS[usize::from(*byte)] < 64;
+    let is_base64 =
+        || line.iter().all(is_coded) || line.split(|byte| *byte == b' ').all(|word| word.len() < 2);
+    let (name, decoder) = match known {
+        Some(known) => *known,
+        None if (60..=LONGEST_LINE).contains(&line.len()) && is_base64() && is_text(&base64(line)) => {
+            DECODERS[0]
+        }
+        None => return Cow::Borrowed(bytes),
+    };
+    let decoded = decoder(bytes);
+    if name == declared && (name != "base64" || is_base64()) {
+        return Cow::Owned(decoded);
     }
+    Cow::Owned([bytes, b"\n", &decoded].concat())
+}
+
+/// Whether bytes are text in UTF-8, without the control characters that text does not have.
+fn is_text(bytes: &[u8]) -> bool {
+    let is_odd = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
+    !bytes.is_empty() && str::from_utf8(bytes).is_ok() && !bytes.iter().any(is_odd)
+}
+
+/// The longest line of base64 that is recognised, in bytes. RFC 2045 allows 76.
+const LONGEST_LINE: usize = 1_000;
+
+type Decoder = fn(&[u8]) -> Vec<u8>;
+
+/// The encodings in lower case. Uuencode is older than MIME and has many names.
+const DECODERS: [(&str, Decoder); 6] = [
+    ("base64", base64),
+    ("quoted-printable", quoted_printable),
+    ("x-uuencode", uudecode),
+    ("uuencode", uudecode),
+    ("x-uue", uudecode),
+    ("uue", uudecode),
+];
+
+/// Decodes the uuencoded files in a text, and leaves the text around them (POSIX, utility `uuencode`).
+fn uudecode(bytes: &[u8]) -> Vec<u8> {
+    let (mut out, mut is_inside) = (Vec::with_capacity(bytes.len()), false);
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let text = line.trim_ascii_end();
+        let marks = if is_inside { text == b"end" } else { text.starts_with(b"begin ") };
+        is_inside ^= marks;
+        if !marks && !is_inside {
+            out.extend_from_slice(line);
+        } else if let Some((length, rest)) = text.split_first().filter(|_| !marks) {
+            let sextet = |byte: &u8| u32::from(byte.wrapping_sub(b' ') & 63);
+            let end = out.len() + sextet(length) as usize;
+            for four in rest.chunks(4) {
+                let bits = (0..4).fold(0, |bits, n| bits << 6 | four.get(n).map_or(0, sextet));
+                out.extend_from_slice(&bits.to_be_bytes()[1..]);
+            }
+            out.truncate(end);
+        }
+    }
+    out
 }
 
 /// Decodes base64, skipping everything outside its alphabet.
@@ -149,9 +211,46 @@ mod tests {
 
     #[test]
     fn other_encodings_are_taken_as_they_are() {
-        for encoding in [None, Some("7bit"), Some("x-uuencode"), Some("")] {
+        for encoding in [None, Some("7bit"), Some("x-unknown"), Some("")] {
             assert_eq!(decode(b"=41", encoding), b"=41".as_slice());
         }
+    }
+
+    #[test]
+    fn uuencode_in_all_its_names() {
+        let encoded = b"before\nbegin 644 a.txt\n%:&5L;&\\\n`\nend\nafter\n";
+        for name in ["x-uuencode", "uuencode", "x-uue", "uue"] {
+            assert_eq!(decode(encoded, Some(name)), b"before\nhelloafter\n".as_slice(), "{name}");
+        }
+        assert_eq!(uudecode(b"begin 644 a\n#~~\n\n"), b"\x79\xe0\0");
+    }
+
+    #[test]
+    fn both_readings_where_readers_differ() {
+        let text = "The words of a letter that nobody has encoded, whatever its header says of it.";
+        let encoded = "VGhlIHdvcmRzIG9mIGEgbGV0dGVyIHRoYXQgbm9ib2R5IGhhcyBlbmNvZGVk\r\nLCB3aGF0ZXZlcg==";
+        let decoded = &text[..55];
+        let both = format!("{encoded}\n{decoded}");
+        for (declared, expected) in [
+            ("base64", decoded),
+            ("7bit base64", &both),
+            ("base64; x=y", &both),
+            ("", &both),
+            ("7bit", &both),
+            ("x-unknown", &both),
+        ] {
+            assert_eq!(decode(encoded.as_bytes(), Some(declared)), expected.as_bytes(), "{declared}");
+        }
+        let prose = decode(text.as_bytes(), Some("base64"));
+        assert!(prose.starts_with(text.as_bytes()) && prose.len() > text.len());
+        // base64 with spaces, and of other bytes than text
+        let spaced: String = encoded.chars().flat_map(|c| [c, ' ']).collect();
+        assert_eq!(decode(spaced.as_bytes(), Some("base64")), decoded.as_bytes());
+        for line in ["=", "/", "+", "X", "A"].map(|letter| letter.repeat(72)) {
+            assert_eq!(decode(line.as_bytes(), None), line.as_bytes());
+        }
+        let binary = "AAECAwQFBgcICQoLDA0ODwABAgMEBQYHCAkKCwwNDg8AAQIDBAUGBwgJCgsMDQ4P";
+        assert_eq!(decode(binary.as_bytes(), None), binary.as_bytes());
     }
 
     proptest! {

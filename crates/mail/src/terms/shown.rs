@@ -1,6 +1,6 @@
 //! What a mail program shows of a message's parts.
 use crate::html::{HtmlText, read_html};
-use crate::message::mime::Part;
+use crate::message::part::Part;
 use hashbrown::HashSet;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -45,7 +45,8 @@ fn of_part(part: &Part) -> PartText<'_> {
 /// Of these alternatives, people read the HTML: what only the plain text says is unseen.
 fn hide_plain(parts: &[Part], alternatives: Range<usize>, texts: &mut [PartText<'_>]) {
     let mut shown = HashSet::new();
-    for place in alternatives.clone().filter(|place| parts[*place].is_html) {
+    let is_shown = |place: &usize| parts[*place].is_html && !parts[*place].is_attached;
+    for place in alternatives.clone().filter(is_shown) {
         for_each_word(&texts[place].seen, |word| _ = shown.insert(word));
     }
     let has_pictures = alternatives.clone().any(|place| texts[place].has_pictures);

@@ -2,8 +2,8 @@
 use super::emitter::Emitter;
 use super::scan::cut;
 use crate::message::Message;
-use crate::message::mime::Part;
 use crate::message::parameters::MimeParameters;
+use crate::message::part::Part;
 use memchr::memchr2_iter;
 use std::{iter, mem};
 
@@ -22,7 +22,8 @@ pub(super) fn terms(message: &Message, out: &mut Emitter<'_>) {
     header_names(names.take(MOST_NAMES), out);
 }
 
-/// Emits terms of a part: type, charset, transfer encoding and file extension.
+/// Emits terms of a part: type, charset, transfer encoding and file extension; of a `data:` URI also its size, in powers
+/// of two, and its digest.
 fn part(part: &Part, out: &mut Emitter<'_>) {
     out.lower(&["ct:", &part.content_type]);
     out.lower(&[["ct0:", "ct1:", "ct2:", "ct3:"][part.depth.min(3)], &part.content_type]);
@@ -37,6 +38,10 @@ fn part(part: &Part, out: &mut Emitter<'_>) {
     if let Some(name) = &part.file_name {
         let extension = name.rsplit_once('.').map_or(name.as_str(), |(_, extension)| extension);
         out.lower(&["fext:", cut(extension, 8)]);
+    }
+    if let Some(content) = part.content {
+        out.number("csize:", content.size.ilog2() as usize);
+        out.term(&["chash:", &format!("{:016x}", content.hash)]);
     }
 }
 

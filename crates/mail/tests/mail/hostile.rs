@@ -29,6 +29,7 @@ const NONE: LimitsHit = LimitsHit {
     text: false,
     attachments: false,
     depth: false,
+    wrapper: false,
 };
 
 #[test]
@@ -65,7 +66,7 @@ fn nested_multiparts() {
     }
     let message = exercise(raw.as_bytes(), &Limits::default());
     assert!(message.limits_hit().depth);
-    assert!(message.body().contains("boundary=b40"));
+    assert!(message.body().contains("boundary=b70"));
     // the same boundary over and over, and one that never comes
     for inner in ["B", "x"] {
         let unit = format!("--B\nContent-Type:multipart/a;boundary={inner}\n\n");

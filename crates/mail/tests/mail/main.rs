@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // tests, and the word about a test that is skipped
 mod corpus;
 mod hostile;
+mod malformed;
 mod passthrough;
 mod shapes;
 mod terms;

@@ -166,6 +166,22 @@ fn a_label_stands_alone_in_its_field_and_forged_ones_are_taken_out() {
     assert!(holds_verdict("x-tamis-label"));
 }
 
+#[test]
+fn no_verdict_is_believed_where_the_header_ends_late() {
+    let parse = |raw: &[u8]| Message::parse(raw, &Limits::default());
+    for junk in ["no field", ": no name", "X A B: v", "\0", "\u{e9}: x", "no field\rX-Tamis: ham"] {
+        let raw =
+            format!("A: 1\n{junk}\nX-Tamis: ham\nX-Spam-Flag: NO\nMIME-Version: 1.0\nno field\nB: 2\n\nbody");
+        let message = parse(raw.as_bytes());
+        assert_eq!((message.header("x-tamis"), message.header("x-spam-flag")), (None, None), "{junk:?}");
+        assert_eq!((message.header("mime-version"), message.header("b")), (Some("1.0"), None), "{junk:?}");
+        assert!(!message.body().contains("ham"), "{junk:?}");
+        let out = annotate(raw.as_bytes(), &VERDICT, false);
+        assert_eq!(parse(&out), message, "{junk:?}");
+        assert_eq!(String::from_utf8_lossy(&out).matches("X-Tamis:").count(), 1, "{junk:?}");
+    }
+}
+
 fn find(bytes: &[u8], what: &[u8]) -> usize {
     bytes.windows(what.len()).position(|window| window == what).unwrap()
 }

@@ -70,6 +70,8 @@ pub(crate) struct TrainingTally {
     pub(crate) n_equal: u64,
     /// Counted documents that a limit truncated.
     n_truncated: u64,
+    /// Counted messages that were inside another filter's wrapper.
+    n_wrapped: u64,
     /// Missing cells of each column.
     pub(crate) missing: Vec<u64>,
 }
@@ -155,6 +157,11 @@ impl Trainer {
     /// Number of counted documents that a limit of the recipe truncated.
     pub fn n_truncated(&self) -> u64 {
         self.tally.n_truncated
+    }
+
+    /// Number of counted messages that were inside another filter's wrapper.
+    pub fn n_wrapped(&self) -> u64 {
+        self.tally.n_wrapped
     }
 
     /// Sets another scoring. The counts do not depend on it.
@@ -351,7 +358,9 @@ impl Trainer {
         let (statistics, class) = self.parts[0].statistics_of(document.class);
         statistics.observe_terms(class, &self.current.terms, 1)?;
         self.current.counted.missing().iter().for_each(|column| self.tally.missing[*column] += 1);
-        self.tally.n_truncated += u64::from(!self.current.counted.limits_hit().is_empty());
+        let hit = self.current.counted.limits_hit();
+        self.tally.n_wrapped += u64::from(hit.wrapper);
+        self.tally.n_truncated += u64::from(!hit.is_empty() && !hit.wrapper);
         self.remember(document)?;
         self.current.digest = Some(digest);
         Ok(())
@@ -454,6 +463,7 @@ impl Trainer {
         });
         self.tally.n_equal += other.tally.n_equal;
         self.tally.n_truncated += other.tally.n_truncated;
+        self.tally.n_wrapped += other.tally.n_wrapped;
         self.tally.missing.iter_mut().zip(other.tally.missing).for_each(|(here, there)| *here += there);
         Ok(())
     }
