@@ -118,7 +118,7 @@ struct Score {
     has_columns: bool,
     /// The share of rows that are as wide as most, less those that are not well written, per mille.
     quality: i64,
-    rank: usize,
+    rank: i32,
 }
 
 /// The cells of a row; `None` if it is not well written.
@@ -159,21 +159,22 @@ impl Sample<'_> {
             quotings.swap(1, 2);
         }
         let line_end = self.line_end();
-        let mut rank = delimiters.len() * quotings.len();
-        let mut best = None;
-        for (delimiter, quoting) in
-            delimiters.into_iter().flat_map(|one| quotings.map(|quoting| (one, quoting)))
-        {
-            rank -= 1;
+        let (mut rank, mut best) = (0, None);
+        let forms = delimiters.into_iter().flat_map(|one| quotings.map(|quoting| (one, quoting)));
+        for (delimiter, quoting) in forms {
             let is_possible = match quoting {
                 Quoting::Codes => has(b'\\') && self.has_codes(delimiter, is_tsv),
                 Quoting::Doubled => has(b'"') || holds != Holds::Tsv,
                 Quoting::Backslash => memmem::find(self.text, b"\\\"").is_some(),
                 Quoting::Bare => has(b'"') || holds == Holds::Tsv,
             };
-            if is_possible {
-                let syntax = CellSyntax { delimiter, is_padded: false, quoting, line_end };
-                let syntax = CellSyntax { is_padded: self.is_padded(syntax), ..syntax };
+            if !is_possible {
+                continue;
+            }
+            let syntax = CellSyntax { delimiter, is_padded: false, quoting, line_end };
+            let padded = self.is_padded(syntax).then_some(CellSyntax { is_padded: true, ..syntax });
+            for syntax in padded.into_iter().chain([syntax]) {
+                rank -= 1;
                 let candidate = self.judge(syntax, rank);
                 if best.as_ref().is_none_or(|best: &Candidate| candidate.score > best.score) {
                     best = Some(candidate);
@@ -226,7 +227,7 @@ impl Sample<'_> {
         rows
     }
 
-    fn judge(&self, syntax: CellSyntax, rank: usize) -> Candidate {
+    fn judge(&self, syntax: CellSyntax, rank: i32) -> Candidate {
         let raws = self.rows(syntax);
         let rows: Vec<Cells<'_>> =
             raws.iter().map(|raw| raw.as_ref().ok().and_then(|raw| syntax.cells(raw.bytes()).ok())).collect();
