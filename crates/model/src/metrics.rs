@@ -81,6 +81,12 @@ impl ConfusionMatrix {
         self.counts.iter().map(|(&(truth, predicted), &n)| (truth, predicted, n))
     }
 
+    /// The [cells](Self::cells) of the class `truth`: predicted class and number of documents.
+    pub fn row(&self, truth: ClassId) -> impl Iterator<Item = (Option<ClassId>, u64)> {
+        let row = self.counts.range((truth, None)..=(truth, Some(ClassId::MAX)));
+        row.map(|(&(_, predicted), &n)| (predicted, n))
+    }
+
     /// Documents of the class `truth` predicted to be of the class `predicted`.
     pub fn get(&self, truth: ClassId, predicted: ClassId) -> u64 {
         self.counts.get(&(truth, Some(predicted))).copied().unwrap_or(0)
