@@ -196,7 +196,7 @@ impl FitProblem<'_> {
                 document: *document,
                 weight: if is_scored { fold.weights[at] } else { 0.0 },
                 known_terms: readings.known_terms,
-                correction: vec![0.0; bayes.len()],
+                correction: Vec::new(),
                 bayes,
                 windows,
             }
