@@ -153,7 +153,9 @@ fn file(item: &Item<'_>, folder: &Path, by: By, taken: &mut TakenNames) -> Resul
     let target = folder.join(name);
     let is_new = !taken.contains_key(&target);
     match is_new.then(|| place(&source, &target, by)) {
-        Some(Err(error)) if error.kind() != ErrorKind::AlreadyExists => return Err(error).with_context(filing),
+        Some(Err(error)) if error.kind() != ErrorKind::AlreadyExists => {
+            return Err(error).with_context(filing);
+        }
         Some(Ok(())) => return Ok(true),
         _ => (),
     }

@@ -54,9 +54,8 @@ impl Matrix {
             verdicts.chain([confusion.unsure(truth)]).map(grouped).collect()
         };
         let counts: Vec<_> = classes.iter().map(|(truth, _)| row(truth)).collect();
-        let names = |most: usize| -> Vec<String> {
-            classes.iter().map(|(_, label)| cut(label, most)).collect()
-        };
+        let names =
+            |most: usize| -> Vec<String> { classes.iter().map(|(_, label)| cut(label, most)).collect() };
         let headings = |most: usize| -> Vec<String> {
             classes.iter().map(|(_, label)| shown(label).chars().take(most).collect()).collect()
         };
@@ -148,9 +147,9 @@ mod tests {
         let text = printed(&named(3, &|n| format!("{} topic", letter(n))), on_diagonal);
         assert!(text.contains("b topic  c topic  unsure\n") && text.contains("1,234"), "{text}");
         let text = printed(&named(10, &|n| format!("{} a long label", letter(n))), on_diagonal);
-        assert!(text.contains("a a l b a l") && text.contains("a a long la… 1,234"), "{text}");
+        assert!(text.contains("a a l b a l") && text.contains("a a lon…abel 1,234"), "{text}");
         let text = printed(&named(10, &|n| format!("a long common beginning of label {n}")), |_, _| 9);
-        assert!(text.contains("10 a long common beginning of la…"), "{text}");
+        assert!(text.contains("10 a long common begin…of label 9"), "{text}");
         let text = printed(&named(20, &|n| format!("topic {n}")), on_diagonal);
         assert!(text.contains("20 of 380 pairs") && text.contains("        7  topic 0"), "{text}");
     }

@@ -174,7 +174,10 @@ fn note_unknown(known: &Classes, all: &Classes) {
     match Classes::new(unknown) {
         Ok(unknown) if !unknown.is_empty() => {
             let n = counted(unknown.len() as u64, "label");
-            note!("the model does not know {n}, whose documents count as wrong: {}", shown(&unknown.to_string()));
+            note!(
+                "the model does not know {n}, whose documents count as wrong: {}",
+                shown(&unknown.to_string())
+            );
         }
         _ => (),
     }

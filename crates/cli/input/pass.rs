@@ -326,10 +326,13 @@ impl Corpus<'_> {
             return Ok(Cow::default());
         }
         let label = if given.is_some() { given } else { own? };
-        label.filter(|label| !label.is_empty()).ok_or_else(|| match &self.target {
-            Some(target) => format!("column {target:?}: expected a label, got none"),
-            None => "expected a label, got none".to_owned(),
-        }.into())
+        label.filter(|label| !label.is_empty()).ok_or_else(|| {
+            match &self.target {
+                Some(target) => format!("column {target:?}: expected a label, got none"),
+                None => "expected a label, got none".to_owned(),
+            }
+            .into()
+        })
     }
 
     /// Makes a document of these bytes. A document to learn may have been delivered as it is, and a message can begin

@@ -224,7 +224,8 @@ impl<'a> CrossValidation<'a> {
             let windows = windows.filter(|row| row.row().ids().iter().any(is_known));
             std::iter::once(row.clone()).chain(windows).collect::<Vec<_>>()
         };
-        let scored = fold.documents.iter().zip(&fold.rows).zip(&fold.weights).filter(|(_, weight)| **weight > 0.0);
+        let scored =
+            fold.documents.iter().zip(&fold.rows).zip(&fold.weights).filter(|(_, weight)| **weight > 0.0);
         let rows: Vec<Vec<CountVector>> = scored.map(|(document, _)| rows(document)).collect();
         let lengths = rows.iter().map(Vec::len).collect();
         let all: Vec<CountRow<'_>> = rows.iter().flatten().map(CountVector::row).collect();

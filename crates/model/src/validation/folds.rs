@@ -287,7 +287,8 @@ mod tests {
     fn a_text_of_many_labels_does_not_fill_a_sample_but_is_held_out_as_a_whole() {
         // two texts under each of 1,000 labels, alone and beside a text of each label's own
         for n_own in [0, 1_000] {
-            let groups = (0..2_000 + n_own).map(|i| (if i < 2_000 { i % 2 } else { i }, (i % 1_000) as ClassId));
+            let groups =
+                (0..2_000 + n_own).map(|i| (if i < 2_000 { i % 2 } else { i }, (i % 1_000) as ClassId));
             let documents = documents(&groups.collect::<Vec<_>>());
             let StratifiedSample { groups, weights } = Groups::new(&documents).sample(200, 1);
             assert!((100..=400).contains(&weights.len()), "{}", weights.len());

@@ -237,7 +237,10 @@ impl<'a> Verdicts<'a> {
             precision: confusion.precision(class),
             recall: confusion.recall(class),
             f1: confusion.f1(class),
-            verdicts: confusion.row(class).filter_map(|(verdict, n)| Some((classes.label(verdict?)?, n))).collect(),
+            verdicts: confusion
+                .row(class)
+                .filter_map(|(verdict, n)| Some((classes.label(verdict?)?, n)))
+                .collect(),
             unsure: confusion.unsure(class),
         }
     }
