@@ -363,9 +363,10 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
     let learned = given.map(|label| learned_as(learner.filter(), label).into_owned());
     let add = |learner: &mut Learner, label: &str| -> Result<()> {
         let is_known = |label: &str| learner.filter().classes().index(label).is_some();
-        Ok(if args.new_label && !split_labels(label).all(is_known) {
-            learner.add_label(label)?
-        })
+        if args.new_label && !split_labels(label).all(is_known) {
+            learner.add_label(label)?;
+        }
+        Ok(())
     };
     learned.iter().try_for_each(|label| add(&mut learner, label))?;
     let (mut counts, mut logged) = (LearnCounts::default(), Vec::new());
