@@ -1,5 +1,7 @@
 //! Several labels of a document: in columns, in JSON, in fastText's files, and where they are not expected.
 
+use serde_json::Value;
+
 use crate::support::{World, stderr, stdout};
 
 /// What `tamis train` printed, which must succeed, and what it said.
@@ -109,4 +111,46 @@ fn files_of_fasttext_are_recognised() {
             .fail(&["train", "--target", "label", "--input-format", "fasttext", "t.txt"])
             .contains("fastText")
     );
+}
+
+#[test]
+fn a_table_is_learned_under_its_own_labels_and_contradicts_no_other() {
+    let world = World::new();
+    let rows = |rows: &[(&str, &str)]| {
+        rows.iter().fold("label,text\n".to_owned(), |all, (label, text)| format!("{all}{label},{text}\n"))
+    };
+    world.write("all.csv", rows(&[("fruit", "sweet plums"), ("metal", "tin"), ("fruit", "plums")]));
+    world.write("more.csv", rows(&[("metal", "hot tin"), ("fruit", "sweet pears")]));
+    world.write("eggs.csv", rows(&[("eggs", "an egg")]));
+    world.succeed(&["train", "-m", "all.tamis", "all.csv"]);
+    std::fs::copy(world.path("all.tamis"), world.path("m.tamis")).unwrap();
+    assert_eq!(world.succeed(&["learn", "-m", "m.tamis", "more.csv"]), "more.csv: learned 2 documents\n");
+    // the same as one after the other
+    for (label, text) in [("metal", "hot tin"), ("fruit", "sweet pears")] {
+        world.write("text", text);
+        world.succeed(&["learn", "-m", "all.tamis", label, "text"]);
+    }
+    let counts = |model: &str| world.succeed(&["export", "-m", model, "--format", "csv"]);
+    assert_eq!(counts("m.tamis"), counts("all.tamis"));
+    for arguments in [
+        &["learn", "-m", "m.tamis", "metal", "more.csv"][..],
+        &["train", "-m", "new.tamis", "metal=more.csv", "all.csv"],
+    ] {
+        let said = world.fail(arguments);
+        assert!(said.contains("more.csv:3: expected a row labelled \"metal\""), "{said}");
+    }
+    assert!(!world.path("new.tamis").exists() && counts("m.tamis") == counts("all.tamis"));
+    let said = world.fail(&["learn", "-m", "m.tamis", "eggs.csv"]);
+    assert!(said.contains("got \"eggs\"; --new-label adds it"), "{said}");
+    // without a model of it, a label is wrong, and named once
+    let evaluated = world.run(&["evaluate", "-m", "m.tamis", "all.csv", "eggs.csv", "--json"]);
+    assert!(stderr(&evaluated).contains("does not know 1 label, whose documents count as wrong: eggs\n"));
+    let figures: Value = serde_json::from_slice(&evaluated.stdout).unwrap();
+    let eggs = &figures["classes"][0];
+    assert_eq!(
+        (&figures["documents"], &eggs["label"], &eggs["recall"]),
+        (&4.into(), &"eggs".into(), &0.0.into())
+    );
+    world.succeed(&["learn", "-m", "m.tamis", "--new-label", "eggs.csv"]);
+    assert!(world.succeed(&["inspect", "-m", "m.tamis"]).contains("eggs"));
 }

@@ -1,6 +1,7 @@
 //! `tamis label`
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -76,7 +77,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
     let corpus = Corpus::find_for(&args.paths, SourceScope::WhatIsThere, &args.input, recipe)?;
     let mut rows =
         RowWriter::new(args.format.delimiter(), args.all.then_some(filter.classes()), keep.is_some())?;
-    let (mut not_filed, mut n_truncated) = (0, 0);
+    let (mut not_filed, mut n_truncated, mut taken) = (0, 0, TakenNames::new());
     let finished = corpus.for_each(
         &recipe.limits,
         || Ok(CorpusScorer::new(&filter)),
@@ -97,7 +98,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
                 check_unchanged(&filter)?;
                 let mut is_filed = true;
                 for label in verdict.label.each() {
-                    is_filed &= file(item, &directory.join(&*folder_name(label)), args.by)?;
+                    is_filed &= file(item, &directory.join(&*folder_name(label)), args.by, &mut taken)?;
                 }
                 not_filed += u64::from(!is_filed);
             }
@@ -139,34 +140,77 @@ fn folder_name(label: &str) -> Cow<'_, str> {
     label.chars().map(escaped).collect()
 }
 
+/// The names that were taken when documents were filed, and who has them.
+type TakenNames = HashMap<PathBuf, Namesakes>;
+
 /// Files a document into a folder. Returns `false` if the document is part of a larger file. Nothing is overwritten: if
 /// another document has the name, this one gets a number.
-fn file(item: &Item<'_>, folder: &Path, by: By) -> Result<bool> {
+fn file(item: &Item<'_>, folder: &Path, by: By, taken: &mut TakenNames) -> Result<bool> {
     let (Content::File, Some(name)) = (&item.content, item.file.path.file_name()) else { return Ok(false) };
     std::fs::create_dir_all(folder).with_context(|| shown_path(&folder))?;
     let filing = || format!("filing {}", shown_path(&item.name()));
     let source = item.file.path.canonicalize().with_context(filing)?;
-    for number in 0.. {
-        let mut target = name.to_owned();
-        if number > 0 {
-            target = item.file.path.file_stem().unwrap_or(name).to_owned();
-            target.push(format!("-{number}"));
-            if let Some(extension) = item.file.path.extension() {
-                target.push(".");
-                target.push(extension);
-            }
+    let target = folder.join(name);
+    let is_new = !taken.contains_key(&target);
+    match is_new.then(|| place(&source, &target, by)) {
+        Some(Err(error)) if error.kind() != ErrorKind::AlreadyExists => {
+            return Err(error).with_context(filing);
         }
-        let target = folder.join(target);
-        match place(&source, &target, by) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                if is_filed(&source, &target, by).with_context(filing)? {
-                    return Ok(true);
-                }
+        Some(Ok(())) => return Ok(true),
+        _ => (),
+    }
+    let namesakes = taken.entry(target.clone()).or_default();
+    namesakes.file(&source, &target, by).map(|()| true).with_context(filing)
+}
+
+/// The documents of one name, which are numbered. Each is read once, so that filing takes as long as there are
+/// documents.
+#[derive(Default)]
+struct Namesakes {
+    /// The number that may be free.
+    next: u64,
+    /// The numbers below it, by the MD5 of their documents.
+    numbers: HashMap<[u8; 16], u64>,
+}
+
+impl Namesakes {
+    /// Files a document under the next free number, unless it is there already.
+    fn file(&mut self, source: &Path, first: &Path, by: By) -> std::io::Result<()> {
+        let digest = md5::compute(std::fs::read(source)?).0;
+        if let Some(number) = self.numbers.get(&digest)
+            && is_filed(source, &numbered(first, *number), by)?
+        {
+            return Ok(());
+        }
+        loop {
+            let (number, target) = (self.next, numbered(first, self.next));
+            let placed = place(source, &target, by);
+            let is_taken = placed.as_ref().is_err_and(|error| error.kind() == ErrorKind::AlreadyExists);
+            if !is_taken {
+                placed?;
+                self.numbers.insert(digest, number);
+            } else if target.is_file() {
+                self.numbers.insert(md5::compute(std::fs::read(&target)?).0, number);
             }
-            outcome => return outcome.map(|()| true).with_context(filing),
+            self.next += 1;
+            if !is_taken || self.numbers.get(&digest) == Some(&number) && is_filed(source, &target, by)? {
+                return Ok(());
+            }
         }
     }
-    Ok(false)
+}
+
+/// The path with a number before its extension, unless the number is 0.
+fn numbered(path: &Path, number: u64) -> PathBuf {
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    if number > 0 {
+        name.push(format!("-{number}"));
+    }
+    if let Some(extension) = path.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    path.with_file_name(name)
 }
 
 /// Whether the document, or one with equal content, is already there. If so, a document to be moved is removed from its
@@ -193,7 +237,10 @@ fn place(source: &Path, target: &Path, by: By) -> std::io::Result<()> {
         By::Copy => copy(source, target),
         // unlike renaming, a hard link fails if the name is taken
         By::Move => match std::fs::hard_link(source, target) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => copy(source, target),
+            // on the disk before the document is removed from its old place
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                copy(source, target).and_then(|()| std::fs::File::open(target)?.sync_all())
+            }
             linked => linked,
         }
         .and_then(|()| std::fs::remove_file(source)),
@@ -203,7 +250,7 @@ fn place(source: &Path, target: &Path, by: By) -> std::io::Result<()> {
 fn copy(source: &Path, target: &Path) -> std::io::Result<()> {
     let mut from = std::fs::File::open(source)?;
     let mut to = std::fs::File::create_new(target)?;
-    std::io::copy(&mut from, &mut to).and_then(|_| to.sync_all()).inspect_err(|_| {
+    std::io::copy(&mut from, &mut to).map(drop).inspect_err(|_| {
         // leave no incomplete copy behind
         let _ = std::fs::remove_file(target);
     })
@@ -238,16 +285,36 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let source = directory.path().join("in/a.eml");
         std::fs::create_dir_all(source.parent().unwrap()).unwrap();
-        let folder = directory.path().join("spam");
+        let (folder, mut taken) = (directory.path().join("spam"), TakenNames::new());
         for (by, content) in [(By::Copy, "1"), (By::Link, "2"), (By::Move, "3")] {
             std::fs::write(&source, content).unwrap();
             let place = InputFile::found(source.clone(), None, Holds::One);
             let item = Item { file: &place, number: None, content: Content::File };
-            assert!(file(&item, &folder, by).unwrap());
+            assert!(file(&item, &folder, by, &mut taken).unwrap());
         }
         assert!(!source.exists());
         assert_eq!(std::fs::read_to_string(folder.join("a.eml")).unwrap(), "1");
         assert!(folder.join("a-1.eml").is_symlink());
         assert_eq!(std::fs::read_to_string(folder.join("a-2.eml")).unwrap(), "3");
+    }
+
+    #[test]
+    fn documents_of_one_name_are_read_once_and_found_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let (folder, sources) = (directory.path().join("spam"), directory.path().join("in"));
+        std::fs::create_dir(&sources).unwrap();
+        let source = |i: usize| sources.join(i.to_string());
+        (0..50).for_each(|i| std::fs::write(source(i), (i % 40).to_string()).unwrap());
+        std::fs::create_dir(&folder).unwrap();
+        let first = folder.join("a.eml");
+        // the second time as another process
+        for mut namesakes in [Namesakes::default(), Namesakes::default()] {
+            (0..50).for_each(|i| namesakes.file(&source(i), &first, By::Copy).unwrap());
+            assert_eq!((std::fs::read_dir(&folder).unwrap().count(), namesakes.next), (40, 40));
+        }
+        let mut namesakes = Namesakes::default();
+        (0..50).for_each(|i| namesakes.file(&source(i), &first, By::Move).unwrap());
+        assert!(std::fs::read_dir(&sources).unwrap().next().is_none());
+        assert_eq!(std::fs::read_to_string(folder.join("a-39.eml")).unwrap(), "39");
     }
 }

@@ -1,6 +1,5 @@
 //! The confusion matrix, within the 80 columns of a terminal.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::io::Write;
@@ -22,12 +21,8 @@ const LEAST_HEADING: usize = 3;
 const MOST_PAIRS: usize = 20;
 
 /// A label shortened to `most` characters.
-pub(crate) fn cut(label: &str, most: usize) -> Cow<'_, str> {
-    let label = shown(label);
-    match label.chars().count() > most {
-        true => label.chars().take(most - 1).chain(['…']).collect::<String>().into(),
-        false => label,
-    }
+pub(crate) fn cut(label: &str, most: usize) -> String {
+    tamis_report::cut(&shown(label), most)
 }
 
 /// Prints the whole matrix if it fits, or else the pairs confused most often.
@@ -51,14 +46,16 @@ impl Matrix {
     /// The first layout that fits. Columns have labels as headings, or numbers if the labels would be too short to
     /// differ.
     fn fit(classes: &Classes, confusion: &ConfusionMatrix) -> Option<Self> {
+        if classes.len() > WIDTH / 2 {
+            return None;
+        }
         let row = |truth: ClassId| -> Vec<String> {
             let verdicts = classes.iter().map(|(verdict, _)| confusion.get(truth, verdict));
             verdicts.chain([confusion.unsure(truth)]).map(grouped).collect()
         };
         let counts: Vec<_> = classes.iter().map(|(truth, _)| row(truth)).collect();
-        let names = |most: usize| -> Vec<String> {
-            classes.iter().map(|(_, label)| cut(label, most).into_owned()).collect()
-        };
+        let names =
+            |most: usize| -> Vec<String> { classes.iter().map(|(_, label)| cut(label, most)).collect() };
         let headings = |most: usize| -> Vec<String> {
             classes.iter().map(|(_, label)| shown(label).chars().take(most).collect()).collect()
         };
@@ -104,24 +101,19 @@ impl Matrix {
 }
 
 fn print_pairs(out: &mut impl Write, classes: &Classes, confusion: &ConfusionMatrix) -> Result<()> {
-    let mut pairs = Vec::new();
-    for (truth, label) in classes.iter() {
-        let verdicts =
-            classes.iter().map(|(verdict, label)| (verdict != truth, confusion.get(truth, verdict), label));
-        let wrong = verdicts.chain([(true, confusion.unsure(truth), "unsure")]);
-        pairs.extend(
-            wrong.filter(|(is_wrong, n, _)| *is_wrong && *n > 0).map(|(_, n, verdict)| (n, label, verdict)),
-        );
-    }
+    let wrong = confusion.cells().filter(|(truth, verdict, _)| *verdict != Some(*truth));
+    let mut pairs: Vec<_> = wrong.collect();
     // a stable sort: pairs with equal counts stay in the order of labels
-    pairs.sort_by_key(|(n, ..)| Reverse(*n));
+    pairs.sort_by_key(|(truth, verdict, n)| (Reverse(*n), *truth, verdict.is_none()));
     let shown_pairs = pairs.len().min(MOST_PAIRS);
     let of = grouped(pairs.len() as u64);
     writeln!(out, "\nconfusion (true label, verdict): {shown_pairs} of {of} pairs, --json has all")?;
     let pairs = &pairs[..shown_pairs];
-    let width = pairs.iter().map(|(_, label, _)| cut(label, ROWS[0]).chars().count()).max().unwrap_or(0);
-    for (n, label, verdict) in pairs {
-        writeln!(out, "{:>9}  {:<width$}  {}", grouped(*n), cut(label, ROWS[0]), cut(verdict, ROWS[0]))?;
+    let label = |class: ClassId| cut(classes.label(class).unwrap_or_default(), ROWS[0]);
+    let width = pairs.iter().map(|(truth, ..)| label(*truth).chars().count()).max().unwrap_or(0);
+    for (truth, verdict, n) in pairs {
+        let verdict = verdict.map_or("unsure".to_owned(), label);
+        writeln!(out, "{:>9}  {:<width$}  {verdict}", grouped(*n), label(*truth))?;
     }
     Ok(())
 }
@@ -155,9 +147,9 @@ mod tests {
         let text = printed(&named(3, &|n| format!("{} topic", letter(n))), on_diagonal);
         assert!(text.contains("b topic  c topic  unsure\n") && text.contains("1,234"), "{text}");
         let text = printed(&named(10, &|n| format!("{} a long label", letter(n))), on_diagonal);
-        assert!(text.contains("a a l b a l") && text.contains("a a long la… 1,234"), "{text}");
+        assert!(text.contains("a a l b a l") && text.contains("a a lon…abel 1,234"), "{text}");
         let text = printed(&named(10, &|n| format!("a long common beginning of label {n}")), |_, _| 9);
-        assert!(text.contains("10 a long common beginning of la…"), "{text}");
+        assert!(text.contains("10 a long common begin…of label 9"), "{text}");
         let text = printed(&named(20, &|n| format!("topic {n}")), on_diagonal);
         assert!(text.contains("20 of 380 pairs") && text.contains("        7  topic 0"), "{text}");
     }

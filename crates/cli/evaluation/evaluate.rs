@@ -6,16 +6,16 @@ use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result, bail};
-use tamis_program::{check_unchanged, counted, grouped, note, shown_path};
+use tamis_program::{check_unchanged, counted, grouped, note, shown, shown_path};
 use tamis_report::{EvaluationReport, Mislabel};
 use tamis_train::evaluate::{Evaluation, HeldOutLabels, HeldOutScore, LearningStep};
-use tamis_train::{ClassId, Classes, Document, Filter};
+use tamis_train::{ClassId, Classes, Document, Filter, Score};
 
 use crate::evaluation::arguments::{EvaluateArgs, EvaluationRun, Outcomes};
 use crate::evaluation::hold_out::by_learning;
 use crate::evaluation::report::print_evaluation;
 use crate::input::{Attributes, Corpus, CorpusScorer, SourceScope, columns};
-use crate::output::{Canvas, file_name, labels, print_out, to_text, write_page};
+use crate::output::{Canvas, file_name, print_out, to_text, write_page};
 
 pub(crate) fn run(args: &EvaluateArgs) -> Result<u8> {
     let EvaluationRun { classes, spam, decision, outcomes, status, .. } = evaluated(args, false)?;
@@ -101,23 +101,27 @@ pub(crate) fn evaluated(args: &EvaluateArgs, is_compared: bool) -> Result<Evalua
         })?;
         let (names, outcomes): (Vec<_>, Vec<_>) = named.into_iter().unzip();
         let (all, outcomes) = HeldOutLabels::with_unknown(classes, outcomes)?;
-        let n_unknown = (all.len() - classes.len()) as u64;
-        if n_unknown > 0 {
-            note!("the model does not know {}, which are always missed", counted(n_unknown, "label"));
-        }
+        note_unknown(classes, &all);
         let outcomes = Outcomes::Many(names.into_iter().zip(outcomes).collect());
         return Ok(EvaluationRun { classes: all, spam: None, decision: None, outcomes, learned: 0, status });
     }
     let (named, learned, status) = by_model(args, &filter, is_compared, |scorer, given, document| {
-        let truth = class_of(classes, given.label)?;
-        let score = scorer.score(document)?;
-        Ok(HeldOutScore::new(truth, score, scorer.scratch.probabilities()[usize::from(truth)]))
+        let (score, class) = (scorer.score(document)?, classes.index(given.label));
+        let probability = class.map_or(0.0, |class| scorer.scratch.probabilities()[usize::from(class)]);
+        Ok((given.label.to_owned(), score, probability))
     })?;
+    let labels = named.iter().map(|(_, (label, ..))| label.as_str());
+    let all = Classes::new(classes.iter().map(|(_, label)| label).chain(labels))?;
+    note_unknown(classes, &all);
+    let outcome = |(name, (label, score, probability)): (OsString, (String, Score, f64))| {
+        (name, HeldOutScore::among(&all, &label, classes, score, probability))
+    };
+    let outcomes = Outcomes::One(named.into_iter().map(outcome).collect());
     Ok(EvaluationRun {
-        classes: classes.clone(),
-        spam: filter.spam(),
-        decision: (classes.len() == 2).then(|| filter.decision()),
-        outcomes: Outcomes::One(named),
+        spam: filter.spam().filter(|_| all.len() == classes.len()),
+        decision: (all.len() == 2).then(|| filter.decision()),
+        classes: all,
+        outcomes,
         learned,
         status,
     })
@@ -164,10 +168,19 @@ fn known_documents(filter: &Filter, are_wanted: bool) -> Result<HashSet<[u8; 16]
     documents.map(|known| Ok(known?.digest)).collect()
 }
 
-fn class_of(classes: &Classes, label: &str) -> Result<ClassId> {
-    classes.index(label).with_context(|| {
-        format!("expected one of the model's labels ({}), got {label:?}", labels(classes).join(", "))
-    })
+/// Names the labels among `all` that the model does not have.
+fn note_unknown(known: &Classes, all: &Classes) {
+    let unknown = all.iter().map(|(_, label)| label).filter(|label| known.index(label).is_none());
+    match Classes::new(unknown) {
+        Ok(unknown) if !unknown.is_empty() => {
+            let n = counted(unknown.len() as u64, "label");
+            note!(
+                "the model does not know {n}, whose documents count as wrong: {}",
+                shown(&unknown.to_string())
+            );
+        }
+        _ => (),
+    }
 }
 
 fn write_scores(args: &EvaluateArgs, classes: &Classes, named: &[(OsString, HeldOutScore)]) -> Result<()> {

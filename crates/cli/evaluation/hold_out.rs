@@ -16,7 +16,7 @@ use crate::args::Order;
 use crate::evaluation::arguments::{EvaluateArgs, EvaluationRun, Outcomes};
 use crate::formats::labels::RowLabels;
 use crate::input::{Attributes, Corpus, DocumentView, Item, SourceScope, columns, say_equal};
-use crate::output::{labels, while_shown};
+use crate::output::while_shown;
 
 /// A document held in memory, to be learned when its turn comes.
 struct EvaluationDocument {
@@ -149,7 +149,7 @@ pub(super) fn by_learning(args: &EvaluateArgs) -> Result<EvaluationRun> {
 /// The label that counts as spam: that of --spam-label, else one with a name that means spam.
 fn spam_of(args: &EvaluateArgs, classes: &Classes) -> Result<Option<ClassId>> {
     let Some(label) = &args.decision.spam_label else { return Ok(spam_class(classes)) };
-    let expected = || format!("--spam-label: expected one of {}, got {label:?}", labels(classes).join(", "));
+    let expected = || format!("--spam-label: expected one of {classes}, got {label:?}");
     classes.index(label).map(Some).with_context(expected)
 }
 

@@ -42,10 +42,14 @@ fn print_verdicts(
     let unsure: u64 = classes.iter().map(|(class, _)| matrix.unsure(class)).sum();
     writeln!(out, "{}, {} unsure", counted(evaluation.documents as u64, "document"), grouped(unsure))?;
     for figure in figures.iter().filter(|figure| figure.class.is_none()) {
-        let name = figure.measure.name;
-        match figure.value {
-            Some(value) => writeln!(out, "{name:<8}  {value:.4}")?,
-            None => writeln!(out, "{name:<8}  {UNDEFINED}")?,
+        let Measure { name, key, .. } = figure.measure;
+        match (figure.value, matrix.n_absent()) {
+            (Some(value), absent) if key == "macro_f1" && absent > 0 => {
+                let absent = counted(absent as u64, "label");
+                writeln!(out, "{name:<8}  {value:.4}  (without {absent} that no document or verdict has)")?;
+            }
+            (Some(value), _) => writeln!(out, "{name:<8}  {value:.4}")?,
+            (None, _) => writeln!(out, "{name:<8}  {UNDEFINED}")?,
         }
     }
     let label = |class: ClassId| classes.label(class).unwrap_or_default();
@@ -115,7 +119,7 @@ fn print_labels(out: &mut impl Write, evaluation: &Evaluation) -> Result<()> {
         writeln!(
             out,
             "{:<width$}  {:>9}  {:.3}  {:>8}  {:>6}  {:>16}",
-            cut(&shown(&of.label), LABEL_OF_MANY),
+            cut(&of.label, LABEL_OF_MANY),
             grouped(of.documents),
             of.f1,
             number(of.precision),

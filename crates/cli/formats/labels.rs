@@ -16,14 +16,18 @@ pub(crate) enum RowLabels {
 
 /// The label that an argument names, for a model: several, between commas, if the model is of many labels.
 pub(crate) fn learned_as<'a>(filter: &Filter, label: &'a str) -> Cow<'a, str> {
-    let labels = if filter.has_many_labels() { RowLabels::Many { delimiter: ',' } } else { RowLabels::One };
-    labels.of_text(label.into())
+    RowLabels::of_model(filter).of_text(label.into())
 }
 
 /// The name of the class that a row is of, `None` if it has no label, or why there is none.
 pub(crate) type Label<'a> = Result<Option<Cow<'a, str>>, String>;
 
 impl RowLabels {
+    /// How labels are read for a model: with commas between several.
+    pub(crate) fn of_model(filter: &Filter) -> Self {
+        if filter.has_many_labels() { RowLabels::Many { delimiter: ',' } } else { RowLabels::One }
+    }
+
     /// The class of a text: a cell of a table, the name of a folder, an argument.
     pub(crate) fn of_text(self, text: Cow<'_, str>) -> Cow<'_, str> {
         match self {

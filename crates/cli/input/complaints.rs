@@ -15,6 +15,8 @@ pub(super) enum SkipReason {
     Foreign(&'static str),
     /// It is a message of an mbox that is not one to learn.
     NotToLearn(&'static str),
+    /// It contradicts what the user says of it, which ends the pass.
+    Contradicts(String),
 }
 
 impl From<String> for SkipReason {
@@ -44,7 +46,7 @@ pub(super) struct Complaints {
 impl Complaints {
     pub(super) fn add(&mut self, item: &Item<'_>, reason: SkipReason) {
         match reason {
-            SkipReason::Unreadable(error) => {
+            SkipReason::Unreadable(error) | SkipReason::Contradicts(error) => {
                 if item.file.path != self.path {
                     self.finish_file();
                     (self.path, self.n_in_file) = (item.file.path.clone(), 0);

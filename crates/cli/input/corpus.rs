@@ -139,6 +139,13 @@ impl<'a> Corpus<'a> {
         Corpus { labels, ..self }
     }
 
+    /// Takes the rows of tables for rows of this label, which they must not contradict.
+    pub(crate) fn under(mut self, label: &str) -> Self {
+        let tables = self.files.iter_mut().filter(|file| file.holds.is_table());
+        tables.for_each(|file| file.label = Some(label.into()));
+        self
+    }
+
     /// Groups the documents if `groups` asks for that.
     pub(crate) fn grouped(self, groups: &'a GroupArgs) -> Self {
         Corpus { groups: Some(groups).filter(|groups| groups.are_given()), ..self }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::{mem, slice};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use rayon::prelude::*;
 use tamis_mail::{looks_like_mail, mbox};
 use tamis_program::{is_encoded, note, plain, read_document, shown, shown_path};
@@ -103,6 +103,9 @@ impl Corpus<'_> {
                 let work =
                     |given: Attributes<'_>, document: Document<'_>| work(&mut state, item, given, document);
                 *reached = match self.read(item, &columns, limits, &mut buffer, work) {
+                    Err(SkipReason::Contradicts(why)) => {
+                        PassState::Failed(anyhow!(why).context(shown_path(&item.name())))
+                    }
                     Err(reason) => PassState::Skipped(reason),
                     Ok(result) => PassState::after_work(item, result),
                 };
@@ -200,20 +203,19 @@ impl Corpus<'_> {
         buffer: &mut Vec<u8>,
         work: impl FnOnce(Attributes<'_>, Document<'_>) -> R,
     ) -> Result<R, SkipReason> {
-        let given = item.file.label.as_deref();
         let whole = |label| Attributes { label, group: self.group(item, None), weight: 1.0 };
         match &item.content {
             Content::Unreadable(error) => Err(error.clone().into()),
             Content::Row(record) if self.kind != Kind::Table => {
                 let TextRow { label, text, group, weight } = record.text_row(columns)?;
-                let label = self.label(given, label)?;
+                let label = self.label(item, label)?;
                 let group = self.group(item, group.as_deref());
                 let weight = self.weight_of(weight.as_deref())?;
                 Ok(work(Attributes { label: &label, group, weight }, Document::Text(&text)))
             }
             Content::Row(record) => {
                 let cells = record.named_cells()?;
-                let label = self.label(given, record.label(&cells, self.target.as_deref(), self.labels))?;
+                let label = self.label(item, record.label(&cells, self.target.as_deref(), self.labels))?;
                 let group = self.group(item, cell_of(&cells, self.group_column()));
                 let weight = self.weight_of(cell_of(&cells, self.weight))?;
                 Ok(work(Attributes { label: &label, group, weight }, DocumentView::row(&cells).document()))
@@ -223,10 +225,10 @@ impl Corpus<'_> {
                 if let Some(why) = is_learned.then(|| mbox::not_to_learn(bytes)).flatten() {
                     return Err(SkipReason::NotToLearn(why));
                 }
-                Ok(work(whole(&self.label(given, Ok(None))?), self.whole(item, bytes)?.document()))
+                Ok(work(whole(&self.label(item, Ok(None))?), self.whole(item, bytes)?.document()))
             }
             Content::File => {
-                let label = self.label(given, Ok(None))?;
+                let label = self.label(item, Ok(None))?;
                 buffer.clear();
                 buffer.shrink_to(MOST_KEPT);
                 // room for most documents, so that reading a document takes two calls
@@ -257,18 +259,26 @@ impl Corpus<'_> {
     }
 
     /// The label given with the file, or else the document's own. Empty unless each document must have one; then a
-    /// missing label is an error.
-    fn label<'l>(&self, given: Option<&'l str>, own: Label<'l>) -> Result<Cow<'l, str>, String> {
+    /// missing label is an error. A label in a table must be the one that the user gives the table.
+    fn label<'l>(&self, item: &'l Item<'_>, own: Label<'l>) -> Result<Cow<'l, str>, SkipReason> {
+        let given = item.file.label.as_deref().map(|given| self.labels.of_text(given.into()));
+        if let (Some(given), Ok(Some(own)), true) = (&given, &own, item.file.named)
+            && given != own
+        {
+            return Err(SkipReason::Contradicts(format!(
+                "expected a row labelled {given:?}, as the command says, got {own:?}; without {given}, each row has its own label"
+            )));
+        }
         if !self.is_labelled() {
             return Ok(Cow::default());
         }
-        let label = match given {
-            Some(given) => Some(self.labels.of_text(given.into())),
-            None => own?,
-        };
-        label.filter(|label| !label.is_empty()).ok_or_else(|| match &self.target {
-            Some(target) => format!("column {target:?}: expected a label, got none"),
-            None => "expected a label, got none".to_owned(),
+        let label = if given.is_some() { given } else { own? };
+        label.filter(|label| !label.is_empty()).ok_or_else(|| {
+            match &self.target {
+                Some(target) => format!("column {target:?}: expected a label, got none"),
+                None => "expected a label, got none".to_owned(),
+            }
+            .into()
         })
     }
 
@@ -297,13 +307,14 @@ impl Corpus<'_> {
     /// The label of a document, without reading its text.
     pub(crate) fn label_of(&self, item: &Item<'_>) -> String {
         let columns = self.columns();
-        let label = |own: Label<'_>| self.label(item.file.label.as_deref(), own).map(Cow::into_owned);
+        let label = |own: Label<'_>| self.label(item, own).map(Cow::into_owned).map_err(drop);
         let label = match &item.content {
             Content::Row(record) if self.kind != Kind::Table => {
-                record.text_row(&columns).and_then(|row| label(row.label))
+                record.text_row(&columns).map_err(drop).and_then(|row| label(row.label))
             }
             Content::Row(record) => record
                 .named_cells()
+                .map_err(drop)
                 .and_then(|cells| label(record.label(&cells, self.target.as_deref(), self.labels))),
             _ => label(Ok(None)),
         };

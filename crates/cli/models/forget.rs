@@ -17,7 +17,7 @@ use crate::args::{ChangeArgs, InputArgs, ModelArg};
 use crate::formats::labels::learned_as;
 use crate::input::SourceScope;
 use crate::models::learn::{ProgressArgs, corpus, for_each};
-use crate::output::{labels, report_change};
+use crate::output::report_change;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -66,7 +66,7 @@ pub(crate) fn forget(args: &ForgetArgs) -> Result<u8> {
         && first != "-"
         && !Path::new(first).exists()
     {
-        let known = labels(filter.classes()).join(", ");
+        let known = filter.classes().to_string();
         bail!("{}: expected a label ({}) or a path, got neither", shown_path(first), shown(&known));
     }
     let paths = if label.is_some() { &args.paths[1..] } else { &args.paths[..] };

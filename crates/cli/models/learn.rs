@@ -19,7 +19,8 @@ use tamis_train::{
 };
 
 use crate::args::{ChangeArgs, GroupArgs, InputArgs, LogArg, ModelArgs};
-use crate::formats::labels::learned_as;
+use crate::formats::holds::Holds;
+use crate::formats::labels::{RowLabels, learned_as};
 use crate::input::{Attributes, Corpus, Item, SourceScope};
 use crate::output::{labels, message_id};
 
@@ -33,6 +34,7 @@ Example:
   tamis learn spam < message.eml
   tamis learn ham \"$HOME/Maildir/.Archive\"
   tamis learn spam --if-wrong < message.eml
+  tamis learn corrected.csv
   tamis learn spam --spool ~/.local/share/tamis/spool < message.eml
   grep -l casino mail/* | tamis learn spam --files-from -")]
 pub(crate) struct LearnArgs {
@@ -68,7 +70,8 @@ pub(crate) struct LearnArgs {
 /// The documents, and their label.
 #[derive(Args)]
 pub(crate) struct DocumentArgs {
-    /// The label to learn the documents under. Optional with --spool
+    /// The label to learn the documents under, or a table, each of whose rows is learned under its own label. Optional
+    /// with --spool
     #[arg(value_name = "LABEL", required_unless_present = "spool")]
     pub(crate) label: Option<String>,
     /// Files, folders, mboxes, Maildirs; standard input by default
@@ -207,6 +210,12 @@ impl LearnCounts {
     }
 }
 
+impl DocumentArgs {
+    fn scope(&self) -> SourceScope {
+        if self.follow { SourceScope::Documents } else { SourceScope::Inside }
+    }
+}
+
 impl LearnArgs {
     /// The folder of --spool.
     pub(crate) fn spool(&self) -> Option<&Path> {
@@ -221,17 +230,28 @@ impl LearnArgs {
         {
             return Ok(());
         }
-        let known: Vec<String> = match Filter::open(path) {
-            Ok(filter) => labels(filter.classes()),
-            Err(_) if self.new.labels.is_empty() => vec!["ham".to_owned(), "spam".to_owned()],
-            Err(_) => self.new.labels.clone(),
-        };
-        if known.iter().any(|known| known == label) {
+        let known = self.known_labels(path)?;
+        if known.index(label).is_some() {
             return Ok(());
         }
-        let (path, known) = (shown(label), known.join(", "));
+        let (path, known) = (shown(label), known.to_string());
         let known = shown(&known);
         bail!("expected a label ({known}) before the paths, got the path {path}: tamis learn LABEL {path}")
+    }
+
+    /// The labels of the model, or of the one that would be made.
+    fn known_labels(&self, path: &Path) -> Result<Classes> {
+        Ok(match Filter::open(path) {
+            Ok(filter) => filter.classes().clone(),
+            Err(_) if self.new.labels.is_empty() => Classes::new(["ham", "spam"])?,
+            Err(_) => Classes::new(self.new.labels.iter().map(String::as_str))?,
+        })
+    }
+
+    /// Whether a table is named in place of the label: each of its rows is then learned under its own label.
+    fn is_table(&self, label: &str, path: &Path) -> Result<bool> {
+        let is_format = self.input.input_format.is_some() || Holds::of_name(label.as_ref()).is_table();
+        Ok(is_format && Path::new(label).is_file() && self.known_labels(path)?.index(label).is_none())
     }
 
     /// Whether the model already gives a document the right label, surely enough that it need not be learned.
@@ -314,40 +334,52 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
     if log.is_some() {
         survive_file_limits();
     }
-    args.check_label(label, &path)?;
+    let has_own_labels = args.is_table(label, &path)?;
+    let (mut paths, mut wanted) = (args.documents.paths.clone(), args.documents.scope());
+    if has_own_labels {
+        paths.insert(0, label.into());
+        wanted = SourceScope::Labelled;
+    } else {
+        args.check_label(label, &path)?;
+    }
     let shared = args.model.shared()?;
     // read standard input first, so that the model is opened only once
-    let is_input = args.documents.paths.is_empty() && args.input.list.files_from.is_none();
-    let wanted = if args.documents.follow { SourceScope::Documents } else { SourceScope::Inside };
+    let is_input = paths.is_empty() && args.input.list.files_from.is_none();
     let mut corpus = match is_input && args.input.input_format.is_none() && path.exists() {
         true => corpus(&[], wanted, &args.input, None)?,
-        false => corpus(
-            &args.documents.paths,
-            wanted,
-            &args.input,
-            open_model(&path)?.as_ref().or(shared.as_ref()),
-        )?,
+        false => corpus(&paths, wanted, &args.input, open_model(&path)?.as_ref().or(shared.as_ref()))?,
     };
     corpus = corpus.grouped(&args.groups);
     if !path.exists() && corpus.is_an_empty_message() {
         bail!("expected a message to learn, got nothing; no model was made");
     }
-    let mut learner = args.open(Some(label), corpus.kind, shared)?;
-    corpus.suit(learner.filter().information().recipe)?;
-    let learned = learned_as(learner.filter(), label).into_owned();
-    let is_known = |label: &str| learner.filter().classes().index(label).is_some();
-    if args.new_label && !split_labels(&learned).all(is_known) {
-        learner.add_label(&learned)?;
+    let given = Some(label.as_str()).filter(|_| !has_own_labels);
+    let mut learner = args.open(given, corpus.kind, shared)?;
+    corpus = corpus.labelled(RowLabels::of_model(learner.filter()));
+    if let Some(label) = given {
+        corpus = corpus.under(label);
     }
+    corpus.suit(learner.filter().information().recipe)?;
+    let learned = given.map(|label| learned_as(learner.filter(), label).into_owned());
+    let add = |learner: &mut Learner, label: &str| -> Result<()> {
+        let is_known = |label: &str| learner.filter().classes().index(label).is_some();
+        if args.new_label && !split_labels(label).all(is_known) {
+            learner.add_label(label)?;
+        }
+        Ok(())
+    };
+    learned.iter().try_for_each(|label| add(&mut learner, label))?;
     let (mut counts, mut logged) = (LearnCounts::default(), Vec::new());
     let unreadable =
-        for_each(&mut corpus, &mut learner, &args.progress, |learner, item, group, document| {
-            let name = || shown_path(&item.name());
-            match counts.learn(args, learner, LabelledDocument { label: &learned, group, document }, name) {
-                Ok(true) if log.is_some() => logged.push(match document {
-                    Document::Mail(raw) => message_id(raw),
-                    _ => String::new(),
-                }),
+        for_each(&mut corpus, &mut learner, &args.progress, |learner, item, given, document| {
+            let (name, group) = (|| shown_path(&item.name()), given.group);
+            let label = learned.as_deref().unwrap_or(given.label);
+            add(learner, label)?;
+            match counts.learn(args, learner, LabelledDocument { label, group, document }, name) {
+                Ok(true) if log.is_some() => {
+                    let id = if let Document::Mail(raw) = document { message_id(raw) } else { String::new() };
+                    logged.push((id, label.to_owned()));
+                }
                 Err(error) if error.kind() == ErrorKind::Label => bail!("{error}; --new-label adds it"),
                 result => _ = result?,
             }
@@ -355,7 +387,7 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
         })?;
     commit(&mut learner)?;
     if let Some(mut log) = log {
-        log.learned(&logged, label);
+        log.learned(&logged);
     }
     let usual = counts.line(label);
     let (changed, examined) = (counts.learned + counts.moved, counts.examined());
@@ -388,7 +420,7 @@ pub(crate) fn for_each(
     corpus: &mut Corpus<'_>,
     learner: &mut Learner,
     progress: &ProgressArgs,
-    mut work: impl FnMut(&mut Learner, &Item<'_>, Option<&str>, Document<'_>) -> Result<()> + Send,
+    mut work: impl FnMut(&mut Learner, &Item<'_>, Attributes<'_>, Document<'_>) -> Result<()> + Send,
 ) -> Result<u8> {
     let limits = learner.filter().information().recipe.limits;
     let has_dots = progress.has_dots();
@@ -401,7 +433,7 @@ pub(crate) fn for_each(
         corpus.for_each(
             &limits,
             || Ok(()),
-            |(), item, Attributes { group, .. }, document| {
+            |(), item, given, document| {
                 let name = || shown_path(&item.name());
                 if matches!(document, Document::Mail([])) {
                     say!("tamis: {}: expected a message, got nothing", name());
@@ -413,7 +445,7 @@ pub(crate) fn for_each(
                 }
                 let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
                 let (learner, work) = &mut *state;
-                work(learner, item, group, document)
+                work(learner, item, given, document)
             },
             |_, ()| {
                 dot(has_dots, ".");

@@ -175,7 +175,7 @@ impl<'a> SpoolRun<'a> {
         commit(learner)?;
         for (label, id) in self.learned.drain(..) {
             if let Some(log) = &mut self.log {
-                log.learned(&[id], &label);
+                log.learned(&[(id, label)]);
             }
         }
         Ok(())

@@ -71,10 +71,14 @@ pub(crate) fn report_counted(path: &Path, partial: &Partial) -> Result<()> {
 
 /// The number of documents of each class, and after the last class of those without a label.
 fn documents_of(classes: &Classes, documents: &[u64]) -> String {
-    let of_classes = classes.iter().zip(documents);
-    let of_classes: Vec<_> = of_classes
+    const MOST: usize = 20;
+    let of_classes = classes.iter().zip(documents).take(MOST);
+    let mut of_classes: Vec<_> = of_classes
         .map(|((_, label), documents)| format!("{} {}", grouped(*documents), shown(label)))
         .collect();
+    if classes.len() > MOST {
+        of_classes.push(format!("and {} more", counted((classes.len() - MOST) as u64, "label")));
+    }
     let labelled = documents[..classes.len().min(documents.len())].iter().sum();
     let unlabelled = match documents.get(classes.len()) {
         Some(documents) => format!(" and {} without a label", grouped(*documents)),

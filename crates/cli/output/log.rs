@@ -55,10 +55,10 @@ impl VerdictLog {
         self.write(&self.line(id, "verdict=error"));
     }
 
-    /// Logs that documents were learned.
-    pub(crate) fn learned(&mut self, ids: &[String], label: &str) {
-        let what = format!("learned={}", one_word(label));
-        let lines: Vec<String> = ids.iter().map(|id| self.line(id, &what)).collect();
+    /// Logs that documents were learned, each with its label.
+    pub(crate) fn learned(&mut self, documents: &[(String, String)]) {
+        let line = |(id, label): &(String, String)| self.line(id, &format!("learned={}", one_word(label)));
+        let lines: Vec<String> = documents.iter().map(line).collect();
         match self.is_syslog() {
             true => lines.iter().for_each(|line| self.write(line)),
             false => self.write(&lines.join("\n")),

@@ -40,37 +40,51 @@ use crate::counts::ClassId;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConfusionMatrix {
-    n_classes: usize,
     counts: BTreeMap<(ClassId, Option<ClassId>), u64>,
+    /// For each class, the documents that it has, and those predicted for it.
+    margins: Vec<[u64; 2]>,
 }
 
 impl ConfusionMatrix {
     /// An empty matrix of `n_classes` classes.
     pub fn new(n_classes: usize) -> Self {
-        ConfusionMatrix { n_classes, counts: BTreeMap::new() }
+        ConfusionMatrix { counts: BTreeMap::new(), margins: vec![[0; 2]; n_classes] }
     }
 
     /// Counts one document of the class `truth`; `predicted` is `None` if undecided. The matrix grows for a new class.
     pub fn record(&mut self, truth: ClassId, predicted: Option<ClassId>) {
-        let highest = predicted.map_or(truth, |p| p.max(truth));
-        self.n_classes = self.n_classes.max(usize::from(highest) + 1);
+        let n_seen = usize::from(predicted.map_or(truth, |p| p.max(truth))) + 1;
+        self.margins.resize(self.margins.len().max(n_seen), [0; 2]);
+        self.margins[usize::from(truth)][0] += 1;
+        predicted.into_iter().for_each(|class| self.margins[usize::from(class)][1] += 1);
         *self.counts.entry((truth, predicted)).or_default() += 1;
     }
 
     /// The number of classes.
     pub fn n_classes(&self) -> usize {
-        self.n_classes
+        self.margins.len()
+    }
+
+    /// The number of classes that neither a document nor a verdict has.
+    pub fn n_absent(&self) -> usize {
+        self.margins.iter().filter(|margin| **margin == [0; 2]).count()
     }
 
     /// The number of documents.
     pub fn total(&self) -> u64 {
-        self.count(|_, _| true)
+        self.margins.iter().map(|[support, _]| support).sum()
     }
 
     /// The cells with documents, in class order: true class, predicted class (`None` if undecided) and number of
     /// documents.
     pub fn cells(&self) -> impl Iterator<Item = (ClassId, Option<ClassId>, u64)> {
         self.counts.iter().map(|(&(truth, predicted), &n)| (truth, predicted, n))
+    }
+
+    /// The [cells](Self::cells) of the class `truth`: predicted class and number of documents.
+    pub fn row(&self, truth: ClassId) -> impl Iterator<Item = (Option<ClassId>, u64)> {
+        let row = self.counts.range((truth, None)..=(truth, Some(ClassId::MAX)));
+        row.map(|(&(_, predicted), &n)| (predicted, n))
     }
 
     /// Documents of the class `truth` predicted to be of the class `predicted`.
@@ -85,17 +99,17 @@ impl ConfusionMatrix {
 
     /// Documents of the class, undecided ones included.
     pub fn support(&self, class: ClassId) -> u64 {
-        self.count(|truth, _| truth == class)
+        self.margin(class)[0]
     }
 
     /// The share of documents predicted correctly; 0 without documents.
     pub fn accuracy(&self) -> f64 {
-        share(self.count(|truth, predicted| predicted == Some(truth)), self.total())
+        share(self.cells().filter(|(t, p, _)| *p == Some(*t)).map(|(.., n)| n).sum(), self.total())
     }
 
     /// The share of the documents predicted for the class that belong to it; 0 if none was predicted.
     pub fn precision(&self, class: ClassId) -> f64 {
-        share(self.get(class, class), self.count(|_, predicted| predicted == Some(class)))
+        share(self.get(class, class), self.margin(class)[1])
     }
 
     /// The share of the class's documents predicted for it; 0 if it has none.
@@ -105,20 +119,19 @@ impl ConfusionMatrix {
 
     /// The harmonic mean of precision and recall, `2 tp / (predicted + support)`; 0 if the denominator is 0.
     pub fn f1(&self, class: ClassId) -> f64 {
-        let predicted = self.count(|_, predicted| predicted == Some(class));
-        share(2 * self.get(class, class), predicted + self.support(class))
+        share(2 * self.get(class, class), self.margin(class).iter().sum())
     }
 
-    /// The mean of [`f1`](Self::f1) over all classes; 0 without classes.
+    /// The mean of [`f1`](Self::f1) over the classes that a document or a verdict has, as in scikit-learn; 0 without any.
     pub fn macro_f1(&self) -> f64 {
-        let sum: f64 = (0..=ClassId::MAX).take(self.n_classes).map(|class| self.f1(class)).sum();
-        if self.n_classes == 0 { 0.0 } else { sum / self.n_classes as f64 }
+        let sum: f64 = (0..=ClassId::MAX).take(self.n_classes()).map(|class| self.f1(class)).sum();
+        sum / (self.n_classes() - self.n_absent()).max(1) as f64
     }
 
     /// The share of the other classes' documents predicted for the `positive` class; `None` if there are none.
     pub fn false_positive_rate(&self, positive: ClassId) -> Option<f64> {
-        let negatives = self.count(|truth, _| truth != positive);
-        let wrong = self.count(|truth, predicted| truth != positive && predicted == Some(positive));
+        let negatives = self.total() - self.support(positive);
+        let wrong = self.margin(positive)[1] - self.get(positive, positive);
         (negatives > 0).then(|| share(wrong, negatives))
     }
 
@@ -129,8 +142,8 @@ impl ConfusionMatrix {
         (positives > 0).then(|| share(positives - self.get(positive, positive), positives))
     }
 
-    fn count(&self, which: impl Fn(ClassId, Option<ClassId>) -> bool) -> u64 {
-        self.counts.iter().filter(|((truth, predicted), _)| which(*truth, *predicted)).map(|(_, n)| n).sum()
+    fn margin(&self, class: ClassId) -> [u64; 2] {
+        self.margins.get(usize::from(class)).copied().unwrap_or_default()
     }
 }
 
@@ -163,5 +176,7 @@ mod tests {
         assert_eq!(matrix.cells().map(|(truth, p, n)| (truth, p.unwrap(), n)).last(), Some((2, 1, 1)));
         matrix.record(7, None);
         assert_eq!((matrix.n_classes(), matrix.unsure(7), matrix.support(7)), (8, 1, 1));
+        // of the classes 0 to 2 and 7: a class that nothing has does not count
+        assert_eq!((matrix.macro_f1(), matrix.n_absent()), ((0.8 + 2.0 / 3.0) / 4.0, 4));
     }
 }

@@ -68,7 +68,7 @@ pub(crate) fn width(text: &str) -> f64 {
 }
 
 /// Cuts a text to `most` characters, keeping the beginning and the end of a long one.
-pub(crate) fn cut(text: &str, most: usize) -> String {
+pub fn cut(text: &str, most: usize) -> String {
     let n = text.chars().count();
     if n <= most {
         return text.to_owned();

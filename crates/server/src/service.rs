@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 use tamis_mail::Limits;
-use tamis_train::{Document, Filter, Kind, Scratch, TermContribution};
+use tamis_train::{Classes, Document, Filter, Kind, Scratch, TermContribution};
 
 use crate::models::ModelRegistry;
 use crate::models::learning::{LearningContext, enqueue};
@@ -318,8 +318,8 @@ impl Service {
             _ => labels().find(|label| *label == class),
         };
         label.cloned().ok_or_else(|| {
-            let known: Vec<_> = labels().map(String::as_str).collect();
-            ServiceError::Request(format!("expected one of the labels {}, got {class:?}", known.join(", ")))
+            let known = Classes::new(labels().map(String::as_str)).unwrap_or_default();
+            ServiceError::Request(format!("expected one of the labels {known}, got {class:?}"))
         })
     }
 

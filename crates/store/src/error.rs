@@ -325,10 +325,10 @@ pub enum Reason {
     /// A label that the model does not know.
     #[error(
         "expected a label that the model knows ({}), got {got:?}{}",
-        .known.join(", "),
+        .known,
         .nearest.as_ref().map_or(String::new(), |nearest| format!(" (did you mean {nearest:?}?)"))
     )]
-    UnknownLabel { got: String, known: Vec<String>, nearest: Option<String> },
+    UnknownLabel { got: String, known: String, nearest: Option<String> },
     /// A label has the name of a reserved verdict, `unsure`.
     #[error("expected a label other than the verdict of no label, got {got:?}; rename it")]
     ReservedLabel { got: String },

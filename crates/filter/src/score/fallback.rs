@@ -58,10 +58,7 @@ impl Filter {
             Err(Reason::Incompatible { setting: setting.to_owned(), expected, got }.into())
         };
         if self.store.header.classes != shared.store.header.classes {
-            let labels = |filter: &Filter| {
-                filter.classes().iter().map(|(_, label)| label).collect::<Vec<_>>().join(", ")
-            };
-            return unlike("labels", labels(self), labels(&shared));
+            return unlike("labels", self.classes().to_string(), shared.classes().to_string());
         }
         if self.store.header.scoring.chosen().is_none() {
             return unlike("scoring", "weighted".to_owned(), "naive Bayes".to_owned());

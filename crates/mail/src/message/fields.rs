@@ -182,11 +182,11 @@ impl<'a> Iterator for HeaderFields<'a> {
     }
 }
 
-/// End of the last line that begins a MIME field (RFC 2045, section 3) before the first empty line, and before a line that begins with `--`, as
-/// boundary lines do.
+/// End of the last line that begins a MIME field (RFC 2045, section 3) before the first empty line, and before the first
+/// line that may be a boundary.
 fn last_mime_field(raw: &[u8]) -> Option<usize> {
     let (mut start, mut last) = (0, None);
-    while start < raw.len() && !is_empty_line(&raw[start..]) && !raw[start..].starts_with(b"--") {
+    while start < raw.len() && !is_empty_line(&raw[start..]) && !begins_part(&raw[start..]) {
         let end = line_end(raw, start);
         let line = raw[start..end].strip_prefix(b"\r").unwrap_or(&raw[start..end]);
         let name = field_name(line).map_or(&[][..], |(length, _)| &line[..length]);
@@ -238,6 +238,11 @@ pub(crate) fn verdicts_in(raw: &[u8], from: usize, is_wanted: impl Fn(&str) -> b
         start = end;
     }
     found
+}
+
+/// Whether the line may be a boundary: `--` and more, but not a bare `--` or the blank of a signature.
+fn begins_part(rest: &[u8]) -> bool {
+    rest.starts_with(b"--") && rest.get(2).is_some_and(u8::is_ascii_graphic)
 }
 
 fn is_empty_line(rest: &[u8]) -> bool {

@@ -1,5 +1,7 @@
 //! The sorted labels of a model's classes.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::counts::cell::ClassId;
@@ -93,6 +95,15 @@ impl Classes {
 
     fn search(&self, label: &str) -> Result<usize, usize> {
         self.labels.binary_search_by(|l| l.as_str().cmp(label))
+    }
+}
+
+impl fmt::Display for Classes {
+    /// The labels, as messages list them: at most 20, then how many more there are.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MOST: usize = 20;
+        f.write_str(&self.labels[..self.len().min(MOST)].join(", "))?;
+        if self.len() > MOST { write!(f, " and {} more", self.len() - MOST) } else { Ok(()) }
     }
 }
 

@@ -95,7 +95,7 @@ impl FitProblem<'_> {
         let cross = CrossValidation::new(self, *choices, usize::MAX, FOLDS_OF_ALL);
         let fits = cross.train_all();
         let of_fold = |fold: &Fold| {
-            let scores = cross.score(&cross.hold_out(fold), &fits);
+            let scores = cross.score(cross.hold_out(fold), &fits);
             let scored =
                 |scores: &ColumnPrediction| (scores.held.document, of(&scores.with(<[f64]>::to_vec)));
             scores.iter().map(scored).collect::<Vec<_>>()
@@ -158,9 +158,9 @@ impl<'a> CrossValidation<'a> {
             let is_kept = self.trainer.source.is_kept();
             let (fits, held) = rayon::join(|| self.train_all(), || is_kept.then(hold_out));
             let predictions = match held {
-                Some(held) => held.par_iter().map(|held| self.score(held, &fits)).flatten().collect(),
+                Some(held) => held.into_par_iter().map(|held| self.score(held, &fits)).flatten().collect(),
                 None => {
-                    let score = |fold| self.score(&self.hold_out(fold), &fits);
+                    let score = |fold| self.score(self.hold_out(fold), &fits);
                     self.folds.par_iter().map(score).flatten().collect()
                 }
             };
@@ -208,9 +208,10 @@ impl<'a> CrossValidation<'a> {
     }
 
     /// Scores a fold by a fit without it, which starts from the fit to all documents.
-    fn score(&self, held: &Holdout<'_>, fits: &[GroupFit]) -> Vec<ColumnPrediction> {
+    fn score(&self, held: Holdout<'_>, fits: &[GroupFit]) -> Vec<ColumnPrediction> {
         let without = Passes { held: Some(held.fold), odds: &held.odds, ..self.passes(PASSES_OF_FOLD) };
-        held.predictions(&self.train(Some(fits), &[without], &held.rows))
+        let own = self.train(Some(fits), &[without], &held.rows);
+        held.predictions(&own)
     }
 
     fn hold_out<'f>(&self, fold: &'f Fold) -> Holdout<'f> {
@@ -223,7 +224,9 @@ impl<'a> CrossValidation<'a> {
             let windows = windows.filter(|row| row.row().ids().iter().any(is_known));
             std::iter::once(row.clone()).chain(windows).collect::<Vec<_>>()
         };
-        let rows: Vec<Vec<CountVector>> = fold.documents.iter().zip(&fold.rows).map(rows).collect();
+        let scored =
+            fold.documents.iter().zip(&fold.rows).zip(&fold.weights).filter(|(_, weight)| **weight > 0.0);
+        let rows: Vec<Vec<CountVector>> = scored.map(|(document, _)| rows(document)).collect();
         let lengths = rows.iter().map(Vec::len).collect();
         let all: Vec<CountRow<'_>> = rows.iter().flatten().map(CountVector::row).collect();
         let mut rows = Block::from_rows(all.into_iter());
@@ -240,15 +243,15 @@ impl<'a> CrossValidation<'a> {
 
 impl Holdout<'_> {
     /// The held-out scores, with the log-odds d of the fitted columns.
-    fn predictions(&self, fits: &[GroupFit]) -> Vec<ColumnPrediction> {
+    fn predictions(self, fits: &[GroupFit]) -> Vec<ColumnPrediction> {
         let mut first = 0;
-        let scores = |(held, n): (&Prediction, &usize)| {
+        let scores = |(held, n): (Prediction, usize)| {
             let own = first..first + n;
             first = own.end;
             let of_row = |row: usize| fits.iter().flat_map(|fit| &fit.decisions[row]).copied().collect();
-            ColumnPrediction { held: held.clone(), decisions: own.map(of_row).collect() }
+            ColumnPrediction { held, decisions: own.map(of_row).collect() }
         };
-        self.by_counts.iter().zip(&self.lengths).map(scores).collect()
+        self.by_counts.into_iter().zip(self.lengths).map(scores).collect()
     }
 }
 

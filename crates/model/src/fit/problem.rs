@@ -136,16 +136,17 @@ impl FitProblem<'_> {
     /// At most about `most` held-out documents, dealt into folds, of which none has more than one in `n` of all documents.
     pub(crate) fn folds(&self, source: &BlockReader<'_>, most: usize, n: usize) -> Vec<Fold> {
         let sample = Groups::new(self.documents).sample(most, min_per_class(&self.columns));
+        let held_out = sample.groups.documents();
         let n_folds = match self.documents.len() {
             ..=FEW => FOLDS_OF_FEW,
-            all => (n * sample.weights.len()).div_ceil(all),
+            all => (n * held_out.len()).div_ceil(all),
         };
         let copies = |document: usize| self.documents.label(document).multiplicity;
         let is_one = n_folds < 2;
         let folds = if is_one {
             let shares = if self.documents.copies_are_apart() { FOLDS as u32 } else { 1 };
-            let part = |(document, _): &(usize, f64)| (*document, copies(*document).div_ceil(shares));
-            vec![sample.weights.iter().map(part).collect()]
+            let part = |document: usize| (document, copies(document).div_ceil(shares));
+            vec![held_out.into_iter().map(part).collect()]
         } else {
             sample.groups.deal(self.documents, n_folds)
         };
@@ -160,7 +161,7 @@ impl FitProblem<'_> {
         folds.map(|held| Fold::new(self.documents, held, weight)).collect()
     }
 
-    /// Scores the documents of `fold` by `counts`, which must be without them.
+    /// Scores the documents of `fold` that have a weight by `counts`, which must be without them.
     pub(crate) fn score_held_out(
         &self,
         choices: &Choices,
@@ -195,12 +196,12 @@ impl FitProblem<'_> {
                 document: *document,
                 weight: if is_scored { fold.weights[at] } else { 0.0 },
                 known_terms: readings.known_terms,
-                correction: vec![0.0; bayes.len()],
+                correction: Vec::new(),
                 bayes,
                 windows,
             }
         };
-        fold.documents.par_iter().enumerate().map(read).collect()
+        fold.documents.par_iter().enumerate().filter(|(at, _)| fold.weights[*at] > 0.0).map(read).collect()
     }
 }
 

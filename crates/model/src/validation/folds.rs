@@ -49,6 +49,13 @@ impl Groups {
         self.members[start..start + len].iter().map(|i| *i as usize)
     }
 
+    /// The documents of all groups, increasing.
+    pub(crate) fn documents(&self) -> Vec<usize> {
+        let mut all: Vec<_> = self.groups.iter().flat_map(|group| self.members(group)).collect();
+        all.sort_unstable();
+        all
+    }
+
     /// Deals the groups into `folds` folds (at least 2, at most one per group). Returns the documents of each fold,
     /// increasing.
     fn folds(&self, n_folds: usize) -> Vec<Vec<usize>> {
@@ -103,19 +110,25 @@ impl Groups {
 
     /// Draws a stratified sample of about `most` documents, with their sampling weights. Each class has its share of
     /// the sample, but at least `least` documents if it has that many. If there are more than `most / 2` classes and
-    /// more than `most` groups, takes every n-th group instead, whatever its class.
+    /// more than `most` groups, takes every n-th group instead, whatever its class. Of a group that is larger than the
+    /// sample that it is for, takes every n-th document.
     pub(crate) fn sample(mut self, most: usize, least: usize) -> StratifiedSample {
         let (all, mut weights, mut sampled) = (self.members.len(), Vec::new(), Vec::new());
         let n_classes = self.groups.chunk_by(|a, b| a.class == b.class).count();
-        // keeps groups that stand for `n` documents
-        let mut keep = |groups: Vec<GroupSpan>, n: usize| {
+        // keeps groups that stand for `n` documents, at most `most` documents of each
+        let mut keep = |groups: Vec<GroupSpan>, n: usize, most: usize| {
             let n_kept: u32 = groups.iter().map(|group| group.len).sum();
-            let stand_for = n as f64 / f64::from(n_kept);
-            weights.extend(groups.iter().flat_map(|group| self.members(group)).map(|i| (i, stand_for)));
+            for group in &groups {
+                let members = self.members(group).step_by((group.len as usize).div_ceil(most.max(1)));
+                let of_group = f64::from(group.len) / members.len() as f64;
+                let stand_for = n as f64 / f64::from(n_kept) * of_group;
+                weights.extend(members.map(|i| (i, stand_for)));
+            }
             sampled.extend(groups);
         };
         if n_classes > most / 2 && self.groups.len() > most {
-            keep(self.groups.iter().step_by(self.groups.len().div_ceil(most)).copied().collect(), all);
+            let every = self.groups.len().div_ceil(most);
+            keep(self.groups.iter().step_by(every).copied().collect(), all, every);
         } else {
             for of_class in self.groups.chunk_by(|a, b| a.class == b.class) {
                 let n: usize = of_class.iter().map(|group| group.len as usize).sum();
@@ -123,7 +136,7 @@ impl Groups {
                 let before =
                     of_class.iter().scan(0, |sum, group| Some(std::mem::replace(sum, *sum + group.len)));
                 let n_groups = before.take_while(|before| f64::from(*before) < wanted).count();
-                keep(of_class[..n_groups].to_vec(), n);
+                keep(of_class[..n_groups].to_vec(), n, wanted as usize);
             }
         }
         weights.sort_unstable_by_key(|(i, _)| *i);
@@ -134,8 +147,9 @@ impl Groups {
 
 /// A stratified sample.
 pub(crate) struct StratifiedSample {
+    /// Whole groups, which are held out together.
     pub(crate) groups: Groups,
-    /// The documents, increasing, with their sampling weights.
+    /// The documents to score, increasing, with their sampling weights.
     pub(crate) weights: Vec<(usize, f64)>,
 }
 
@@ -162,7 +176,7 @@ pub(crate) struct Fold {
     pub(crate) documents: Vec<usize>,
     /// The number of held-out copies of each document.
     pub(crate) copies: Vec<u32>,
-    /// The weight of each document.
+    /// The weight of each document; 0 if it is held out but not scored.
     pub(crate) weights: Vec<f64>,
     pub(crate) rows: Vec<CountVector>,
 }
@@ -267,6 +281,21 @@ mod tests {
         assert!((250..=300).contains(&sample.weights.len()), "{}", sample.weights.len());
         assert!((sample.weights.iter().map(|(_, weight)| weight).sum::<f64>() - 2_000.0).abs() < 1e-6);
         assert!(sample.weights.is_sorted_by_key(|(i, _)| *i));
+    }
+
+    #[test]
+    fn a_text_of_many_labels_does_not_fill_a_sample_but_is_held_out_as_a_whole() {
+        // two texts under each of 1,000 labels, alone and beside a text of each label's own
+        for n_own in [0, 1_000] {
+            let groups =
+                (0..2_000 + n_own).map(|i| (if i < 2_000 { i % 2 } else { i }, (i % 1_000) as ClassId));
+            let documents = documents(&groups.collect::<Vec<_>>());
+            let StratifiedSample { groups, weights } = Groups::new(&documents).sample(200, 1);
+            assert!((100..=400).contains(&weights.len()), "{}", weights.len());
+            let all = weights.iter().map(|(_, weight)| weight).sum::<f64>();
+            assert!((all - documents.len() as f64).abs() < 1e-6, "{all}");
+            assert!(n_own > 0 || groups.folds(5).concat().len() >= 1_000);
+        }
     }
 
     #[test]

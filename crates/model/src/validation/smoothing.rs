@@ -97,7 +97,8 @@ impl SmoothingChoice {
             let fitted = each.into_iter().zip(grid.fit(points, &sample));
             fitted.map(|((alpha, power), fitted)| (alpha, power, fitted)).collect::<Vec<_>>()
         };
-        let each: Vec<_> = alphas.par_chunks(together).flat_map(fit).collect();
+        // one after another, since each holds the scores of its points
+        let each: Vec<_> = alphas.chunks(together).flat_map(fit).collect();
         let tried = |(alpha, power, fitted): &(Smoothing, f64, PointFit)| SmoothingTrial {
             alpha: *alpha,
             idf_power: *power,

@@ -63,8 +63,12 @@ impl EvaluationReport<'_> {
     pub fn page(&self) -> Page {
         let (facts, figures, tables) = match &self.evaluation.confusion {
             Some(matrix) => {
+                let absent = match matrix.n_absent() {
+                    0 => String::new(),
+                    n => format!(" (no document or verdict has {})", grouped(n as u64)),
+                };
                 let fact = format!(
-                    "{}, {}; accuracy {:.4}, macro F1 {:.4}.",
+                    "{}, {}{absent}; accuracy {:.4}, macro F1 {:.4}.",
                     counted(self.evaluation.documents as u64, "document"),
                     counted(self.evaluation.classes.len() as u64, "label"),
                     matrix.accuracy(),

@@ -151,7 +151,7 @@ pub fn unknown_label(label: &str, classes: &Classes) -> Error {
     let nearest = labels.min_by_key(|(distance, _)| *distance).filter(is_near);
     Reason::UnknownLabel {
         got: label.to_owned(),
-        known: classes.iter().map(|(_, known)| known.to_owned()).collect(),
+        known: classes.to_string(),
         nearest: nearest.map(|(_, known)| known.to_owned()),
     }
     .into()

@@ -163,11 +163,9 @@ impl PriorOption {
             PriorOption::Shares(shares) => shares,
         };
         if let Some(label) = shares.keys().find(|label| classes.index(label).is_none()) {
-            let known: Vec<_> = classes.iter().map(|(_, label)| format!("{label:?}")).collect();
-            let known = known.join(", ");
             return refused(
                 "class_prior",
-                format!("expected labels of the documents ({known}), got {label:?}"),
+                format!("expected labels of the documents ({classes}), got {label:?}"),
             );
         }
         let share = |(_, label)| match shares.get(label) {

@@ -202,6 +202,7 @@ impl Serialize for Evaluation {
             return map.end();
         };
         let verdicts = self.classes.iter().map(|(class, _)| Verdicts::new(&self.classes, confusion, class));
+        map.serialize_entry("absent_labels", &confusion.n_absent())?;
         map.serialize_entry("classes", &verdicts.collect::<Vec<_>>())?;
         if self.classes.len() == 2 {
             map.serialize_entry("operating_points", &self.operating_points)?;
@@ -223,6 +224,7 @@ struct Verdicts<'a> {
     precision: f64,
     recall: f64,
     f1: f64,
+    /// Only those that occur.
     verdicts: BTreeMap<&'a str, u64>,
     unsure: u64,
 }
@@ -235,7 +237,10 @@ impl<'a> Verdicts<'a> {
             precision: confusion.precision(class),
             recall: confusion.recall(class),
             f1: confusion.f1(class),
-            verdicts: classes.iter().map(|(verdict, label)| (label, confusion.get(class, verdict))).collect(),
+            verdicts: confusion
+                .row(class)
+                .filter_map(|(verdict, n)| Some((classes.label(verdict?)?, n)))
+                .collect(),
             unsure: confusion.unsure(class),
         }
     }

@@ -81,13 +81,13 @@ impl HeldOutLabels {
         given == self.has
     }
 
-    /// The share of the `k` likeliest labels that the document has.
+    /// The share of the `k` likeliest labels (of all, if there are fewer) that the document has.
     pub(super) fn precision_at(&self, k: usize) -> f64 {
         let mut ranked: Vec<ClassId> = (0..=ClassId::MAX).take(self.probabilities.len()).collect();
         let probability = |label: &ClassId| self.probabilities[usize::from(*label)];
         ranked.sort_by(|a, b| probability(b).total_cmp(&probability(a)).then(a.cmp(b)));
         let right = ranked.iter().take(k).filter(|label| self.has.binary_search(label).is_ok()).count();
-        right as f64 / k as f64
+        right as f64 / k.min(ranked.len()).max(1) as f64
     }
 
     /// The log loss, summed over labels.

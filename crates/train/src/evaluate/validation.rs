@@ -6,7 +6,7 @@ use tamis_filter::extract::document::Document;
 use tamis_filter::extract::extraction::Extraction;
 use tamis_filter::extract::extractor::Extractor;
 use tamis_filter::score::filter::Filter;
-use tamis_filter::score::verdict::Score;
+use tamis_filter::score::verdict::{Score, may_judge};
 use tamis_filter::scorers::scratch::Scratch;
 use tamis_model::{ClassId, Classes, Example, assign_folds};
 use tamis_store::config::labels::unknown_label;
@@ -38,6 +38,18 @@ impl HeldOutScore {
     /// `class`.
     pub fn new(class: ClassId, score: Score, probability: f64) -> Self {
         HeldOutScore { class, score, probability }
+    }
+
+    /// Creates the held-out score of a document with this label by a model of the labels `known`. Classes are numbered
+    /// as in `all`, which has every label. Among more than two, a model of two is judged by the likelier of them.
+    pub fn among(all: &Classes, label: &str, known: &Classes, mut score: Score, probability: f64) -> Self {
+        if known.len() == 2 && all.len() > 2 && score.log_odds < 0.0 {
+            score.scored_class = 1 - score.scored_class;
+            (score.log_odds, score.probability) = (-score.log_odds, 1.0 - score.probability);
+        }
+        let number = |class| known.label(class).and_then(|label| all.index(label)).unwrap_or_default();
+        (score.label, score.scored_class) = (score.label.map(number), number(score.scored_class));
+        HeldOutScore::new(all.index(label).unwrap_or_default(), score, probability)
     }
 
     /// The log-odds of `class`, for two classes, in nats: those of one class are minus those of the other.
@@ -98,14 +110,17 @@ pub fn cross_validate(
 ) -> Result<(Classes, Vec<HeldOutScore>)> {
     let classes = Classes::new(labelled.iter().map(|(label, ..)| *label))?;
     let held_out = |filter: &Filter, scratch: &mut Scratch, at: usize| {
+        let (label, _, document) = labelled[at];
         // the model of a fold that has all documents of a label does not know that label
-        let of_all =
-            |class| filter.classes().label(class).and_then(|label| classes.index(label)).unwrap_or(class);
-        let mut score = filter.score(labelled[at].2, scratch)?;
-        let known = filter.classes().index(labelled[at].0);
-        let probability = known.map_or(0.0, |class| scratch.probabilities()[usize::from(class)]);
-        (score.label, score.scored_class) = (score.label.map(of_all), of_all(score.scored_class));
-        Ok(HeldOutScore::new(classes.index(labelled[at].0).unwrap_or_default(), score, probability))
+        let (score, known) = (filter.score(document, scratch)?, filter.classes());
+        let probability = known.index(label).map_or(0.0, |class| scratch.probabilities()[usize::from(class)]);
+        let mut held_out = HeldOutScore::among(&classes, label, known, score, probability);
+        if known.len() == 2 && classes.len() > 2 {
+            // a model of all labels takes the likeliest one, without thresholds
+            let score = &mut held_out.score;
+            score.label = may_judge(filter.spam(), score.known_terms).then_some(score.scored_class);
+        }
+        Ok(held_out)
     };
     let scores = score_folds(options, labelled, unlabelled, Folds { n: folds, seed }, held_out)?;
     Ok((classes, scores))
@@ -312,6 +327,24 @@ mod tests {
         assert_eq!((classes.len(), classes.label(scores[30].class)), (3, Some("eggs")));
         assert!(scores[30].score.label != Some(scores[30].class));
         assert!(scores.iter().all(|held_out| held_out.probability.is_finite()));
+    }
+
+    #[test]
+    fn a_fold_without_a_rare_label_is_judged_as_the_others() {
+        let texts = (0..60).map(|i| match i {
+            0 => ("eggs", "an egg".to_owned()),
+            i if i % 2 == 0 => ("ham", format!("lunch at noon {i}")),
+            i => ("spam", format!("pills at noon {i}")),
+        });
+        let texts: Vec<_> = texts.collect();
+        let labelled: Vec<_> =
+            texts.iter().map(|(label, text)| (*label, None, Document::Text(text))).collect();
+        let (_, scores) = cross_validate(&TrainOptions::new(Kind::Text), &labelled, &[], 5, 0).unwrap();
+        // a spam filter would be unsure of the ham and spam beside the egg
+        for HeldOutScore { class, score, .. } in &scores[1..] {
+            assert_eq!((score.label, score.scored_class), (Some(*class), *class));
+            assert!(score.log_odds > 0.0 && score.probability > 0.5);
+        }
     }
 
     #[test]
