@@ -114,7 +114,7 @@ fn a_class_prior_has_a_share_for_each_label() {
     assert_eq!(parameters.prior, ClassPrior::Given(vec![0.75, 0.25]));
     assert_eq!(error(&prior("ham=1"), &text), "class_prior: expected a share for \"spam\"");
     let foreign = prior("ham=0.5,spam=0.5,eggs=0.5");
-    let expected = r#"class_prior: expected labels of the documents ("ham", "spam"), got "eggs""#;
+    let expected = r#"class_prior: expected labels of the documents (ham, spam), got "eggs""#;
     assert_eq!(error(&foreign, &text), expected);
     assert!("odd".parse::<PriorOption>().unwrap_err().starts_with("expected learned, smoothed, uniform or"));
 }
