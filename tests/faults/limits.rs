@@ -94,6 +94,11 @@ fn of_a_text_of_different_words_no_more_is_read_than_memory_bears() {
     assert!(stderr(&trained).contains("1 document read in part"), "{}", stderr(&trained));
     let explained = world.succeed(&["explain", "-m", "short", "--json", "b/3.txt"]);
     assert!(explained.contains("river") && !explained.contains("island"), "{explained}");
+    // and no more is read of the file, in whole characters
+    world.write("b/4.txt", "seas éééééé ".repeat(1_000));
+    world.succeed(&["train", "-m", "cut", "--most-bytes", "8", "a", "b"]);
+    let terms = world.succeed(&["export", "-m", "cut", "--format", "csv"]);
+    assert!(terms.contains("seas") && !terms.contains('ã'), "{terms}");
     world.write("rows.csv", "label,text\na,oak ash\nb,sea lake river island\n");
     let rows = world.run(&["train", "-m", "rows", "--most-bytes", "8", "rows.csv"]);
     assert!(stderr(&rows).contains("1 document read in part"), "{}", stderr(&rows));

@@ -88,7 +88,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
     if recipe.kind == Kind::Table {
         bail!("the model is for tables: expected one for mail or text; tamis label labels rows of tables");
     }
-    let (kind, most) = (recipe.kind, recipe.limits.bytes.saturating_add(1));
+    let (kind, most) = (recipe.kind, recipe.limits.bytes.saturating_add(4));
     let files = args.list.add_to(&args.files)?;
     let mut scorer =
         ScoreWriter { args, model, kind, most, scratch: Scratch::default(), log, n: 0, status: 2 };
@@ -148,8 +148,8 @@ impl<Open: Fn() -> Result<Filter>> ScoreWriter<'_, Open> {
         }
         match stream.contents(self.args.mbox, self.most).with_context(name)? {
             Contents::One(stream) => {
-                let most = if self.kind == Kind::Mail { self.most as u64 } else { u64::MAX };
-                self.answer(path.as_os_str(), &stream.into_document(self.kind, most).with_context(name)?)
+                let document = stream.into_document(self.kind, self.most as u64).with_context(name)?;
+                self.answer(path.as_os_str(), &document)
             }
             Contents::Several(mut messages) => messages.try_for_each(|message| {
                 let message = message.with_context(name)?;

@@ -44,7 +44,9 @@ impl Object {
 pub(crate) fn read_object(line: &[u8]) -> Result<Object, String> {
     let line = str::from_utf8(line).map_err(|_| "expected a line of UTF-8, got other bytes".to_owned())?;
     // never the text itself, which may be private
-    let read = serde_json::from_str(line.strip_prefix('\u{feff}').unwrap_or(line));
+    let line = line.strip_prefix('\u{feff}').unwrap_or(line);
+    let read =
+        serde_json::from_str(line).or_else(|error| serde_json::from_str(&mended(line)).map_err(|_| error));
     let object: Object = read.map_err(|error: serde_json::Error| match error.classify() {
         Category::Eof => "expected a JSON object, got the beginning of one".to_owned(),
         Category::Data => "expected a JSON object, got a JSON value of another kind".to_owned(),
@@ -54,6 +56,47 @@ pub(crate) fn read_object(line: &[u8]) -> Result<Object, String> {
         Some(key) => Err(format!("expected each key once, got {key:?} twice")),
         None => Ok(object),
     }
+}
+
+/// What lax writers write, as JSON: numbers that are none or too large become null, halves of surrogate pairs U+FFFD. So
+/// they cost no more than their value.
+fn mended(line: &str) -> String {
+    let (mut mended, mut rest) = (String::with_capacity(line.len()), line);
+    while !rest.is_empty() {
+        let quote = rest.find('"').unwrap_or(rest.len());
+        for token in rest[..quote].split_inclusive([',', ':', '[', ']', '{', '}', ' ', '\t']) {
+            let word = token.trim_end_matches([',', ':', '[', ']', '{', '}', ' ', '\t']);
+            let is_number = word.parse().is_ok_and(f64::is_finite);
+            let is_none = !is_number && word.parse::<f64>().is_ok();
+            mended.extend([if is_none { "null" } else { word }, &token[word.len()..]]);
+        }
+        rest = push_string(&rest[quote..], &mut mended);
+    }
+    mended
+}
+
+/// Appends the string at the start, if there is one; returns what follows it.
+fn push_string<'a>(text: &'a str, out: &mut String) -> &'a str {
+    let half = |at: usize| {
+        let digits = text.get(at..)?.strip_prefix("\\u")?.get(..4)?;
+        u16::from_str_radix(digits, 16).ok().filter(|unit| (0xd800..0xe000).contains(unit))
+    };
+    let (mut at, mut copied) = (1.min(text.len()), 0);
+    while let Some(byte) = text.as_bytes().get(at).filter(|byte| **byte != b'"') {
+        let pair = half(at).map(|unit| unit < 0xdc00 && half(at + 6).is_some_and(|low| low >= 0xdc00));
+        if pair == Some(false) {
+            out.extend([&text[copied..at], "\\ufffd"]);
+            copied = at + 6;
+        }
+        at += match pair {
+            Some(true) => 12,
+            Some(false) => 6,
+            None => 1 + usize::from(*byte == b'\\'),
+        };
+    }
+    let end = (at + 1).min(text.len());
+    out.push_str(&text[copied..end]);
+    &text[end..]
 }
 
 // `serde_json` alone would take the last value of a repeated key
@@ -201,6 +244,16 @@ mod tests {
         assert_eq!(object.0.len(), 3);
     }
 
+    #[test]
+    fn what_lax_writers_write_costs_no_more_than_its_value() {
+        let line = r#"{"t": "NaN, \"\ud83d\ude00 \ud83d x\udc00\\", "n": NaN, "m": [-Infinity,1e999,Infinity], "k": 1e3, "ß": null}"#;
+        let object = read_object(line.as_bytes()).unwrap();
+        assert_eq!(object.get("t").unwrap(), "NaN, \"\u{1f600} \u{fffd} x\u{fffd}\\");
+        let rest = ["n", "m", "k"].map(|key| object.get(key).unwrap().to_string());
+        assert_eq!(rest, ["null", "[null,null,null]", "1000.0"]);
+        assert!(read_object(br#"{"t": "\ud83d"#).is_err());
+    }
+
     fn lines(array: &str) -> (Vec<String>, Option<String>) {
         let mut text = Vec::new();
         let read = Elements::new(array.as_bytes()).read_to_end(&mut text);
@@ -235,6 +288,11 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn anything_is_mended(line in "([\"\\\\ud8c0f, :é]|NaN|1e999|\\\\ud8[0-9a-f]{2}){0,20}") {
+            drop(mended(&line));
+        }
+
         #[test]
         fn an_array_of_objects_is_read_back(texts in prop::collection::vec("[a-z\"\\\\,\\[\\]{}\n]{0,12}", 0..5), pretty: bool) {
             let array = Value::from(texts.iter().map(|text| serde_json::json!({"t": [text]})).collect::<Vec<_>>());

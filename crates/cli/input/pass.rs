@@ -233,7 +233,7 @@ impl Corpus<'_> {
                 buffer.shrink_to(MOST_KEPT);
                 // room for most documents, so that reading a document takes two calls
                 buffer.reserve(LEAST_KEPT);
-                let most = self.most_of_one(limits);
+                let most = Self::most_of_one(limits);
                 read_document(&item.file.path, self.kind, item.named(), most, buffer)
                     .map_err(|e| plain(&e))?;
                 match self.other_kind(item, buffer) {
@@ -321,10 +321,9 @@ impl Corpus<'_> {
         label.unwrap_or_default()
     }
 
-    /// Maximum bytes to read of a document. Of a message, as many as are used, and one more to detect that there is
-    /// more.
-    fn most_of_one(&self, limits: &Limits) -> u64 {
-        if self.kind == Kind::Mail { (limits.bytes as u64).saturating_add(1) } else { u64::MAX }
+    /// Maximum bytes to read of a document: as many as are used, and a character more to tell that there is more.
+    fn most_of_one(limits: &Limits) -> u64 {
+        (limits.bytes as u64).saturating_add(4)
     }
 
     /// The columns of tables with label and text.
@@ -344,7 +343,7 @@ impl Corpus<'_> {
         let item = move |number, content| Item { file, number, content };
         let rows = match file.holds {
             Holds::One => {
-                let most = self.most_of_one(limits);
+                let most = Self::most_of_one(limits);
                 let content = match file.take_stream()?.map(|stream| stream.into_document(self.kind, most)) {
                     None => Content::File,
                     Some(Ok(bytes)) => Content::Bytes(bytes),

@@ -99,10 +99,14 @@ impl Stream {
         Ok(Box::new(BufReader::new(Cursor::new(start).chain(rest))))
     }
 
-    /// The stream as one document of this kind, up to `most` bytes. Mail is decoded only if the result is mail.
+    /// The stream as one document of this kind, up to `most` bytes and, of a text, in whole characters. Mail is decoded
+    /// only if the result is mail.
     pub fn into_document(self, kind: Kind, most: u64) -> io::Result<Vec<u8>> {
         let is_as_it_is = kind == Kind::Mail && self.decoded_start.is_some() && !holds_mail(&self.start);
-        if is_as_it_is { self.into_bytes(most) } else { self.decoded()?.into_bytes(most) }
+        let mut document =
+            if is_as_it_is { self.into_bytes(most) } else { self.decoded()?.into_bytes(most) }?;
+        leave_half_character_out(kind, most, &mut document);
+        Ok(document)
     }
 
     fn into_bytes(mut self, most: u64) -> io::Result<Vec<u8>> {
@@ -154,8 +158,8 @@ fn beginning(reader: &mut impl Read) -> io::Result<Vec<u8>> {
     Ok(start)
 }
 
-/// Reads a file that is one document into the buffer, decoded, at most `most` bytes. Mail that the user named (`named`) is
-/// decoded only if the result is mail. Packed files found in a folder are always decoded, so that damage is reported.
+/// Reads a file that is one document into the buffer, decoded, at most `most` bytes and, of a text, in whole characters.
+/// Mail that the user named (`named`) is decoded only if the result is mail. Packed files found in a folder are always decoded, so that damage is reported.
 pub fn read_document(
     path: &Path,
     kind: Kind,
@@ -171,7 +175,19 @@ pub fn read_document(
         whole.take(most.min(MOST_BYTES + 1)).read_to_end(buffer)?;
         check_bound(buffer.len() as u64, MOST_BYTES)?;
     }
+    leave_half_character_out(kind, most, buffer);
     Ok(())
+}
+
+/// Removes the character that the bound `most` has cut in two, since text that is not UTF-8 is read in another encoding.
+fn leave_half_character_out(kind: Kind, most: u64, document: &mut Vec<u8>) {
+    if kind != Kind::Mail
+        && document.len() as u64 >= most
+        && let Err(error) = str::from_utf8(document)
+        && error.error_len().is_none()
+    {
+        document.truncate(error.valid_up_to());
+    }
 }
 
 /// The first bytes of a file, decoded as far as possible.
