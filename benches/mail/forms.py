@@ -45,7 +45,7 @@ ENCODE = {"base64": in_base64, "hex": in_hexadecimal, "uu": in_uu, "qp": lambda 
 
 
 class Content:
-    """What the names in braces stand for: attributes, and methods with arguments. `fields` are those of the form's line."""
+    """What names in braces stand for: attributes, and methods that take arguments. `fields` are those of the form's line."""
 
     def __init__(self, fields, random, head, text, other):
         self.line, self.random, self.head, self.text, self.other = fields, random, head, text, other

@@ -128,7 +128,7 @@ def is_shown(kind, attached):
 
 @dataclass
 class Words:
-    """The words that tamis reads of a message, and those of them that it takes for readable."""
+    """The words that tamis reads of a message, and which of them it takes for readable."""
 
     all: set
     seen: set
@@ -325,14 +325,14 @@ def prose(path):
 
 
 def texts_of(folder, fewest, most, seed):
-    """The texts of a folder with so many words, in random order."""
+    """The texts of a folder that have `fewest` to `most` words, in random order."""
     texts = [text for text in map(prose, sorted(folder.iterdir())) if fewest <= len(text.split()) <= most]
     random.Random(seed).shuffle(texts)
     return texts
 
 
 def score(options, paths, model):
-    """The verdict and the log-odds of spam of each message; of a file with several, those of the last."""
+    """Verdict and log-odds of spam for each message. A file of several counts by its last."""
     found = {}
     for n in range(0, len(paths), 500):
         output = Command([options.tamis, "score", "-e", "--json", "-m", model, *paths[n : n + 500]], ok=ANY_CODE).said().output

@@ -7,7 +7,7 @@ Each set has a model and documents to evaluate: of one label or many, few or man
 absent from the test, unknown to the model, or unsure. Prints how often each figure was compared and how often it differs by
 more than a millionth, and exits with 1 if one does. Needs scikit-learn of PyPI; without it exits with 3.
 
-Macro F1 of one label is over the labels of truth and verdicts, that of many over the labels of the model. A document of an
+With one label a document, macro F1 is over the labels that occur; with many, over those of the model. A document of an
 unknown label is wrong. Precision at k is of the min(k, labels) most probable. Calibration error has 15 bins.
 """
 

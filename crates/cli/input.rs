@@ -18,4 +18,4 @@ pub(crate) use self::file::{SourceArg, SourceScope, different};
 pub(crate) use self::find::find_tables;
 pub(crate) use self::items::{Content, Item, part, table_texts, whole_rows};
 pub(crate) use self::pass::Attributes;
-pub(crate) use self::reading::{DocumentView, foreign, open};
+pub(crate) use self::reading::{DocumentView, foreign, most_of_document, open};

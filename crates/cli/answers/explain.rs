@@ -59,17 +59,19 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
     } else {
         let path = args.file.as_deref().unwrap_or(Path::new("-"));
         let kind = filter.information().recipe.kind;
-        let rows = if kind == Kind::Text { table_texts(path)? } else { None };
-        let is_table = rows.is_some();
-        for row in rows.into_iter().flatten() {
-            let (name, text) = row?;
-            explain(&mut out, args, &filter, &name, Document::Text(&text))?;
-        }
-        if !is_table {
-            let read = Stream::open(path).and_then(|stream| stream.into_all(kind));
-            let bytes = read.with_context(|| shown_path(&path))?;
-            let loaded = DocumentView::new(kind, &bytes);
-            explain(&mut out, args, &filter, path.as_os_str(), loaded.document())?;
+        match if kind == Kind::Text { table_texts(path)? } else { None } {
+            Some(rows) => {
+                for row in rows {
+                    let (name, text) = row?;
+                    explain(&mut out, args, &filter, &name, Document::Text(&text))?;
+                }
+            }
+            None => {
+                let read = Stream::open(path).and_then(|stream| stream.into_all(kind));
+                let bytes = read.with_context(|| shown_path(&path))?;
+                let loaded = DocumentView::new(kind, &bytes);
+                explain(&mut out, args, &filter, path.as_os_str(), loaded.document())?;
+            }
         }
     }
     check_unchanged(&filter)?;

@@ -15,7 +15,7 @@ use tamis_program::{
 use tamis_train::{Filter, Kind, Limits, Score, Scratch};
 
 use crate::args::{ListArgs, LogArg, ModelArgs, VerdictArgs};
-use crate::input::{DocumentView, foreign, part, table_texts};
+use crate::input::{DocumentView, foreign, most_of_document, part, table_texts};
 use crate::output::{DocumentVerdict, VerdictLog, message_id, say_limits};
 
 #[derive(Args)]
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
     if recipe.kind == Kind::Table {
         bail!("the model is for tables: expected one for mail or text; tamis label labels rows of tables");
     }
-    let (kind, most) = (recipe.kind, recipe.limits.bytes.saturating_add(4));
+    let (kind, most) = (recipe.kind, most_of_document(&recipe.limits));
     let files = args.list.add_to(&args.files)?;
     let mut scorer =
         ScoreWriter { args, model, kind, most, scratch: Scratch::default(), log, n: 0, status: 2 };

@@ -178,7 +178,7 @@ fn without_blanks(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.len() - n]
 }
 
-/// Whether a backslash that is no character itself is before a position.
+/// Whether the character at a position is escaped: an odd number of backslashes is before it.
 fn is_escaped(bytes: &[u8], at: usize) -> bool {
     bytes[..at].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
 }

@@ -40,10 +40,7 @@ pub(crate) fn records<'a>(
     let Some((lines, first)) = first_row(&mut rows, n_before)? else {
         return Ok(Box::new(std::iter::empty()));
     };
-    let mut cells = header(syntax, &first, lines)?;
-    if has_row_names {
-        cells.insert(0, Cow::Borrowed(b""));
-    }
+    let cells = header(syntax, &first, lines, has_row_names)?;
     let names = column_names(&cells, !shape.no_header);
     check(&names, needed)?;
     drop(cells);

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::iter;
 
 use anyhow::Result;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
@@ -107,6 +108,8 @@ struct Candidate {
     syntax: CellSyntax,
     n_before: usize,
     has_row_names: bool,
+    /// Whether the second cell begins with a blank in most rows that have one.
+    may_be_padded: bool,
     score: Score,
 }
 
@@ -172,10 +175,11 @@ impl Sample<'_> {
                 continue;
             }
             let syntax = CellSyntax { delimiter, is_padded: false, quoting, line_end };
-            let padded = self.is_padded(syntax).then_some(CellSyntax { is_padded: true, ..syntax });
-            for syntax in padded.into_iter().chain([syntax]) {
-                rank -= 1;
-                let candidate = self.judge(syntax, rank);
+            rank -= 2;
+            let plain = self.judge(syntax, rank);
+            let padded = plain.may_be_padded.then_some(CellSyntax { is_padded: true, ..syntax });
+            let padded = padded.map(|syntax| self.judge(syntax, rank + 1));
+            for candidate in iter::once(plain).chain(padded) {
                 if best.as_ref().is_none_or(|best: &Candidate| candidate.score > best.score) {
                     best = Some(candidate);
                 }
@@ -183,21 +187,6 @@ impl Sample<'_> {
         }
         let csv = CellSyntax { delimiter: b',', is_padded: false, quoting: Quoting::Doubled, line_end };
         best.unwrap_or_else(|| self.judge(csv, 0))
-    }
-
-    /// Whether the second cell begins with a blank in most rows that have one.
-    fn is_padded(&self, syntax: CellSyntax) -> bool {
-        if syntax.delimiter == b' ' || memmem::find(self.text, &[syntax.delimiter, b' ']).is_none() {
-            return false;
-        }
-        let (mut n_rows, mut n_padded) = (0, 0);
-        for raw in self.rows(syntax).iter().flatten() {
-            if let Some(second) = syntax.cells(raw.bytes()).unwrap_or_default().get(1) {
-                n_rows += 1;
-                n_padded += usize::from(second.starts_with(b" "));
-            }
-        }
-        n_rows > 1 && 4 * n_padded >= 3 * n_rows
     }
 
     /// Whether backslashes begin codes wherever there are any. Something must prove it, unless the table `may_have` codes.
@@ -267,11 +256,15 @@ impl Sample<'_> {
             quality,
             rank,
         };
-        Candidate { syntax, n_before, has_row_names, score }
+        let seconds: Vec<_> = rows.iter().flatten().filter_map(|cells| cells.get(1)).collect();
+        let n_padded = seconds.iter().filter(|cell| cell.starts_with(b" ")).count();
+        let may_be_padded =
+            syntax.delimiter != b' ' && seconds.len() > 1 && 4 * n_padded >= 3 * seconds.len();
+        Candidate { syntax, n_before, has_row_names, may_be_padded, score }
     }
 
-    /// The number of rows before the header, or before the first row if there is none, and how many wanted names the
-    /// header has. Titles above it are narrower.
+    /// The place of the header, or else of the first row, and how many wanted names the header has. Titles above it are
+    /// narrower.
     fn header(&self, rows: &[Cells<'_>]) -> (usize, usize) {
         let n_named = |row: &Cells<'_>| {
             let has = |name: &&&str| {
@@ -334,18 +327,10 @@ impl Candidate {
 
 #[cfg(test)]
 mod tests {
-    use super::super::labels::RowLabels;
     use super::super::table::{TextColumns, TextRow, rows};
     use super::*;
 
-    const COLUMNS: TextColumns<'_> = TextColumns {
-        label: "label",
-        text: "text",
-        group: None,
-        weight: None,
-        labels: RowLabels::One,
-        shape: TableShape { delimiter: None, no_header: false, encoding: None },
-    };
+    const COLUMNS: TextColumns<'_> = TextColumns::USUAL;
 
     /// Labels and texts as they are read, or errors; and what is said of the table.
     fn read(table: &[u8], holds: Holds) -> Result<(Vec<String>, String)> {
@@ -372,7 +357,7 @@ mod tests {
         check("Report\n\nlabel,text\nham,a; b\nspam,c\n", Holds::Csv, &expected, before);
         check("# of May\nlabel\ttext\nham\ta; b\nspam\tc\n", Holds::Tsv, &expected, before);
         check("\n\nlabel,text\nham,a; b\nspam,c", Holds::Csv, &expected, "");
-        // a text that looks like a comment is none
+        // a text may look like a comment
         check("text,label\n# a,ham\n", Holds::Csv, &["ham=# a"], "");
     }
 

@@ -25,6 +25,18 @@ pub(crate) struct TextColumns<'a> {
     pub(crate) shape: TableShape,
 }
 
+impl TextColumns<'_> {
+    /// `label` and `text`, with one label a row.
+    pub(crate) const USUAL: TextColumns<'static> = TextColumns {
+        label: "label",
+        text: "text",
+        group: None,
+        weight: None,
+        labels: RowLabels::One,
+        shape: TableShape { delimiter: None, no_header: false, encoding: None },
+    };
+}
+
 /// The text of a row, its label, and its group and weight if they are asked for.
 #[cfg_attr(test, derive(Debug))]
 pub(crate) struct TextRow<'a> {
@@ -57,10 +69,7 @@ pub(crate) fn rows<'a>(
     let Some((lines, first)) = first_row(&mut rows, n_before)? else {
         return Ok((Box::new(std::iter::empty()), notes));
     };
-    let mut cells = header(syntax, &first, lines)?;
-    if has_row_names {
-        cells.insert(0, Cow::Borrowed(b""));
-    }
+    let cells = header(syntax, &first, lines, has_row_names)?;
     let named = TableHead::find(&cells, columns);
     let (mut ahead, mut unnamed) = (Vec::new(), None);
     if !named.as_ref().is_ok_and(|position| position.is_certain) {
@@ -91,9 +100,19 @@ pub(super) fn of_lines(holds: Holds) -> Option<Dialect> {
     }
 }
 
-/// The cells of a header.
-pub(super) fn header(syntax: CellSyntax, row: &Raw, lines: u64) -> Result<Vec<Cow<'_, [u8]>>> {
-    syntax.cells(row.bytes()).map_err(anyhow::Error::msg).with_context(|| format!("row {}", lines + 1))
+/// The cells of a header. If the rows have names, the column of these comes first, without a name of its own.
+pub(super) fn header(
+    syntax: CellSyntax,
+    row: &Raw,
+    lines: u64,
+    has_row_names: bool,
+) -> Result<Vec<Cow<'_, [u8]>>> {
+    let cells = syntax.cells(row.bytes()).map_err(anyhow::Error::msg);
+    let mut cells = cells.with_context(|| format!("row {}", lines + 1))?;
+    if has_row_names {
+        cells.insert(0, Cow::Borrowed(b""));
+    }
+    Ok(cells)
 }
 
 /// A raw row, and the number of line ends before it.
@@ -355,15 +374,8 @@ mod tests {
         rows.map(owned).collect()
     }
 
-    const SHAPE: TableShape = TableShape { delimiter: None, no_header: false, encoding: None };
-    static COLUMNS: TextColumns<'_> = TextColumns {
-        label: "label",
-        text: "text",
-        group: None,
-        weight: None,
-        labels: RowLabels::One,
-        shape: SHAPE,
-    };
+    const COLUMNS: TextColumns<'_> = TextColumns::USUAL;
+    const SHAPE: TableShape = COLUMNS.shape;
 
     #[test]
     fn what_is_no_object_is_told_without_its_words() {

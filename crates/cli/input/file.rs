@@ -97,7 +97,8 @@ impl InputFile {
         }
     }
 
-    /// Opens a file or stream that holds many documents, decoded. A JSON array is read as JSON lines, whatever the file is called.
+    /// Opens a file or stream that holds many documents, decoded. A JSON array is read as JSON lines, whatever the file is
+    /// called.
     pub(crate) fn open(&self) -> Result<Box<dyn BufRead + Send>> {
         let mut reader = match self.take_stream()? {
             Some(stream) => stream.into_reader().with_context(|| shown_path(&self.path))?,

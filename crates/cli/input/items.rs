@@ -5,15 +5,14 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use tamis_program::{shown_path, told};
+use tamis_program::{note, shown, shown_path, told};
 use tamis_train::{Kind, is_missing};
 
 use crate::formats::holds::{Holds, TableShape};
 use crate::formats::keep::{KeepColumns, KeptCells};
-use crate::formats::labels::RowLabels;
 use crate::formats::record::{TableRecord, TableRow};
 use crate::formats::records::{Cells, records};
-use crate::formats::table::{TextColumns, rows};
+use crate::formats::table::{TextColumns, TextRows, rows};
 use crate::input::file::{InputFile, SourceArg, SourceScope};
 use crate::input::find::find;
 
@@ -94,17 +93,20 @@ pub(crate) fn whole_rows(
     records(file.open()?, file.holds, needed, shape).with_context(|| shown_path(&file.path))
 }
 
+/// The rows of a table of label and text. Says what was decided about the table and might be wrong.
+pub(crate) fn text_rows(file: &InputFile, columns: &TextColumns<'_>) -> Result<TextRows<'static>> {
+    let path = shown_path(&file.path);
+    let (rows, notes) = rows(file.open()?, file.holds, columns).with_context(|| path.clone())?;
+    if !notes.is_empty() {
+        note!("{path}: {}", shown(&notes.join("; ")));
+    }
+    Ok(rows)
+}
+
 /// The texts of a table's rows, each with the name of its row, or of the one row that `FILE:ROW` names. `None` if the
 /// path names no table.
 pub(crate) fn table_texts(path: &Path) -> Result<Option<impl Iterator<Item = Result<(OsString, String)>>>> {
-    const COLUMNS: TextColumns<'_> = TextColumns {
-        label: "label",
-        text: "text",
-        group: None,
-        weight: None,
-        labels: RowLabels::One,
-        shape: TableShape { delimiter: None, no_header: false, encoding: None },
-    };
+    const COLUMNS: TextColumns<'_> = TextColumns::USUAL;
     let selected = path.to_str().and_then(|path| path.rsplit_once(':')).filter(|_| !path.exists());
     let selected = selected.and_then(|(file, row)| Some((Path::new(file), row.parse::<u64>().ok()?)));
     let (path, row) = selected.map_or((path, None), |(file, row)| (file, Some(row)));
@@ -114,8 +116,8 @@ pub(crate) fn table_texts(path: &Path) -> Result<Option<impl Iterator<Item = Res
     let source = SourceArg { label: None, path: path.to_owned() };
     let mut found = find(&source, SourceScope::Documents, Some(Kind::Text), false, None)?;
     let Some(file) = found.files.pop().filter(|file| file.holds.is_table()) else { return Ok(None) };
-    let (rows, _) = rows(file.open()?, file.holds, &COLUMNS).with_context(|| shown_path(&path))?;
-    let mut rows = rows.filter(move |found| row.is_none_or(|row| row == found.line)).peekable();
+    let mut rows =
+        text_rows(&file, &COLUMNS)?.filter(move |found| row.is_none_or(|row| row == found.line)).peekable();
     if let Some(row) = row.filter(|_| rows.peek().is_none()) {
         bail!("{}: expected a row that begins at line {row}, got none", shown_path(&path));
     }

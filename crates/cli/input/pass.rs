@@ -5,21 +5,21 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::{mem, slice};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use rayon::prelude::*;
 use tamis_mail::{looks_like_mail, mbox};
-use tamis_program::{is_encoded, note, plain, read_document, shown, shown_path};
+use tamis_program::{is_encoded, plain, read_document, shown_path};
 use tamis_train::{Document, Error, ErrorKind, Kind, Limits, Trainer};
 
 use crate::formats::holds::Holds;
 use crate::formats::labels::Label;
 use crate::formats::record::TableRow;
-use crate::formats::table::{TextColumns, TextRow, rows};
+use crate::formats::table::{TextColumns, TextRow};
 use crate::input::complaints::{Complaints, SkipReason};
 use crate::input::corpus::Corpus;
 use crate::input::file::{InputFile, SourceScope};
-use crate::input::items::{Content, Item, cell_of, whole_rows};
-use crate::input::reading::{DocumentView, foreign, foreign_or_binary, lacks_header};
+use crate::input::items::{Content, Item, cell_of, text_rows, whole_rows};
+use crate::input::reading::{DocumentView, foreign, foreign_or_binary, lacks_header, most_of_document};
 use crate::output::PassProgress;
 
 /// The result of a pass.
@@ -233,7 +233,7 @@ impl Corpus<'_> {
                 buffer.shrink_to(MOST_KEPT);
                 // room for most documents, so that reading a document takes two calls
                 buffer.reserve(LEAST_KEPT);
-                let most = Self::most_of_one(limits);
+                let most = most_of_document(limits) as u64;
                 read_document(&item.file.path, self.kind, item.named(), most, buffer)
                     .map_err(|e| plain(&e))?;
                 match self.other_kind(item, buffer) {
@@ -321,11 +321,6 @@ impl Corpus<'_> {
         label.unwrap_or_default()
     }
 
-    /// Maximum bytes to read of a document: as many as are used, and a character more to tell that there is more.
-    fn most_of_one(limits: &Limits) -> u64 {
-        (limits.bytes as u64).saturating_add(4)
-    }
-
     /// The columns of tables with label and text.
     fn columns(&self) -> TextColumns<'_> {
         TextColumns {
@@ -343,7 +338,7 @@ impl Corpus<'_> {
         let item = move |number, content| Item { file, number, content };
         let rows = match file.holds {
             Holds::One => {
-                let most = Self::most_of_one(limits);
+                let most = most_of_document(limits) as u64;
                 let content = match file.take_stream()?.map(|stream| stream.into_document(self.kind, most)) {
                     None => Content::File,
                     Some(Ok(bytes)) => Content::Bytes(bytes),
@@ -362,15 +357,7 @@ impl Corpus<'_> {
                 let needed = self.target.as_deref().filter(|_| self.is_labelled());
                 whole_rows(file, needed, self.input.shape())?
             }
-            _ => {
-                let path = shown_path(&file.path);
-                let rows = rows(file.open()?, file.holds, &self.columns());
-                let (rows, notes) = rows.with_context(|| path.clone())?;
-                if !notes.is_empty() {
-                    note!("{path}: {}", shown(&notes.join("; ")));
-                }
-                rows
-            }
+            _ => text_rows(file, &self.columns())?,
         };
         Ok(Box::new(rows.map(move |TableRow { line, content }| {
             item(Some(line), content.map_or_else(Content::Unreadable, Content::Row))

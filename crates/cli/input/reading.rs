@@ -20,6 +20,11 @@ pub(crate) fn open(path: &Path) -> io::Result<Box<dyn BufRead + Send>> {
     Ok(if is_encoded { Box::new(BufReader::new(decoded(Box::new(whole))?)) } else { Box::new(whole) })
 }
 
+/// Maximum bytes to read of a document: as many as are used, and a character more to tell that there is more.
+pub(crate) fn most_of_document(limits: &Limits) -> usize {
+    limits.bytes.saturating_add(4)
+}
+
 /// Files that are neither mail nor text: where their mark is, the mark, and what they are.
 const FOREIGN: [(usize, &[u8], &str); 32] = [
     (0, b"%PDF-", "a PDF"),
