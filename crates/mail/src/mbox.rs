@@ -1,7 +1,7 @@
 //! mbox files (RFC 4155, read leniently), and what mail programs keep in them beside messages.
 //!
 //! Memory is bounded, unlike with mail-parser's reader, which collects each line and message whole.
-use crate::message::fields::{HeaderFields, line_end};
+use crate::message::fields::{HeaderFields, MARK, line_end};
 use std::io::{self, BufRead, Read};
 
 /// Number of bytes of a line that decide what it is; also the most that is added to a message at a time.
@@ -12,9 +12,6 @@ const READ_AHEAD: usize = 64 << 10;
 
 /// The largest `Content-Length` that is checked, in bytes, since that much is read ahead.
 const MOST_LENGTH: usize = 16 << 20;
-
-/// The byte order mark of UTF-8, which editors put before a file.
-const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// An iterator over the messages of an mbox file.
 ///

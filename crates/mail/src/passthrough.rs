@@ -71,7 +71,7 @@ pub struct SpamStatus {
 /// `X-Tamis`, `X-Tamis-Reasons` and `X-Tamis-Label`. They are removed up to the first empty line, because other programs
 /// read on after a line that is not a field, and also after a lone carriage return. No other byte changes, with one
 /// exception: a message without a header block whose first line is indented gets an empty line in front, or that line
-/// would become part of the last field.
+/// would become part of the last field. If a header follows that line, the fields are added after it.
 pub fn annotate(raw: &[u8], verdict: &Verdict<'_>, keep_headers: bool) -> Vec<u8> {
     let Head { mut bytes, rest } = head(raw, verdict, keep_headers);
     bytes.extend_from_slice(&raw[rest..]);
@@ -127,7 +127,13 @@ pub fn head_with(raw: &[u8], added: &[(&str, String)], keep_headers: bool) -> He
     let mut out = Vec::with_capacity(4096);
     let mut fields = HeaderFields::new(raw);
     fields.by_ref().for_each(drop);
-    let block = fields.position;
+    let mut block = fields.position;
+    if is_indented(raw, block) {
+        // readers that pass over the line read the added fields after it
+        let mut fields = HeaderFields::lenient(raw);
+        fields.next();
+        block = fields.position;
+    }
     let is_replaced = |name: &str| is_verdict(name) && (!keep_headers || is_own(name));
     let replaced = verdicts_in(raw, 0, is_replaced);
     let (inside, behind) = replaced.split_at(replaced.partition_point(|range| range.start < block));
@@ -148,11 +154,16 @@ pub fn head_with(raw: &[u8], added: &[(&str, String)], keep_headers: bool) -> He
     if !unended {
         out.extend_from_slice(line_break);
     }
-    if matches!(raw.get(block), Some(b' ' | b'\t')) {
+    if is_indented(raw, block) {
         out.extend_from_slice(line_break);
     }
     out.append(&mut more);
     Head { bytes: out, rest }
+}
+
+/// Whether the line at `start` would become part of a field before it.
+fn is_indented(raw: &[u8], start: usize) -> bool {
+    matches!(raw.get(start), Some(b' ' | b'\t'))
 }
 
 /// Copies a part of a message without the ranges `left_out`.

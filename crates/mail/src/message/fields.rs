@@ -6,6 +6,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::str::Utf8Error;
 
+/// The byte order mark of UTF-8.
+pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Bytes of a header block checked for UTF-8 at once; most blocks are shorter.
 const PLAIN: usize = 4_096;
 
@@ -98,7 +101,7 @@ fn is_ascii_space(byte: u8) -> bool {
 /// An iterator over the fields of a header block, which ends at the first line that is not part of a field.
 ///
 /// That is an empty line in a well-formed message, else the first line of text. `From ` and `>From ` lines, left by
-/// mailboxes, are skipped.
+/// mailboxes, are skipped, and so is a byte order mark.
 pub(crate) struct HeaderFields<'a> {
     raw: &'a [u8],
     /// The prefix that is UTF-8 without NUL; checking it at once is cheaper than field by field.
@@ -118,7 +121,8 @@ impl<'a> HeaderFields<'a> {
         let valid = |error: Utf8Error| str::from_utf8(&start[..error.valid_up_to()]).unwrap_or_default();
         let plain = str::from_utf8(start).unwrap_or_else(valid);
         let has_returns = memchr(b'\r', plain.as_bytes()).is_some();
-        HeaderFields { raw, plain, has_returns, position: 0, last_mime_field: Some(0) }
+        let position = if raw.starts_with(MARK) { MARK.len() } else { 0 };
+        HeaderFields { raw, plain, has_returns, position, last_mime_field: Some(0) }
     }
 
     /// As most readers find the end of the block: a line that is not a field does not end it if a MIME field follows

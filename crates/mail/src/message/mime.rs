@@ -40,7 +40,6 @@ pub(crate) fn read_parts(
         passes_left: limits.bytes.saturating_mul(MOST_PASSES),
         messages_left: limits.nested_messages.min(MOST_NESTED),
     };
-    let raw = raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw);
     reader.entity(raw, "text/plain", Depth { parts: 0, multiparts: 0 }, see);
     (reader.parts, reader.hit)
 }
