@@ -175,6 +175,7 @@ impl Dialect {
 #[cfg(test)]
 mod tests {
     use std::borrow::Cow;
+    use std::io::BufRead;
 
     use proptest::prelude::*;
 
