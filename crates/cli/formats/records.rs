@@ -14,7 +14,7 @@ use super::labels::{Label, RowLabels};
 use super::record::{TableHead, TableRecord, TableRow, column_names, decoded, listed};
 use super::rows::{Dialect, TableReader};
 use super::sniff::{Sniffed, sniff};
-use super::table::{first_row, header, of_lines, read};
+use super::table::{header, of_lines, read};
 
 /// The cells of a row, each with the name of its column.
 pub(crate) type Cells<'a> = Vec<(Cow<'a, str>, Cow<'a, str>)>;
@@ -35,9 +35,8 @@ pub(crate) fn records<'a>(
             return Ok(Box::new(read(rows, dialect, TableHead::default())));
         }
     }
-    let Sniffed { mut rows, syntax, n_before, has_row_names, .. } =
-        sniff(reader, holds, shape, needed.as_slice())?;
-    let Some((lines, first)) = first_row(&mut rows, n_before)? else {
+    let Sniffed { rows, syntax, first, has_row_names, .. } = sniff(reader, holds, shape, needed.as_slice())?;
+    let Some((lines, first)) = first else {
         return Ok(Box::new(std::iter::empty()));
     };
     let cells = header(syntax, &first, lines, has_row_names)?;

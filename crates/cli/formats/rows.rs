@@ -2,7 +2,7 @@
 //!
 //! The reading thread only does this, which takes little time. Workers split rows into cells.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ pub(crate) struct TableReader<R> {
     failure: Option<io::Error>,
 }
 
-impl<R: BufRead> TableReader<R> {
+impl<R: Read> TableReader<R> {
     pub(crate) fn new(reader: R, dialect: Dialect) -> Self {
         TableReader { reader, dialect, block: Arc::default(), at: 0, lines: 0, is_last: false, failure: None }
     }
@@ -118,7 +118,7 @@ impl<R: BufRead> TableReader<R> {
     }
 }
 
-impl<R: BufRead> Iterator for TableReader<R> {
+impl<R: Read> Iterator for TableReader<R> {
     type Item = (u64, io::Result<Raw>);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -175,6 +175,7 @@ impl Dialect {
 #[cfg(test)]
 mod tests {
     use std::borrow::Cow;
+    use std::io::BufRead;
 
     use proptest::prelude::*;
 

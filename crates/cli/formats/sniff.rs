@@ -1,10 +1,10 @@
 //! How a table of cells is written, judged by its first mebibyte: one decision for the file.
 
 use std::borrow::Cow;
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufReader, Cursor, Read};
 use std::iter;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::Encoding;
 use memchr::{memchr, memchr_iter, memmem};
@@ -21,10 +21,10 @@ const MOST_TITLES: usize = 10;
 
 /// A table whose way of writing is known.
 pub(crate) struct Sniffed<'a> {
-    pub(crate) rows: TableReader<Box<dyn BufRead + 'a>>,
+    pub(crate) rows: TableReader<Box<dyn Read + 'a>>,
     pub(crate) syntax: CellSyntax,
-    /// Number of rows before the header or, without one, before the first row.
-    pub(crate) n_before: usize,
+    /// The header or, without one, the first row, and the number of line ends before it; `None` in an empty table.
+    pub(crate) first: Option<(u64, Raw)>,
     /// Whether rows have one cell more than the header: the name of the row comes first, as R writes it.
     pub(crate) has_row_names: bool,
     /// What was decided that might be wrong, and the option that changes it.
@@ -32,8 +32,11 @@ pub(crate) struct Sniffed<'a> {
 }
 
 /// Finds out how a table is written. `wanted` are the names of columns that its header may have.
+///
+/// # Errors
+/// If the first row cannot be read.
 pub(crate) fn sniff<'a>(
-    mut reader: impl BufRead + 'a,
+    mut reader: impl Read + 'a,
     holds: Holds,
     shape: TableShape,
     wanted: &[&str],
@@ -58,12 +61,16 @@ pub(crate) fn sniff<'a>(
     notes.extend(found.notes(&sample));
     let Candidate { syntax, n_before, has_row_names, .. } = found;
     let whole = Cursor::new(start).chain(Failing(failure)).chain(reader);
-    let reader: Box<dyn BufRead + 'a> = match encoding {
+    let reader: Box<dyn Read + 'a> = match encoding {
         None => Box::new(whole),
-        Some(encoding) => Box::new(BufReader::new(tamis_program::to_utf8(whole, encoding))),
+        Some(encoding) => Box::new(tamis_program::to_utf8(BufReader::new(whole), encoding)),
     };
-    let rows = TableReader::new(reader, Dialect::Cells(syntax));
-    Ok(Sniffed { rows, syntax, n_before, has_row_names, notes })
+    let mut rows = TableReader::new(reader, Dialect::Cells(syntax));
+    let first = match rows.nth(n_before) {
+        Some((lines, raw)) => Some((lines, raw.with_context(|| format!("row {}", lines + 1))?)),
+        None => None,
+    };
+    Ok(Sniffed { rows, syntax, first, has_row_names, notes })
 }
 
 /// Returns an error once, if there was one.
@@ -73,14 +80,6 @@ impl Read for Failing {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
         self.0.take().map_or(Ok(0), Err)
     }
-}
-
-impl BufRead for Failing {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.0.take().map_or(Ok(&[]), Err)
-    }
-
-    fn consume(&mut self, _: usize) {}
 }
 
 /// The encoding of a text that is not UTF-8. UTF-16 is read before.

@@ -64,9 +64,9 @@ pub(crate) fn rows<'a>(
         let rows = TableReader::new(reader, dialect);
         return Ok((Box::new(read(rows, dialect, TableHead::default())), Vec::new()));
     }
-    let Sniffed { mut rows, syntax, n_before, has_row_names, mut notes } =
+    let Sniffed { mut rows, syntax, first, has_row_names, mut notes } =
         sniff(reader, holds, columns.shape, &[columns.label, columns.text])?;
-    let Some((lines, first)) = first_row(&mut rows, n_before)? else {
+    let Some((lines, first)) = first else {
         return Ok((Box::new(std::iter::empty()), notes));
     };
     let cells = header(syntax, &first, lines, has_row_names)?;
@@ -117,18 +117,6 @@ pub(super) fn header(
 
 /// A raw row, and the number of line ends before it.
 type Written = (u64, io::Result<Raw>);
-
-/// The first row after `n_before` others, if there is one.
-///
-/// # Errors
-/// If it cannot be read.
-pub(crate) fn first_row(
-    rows: &mut impl Iterator<Item = Written>,
-    n_before: usize,
-) -> Result<Option<(u64, Raw)>> {
-    let Some((lines, raw)) = rows.nth(n_before) else { return Ok(None) };
-    Ok(Some((lines, raw.with_context(|| format!("row {}", lines + 1))?)))
-}
 
 /// Reads ahead by a mebibyte of rows.
 fn look_ahead(rows: &mut impl Iterator<Item = Written>) -> Vec<Written> {

@@ -1,5 +1,6 @@
 //! Lists the files below a folder: documents, and files that are left out.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -33,62 +34,41 @@ pub(crate) struct Omissions {
     unlabelled: u64,
     /// Hidden files and folders.
     hidden: u64,
-    /// Files that are not regular: FIFOs, sockets, devices.
-    special: OmittedFiles,
-    /// Links that lead out of the folder.
-    links: OmittedFiles,
-    /// Messages that were deleted and are still there.
-    deleted: OmittedFiles,
-    /// Folders inside Maildirs, which are sources of their own.
-    folders: OmittedFiles,
-    /// Tables among mail.
-    tables: OmittedFiles,
+    /// By what they are: the number of other files, and the path of the first.
+    others: BTreeMap<&'static str, (u64, PathBuf)>,
 }
 
-/// The number of some files, and the path of the first.
-#[derive(Default)]
-struct OmittedFiles {
-    number: u64,
-    first: PathBuf,
-}
+/// FIFOs, sockets, devices.
+const SPECIAL: &str = "special file";
 
-impl OmittedFiles {
-    fn add(&mut self, path: PathBuf) {
-        if self.number == 0 {
-            self.first = path;
-        }
-        self.number += 1;
+impl Omissions {
+    fn add(&mut self, what: &'static str, path: PathBuf) {
+        self.others.entry(what).or_insert((0, path)).0 += 1;
     }
 
     /// Takes files out of a list.
-    fn take_from(&mut self, files: &mut Vec<InputFile>, is_omitted: impl Fn(&InputFile) -> bool) {
-        files.extract_if(.., |file| is_omitted(file)).for_each(|file| self.add(file.path));
+    fn take_from(
+        &mut self,
+        files: &mut Vec<InputFile>,
+        what: &'static str,
+        is_it: impl Fn(&InputFile) -> bool,
+    ) {
+        files.extract_if(.., |file| is_it(file)).for_each(|file| self.add(what, file.path));
     }
-}
 
-impl Omissions {
     /// Describes in words what was left out, if anything.
     pub(crate) fn describe(&self) -> Option<String> {
-        let Omissions { unlabelled, hidden, special, links, deleted, folders, tables } = self;
-        let with_example = |OmittedFiles { number, first }: &OmittedFiles, one: &str| {
-            let such_as = if *number == 1 { "" } else { "such as " };
-            (*number, format!("{} ({such_as}{})", counted(*number, one), shown_path(&first)))
-        };
-        let hidden_files = match hidden {
+        let unlabelled = format!("{} beside the folders of labels", counted(self.unlabelled, "file"));
+        let hidden = match self.hidden {
             1 => "1 hidden file or folder".to_owned(),
-            _ => format!("{} hidden files and folders", grouped(*hidden)),
+            number => format!("{} hidden files and folders", grouped(number)),
         };
-        let parts = [
-            (*unlabelled, format!("{} beside the folders of labels", counted(*unlabelled, "file"))),
-            (*hidden, hidden_files),
-            with_example(special, "special file"),
-            with_example(links, "outward link"),
-            with_example(deleted, "deleted message"),
-            with_example(folders, "Maildir subfolder"),
-            with_example(tables, "table"),
-        ];
-        let parts: Vec<_> =
-            parts.into_iter().filter(|(number, _)| *number > 0).map(|(_, words)| words).collect();
+        let others = self.others.iter().map(|(what, (number, first))| {
+            let such_as = if *number == 1 { "" } else { "such as " };
+            (*number, format!("{} ({such_as}{})", counted(*number, what), shown_path(first)))
+        });
+        let parts = [(self.unlabelled, unlabelled), (self.hidden, hidden)].into_iter().chain(others);
+        let parts: Vec<_> = parts.filter(|(number, _)| *number > 0).map(|(_, words)| words).collect();
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 }
@@ -100,7 +80,7 @@ impl SourceFiles {
         let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
         let leads_out = is_link && path.canonicalize().is_ok_and(|target| !target.starts_with(inside));
         if leads_out {
-            self.left_out.links.add(path.to_owned());
+            self.left_out.add("outward link", path.to_owned());
         }
         leads_out
     }
@@ -120,8 +100,8 @@ impl SourceFiles {
                 };
                 self.files.extend(listing.messages.into_iter().map(found));
                 self.left_out.hidden += listing.hidden as u64;
-                listing.special.into_iter().for_each(|path| self.left_out.special.add(path));
-                listing.folders.into_iter().for_each(|path| self.left_out.folders.add(path));
+                listing.special.into_iter().for_each(|path| self.left_out.add(SPECIAL, path));
+                listing.folders.into_iter().for_each(|path| self.left_out.add("Maildir subfolder", path));
             }
             Err(error) => self.unreadable.push(format!("{}: {}", shown_path(path), plain(&error))),
         }
@@ -164,7 +144,7 @@ impl SourceFiles {
                 let found = InputFile::found(entry.into_path(), label.clone(), holds);
                 self.files.push(InputFile { inode, folder: below.clone(), ..found });
             } else {
-                self.left_out.special.add(entry.into_path());
+                self.left_out.add(SPECIAL, entry.into_path());
             }
         }
     }
@@ -195,13 +175,13 @@ impl SourceFiles {
 
     /// Leaves out tables, which cannot be mail.
     pub(crate) fn leave_tables_out(&mut self) {
-        self.left_out.tables.take_from(&mut self.files, |file| file.holds.is_table());
+        self.left_out.take_from(&mut self.files, "table", |file| file.holds.is_table());
     }
 
     /// Leaves out messages that are deleted by their names.
     pub(crate) fn leave_deleted_out(&mut self) {
         let is_deleted = |file: &InputFile| file.path.file_name().is_some_and(maildir::is_deleted);
-        self.left_out.deleted.take_from(&mut self.files, is_deleted);
+        self.left_out.take_from(&mut self.files, "deleted message", is_deleted);
     }
 }
 

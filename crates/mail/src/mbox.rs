@@ -1,7 +1,7 @@
 //! mbox files (RFC 4155, read leniently), and what mail programs keep in them beside messages.
 //!
 //! Memory is bounded, unlike with mail-parser's reader, which collects each line and message whole.
-use crate::message::fields::{HeaderFields, MARK, line_end};
+use crate::message::fields::{HeaderFields, MARK, is_empty_line, line_end};
 use std::io::{self, BufRead, Read};
 
 /// Number of bytes of a line that decide what it is; also the most that is added to a message at a time.
@@ -213,10 +213,6 @@ impl EntryBuilder {
         self.entry.bytes.extend_from_slice(&bytes[..kept]);
         self.entry.truncated |= kept < bytes.len();
     }
-}
-
-fn is_empty_line(line: &[u8]) -> bool {
-    matches!(line, b"\n" | b"\r\n")
 }
 
 fn without_empty_lines(bytes: &[u8]) -> &[u8] {

@@ -1,4 +1,4 @@
-//! Decodes data that is packed by gzip or zstd, text in UTF-16, and text whose lines end with carriage returns.
+//! Decodes data that is packed by gzip or zstd, text in UTF-16, and mail whose lines end with carriage returns.
 
 use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
 
@@ -18,7 +18,7 @@ const LOOKED_AT: u64 = (64 << 10) + 1;
 /// default.
 const ZSTD_WINDOW: u64 = 128 << 20;
 
-/// Whether data with this beginning is packed, in UTF-16 or of lines that end with carriage returns.
+/// Whether data with this beginning is packed, in UTF-16 or mail of lines that end with carriage returns.
 pub fn is_encoded(start: &[u8]) -> bool {
     Packing::detect(start).is_some() || utf16(start).is_some() || has_lone_returns(start)
 }
@@ -40,34 +40,45 @@ pub(crate) fn decoded_start(start: &[u8], most: u64) -> Vec<u8> {
 /// Whether encoded data holds mail. Called by a mail program, tamis takes anything else as a message as it is,
 /// since a message can begin with any bytes.
 pub(crate) fn holds_mail(start: &[u8]) -> bool {
-    let held = decoded_start(start, LOOKED_AT);
-    looks_like_mail(&held) || mbox::looks_like_mbox(&held)
+    is_mail(&decoded_start(start, LOOKED_AT))
 }
 
-/// Decodes a reader's data: unpacks it, once, and converts it to UTF-8 and its line ends to line feeds.
+fn is_mail(start: &[u8]) -> bool {
+    looks_like_mail(start) || mbox::looks_like_mbox(start)
+}
+
+/// Decodes a reader's data: unpacks it, once, and converts it to UTF-8 and the line ends of mail to line feeds.
 pub fn decoded(mut reader: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
-    let mut start = beginning(&mut reader)?;
+    let mut start = beginning(&mut reader, WINDOW as u64)?;
     if let Some(packing) = Packing::detect(&start) {
         let packed = BufReader::new(Cursor::new(start).chain(reader));
         reader = match packing {
             Packing::Gzip => Box::new(Gzip(MultiGzDecoder::new(packed))),
             Packing::Zstd => Box::new(Zstd::new(packed)),
         };
-        start = beginning(&mut reader)?;
+        start = beginning(&mut reader, WINDOW as u64)?;
     }
     let (encoding, has_lone_returns) = (utf16(&start), has_lone_returns(&start));
     reader = Box::new(Cursor::new(start).chain(reader));
     Ok(match encoding {
-        Some(encoding) => Box::new(ToUtf8::new(BufReader::new(reader), encoding)),
+        Some(encoding) => Box::new(to_utf8(BufReader::new(reader), encoding)),
         None if has_lone_returns => Box::new(LoneReturns(reader)),
         None => reader,
     })
 }
 
-/// Whether lines end with carriage returns alone, as in files of the classic Mac OS.
+/// Whether it is mail whose lines end with carriage returns alone, as in files of the classic Mac OS. Other texts are
+/// read as they are, and tables say themselves what ends their rows.
 fn has_lone_returns(start: &[u8]) -> bool {
     let window = &start[..start.len().min(WINDOW)];
-    !window.contains(&b'\n') && window[..window.len().saturating_sub(1)].contains(&b'\r')
+    let end = if window.contains(&b'\n') { None } else { window.iter().rposition(|byte| *byte == b'\r') };
+    let mut lines = end.map_or_else(Vec::new, |end| window[..=end].to_vec());
+    end_with_line_feeds(&mut lines);
+    is_mail(&lines)
+}
+
+fn end_with_line_feeds(lines: &mut [u8]) {
+    lines.iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
 }
 
 /// Reads carriage returns as line feeds.
@@ -76,14 +87,16 @@ struct LoneReturns<R>(R);
 impl<R: Read> Read for LoneReturns<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.0.read(buffer)?;
-        buffer[..n].iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
+        end_with_line_feeds(&mut buffer[..n]);
         Ok(n)
     }
 }
 
-fn beginning(reader: &mut impl Read) -> io::Result<Vec<u8>> {
-    let mut start = Vec::with_capacity(WINDOW);
-    reader.take(WINDOW as u64).read_to_end(&mut start)?;
+/// The first bytes, up to `most`.
+pub(crate) fn beginning(reader: &mut impl Read, most: u64) -> io::Result<Vec<u8>> {
+    // room for most messages, so that reading takes two calls
+    let mut start = Vec::with_capacity(most.min(64 << 10) as usize);
+    reader.take(most).read_to_end(&mut start)?;
     Ok(start)
 }
 
@@ -198,7 +211,8 @@ impl<R: BufRead> Read for Zstd<R> {
 
 /// Reads text in another encoding as UTF-8, without a byte order mark. Invalid characters become U+FFFD.
 pub fn to_utf8(source: impl BufRead, encoding: &'static Encoding) -> impl Read {
-    ToUtf8::new(source, encoding)
+    let decoder = encoding.new_decoder_with_bom_removal();
+    ToUtf8 { source, decoder, text: [0; 4096], read: 0, decoded: 0, is_done: false }
 }
 
 struct ToUtf8<R> {
@@ -209,13 +223,6 @@ struct ToUtf8<R> {
     read: usize,
     decoded: usize,
     is_done: bool,
-}
-
-impl<R: BufRead> ToUtf8<R> {
-    fn new(source: R, encoding: &'static Encoding) -> Self {
-        let decoder = encoding.new_decoder_with_bom_removal();
-        ToUtf8 { source, decoder, text: [0; 4096], read: 0, decoded: 0, is_done: false }
-    }
 }
 
 impl<R: BufRead> Read for ToUtf8<R> {
@@ -276,12 +283,16 @@ mod tests {
     }
 
     #[test]
-    fn carriage_returns_end_lines_where_nothing_else_does() {
+    fn carriage_returns_end_lines_of_mail_where_nothing_else_does() {
         for (text, expected) in [
-            ("A: 1\rB: 2\r\rtext\r", Some("A: 1\nB: 2\n\ntext\n")),
+            ("To: 1\rDate: 2\r\rtext\r", Some("To: 1\nDate: 2\n\ntext\n")),
+            ("From a\rA: 1\r\rte", Some("From a\nA: 1\n\nte")),
             ("one line\r", None),
-            ("A: 1\rB: 2\nC: 3\r", None),
-            ("A: 1\r\nB: 2\r\n", None),
+            ("To: 1\rDate: 2\nC: 3\r", None),
+            ("To: 1\r\nDate: 2\r\n", None),
+            // a text, and a table
+            ("To: a friend\rA text\r", None),
+            ("label,text\rspam,buy\r", None),
         ] {
             assert_eq!(is_encoded(text.as_bytes()), expected.is_some(), "{text:?}");
             assert_eq!(read(zstd(text.as_bytes())).unwrap(), expected.unwrap_or(text).as_bytes());

@@ -5,10 +5,10 @@ use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, IsTerminal, Read, See
 use std::mem;
 use std::path::Path;
 
-use tamis_mail::mbox;
+use tamis_mail::{mbox, whole_characters};
 use tamis_train::Kind;
 
-use crate::decoded::{decoded, decoded_start, holds_mail, is_encoded, is_packed};
+use crate::decoded::{beginning, decoded, decoded_start, holds_mail, is_encoded, is_packed};
 use crate::output::say;
 
 /// Maximum bytes of a document that is packed, in UTF-16 or a stream, since its length is not known in advance.
@@ -57,7 +57,7 @@ impl Stream {
 
     fn new(reader: impl Read + Send + 'static, bound: u64) -> io::Result<Self> {
         let mut rest: Box<dyn Read + Send> = Box::new(reader);
-        let start = beginning(&mut rest)?;
+        let start = beginning(&mut rest, START)?;
         let decoded_start = is_encoded(&start).then(|| decoded_start(&start, START));
         Ok(Stream { start, decoded_start, rest, bound, is_input: false })
     }
@@ -68,7 +68,7 @@ impl Stream {
             return Ok(self);
         }
         let mut rest = decoded(Box::new(Cursor::new(self.start).chain(self.rest)))?;
-        let start = beginning(&mut rest)?;
+        let start = beginning(&mut rest, START)?;
         Ok(Stream { start, decoded_start: None, rest, bound: MOST_BYTES, ..self })
     }
 
@@ -151,13 +151,6 @@ fn open(path: &Path) -> io::Result<Take<File>> {
 /// The longest first line of an `.emlx` file, in bytes; it is padded with spaces.
 const LONGEST_NUMBER: usize = 32;
 
-fn beginning(reader: &mut impl Read) -> io::Result<Vec<u8>> {
-    // room for most messages, so that reading takes two calls
-    let mut start = Vec::with_capacity(64 << 10);
-    reader.take(START).read_to_end(&mut start)?;
-    Ok(start)
-}
-
 /// Reads a file that is one document into the buffer, decoded, at most `most` bytes and, of a text, in whole characters.
 /// Mail that the user named (`named`) is decoded only if the result is mail. Packed files found in a folder are always decoded, so that damage is reported.
 pub fn read_document(
@@ -181,19 +174,14 @@ pub fn read_document(
 
 /// Removes the character that the bound `most` has cut in two, since text that is not UTF-8 is read in another encoding.
 fn leave_half_character_out(kind: Kind, most: u64, document: &mut Vec<u8>) {
-    if kind != Kind::Mail
-        && document.len() as u64 >= most
-        && let Err(error) = str::from_utf8(document)
-        && error.error_len().is_none()
-    {
-        document.truncate(error.valid_up_to());
+    if kind != Kind::Mail && document.len() as u64 >= most {
+        document.truncate(whole_characters(document).len());
     }
 }
 
 /// The first bytes of a file, decoded as far as possible.
 pub fn read_start(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let mut start = Vec::new();
-    open(path)?.take(most).read_to_end(&mut start)?;
+    let start = beginning(&mut open(path)?, most)?;
     Ok(if is_encoded(&start) { decoded_start(&start, most) } else { start })
 }
 

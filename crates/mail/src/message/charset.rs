@@ -164,12 +164,14 @@ fn strict<'a>(encoding: &'static Encoding, bytes: &'a [u8], cut: bool) -> Option
 }
 
 fn utf8(bytes: &[u8], cut: bool) -> Option<Cow<'_, str>> {
+    str::from_utf8(if cut { whole_characters(bytes) } else { bytes }).ok().map(Cow::Borrowed)
+}
+
+/// Bytes that were cut off, without an incomplete character at their end. Changes only UTF-8.
+pub fn whole_characters(bytes: &[u8]) -> &[u8] {
     match str::from_utf8(bytes) {
-        Ok(text) => Some(Cow::Borrowed(text)),
-        Err(error) if cut && error.error_len().is_none() => {
-            str::from_utf8(&bytes[..error.valid_up_to()]).ok().map(Cow::Borrowed)
-        }
-        Err(_) => None,
+        Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
+        _ => bytes,
     }
 }
 

@@ -249,7 +249,8 @@ fn begins_part(rest: &[u8]) -> bool {
     rest.starts_with(b"--") && rest.get(2).is_some_and(u8::is_ascii_graphic)
 }
 
-fn is_empty_line(rest: &[u8]) -> bool {
+/// Whether an empty line comes first.
+pub(crate) fn is_empty_line(rest: &[u8]) -> bool {
     rest.starts_with(b"\n") || rest.starts_with(b"\r\n")
 }
 

@@ -88,9 +88,9 @@ pub(crate) fn declared<'a>(fields: impl Iterator<Item = Field<'a>>, default_type
     let (mut types, mut encodings, mut disposition) = (Vec::new(), Vec::new(), None);
     for field in fields {
         if field.is("content-type") && types.len() < MOST_FIELDS {
-            types.push(readable(field.unfolded()));
+            types.push(readable(&field.unfolded()));
         } else if field.is("content-transfer-encoding") && encodings.len() < MOST_FIELDS {
-            encodings.push(readable(field.unfolded()));
+            encodings.push(readable(&field.unfolded()));
         } else if disposition.is_none() && field.is("content-disposition") {
             disposition = Some(field.unfolded());
         }
@@ -102,11 +102,12 @@ pub(crate) fn declared<'a>(fields: impl Iterator<Item = Field<'a>>, default_type
             boundaries.push(boundary);
         }
     }
-    let is_read = |kind: &&MimeParameters<'_>| {
-        ["text/", "message/", "multipart"].iter().any(|prefix| kind.value.starts_with(prefix))
+    // the body of a multipart that is also declared a text is read as both
+    let begins = |prefixes: &[&str]| {
+        types.iter().find(|kind| prefixes.iter().any(|prefix| kind.value.starts_with(prefix)))
     };
-    let named = types.iter().find(|kind| !kind.value.is_empty());
-    let kind = types.iter().find(is_read).or(named).or(types.first());
+    let known = begins(&["text/", "message/"]).or_else(|| begins(&["multipart"]));
+    let kind = known.or_else(|| types.iter().find(|kind| !kind.value.is_empty())).or(types.first());
     let parameter = |name: &str| kind.and_then(|kind| kind.get(name));
     let attached = disposition.as_deref().map(|value| first_word(&without_comments(value)));
     let file_name = disposition.and_then(|value| MimeParameters::read(&value).get("filename"));
@@ -124,12 +125,9 @@ pub(crate) fn declared<'a>(fields: impl Iterator<Item = Field<'a>>, default_type
 }
 
 /// A value without comments, also if an encoded word stands for it.
-fn readable(value: Cow<'_, str>) -> Cow<'_, str> {
-    let value = if value.starts_with("=?") { Cow::Owned(decode_words(&value).into_owned()) } else { value };
-    match without_comments(&value) {
-        Cow::Borrowed(_) => value,
-        Cow::Owned(plain) => Cow::Owned(plain),
-    }
+fn readable(value: &str) -> String {
+    let value = if value.starts_with("=?") { decode_words(value) } else { value.into() };
+    without_comments(&value).into_owned()
 }
 
 /// RFC 2045, section 5.2: an invalid type means plain text. One that begins with `multipart` is read as a multipart.

@@ -1,29 +1,39 @@
 //! Content-Transfer-Encoding: base64 and quoted-printable (RFC 2045, section 6), decoded leniently.
-use memchr::memchr;
+use memchr::{memchr, memchr3};
 use std::borrow::Cow;
 
 /// Decodes a transfer encoding, given in lower case: the first known word of what is declared. Bytes in an unknown encoding
 /// are left as they are.
 ///
 /// Where readers differ, both readings follow each other, the bytes as they are first: if more than the word is declared,
-/// if what is declared base64 does not begin so, or if base64 is not declared so.
+/// if what is declared base64 does not begin so or has the alphabet of URLs, or if base64 is not declared so.
 pub(crate) fn decode<'a>(bytes: &'a [u8], encoding: Option<&str>) -> Cow<'a, [u8]> {
     let declared = encoding.unwrap_or_default();
     let mut words = declared.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
-    let known = words.find_map(|word| DECODERS.iter().find(|(name, _)| *name == word));
+    let known = words.find_map(|word| Some((word, decoder_of(word)?)));
     let line =
         bytes.trim_ascii_start().split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_end();
     let is_coded = |byte: &u8| *byte == b'=' || SEXTETS[usize::from(*byte)] < 64;
     let is_base64 =
         || line.iter().all(is_coded) || line.split(|byte| *byte == b' ').all(|word| word.len() < 2);
     let (name, decoder) = match known {
-        Some(known) => *known,
+        Some(known) => known,
         None if (60..=LONGEST_LINE).contains(&line.len()) && is_base64() && is_text(&base64(line)) => {
-            DECODERS[0]
+            ("base64", base64 as Decoder)
         }
         None => return Cow::Borrowed(bytes),
     };
-    let decoded = decoder(bytes);
+    let mut decoded = decoder(bytes);
+    let is_for_urls = memchr3(b'-', b'_', b'=', bytes).is_some_and(|at| bytes[at] != b'=');
+    if name == "base64" && is_for_urls {
+        let standard = |byte: &u8| match byte {
+            b'-' => b'+',
+            b'_' => b'/',
+            other => *other,
+        };
+        decoded.push(b'\n');
+        decoded.extend(base64(&bytes.iter().map(standard).collect::<Vec<_>>()));
+    }
     if name == declared && (name != "base64" || is_base64()) {
         return Cow::Owned(decoded);
     }
@@ -41,15 +51,15 @@ const LONGEST_LINE: usize = 1_000;
 
 type Decoder = fn(&[u8]) -> Vec<u8>;
 
-/// The encodings in lower case. Uuencode is older than MIME and has many names.
-const DECODERS: [(&str, Decoder); 6] = [
-    ("base64", base64),
-    ("quoted-printable", quoted_printable),
-    ("x-uuencode", uudecode),
-    ("uuencode", uudecode),
-    ("x-uue", uudecode),
-    ("uue", uudecode),
-];
+/// The decoder of an encoding in lower case. Uuencode is older than MIME and has many names.
+fn decoder_of(name: &str) -> Option<Decoder> {
+    match name {
+        "base64" => Some(base64),
+        "quoted-printable" => Some(quoted_printable),
+        "x-uuencode" | "uuencode" | "x-uue" | "uue" => Some(uudecode),
+        _ => None,
+    }
+}
 
 /// Decodes the uuencoded files in a text, and leaves the text around them (POSIX, utility `uuencode`).
 fn uudecode(bytes: &[u8]) -> Vec<u8> {
@@ -241,6 +251,11 @@ mod tests {
         ] {
             assert_eq!(decode(encoded.as_bytes(), Some(declared)), expected.as_bytes(), "{declared}");
         }
+        // in the alphabet of URLs; and what stands after the padding
+        assert!(
+            decode(b"8J-YgCBjaGVhcCBwaWxscw==", Some("base64")).ends_with("\u{1f600} cheap pills".as_bytes())
+        );
+        assert_eq!(decode(b"QQ==\n____\nfooter", Some("base64")), b"A".as_slice());
         let prose = decode(text.as_bytes(), Some("base64"));
         assert!(prose.starts_with(text.as_bytes()) && prose.len() > text.len());
         // base64 with spaces, and of other bytes than text

@@ -102,6 +102,13 @@ fn boundaries() {
     ] {
         check(format!("Content-Type: multipart/mixed; boundary=b\n\n{body}"));
     }
+    // a boundary with a colon looks like a field
+    check(
+        "Content-Type: multipart/mixed; boundary=\"b:\"\n \n--b:\nContent-Type: text/plain\n\ncheap pills\n--b:--\n",
+    );
+    // readers that take the last type show the body
+    let fields = "Content-Type: multipart/mixed; boundary=b\nContent-Type: text/plain";
+    check(format!("{fields}\n\ncheap pills\n--b\n\nhello\n--b--\n"));
 }
 
 #[test]
