@@ -128,7 +128,7 @@ def compare(bench, name, sources, rows):
         print(f"* {of}: accuracy {right:.4f}, log loss {loss:.4f}")
     print()
     default, off = programs[:2]
-    bench.asks(f"{name}: CPU of default by --correction off", default.median().cpu / off.median().cpu, at_most=1.8)
+    bench.asks(f"{name}: CPU of default by --correction off", default.median().cpu / off.median().cpu, at_most=1.3)
     for peer, program in peers:
         most = {"vowpalwabbit": 0.6, "fasttext-wheel": 0.15}[peer.package]
         bench.asks(f"{name}: CPU of default by {peer.name}", default.median().cpu / program.median().cpu, at_most=most)

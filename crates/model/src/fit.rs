@@ -5,6 +5,7 @@ mod ascent;
 mod calibration;
 mod competitors;
 mod cross_validation;
+mod newton;
 mod online_step;
 mod partition;
 mod problem;

@@ -4,7 +4,8 @@ use std::array;
 
 use rayon::prelude::*;
 
-use crate::numbers::{SplitMix64, sigmoid};
+use crate::fit::newton::{ErrorTable, error};
+use crate::numbers::{SplitMix64, scramble, sigmoid};
 use crate::validation::{BLOCK, Block, BlockReader, BlockRow};
 
 /// Options of dual coordinate ascent.
@@ -29,6 +30,11 @@ const MAX_RIVAL_MARGIN: f64 = 2.944_438_979_166_440_3;
 /// many (document, term) pairs in all. Convergence is slow where equal texts have different labels and many copies.
 const CHEAP_PAIRS: usize = 1 << 21;
 const CHEAP_PASSES: usize = 1_000;
+
+/// Up to this many documents are visited in an order that is all random. Of more, windows are: a document that is not at
+/// hand costs six times as much as one that is. Few documents in a window, or the same windows in each pass, fit worse.
+const ALL_RANDOM: usize = 1 << 15;
+const WINDOW: usize = 3 << 10;
 
 /// The smallest change of an error worth updating the weights for, as a share of the tolerance.
 const MIN_STEP: f64 = 0.05;
@@ -58,14 +64,22 @@ impl<const N: usize> DualWeights<N> {
     }
 
     /// The dot product of a document and the weights of each column, without the bias.
-    #[inline]
+    // in a function of its own, its sums stay in registers; two of each need not wait for one another
+    #[inline(never)]
     fn dot(&self, vector: BlockRow<'_>) -> [f32; N] {
-        let mut sums = [0f32; N];
-        for (id, value) in vector.iter() {
-            let weights = self.terms[id as usize];
-            sums = array::from_fn(|lane| sums[lane] + value * weights[lane]);
+        let (mut even, mut odd) = ([0f32; N], [0f32; N]);
+        let (ids, last) = vector.ids.as_chunks::<2>();
+        let (values, last_value) = vector.factors.as_chunks::<2>();
+        for ([id, next], [value, next_value]) in ids.iter().zip(values) {
+            let (weights, next) = (self.terms[*id as usize], self.terms[*next as usize]);
+            even = array::from_fn(|lane| even[lane] + value * weights[lane]);
+            odd = array::from_fn(|lane| odd[lane] + next_value * next[lane]);
         }
-        sums
+        if let ([id], [value]) = (last, last_value) {
+            let weights = self.terms[*id as usize];
+            even = array::from_fn(|lane| even[lane] + value * weights[lane]);
+        }
+        array::from_fn(|lane| even[lane] + odd[lane])
     }
 
     /// The log-odds of each document by the first `n_columns` columns.
@@ -78,7 +92,7 @@ impl<const N: usize> DualWeights<N> {
     }
 
     /// Adds `steps` times a document to the weights, and `n` times the steps to the biases.
-    #[inline]
+    #[inline(never)]
     fn add(&mut self, vector: BlockRow<'_>, steps: [f32; N], n: f32) {
         for (id, value) in vector.iter() {
             let weights = &mut self.terms[id as usize];
@@ -98,6 +112,11 @@ pub(crate) fn spread(n_partitions: u32, document_frequency: u64) -> f32 {
 }
 
 impl DualAscent {
+    /// The ascent with the order of documents of a round; the first has that of the seed.
+    pub(crate) fn of_round(self, round: u64) -> DualAscent {
+        DualAscent { seed: self.seed.wrapping_add(scramble(round)), ..self }
+    }
+
     /// Sets each document's coefficient in turn to C times its error given all others, until hardly any coefficient
     /// changes. Starts from the given coefficients and weights; if `weights` is `None`, they are summed from the
     /// documents. Returns the weights.
@@ -118,32 +137,34 @@ impl DualAscent {
         coefficients: &mut [[f32; N]],
         weights: Option<DualWeights<N>>,
     ) -> DualWeights<N> {
-        let n_partitions = self.partitions.map_or(1.0, |n| n as f32);
         let is_new = weights.is_none();
-        let mut weights = weights.unwrap_or_else(|| DualWeights::new(source.idf().len()));
+        let n_documents = coefficients.len();
+        let mut state = AscentState {
+            ascent: self,
+            errors: self.errors(),
+            n_partitions: self.partitions.map_or(1.0, |n| n as f32),
+            weights: weights.unwrap_or_else(|| DualWeights::new(source.idf().len())),
+            is_converged: vec![false; n_documents],
+            coefficients,
+            worst: 0.0,
+        };
         let (mut blocks, mut kept, mut n_pairs) = (Vec::new(), Vec::new(), 0);
         source.for_all_vectors(|first, block| {
             let rows = rows(first, block);
             for at in rows.positions.iter().map(|at| *at as usize) {
                 let vector = block.vector(at);
                 n_pairs += vector.len();
-                if is_new && coefficients[first + at] != [0.0; N] {
-                    weights.add(vector, coefficients[first + at], 1.0);
+                if is_new && state.coefficients[first + at] != [0.0; N] {
+                    state.weights.add(vector, state.coefficients[first + at], 1.0);
                 }
             }
             blocks.extend((!rows.positions.is_empty()).then_some(first / BLOCK));
             kept.extend(source.is_kept().then(|| (heads(&rows, block), rows)));
         });
         let mut random = SplitMix64::new(self.seed);
-        let mut is_converged = vec![false; coefficients.len()];
-        let more = if self.partitions.is_none_or(|n| n == 1) && self.passes > 0 {
-            CHEAP_PAIRS / n_pairs.max(1)
-        } else {
-            0
-        };
-        for _ in 0..self.passes.max(more.min(CHEAP_PASSES)) {
-            let mut worst = 0.0;
-            // blocks in random order, documents shuffled within each
+        for _ in 0..self.most_passes(n_pairs) {
+            state.worst = 0.0;
+            // blocks in random order, documents shuffled within each, or within each window
             let mut order = blocks.clone();
             random.shuffle(&mut order);
             source.for_each_vector(&order, |first, block| {
@@ -156,36 +177,63 @@ impl DualAscent {
                         &own
                     }
                 };
-                let mut heads = heads.clone();
-                random.shuffle(&mut heads);
-                for (at, n) in heads.into_iter().map(|(at, n)| (at as usize, n as usize)) {
-                    let document = first + at;
-                    // with many columns most documents converge early: one that did not move is skipped once
-                    if std::mem::take(&mut is_converged[document]) {
-                        continue;
-                    }
-                    let vector = block.vector(at);
-                    let row = TrainingRow {
-                        offsets: &rows.offsets[at..at + n],
-                        is_positive: &rows.is_positive[at..at + n],
-                        weights: &rows.weights[at..at + n],
-                        squared_norm: f64::from(n_partitions + block.squared_norm(at)),
-                    };
-                    let sums = weights.dot(vector);
-                    let own = &mut coefficients[document..document + n];
-                    let (steps, moved) = self.update(row, sums, &weights.bias, own);
-                    if let Some(steps) = steps {
-                        weights.add(vector, steps, n_partitions);
-                    }
-                    is_converged[document] = self.only_rivals && moved < MIN_STEP * self.tolerance;
-                    worst = f64::max(worst, moved);
+                let window = if n_documents > ALL_RANDOM { WINDOW } else { BLOCK };
+                for window in windows(heads, window, &mut random) {
+                    let mut window = window.to_vec();
+                    random.shuffle(&mut window);
+                    window.into_iter().for_each(|equal| state.visit(first, block, rows, equal));
                 }
             });
-            if worst < self.tolerance {
+            if state.worst < self.tolerance {
                 break;
             }
         }
-        weights
+        state.weights
+    }
+
+    /// The number of passes over (document, term) pairs.
+    fn most_passes(&self, n_pairs: usize) -> usize {
+        let is_alone = self.partitions.is_none_or(|n| n == 1) && self.passes > 0;
+        let cheap = if is_alone { CHEAP_PAIRS / n_pairs.max(1) } else { 0 };
+        self.passes.max(cheap.min(CHEAP_PASSES))
+    }
+
+    /// The errors of documents of weight 1 and length 1, if a table of them is precise enough.
+    fn errors(&self) -> Option<ErrorTable> {
+        let is_precise = self.tolerance >= 50.0 * ErrorTable::PRECISION;
+        (is_precise && self.partitions.is_none()).then(|| ErrorTable::new(2.0 * self.c))
+    }
+
+    /// As [`update`](Self::update), for one document of weight 1 and length 1.
+    #[inline(always)]
+    fn update_one<const N: usize>(
+        &self,
+        errors: &ErrorTable,
+        (offsets, is_positive): (&[f32; N], &[bool; N]),
+        sums: [f32; N],
+        bias: &[f64; N],
+        own: &mut [f32; N],
+    ) -> (Option<[f32; N]>, f64) {
+        let c = self.c as f32;
+        let least = c * (MIN_STEP * self.tolerance) as f32;
+        let most = if self.only_rivals { MAX_RIVAL_MARGIN as f32 } else { f32::INFINITY };
+        let (mut steps, mut worst) = ([0f32; N], 0f32);
+        for lane in 0..N {
+            let before = own[lane];
+            let without = offsets[lane] + sums[lane] + bias[lane] as f32 - 2.0 * before;
+            let sign = if is_positive[lane] { 1.0 } else { -1.0 };
+            let margin = sign * without;
+            let error = if !is_positive[lane] && margin > most { 0.0 } else { errors.at(margin) };
+            // NaN for a column that does not learn
+            let step = if margin.is_nan() { 0.0 } else { sign * c * error - before };
+            worst = worst.max(step.abs());
+            steps[lane] = if step.abs() >= least { step } else { 0.0 };
+        }
+        let is_applied = worst >= least;
+        if is_applied {
+            *own = array::from_fn(|lane| own[lane] + steps[lane]);
+        }
+        (is_applied.then_some(steps), f64::from(worst / c))
     }
 
     /// Updates the coefficients of equal documents from their dot products `sums`. Returns the sum of their steps, if
@@ -260,26 +308,61 @@ impl DualAscent {
     }
 }
 
-/// Solves `e = sigmoid(-(margin + gain e))` for e in (0, 1), by Newton's method within a bracket.
-fn error(margin: f64, gain: f64, guess: f64, tolerance: f64) -> f64 {
-    let (mut low, mut high) = (0.0, 1.0);
-    let mut e = guess.clamp(1e-3, 0.999);
-    for _ in 0..30 {
-        let p = 1.0 / (1.0 + (margin + gain * e).min(500.0).exp());
-        if e > p {
-            high = e
-        } else {
-            low = e
+/// An ascent on its way.
+struct AscentState<'a, const N: usize> {
+    ascent: &'a DualAscent,
+    errors: Option<ErrorTable>,
+    n_partitions: f32,
+    weights: DualWeights<N>,
+    coefficients: &'a mut [[f32; N]],
+    /// Whether a document did not move: with many columns most documents converge early.
+    is_converged: Vec<bool>,
+    /// The largest change of an error in this pass.
+    worst: f64,
+}
+
+impl<const N: usize> AscentState<'_, N> {
+    /// Updates the coefficients of equal documents of a block, unless they did not move when they were last visited.
+    #[inline(always)]
+    fn visit(&mut self, first: usize, block: &Block, rows: &TrainingRows<N>, (at, n): (u32, u32)) {
+        let (at, n) = (at as usize, n as usize);
+        let document = first + at;
+        if std::mem::take(&mut self.is_converged[document]) {
+            return;
         }
-        let newton = e - (e - p) / (1.0 + gain * p * (1.0 - p));
-        let next = if low < newton && newton < high { newton } else { (low + high) / 2.0 };
-        let moved = (next - e).abs();
-        e = next;
-        if moved < tolerance {
-            break;
+        let (ascent, vector, squared_norm) = (self.ascent, block.vector(at), block.squared_norm(at));
+        let sums = self.weights.dot(vector);
+        let own = &mut self.coefficients[document..document + n];
+        let (steps, moved) = match (&self.errors, &mut *own) {
+            (Some(errors), [own]) if rows.weights[at] == 1.0 && (squared_norm - 1.0).abs() < 1e-3 => {
+                let row = (&rows.offsets[at], &rows.is_positive[at]);
+                ascent.update_one(errors, row, sums, &self.weights.bias, own)
+            }
+            _ => {
+                let row = TrainingRow {
+                    offsets: &rows.offsets[at..at + n],
+                    is_positive: &rows.is_positive[at..at + n],
+                    weights: &rows.weights[at..at + n],
+                    squared_norm: f64::from(self.n_partitions + squared_norm),
+                };
+                ascent.update(row, sums, &self.weights.bias, own)
+            }
+        };
+        if let Some(steps) = steps {
+            self.weights.add(vector, steps, self.n_partitions);
         }
+        self.is_converged[document] = ascent.only_rivals && moved < MIN_STEP * ascent.tolerance;
+        self.worst = self.worst.max(moved);
     }
-    e
+}
+
+/// Splits documents into windows of at most `most`, in random order. If there are several, they begin elsewhere each time.
+fn windows<'h, T>(documents: &'h [T], most: usize, random: &mut SplitMix64) -> Vec<&'h [T]> {
+    let start = if documents.len() > most { random.below(most) } else { 0 };
+    let (front, others) = documents.split_at(start);
+    let mut windows: Vec<_> = others.chunks(most).chain((start > 0).then_some(front)).collect();
+    random.shuffle(&mut windows);
+    windows
 }
 
 /// A run of equal documents to learn from.
@@ -343,15 +426,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_is_its_own_sigmoid() {
-        for margin in [-600.0, -30.0, -1.0, 0.0, 0.5, 3.0, 40.0, 900.0] {
-            for gain in [1e-6, 1.0, 32.0, 1e6] {
-                for guess in [0.0, 0.5, 1.0] {
-                    let e = error(margin, gain, guess, 1e-12);
-                    let p = 1.0 / (1.0 + (margin + gain * e).min(700.0).exp());
-                    assert!((0.0..=1.0).contains(&e) && (e - p).abs() < 1e-6, "{margin} {gain} {e} {p}");
-                }
-            }
-        }
+    fn windows_are_all_documents_and_begin_elsewhere_each_time() {
+        let (documents, mut random) = ((0..1_000).collect::<Vec<_>>(), SplitMix64::new(1));
+        let mut splits = |most: usize| {
+            let windows = windows(&documents, most, &mut random);
+            assert!(windows.iter().all(|window| (1..=most).contains(&window.len())));
+            let mut all = windows.concat();
+            all.sort_unstable();
+            assert_eq!(all, documents);
+            windows.into_iter().map(|window| window[0]).collect::<Vec<_>>()
+        };
+        assert_eq!([splits(1_000), splits(5_000)], [[0], [0]]);
+        let (one, other) = (splits(64), splits(64));
+        assert!(one.len() > 15 && one != other && one.iter().any(|first| !other.contains(first)));
     }
 }

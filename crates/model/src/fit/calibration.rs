@@ -32,25 +32,38 @@ impl FitProblem<'_> {
         predictions: &[ColumnPrediction],
     ) -> (WeightedFit, usize) {
         fit.prior = priors(self.counts.totals(), &self.columns);
-        let (is_one, own) = (self.columns.is_one(), [fit.choices.tau]);
-        let taus = if is_one && self.options.correction { &TAUS[..] } else { &own };
-        let mut best: Option<(PartsTrial, usize, Choices, Vec<Prediction>)> = None;
-        for (lane, tau) in taus.iter().copied().enumerate() {
-            let of_lane = |decisions: &[f64]| if is_one { vec![decisions[lane]] } else { decisions.to_vec() };
-            let held_out: Vec<_> = predictions.iter().map(|one| one.with(of_lane)).collect();
-            let (choices, trial) = self.with_stacking(Choices { tau, ..fit.choices }, &fit.prior, &held_out);
-            if trial.documents > 0.0 && self.options.correction {
-                fit.taus.push(TauTrial { tau, loss: trial.correction });
-            }
-            if best.as_ref().is_none_or(|(least, ..)| trial.correction < least.correction) {
-                best = Some((trial, lane, choices, held_out));
-            }
+        let lanes = self.stack_lanes(fit.choices, predictions);
+        if self.options.correction {
+            let tried = lanes.iter().filter(|lane| lane.trial.documents > 0.0);
+            fit.taus.extend(tried.map(|lane| TauTrial { tau: lane.choices.tau, loss: lane.trial.correction }));
         }
-        let Some((parts, lane, choices, held_out)) = best else { return (fit, 0) };
+        let of = |lane: &(usize, StackedLane)| lane.1.trial.correction;
+        let best = lanes.into_iter().enumerate().min_by(|a, b| of(a).total_cmp(&of(b)));
+        let Some((lane, StackedLane { trial: parts, choices, held_out })) = best else { return (fit, 0) };
         let choices = self.with_window_line(choices, &held_out);
         let parts = (parts.documents > 0.0).then_some(parts);
         let lines = self.label_lines(&choices, &fit.prior, &held_out);
         (WeightedFit { choices, held_out, parts, lines, ..fit }, lane)
+    }
+
+    /// Fits the stacking weights with each share tau that the fitted columns stand for.
+    fn stack_lanes(&self, choices: Choices, predictions: &[ColumnPrediction]) -> Vec<StackedLane> {
+        let (is_one, own) = (self.columns.is_one(), [choices.tau]);
+        let taus = if is_one && self.options.correction { &TAUS[..] } else { &own };
+        let prior = priors(self.counts.totals(), &self.columns);
+        let stacked = |(lane, tau): (usize, &f64)| {
+            let of_lane = |decisions: &[f64]| if is_one { vec![decisions[lane]] } else { decisions.to_vec() };
+            let held_out: Vec<_> = predictions.iter().map(|one| one.with(of_lane)).collect();
+            let (choices, trial) = self.with_stacking(Choices { tau: *tau, ..choices }, &prior, &held_out);
+            StackedLane { trial, choices, held_out }
+        };
+        taus.iter().enumerate().map(stacked).collect()
+    }
+
+    /// The mean log loss of held-out documents, in nats, with the stacking weights that suit them best.
+    pub(crate) fn held_out_loss(&self, choices: Choices, predictions: &[ColumnPrediction]) -> f64 {
+        let lanes = self.stack_lanes(choices, predictions);
+        lanes.iter().map(|lane| lane.trial.correction).fold(f64::INFINITY, f64::min)
     }
 
     /// Fits the stacking weights to held-out scores. Returns the choices and how well they predict.
@@ -150,6 +163,13 @@ impl FitProblem<'_> {
         };
         totals.par_iter().enumerate().with_max_len(8).map(line).collect()
     }
+}
+
+/// The stacking weights with one tau, how well they predict, and the held-out scores that they are fitted to.
+struct StackedLane {
+    trial: PartsTrial,
+    choices: Choices,
+    held_out: Vec<Prediction>,
 }
 
 /// The share of a step to keep if it gains `gain` nats of log likelihood on held-out documents: 1 - c / 2G for the gain

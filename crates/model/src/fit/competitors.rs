@@ -78,7 +78,7 @@ impl Competitors {
     }
 
     /// Whether all columns learn from all documents.
-    fn learn_from_all(&self) -> bool {
+    pub(crate) fn learn_from_all(&self) -> bool {
         self.width == self.n_columns
     }
 

@@ -7,11 +7,13 @@ use crate::bayes::FitError;
 use crate::counts::StatisticsError;
 use crate::fit::problem::{FOLDS_OF_ALL, FitProblem, WeightedFit};
 use crate::fit::training::{
-    AscentStart, ColumnTrainer, FEW_HELD_OUT, GroupFit, Lane, PASSES, PASSES_OF_FOLD, PASSES_WITH,
-    PASSES_WITHOUT, Passes, idf_of_terms,
+    AscentStart, ColumnTrainer, FEW_HELD_OUT, GroupFit, Lane, MANY, PASSES, PASSES_OF_FOLD, PASSES_WITH, PASSES_WITHOUT, Passes, idf_of_terms,
 };
 use crate::linear::{Choices, Coefficients};
 use crate::validation::{Block, ColumnPrediction, Fold, Prediction, SmoothingChoice, TermScales};
+
+/// A pass after which the held-out documents have so many times the least log loss is the last.
+const CLEARLY_WORSE: f64 = 1.01;
 
 impl FitProblem<'_> {
     /// Fits everything: the correction, and by cross-validation the stacking weights of counts and correction. The same
@@ -141,17 +143,19 @@ impl<'a> CrossValidation<'a> {
 
     /// Returns the coefficients of all documents, and the held-out scores in document order.
     ///
-    /// A fold that [joins later](Self::joins_later) is left out of the first passes only. Otherwise, each fold is left
-    /// out of a separate fit, which starts from the fit to all documents.
+    /// A [single](Self::single) fold is left out of the first passes only, or of all if it is small. Otherwise, each fold
+    /// is left out of a separate fit, which starts from the fit to all documents.
     fn run(&self) -> (Coefficients, Vec<ColumnPrediction>) {
-        let (fits, mut predictions) = if let Some(fold) = self.joins_later() {
+        let (fits, mut predictions) = if let Some(fold) = self.single() {
             let held = self.hold_out(fold);
-            let without = Passes { held: Some(fold), ..self.passes(PASSES_WITHOUT) };
-            let are_few = fold.documents.len() * FEW_HELD_OUT < self.trainer.problem.documents.len();
-            let last = self.passes(if are_few { 1 } else { PASSES_WITH });
-            let fits = self.train(None, &[without, last], &held.rows);
-            let predictions = held.predictions(&fits);
-            (fits, predictions)
+            if self.are_few(fold) {
+                self.train_to_best(&held)
+            } else {
+                let without = Passes { held: Some(fold), ..self.passes(PASSES_WITHOUT) };
+                let fits = self.train(None, 0, &[without, self.passes(PASSES_WITH)], &held.rows);
+                let predictions = held.predictions(&fits);
+                (fits, predictions)
+            }
         } else {
             // with many documents, folds are prepared only when they are scored, to save memory
             let hold_out = || self.folds.par_iter().map(|fold| self.hold_out(fold)).collect::<Vec<_>>();
@@ -173,13 +177,42 @@ impl<'a> CrossValidation<'a> {
         (Coefficients { scales: self.trainer.scales(), groups }, predictions)
     }
 
-    /// The only fold, if choices made by its scores still hold after further passes. Not for independent columns: their
-    /// choices include an offset, which does not hold until the bias has settled.
-    fn joins_later(&self) -> Option<&Fold> {
-        match &self.folds[..] {
-            [fold] if !self.trainer.problem.columns.are_independent() => Some(fold),
-            _ => None,
+    /// Trains by passes without a fold, until they predict it clearly worse, and returns the best fits. Of many documents
+    /// the first pass may be the best, and further ones only fit them more closely. With so many labels that few learn from
+    /// a document, preparing a pass takes longer than the pass, so there are several at once.
+    fn train_to_best(&self, held: &Holdout<'_>) -> (Vec<GroupFit>, Vec<ColumnPrediction>) {
+        let at_once = if self.trainer.learns_from_all() { 1 } else { PASSES_WITHOUT };
+        let pass = |from: Option<&[GroupFit]>, round| {
+            let without = Passes { held: Some(held.fold), ..self.passes(at_once) };
+            let fits = self.train(from, round, &[without], &held.rows);
+            let predictions = held.predictions(&fits);
+            let loss = self.trainer.problem.held_out_loss(self.choices, &predictions);
+            (loss, fits, predictions)
+        };
+        let (mut best, mut last) = (pass(None, 0), None);
+        for round in 1..(PASSES_WITHOUT / at_once) as u64 {
+            let from: &Vec<GroupFit> = last.as_ref().unwrap_or(&best.1);
+            let next = pass(Some(from), round);
+            if next.0 > CLEARLY_WORSE * best.0 {
+                break;
+            }
+            (best, last) = if next.0 < best.0 { (next, None) } else { (best, Some(next.1)) };
         }
+        (best.1, best.2)
+    }
+
+    /// The only fold, if choices made by its scores hold for the fit. If it joins later, that does not include the offset
+    /// of independent columns, which does not hold until the bias has settled.
+    fn single(&self) -> Option<&Fold> {
+        let columns = &self.trainer.problem.columns;
+        let holds = |fold: &&Fold| !columns.are_independent() || columns.is_one() && self.are_few(fold);
+        <&[Fold; 1]>::try_from(&self.folds[..]).ok().map(|[fold]| fold).filter(holds)
+    }
+
+    /// Whether a fold is so small a part of all documents that they do without its coefficients.
+    fn are_few(&self, fold: &Fold) -> bool {
+        let all = self.trainer.problem.documents.len();
+        all >= MANY && fold.documents.len() * FEW_HELD_OUT < all
     }
 
     /// At most `most` passes over all documents.
@@ -190,11 +223,18 @@ impl<'a> CrossValidation<'a> {
 
     /// Trains all columns on all documents.
     fn train_all(&self) -> Vec<GroupFit> {
-        self.train(None, &[self.passes(PASSES)], &Block::default())
+        self.train(None, 0, &[self.passes(PASSES)], &Block::default())
     }
 
-    fn train(&self, from: Option<&[GroupFit]>, passes: &[Passes<'_>], rows: &Block) -> Vec<GroupFit> {
-        let (trainer, ascent) = (&self.trainer, self.trainer.ascent());
+    /// Trains all columns by `passes`. Each round has its own order of documents.
+    fn train(
+        &self,
+        from: Option<&[GroupFit]>,
+        round: u64,
+        passes: &[Passes<'_>],
+        rows: &Block,
+    ) -> Vec<GroupFit> {
+        let (trainer, ascent) = (&self.trainer, self.trainer.ascent().of_round(round));
         let fit = |(at, group): (usize, &[Lane])| {
             let mut coefficients = trainer.zeros(group);
             if let Some(from) = from.and_then(|fits| fits.get(at)) {
@@ -210,7 +250,7 @@ impl<'a> CrossValidation<'a> {
     /// Scores a fold by a fit without it, which starts from the fit to all documents.
     fn score(&self, held: Holdout<'_>, fits: &[GroupFit]) -> Vec<ColumnPrediction> {
         let without = Passes { held: Some(held.fold), odds: &held.odds, ..self.passes(PASSES_OF_FOLD) };
-        let own = self.train(Some(fits), &[without], &held.rows);
+        let own = self.train(Some(fits), 0, &[without], &held.rows);
         held.predictions(&own)
     }
 
@@ -233,7 +273,7 @@ impl<'a> CrossValidation<'a> {
         let ids = (0..=TermId::MAX).zip(source.idf());
         let idf = ids.map(|(id, idf)| if is_known(&id) { *idf } else { 0.0 }).collect();
         rows.vectorize(&TermScales { idf, ..TermScales::default() });
-        let odds = match self.joins_later() {
+        let odds = match self.single() {
             Some(_) => Vec::new(),
             None => self.trainer.odds(&self.choices, &counts, Some(fold)),
         };
@@ -243,7 +283,7 @@ impl<'a> CrossValidation<'a> {
 
 impl Holdout<'_> {
     /// The held-out scores, with the log-odds d of the fitted columns.
-    fn predictions(self, fits: &[GroupFit]) -> Vec<ColumnPrediction> {
+    fn predictions(&self, fits: &[GroupFit]) -> Vec<ColumnPrediction> {
         let mut first = 0;
         let scores = |(held, n): (Prediction, usize)| {
             let own = first..first + n;
@@ -251,7 +291,7 @@ impl Holdout<'_> {
             let of_row = |row: usize| fits.iter().flat_map(|fit| &fit.decisions[row]).copied().collect();
             ColumnPrediction { held, decisions: own.map(of_row).collect() }
         };
-        self.by_counts.into_iter().zip(self.lengths).map(scores).collect()
+        self.by_counts.iter().cloned().zip(self.lengths.iter().copied()).map(scores).collect()
     }
 }
 

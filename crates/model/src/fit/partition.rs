@@ -187,7 +187,7 @@ impl<'a> Partition<'a> {
     pub fn round(&mut self, correction: &Correction) -> Result<RoundChange, FitError<StatisticsError>> {
         let Partition { trainer, factors, coefficients, round, ascent } = self;
         // each round has its own order of documents; the first has that of a fit on one machine
-        let ascent = DualAscent { seed: ascent.seed.wrapping_add(scramble(*round)), ..*ascent };
+        let ascent = ascent.of_round(*round);
         *round += 1;
         let before = coefficients.groups.clone();
         let train = |(at, (group, fitted)): (usize, (&[Lane], &mut GroupCoefficients))| {

@@ -7,6 +7,7 @@ use tamis_tokenizer::{CountVector, TermId};
 
 use crate::counts::{ClassId, Counts, DocumentSums, KnownTerms, Statistics, TermEntry, TermTable};
 use crate::fit::competitors::LeftOutBayes;
+use crate::fit::training::FEW_HELD_OUT;
 use crate::linear::{
     Choices, Coefficients, Columns, CorrectedStatistics, Correction, PartsTrial, Readings, TauTrial,
     WeightedLogOdds, WeightedOptions, priors,
@@ -67,6 +68,8 @@ const FEW: usize = 1_000;
 const FOLDS_OF_FEW: usize = 20;
 /// Maximum number of held-out documents: for independent columns, whose thresholds need many, and for others.
 const MAX_HELD_OUT: [usize; 2] = [20_000, 2_000];
+/// Held-out documents that are enough for thresholds.
+const ENOUGH_FOR_THRESHOLDS: usize = 4_000;
 
 /// The inputs of a fit: documents, counts, columns and options.
 #[derive(Clone)]
@@ -130,6 +133,10 @@ impl FitProblem<'_> {
 
     pub(crate) fn max_held_out(&self) -> usize {
         let [independent, others] = MAX_HELD_OUT;
+        // of very many documents of two classes, so few that they are held out once
+        let few = (self.documents.len() / (FEW_HELD_OUT + 1)).saturating_sub(1);
+        let is_enough = self.columns.is_one() && few >= ENOUGH_FOR_THRESHOLDS;
+        let independent = if is_enough { independent.min(few) } else { independent };
         sample_size(if self.columns.are_independent() { independent } else { others }, &self.columns)
     }
 

@@ -9,19 +9,23 @@ use crate::fit::ascent::{DualAscent, DualWeights, TrainingRows};
 use crate::fit::calibration::TAUS;
 use crate::fit::competitors::{Competitors, LeftOutBayes};
 use crate::fit::problem::FitProblem;
-use crate::linear::{COEFFICIENT_ONE, Choices, Coefficient, Correction, GroupCoefficients};
+use crate::linear::{COEFFICIENT_ONE, Choices, Coefficient, Correction, CorrectionSum, GroupCoefficients};
 use crate::validation::{Block, BlockReader, Fold, Label, TermScales};
 
 /// Maximum passes over all documents, and then without each fold, starting from that fit.
 pub(crate) const PASSES: usize = 8;
 pub(crate) const PASSES_OF_FOLD: usize = 5;
-/// Maximum passes if documents are held out only once: first without them, then with them. One pass with them is enough
-/// if fewer than one document in [`FEW_HELD_OUT`] is held out.
+/// Maximum passes if documents are held out only once: first without them, then with them.
 pub(crate) const PASSES_WITHOUT: usize = 4;
 pub(crate) const PASSES_WITH: usize = 3;
+/// Of at least so many documents, with fewer than one in [`FEW_HELD_OUT`] held out, those held out need no coefficients.
+pub(crate) const MANY: usize = 40_000;
 pub(crate) const FEW_HELD_OUT: usize = 20;
 /// The fit stops when no error changes by this much in a pass.
 pub(crate) const TOLERANCE: f64 = 0.02;
+/// The correction is summed in a table of at most this many numbers (32 MB), and no more than there are (document, term)
+/// pairs.
+const MOST_SUMS: usize = 1 << 22;
 /// Number of columns fitted together.
 pub(crate) const COLUMNS_TOGETHER: usize = 8;
 
@@ -85,6 +89,11 @@ impl<'a> ColumnTrainer<'a> {
         let odds = odds.filter(|_| std::ptr::eq(counts, trainer.problem.counts));
         trainer.odds = odds.unwrap_or_else(|| trainer.odds(choices, counts, None));
         trainer
+    }
+
+    /// Whether all columns learn from all documents.
+    pub(crate) fn learns_from_all(&self) -> bool {
+        self.competitors.learn_from_all()
     }
 
     /// The groups of columns that are trained together.
@@ -229,21 +238,25 @@ impl<'a> ColumnTrainer<'a> {
         &self,
         of: impl Fn(usize, &mut Vec<Coefficient>) + Send + Sync,
     ) -> Result<Correction, FitError<StatisticsError>> {
-        let (mut correction, mut result, mut own) = (Correction::default(), Ok(()), Vec::new());
-        if !self.problem.options.correction {
-            return Ok(correction);
+        let documents = self.problem.documents;
+        let most = documents.n_pairs().min(MOST_SUMS);
+        let mut sum = CorrectionSum::new(documents.n_terms(), self.lanes.len(), most);
+        let (mut result, mut own) = (Ok(()), Vec::new());
+        if self.problem.options.correction {
+            self.source.for_all(|first, block| {
+                for at in 0..block.len() {
+                    own.clear();
+                    of(first + at, &mut own);
+                    let row = block.terms(at);
+                    // factors are whole numbers
+                    let terms = row.iter().map(|(term, factor)| (term, factor as u32));
+                    let most = row.factors.iter().copied().fold(0.0, f32::max) as u32;
+                    let added = sum.add(terms, most, &own);
+                    result = std::mem::replace(&mut result, Ok(())).and(added);
+                }
+            });
         }
-        self.source.for_all(|first, block| {
-            for at in 0..block.len() {
-                own.clear();
-                of(first + at, &mut own);
-                // factors are whole numbers
-                let terms = block.terms(at).iter().map(|(term, factor)| (term, factor as u32));
-                let added = correction.add_units(terms, &own);
-                result = std::mem::replace(&mut result, Ok(())).and(added);
-            }
-        });
-        result.map_err(FitError::Counts).map(|()| correction)
+        result.and_then(|()| sum.finish()).map_err(FitError::Counts)
     }
 }
 

@@ -184,7 +184,7 @@ impl ClassCell for ClassWeight {
     }
 }
 
-const TOO_LARGE: StatisticsError = StatisticsError::Coefficients { expected: i64::MAX };
+pub(crate) const TOO_LARGE: StatisticsError = StatisticsError::Coefficients { expected: i64::MAX };
 
 /// The correction of the counts by logistic regression: a weight per term and column, and a bias per column.
 ///
@@ -219,6 +219,14 @@ impl Correction {
             self.cells.add_all(term, coefficients.iter().map(|c| ClassWeight::of_units(c, tf_units)))?;
         }
         coefficients.iter().try_for_each(|c| self.add_bias(c.class, c.bias))
+    }
+
+    /// Adds weights, in increasing order of columns, to those of a term.
+    pub(crate) fn add_cells(&mut self, term: TermId, weights: &[ClassWeight]) -> Result<(), StatisticsError> {
+        match self.cells.get(term) {
+            [] => self.cells.set(term, weights),
+            _ => self.cells.add_all(term, weights.iter().copied()),
+        }
     }
 
     /// Adds a stored weight to that of a term in a column.

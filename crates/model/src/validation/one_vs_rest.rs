@@ -1,5 +1,7 @@
 //! Leave-one-out weights of terms for more than two classes (one-vs-rest).
 
+use std::hint::black_box;
+
 use rayon::prelude::*;
 use tamis_tokenizer::TermId;
 
@@ -17,16 +19,16 @@ pub(crate) struct OneVsRestTerms {
     cells: Vec<ClassId>,
     /// For each term, what each of its cells adds to its column per unit of weight: first the values for a document of
     /// another class, then those for a document of the column's class. The two are stored together because they are
-    /// read together.
-    parts: Vec<f64>,
+    /// read together. Single precision is enough: counts have an error of their own.
+    parts: Vec<f32>,
 }
 
 /// A term, counted without the left-out document.
 #[derive(Clone, Copy, Default)]
 struct LeftOutTerm {
-    idf: f64,
+    idf: f32,
     /// ln a - ln(n + r + a)
-    absent: f64,
+    absent: f32,
     /// Start and number of its cells; none if no other document has the term.
     start: u32,
     len: u16,
@@ -39,7 +41,7 @@ struct LeftOutTerm {
 struct TermChunk {
     terms: Vec<LeftOutTerm>,
     cells: Vec<ClassId>,
-    parts: Vec<f64>,
+    parts: Vec<f32>,
     /// The columns of the current term, with their document frequencies.
     dfs: Vec<(ClassId, u64)>,
 }
@@ -90,10 +92,73 @@ impl OneVsRestTerms {
         log_totals: impl FnOnce(u64) -> Vec<f64>,
     ) {
         match powers {
-            [_] => self.sum_terms::<1>(row, own, powers, out, log_totals),
+            [power] => self.sum_once(row, own, *power, out, log_totals),
             // one lane more than there are powers: four numbers are added faster than three
             _ => self.sum_terms::<{ MOST_POWERS + 1 }>(row, own, powers, out, log_totals),
         }
+    }
+
+    /// As [`sum_terms`](Self::sum_terms) for one power, in single precision: a fit does this for all documents.
+    fn sum_once(
+        &self,
+        row: BlockRow<'_>,
+        own: ClassId,
+        power: f64,
+        out: &mut [Vec<f64>],
+        log_totals: impl FnOnce(u64) -> Vec<f64>,
+    ) {
+        // so that the processor waits for all terms at once
+        black_box(row.ids.iter().fold(0, |bits, id| bits ^ self.first_part(*id).to_bits()));
+        let mut unique_terms = 0;
+        let mut sums = vec![0f32; self.columns.len()];
+        let [mut absent, mut weight, mut square] = [0f32; 3];
+        let mut own_scores: Vec<_> = self.columns.positive_in(own).map(|column| (column, 0f32)).collect();
+        for (term, log_tf) in self.terms(row) {
+            unique_terms += u64::from(term.is_unique);
+            // no other document has it
+            if term.absent == 0.0 {
+                continue;
+            }
+            let v = (log_tf * powered(term.idf.into(), power)) as f32;
+            absent += v * term.absent;
+            weight += v;
+            square += v * v;
+            let (cells, parts, own_parts) = self.cells_of(term);
+            // all columns have the term: the common case
+            if cells.len() == sums.len() {
+                add_times(&mut sums, v, parts);
+                own_scores.iter_mut().for_each(|(column, score)| *score += v * own_parts[*column]);
+                continue;
+            }
+            cells.iter().zip(parts).for_each(|(column, part)| sums[usize::from(*column)] += v * part);
+            for (column, score) in &mut own_scores {
+                // columns are numbered by `ClassId`
+                let cell = cells.binary_search(&(*column as ClassId));
+                *score += cell.map_or(0.0, |at| v * own_parts[at]);
+            }
+        }
+        for (own, score) in own_scores {
+            if let Some(sums) = sums.get_mut(own) {
+                *sums = score;
+            }
+        }
+        let (log_totals, norm) = (log_totals(unique_terms), norm(square.into()));
+        let Some(out) = out.first_mut() else { return };
+        let score = |(sum, log): (&f32, &f64)| (f64::from(sum + absent) + f64::from(weight) * log) / norm;
+        out.clear();
+        out.extend(sums.iter().zip(&log_totals).map(score));
+    }
+
+    fn first_part(&self, id: TermId) -> f32 {
+        let start = self.terms.get(id as usize).map_or(0, |term| 2 * term.start as usize);
+        self.parts.get(start).copied().unwrap_or(0.0)
+    }
+
+    /// The columns of a term's cells, and their parts for documents of other classes and of their own.
+    fn cells_of(&self, term: &LeftOutTerm) -> (&[ClassId], &[f32], &[f32]) {
+        let (start, len) = (term.start as usize, usize::from(term.len));
+        let (parts, own_parts) = self.parts[2 * start..2 * (start + len)].split_at(len);
+        (&self.cells[start..start + len], parts, own_parts)
     }
 
     fn sum_terms<const P: usize>(
@@ -108,20 +173,18 @@ impl OneVsRestTerms {
         let mut sums = vec![[0.0; P]; self.columns.len()];
         let [mut absent, mut weight, mut square] = [[0.0; P]; 3];
         let mut own_scores: Vec<_> = self.columns.positive_in(own).map(|column| (column, [0.0; P])).collect();
-        let add = |to: &mut [f64; P], v: &[f64; P], part: f64| {
-            to.iter_mut().zip(v).for_each(|(to, v)| *to += v * part);
+        let add = |to: &mut [f64; P], v: &[f64; P], part: f32| {
+            to.iter_mut().zip(v).for_each(|(to, v)| *to += v * f64::from(part));
         };
         for (term, log_tf) in self.terms(row) {
             unique_terms += u64::from(term.is_unique);
             let known = f64::from(u8::from(term.absent != 0.0));
             let mut v = [0.0; P];
-            v.iter_mut().zip(powers).for_each(|(v, power)| *v = known * log_tf * powered(term.idf, *power));
+            v.iter_mut().zip(powers).for_each(|(v, power)| *v = known * log_tf * powered(term.idf.into(), *power));
             add(&mut absent, &v, term.absent);
-            add(&mut weight, &v, 1.0);
+            add(&mut weight, &v, 1.0_f32);
             square.iter_mut().zip(v).for_each(|(square, v)| *square += v * v);
-            let (start, len) = (term.start as usize, usize::from(term.len));
-            let cells = &self.cells[start..start + len];
-            let (parts, own_parts) = self.parts[2 * start..2 * (start + len)].split_at(len);
+            let (cells, parts, own_parts) = self.cells_of(term);
             // all columns have the term: the common case
             let have_all = parts.len() == sums.len();
             match have_all {
@@ -159,6 +222,15 @@ impl OneVsRestTerms {
     }
 }
 
+/// Adds `v` times each part to the sum at its place.
+#[inline(always)]
+fn add_times(sums: &mut [f32], v: f32, parts: &[f32]) {
+    let ((sums, last), (parts, last_parts)) = (sums.as_chunks_mut::<4>(), parts.as_chunks::<4>());
+    let add = |(to, part): (&mut f32, &f32)| *to += v * part;
+    sums.iter_mut().zip(parts).for_each(|(sums, parts)| sums.iter_mut().zip(parts).for_each(add));
+    last.iter_mut().zip(last_parts).for_each(add);
+}
+
 impl TermChunk {
     fn push_term(
         &mut self,
@@ -174,7 +246,7 @@ impl TermChunk {
             return self.terms.push(LeftOutTerm { is_unique: df == 1, ..LeftOutTerm::default() });
         }
         let absent = logs.ln(0) - logs.ln(left);
-        let part = |n: u64| logs.ln(n) - logs.ln(left.saturating_sub(n)) - absent;
+        let part = |n: u64| (logs.ln(n) - logs.ln(left.saturating_sub(n)) - absent) as f32;
         let start = self.cells.len() as u32;
         self.dfs.clear();
         if columns.are_labels() {
@@ -189,6 +261,7 @@ impl TermChunk {
         self.parts.extend(self.dfs.iter().map(|(_, n)| part(n.saturating_sub(1))));
         // at most Classes::MAX columns, which is u16::MAX
         let len = (self.cells.len() - start as usize) as u16;
-        self.terms.push(LeftOutTerm { idf: idf(left, log_documents), absent, start, len, is_unique: false });
+        let (idf, absent) = (idf(left, log_documents) as f32, absent as f32);
+        self.terms.push(LeftOutTerm { idf, absent, start, len, is_unique: false });
     }
 }

@@ -89,17 +89,8 @@ impl SmoothingChoice {
         let source = if reads_all { BlockReader::new(documents) } else { BlockReader::unread(documents) };
         let sample = SampleTerms::new(&source, &sample);
         let grid = Grid { counts, columns, default: default.bayes };
-        // two classes look up a term once for all smoothings; with more classes that takes too much memory
-        let together = if columns.is_one() { alphas.len() } else { 1 };
-        let fit = |alphas: &[Smoothing]| {
-            let points = Points { alphas: alphas.to_vec(), powers: powers.clone() };
-            let each: Vec<_> = points.iter().collect();
-            let fitted = each.into_iter().zip(grid.fit(points, &sample));
-            fitted.map(|((alpha, power), fitted)| (alpha, power, fitted)).collect::<Vec<_>>()
-        };
-        // one after another, since each holds the scores of its points
-        let each: Vec<_> = alphas.chunks(together).flat_map(fit).collect();
-        let tried = |(alpha, power, fitted): &(Smoothing, f64, PointFit)| SmoothingTrial {
+        let each = grid.search(&Points { alphas, powers }, &sample);
+        let tried = |(alpha, power, fitted): &GridFit| SmoothingTrial {
             alpha: *alpha,
             idf_power: *power,
             loss: fitted.2,
@@ -113,8 +104,11 @@ impl SmoothingChoice {
             (alpha.alpha() / default.alpha.alpha()).ln().abs() / 3f64.ln()
                 + 2.0 * (power - default.idf_power).abs()
         };
-        if let Some((.., best)) = each.iter().min_by(|(.., (.., a)), (.., (.., b))| a.total_cmp(b)) {
-            let as_good = each.iter().filter(|(.., fitted)| !is_worse(&fitted.1, &best.1));
+        // not those that were fitted to some of the sample only
+        let most = each.iter().map(|(.., fitted)| fitted.1.len()).max();
+        let of_all = || each.iter().filter(|(.., fitted)| Some(fitted.1.len()) == most);
+        if let Some((.., best)) = of_all().min_by(|(.., (.., a)), (.., (.., b))| a.total_cmp(b)) {
+            let as_good = of_all().filter(|(.., fitted)| !is_worse(&fitted.1, &best.1));
             let nearest = as_good.min_by(|a, b| distance(a.0, a.1).total_cmp(&distance(b.0, b.1)));
             if let Some((alpha, power, (bayes, losses, _))) = nearest {
                 (choice.alpha, choice.idf_power, choice.bayes, choice.losses) =
@@ -156,6 +150,15 @@ pub fn is_worse_by(errors: f64, losses: &[WeightedLoss], others: &[WeightedLoss]
 
 /// k, the weighted losses of the documents, and their mean.
 type PointFit = ([f64; 2], Vec<WeightedLoss>, f64);
+
+/// The fit at a point of the grid.
+type GridFit = (Smoothing, f64, PointFit);
+
+/// One document of the sample in so many tells which points of the grid are out of the question: those that are worse by
+/// so many standard errors. The sample must have at least so many documents.
+const ROUGHLY: usize = 3;
+const FAR_WORSE: f64 = 3.0;
+const LEAST_ROUGHLY: usize = 900;
 
 /// A sample of documents: labels, weights and terms.
 pub(crate) struct SampleTerms<'a> {
@@ -199,20 +202,60 @@ pub(crate) struct Grid<'a> {
 const CHUNK: usize = 64;
 
 impl Grid<'_> {
-    /// Fits k at each grid point to the leave-one-out scores of a sample.
-    pub(crate) fn fit(&self, points: Points, sample: &SampleTerms<'_>) -> Vec<PointFit> {
+    /// Fits k at each grid point to the leave-one-out scores of a sample; where these are of more than two classes, only
+    /// to some of them if the point is far from the best.
+    fn search(&self, points: &Points, sample: &SampleTerms<'_>) -> Vec<GridFit> {
+        // two classes look up a term once for all smoothings; with more classes that takes too much memory
+        if self.columns.is_one() {
+            return self.fit(points, sample, 1, &[]);
+        }
+        let one = |alpha: &Smoothing| Points { alphas: vec![*alpha], powers: points.powers.clone() };
+        // one after another, since each holds the scores of its points
+        let rough = |alpha: &Smoothing| self.fit(&one(alpha), sample, ROUGHLY, &[]);
+        let rough: Vec<GridFit> = match sample.labels.len() {
+            ..LEAST_ROUGHLY => Vec::new(),
+            _ => points.alphas.iter().flat_map(rough).collect(),
+        };
+        let best = rough.iter().min_by(|a, b| a.2.2.total_cmp(&b.2.2));
+        let is_far = |fit: &GridFit| best.is_some_and(|best| is_worse_by(FAR_WORSE, &fit.2.1, &best.2.1));
+        let far: Vec<_> = rough.iter().map(|fit| is_far(fit).then(|| fit.clone())).collect();
+        let n_powers = points.powers.len();
+        let of_alpha = |(at, alpha): (usize, &Smoothing)| {
+            let far = far.get(at * n_powers..(at + 1) * n_powers).unwrap_or_default();
+            match far.iter().cloned().collect::<Option<Vec<_>>>() {
+                Some(far) if !far.is_empty() => far,
+                _ => self.fit(&one(alpha), sample, 1, far),
+            }
+        };
+        points.alphas.iter().enumerate().flat_map(of_alpha).collect()
+    }
+
+    /// Fits k at each grid point to the leave-one-out scores of one in `every` documents of a sample, unless the point has
+    /// a `known` fit.
+    pub(crate) fn fit(
+        &self,
+        points: &Points,
+        sample: &SampleTerms<'_>,
+        every: usize,
+        known: &[Option<GridFit>],
+    ) -> Vec<GridFit> {
         let mut of_points = vec![self.targets().input(2); points.len()];
-        let left_out = LeaveOneOut::new(points, self.counts, self.columns);
-        let document = |at: usize| (sample.labels[at], sample.terms(at));
-        self.score(&left_out, sample.labels.len(), document, &mut of_points);
-        let fit = |parts: &StackingInput| {
+        let left_out = LeaveOneOut::new(points.clone(), self.counts, self.columns);
+        let document = |at: usize| (sample.labels[every * at], sample.terms(every * at));
+        self.score(&left_out, sample.labels.len().div_ceil(every), document, &mut of_points);
+        let fit = |(at, (alpha, power)): (usize, (Smoothing, f64))| {
+            if let Some(Some(known)) = known.get(at) {
+                return known.clone();
+            }
+            let parts = &of_points[at];
             let bayes = self.bayes(parts);
             let losses = parts.losses(&bayes);
             let mean = parts.mean(&losses);
             let losses = losses.into_iter().zip(parts.weights());
-            (bayes, losses.map(|(loss, weight)| WeightedLoss { loss, weight }).collect(), mean)
+            let losses = losses.map(|(loss, weight)| WeightedLoss { loss, weight }).collect();
+            (alpha, power, (bayes, losses, mean))
         };
-        of_points.par_iter().map(fit).collect()
+        points.iter().enumerate().collect::<Vec<_>>().into_par_iter().map(fit).collect()
     }
 
     /// Fits k to the leave-one-out scores of all documents.

@@ -167,10 +167,15 @@ impl TrainingDocument {
     }
 }
 
-/// The documents by the hashes of their bodies: an order that does not depend on that of arrival.
-pub(crate) fn by_hash(documents: &[TrainingDocument]) -> Vec<&TrainingDocument> {
+/// The first `most` documents by the hashes of their bodies: an order that does not depend on that of arrival.
+pub(crate) fn by_hash(documents: &[TrainingDocument], most: usize) -> Vec<&TrainingDocument> {
+    let key = |document: &&TrainingDocument| (document.group, document.digest, document.class);
     let mut order: Vec<_> = documents.iter().collect();
-    order.sort_unstable_by_key(|document| (document.group, document.digest, document.class));
+    if most < order.len() {
+        order.select_nth_unstable_by_key(most, key);
+        order.truncate(most);
+    }
+    order.sort_unstable_by_key(key);
     order
 }
 

@@ -148,7 +148,7 @@ pub(crate) struct PairsTrial {
 fn predict_better(weighted: &WeightedOptions, with: &Trainer, all: &Trainer) -> Result<Option<PairsTrial>> {
     let merged = MergedShards::new(&with.parts)?;
     let (words, without) = of_words(&merged, all)?;
-    let mut sample = by_hash(&with.documents);
+    let mut sample = by_hash(&with.documents, usize::MAX);
     let mut is_least = least(SAMPLE);
     sample.retain(|document| is_least(usize::from(document.class)));
     let rows = sample.par_iter().map(|document| rows(document, with, &merged, &words));

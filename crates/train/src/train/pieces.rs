@@ -43,14 +43,23 @@ impl Trainer {
         if !is_open || self.documents.len() < ENOUGH || self.classes.len() < 2 {
             return Ok(());
         }
-        let mut some = self.some_documents();
-        let without = self.left_out_losses(&weighted, &mut some.clone(), Expansion::Same)?;
-        let with = self.left_out_losses(&weighted, &mut some, Expansion::WithPieces)?;
-        if without.is_empty() || with.is_empty() {
-            return Ok(());
+        let some = self.some_documents();
+        // a quarter of them suffices to say no, if it says so clearly
+        for n in [some.len() / 4, some.len()].into_iter().filter(|n| *n >= ENOUGH) {
+            let without = self.left_out_losses(&weighted, some[..n].to_vec(), Expansion::Same)?;
+            let with = self.left_out_losses(&weighted, some[..n].to_vec(), Expansion::WithPieces)?;
+            if without.is_empty() || with.is_empty() {
+                return Ok(());
+            }
+            self.choices.pieces = Some(solution::tried_terms(&with, &without));
+            if is_worse_by(CLEARLY, &with, &without) {
+                return Ok(());
+            }
+            if n == some.len() && is_worse_by(CLEARLY, &without, &with) {
+                return self.expand();
+            }
         }
-        self.choices.pieces = Some(solution::tried_terms(&with, &without));
-        if is_worse_by(CLEARLY, &without, &with) { self.expand() } else { Ok(()) }
+        Ok(())
     }
 
     /// The documents to decide with: those whose bodies have the lowest hashes, so that order does not matter.
@@ -58,7 +67,7 @@ impl Trainer {
         let totals = || self.parts.iter().flat_map(|part| part.statistics.totals());
         let (documents, terms) = totals().fold((0, 0), |(n, df), of| (n + of.documents, df + of.df));
         let most = (MOST_TERMS * documents / terms.max(1)).clamp(ENOUGH as u64, MOST) as usize;
-        by_hash(&self.documents).into_iter().take(most).cloned().collect()
+        by_hash(&self.documents, most).into_iter().cloned().collect()
     }
 
     /// The losses of `documents` left out one by one, with the counts of these documents alone and the default
@@ -66,11 +75,11 @@ impl Trainer {
     fn left_out_losses(
         &mut self,
         weighted: &WeightedOptions,
-        documents: &mut [TrainingDocument],
+        mut documents: Vec<TrainingDocument>,
         terms: Expansion,
     ) -> Result<Vec<WeightedLoss>> {
-        let parts = self.recounted(documents, terms)?;
-        let outcome = losses(weighted, &self.classes, &parts, documents);
+        let parts = self.recounted(&mut documents, terms)?;
+        let outcome = losses(weighted, &self.classes, &parts, &documents);
         self.put_back(parts);
         outcome
     }
