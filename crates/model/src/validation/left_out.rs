@@ -39,7 +39,7 @@ impl<'a> LeaveOneOut<'a> {
             1 if columns.is_one() => TermWeights::TwoClass(TwoClassTerms::new(&points, counts, columns)),
             _ if columns.is_one() => TermWeights::TwoClassGrid(TwoClassTerms::new(&points, counts, columns)),
             _ => {
-                let cells = |alpha: &Smoothing| OneVsRestTerms::new(*alpha, counts, columns);
+                let cells = |alpha: &Smoothing| OneVsRestTerms::new(*alpha, &points.powers, counts, columns);
                 TermWeights::OneVsRest(points.alphas.iter().map(cells).collect())
             }
         };

@@ -26,6 +26,7 @@ pub(crate) struct OneVsRestTerms {
 /// A term, counted without the left-out document.
 #[derive(Clone, Copy, Default)]
 struct LeftOutTerm {
+    /// Raised to the power, if there is only one.
     idf: f32,
     /// ln a - ln(n + r + a)
     absent: f32,
@@ -51,14 +52,16 @@ const CHUNK: usize = 1 << 13;
 
 impl OneVsRestTerms {
     /// Computes the weights of all terms, in parallel in the current rayon pool.
-    pub(crate) fn new(alpha: Smoothing, counts: &Statistics, columns: &Columns) -> Self {
+    pub(crate) fn new(alpha: Smoothing, powers: &[f64], counts: &Statistics, columns: &Columns) -> Self {
+        let power = if let [power] = powers { *power } else { 1.0 };
         let all = counts.totals().iter().map(|totals| totals.documents).fold(0, u64::saturating_add);
         let log_documents = log_documents(all.saturating_sub(1));
         let logs = Logs::new(alpha.alpha(), LOGS);
         let ids: Vec<TermId> = term_ids(counts).collect();
         let compute = |ids: &[TermId]| {
             let mut chunk = TermChunk::default();
-            ids.iter().for_each(|id| chunk.push_term(counts, columns, &logs, log_documents, *id));
+            let idf = |left: u64| powered(idf(left, log_documents), power) as f32;
+            ids.iter().for_each(|id| chunk.push_term(counts, columns, &logs, idf, *id));
             chunk
         };
         let chunks: Vec<_> = ids.par_chunks(CHUNK).map(compute).collect();
@@ -92,61 +95,10 @@ impl OneVsRestTerms {
         log_totals: impl FnOnce(u64) -> Vec<f64>,
     ) {
         match powers {
-            [power] => self.sum_once(row, own, *power, out, log_totals),
+            [_] => self.sum_terms::<1>(row, own, powers, out, log_totals),
             // one lane more than there are powers: four numbers are added faster than three
             _ => self.sum_terms::<{ MOST_POWERS + 1 }>(row, own, powers, out, log_totals),
         }
-    }
-
-    /// As [`sum_terms`](Self::sum_terms) for one power, in single precision: a fit does this for all documents.
-    fn sum_once(
-        &self,
-        row: BlockRow<'_>,
-        own: ClassId,
-        power: f64,
-        out: &mut [Vec<f64>],
-        log_totals: impl FnOnce(u64) -> Vec<f64>,
-    ) {
-        // so that the processor waits for all terms at once
-        black_box(row.ids.iter().fold(0, |bits, id| bits ^ self.first_part(*id).to_bits()));
-        let mut unique_terms = 0;
-        let mut sums = vec![0f32; self.columns.len()];
-        let [mut absent, mut weight, mut square] = [0f32; 3];
-        let mut own_scores: Vec<_> = self.columns.positive_in(own).map(|column| (column, 0f32)).collect();
-        for (term, log_tf) in self.terms(row) {
-            unique_terms += u64::from(term.is_unique);
-            // no other document has it
-            if term.absent == 0.0 {
-                continue;
-            }
-            let v = (log_tf * powered(term.idf.into(), power)) as f32;
-            absent += v * term.absent;
-            weight += v;
-            square += v * v;
-            let (cells, parts, own_parts) = self.cells_of(term);
-            // all columns have the term: the common case
-            if cells.len() == sums.len() {
-                add_times(&mut sums, v, parts);
-                own_scores.iter_mut().for_each(|(column, score)| *score += v * own_parts[*column]);
-                continue;
-            }
-            cells.iter().zip(parts).for_each(|(column, part)| sums[usize::from(*column)] += v * part);
-            for (column, score) in &mut own_scores {
-                // columns are numbered by `ClassId`
-                let cell = cells.binary_search(&(*column as ClassId));
-                *score += cell.map_or(0.0, |at| v * own_parts[at]);
-            }
-        }
-        for (own, score) in own_scores {
-            if let Some(sums) = sums.get_mut(own) {
-                *sums = score;
-            }
-        }
-        let (log_totals, norm) = (log_totals(unique_terms), norm(square.into()));
-        let Some(out) = out.first_mut() else { return };
-        let score = |(sum, log): (&f32, &f64)| (f64::from(sum + absent) + f64::from(weight) * log) / norm;
-        out.clear();
-        out.extend(sums.iter().zip(&log_totals).map(score));
     }
 
     fn first_part(&self, id: TermId) -> f32 {
@@ -169,35 +121,41 @@ impl OneVsRestTerms {
         out: &mut [Vec<f64>],
         log_totals: impl FnOnce(u64) -> Vec<f64>,
     ) {
+        // so that the processor waits for all terms at once
+        black_box(row.ids.iter().fold(0, |bits, id| bits ^ self.first_part(*id).to_bits()));
         let mut unique_terms = 0;
-        let mut sums = vec![[0.0; P]; self.columns.len()];
-        let [mut absent, mut weight, mut square] = [[0.0; P]; 3];
-        let mut own_scores: Vec<_> = self.columns.positive_in(own).map(|column| (column, [0.0; P])).collect();
-        let add = |to: &mut [f64; P], v: &[f64; P], part: f32| {
-            to.iter_mut().zip(v).for_each(|(to, v)| *to += v * f64::from(part));
-        };
+        let mut sums = vec![[0f32; P]; self.columns.len()];
+        let [mut absent, mut weight, mut square] = [[0f32; P]; 3];
+        let mut own_scores: Vec<_> = self.columns.positive_in(own).map(|column| (column, [0f32; P])).collect();
         for (term, log_tf) in self.terms(row) {
             unique_terms += u64::from(term.is_unique);
-            let known = f64::from(u8::from(term.absent != 0.0));
-            let mut v = [0.0; P];
-            v.iter_mut().zip(powers).for_each(|(v, power)| *v = known * log_tf * powered(term.idf.into(), *power));
-            add(&mut absent, &v, term.absent);
-            add(&mut weight, &v, 1.0_f32);
+            // no other document has it
+            if term.absent == 0.0 {
+                continue;
+            }
+            let mut v = [log_tf * term.idf; P];
+            if P > 1 {
+                let idf = |power: &f64| powered(term.idf.into(), *power) as f32;
+                v.iter_mut().zip(powers).for_each(|(v, power)| *v = log_tf * idf(power));
+            }
+            add_times(&mut absent, &v, term.absent);
+            add_times(&mut weight, &v, 1.0);
             square.iter_mut().zip(v).for_each(|(square, v)| *square += v * v);
             let (cells, parts, own_parts) = self.cells_of(term);
             // all columns have the term: the common case
             let have_all = parts.len() == sums.len();
             match have_all {
-                true => sums.iter_mut().zip(parts).for_each(|(sums, part)| add(sums, &v, *part)),
+                true if P == 1 => add_each(sums.as_flattened_mut(), v[0], parts),
+                true => sums.iter_mut().zip(parts).for_each(|(sums, part)| add_times(sums, &v, *part)),
                 false => cells.iter().zip(parts).for_each(|(column, part)| {
-                    add(&mut sums[usize::from(*column)], &v, *part);
+                    add_times(&mut sums[usize::from(*column)], &v, *part);
                 }),
             }
             for (own, score) in &mut own_scores {
                 // columns are numbered by `ClassId`
                 let cell = if have_all { Some(*own) } else { cells.binary_search(&(*own as ClassId)).ok() };
                 if let Some(part) = cell.and_then(|at| own_parts.get(at)) {
-                    add(score, &v, *part);
+                    add_times(score, &v, *part);
                 }
             }
         }
@@ -208,23 +166,31 @@ impl OneVsRestTerms {
         }
         let log_totals = log_totals(unique_terms);
         for (power, out) in out.iter_mut().enumerate().take(powers.len().min(P)) {
-            let norm = norm(square[power]);
-            let of_rest = |log_totals: &f64| absent[power] + weight[power] * log_totals;
+            let (weight, norm) = (f64::from(weight[power]), norm(square[power].into()));
+            let score = |(sums, log): (&[f32; P], &f64)| {
+                (f64::from(sums[power] + absent[power]) + weight * log) / norm
+            };
             out.clear();
-            out.extend(sums.iter().zip(&log_totals).map(|(sums, log)| (sums[power] + of_rest(log)) / norm));
+            out.extend(sums.iter().zip(&log_totals).map(score));
         }
     }
 
     /// The terms of a document, each with ln(1 + tf).
-    fn terms(&self, row: BlockRow<'_>) -> impl Iterator<Item = (&LeftOutTerm, f64)> {
-        let log_tf = |factor: f32| f64::from(factor) * TF_UNIT;
+    fn terms(&self, row: BlockRow<'_>) -> impl Iterator<Item = (&LeftOutTerm, f32)> {
+        let log_tf = |factor: f32| factor * TF_UNIT as f32;
         row.iter().filter_map(move |(id, factor)| Some((self.terms.get(id as usize)?, log_tf(factor))))
     }
 }
 
+/// Adds a part to the sums of all powers, times the weight of a term at each.
+#[inline(always)]
+fn add_times<const P: usize>(to: &mut [f32; P], v: &[f32; P], part: f32) {
+    to.iter_mut().zip(v).for_each(|(to, v)| *to += v * part);
+}
+
 /// Adds `v` times each part to the sum at its place.
 #[inline(always)]
-fn add_times(sums: &mut [f32], v: f32, parts: &[f32]) {
+fn add_each(sums: &mut [f32], v: f32, parts: &[f32]) {
     let ((sums, last), (parts, last_parts)) = (sums.as_chunks_mut::<4>(), parts.as_chunks::<4>());
     let add = |(to, part): (&mut f32, &f32)| *to += v * part;
     sums.iter_mut().zip(parts).for_each(|(sums, parts)| sums.iter_mut().zip(parts).for_each(add));
@@ -237,7 +203,7 @@ impl TermChunk {
         counts: &Statistics,
         columns: &Columns,
         logs: &Logs,
-        log_documents: f64,
+        idf: impl Fn(u64) -> f32,
         term: TermId,
     ) {
         let df = counts.document_frequency(term);
@@ -261,7 +227,7 @@ impl TermChunk {
         self.parts.extend(self.dfs.iter().map(|(_, n)| part(n.saturating_sub(1))));
         // at most Classes::MAX columns, which is u16::MAX
         let len = (self.cells.len() - start as usize) as u16;
-        let (idf, absent) = (idf(left, log_documents) as f32, absent as f32);
+        let (idf, absent) = (idf(left), absent as f32);
         self.terms.push(LeftOutTerm { idf, absent, start, len, is_unique: false });
     }
 }

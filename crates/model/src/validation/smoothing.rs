@@ -1,5 +1,7 @@
 //! Smoothing and idf power, chosen by a grid search with exact leave-one-out.
 
+use std::cmp::Ordering;
+
 use rayon::prelude::*;
 use tamis_tokenizer::CountVector;
 
@@ -207,55 +209,45 @@ impl Grid<'_> {
     fn search(&self, points: &Points, sample: &SampleTerms<'_>) -> Vec<GridFit> {
         // two classes look up a term once for all smoothings; with more classes that takes too much memory
         if self.columns.is_one() {
-            return self.fit(points, sample, 1, &[]);
+            return self.fit(points, sample, 1);
         }
-        let one = |alpha: &Smoothing| Points { alphas: vec![*alpha], powers: points.powers.clone() };
-        // one after another, since each holds the scores of its points
-        let rough = |alpha: &Smoothing| self.fit(&one(alpha), sample, ROUGHLY, &[]);
+        // one smoothing after another, since each holds the scores of its points
+        let one = |alpha: Smoothing, powers: Vec<f64>| Points { alphas: vec![alpha], powers };
+        let rough = |alpha: &Smoothing| self.fit(&one(*alpha, points.powers.clone()), sample, ROUGHLY);
         let rough: Vec<GridFit> = match sample.labels.len() {
             ..LEAST_ROUGHLY => Vec::new(),
             _ => points.alphas.iter().flat_map(rough).collect(),
         };
         let best = rough.iter().min_by(|a, b| a.2.2.total_cmp(&b.2.2));
-        let is_far = |fit: &GridFit| best.is_some_and(|best| is_worse_by(FAR_WORSE, &fit.2.1, &best.2.1));
-        let far: Vec<_> = rough.iter().map(|fit| is_far(fit).then(|| fit.clone())).collect();
-        let n_powers = points.powers.len();
-        let of_alpha = |(at, alpha): (usize, &Smoothing)| {
-            let far = far.get(at * n_powers..(at + 1) * n_powers).unwrap_or_default();
-            match far.iter().cloned().collect::<Option<Vec<_>>>() {
-                Some(far) if !far.is_empty() => far,
-                _ => self.fit(&one(alpha), sample, 1, far),
+        let is_far = |fit: &&GridFit| best.is_some_and(|best| is_worse_by(FAR_WORSE, &fit.2.1, &best.2.1));
+        let mut fits: Vec<GridFit> = rough.iter().filter(is_far).cloned().collect();
+        for alpha in &points.alphas {
+            let is_left = |power: &f64| !fits.iter().any(|(a, p, _)| (a, p) == (alpha, power));
+            let powers: Vec<f64> = points.powers.iter().copied().filter(is_left).collect();
+            if !powers.is_empty() {
+                fits.extend(self.fit(&one(*alpha, powers), sample, 1));
             }
-        };
-        points.alphas.iter().enumerate().flat_map(of_alpha).collect()
+        }
+        let key = |(alpha, power, _): &GridFit| (alpha.alpha(), *power);
+        fits.sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(Ordering::Equal));
+        fits
     }
 
-    /// Fits k at each grid point to the leave-one-out scores of one in `every` documents of a sample, unless the point has
-    /// a `known` fit.
-    pub(crate) fn fit(
-        &self,
-        points: &Points,
-        sample: &SampleTerms<'_>,
-        every: usize,
-        known: &[Option<GridFit>],
-    ) -> Vec<GridFit> {
+    /// Fits k at each grid point to the leave-one-out scores of one in `every` documents of a sample.
+    pub(crate) fn fit(&self, points: &Points, sample: &SampleTerms<'_>, every: usize) -> Vec<GridFit> {
         let mut of_points = vec![self.targets().input(2); points.len()];
         let left_out = LeaveOneOut::new(points.clone(), self.counts, self.columns);
         let document = |at: usize| (sample.labels[every * at], sample.terms(every * at));
         self.score(&left_out, sample.labels.len().div_ceil(every), document, &mut of_points);
-        let fit = |(at, (alpha, power)): (usize, (Smoothing, f64))| {
-            if let Some(Some(known)) = known.get(at) {
-                return known.clone();
-            }
-            let parts = &of_points[at];
+        let fit = |parts: &StackingInput| {
             let bayes = self.bayes(parts);
             let losses = parts.losses(&bayes);
             let mean = parts.mean(&losses);
             let losses = losses.into_iter().zip(parts.weights());
-            let losses = losses.map(|(loss, weight)| WeightedLoss { loss, weight }).collect();
-            (alpha, power, (bayes, losses, mean))
+            (bayes, losses.map(|(loss, weight)| WeightedLoss { loss, weight }).collect(), mean)
         };
-        points.iter().enumerate().collect::<Vec<_>>().into_par_iter().map(fit).collect()
+        let fits: Vec<PointFit> = of_points.par_iter().map(fit).collect();
+        points.iter().zip(fits).map(|((alpha, power), fit)| (alpha, power, fit)).collect()
     }
 
     /// Fits k to the leave-one-out scores of all documents.

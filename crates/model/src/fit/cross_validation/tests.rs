@@ -186,7 +186,7 @@ fn leaving_out_and_choosing_are_the_formulas() {
         let best = set.golden.grid.iter().min_by(|a, b| a.log_loss.total_cmp(&b.log_loss)).unwrap();
         for point in &set.golden.grid {
             let alpha = Smoothing::try_from(point.alpha).unwrap();
-            let (.., (bayes, _, loss)) = grid.fit(&Points::one(alpha, point.power), &all, 1, &[]).pop().unwrap();
+            let (.., (bayes, _, loss)) = grid.fit(&Points::one(alpha, point.power), &all, 1).pop().unwrap();
             check_near(&set.golden.name, &[loss], &[point.log_loss], 1e-6);
             if (point.alpha, point.power) == (best.alpha, best.power) {
                 (0..2).for_each(|at| check_near(&set.golden.name, &[bayes[at]], &[set.golden.k[at]], 1e-6));
