@@ -31,9 +31,10 @@ const MAX_RIVAL_MARGIN: f64 = 2.944_438_979_166_440_3;
 const CHEAP_PAIRS: usize = 1 << 21;
 const CHEAP_PASSES: usize = 1_000;
 
-/// Up to this many documents are visited in an order that is all random. Of more, windows are: a document that is not at
-/// hand costs six times as much as one that is. Few documents in a window, or the same windows in each pass, fit worse.
-const ALL_RANDOM: usize = 1 << 15;
+/// Documents with up to this many (document, term) pairs (32 MB) are visited in an order that is all random. Of more,
+/// windows are: a document that is not at hand costs six times as much as one that is. Few documents in a window, or the
+/// same windows in each pass, fit worse.
+const ALL_RANDOM: usize = 1 << 22;
 const WINDOW: usize = 3 << 10;
 
 /// The smallest change of an error worth updating the weights for, as a share of the tolerance.
@@ -138,13 +139,12 @@ impl DualAscent {
         weights: Option<DualWeights<N>>,
     ) -> DualWeights<N> {
         let is_new = weights.is_none();
-        let n_documents = coefficients.len();
         let mut state = AscentState {
             ascent: self,
             errors: self.errors(),
             n_partitions: self.partitions.map_or(1.0, |n| n as f32),
             weights: weights.unwrap_or_else(|| DualWeights::new(source.idf().len())),
-            is_converged: vec![false; n_documents],
+            is_converged: vec![false; coefficients.len()],
             coefficients,
             worst: 0.0,
         };
@@ -177,7 +177,7 @@ impl DualAscent {
                         &own
                     }
                 };
-                let window = if n_documents > ALL_RANDOM { WINDOW } else { BLOCK };
+                let window = if n_pairs > ALL_RANDOM { WINDOW } else { BLOCK };
                 for window in windows(heads, window, &mut random) {
                     let mut window = window.to_vec();
                     random.shuffle(&mut window);
