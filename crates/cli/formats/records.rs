@@ -31,7 +31,7 @@ pub(crate) fn records<'a>(
         None => (),
         Some(Dialect::FastText) => bail!("expected a table with columns, got lines with labels of fastText"),
         Some(dialect) => {
-            let rows = TableReader::new(reader, dialect);
+            let rows = TableReader::by_line(reader, dialect, shape.is_by_line);
             return Ok(Box::new(read(rows, dialect, TableHead::default())));
         }
     }

@@ -46,6 +46,8 @@ impl Raw {
 pub(crate) struct TableReader<R> {
     reader: R,
     dialect: Dialect,
+    /// Whether no more is awaited than what is there.
+    is_by_line: bool,
     block: Arc<Vec<u8>>,
     /// Where the next row begins.
     at: usize,
@@ -59,7 +61,13 @@ pub(crate) struct TableReader<R> {
 
 impl<R: BufRead> TableReader<R> {
     pub(crate) fn new(reader: R, dialect: Dialect) -> Self {
-        TableReader { reader, dialect, block: Arc::default(), at: 0, lines: 0, is_last: false, failure: None }
+        TableReader::by_line(reader, dialect, false)
+    }
+
+    /// As [`new`](Self::new). If `is_by_line`, a row is returned when its line is there.
+    pub(crate) fn by_line(reader: R, dialect: Dialect, is_by_line: bool) -> Self {
+        let (block, failure) = (Arc::default(), None);
+        TableReader { reader, dialect, is_by_line, block, at: 0, lines: 0, is_last: false, failure }
     }
 
     /// Takes the row at the current position, if its end has been read.
@@ -106,7 +114,11 @@ impl<R: BufRead> TableReader<R> {
     fn fill(&mut self) {
         let is_first = self.block.is_empty();
         let rest = &self.block[self.at..];
-        let room = BLOCK.max(2 * rest.len());
+        let room = match self.is_by_line {
+            // less than one byte means the end
+            true => rest.len() + self.reader.fill_buf().map_or(1, |there| there.len().max(1)),
+            false => BLOCK.max(2 * rest.len()),
+        };
         let mut block = Vec::with_capacity(room);
         block.extend_from_slice(rest);
         let read = self.reader.by_ref().take((room - rest.len()) as u64).read_to_end(&mut block);

@@ -39,8 +39,11 @@ pub(crate) fn sniff<'a>(
     wanted: &[&str],
 ) -> Result<Sniffed<'a>> {
     let mut start = Vec::new();
+    let mut first = reader.by_ref().take(SAMPLE);
     // the rows before a failure are read
-    let failure = reader.by_ref().take(SAMPLE).read_to_end(&mut start).err();
+    let read =
+        if shape.is_by_line { first.read_until(b'\n', &mut start) } else { first.read_to_end(&mut start) };
+    let failure = read.err();
     let is_whole = (start.len() as u64) < SAMPLE;
     let mut notes = Vec::new();
     let encoding = shape.encoding.or_else(|| legacy_encoding(&start, is_whole));
@@ -57,12 +60,12 @@ pub(crate) fn sniff<'a>(
     let found = sample.best(holds, shape.delimiter.or_else(|| sample.told_delimiter()));
     notes.extend(found.notes(&sample));
     let Candidate { syntax, n_before, has_row_names, .. } = found;
-    let whole = Cursor::new(start).chain(Failing(failure)).chain(reader);
+    let whole = Cursor::new(start).chain(BufReader::new(Failing(failure))).chain(reader);
     let reader: Box<dyn BufRead + 'a> = match encoding {
         None => Box::new(whole),
         Some(encoding) => Box::new(BufReader::new(tamis_program::to_utf8(whole, encoding))),
     };
-    let rows = TableReader::new(reader, Dialect::Cells(syntax));
+    let rows = TableReader::by_line(reader, Dialect::Cells(syntax), shape.is_by_line);
     Ok(Sniffed { rows, syntax, n_before, has_row_names, notes })
 }
 
@@ -73,14 +76,6 @@ impl Read for Failing {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
         self.0.take().map_or(Ok(0), Err)
     }
-}
-
-impl BufRead for Failing {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.0.take().map_or(Ok(&[]), Err)
-    }
-
-    fn consume(&mut self, _: usize) {}
 }
 
 /// The encoding of a text that is not UTF-8. UTF-16 is read before.

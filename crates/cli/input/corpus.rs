@@ -61,7 +61,7 @@ impl<'a> Corpus<'a> {
             groups: None,
             weight: None,
             has_groups: AtomicBool::new(false),
-            has_bar: true,
+            has_bar: !input.is_by_line,
         };
         let is_table = matches!(expected, Some((Kind::Table, _)));
         let mut kind = expected.map(|(kind, whose)| (kind, whose.to_owned()));
@@ -71,6 +71,13 @@ impl<'a> Corpus<'a> {
             let found = match is_table {
                 true if source.label.is_some() => {
                     bail!("{name}: expected a table without a label before it, since its rows have labels")
+                }
+                // without a look at what is not yet there
+                _ if input.is_by_line => {
+                    let holds = input.input_format.unwrap_or_default();
+                    let file = InputFile { named: true, ..InputFile::found(source.path, None, holds) };
+                    let kind = Some(if is_table { Kind::Table } else { Kind::Text });
+                    Ok(SourceFiles { files: vec![file], kind, ..SourceFiles::default() })
                 }
                 true => find_tables(&source, input.input_format),
                 false => find(&source, wanted, input.kind, input.mbox, input.input_format),

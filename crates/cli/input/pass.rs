@@ -139,6 +139,12 @@ impl Corpus<'_> {
                 Ok(batch) => batch,
                 Err(error) => break Err(error),
             };
+            if self.input.is_by_line {
+                run(&mut batch);
+                settle(batch)?;
+                next = batches.next();
+                continue;
+            }
             let before_it = mem::take(&mut before);
             next = rayon::in_place_scope(|scope| {
                 scope.spawn(|_| batch.par_chunks_mut(TOGETHER).for_each(run));
@@ -406,8 +412,9 @@ impl<'c> Batches<'c> {
 
     /// The next batch; empty at the end.
     fn next<T>(&mut self) -> Result<Vec<BatchItem<'c, T>>> {
-        let (mut batch, mut bytes) = (Vec::with_capacity(BATCH), 0);
-        while batch.len() < BATCH && bytes < BATCH_BYTES {
+        let most = if self.corpus.input.is_by_line { 1 } else { BATCH };
+        let (mut batch, mut bytes) = (Vec::with_capacity(most), 0);
+        while batch.len() < most && bytes < BATCH_BYTES {
             if let Some(item) = self.items.next() {
                 bytes += item.content.n_bytes();
                 batch.push(BatchItem { item, state: PassState::Waiting });
