@@ -356,7 +356,7 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
     }
     let given = Some(label.as_str()).filter(|_| !has_own_labels);
     let mut learner = args.open(given, corpus.kind, shared)?;
-    corpus = corpus.labelled(RowLabels::of_model(learner.filter()));
+    corpus = corpus.labelled(RowLabels::of_model(learner.filter()), learner.filter().classes());
     if let Some(label) = given {
         corpus = corpus.under(label);
     }
