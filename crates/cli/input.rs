@@ -15,7 +15,7 @@ pub(crate) use self::columns::CorpusScorer;
 pub(crate) use self::corpus::Corpus;
 pub(crate) use self::duplicates::{NameHashes, check_contradictions, say_equal};
 pub(crate) use self::file::{SourceArg, SourceScope, different};
-pub(crate) use self::find::find_tables;
+pub(crate) use self::find::{find_tables, holds_of};
 pub(crate) use self::items::{Content, Item, part, table_texts, whole_rows};
 pub(crate) use self::pass::Attributes;
 pub(crate) use self::reading::{DocumentView, foreign, most_of_document, open};

@@ -25,7 +25,7 @@ use formats::table::{TextColumns, TextRow, rows};
 pub fn run(data: &[u8]) {
     let mut choices = Choices(data);
     let holds = choices.of(&[Holds::Csv, Holds::Tsv, Holds::Jsonl, Holds::FastText]);
-    let shape = TableShape { delimiter: None, no_header: false, encoding: None };
+    let shape = TableShape { delimiter: None, no_header: false, encoding: None, is_by_line: false };
     let columns = TextColumns {
         label: "label",
         text: "text",

@@ -1,5 +1,8 @@
 //! Rows that are not as they should be: named by their lines, told, refused or taken.
 
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
 use crate::support::{World, stderr, stdout};
 
 #[test]
@@ -92,6 +95,96 @@ fn a_bad_label_among_rows_is_the_error_of_its_row() {
     let said =
         world.fail(&["train", "t.csv", "--target", "label", "--column", "a=text", "--column", "a=skip"]);
     assert!(said.contains("--column: expected each column once, got \"a\" twice"), "{said}");
+}
+
+#[test]
+fn labels_that_stand_for_a_missing_cell_are_not_learned() {
+    let world = World::new();
+    let rows = "label,text\nUS,iron\n US ,tin\nCA,plums\nNA,pears\nnull,figs\n\\N,peas\n,dates\n";
+    world.write("t.csv", rows);
+    let output = world.run(&["train", "t.csv"]);
+    let said = stderr(&output);
+    assert!(stdout(&output).starts_with("learned 3 documents (1 CA, 2 US)"), "{said}");
+    // codes of databases are decoded before, so \N is an empty cell
+    assert!(said.contains("t.csv:7: expected a label, got none\ntamis: t.csv:8: expected"), "{said}");
+    let note = "skipped 2 rows: without a label, such as NA; --na-labels takes it as a label";
+    assert!(said.contains(note), "{said}");
+    let output = world.run(&["train", "-m", "na.tamis", "--na-labels", "t.csv"]);
+    assert!(stdout(&output).contains("1 NA") && stdout(&output).contains("1 null"), "{}", stdout(&output));
+    let output = world.run(&["evaluate", "t.csv"]);
+    assert!(stdout(&output).starts_with("3 documents") && stderr(&output).contains(note), "{output:?}");
+    let output = world.run(&["learn", "t.csv"]);
+    assert!(stdout(&output).contains("3 already known") && stderr(&output).contains(note), "{output:?}");
+    // such a row contradicts no label that the user gives
+    world.write("u.csv", "label,text\nUS,zinc\nNA,lead\n");
+    assert!(world.succeed(&["learn", "US", "u.csv"]).contains("US: learned 2 documents"));
+}
+
+#[test]
+fn whole_numbers_are_one_label_however_they_are_written() {
+    let world = World::new();
+    world.write("a.csv", "label,text\n1,iron\n1,tin\n2,plums\n");
+    world.write("b.csv", "label,text\n1.0,zinc\n2.0,pears\n2.50,figs\n");
+    let note = "labels such as 1.0 were read as the whole number that they are";
+    for arguments in
+        [&["train", "a.csv", "b.csv"][..], &["train", "a.csv", "b.csv", "--target", "label", "--replace"]]
+    {
+        let output = world.run(arguments);
+        assert!(stdout(&output).starts_with("learned 6 documents (3 1, 2 2, 1 2.50)"), "{output:?}");
+        assert!(stderr(&output).contains(note), "{output:?}");
+    }
+    // codes and versions stay as they are
+    let output = world.run(&["train", "-m", "b.tamis", "b.csv"]);
+    assert!(stdout(&output).contains("1 1.0") && !stderr(&output).contains(note), "{output:?}");
+    world.succeed(&["train", "a.csv", "--replace"]);
+    let output = world.run(&["evaluate", "b.csv"]);
+    assert!(stderr(&output).contains(note), "{output:?}");
+    let output = world.run(&["evaluate", "--folds", "2", "a.csv", "b.csv"]);
+    assert!(stderr(&output).contains(note), "{output:?}");
+    assert!(!stdout(&output).contains("1.0 "), "{output:?}");
+}
+
+#[test]
+fn long_integers_of_json_keep_their_digits() {
+    let world = World::new();
+    let long = "123456789012345678901234567890";
+    world.write(
+        "t.json",
+        format!("[{{\"label\": {long}, \"text\": \"iron\"}}, {{\"label\": 2, \"text\": {long}1}}]"),
+    );
+    let output = world.run(&["train", "t.json"]);
+    assert!(stdout(&output).starts_with(&format!("learned 2 documents (1 {long}, 1 2)")), "{output:?}");
+    let rows = world.succeed(&["label", "t.json", "--keep", "all"]);
+    assert!(rows.contains(&format!("\n{long},iron,")) && rows.contains(&format!("\n2,{long}1,")), "{rows}");
+    // a table by what it holds
+    assert!(world.succeed(&["learn", "t.json"]).contains("2 already known"));
+}
+
+#[test]
+fn lines_are_answered_before_the_next_is_awaited() {
+    let world = World::new();
+    world.write("t.csv", "label,text\nmetal,iron\nfruit,plums\nmetal,tin\nfruit,pears\n");
+    world.succeed(&["train", "t.csv"]);
+    for (format, head, rows) in [
+        ("csv", "id,text\n", ["1,\"iron, tin\"\n", "2,plums\n"]),
+        ("csv", "text\n", ["iron and tin\n", "plums\n"]),
+        ("jsonl", "", ["{\"text\": \"iron\"}\n", "{\"text\": \"plums\"}\n"]),
+        ("fasttext", "", ["iron tin\n", "plums\n"]),
+    ] {
+        let arguments = ["label", "-", "--input-format", format, "--line-buffered"];
+        let mut command = world.command(&arguments);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (mut input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let mut answers = BufReader::new(output).lines().map(Result::unwrap);
+        input.write_all(head.as_bytes()).unwrap();
+        for (row, label) in rows.into_iter().zip(["metal", "fruit"]) {
+            input.write_all(row.as_bytes()).unwrap();
+            let answer = answers.by_ref().find(|answer| !answer.starts_with("path,")).unwrap();
+            assert!(answer.starts_with("-:") && answer.contains(&format!(",{label},")), "{format}: {answer}");
+        }
+        drop(input);
+        assert!(child.wait().unwrap().success());
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -43,6 +43,10 @@ pub(crate) struct LabelArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Csv)]
     pub(crate) format: Format,
+    /// Write each row at once and, if standard input (-) is a table, answer each of its lines before the next is read, as
+    /// on a terminal. How a table is written is then judged by its first line. This takes longer
+    #[arg(long)]
+    line_buffered: bool,
     /// Add the probability of every label
     #[arg(long)]
     pub(crate) all: bool,
@@ -74,7 +78,10 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
     }
     let recipe = filter.information().recipe;
     let keep = KeepColumns::of_names(&args.keep);
-    let corpus = Corpus::find_for(&args.paths, SourceScope::WhatIsThere, &args.input, recipe)?;
+    let is_table = args.input.input_format.is_some() && args.input.list.files_from.is_none();
+    let is_by_line = is_table && args.paths == ["-"] && (args.line_buffered || io::stdout().is_terminal());
+    let input = InputArgs { is_by_line, ..args.input.clone() };
+    let corpus = Corpus::find_for(&args.paths, SourceScope::WhatIsThere, &input, recipe)?;
     let mut rows =
         RowWriter::new(args.format.delimiter(), args.all.then_some(filter.classes()), keep.is_some())?;
     let (mut not_filed, mut n_truncated, mut taken) = (0, 0, TakenNames::new());
@@ -93,6 +100,9 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
             let verdict = DocumentVerdict::new(&filter, &name, &score, &labels, truncated);
             n_truncated += u64::from(truncated);
             rows.write(&verdict, &probabilities, kept)?;
+            if is_by_line || args.line_buffered {
+                rows.flush()?;
+            }
             if let Some(directory) = &args.sort_into {
                 // file a document only if the model did not change meanwhile
                 check_unchanged(&filter)?;
@@ -175,7 +185,7 @@ struct Namesakes {
 
 impl Namesakes {
     /// Files a document under the next free number, unless it is there already.
-    fn file(&mut self, source: &Path, first: &Path, by: By) -> std::io::Result<()> {
+    fn file(&mut self, source: &Path, first: &Path, by: By) -> io::Result<()> {
         let digest = md5::compute(std::fs::read(source)?).0;
         if let Some(number) = self.numbers.get(&digest)
             && is_filed(source, &numbered(first, *number), by)?
@@ -215,7 +225,7 @@ fn numbered(path: &Path, number: u64) -> PathBuf {
 
 /// Whether the document, or one with equal content, is already there. If so, a document to be moved is removed from its
 /// old place.
-fn is_filed(source: &Path, target: &Path, by: By) -> std::io::Result<bool> {
+fn is_filed(source: &Path, target: &Path, by: By) -> io::Result<bool> {
     // a dangling link, or anything but a file, counts as another document
     let Ok(found) = target.canonicalize() else { return Ok(false) };
     if found == source {
@@ -231,7 +241,7 @@ fn is_filed(source: &Path, target: &Path, by: By) -> std::io::Result<bool> {
     Ok(is_equal)
 }
 
-fn place(source: &Path, target: &Path, by: By) -> std::io::Result<()> {
+fn place(source: &Path, target: &Path, by: By) -> io::Result<()> {
     match by {
         By::Link => std::os::unix::fs::symlink(source, target),
         By::Copy => copy(source, target),
@@ -247,10 +257,10 @@ fn place(source: &Path, target: &Path, by: By) -> std::io::Result<()> {
     }
 }
 
-fn copy(source: &Path, target: &Path) -> std::io::Result<()> {
+fn copy(source: &Path, target: &Path) -> io::Result<()> {
     let mut from = std::fs::File::open(source)?;
     let mut to = std::fs::File::create_new(target)?;
-    std::io::copy(&mut from, &mut to).map(drop).inspect_err(|_| {
+    io::copy(&mut from, &mut to).map(drop).inspect_err(|_| {
         // leave no incomplete copy behind
         let _ = std::fs::remove_file(target);
     })

@@ -77,6 +77,12 @@ pub(crate) struct InputArgs {
     /// Column of the label in tables: a name, or a number from 1 [default: label]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) label_column: Option<String>,
+    /// Learn labels such as NA or null as they are, instead of leaving their rows out
+    #[arg(long)]
+    pub(crate) na_labels: bool,
+    /// Whether each line of standard input is answered before the next is awaited.
+    #[arg(skip)]
+    pub(crate) is_by_line: bool,
     /// Column of the text [default: text]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) text_column: Option<String>,
@@ -99,7 +105,12 @@ fn table_format() -> impl TypedValueParser<Value = Holds> {
 impl InputArgs {
     /// What the arguments say about how rows are written.
     pub(crate) fn shape(&self) -> TableShape {
-        TableShape { delimiter: self.delimiter, no_header: self.no_header, encoding: self.encoding }
+        TableShape {
+            delimiter: self.delimiter,
+            no_header: self.no_header,
+            encoding: self.encoding,
+            is_by_line: self.is_by_line,
+        }
     }
 }
 

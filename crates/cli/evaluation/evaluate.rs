@@ -140,7 +140,7 @@ fn by_model<T: Send>(
 ) -> Result<(NamedOutcomes<T>, u64, u8)> {
     let recipe = filter.information().recipe;
     let corpus = Corpus::find_for(&args.sources, SourceScope::Labelled, &args.input, recipe)?;
-    let corpus = corpus.labelled(args.labels.for_model(filter)?);
+    let corpus = corpus.labelled(args.labels.for_model(filter)?, filter.classes());
     let known = known_documents(filter, counts_learned)?;
     let (mut outcomes, learned) = (Vec::new(), AtomicU64::new(0));
     let finished = corpus.for_each(

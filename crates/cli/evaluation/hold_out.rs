@@ -98,21 +98,17 @@ pub(super) fn by_learning(args: &EvaluateArgs) -> Result<EvaluationRun> {
         bail!("--online: expected no --target and no --unlabelled with it, which need all documents at once");
     }
     let corpus = Corpus::find_labelled(&args.sources, &args.input, args.table.target.as_deref())?;
-    let corpus = corpus.labelled(row_labels).grouped(&args.groups);
+    let mut corpus = corpus.labelled(row_labels, &Classes::default()).grouped(&args.groups);
     let mut options = args.recipe.train_options(corpus.kind, row_labels)?;
     columns::choose(&mut options.recipe, &corpus, &args.table, &args.recipe)?;
     options.prepare(&asked)?;
     if args.method.order == Order::Date && corpus.kind != Kind::Mail {
         bail!("--order date: expected mail, got {}", corpus.kind);
     }
-    let (mut examples, unreadable) = read_all(&corpus, &options, args.method.order)?;
+    let (mut examples, classes, unreadable) =
+        read_labelled(&mut corpus, &options, args.method.order, are_many)?;
     // A stable sort: documents with equal keys stay in the given order.
     examples.sort_by(|a, b| a.key.cmp(&b.key));
-    let labels = examples.iter().map(|example| &*example.label);
-    let classes = match are_many {
-        true => Classes::new(labels.flat_map(split_labels))?,
-        false => Classes::new(labels)?,
-    };
     let expected = Some((corpus.kind, "the labelled source"));
     let more = Corpus::find(&args.unlabelled.unlabelled, SourceScope::Documents, &args.input, expected)?
         .without(&corpus);
@@ -151,6 +147,25 @@ fn spam_of(args: &EvaluateArgs, classes: &Classes) -> Result<Option<ClassId>> {
     let Some(label) = &args.decision.spam_label else { return Ok(spam_class(classes)) };
     let expected = || format!("--spam-label: expected one of {classes}, got {label:?}");
     classes.index(label).map(Some).with_context(expected)
+}
+
+/// Reads all documents with their labels. Also returns how many could not be read.
+fn read_labelled(
+    corpus: &mut Corpus<'_>,
+    options: &TrainOptions,
+    order: Order,
+    are_many: bool,
+) -> Result<(Vec<EvaluationDocument>, Classes, usize)> {
+    let (examples, unreadable) = read_all(corpus, options, order)?;
+    let labels = examples.iter().map(|example| &*example.label);
+    let classes = match are_many {
+        true => Classes::new(labels.flat_map(split_labels))?,
+        false => Classes::new(labels)?,
+    };
+    match corpus.unite_numbers(&classes)? {
+        true => read_labelled(corpus, options, order, are_many),
+        false => Ok((examples, classes, unreadable)),
+    }
 }
 
 /// Reads all documents. Also returns how many could not be read. Rows are checked by learning them.

@@ -95,4 +95,6 @@ pub(crate) struct TableShape {
     pub(crate) no_header: bool,
     /// The encoding; recognised by default.
     pub(crate) encoding: Option<&'static Encoding>,
+    /// Whether no more is read than is asked for, so that each line is answered at once.
+    pub(crate) is_by_line: bool,
 }

@@ -45,9 +45,11 @@ pub(crate) fn read_object(line: &[u8]) -> Result<Object, String> {
     let line = str::from_utf8(line).map_err(|_| "expected a line of UTF-8, got other bytes".to_owned())?;
     // never the text itself, which may be private
     let line = line.strip_prefix('\u{feff}').unwrap_or(line);
-    let read =
-        serde_json::from_str(line).or_else(|error| serde_json::from_str(&mended(line)).map_err(|_| error));
-    let object: Object = read.map_err(|error: serde_json::Error| match error.classify() {
+    let read = match serde_json::from_str::<Object>(line) {
+        Ok(object) if !object.0.iter().any(|(_, value)| is_rounded(value)) => Ok(object),
+        read => serde_json::from_str(&mended(line)).or(read),
+    };
+    let object = read.map_err(|error: serde_json::Error| match error.classify() {
         Category::Eof => "expected a JSON object, got the beginning of one".to_owned(),
         Category::Data => "expected a JSON object, got a JSON value of another kind".to_owned(),
         _ => format!("expected a JSON object, got something else at column {}", error.column()),
@@ -58,8 +60,17 @@ pub(crate) fn read_object(line: &[u8]) -> Result<Object, String> {
     }
 }
 
-/// What lax writers write, as JSON: numbers that are none or too large become null, halves of surrogate pairs U+FFFD. So
-/// they cost no more than their value.
+/// Whether a number in a value may have been an integer of more digits than a float keeps.
+fn is_rounded(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.is_f64() && number.as_f64().is_some_and(|n| n.abs() >= 2f64.powi(63)),
+        Value::Array(values) => values.iter().any(is_rounded),
+        _ => false,
+    }
+}
+
+/// What lax writers write, as JSON: numbers that are none or too large become null, halves of surrogate pairs U+FFFD,
+/// integers that fit no type strings of their digits. So they cost no more than their value.
 fn mended(line: &str) -> String {
     let (mut mended, mut rest) = (String::with_capacity(line.len()), line);
     while !rest.is_empty() {
@@ -68,7 +79,11 @@ fn mended(line: &str) -> String {
             let word = token.trim_end_matches([',', ':', '[', ']', '{', '}', ' ', '\t']);
             let is_number = word.parse().is_ok_and(f64::is_finite);
             let is_none = !is_number && word.parse::<f64>().is_ok();
-            mended.extend([if is_none { "null" } else { word }, &token[word.len()..]]);
+            let is_integer = word.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
+            let is_long =
+                is_number && is_integer && word.parse::<i64>().is_err() && word.parse::<u64>().is_err();
+            let quote = if is_long { "\"" } else { "" };
+            mended.extend([quote, if is_none { "null" } else { word }, quote, &token[word.len()..]]);
         }
         rest = push_string(&rest[quote..], &mut mended);
     }
@@ -252,6 +267,12 @@ mod tests {
         let rest = ["n", "m", "k"].map(|key| object.get(key).unwrap().to_string());
         assert_eq!(rest, ["null", "[null,null,null]", "1000.0"]);
         assert!(read_object(br#"{"t": "\ud83d"#).is_err());
+        let line = r#"{"n": 123456789012345678901234567890, "m": [-9223372036854775809, 18446744073709551615, 1e30]}"#;
+        let object = read_object(line.as_bytes()).unwrap();
+        let long = ["n", "m"].map(|key| object.get(key).unwrap().to_string());
+        let expected =
+            ["\"123456789012345678901234567890\"", "[\"-9223372036854775809\",18446744073709551615,1e+30]"];
+        assert_eq!(long, expected);
     }
 
     fn lines(array: &str) -> (Vec<String>, Option<String>) {

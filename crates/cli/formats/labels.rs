@@ -19,6 +19,14 @@ pub(crate) fn learned_as<'a>(filter: &Filter, label: &'a str) -> Cow<'a, str> {
     RowLabels::of_model(filter).of_text(label.into())
 }
 
+/// The whole number in a label such as `1.0`.
+pub(crate) fn whole_number(label: &str) -> Option<&str> {
+    let (whole, zeros) = label.split_once('.')?;
+    let is_whole =
+        !zeros.is_empty() && zeros.bytes().all(|byte| byte == b'0') && whole.parse::<i64>().is_ok();
+    is_whole.then_some(whole)
+}
+
 /// The name of the class that a row is of, `None` if it has no label, or why there is none.
 pub(crate) type Label<'a> = Result<Option<Cow<'a, str>>, String>;
 

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use serde_json::Value;
-use tamis_train::is_missing;
 
 use super::holds::{Holds, TableShape};
 use super::labels::{Label, RowLabels};
@@ -31,7 +30,7 @@ pub(crate) fn records<'a>(
         None => (),
         Some(Dialect::FastText) => bail!("expected a table with columns, got lines with labels of fastText"),
         Some(dialect) => {
-            let rows = TableReader::new(reader, dialect);
+            let rows = TableReader::by_line(reader, dialect, shape.is_by_line);
             return Ok(Box::new(read(rows, dialect, TableHead::default())));
         }
     }
@@ -91,9 +90,7 @@ impl TableRecord {
         if let Some(object) = may_be_array.then(|| self.json()).flatten() {
             return object?.get(name).map_or(Ok(None), |label| labels.of_value(label));
         }
-        let cell = cell.trim();
-        let is_label = labels != RowLabels::One && cell.is_empty() || !is_missing(cell);
-        Ok(is_label.then(|| labels.of_text(cell.into())))
+        Ok(Some(labels.of_text(cell.trim().into())))
     }
 }
 

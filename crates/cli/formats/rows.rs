@@ -2,7 +2,7 @@
 //!
 //! The reading thread only does this, which takes little time. Workers split rows into cells.
 
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -46,6 +46,8 @@ impl Raw {
 pub(crate) struct TableReader<R> {
     reader: R,
     dialect: Dialect,
+    /// Whether no more is awaited than what is there.
+    is_by_line: bool,
     block: Arc<Vec<u8>>,
     /// Where the next row begins.
     at: usize,
@@ -57,9 +59,15 @@ pub(crate) struct TableReader<R> {
     failure: Option<io::Error>,
 }
 
-impl<R: Read> TableReader<R> {
+impl<R: BufRead> TableReader<R> {
     pub(crate) fn new(reader: R, dialect: Dialect) -> Self {
-        TableReader { reader, dialect, block: Arc::default(), at: 0, lines: 0, is_last: false, failure: None }
+        TableReader::by_line(reader, dialect, false)
+    }
+
+    /// As [`new`](Self::new). If `is_by_line`, a row is returned when its line is there.
+    pub(crate) fn by_line(reader: R, dialect: Dialect, is_by_line: bool) -> Self {
+        let (block, failure) = (Arc::default(), None);
+        TableReader { reader, dialect, is_by_line, block, at: 0, lines: 0, is_last: false, failure }
     }
 
     /// Takes the row at the current position, if its end has been read.
@@ -106,7 +114,11 @@ impl<R: Read> TableReader<R> {
     fn fill(&mut self) {
         let is_first = self.block.is_empty();
         let rest = &self.block[self.at..];
-        let room = BLOCK.max(2 * rest.len());
+        let room = match self.is_by_line {
+            // less than one byte means the end
+            true => rest.len() + self.reader.fill_buf().map_or(1, |there| there.len().max(1)),
+            false => BLOCK.max(2 * rest.len()),
+        };
         let mut block = Vec::with_capacity(room);
         block.extend_from_slice(rest);
         let read = self.reader.by_ref().take((room - rest.len()) as u64).read_to_end(&mut block);
@@ -118,7 +130,7 @@ impl<R: Read> TableReader<R> {
     }
 }
 
-impl<R: Read> Iterator for TableReader<R> {
+impl<R: BufRead> Iterator for TableReader<R> {
     type Item = (u64, io::Result<Raw>);
 
     fn next(&mut self) -> Option<Self::Item> {

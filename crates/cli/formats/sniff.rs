@@ -1,7 +1,7 @@
 //! How a table of cells is written, judged by its first mebibyte: one decision for the file.
 
 use std::borrow::Cow;
-use std::io::{self, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::iter;
 
 use anyhow::{Context, Result};
@@ -21,7 +21,7 @@ const MOST_TITLES: usize = 10;
 
 /// A table whose way of writing is known.
 pub(crate) struct Sniffed<'a> {
-    pub(crate) rows: TableReader<Box<dyn Read + 'a>>,
+    pub(crate) rows: TableReader<Box<dyn BufRead + 'a>>,
     pub(crate) syntax: CellSyntax,
     /// The header or, without one, the first row, and the number of line ends before it; `None` in an empty table.
     pub(crate) first: Option<(u64, Raw)>,
@@ -36,14 +36,17 @@ pub(crate) struct Sniffed<'a> {
 /// # Errors
 /// If the first row cannot be read.
 pub(crate) fn sniff<'a>(
-    mut reader: impl Read + 'a,
+    mut reader: impl BufRead + 'a,
     holds: Holds,
     shape: TableShape,
     wanted: &[&str],
 ) -> Result<Sniffed<'a>> {
     let mut start = Vec::new();
+    let mut first = reader.by_ref().take(SAMPLE);
     // the rows before a failure are read
-    let failure = reader.by_ref().take(SAMPLE).read_to_end(&mut start).err();
+    let read =
+        if shape.is_by_line { first.read_until(b'\n', &mut start) } else { first.read_to_end(&mut start) };
+    let failure = read.err();
     let is_whole = (start.len() as u64) < SAMPLE;
     let mut notes = Vec::new();
     let encoding = shape.encoding.or_else(|| legacy_encoding(&start, is_whole));
@@ -60,12 +63,12 @@ pub(crate) fn sniff<'a>(
     let found = sample.best(holds, shape.delimiter.or_else(|| sample.told_delimiter()));
     notes.extend(found.notes(&sample));
     let Candidate { syntax, n_before, has_row_names, .. } = found;
-    let whole = Cursor::new(start).chain(Failing(failure)).chain(reader);
-    let reader: Box<dyn Read + 'a> = match encoding {
+    let whole = Cursor::new(start).chain(BufReader::new(Failing(failure))).chain(reader);
+    let reader: Box<dyn BufRead + 'a> = match encoding {
         None => Box::new(whole),
-        Some(encoding) => Box::new(tamis_program::to_utf8(BufReader::new(whole), encoding)),
+        Some(encoding) => Box::new(BufReader::new(tamis_program::to_utf8(whole, encoding))),
     };
-    let mut rows = TableReader::new(reader, Dialect::Cells(syntax));
+    let mut rows = TableReader::by_line(reader, Dialect::Cells(syntax), shape.is_by_line);
     let first = match rows.nth(n_before) {
         Some((lines, raw)) => Some((lines, raw.with_context(|| format!("row {}", lines + 1))?)),
         None => None,

@@ -33,7 +33,7 @@ impl TextColumns<'_> {
         group: None,
         weight: None,
         labels: RowLabels::One,
-        shape: TableShape { delimiter: None, no_header: false, encoding: None },
+        shape: TableShape { delimiter: None, no_header: false, encoding: None, is_by_line: false },
     };
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn rows<'a>(
     columns: &TextColumns<'_>,
 ) -> Result<(TextRows<'a>, Vec<String>)> {
     if let Some(dialect) = of_lines(holds) {
-        let rows = TableReader::new(reader, dialect);
+        let rows = TableReader::by_line(reader, dialect, columns.shape.is_by_line);
         return Ok((Box::new(read(rows, dialect, TableHead::default())), Vec::new()));
     }
     let Sniffed { mut rows, syntax, first, has_row_names, mut notes } =
@@ -73,7 +73,7 @@ pub(crate) fn rows<'a>(
     let named = TableHead::find(&cells, columns);
     let (mut ahead, mut unnamed) = (Vec::new(), None);
     if !named.as_ref().is_ok_and(|position| position.is_certain) {
-        ahead = look_ahead(&mut rows);
+        ahead = if columns.shape.is_by_line { Vec::new() } else { look_ahead(&mut rows) };
         if !named.as_ref().is_ok_and(|position| !position.has_names) {
             unnamed = TableHead::without_names(&cells, columns)
                 .filter(|position| position.label_recurs(&cells, &ahead, syntax));

@@ -13,8 +13,8 @@ pub(super) enum SkipReason {
     Unreadable(String),
     /// It is a file of another kind that the user did not name.
     Foreign(&'static str),
-    /// It is a message of an mbox that is not one to learn.
-    NotToLearn(&'static str),
+    /// It is a message of an mbox, or a row, that is not one to learn.
+    NotToLearn(&'static str, &'static str),
     /// It contradicts what the user says of it, which ends the pass.
     Contradicts(String),
 }
@@ -35,7 +35,7 @@ fn most_named() -> usize {
 #[derive(Default)]
 pub(super) struct Complaints {
     pub(super) unreadable: usize,
-    /// Number of files of each kind, and of messages that are not to learn by the reason.
+    /// Number of files of each kind, and of messages and rows that are not to learn by the reason.
     skipped: BTreeMap<(&'static str, &'static str), u64>,
     /// The file of the last unreadable document.
     path: PathBuf,
@@ -57,7 +57,7 @@ impl Complaints {
                     say!("tamis: {}: {error}", shown_path(&item.name()));
                 }
             }
-            SkipReason::NotToLearn(why) => *self.skipped.entry(("message", why)).or_default() += 1,
+            SkipReason::NotToLearn(noun, why) => *self.skipped.entry((noun, why)).or_default() += 1,
             SkipReason::Foreign(what) => {
                 let n = self.skipped.entry(("file", what)).or_default();
                 *n += 1;
@@ -79,7 +79,7 @@ impl Complaints {
     pub(super) fn finish(&self) {
         self.finish_file();
         for ((noun, what), n) in &self.skipped {
-            if *noun == "message" || *n > most_named() as u64 {
+            if *noun != "file" || *n > most_named() as u64 {
                 say!("tamis: skipped {}: {what}", counted(*n, noun));
             }
         }

@@ -1,16 +1,17 @@
 //! The documents of a command: finds them in all sources, and visits them.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use anyhow::{Result, bail};
 use tamis_program::{ERROR, counted, note, say, shown_path, told};
-use tamis_train::{Kind, Recipe};
+use tamis_train::{Classes, Kind, Recipe};
 
 use crate::args::{GroupArgs, InputArgs};
 use crate::formats::holds::Holds;
-use crate::formats::labels::RowLabels;
+use crate::formats::labels::{RowLabels, whole_number};
 use crate::formats::record::{TableRecord, TableRow};
 use crate::input::file::{InputFile, SourceArg, SourceScope, leave_out};
 use crate::input::find::{find, find_tables, recognise};
@@ -30,6 +31,10 @@ pub(crate) struct Corpus<'a> {
     pub(super) target: Option<String>,
     /// How labels are read.
     pub(super) labels: RowLabels,
+    /// Labels that are taken for these if they are the same number: `1.0` for `1`.
+    pub(super) known: Classes,
+    /// Whether that happened.
+    pub(super) has_decimals: AtomicBool,
     /// How documents are grouped, if at all.
     pub(super) groups: Option<&'a GroupArgs>,
     /// The column of tables that holds the weights of rows.
@@ -58,10 +63,12 @@ impl<'a> Corpus<'a> {
             failed: AtomicUsize::default(),
             target: None,
             labels: RowLabels::One,
+            known: Classes::default(),
+            has_decimals: AtomicBool::new(false),
             groups: None,
             weight: None,
             has_groups: AtomicBool::new(false),
-            has_bar: true,
+            has_bar: !input.is_by_line,
         };
         let is_table = matches!(expected, Some((Kind::Table, _)));
         let mut kind = expected.map(|(kind, whose)| (kind, whose.to_owned()));
@@ -71,6 +78,13 @@ impl<'a> Corpus<'a> {
             let found = match is_table {
                 true if source.label.is_some() => {
                     bail!("{name}: expected a table without a label before it, since its rows have labels")
+                }
+                // without a look at what is not yet there
+                _ if input.is_by_line => {
+                    let holds = input.input_format.unwrap_or_default();
+                    let file = InputFile { named: true, ..InputFile::found(source.path, None, holds) };
+                    let kind = Some(if is_table { Kind::Table } else { Kind::Text });
+                    Ok(SourceFiles { files: vec![file], kind, ..SourceFiles::default() })
                 }
                 true => find_tables(&source, input.input_format),
                 false => find(&source, wanted, input.kind, input.mbox, input.input_format),
@@ -134,9 +148,25 @@ impl<'a> Corpus<'a> {
         self.wanted == SourceScope::Labelled
     }
 
-    /// Reads labels like this.
-    pub(crate) fn labelled(self, labels: RowLabels) -> Self {
-        Corpus { labels, ..self }
+    /// Reads labels like this. Those that are the same number as one of `known` are taken for it.
+    pub(crate) fn labelled(self, labels: RowLabels, known: &Classes) -> Self {
+        Corpus { labels, known: known.clone(), ..self }
+    }
+
+    /// Takes labels such as `1.0` for `1` from now on if both are among the labels. Returns whether any are.
+    pub(crate) fn unite_numbers(&mut self, labels: &Classes) -> Result<bool> {
+        let is_other = |label: &&str| whole_number(label).is_none_or(|whole| labels.index(whole).is_none());
+        self.known = Classes::new(labels.iter().map(|(_, label)| label).filter(is_other))?;
+        Ok(self.known.len() < labels.len())
+    }
+
+    /// A row's own label, without blanks around it.
+    pub(super) fn spelt<'l>(&self, own: Cow<'l, str>) -> Cow<'l, str> {
+        let is_known = |label: &str| self.known.index(label).is_some();
+        let known = whole_number(own.trim()).filter(|whole| !is_known(own.trim()) && is_known(whole));
+        self.has_decimals.fetch_or(known.is_some(), Ordering::Relaxed);
+        let label = known.unwrap_or_else(|| own.trim());
+        if label.len() == own.len() { own } else { Cow::Owned(label.to_owned()) }
     }
 
     /// Takes the rows of tables for rows of this label, which they must not contradict.

@@ -136,7 +136,7 @@ pub(crate) fn recognise(files: &[InputFile]) -> Result<Option<Kind>> {
 }
 
 /// The contents of a file named on the command line, from its name or else from its first bytes.
-fn holds_of(path: &Path, mbox: bool) -> Result<Holds> {
+pub(crate) fn holds_of(path: &Path, mbox: bool) -> Result<Holds> {
     Ok(match Holds::of_name(path.as_os_str()) {
         Holds::One if mbox => Holds::Mbox,
         Holds::One if extension(path).eq_ignore_ascii_case("json") => {

@@ -8,8 +8,8 @@ use std::{mem, slice};
 use anyhow::{Result, anyhow, bail};
 use rayon::prelude::*;
 use tamis_mail::{looks_like_mail, mbox};
-use tamis_program::{is_encoded, plain, read_document, shown_path};
-use tamis_train::{Document, Error, ErrorKind, Kind, Limits, Trainer};
+use tamis_program::{is_encoded, note, plain, read_document, shown_path};
+use tamis_train::{Document, Error, ErrorKind, Kind, Limits, Trainer, is_missing};
 
 use crate::formats::holds::Holds;
 use crate::formats::labels::Label;
@@ -46,6 +46,9 @@ const BATCH_BYTES: usize = 16 << 20;
 
 /// Documents that a worker takes at a time. Few, so that no worker has many left when the others are done.
 const TOGETHER: usize = 8;
+
+/// Why a row is not learned whose label is one of the words that stand for a missing cell.
+const MISSING_LABEL: &str = "without a label, such as NA; --na-labels takes it as a label";
 
 /// Bounds of the buffer that a worker reads files into and keeps from one file to the next, in bytes.
 const LEAST_KEPT: usize = 64 << 10;
@@ -139,6 +142,12 @@ impl Corpus<'_> {
                 Ok(batch) => batch,
                 Err(error) => break Err(error),
             };
+            if self.input.is_by_line {
+                run(&mut batch);
+                settle(batch)?;
+                next = batches.next();
+                continue;
+            }
             let before_it = mem::take(&mut before);
             next = rayon::in_place_scope(|scope| {
                 scope.spawn(|_| batch.par_chunks_mut(TOGETHER).for_each(run));
@@ -151,6 +160,9 @@ impl Corpus<'_> {
         outcome?;
         progress.finish("read");
         complaints.finish();
+        if self.has_decimals.load(Ordering::Relaxed) {
+            note!("labels such as 1.0 were read as the whole number that they are");
+        }
         let states = states.into_inner().unwrap_or_else(PoisonError::into_inner);
         let states: Vec<S> = states.into_iter().map(|(state, _)| state).collect();
         let lacks_groups = !states.is_empty() && !self.has_groups.load(Ordering::Relaxed);
@@ -223,7 +235,7 @@ impl Corpus<'_> {
             Content::Bytes(bytes) => {
                 let is_learned = item.file.holds == Holds::Mbox && self.wanted != SourceScope::WhatIsThere;
                 if let Some(why) = is_learned.then(|| mbox::not_to_learn(bytes)).flatten() {
-                    return Err(SkipReason::NotToLearn(why));
+                    return Err(SkipReason::NotToLearn("message", why));
                 }
                 Ok(work(whole(&self.label(item, Ok(None))?), self.whole(item, bytes)?.document()))
             }
@@ -262,6 +274,11 @@ impl Corpus<'_> {
     /// missing label is an error. A label in a table must be the one that the user gives the table.
     fn label<'l>(&self, item: &'l Item<'_>, own: Label<'l>) -> Result<Cow<'l, str>, SkipReason> {
         let given = item.file.label.as_deref().map(|given| self.labels.of_text(given.into()));
+        let own = own.map(|own| own.map(|own| self.spelt(own)));
+        let may_be_missing = !self.input.na_labels && item.file.holds != Holds::FastText;
+        let is_missing =
+            matches!(&own, Ok(Some(own)) if may_be_missing && !own.is_empty() && is_missing(own));
+        let own = if is_missing { Ok(None) } else { own };
         if let (Some(given), Ok(Some(own)), true) = (&given, &own, item.file.named)
             && given != own
         {
@@ -273,12 +290,10 @@ impl Corpus<'_> {
             return Ok(Cow::default());
         }
         let label = if given.is_some() { given } else { own? };
-        label.filter(|label| !label.is_empty()).ok_or_else(|| {
-            match &self.target {
-                Some(target) => format!("column {target:?}: expected a label, got none"),
-                None => "expected a label, got none".to_owned(),
-            }
-            .into()
+        label.filter(|label| !label.is_empty()).ok_or_else(|| match &self.target {
+            _ if is_missing => SkipReason::NotToLearn("row", MISSING_LABEL),
+            Some(target) => format!("column {target:?}: expected a label, got none").into(),
+            None => "expected a label, got none".to_owned().into(),
         })
     }
 
@@ -306,17 +321,12 @@ impl Corpus<'_> {
 
     /// The label of a document, without reading its text.
     pub(crate) fn label_of(&self, item: &Item<'_>) -> String {
-        let columns = self.columns();
-        let label = |own: Label<'_>| self.label(item, own).map(Cow::into_owned).map_err(drop);
         let label = match &item.content {
-            Content::Row(record) if self.kind != Kind::Table => {
-                record.text_row(&columns).map_err(drop).and_then(|row| label(row.label))
+            Content::Row(_) => {
+                let (columns, mut unused) = (self.columns(), Vec::new());
+                self.read(item, &columns, &Limits::default(), &mut unused, |given, _| given.label.to_owned())
             }
-            Content::Row(record) => record
-                .named_cells()
-                .map_err(drop)
-                .and_then(|cells| label(record.label(&cells, self.target.as_deref(), self.labels))),
-            _ => label(Ok(None)),
+            _ => self.label(item, Ok(None)).map(Cow::into_owned),
         };
         label.unwrap_or_default()
     }
@@ -406,8 +416,9 @@ impl<'c> Batches<'c> {
 
     /// The next batch; empty at the end.
     fn next<T>(&mut self) -> Result<Vec<BatchItem<'c, T>>> {
-        let (mut batch, mut bytes) = (Vec::with_capacity(BATCH), 0);
-        while batch.len() < BATCH && bytes < BATCH_BYTES {
+        let most = if self.corpus.input.is_by_line { 1 } else { BATCH };
+        let (mut batch, mut bytes) = (Vec::with_capacity(most), 0);
+        while batch.len() < most && bytes < BATCH_BYTES {
             if let Some(item) = self.items.next() {
                 bytes += item.content.n_bytes();
                 batch.push(BatchItem { item, state: PassState::Waiting });

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use tamis_mail::{Limits, Message};
@@ -12,9 +13,13 @@ use tamis_train::{Document, Kind};
 use crate::formats::records::Cells;
 use crate::output::ByteCounter;
 
-/// Opens a file that holds many documents, decoded. Progress follows the bytes read from it.
+/// Opens a file that holds many documents, or standard input for `-`, decoded. Progress follows the bytes read from it.
 pub(crate) fn open(path: &Path) -> io::Result<Box<dyn BufRead + Send>> {
-    let mut whole = BufReader::new(ByteCounter(File::open(path)?));
+    let file = match path.as_os_str() == "-" {
+        true => io::stdin().as_fd().try_clone_to_owned()?.into(),
+        false => File::open(path)?,
+    };
+    let mut whole = BufReader::new(ByteCounter(file));
     // reading a regular file fills the buffer at once
     let is_encoded = is_encoded(whole.fill_buf()?);
     Ok(if is_encoded { Box::new(BufReader::new(decoded(Box::new(whole))?)) } else { Box::new(whole) })

@@ -19,9 +19,8 @@ use tamis_train::{
 };
 
 use crate::args::{ChangeArgs, GroupArgs, InputArgs, LogArg, ModelArgs};
-use crate::formats::holds::Holds;
 use crate::formats::labels::{RowLabels, learned_as};
-use crate::input::{Attributes, Corpus, Item, SourceScope};
+use crate::input::{Attributes, Corpus, Item, SourceScope, holds_of};
 use crate::output::{labels, message_id};
 
 #[derive(Args)]
@@ -250,8 +249,10 @@ impl LearnArgs {
 
     /// Whether a table is named in place of the label: each of its rows is then learned under its own label.
     fn is_table(&self, label: &str, path: &Path) -> Result<bool> {
-        let is_format = self.input.input_format.is_some() || Holds::of_name(label.as_ref()).is_table();
-        Ok(is_format && Path::new(label).is_file() && self.known_labels(path)?.index(label).is_none())
+        let file = Path::new(label);
+        let is_table =
+            file.is_file() && (self.input.input_format.is_some() || holds_of(file, false)?.is_table());
+        Ok(is_table && self.known_labels(path)?.index(label).is_none())
     }
 
     /// Whether the model already gives a document the right label, surely enough that it need not be learned.
@@ -355,7 +356,7 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
     }
     let given = Some(label.as_str()).filter(|_| !has_own_labels);
     let mut learner = args.open(given, corpus.kind, shared)?;
-    corpus = corpus.labelled(RowLabels::of_model(learner.filter()));
+    corpus = corpus.labelled(RowLabels::of_model(learner.filter()), learner.filter().classes());
     if let Some(label) = given {
         corpus = corpus.under(label);
     }

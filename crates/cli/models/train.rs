@@ -8,7 +8,7 @@ use clap::Args;
 use tamis_program::{counted, note, say};
 use tamis_train::options::Pairs;
 use tamis_train::{
-    DecisionOptions, Document, Filter, Keep, LearnOptions, Lock, Scoring, TrainOptions, Trainer,
+    Classes, DecisionOptions, Document, Filter, Keep, LearnOptions, Lock, Scoring, TrainOptions, Trainer,
 };
 
 use crate::args::{
@@ -121,10 +121,14 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
         args.scoring.options(&args.unlabelled).check()?;
     }
     let corpus = Corpus::find_labelled(&args.sources, &args.input, args.table.target.as_deref())?;
-    let corpus = corpus.labelled(args.labels.row_labels()).grouped(&args.groups);
-    let corpus = corpus.weighted(args.copies.weight.as_deref());
+    let corpus = corpus.labelled(args.labels.row_labels(), &Classes::default()).grouped(&args.groups);
+    let mut corpus = corpus.weighted(args.copies.weight.as_deref());
     let options = options(args, &corpus)?;
-    let (trainer, names, unreadable) = learn_all(args, &corpus, &options)?;
+    let mut learned = learn_all(args, &corpus, &options)?;
+    if corpus.unite_numbers(learned.0.classes())? {
+        learned = learn_all(args, &corpus, &options)?;
+    }
+    let (trainer, names, unreadable) = learned;
     let (documents, labels) = (trainer.n_documents(), trainer.classes().len());
     if labels < 2 && !args.kept.partial {
         let got = format!("{} of {}", counted(documents, "document"), counted(labels as u64, "label"));

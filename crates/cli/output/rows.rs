@@ -110,11 +110,15 @@ impl RowWriter {
             None => self.begin(KeptColumns::default())?,
             Some(kept) => kept.note_empty(),
         }
-        match self.writer {
-            Writer::Table { mut writer, .. } => writer.flush()?,
-            Writer::Json { mut writer, .. } => writer.flush()?,
-        }
-        Ok(())
+        self.flush()
+    }
+
+    /// Writes what is held back.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        Ok(match &mut self.writer {
+            Writer::Table { writer, .. } => writer.flush(),
+            Writer::Json { writer, .. } => writer.flush(),
+        }?)
     }
 }
 

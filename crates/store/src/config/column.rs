@@ -65,7 +65,7 @@ pub(crate) const LONGEST: usize = 1024;
 /// The largest magnitude of a number, so that its square is finite.
 const GREATEST: f64 = 1e150;
 
-/// Whether a cell is missing: blank, or `NA`, `N/A`, `NaN`, `null` or `?` in any case.
+/// Whether a cell is missing: blank, `\N`, or `NA`, `N/A`, `NaN`, `null` or `?` in any case.
 ///
 /// ```
 /// assert!(tamis_train::is_missing(" n/a ") && !tamis_train::is_missing("0"));
@@ -73,7 +73,8 @@ const GREATEST: f64 = 1e150;
 #[doc(hidden)]
 pub fn is_missing(cell: &str) -> bool {
     let cell = cell.trim();
-    cell.is_empty() || ["na", "n/a", "nan", "null", "?"].iter().any(|known| cell.eq_ignore_ascii_case(known))
+    cell.is_empty()
+        || ["na", "n/a", "nan", "null", "?", "\\N"].iter().any(|known| cell.eq_ignore_ascii_case(known))
 }
 
 /// Parses a cell of a yes-or-no column; `None` if neither.
