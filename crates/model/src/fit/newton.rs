@@ -12,8 +12,8 @@ pub(crate) fn error(margin: f64, gain: f64, guess: f64, tolerance: f64) -> f64 {
             low = e
         }
         let newton = e - (e - p) / (1.0 + gain * p * (1.0 - p));
-        // steps that do not get shorter would go to and fro
-        let converges = low < newton && newton < high && (newton - e).abs() < moved / 2.0;
+        // steps that hardly get shorter go to and fro
+        let converges = low < newton && newton < high && (newton - e).abs() < 0.9 * moved;
         let next = if converges { newton } else { (low + high) / 2.0 };
         moved = (next - e).abs();
         e = next;
