@@ -62,7 +62,20 @@ fn shapes() {
 #[test]
 fn what_is_read_stays_the_same() {
     let mail = "From: a@example.org\nContent-Type: text/html\n\n<p>one<i>two</i>\n";
-    for before in ["", "\n", "\r\n", "\n\n", " \n", "\t x\n", " a\n b\n", "\u{feff}", "no field\n", "From a 2002\n b\n", "\r", "\0\n"] {
+    for before in [
+        "",
+        "\n",
+        "\r\n",
+        "\n\n",
+        " \n",
+        "\t x\n",
+        " a\n b\n",
+        "\u{feff}",
+        "no field\n",
+        "From a 2002\n b\n",
+        "\r",
+        "\0\n",
+    ] {
         let raw = format!("{before}{mail}");
         let out = annotate(raw.as_bytes(), &VERDICT, false);
         assert_eq!(annotate(&out, &VERDICT, false), out, "{raw:?}");
