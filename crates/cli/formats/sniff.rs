@@ -85,6 +85,20 @@ impl Read for Failing {
     }
 }
 
+/// Of the cells that begin with a quote, the number of those between quotes, and of the others.
+fn quotes<'c>(cells: impl Iterator<Item = &'c Cow<'c, [u8]>>) -> (usize, usize) {
+    let (mut quoted, mut others) = (0, 0);
+    for cell in cells.filter(|cell| cell.starts_with(b"\"")) {
+        let inner = cell.strip_prefix(b"\"").and_then(|cell| cell.strip_suffix(b"\""));
+        if inner.is_some_and(|inner| inner.iter().filter(|byte| **byte == b'"').count() % 2 == 0) {
+            quoted += 1;
+        } else {
+            others += 1;
+        }
+    }
+    (quoted, others)
+}
+
 /// The encoding of a text that is not UTF-8. UTF-16 is read before.
 fn legacy_encoding(start: &[u8], is_whole: bool) -> Option<&'static Encoding> {
     let error = str::from_utf8(start).err()?;
@@ -241,10 +255,10 @@ impl Sample<'_> {
         };
         let n_fitting = body.iter().flatten().filter(fits).count() as i64;
         let n_bad = body.iter().filter(|cells| cells.is_none()).count() as i64;
-        let is_quoted =
-            |cell: &Cow<'_, [u8]>| cell.len() > 1 && cell.starts_with(b"\"") && cell.ends_with(b"\"");
         let is_bare = matches!(syntax.quoting, Quoting::Bare | Quoting::Codes);
-        let has_quoted = is_bare && rows.iter().flatten().flatten().any(is_quoted);
+        let (quoted, others) = quotes(rows.iter().flatten().flatten());
+        // few texts have tabs, but many a comma, and a cell ends at it
+        let has_quoted = is_bare && quoted > if syntax.delimiter == b'\t' { others } else { 0 };
         let quality = match body.len() as i64 {
             0 => 1000,
             n => (1000 * (n_fitting - 2 * n_bad)) / n - if has_quoted { 1000 } else { 0 },
@@ -382,6 +396,9 @@ mod tests {
         check(tsv, Holds::Tsv, &["ham=a\t\"b\"", "spam=c"], "");
         let bare = "label\ttext\nham\t\"so\" a\nspam\tc \"d\"\n";
         check(bare, Holds::Tsv, &["ham=\"so\" a", "spam=c \"d\""], "");
+        // most quotes at the beginning of a cell are of the text
+        let bare = "label\ttext\nham\t\"a (\"b\") c\"\nspam\t\"d\" e\nham\t\"f\" g\n";
+        check(bare, Holds::Tsv, &["ham=\"a (\"b\") c\"", "spam=\"d\" e", "ham=\"f\" g"], "");
         // a quote that is not meant as one joins no rows
         let stray = "label,text\nham,\"a, b\"\nspam,\"c\" d\nham,\"e\"\n";
         let refused = "expected a delimiter after the quotes of cell 2, got more text";
