@@ -142,7 +142,6 @@ impl DualAscent {
         let mut state = AscentState {
             ascent: self,
             errors: None,
-            n_partitions: self.partitions.map_or(1.0, |n| n as f32),
             weights: weights.unwrap_or_else(|| DualWeights::new(source.idf().len())),
             is_converged: vec![false; coefficients.len()],
             coefficients,
@@ -316,7 +315,6 @@ impl DualAscent {
 struct AscentState<'a, const N: usize> {
     ascent: &'a DualAscent,
     errors: Option<ErrorTable>,
-    n_partitions: f32,
     weights: DualWeights<N>,
     coefficients: &'a mut [[f32; N]],
     /// Whether a document did not move: with many columns most documents converge early.
@@ -334,13 +332,14 @@ impl<const N: usize> AscentState<'_, N> {
             return;
         }
         let (ascent, vector, squared_norm) = (self.ascent, block.vector(at), block.squared_norm(at));
+        let n_partitions = ascent.partitions.map_or(1.0, |n| n as f32);
         let sums = self.weights.dot(vector);
         let own = &mut self.coefficients[document..document + n];
         let row = TrainingRow {
             offsets: &rows.offsets[at..at + n],
             is_positive: &rows.is_positive[at..at + n],
             weights: &rows.weights[at..at + n],
-            squared_norm: f64::from(self.n_partitions + squared_norm),
+            squared_norm: f64::from(n_partitions + squared_norm),
         };
         let (steps, moved) = match (&self.errors, &mut *own) {
             (Some(errors), [own]) if row.weights[0] == 1.0 && (squared_norm - 1.0).abs() < 1e-3 => {
@@ -349,7 +348,7 @@ impl<const N: usize> AscentState<'_, N> {
             _ => ascent.update(row, sums, &self.weights.bias, own),
         };
         if let Some(steps) = steps {
-            self.weights.add(vector, steps, self.n_partitions);
+            self.weights.add(vector, steps, n_partitions);
         }
         self.is_converged[document] = ascent.only_rivals && moved < MIN_STEP * ascent.tolerance;
         self.worst = self.worst.max(moved);

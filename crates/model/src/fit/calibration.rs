@@ -32,7 +32,7 @@ impl FitProblem<'_> {
         predictions: &[ColumnPrediction],
     ) -> (WeightedFit, usize) {
         fit.prior = priors(self.counts.totals(), &self.columns);
-        let lanes = self.stack_lanes(fit.choices, predictions);
+        let lanes = self.stack_lanes(fit.choices, &fit.prior, predictions);
         if self.options.correction {
             let tried = lanes.iter().filter(|lane| lane.trial.documents > 0.0);
             fit.taus
@@ -48,14 +48,18 @@ impl FitProblem<'_> {
     }
 
     /// Fits the stacking weights with each share tau that the fitted columns stand for.
-    fn stack_lanes(&self, choices: Choices, predictions: &[ColumnPrediction]) -> Vec<StackedLane> {
+    fn stack_lanes(
+        &self,
+        choices: Choices,
+        prior: &[f64],
+        predictions: &[ColumnPrediction],
+    ) -> Vec<StackedLane> {
         let (is_one, own) = (self.columns.is_one(), [choices.tau]);
         let taus = if is_one && self.options.correction { &TAUS[..] } else { &own };
-        let prior = priors(self.counts.totals(), &self.columns);
         let stacked = |(lane, tau): (usize, &f64)| {
             let of_lane = |decisions: &[f64]| if is_one { vec![decisions[lane]] } else { decisions.to_vec() };
             let held_out: Vec<_> = predictions.iter().map(|one| one.with(of_lane)).collect();
-            let (choices, trial) = self.with_stacking(Choices { tau: *tau, ..choices }, &prior, &held_out);
+            let (choices, trial) = self.with_stacking(Choices { tau: *tau, ..choices }, prior, &held_out);
             StackedLane { trial, choices, held_out }
         };
         taus.iter().enumerate().map(stacked).collect()
@@ -63,7 +67,8 @@ impl FitProblem<'_> {
 
     /// The mean log loss of held-out documents, in nats, with the stacking weights that suit them best.
     pub(crate) fn held_out_loss(&self, choices: Choices, predictions: &[ColumnPrediction]) -> f64 {
-        let lanes = self.stack_lanes(choices, predictions);
+        let prior = priors(self.counts.totals(), &self.columns);
+        let lanes = self.stack_lanes(choices, &prior, predictions);
         lanes.iter().map(|lane| lane.trial.correction).fold(f64::INFINITY, f64::min)
     }
 

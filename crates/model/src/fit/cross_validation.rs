@@ -13,7 +13,7 @@ use crate::fit::training::{
 use crate::linear::{Choices, Coefficients};
 use crate::validation::{Block, ColumnPrediction, Fold, Prediction, SmoothingChoice, TermScales};
 
-/// A pass after which the held-out documents have so many times the least log loss is the last.
+/// The passes end when the held-out log loss is this many times the least so far.
 const CLEARLY_WORSE: f64 = 1.01;
 
 impl FitProblem<'_> {

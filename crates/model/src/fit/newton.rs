@@ -31,7 +31,7 @@ impl ErrorTable {
     /// The margins of the table, in nats, and its steps a nat. Beyond them an error hardly differs from 0, or from 1.
     const MARGINS: [f32; 2] = [-64.0, 32.0];
     const STEPS: f32 = 16.0;
-    /// The largest distance from the exact error, that of a line to a sigmoid at the middle of a step.
+    /// The largest distance from the exact error: halfway between two entries, a line is farthest from the curve.
     pub(crate) const PRECISION: f64 = 2e-4;
 
     pub(crate) fn new(gain: f64) -> Self {

@@ -67,7 +67,7 @@ const FEW: usize = 1_000;
 const FOLDS_OF_FEW: usize = 20;
 /// Maximum number of held-out documents: for independent columns, whose thresholds need many, and for others.
 const MAX_HELD_OUT: [usize; 2] = [20_000, 2_000];
-/// Of at least so many documents, with fewer than one in [`FEW_HELD_OUT`] held out, those held out need no coefficients.
+/// With at least this many documents, of which fewer than one in [`FEW_HELD_OUT`] are held out, those need no coefficients.
 pub(crate) const MANY: usize = 40_000;
 pub(crate) const FEW_HELD_OUT: usize = 20;
 /// Held-out documents that are enough for thresholds.

@@ -221,7 +221,7 @@ impl Correction {
         coefficients.iter().try_for_each(|c| self.add_bias(c.class, c.bias))
     }
 
-    /// Adds weights, in increasing order of columns, to those of a term.
+    /// Adds weights to those of a term. They are in increasing order of columns.
     pub(crate) fn add_cells(&mut self, term: TermId, weights: &[ClassWeight]) -> Result<(), StatisticsError> {
         match self.cells.get(term) {
             [] => self.cells.set(term, weights),

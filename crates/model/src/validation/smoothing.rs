@@ -1,7 +1,5 @@
 //! Smoothing and idf power, chosen by a grid search with exact leave-one-out.
 
-use std::cmp::Ordering;
-
 use rayon::prelude::*;
 use tamis_tokenizer::CountVector;
 
@@ -67,7 +65,8 @@ pub(crate) fn min_per_class(columns: &Columns) -> usize {
 impl SmoothingChoice {
     /// Searches a grid of five smoothings and three powers by exact leave-one-out, unless the options fix them. Of the
     /// points within one standard error (of the paired difference) of the best, takes the one nearest to the default.
-    /// Scores a stratified sample of about 3,000 documents (1,000 of many labels), rare classes oversampled and weighted;
+    /// Scores a stratified sample of about 3,000 documents (1,000 of many labels), rare classes oversampled and weighted.
+    /// With more than two classes, a third of it first rules out the points that are far from the best. The search
     /// then fits k to all documents, unless that takes more than 262,144 scores. `counts` must include these documents.
     /// The result is the same for any number of threads.
     pub fn new(
@@ -156,10 +155,11 @@ type PointFit = ([f64; 2], Vec<WeightedLoss>, f64);
 /// The fit at a point of the grid.
 type GridFit = (Smoothing, f64, PointFit);
 
-/// One document of the sample in so many tells which points of the grid are out of the question: those that are worse by
-/// so many standard errors. The sample must have at least so many documents.
+/// The grid is first tried on every third document of the sample.
 const ROUGHLY: usize = 3;
+/// Points that are worse there by this many standard errors are not tried on the others.
 const FAR_WORSE: f64 = 3.0;
+/// A sample of fewer documents is used whole at once.
 const LEAST_ROUGHLY: usize = 900;
 
 /// A sample of documents: labels, weights and terms.
@@ -228,8 +228,7 @@ impl Grid<'_> {
                 fits.extend(self.fit(&one(*alpha, powers), sample, 1));
             }
         }
-        let key = |(alpha, power, _): &GridFit| (alpha.alpha(), *power);
-        fits.sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(Ordering::Equal));
+        fits.sort_by(|a, b| a.0.alpha().total_cmp(&b.0.alpha()).then(a.1.total_cmp(&b.1)));
         fits
     }
 
