@@ -385,7 +385,7 @@ impl Documents for Apart<'_> {
         self.0.rows(documents)
     }
 
-    fn copies_are_apart(&self) -> bool {
+    fn groups_are_copies(&self) -> bool {
         true
     }
 }

@@ -270,7 +270,7 @@ pub fn group_number(name: Option<&str>, body: u64) -> u64 {
 
 /// Whether copies of documents of this kind, with these groups, may be held out one by one. Another copy of a text is
 /// like a new text. But a mail must not help predict its own copy, nor a document its named group.
-pub fn copies_are_apart(kind: Kind, mut groups: impl Iterator<Item = u64>) -> bool {
+pub fn groups_are_copies(kind: Kind, mut groups: impl Iterator<Item = u64>) -> bool {
     kind != Kind::Mail && !groups.any(is_named)
 }
 
