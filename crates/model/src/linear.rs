@@ -8,8 +8,8 @@ mod weighted;
 
 pub use choices::{Choices, PartsTrial, SmoothingTrial, TauTrial, WeightedOptions};
 pub(crate) use coefficients::{COEFFICIENT_ONE, GroupCoefficients};
-pub(crate) use correction_sum::CorrectionSum;
 pub use coefficients::{ClassWeight, Coefficient, Coefficients, CorrectedStatistics, Correction};
 pub use columns::Columns;
+pub(crate) use correction_sum::CorrectionSum;
 pub(crate) use weighted::{LOGS, Logs, norm, powered, vector_length};
 pub use weighted::{Readings, WeightedLogOdds, priors};

@@ -121,8 +121,7 @@ impl<'a> HeaderFields<'a> {
         let valid = |error: Utf8Error| str::from_utf8(&start[..error.valid_up_to()]).unwrap_or_default();
         let plain = str::from_utf8(start).unwrap_or_else(valid);
         let has_returns = memchr(b'\r', plain.as_bytes()).is_some();
-        let position = if raw.starts_with(MARK) { MARK.len() } else { 0 };
-        HeaderFields { raw, plain, has_returns, position, last_mime_field: Some(0) }
+        HeaderFields { raw, plain, has_returns, position: header_start(raw), last_mime_field: Some(0) }
     }
 
     /// As most readers find the end of the block: a line that is not a field does not end it if a MIME field follows
@@ -202,6 +201,11 @@ fn last_mime_field(raw: &[u8]) -> Option<usize> {
     last
 }
 
+/// Where the header begins: behind a byte order mark.
+fn header_start(raw: &[u8]) -> usize {
+    if raw.starts_with(MARK) { MARK.len() } else { 0 }
+}
+
 /// The end of the line that begins at `start`, including its line feed.
 pub(crate) fn line_end(raw: &[u8], start: usize) -> usize {
     let end = memchr(b'\n', &raw[start..]).map_or(raw.len(), |length| start + length + 1);
@@ -215,7 +219,7 @@ pub(crate) fn line_end(raw: &[u8], start: usize) -> usize {
 /// programs treat as a line end.
 pub(crate) fn verdicts_in(raw: &[u8], from: usize, is_wanted: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    let mut start = from;
+    let mut start = from.max(header_start(raw));
     while start < raw.len() && !is_empty_line(&raw[start..]) {
         let mut end = line_end(raw, start);
         while matches!(raw.get(end), Some(b' ' | b'\t')) {

@@ -54,15 +54,31 @@ fn shapes() {
     check("A: 1\nB: \r", "A: 1\nB: \r\n@");
     check(" indented text", "@\n\n indented text");
     check(" indented\nContent-Type: text/plain\n\nbody", " indented\n@\nContent-Type: text/plain\n\nbody");
+    check("\u{feff}A: 1\n\nbody", "\u{feff}A: 1\n@\n\nbody");
+    check("\u{feff}body", "\u{feff}@\nbody");
 }
 
 /// Whatever stands before the header, readers pass over it with the added fields as without them.
 #[test]
 fn what_is_read_stays_the_same() {
     let mail = "From: a@example.org\nContent-Type: text/html\n\n<p>one<i>two</i>\n";
-    for before in ["", "\n", "\r\n", "\n\n", " \n", "\t x\n", " a\n b\n", "\u{feff}", "no field\n", "From a 2002\n b\n", "\r", "\0\n"] {
+    for before in [
+        "",
+        "\n",
+        "\r\n",
+        "\n\n",
+        " \n",
+        "\t x\n",
+        " a\n b\n",
+        "\u{feff}",
+        "no field\n",
+        "From a 2002\n b\n",
+        "\r",
+        "\0\n",
+    ] {
         let raw = format!("{before}{mail}");
         let out = annotate(raw.as_bytes(), &VERDICT, false);
+        assert_eq!(annotate(&out, &VERDICT, false), out, "{raw:?}");
         let texts = |raw: &[u8]| {
             let message = Message::parse(raw, &Limits::default());
             let parts = message.parts().iter().filter_map(|part| part.text.clone());

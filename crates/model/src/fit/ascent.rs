@@ -141,7 +141,7 @@ impl DualAscent {
         let is_new = weights.is_none();
         let mut state = AscentState {
             ascent: self,
-            errors: self.errors(),
+            errors: None,
             n_partitions: self.partitions.map_or(1.0, |n| n as f32),
             weights: weights.unwrap_or_else(|| DualWeights::new(source.idf().len())),
             is_converged: vec![false; coefficients.len()],
@@ -161,8 +161,9 @@ impl DualAscent {
             blocks.extend((!rows.positions.is_empty()).then_some(first / BLOCK));
             kept.extend(source.is_kept().then(|| (heads(&rows, block), rows)));
         });
-        let mut random = SplitMix64::new(self.seed);
-        for _ in 0..self.most_passes(n_pairs) {
+        let (mut random, most) = (SplitMix64::new(self.seed), self.most_passes(n_pairs));
+        state.errors = (most == self.passes).then(|| self.errors()).flatten();
+        for _ in 0..most {
             state.worst = 0.0;
             // blocks in random order, documents shuffled within each, or within each window
             let mut order = blocks.clone();
@@ -181,7 +182,9 @@ impl DualAscent {
                 for window in windows(heads, window, &mut random) {
                     let mut window = window.to_vec();
                     random.shuffle(&mut window);
-                    window.into_iter().for_each(|equal| state.visit(first, block, rows, equal));
+                    window.into_iter().for_each(|(at, n)| {
+                        state.visit(first, block, rows, at as usize, n as usize);
+                    });
                 }
             });
             if state.worst < self.tolerance {
@@ -198,7 +201,7 @@ impl DualAscent {
         self.passes.max(cheap.min(CHEAP_PASSES))
     }
 
-    /// The errors of documents of weight 1 and length 1, if a table of them is precise enough.
+    /// The errors of documents of weight 1 and length 1, if a table of them is precise enough. Small fits are exact.
     fn errors(&self) -> Option<ErrorTable> {
         let is_precise = self.tolerance >= 50.0 * ErrorTable::PRECISION;
         (is_precise && self.partitions.is_none()).then(|| ErrorTable::new(2.0 * self.c))
@@ -209,7 +212,7 @@ impl DualAscent {
     fn update_one<const N: usize>(
         &self,
         errors: &ErrorTable,
-        (offsets, is_positive): (&[f32; N], &[bool; N]),
+        row: &TrainingRow<'_, N>,
         sums: [f32; N],
         bias: &[f64; N],
         own: &mut [f32; N],
@@ -218,6 +221,7 @@ impl DualAscent {
         let least = c * (MIN_STEP * self.tolerance) as f32;
         let most = if self.only_rivals { MAX_RIVAL_MARGIN as f32 } else { f32::INFINITY };
         let (mut steps, mut worst) = ([0f32; N], 0f32);
+        let ([offsets], [is_positive]) = (row.offsets, row.is_positive) else { return (None, 0.0) };
         for lane in 0..N {
             let before = own[lane];
             let without = offsets[lane] + sums[lane] + bias[lane] as f32 - 2.0 * before;
@@ -324,8 +328,7 @@ struct AscentState<'a, const N: usize> {
 impl<const N: usize> AscentState<'_, N> {
     /// Updates the coefficients of equal documents of a block, unless they did not move when they were last visited.
     #[inline(always)]
-    fn visit(&mut self, first: usize, block: &Block, rows: &TrainingRows<N>, (at, n): (u32, u32)) {
-        let (at, n) = (at as usize, n as usize);
+    fn visit(&mut self, first: usize, block: &Block, rows: &TrainingRows<N>, at: usize, n: usize) {
         let document = first + at;
         if std::mem::take(&mut self.is_converged[document]) {
             return;
@@ -333,20 +336,17 @@ impl<const N: usize> AscentState<'_, N> {
         let (ascent, vector, squared_norm) = (self.ascent, block.vector(at), block.squared_norm(at));
         let sums = self.weights.dot(vector);
         let own = &mut self.coefficients[document..document + n];
+        let row = TrainingRow {
+            offsets: &rows.offsets[at..at + n],
+            is_positive: &rows.is_positive[at..at + n],
+            weights: &rows.weights[at..at + n],
+            squared_norm: f64::from(self.n_partitions + squared_norm),
+        };
         let (steps, moved) = match (&self.errors, &mut *own) {
-            (Some(errors), [own]) if rows.weights[at] == 1.0 && (squared_norm - 1.0).abs() < 1e-3 => {
-                let row = (&rows.offsets[at], &rows.is_positive[at]);
-                ascent.update_one(errors, row, sums, &self.weights.bias, own)
+            (Some(errors), [own]) if row.weights[0] == 1.0 && (squared_norm - 1.0).abs() < 1e-3 => {
+                ascent.update_one(errors, &row, sums, &self.weights.bias, own)
             }
-            _ => {
-                let row = TrainingRow {
-                    offsets: &rows.offsets[at..at + n],
-                    is_positive: &rows.is_positive[at..at + n],
-                    weights: &rows.weights[at..at + n],
-                    squared_norm: f64::from(self.n_partitions + squared_norm),
-                };
-                ascent.update(row, sums, &self.weights.bias, own)
-            }
+            _ => ascent.update(row, sums, &self.weights.bias, own),
         };
         if let Some(steps) = steps {
             self.weights.add(vector, steps, self.n_partitions);

@@ -35,7 +35,8 @@ impl FitProblem<'_> {
         let lanes = self.stack_lanes(fit.choices, predictions);
         if self.options.correction {
             let tried = lanes.iter().filter(|lane| lane.trial.documents > 0.0);
-            fit.taus.extend(tried.map(|lane| TauTrial { tau: lane.choices.tau, loss: lane.trial.correction }));
+            fit.taus
+                .extend(tried.map(|lane| TauTrial { tau: lane.choices.tau, loss: lane.trial.correction }));
         }
         let of = |lane: &(usize, StackedLane)| lane.1.trial.correction;
         let best = lanes.into_iter().enumerate().min_by(|a, b| of(a).total_cmp(&of(b)));

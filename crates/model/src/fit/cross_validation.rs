@@ -5,9 +5,10 @@ use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 use crate::bayes::FitError;
 use crate::counts::StatisticsError;
-use crate::fit::problem::{FOLDS_OF_ALL, FitProblem, WeightedFit};
+use crate::fit::problem::{FEW_HELD_OUT, FOLDS_OF_ALL, FitProblem, MANY, WeightedFit};
 use crate::fit::training::{
-    AscentStart, ColumnTrainer, FEW_HELD_OUT, GroupFit, Lane, MANY, PASSES, PASSES_OF_FOLD, PASSES_WITH, PASSES_WITHOUT, Passes, idf_of_terms,
+    AscentStart, ColumnTrainer, GroupFit, Lane, PASSES, PASSES_OF_FOLD, PASSES_WITH, PASSES_WITHOUT, Passes,
+    idf_of_terms,
 };
 use crate::linear::{Choices, Coefficients};
 use crate::validation::{Block, ColumnPrediction, Fold, Prediction, SmoothingChoice, TermScales};

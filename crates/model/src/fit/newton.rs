@@ -3,8 +3,8 @@
 /// Solves `e = sigmoid(-(margin + gain e))` for e in (0, 1), by Newton's method within a bracket.
 pub(crate) fn error(margin: f64, gain: f64, guess: f64, tolerance: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
-    let (mut e, mut moved) = (guess.clamp(1e-3, 0.999), 2.0);
-    for _ in 0..30 {
+    let mut e = guess.clamp(1e-3, 0.999);
+    for iteration in 0..40 {
         let p = 1.0 / (1.0 + (margin + gain * e).min(500.0).exp());
         if e > p {
             high = e
@@ -12,10 +12,10 @@ pub(crate) fn error(margin: f64, gain: f64, guess: f64, tolerance: f64) -> f64 {
             low = e
         }
         let newton = e - (e - p) / (1.0 + gain * p * (1.0 - p));
-        // steps that do not get shorter would go to and fro
-        let converges = low < newton && newton < high && (newton - e).abs() < moved / 2.0;
-        let next = if converges { newton } else { (low + high) / 2.0 };
-        moved = (next - e).abs();
+        // steps that may go to and fro end in halves
+        let is_near = low < newton && newton < high && iteration < 20;
+        let next = if is_near { newton } else { (low + high) / 2.0 };
+        let moved = (next - e).abs();
         e = next;
         if moved < tolerance {
             break;
@@ -85,7 +85,10 @@ mod tests {
                 let got = f64::from(table.at(margin));
                 // beyond -64 a gain of more than 64 still matters
                 let is_in_table = margin > ErrorTable::MARGINS[0] || gain < 50.0;
-                assert!(!is_in_table || (got - exact).abs() < ErrorTable::PRECISION, "{gain} {margin}: {got}, not {exact}");
+                assert!(
+                    !is_in_table || (got - exact).abs() < ErrorTable::PRECISION,
+                    "{gain} {margin}: {got}, not {exact}"
+                );
             }
         }
     }

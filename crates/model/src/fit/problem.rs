@@ -7,7 +7,6 @@ use tamis_tokenizer::{CountVector, TermId};
 
 use crate::counts::{ClassId, Counts, DocumentSums, KnownTerms, Statistics, TermEntry, TermTable};
 use crate::fit::competitors::LeftOutBayes;
-use crate::fit::training::FEW_HELD_OUT;
 use crate::linear::{
     Choices, Coefficients, Columns, CorrectedStatistics, Correction, PartsTrial, Readings, TauTrial,
     WeightedLogOdds, WeightedOptions, priors,
@@ -68,6 +67,9 @@ const FEW: usize = 1_000;
 const FOLDS_OF_FEW: usize = 20;
 /// Maximum number of held-out documents: for independent columns, whose thresholds need many, and for others.
 const MAX_HELD_OUT: [usize; 2] = [20_000, 2_000];
+/// Of at least so many documents, with fewer than one in [`FEW_HELD_OUT`] held out, those held out need no coefficients.
+pub(crate) const MANY: usize = 40_000;
+pub(crate) const FEW_HELD_OUT: usize = 20;
 /// Held-out documents that are enough for thresholds.
 const ENOUGH_FOR_THRESHOLDS: usize = 4_000;
 

@@ -18,9 +18,6 @@ pub(crate) const PASSES_OF_FOLD: usize = 5;
 /// Maximum passes if documents are held out only once: first without them, then with them.
 pub(crate) const PASSES_WITHOUT: usize = 4;
 pub(crate) const PASSES_WITH: usize = 3;
-/// Of at least so many documents, with fewer than one in [`FEW_HELD_OUT`] held out, those held out need no coefficients.
-pub(crate) const MANY: usize = 40_000;
-pub(crate) const FEW_HELD_OUT: usize = 20;
 /// The fit stops when no error changes by this much in a pass.
 pub(crate) const TOLERANCE: f64 = 0.02;
 /// The correction is summed in a table of at most this many numbers (32 MB), and no more than there are (document, term)

@@ -42,7 +42,8 @@ impl CorrectionSum {
             return self.correction.add_units(terms, coefficients);
         }
         let units = coefficients.iter().map(|of| of.units.unsigned_abs()).max().unwrap_or(0);
-        let added = units.checked_mul(most.into()).filter(|added| i64::try_from(*added).is_ok()).ok_or(TOO_LARGE)?;
+        let added =
+            units.checked_mul(most.into()).filter(|added| i64::try_from(*added).is_ok()).ok_or(TOO_LARGE)?;
         if self.bound > i64::MAX as u64 - added {
             self.empty()?;
         }

@@ -126,7 +126,8 @@ impl OneVsRestTerms {
         let mut unique_terms = 0;
         let mut sums = vec![[0f32; P]; self.columns.len()];
         let [mut absent, mut weight, mut square] = [[0f32; P]; 3];
-        let mut own_scores: Vec<_> = self.columns.positive_in(own).map(|column| (column, [0f32; P])).collect();
+        let mut own_scores: Vec<_> =
+            self.columns.positive_in(own).map(|column| (column, [0f32; P])).collect();
         for (term, log_tf) in self.terms(row) {
             unique_terms += u64::from(term.is_unique);
             // no other document has it
