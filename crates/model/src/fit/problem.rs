@@ -12,8 +12,8 @@ use crate::linear::{
     WeightedLogOdds, WeightedOptions, priors,
 };
 use crate::validation::{
-    BlockReader, ColumnPrediction, Documents, Fold, Groups, Prediction, SampleTerms, Sampled, SmoothingChoice,
-    cross_validate, min_per_class, sample_size,
+    BlockReader, ColumnPrediction, Documents, Fold, Groups, Prediction, SampleTerms, Sampled,
+    SmoothingChoice, cross_validate, min_per_class, sample_size,
 };
 
 /// The result of a fit: choices, correction and held-out scores.

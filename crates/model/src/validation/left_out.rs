@@ -3,9 +3,7 @@
 use std::sync::OnceLock;
 
 use crate::bayes::Smoothing;
-use crate::counts::{
-    ClassId, ClassTotals, Counts, DocumentSums, KnownTerms, Statistics, TF_UNIT, TermEntry,
-};
+use crate::counts::{ClassId, ClassTotals, Counts, DocumentSums, KnownTerms, Statistics, TF_UNIT, TermEntry};
 use crate::linear::{Choices, Columns, Readings, WeightedLogOdds, norm};
 use crate::numbers::log_smoothed;
 use crate::validation::copies::{Copies, CountsWithout};

@@ -298,8 +298,7 @@ impl Grid<'_> {
             for at in of {
                 let (Sampled { copies, weight }, terms) = document(*at);
                 left_out.scores(terms, &copies, &mut scores);
-                let is_scored =
-                    !terms.is_empty() && (self.columns.are_labels() || self.has_others(&copies));
+                let is_scored = !terms.is_empty() && (self.columns.are_labels() || self.has_others(&copies));
                 let weight = if is_scored { weight } else { 0.0 };
                 for (parts, scores) in parts.iter_mut().zip(&scores) {
                     let both = scores.iter().zip(&prior).flat_map(|(score, prior)| [*score, *prior]);
