@@ -101,7 +101,7 @@ impl Collection {
         })
     }
 
-    /// Sets how copies are held out in a model of this kind, see [`groups_are_copies`].
+    /// Sets what the groups are in a model of this kind, see [`groups_are_copies`].
     pub(crate) fn of_kind(self, kind: Kind) -> Self {
         let groups_are_copies = groups_are_copies(kind, self.documents.iter().map(|document| document.group));
         Collection { groups_are_copies, ..self }
