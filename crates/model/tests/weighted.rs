@@ -336,11 +336,9 @@ fn copies_are_as_documents_given_so_often() {
         let copies = 1 + u32::from(d.group % 3 == 0);
         copied.push(Document { copies, ..d.clone() });
     }
-    let mut repeated = copied.clone();
-    repeated.iter_mut().for_each(|d| d.copies = 1);
-    let again: Vec<_> =
-        copied.iter().filter(|d| d.copies == 2).map(|d| Document { copies: 1, ..d.clone() }).collect();
-    repeated.extend(again);
+    // equal documents are neighbours
+    let each = |d: &Document| std::iter::repeat_n(Document { copies: 1, ..d.clone() }, d.copies as usize);
+    let repeated: Vec<_> = copied.iter().flat_map(each).collect();
     let options = WeightedOptions::default();
     let (copied, repeated) = (fit(3, &copied, &options), fit(3, &repeated, &options));
     assert_eq!(copied.choices.alpha, repeated.choices.alpha);
@@ -385,7 +383,7 @@ impl Documents for Apart<'_> {
         self.0.rows(documents)
     }
 
-    fn copies_are_apart(&self) -> bool {
+    fn groups_are_copies(&self) -> bool {
         true
     }
 }
