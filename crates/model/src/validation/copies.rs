@@ -23,10 +23,12 @@ impl Copies {
         Copies { own, others: Vec::new() }
     }
 
-    /// Equal texts are neighbours among the documents, and in one group.
+    /// Equal texts are neighbours among the documents, and in one group. Where groups are other than copies, only the
+    /// document's own copies are known.
     pub(crate) fn of(documents: &dyn Documents, document: usize) -> Copies {
         let label = documents.label(document);
-        let is_equal = |at: &usize| documents.label(*at).group == label.group;
+        let are_copies = documents.groups_are_copies();
+        let is_equal = |at: &usize| are_copies && documents.label(*at).group == label.group;
         let before = (0..document).rev().take_while(is_equal);
         let after = (document + 1..documents.len()).take_while(is_equal);
         let equal = before.chain(after).map(|at| documents.label(at)).map(|of| (of.class, of.multiplicity));
