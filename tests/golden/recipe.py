@@ -96,9 +96,9 @@ class Counts:
 
 
 def left_out(documents, n_classes, alpha, power):
-    """the score of each document by the counts of all others, its own copies but one among them"""
-    for i, (of, copies, terms) in enumerate(documents):
-        others = documents[:i] + documents[i + 1 :] + ([(of, copies - 1, terms)] if copies > 1 else [])
+    """the score of each document by the counts of all others"""
+    for i, (_, _, terms) in enumerate(documents):
+        others = documents[:i] + documents[i + 1 :]
         yield Counts(others, n_classes).scores(terms, alpha, power)
 
 

@@ -80,6 +80,23 @@ fn what_is_expected_with_groups_holds_for_new_authors() {
     assert!(expected(&plain) > accuracy(&world, &["-m", "plain", "new.csv"]) + 0.25, "{plain}");
 }
 
+/// What is given twice from beginning to end is no more evidence than what is given once.
+#[test]
+fn a_file_given_twice_promises_and_says_the_same() {
+    let world = world();
+    let twice = written(0..45).into_iter().chain(written(0..45)).collect::<Vec<_>>();
+    world.write("twice.csv", csv(&twice));
+    let said = |file: &str| {
+        let promise = expected(&world.succeed(&["train", "-m", &format!("{file}.tamis"), file]));
+        let of_new = |name| figure(&world, &["-m", &format!("{file}.tamis"), "new.csv"], name);
+        [promise, of_new("accuracy"), of_new("log_loss")]
+    };
+    let (once, twice) = (said("train.csv"), said("twice.csv"));
+    for (once, twice) in once.iter().zip(twice) {
+        assert!((once - twice).abs() < 0.005, "{once} and {twice}");
+    }
+}
+
 #[test]
 fn counts_alone_are_believed_as_far_as_new_authors_bear_them_out() {
     let world = world();

@@ -1,6 +1,7 @@
 //! Documents that a model is chosen by: read in blocks, dealt into folds, left out one by one or a fold at a time; and
 //! the numbers that predict them best, smoothing, stacking weights and calibration.
 
+mod copies;
 mod documents;
 mod folds;
 mod left_out;
@@ -11,6 +12,7 @@ mod smoothing;
 mod stacking;
 mod two_classes;
 
+pub(crate) use copies::Copies;
 pub use documents::{BLOCK, Block, Documents, Example, Label};
 pub(crate) use documents::{BlockRow, TermScales};
 pub use folds::assign_folds;
@@ -21,7 +23,7 @@ pub(crate) use predictions::{ColumnPrediction, Targets};
 pub(crate) use reader::{BlockReader, MAX_COPIES};
 #[cfg(test)]
 pub(crate) use smoothing::Grid;
-pub(crate) use smoothing::{SampleTerms, min_per_class, sample_size};
+pub(crate) use smoothing::{SampleTerms, Sampled, min_per_class, sample_size};
 pub use smoothing::{SmoothingChoice, WeightedLoss, is_worse, is_worse_by};
 pub(crate) use stacking::StackingInput;
 pub(crate) use two_classes::Points;

@@ -76,11 +76,13 @@ fn read(
 }
 
 fn fit(n_classes: usize, documents: &[Document], options: &WeightedOptions) -> WeightedFit {
-    let (counts, documents) = (learn(n_classes, documents), labelled(documents));
-    let columns = Columns::new(n_classes, 1).unwrap();
-    let smoothing = SmoothingChoice::new(&counts, &documents, &columns, options);
-    let problem = FitProblem { counts: &counts, documents: &documents, columns, options };
-    problem.solve(smoothing).unwrap()
+    fit_to(&learn(n_classes, documents), &labelled(documents), options)
+}
+
+fn fit_to(counts: &Statistics, documents: &dyn Documents, options: &WeightedOptions) -> WeightedFit {
+    let columns = Columns::new(counts.totals().len(), 1).unwrap();
+    let smoothing = SmoothingChoice::new(counts, documents, &columns, options);
+    FitProblem { counts, documents, columns, options }.solve(smoothing).unwrap()
 }
 
 /// Some correction: of every document one coefficient.
@@ -336,13 +338,13 @@ fn copies_are_as_documents_given_so_often() {
         let copies = 1 + u32::from(d.group % 3 == 0);
         copied.push(Document { copies, ..d.clone() });
     }
-    let mut repeated = copied.clone();
-    repeated.iter_mut().for_each(|d| d.copies = 1);
-    let again: Vec<_> =
-        copied.iter().filter(|d| d.copies == 2).map(|d| Document { copies: 1, ..d.clone() }).collect();
-    repeated.extend(again);
+    // equal documents are neighbours
+    let each = |d: &Document| std::iter::repeat_n(Document { copies: 1, ..d.clone() }, d.copies as usize);
+    let repeated: Vec<_> = copied.iter().flat_map(each).collect();
     let options = WeightedOptions::default();
-    let (copied, repeated) = (fit(3, &copied, &options), fit(3, &repeated, &options));
+    let fit =
+        |documents: &[Document]| fit_to(&learn(3, documents), &EqualTexts(&labelled(documents)), &options);
+    let (copied, repeated) = (fit(&copied), fit(&repeated));
     assert_eq!(copied.choices.alpha, repeated.choices.alpha);
     let close = |a: f64, b: f64, within: f64| assert!((a - b).abs() < within, "{a} {b}");
     close(copied.choices.bayes[0], repeated.choices.bayes[0], 1e-6);
@@ -357,10 +359,10 @@ fn copies_are_as_documents_given_so_often() {
     }
 }
 
-/// Documents whose copies are held out one by one.
-struct Apart<'a>(&'a Vec<Example<'a>>);
+/// Documents whose groups are the copies of a text.
+struct EqualTexts<'a>(&'a Vec<Example<'a>>);
 
-impl Documents for Apart<'_> {
+impl Documents for EqualTexts<'_> {
     fn len(&self) -> usize {
         Documents::len(self.0)
     }
@@ -385,7 +387,7 @@ impl Documents for Apart<'_> {
         self.0.rows(documents)
     }
 
-    fn copies_are_apart(&self) -> bool {
+    fn groups_are_copies(&self) -> bool {
         true
     }
 }
@@ -399,7 +401,7 @@ fn one_text(copies: [u32; 2]) -> Vec<Document> {
 /// The probability of the first class for a document.
 fn probability(documents: &[Document], row: CountRow<'_>) -> f64 {
     let (statistics, labelled) = (learn(2, documents), labelled(documents));
-    let (documents, columns) = (Apart(&labelled), Columns::new(2, 1).unwrap());
+    let (documents, columns) = (EqualTexts(&labelled), Columns::new(2, 1).unwrap());
     let options = WeightedOptions::default();
     let smoothing = SmoothingChoice::new(&statistics, &documents, &columns, &options);
     let problem = FitProblem { counts: &statistics, documents: &documents, columns, options: &options };

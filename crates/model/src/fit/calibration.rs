@@ -76,8 +76,7 @@ impl FitProblem<'_> {
     ///
     /// Compares three models, each more complex than the one before: the class shares alone; counts and correction in
     /// their default ratio; the two with fitted weights, or the counts alone where these do better. Each step is shrunk
-    /// according to its gain on held-out documents, see [`shrinkage`]. The documents of a group count as one, unless
-    /// `copies_are_apart`.
+    /// according to its gain on held-out documents, see [`shrinkage`]. The documents of a group count as one.
     fn with_stacking(
         &self,
         choices: Choices,
@@ -117,7 +116,7 @@ impl FitProblem<'_> {
         let correction = if self.options.correction { fitted(true) } else { counts };
         let own_ratio = if counts.loss <= correction.loss { counts } else { correction };
         // texts by one author, or copies of a newsletter, are not independent evidence
-        let independent = if self.documents.copies_are_apart() { documents } else { groups.len() as f64 };
+        let independent = groups.len() as f64;
         let gain = independent * (shares.loss - default_ratio.loss.min(own_ratio.loss));
         let gain_of_ratio = independent * (default_ratio.loss - own_ratio.loss);
         let (belief, belief_in_ratio) = (shrinkage(gain).max(LEAST_BELIEF), shrinkage(gain_of_ratio));

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::counts::{ClassId, ClassTotals, Counts, Statistics};
 use crate::linear::{Choices, Columns, priors};
 use crate::numbers::softmax_and_sum;
-use crate::validation::{BlockReader, BlockRow, LeaveOneOut, Points};
+use crate::validation::{BlockReader, BlockRow, Copies, LeaveOneOut, Points};
 
 /// The columns that learn from each document: all whose classes have documents or, with many classes, only the
 /// document's own and its highest-scoring rivals.
@@ -52,11 +52,12 @@ impl Competitors {
             let prepare = |(at, (list, odds)): (usize, (&mut [ClassId], &mut [f32]))| {
                 let class = documents.label(first + at).class;
                 let mut scores = Vec::new();
-                bayes.log_odds(class, block.terms(at), &mut scores);
+                let copies = Copies::of(documents, first + at);
+                bayes.log_odds(&copies, block.terms(at), &mut scores);
                 let mut ranked: Vec<_> = (0..=ClassId::MAX).zip(scores.iter().copied()).collect();
                 keep_rivals(&mut ranked, width, |column| columns.is_positive(class, usize::from(column)));
                 list.iter_mut().zip(&ranked).for_each(|(to, (column, _))| *to = *column);
-                bayes.write_offsets(class, &mut scores, list.iter().copied(), odds);
+                bayes.write_offsets(&copies, &mut scores, list.iter().copied(), odds);
             };
             let of_block = first * width..(first + block.len()) * width;
             let odds = odds[of_block.clone()].par_chunks_mut(width);
@@ -126,7 +127,7 @@ pub(crate) struct LeftOutBayes<'a> {
 }
 
 impl<'a> LeftOutBayes<'a> {
-    pub(crate) fn new(columns: &'a Columns, choices: &'a Choices, counts: &Statistics) -> Self {
+    pub(crate) fn new(columns: &'a Columns, choices: &'a Choices, counts: &'a Statistics) -> Self {
         let scores = LeaveOneOut::new(Points::one(choices.alpha, choices.idf_power), counts, columns);
         let totals = column_totals(counts.totals(), columns);
         LeftOutBayes { scores, columns, totals, choices, prior: priors(counts.totals(), columns) }
@@ -135,36 +136,37 @@ impl<'a> LeftOutBayes<'a> {
     /// Writes a document's offsets to `out`, one per column given.
     pub(crate) fn offsets(
         &self,
-        class: ClassId,
+        copies: &Copies,
         terms: BlockRow<'_>,
         columns: impl Iterator<Item = ClassId>,
         out: &mut [f32],
     ) {
         let mut b = Vec::new();
-        self.log_odds(class, terms, &mut b);
-        self.write_offsets(class, &mut b, columns, out);
+        self.log_odds(copies, terms, &mut b);
+        self.write_offsets(copies, &mut b, columns, out);
     }
 
     fn write_offsets(
         &self,
-        class: ClassId,
+        copies: &Copies,
         b: &mut [f64],
         columns: impl Iterator<Item = ClassId>,
         out: &mut [f32],
     ) {
         shares(b, &self.totals, self.columns);
+        let own = Some((copies.own, copies.of_class(copies.own)));
         for (out, column) in out.iter_mut().zip(columns) {
-            *out = offset(b, column, &self.totals, self.columns, Some(class)) as f32;
+            *out = offset(b, column, &self.totals, self.columns, own) as f32;
         }
     }
 
     /// Counts the document's terms that also occur in other documents.
-    pub(crate) fn known_terms(&self, terms: BlockRow<'_>) -> usize {
-        self.scores.known_terms(terms)
+    pub(crate) fn known_terms(&self, terms: BlockRow<'_>, copies: &Copies) -> usize {
+        self.scores.known_terms(terms, copies)
     }
 
-    pub(crate) fn log_odds(&self, class: ClassId, terms: BlockRow<'_>, out: &mut Vec<f64>) {
-        self.scores.scores(terms, class, std::slice::from_mut(out));
+    pub(crate) fn log_odds(&self, copies: &Copies, terms: BlockRow<'_>, out: &mut Vec<f64>) {
+        self.scores.scores(terms, copies, std::slice::from_mut(out));
         let [k0, k1] = self.choices.bayes;
         out.iter_mut().zip(&self.prior).for_each(|(score, prior)| *score = k0 * *score + k1 * prior);
     }
@@ -177,7 +179,7 @@ pub(crate) fn offsets(b: &mut [f64], totals: &[ClassTotals], columns: &Columns, 
     let totals = column_totals(totals, columns);
     shares(b, &totals, columns);
     for column in (0..=ClassId::MAX).take(b.len()) {
-        b[usize::from(column)] = offset(b, column, &totals, columns, own);
+        b[usize::from(column)] = offset(b, column, &totals, columns, own.map(|own| (own, 1)));
     }
 }
 
@@ -197,18 +199,18 @@ fn shares(b: &mut [f64], totals: &[ClassTotals], columns: &Columns) {
     softmax_and_sum(b);
 }
 
-/// The offset of `column`, from the [`shares`] of all columns.
+/// The offset of `column`, from the [`shares`] of all columns. `own` are the document's class and its copies there.
 fn offset(
     shares: &[f64],
     column: ClassId,
     totals: &[ClassTotals],
     columns: &Columns,
-    own: Option<ClassId>,
+    own: Option<(ClassId, u64)>,
 ) -> f64 {
-    let is_only = |at: ClassId| totals.get(usize::from(at)).is_none_or(|totals| totals.documents <= 1);
-    let is_unknown = own.is_some_and(|own| match columns.is_one() {
-        true => is_only(own),
-        false => columns.is_positive(own, usize::from(column)) && is_only(column),
+    let is_only = |at: ClassId, n| totals.get(usize::from(at)).is_none_or(|totals| totals.documents <= n);
+    let is_unknown = own.is_some_and(|(own, n)| match columns.is_one() {
+        true => is_only(own, n),
+        false => columns.is_positive(own, usize::from(column)) && is_only(column, n),
     });
     match shares.get(usize::from(column)) {
         _ if is_unknown => 0.0,

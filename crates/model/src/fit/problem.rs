@@ -12,8 +12,8 @@ use crate::linear::{
     WeightedLogOdds, WeightedOptions, priors,
 };
 use crate::validation::{
-    BlockReader, ColumnPrediction, Documents, Fold, Groups, Prediction, SampleTerms, SmoothingChoice,
-    cross_validate, min_per_class, sample_size,
+    BlockReader, ColumnPrediction, Documents, Fold, Groups, Prediction, SampleTerms, Sampled,
+    SmoothingChoice, cross_validate, min_per_class, sample_size,
 };
 
 /// The result of a fit: choices, correction and held-out scores.
@@ -87,10 +87,10 @@ pub struct FitProblem<'a> {
 }
 
 impl FitProblem<'_> {
-    /// Held-out scores without a correction: by exact leave-one-out, or by cross-validation where the documents of a
-    /// group are left out together.
+    /// Held-out scores without a correction: by exact leave-one-out where a group is the copies of a text, else by
+    /// cross-validation.
     pub(crate) fn predict_by_counts(&self, choices: &Choices) -> Vec<ColumnPrediction> {
-        let held_out = match self.documents.copies_are_apart() {
+        let held_out = match self.documents.groups_are_copies() {
             true => self.leave_one_out(choices),
             false => self.leave_groups_out(choices),
         };
@@ -106,10 +106,10 @@ impl FitProblem<'_> {
             if reads_most { BlockReader::new(self.documents) } else { BlockReader::unread(self.documents) };
         let sampled = SampleTerms::new(&source, &sample);
         let score = |((document, _), at): (&(usize, f64), usize)| {
-            let ((label, weight), terms) = (&sampled.labels[at], sampled.terms(at));
+            let (Sampled { copies, weight }, terms) = (&sampled.documents[at], sampled.terms(at));
             let mut bayes = Vec::new();
-            left_out.log_odds(label.class, terms, &mut bayes);
-            let known_terms = left_out.known_terms(terms);
+            left_out.log_odds(copies, terms, &mut bayes);
+            let known_terms = left_out.known_terms(terms, copies);
             Prediction { document: *document, weight: *weight, known_terms, bayes, ..Prediction::default() }
         };
         let is_scored = |held: &Prediction| {
@@ -150,21 +150,13 @@ impl FitProblem<'_> {
             ..=FEW => FOLDS_OF_FEW,
             all => (n * held_out.len()).div_ceil(all),
         };
-        let copies = |document: usize| self.documents.label(document).multiplicity;
-        let is_one = n_folds < 2;
-        let folds = if is_one {
-            let shares = if self.documents.copies_are_apart() { FOLDS as u32 } else { 1 };
-            let part = |document: usize| (document, copies(document).div_ceil(shares));
-            vec![held_out.into_iter().map(part).collect()]
-        } else {
-            sample.groups.deal(self.documents, n_folds)
+        let folds = match n_folds {
+            ..2 => vec![held_out],
+            _ => sample.groups.folds(n_folds),
         };
-        let weight = |document: usize, held: u32| {
+        let weight = |document: usize| {
             let at = sample.weights.binary_search_by_key(&document, |(document, _)| *document);
-            // the held-out copies of a single fold stand for all copies
-            let stand_for = if is_one { copies(document) } else { held };
-            let weight = source.weights.weigh(&self.documents.label(document), stand_for);
-            at.map_or(0.0, |at| sample.weights[at].1 * weight)
+            at.map_or(0.0, |at| sample.weights[at].1 * source.weight(document))
         };
         let folds = folds.into_iter().filter(|fold| !fold.is_empty());
         folds.map(|held| Fold::new(self.documents, held, weight)).collect()

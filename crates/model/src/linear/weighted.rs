@@ -1,5 +1,7 @@
 //! Weighted one-vs-rest log-odds of the counts, with the correction: the score of mail and text.
 
+use std::sync::Arc;
+
 use tamis_tokenizer::{CountRow, TermId};
 
 use crate::bayes::ParametersError;
@@ -82,7 +84,7 @@ pub struct WeightedLogOdds {
     is_learned: Vec<bool>,
     /// The calibration line of each label; empty if there are none.
     lines: Vec<[f64; 2]>,
-    logs: Logs,
+    logs: Arc<Logs>,
 }
 
 /// The scores of a document by counts and by correction, before stacking.
@@ -189,6 +191,23 @@ impl WeightedLogOdds {
             let (expected, got) = (columns.n_classes(), totals.len());
             return Err(ParametersError::NumberOfClasses { expected, got });
         }
+        let logs = Logs::new(choices.alpha.alpha(), if columns.is_one() { FEW_LOGS } else { LOGS });
+        Ok(WeightedLogOdds::of_totals(choices, bias, totals, n_features, columns, Arc::new(logs)))
+    }
+
+    /// The scorer of other totals, with the bias 0.
+    pub(crate) fn with_totals(&self, totals: &[ClassTotals], n_features: u64) -> Self {
+        WeightedLogOdds::of_totals(&self.choices, &[], totals, n_features, &self.columns, self.logs.clone())
+    }
+
+    fn of_totals(
+        choices: &Choices,
+        bias: &[i64],
+        totals: &[ClassTotals],
+        n_features: u64,
+        columns: &Columns,
+        logs: Arc<Logs>,
+    ) -> Self {
         let sum = |of: fn(&ClassTotals) -> u64| totals.iter().map(of).fold(0, u64::saturating_add);
         let (documents, all_df) = (sum(|t| t.documents), sum(|t| t.df));
         let alpha = choices.alpha.alpha();
@@ -201,7 +220,7 @@ impl WeightedLogOdds {
         };
         let learned = if columns.is_one() { totals } else { &of_columns };
         let units = |column: usize| bias.get(column).copied().unwrap_or(0) as f64;
-        Ok(WeightedLogOdds {
+        WeightedLogOdds {
             choices: *choices,
             columns: columns.clone(),
             documents,
@@ -214,8 +233,8 @@ impl WeightedLogOdds {
             bias: (0..columns.len()).map(|column| units(column) / COEFFICIENT_ONE as f64).collect(),
             is_learned: learned.iter().map(|totals| totals.documents > 0).collect(),
             lines: Vec::new(),
-            logs: Logs::new(alpha, if columns.is_one() { FEW_LOGS } else { LOGS }),
-        })
+            logs,
+        }
     }
 
     /// The choices that the scorer uses.

@@ -33,14 +33,9 @@ impl Label {
         (multiplicity, ((weight - f64::from(multiplicity)) * FRACTION_ONE).round() as i32)
     }
 
-    /// The weight of `copies` of its copies in a fit.
-    pub(crate) fn weight_of(&self, copies: u32) -> f64 {
-        if self.fraction == 0 {
-            return f64::from(copies);
-        }
-        let all = f64::from(self.multiplicity);
-        let weight = (all + f64::from(self.fraction) / FRACTION_ONE).max(1.0 / FRACTION_ONE);
-        f64::from(copies) * weight / all.max(1.0)
+    /// Its weight in a fit, with all its copies.
+    pub(crate) fn weight(&self) -> f64 {
+        (f64::from(self.multiplicity) + f64::from(self.fraction) / FRACTION_ONE).max(1.0 / FRACTION_ONE)
     }
 }
 
@@ -71,9 +66,8 @@ pub trait Documents: Sync {
     /// The counts of `documents`, which are given in increasing order.
     fn rows(&self, documents: &[usize]) -> Vec<CountVector>;
 
-    /// Whether a copy of a document counts as a new document, so that it can be held out while other copies are
-    /// learned. By default it does not: the documents of a group are held out together.
-    fn copies_are_apart(&self) -> bool {
+    /// Whether a group is the copies of one text under its labels, so that a document is left out with its group.
+    fn groups_are_copies(&self) -> bool {
         false
     }
 

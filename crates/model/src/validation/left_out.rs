@@ -1,9 +1,12 @@
 //! Exact leave-one-out scores of the counts: those of a model that has not learned the document.
 
+use std::sync::OnceLock;
+
 use crate::bayes::Smoothing;
-use crate::counts::{ClassId, ClassTotals, Counts, Statistics};
-use crate::linear::{Columns, norm};
+use crate::counts::{ClassId, ClassTotals, Counts, DocumentSums, KnownTerms, Statistics, TF_UNIT, TermEntry};
+use crate::linear::{Choices, Columns, Readings, WeightedLogOdds, norm};
 use crate::numbers::log_smoothed;
+use crate::validation::copies::{Copies, CountsWithout};
 use crate::validation::documents::BlockRow;
 use crate::validation::one_vs_rest::OneVsRestTerms;
 use crate::validation::two_classes::{MOST_ALPHAS, MOST_POWERS, Points, TwoClassTerms};
@@ -11,6 +14,7 @@ use crate::validation::two_classes::{MOST_ALPHAS, MOST_POWERS, Points, TwoClassT
 /// Leave-one-out scores: exactly those of a model trained without (one copy of) the document. The parts that depend on
 /// the term alone are computed once for all documents.
 pub(crate) struct LeaveOneOut<'a> {
+    counts: &'a Statistics,
     columns: &'a Columns,
     points: Points,
     all_df: u64,
@@ -19,6 +23,8 @@ pub(crate) struct LeaveOneOut<'a> {
     dfs: Vec<u64>,
     places: Vec<u16>,
     terms: TermWeights,
+    /// The scorer of each grid point, for documents with copies.
+    scorers: OnceLock<Vec<WeightedLogOdds>>,
 }
 
 /// The weights of all terms.
@@ -33,7 +39,7 @@ enum TermWeights {
 
 impl<'a> LeaveOneOut<'a> {
     /// Computes the weights of all terms, in parallel in the current rayon pool.
-    pub(crate) fn new(points: Points, counts: &Statistics, columns: &'a Columns) -> Self {
+    pub(crate) fn new(points: Points, counts: &'a Statistics, columns: &'a Columns) -> Self {
         let totals = counts.totals();
         let terms = match points.len() {
             1 if columns.is_one() => TermWeights::TwoClass(TwoClassTerms::new(&points, counts, columns)),
@@ -52,11 +58,16 @@ impl<'a> LeaveOneOut<'a> {
         let place = |of: &ClassTotals| dfs.partition_point(|other| *other < of.df) as u16;
         let places = of_columns.iter().map(place).collect();
         let n_features = counts.n_features() as u64;
-        LeaveOneOut { columns, points, all_df, n_features, dfs, places, terms }
+        let scorers = OnceLock::new();
+        LeaveOneOut { counts, columns, points, all_df, n_features, dfs, places, terms, scorers }
     }
 
     /// Counts the document's terms that also occur in other documents.
-    pub(crate) fn known_terms(&self, row: BlockRow<'_>) -> usize {
+    pub(crate) fn known_terms(&self, row: BlockRow<'_>, copies: &Copies) -> usize {
+        if !copies.are_one() {
+            let mut terms = CountsWithout::new(self.counts, copies);
+            return row.ids.iter().filter(|id| !terms.is_unique(**id)).count();
+        }
         match &self.terms {
             TermWeights::TwoClass(ratios) => ratios.known_terms(row),
             TermWeights::TwoClassGrid(ratios) => ratios.known_terms(row),
@@ -64,8 +75,12 @@ impl<'a> LeaveOneOut<'a> {
         }
     }
 
-    /// Writes to `out`, for each grid point, the scores of a document of the class `own`, one per column.
-    pub(crate) fn scores(&self, row: BlockRow<'_>, own: ClassId, out: &mut [Vec<f64>]) {
+    /// Writes to `out`, for each grid point, the scores of a document, one per column.
+    pub(crate) fn scores(&self, row: BlockRow<'_>, copies: &Copies, out: &mut [Vec<f64>]) {
+        if !copies.are_one() {
+            return self.scores_without(row, copies, out);
+        }
+        let own = copies.own;
         match &self.terms {
             TermWeights::TwoClass(ratios) => self.scores_of_two(ratios, row, own, out),
             TermWeights::TwoClassGrid(ratios) => self.scores_of_two(ratios, row, own, out),
@@ -80,6 +95,36 @@ impl<'a> LeaveOneOut<'a> {
                 }
             }
         }
+    }
+
+    /// As [`scores`](Self::scores), of a document with copies, term by term.
+    fn scores_without(&self, row: BlockRow<'_>, copies: &Copies, out: &mut [Vec<f64>]) {
+        let mut terms = CountsWithout::new(self.counts, copies);
+        let totals = copies.left_of(self.counts.totals(), row.len() as u64);
+        let unique = row.ids.iter().filter(|id| terms.is_unique(**id)).count() as u64;
+        let (mut entry, mut sums, mut readings) =
+            (TermEntry::default(), DocumentSums::default(), Readings::default());
+        for (scorer, out) in self.scorers.get_or_init(|| self.scorers()).iter().zip(out) {
+            let scorer = scorer.with_totals(&totals, self.n_features.saturating_sub(unique));
+            sums.begin(scorer.n_sums());
+            for (id, factor) in row.iter() {
+                let Ok(term) = terms.term(id);
+                scorer.weigh_term(term, &mut entry);
+                sums.add(&entry, f64::from(factor) * TF_UNIT);
+            }
+            scorer.read_sums(&sums, &mut readings);
+            out.clone_from(&readings.counts);
+        }
+    }
+
+    /// The scorer of each grid point.
+    fn scorers(&self) -> Vec<WeightedLogOdds> {
+        let scorer = |(alpha, idf_power)| {
+            let choices = Choices { alpha, idf_power, ..Choices::for_columns(self.columns) };
+            WeightedLogOdds::new(&choices, &[], self.counts.totals(), self.n_features, self.columns)
+        };
+        // points and counts are in their ranges
+        self.points.iter().filter_map(|point| scorer(point).ok()).collect()
     }
 
     /// As [`scores`](Self::scores), for two classes in one column: looks up a term once for all grid points.
@@ -125,7 +170,7 @@ mod tests {
     use tamis_tokenizer::CountVector;
 
     use super::*;
-    use crate::linear::{Choices, CorrectedStatistics, Readings, WeightedLogOdds};
+    use crate::linear::CorrectedStatistics;
     use crate::validation::documents::Block;
 
     proptest! {
@@ -154,7 +199,7 @@ mod tests {
             let block = Block::from_rows(rows.iter().map(|(_, row)| row.row()));
             for (at, (class, row)) in rows.iter().enumerate() {
                 let mut scores = vec![Vec::new(); points.len()];
-                left_out.scores(block.terms(at), *class, &mut scores);
+                left_out.scores(block.terms(at), &Copies::one(*class), &mut scores);
                 let mut others = statistics.clone();
                 others.forget(*class, row.row()).unwrap();
                 for ((alpha, idf_power), scores) in points.iter().zip(scores) {

@@ -10,34 +10,43 @@ use crate::validation::documents::{BLOCK, Block, BlockRow, Documents, Label, Ter
 /// Copies of a text beyond this number only shift the shares of its labels.
 pub(crate) const MAX_COPIES: u32 = 1_000;
 
-/// The weights of documents in a fit: the number of their copies. If a text has more than [`MAX_COPIES`] copies, they
-/// are scaled down, by the same factor under all its labels.
-#[derive(Default)]
+/// The weights of documents in a fit, in units of the usual one: the number of their copies. If a text has more than
+/// [`MAX_COPIES`] times the usual, they are scaled down, by the same factor under all its labels.
 pub(crate) struct CopyWeights {
-    /// The scale of groups with more than [`MAX_COPIES`] copies.
+    /// The median weight: what is learned twice from beginning to end is fitted as it is once.
+    usual: f64,
+    /// The scale of groups with too many copies.
     scales: HashMap<u64, f64>,
 }
 
 impl CopyWeights {
     fn new(documents: &dyn Documents) -> Self {
+        let labels = || (0..documents.len()).map(|at| documents.label(at));
+        let usual = usual(labels().map(|label| label.weight())).unwrap_or(1.0);
         let mut copies = HashMap::<u64, u64>::new();
-        for label in (0..documents.len()).map(|at| documents.label(at)).filter(|label| label.multiplicity > 1)
-        {
+        for label in labels().filter(|label| label.multiplicity > 1) {
             *copies.entry(label.group).or_default() += u64::from(label.multiplicity);
         }
-        let most = u64::from(MAX_COPIES);
-        let scale = |(group, copies)| (group, most as f64 / copies as f64);
-        CopyWeights { scales: copies.into_iter().filter(|(_, n)| *n > most).map(scale).collect() }
+        let most = f64::from(MAX_COPIES) * usual;
+        let many = copies.into_iter().filter(|(_, n)| *n as f64 > most);
+        CopyWeights { usual, scales: many.map(|(group, copies)| (group, most / copies as f64)).collect() }
     }
 
-    /// The weight of `copies` copies of a document.
-    pub(crate) fn weigh(&self, label: &Label, copies: u32) -> f64 {
-        let scale = match self.scales.is_empty() || copies == 1 && label.multiplicity == 1 {
+    /// The weight of all copies of a document.
+    pub(crate) fn weigh(&self, label: &Label) -> f64 {
+        let scale = match self.scales.is_empty() || label.multiplicity == 1 {
             true => 1.0,
             false => self.scales.get(&label.group).copied().unwrap_or(1.0),
         };
-        label.weight_of(copies) * scale
+        label.weight() * scale / self.usual
     }
+}
+
+/// The median of numbers, the lower one of an even number; `None` of none.
+pub(crate) fn usual(numbers: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut numbers: Vec<f64> = numbers.collect();
+    let middle = numbers.len().checked_sub(1)? / 2;
+    Some(*numbers.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
 /// Reads blocks of documents, and keeps them in memory between passes if they have few terms.
@@ -96,8 +105,7 @@ impl<'a> BlockReader<'a> {
 
     /// The weight of a document in a fit.
     pub(crate) fn weight(&self, document: usize) -> f64 {
-        let label = self.documents.label(document);
-        self.weights.weigh(&label, label.multiplicity)
+        self.weights.weigh(&self.documents.label(document))
     }
 
     fn n_blocks(&self) -> usize {

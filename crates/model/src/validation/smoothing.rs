@@ -6,11 +6,12 @@ use tamis_tokenizer::CountVector;
 use crate::bayes::Smoothing;
 use crate::counts::{Counts, Statistics};
 use crate::linear::{Choices, Columns, SmoothingTrial, WeightedOptions, priors};
-use crate::validation::documents::{Block, BlockRow, Documents, Label};
+use crate::validation::copies::Copies;
+use crate::validation::documents::{Block, BlockRow, Documents};
 use crate::validation::folds::Groups;
 use crate::validation::left_out::LeaveOneOut;
 use crate::validation::predictions::Targets;
-use crate::validation::reader::BlockReader;
+use crate::validation::reader::{BlockReader, usual};
 use crate::validation::stacking::StackingInput;
 use crate::validation::two_classes::{MOST_ALPHAS, MOST_POWERS, Points};
 
@@ -75,13 +76,19 @@ impl SmoothingChoice {
         columns: &Columns,
         options: &WeightedOptions,
     ) -> SmoothingChoice {
-        let default = Choices::for_columns(columns).fixed_by(options);
+        // what is learned twice from beginning to end is smoothed twice as much
+        let copies = (0..documents.len()).map(|at| f64::from(documents.label(at).multiplicity));
+        let usual = usual(copies).unwrap_or(1.0);
+        let usually = |alpha: f64| Smoothing::try_from(alpha * usual).ok();
+        let mut default = Choices::for_columns(columns);
+        default.alpha = usually(default.alpha.alpha()).unwrap_or(default.alpha);
+        let default = default.fixed_by(options);
         let Choices { alpha, idf_power, bayes, .. } = default;
         let mut choice = SmoothingChoice { alpha, idf_power, bayes, tried: Vec::new(), losses: Vec::new() };
         // 0.03 to 3 are in range
         let alphas: Vec<Smoothing> = match options.alpha {
             Some(alpha) => vec![alpha],
-            None => ALPHAS.into_iter().filter_map(|alpha| Smoothing::try_from(alpha).ok()).collect(),
+            None => ALPHAS.into_iter().filter_map(usually).collect(),
         };
         let powers = options.idf_power.map_or(POWERS.to_vec(), |power| vec![power]);
         let most = sample_size(MAX_SAMPLE[usize::from(columns.are_labels())], columns);
@@ -116,7 +123,7 @@ impl SmoothingChoice {
                     (*alpha, *power, *bayes, losses.clone());
             }
         }
-        if reads_all && documents.len() > sample.labels.len() {
+        if reads_all && documents.len() > sample.documents.len() {
             choice.bayes = grid.fit_all(Points::one(choice.alpha, choice.idf_power), &source);
         }
         choice
@@ -162,9 +169,23 @@ const FAR_WORSE: f64 = 3.0;
 /// A sample of fewer documents is used whole at once.
 const LEAST_ROUGHLY: usize = 900;
 
+/// A document of a sample: its copies, and its weight.
+#[derive(Clone)]
+pub(crate) struct Sampled {
+    pub(crate) copies: Copies,
+    pub(crate) weight: f64,
+}
+
+impl Sampled {
+    fn new(source: &BlockReader<'_>, document: usize, sampling: f64) -> Sampled {
+        let copies = Copies::of(source.documents, document);
+        Sampled { copies, weight: sampling * source.weight(document) }
+    }
+}
+
 /// A sample of documents: labels, weights and terms.
 pub(crate) struct SampleTerms<'a> {
-    pub(crate) labels: Vec<(Label, f64)>,
+    pub(crate) documents: Vec<Sampled>,
     source: &'a BlockReader<'a>,
     /// Their numbers in `source`.
     numbers: Vec<usize>,
@@ -178,10 +199,7 @@ impl<'a> SampleTerms<'a> {
         let numbers: Vec<_> = sample.iter().map(|(i, _)| *i).collect();
         let rows = if source.is_kept() { Vec::new() } else { documents.rows(&numbers) };
         SampleTerms {
-            labels: sample
-                .iter()
-                .map(|(i, sampling)| (documents.label(*i), sampling * source.weight(*i)))
-                .collect(),
+            documents: sample.iter().map(|(i, sampling)| Sampled::new(source, *i, *sampling)).collect(),
             source,
             numbers,
             own: Block::from_rows(rows.iter().map(CountVector::row)),
@@ -214,7 +232,7 @@ impl Grid<'_> {
         // one smoothing after another, since each holds the scores of its points
         let one = |alpha: Smoothing, powers: Vec<f64>| Points { alphas: vec![alpha], powers };
         let rough = |alpha: &Smoothing| self.fit(&one(*alpha, points.powers.clone()), sample, ROUGHLY);
-        let rough: Vec<GridFit> = match sample.labels.len() {
+        let rough: Vec<GridFit> = match sample.documents.len() {
             ..LEAST_ROUGHLY => Vec::new(),
             _ => points.alphas.iter().flat_map(rough).collect(),
         };
@@ -236,8 +254,8 @@ impl Grid<'_> {
     pub(crate) fn fit(&self, points: &Points, sample: &SampleTerms<'_>, every: usize) -> Vec<GridFit> {
         let mut of_points = vec![self.targets().input(2); points.len()];
         let left_out = LeaveOneOut::new(points.clone(), self.counts, self.columns);
-        let document = |at: usize| (sample.labels[every * at], sample.terms(every * at));
-        self.score(&left_out, sample.labels.len().div_ceil(every), document, &mut of_points);
+        let document = |at: usize| (sample.documents[every * at].clone(), sample.terms(every * at));
+        self.score(&left_out, sample.documents.len().div_ceil(every), document, &mut of_points);
         let fit = |parts: &StackingInput| {
             let bayes = self.bayes(parts);
             let losses = parts.losses(&bayes);
@@ -256,7 +274,7 @@ impl Grid<'_> {
         source.for_all(|first, block| {
             let document = |at: usize| {
                 let document = first + at;
-                ((source.documents.label(document), source.weight(document)), block.terms(at))
+                (Sampled::new(source, document, 1.0), block.terms(at))
             };
             self.score(&left_out, block.len(), document, &mut parts);
         });
@@ -268,7 +286,7 @@ impl Grid<'_> {
         &self,
         left_out: &LeaveOneOut<'_>,
         n_documents: usize,
-        document: impl Fn(usize) -> ((Label, f64), BlockRow<'d>) + Sync,
+        document: impl Fn(usize) -> (Sampled, BlockRow<'d>) + Sync,
         parts: &mut [StackingInput],
     ) {
         let (prior, targets) = (priors(self.counts.totals(), self.columns), self.targets());
@@ -277,14 +295,13 @@ impl Grid<'_> {
             let mut scores = vec![Vec::new(); n_points];
             let mut parts = vec![targets.input(2); n_points];
             for at in of {
-                let ((document, weight), terms) = document(*at);
-                left_out.scores(terms, document.class, &mut scores);
-                let is_scored =
-                    !terms.is_empty() && (self.columns.are_labels() || self.has_others(&document));
+                let (Sampled { copies, weight }, terms) = document(*at);
+                left_out.scores(terms, &copies, &mut scores);
+                let is_scored = !terms.is_empty() && (self.columns.are_labels() || self.has_others(&copies));
                 let weight = if is_scored { weight } else { 0.0 };
                 for (parts, scores) in parts.iter_mut().zip(&scores) {
                     let both = scores.iter().zip(&prior).flat_map(|(score, prior)| [*score, *prior]);
-                    targets.push(parts, both, document.class, weight);
+                    targets.push(parts, both, copies.own, weight);
                 }
             }
             parts
@@ -305,8 +322,8 @@ impl Grid<'_> {
     }
 
     /// Whether the document's class has other documents, so that the class is known without it.
-    fn has_others(&self, document: &Label) -> bool {
-        let of_class = self.counts.totals().get(usize::from(document.class));
-        of_class.is_some_and(|totals| totals.documents > 1)
+    fn has_others(&self, copies: &Copies) -> bool {
+        let of_class = self.counts.totals().get(usize::from(copies.own));
+        of_class.is_some_and(|totals| totals.documents > copies.of_class(copies.own))
     }
 }

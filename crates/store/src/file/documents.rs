@@ -268,9 +268,9 @@ pub fn group_number(name: Option<&str>, body: u64) -> u64 {
     }
 }
 
-/// Whether copies of documents of this kind, with these groups, may be held out one by one. Another copy of a text is
-/// like a new text. But a mail must not help predict its own copy, nor a document its named group.
-pub fn copies_are_apart(kind: Kind, mut groups: impl Iterator<Item = u64>) -> bool {
+/// Whether the groups of documents of this kind are the copies of a text. Those of mail have the same body, but other
+/// header fields; named ones are what their user says.
+pub fn groups_are_copies(kind: Kind, mut groups: impl Iterator<Item = u64>) -> bool {
     kind != Kind::Mail && !groups.any(is_named)
 }
 

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use tamis_model::{BLOCK, Block, ClassId, Documents, Label};
 use tamis_store::disk::spool::spill;
 use tamis_store::error::Result;
-use tamis_store::file::documents::copies_are_apart;
+use tamis_store::file::documents::groups_are_copies;
 use tamis_store::kind::Kind;
 use tamis_tokenizer::{CountVector, TermId};
 
@@ -24,7 +24,7 @@ pub(crate) struct Collection {
     row_blocks: RowBlocks,
     n_terms: usize,
     is_of_two: bool,
-    copies_are_apart: bool,
+    groups_are_copies: bool,
     windows: Option<Windows>,
     /// The first error in reading terms.
     failed: OnceLock<io::Error>,
@@ -70,7 +70,7 @@ impl Collection {
             row_blocks,
             n_terms,
             is_of_two,
-            copies_are_apart: false,
+            groups_are_copies: false,
             windows,
             failed: OnceLock::new(),
             spare: Mutex::default(),
@@ -94,17 +94,17 @@ impl Collection {
             row_blocks,
             n_terms,
             is_of_two: false,
-            copies_are_apart: false,
+            groups_are_copies: false,
             windows: None,
             failed: OnceLock::new(),
             spare: Mutex::default(),
         })
     }
 
-    /// Sets how copies are held out in a model of this kind, see [`copies_are_apart`].
+    /// Sets what the groups are in a model of this kind, see [`groups_are_copies`].
     pub(crate) fn of_kind(self, kind: Kind) -> Self {
-        let copies_are_apart = copies_are_apart(kind, self.documents.iter().map(|document| document.group));
-        Collection { copies_are_apart, ..self }
+        let groups_are_copies = groups_are_copies(kind, self.documents.iter().map(|document| document.group));
+        Collection { groups_are_copies, ..self }
     }
 
     /// Checks that everything requested could be read.
@@ -172,8 +172,8 @@ impl Documents for Collection {
         rows
     }
 
-    fn copies_are_apart(&self) -> bool {
-        self.copies_are_apart
+    fn groups_are_copies(&self) -> bool {
+        self.groups_are_copies
     }
 
     fn has_windows(&self) -> bool {
