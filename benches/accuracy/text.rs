@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tamis_train::options::{Ngrams, Pieces};
+use tamis_train::options::Ngrams;
 use tamis_train::{Kind, Recipe, TrainOptions};
 
 use crate::corpora::Corpus;
@@ -93,7 +93,7 @@ pub fn thai_posts(path: &Path, report: &mut Report) {
 /// The defaults without pieces of words.
 fn words_alone() -> TrainOptions {
     let mut options = default();
-    options.pieces = Pieces::Fixed;
+    options.families.clear();
     options
 }
 

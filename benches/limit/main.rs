@@ -16,7 +16,7 @@ mod words;
 use std::path::Path;
 use std::time::Instant;
 
-use tamis_train::options::{Pairs, WordRule};
+use tamis_train::options::WordRule;
 use tamis_train::{Filter, Kind, Model, Scoring, Scratch, TrainOptions, Trainer};
 
 const LABELS: [&str; 2] = ["ham", "spam"];
@@ -42,7 +42,7 @@ fn options(rule: WordRule, scoring: Option<Scoring>) -> TrainOptions {
     // the limit is of single words
     let mut options = TrainOptions::new(Kind::Text);
     options.scoring = scoring;
-    options.pairs = Pairs::Fixed;
+    options.families.clear();
     options.recipe.tokenizer.word_rule = rule;
     options
 }

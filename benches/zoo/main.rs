@@ -9,7 +9,7 @@ mod sets;
 #[path = "../mails/words.rs"]
 mod words;
 
-use tamis_train::options::{Likelihood, WeightedOptions};
+use tamis_train::options::{Likelihood, PieceLengths, WeightedOptions};
 use tamis_train::{Kind, Result, Scoring, Scratch, TrainOptions, Trainer};
 
 use sets::{Document, Set};
@@ -71,7 +71,9 @@ fn largest(numbers: &[f64]) -> usize {
 /// Text with the default scoring.
 fn defaults(has_pieces: bool) -> TrainOptions {
     let mut options = TrainOptions::new(Kind::Text);
-    options.recipe.pieces = has_pieces;
+    if has_pieces {
+        options.recipe.pieces = Some(PieceLengths::FOUR);
+    }
     options
 }
 

@@ -1,6 +1,5 @@
 //! Documents, tables and labels from Python: lists, numpy, pandas, polars and Arrow, borrowed where that is possible.
 
-use std::collections::HashSet;
 
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -145,13 +144,6 @@ impl LabelColumn {
 
     pub(crate) fn len(&self) -> usize {
         self.0.len()
-    }
-
-    /// The number of different labels, at most `max`. Labels that cannot be read do not count.
-    pub(crate) fn n_different(&self, max: usize) -> usize {
-        let mut different = HashSet::new();
-        let labels = (0..self.len()).filter_map(|row| self.get(row).ok());
-        labels.filter(|label| different.insert(*label)).take(max).count()
     }
 
     /// The label, or the group's name, of a row below [`len`](Self::len).

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tamis_train::options::{LabelShare, Labels, Pairs, ScoringOptions};
+use tamis_train::options::{LabelShare, Labels, ScoringOptions, TermOptions};
 use tamis_train::{Classes, DecisionOptions, Keep, Kind, Scoring, TrainOptions};
 
 use crate::error::Result;
@@ -105,15 +105,6 @@ impl TrainingOptions {
         Ok(TrainingOptions { train, scoring, decision, prior })
     }
 
-    /// The options for so many labels: of more than two, pairs of words need not be counted.
-    pub(crate) fn for_labels(&self, labels: usize) -> TrainOptions {
-        let mut options = self.train.clone();
-        if labels > 2 {
-            options.pairs = Pairs::Fixed;
-        }
-        options
-    }
-
     /// Whether documents have any number of labels.
     pub(crate) fn are_labels_many(&self) -> bool {
         self.train.labels == Labels::Many
@@ -149,5 +140,7 @@ fn set_recipe(keywords: &Keywords<'_>, options: &mut TrainOptions) -> Result<()>
     terms.max_chars = keywords.take("max_chars")?.unwrap_or(terms.max_chars);
     terms.stop_words = keywords.take("stop_words")?.map_or(Vec::new(), |StopWords(words)| words);
     let [ngrams, characters] = [keywords.take("ngrams")?, keywords.take("characters")?];
-    Ok(options.set_terms(ngrams, characters, keywords.take("pieces")?)?)
+    let (ends, signs) = (keywords.flag("ends")?, keywords.take("signs")?);
+    let pieces = keywords.take("pieces")?.unwrap_or_default();
+    Ok(options.set_terms(TermOptions { ngrams, ends, characters, pieces, signs })?)
 }

@@ -9,7 +9,6 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyType};
 use tamis_train::distributed::Partial;
 use tamis_train::evaluate::{cross_validate, cross_validate_labels};
-use tamis_train::options::Pairs;
 use tamis_train::{Document, Kind, Model, TrainOptions, Trainer, join_labels, spam_class, split_labels};
 
 use crate::error::{Exception, Result, wrong_row};
@@ -148,7 +147,7 @@ impl Training {
     fn validated(&self, py: Python<'_>) -> Result<TrainOptions> {
         let trainer = self.count(py)?;
         let (scoring, decision) = self.options.settle(trainer.classes())?;
-        let mut options = self.options.for_labels(trainer.classes().len());
+        let mut options = self.options.train.clone();
         options.scoring = Some(scoring);
         if self.options.are_labels_many() {
             options.decision = decision;
@@ -158,7 +157,7 @@ impl Training {
 
     /// A trainer that has learned all documents.
     fn count(&self, py: Python<'_>) -> Result<Trainer> {
-        self.count_by(py, self.options.for_labels(self.labelled.labels.n_different(3)))
+        self.count_by(py, self.options.train.clone())
     }
 
     fn count_by(&self, py: Python<'_>, options: TrainOptions) -> Result<Trainer> {
@@ -328,7 +327,7 @@ fn counted_rows<'a>(
     options: &TrainOptions,
 ) -> Result<Vec<LabelledRow<'a, DocumentRow<'a>>>> {
     let mut of_words = options.clone();
-    of_words.pairs = Pairs::Fixed;
+    of_words.families.clear();
     let mut trainer = Trainer::new(of_words)?;
     let mut given = Vec::with_capacity(labelled.len());
     for row in 0..labelled.len() {

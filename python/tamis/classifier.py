@@ -75,11 +75,16 @@ class TamisClassifier(Predictor):
     stem : str, optional
         Reduce words to stems of this language, such as "english".
     ngrams : int or (int, int), optional
-        Use sequences of this many words as terms; by default single words, and with two labels also pairs if that
-        predicts left-out texts better.
-    pieces : bool, optional
-        Use pieces of words as terms too, so that forms of a word share some; by default, for texts, if that
-        predicts left-out texts better.
+        Use sequences of this many words as terms; by default single words, and for texts also pairs (with ``ends``)
+        if that predicts held-out texts better.
+    ends : bool, default False
+        With ``ngrams``, use also those with the beginning or the end of the text.
+    pieces : bool, int or (int, int), optional
+        Use pieces of words as terms too, so that forms of a word share some: of four characters, or of these
+        lengths, from 2 to 5; by default, for texts, if that predicts held-out texts better.
+    signs : bool, optional
+        Use signs as terms too: punctuation, hashtags, mentions and capitals; by default, for texts, if that predicts
+        held-out texts better.
     characters : int or (int, int), optional
         Use sequences of this many characters as terms instead.
     min_chars, max_chars : int, optional
@@ -180,7 +185,9 @@ class TamisClassifier(Predictor):
         stop_words: str | Sequence[str] | None = None,
         stem: str | None = None,
         ngrams: int | tuple[int, int] | None = None,
-        pieces: bool | None = None,
+        ends: bool = False,
+        pieces: bool | int | tuple[int, int] | None = None,
+        signs: bool | None = None,
         characters: int | tuple[int, int] | None = None,
         min_chars: int | None = None,
         max_chars: int | None = None,

@@ -38,9 +38,9 @@ def train(
     """Train a model on the documents of a DataFrame.
 
     Each partition is counted on one thread. The counts are merged in a tree, eight at a time, and the driver fits
-    the model. With at most ``sample`` documents, or with ``ngrams`` and ``pieces``, it has the bytes of training on
-    one machine with the same options. With more, ``sample`` documents first decide whether pairs and pieces of
-    words are terms, and the bytes are those of one machine with both set to that choice.
+    the model. With at most ``sample`` documents, or with ``ngrams``, ``pieces`` and ``signs``, it has the bytes of
+    training on one machine with the same options. With more, ``sample`` documents first decide which of them are
+    terms, and the bytes are those of one machine with all set to that choice.
 
     If the driver cannot hold the counts, the executors fit in at most 10 rounds: documents stay in their
     partitions, and only weights travel. Scores are nearly those of one machine. Equal partitions give equal bytes.
@@ -67,7 +67,7 @@ def train(
     driver_bytes : int, default 2**30
         The limit of "auto": bytes of all partitions' counts, 150 to 350 for a short text.
     sample : int, default 20,000
-        Number of documents by which the driver chooses whether pairs and pieces of words are terms.
+        Number of documents by which the driver chooses whether pairs of words, pieces of words and signs are terms.
     n_jobs : int, optional
         Threads of the driver for the fit: by default 1, -1 for one per core.
     **options
@@ -190,13 +190,13 @@ def _on_disk() -> Any:
 
 
 def _with_terms(rows: DataFrame, kind: str, options: dict[str, Any], sample: int, always: bool) -> dict[str, Any]:
-    """The options and, if there are many rows, the choice of a sample whether to count pairs and pieces of words.
+    """The options and, if there are many rows, the families of terms that a sample of them chooses.
 
-    With few rows the executors count both ways and all rows choose, unless `always` is set.
+    With few rows the executors keep the texts and all rows choose, unless `always` is set.
     """
     from pyspark.sql import functions as F
 
-    if kind != "text" or {"ngrams", "pieces"} <= options.keys() or "characters" in options:
+    if kind != "text" or {"ngrams", "pieces", "signs"} <= options.keys() or "characters" in options:
         return options
     order = F.xxhash64("document")
     # the executors raise the error for a null, with its partition
@@ -205,8 +205,7 @@ def _with_terms(rows: DataFrame, kind: str, options: dict[str, Any], sample: int
         return options
     counter = Counter(kind=kind, **options)
     counter.add(table["document"][:sample], table["label"][:sample])
-    has_pairs, has_pieces = counter.choose_terms()
-    return {"ngrams": (1, 2) if has_pairs else 1, "pieces": has_pieces, **options}
+    return {**counter.choose_terms(), **options}
 
 
 class _Size(NamedTuple):

@@ -16,7 +16,7 @@ from tamis import Filter, TamisClassifier, TamisError
 MODELS: dict[str, tuple[list[str], dict[str, Any]]] = {
     "two": (["x", "y"], {}),
     "three": (["x", "y", "z"], {}),
-    "pairs and pieces": (["x", "y"], {"ngrams": (1, 2), "pieces": True}),
+    "pairs and pieces": (["x", "y"], {"ngrams": (1, 2), "ends": True, "pieces": (2, 5), "signs": True}),
     "many": (["x", "y"], {"labels": "many"}),
     "some": (["x", "y"], {"likelihood": "multinomial", "min_df": 3}),
 }

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use tamis_model::metrics;
 use tamis_testing::public_corpus;
 use tamis_train::distributed::{DistributedTrainer, FitPlan, Partial};
-use tamis_train::options::Pairs;
 use tamis_train::{Document, Kind, Model, Scratch, TrainOptions, Trainer, positive_class};
 
 /// A label and the bytes of a document.
@@ -59,7 +58,7 @@ impl Corpus {
         (options.repeat, options.names) = (true, false);
         let one = count(&options, self.train.iter()).finish().unwrap();
         options.recipe = one.clone().into_filter().unwrap().information().recipe.clone();
-        options.pairs = Pairs::Fixed;
+        options.families.clear();
         let (accuracy, area) = self.measure(one);
         println!("{name}: one machine {accuracy:.4} {area:.4} %");
         for n_partitions in [8, 32] {

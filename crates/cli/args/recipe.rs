@@ -6,10 +6,10 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_mail::decode_text;
 use tamis_program::{note, shown_path};
-use tamis_train::options::{Labels, Language, Span, WordRule, stop_words};
-use tamis_train::{Kind, Recipe, TrainOptions};
+use tamis_train::options::{Labels, Language, PieceOption, Span, TermOptions, WordRule, stop_words};
+use tamis_train::{Information, Kind, TrainOptions};
 
-use crate::args::values::{Choice, at_least};
+use crate::args::values::{Switch, at_least};
 use crate::formats::labels::RowLabels;
 
 /// How documents become terms.
@@ -61,14 +61,21 @@ pub(crate) struct TermArgs {
     /// Reduce words to their stems in this language
     #[arg(long, value_name = "LANGUAGE")]
     stem: Option<Language>,
-    /// Use sequences of words as terms: 1-2 for words and pairs [default: 1; for text with two labels 1-2 if that
-    /// predicts left-out documents better]
+    /// Use sequences of words as terms: 1-2 for words and pairs [default: 1; for text 1-2 with --ends if that predicts
+    /// held-out documents better]
     #[arg(long, value_name = "MIN-MAX", conflicts_with = "characters")]
     ngrams: Option<Span>,
-    /// Also use pieces of words as terms, which forms of a word share: on, off, or auto, which uses them for text if
-    /// that predicts left-out documents better [default: auto; off for mail]
-    #[arg(long, value_name = "auto|on|off", hide_possible_values = true)]
-    pieces: Option<Choice>,
+    /// With --ngrams, also use those with the beginning or the end of the text
+    #[arg(long, requires = "ngrams")]
+    ends: bool,
+    /// Also use pieces of words as terms, which forms of a word share: on (of four characters), off, or lengths from 2 to
+    /// 5, such as 2-5 [default: for text if that predicts held-out documents better]
+    #[arg(long, value_name = "on|off|MIN-MAX")]
+    pieces: Option<PieceOption>,
+    /// Also use signs as terms, namely punctuation, hashtags, mentions and capitals: on or off [default: for text if that
+    /// predicts held-out documents better]
+    #[arg(long, value_name = "on|off", hide_possible_values = true)]
+    signs: Option<Switch>,
     /// Use sequences of characters as terms instead of words: 3-5
     #[arg(long, value_name = "MIN-MAX")]
     characters: Option<Span>,
@@ -100,8 +107,13 @@ impl RecipeArgs {
         if let Some(path) = &terms.stop_words {
             tokenizer.stop_words = words_of(path)?;
         }
-        let pieces = terms.pieces.filter(|pieces| *pieces != Choice::Auto);
-        options.set_terms(terms.ngrams, terms.characters, pieces.map(|pieces| pieces == Choice::On))?;
+        options.set_terms(TermOptions {
+            ngrams: terms.ngrams,
+            ends: terms.ends,
+            characters: terms.characters,
+            pieces: terms.pieces.unwrap_or_default(),
+            signs: terms.signs.map(|signs| signs == Switch::On),
+        })?;
         Ok(options)
     }
 }
@@ -119,15 +131,14 @@ fn words_of(path: &Path) -> Result<Vec<String>> {
     Ok(decode_text(&words, None).split_whitespace().map(str::to_owned).collect())
 }
 
-/// Prints a note if pairs or pieces of words became terms without being asked for.
-pub(crate) fn say_chosen_terms(asked: &TrainOptions, got: &Recipe) {
-    let has_pairs = got.tokenizer.terms != asked.recipe.tokenizer.terms;
-    let has_pieces = got.pieces && !asked.recipe.pieces;
-    let terms = match (has_pairs, has_pieces) {
-        (false, false) => return,
-        (true, false) => "words and pairs of words",
-        (false, true) => "words and pieces of words",
-        (true, true) => "words, pairs and pieces of words",
-    };
-    note!("{terms} are terms, since they predict left-out documents better");
+/// Prints a note if families of terms were chosen.
+pub(crate) fn say_chosen_terms(information: &Information<'_>) {
+    let tried = information.chosen.map_or(&[][..], |chosen| &chosen.terms);
+    let chosen = tried.iter().filter(|tried| tried.is_chosen());
+    // all lengths take the place of four characters
+    let names: Vec<_> = chosen.map(|tried| tried.family.name()).collect();
+    if let Some((last, others)) = names.split_last() {
+        let others = others.iter().map(|name| format!(", {name}")).collect::<String>();
+        note!("words{others} and {last} are terms, since they predict held-out documents better");
+    }
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use tamis_mail::Message;
 use tamis_program::shown_path;
 use tamis_train::evaluate::{HeldOutScore, Prequential, cross_validate, cross_validate_labels};
-use tamis_train::options::{Labels, Pairs};
+use tamis_train::options::Labels;
 use tamis_train::{
     ClassId, Classes, Decision, Document, Kind, Score, Scoring, TrainOptions, Trainer, may_judge,
     positive_class, spam_class, split_labels,
@@ -264,7 +264,7 @@ fn hold_out(
 /// Keeps only the documents that count.
 fn remove_copies(options: &TrainOptions, examples: &mut Vec<EvaluationDocument>) -> Result<()> {
     let mut of_words = options.clone();
-    of_words.pairs = Pairs::Fixed;
+    of_words.families.clear();
     let mut trainer = Trainer::new(of_words)?;
     let mut counts = Vec::with_capacity(examples.len());
     for example in &*examples {

@@ -1,7 +1,6 @@
 //! The documents of a command: finds them in all sources, and visits them.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -280,11 +279,6 @@ impl<'a> Corpus<'a> {
             let were = if n == 1 { "was" } else { "were" };
             note!("{} {were} given twice and counted once", counted(n, "file"));
         }
-    }
-
-    /// Number of labels that folders and names give. Rows may have more.
-    pub(crate) fn n_labels(&self) -> usize {
-        self.files.iter().filter_map(|file| file.label.as_ref()).collect::<HashSet<_>>().len()
     }
 
     /// Leaves out the files of another corpus, and repeated files.

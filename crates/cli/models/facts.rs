@@ -10,10 +10,10 @@ use tamis_train::information::{
     TriedTerms, Trust, Unlabelled,
 };
 use tamis_train::options::{
-    ClassPrior, Column, ColumnKind, EmOptions, Mixed, Ngrams, Parameters, RobinsonFisher, TokenizerOptions,
+    ClassPrior, Column, ColumnKind, EmOptions, Mixed, Ngrams, Parameters, PieceLengths, RobinsonFisher, TokenizerOptions,
     WeightedOptions,
 };
-use tamis_train::{Decision, Filter, Information, Keep, Recipe, Scoring, TermContribution, positive_class};
+use tamis_train::{Decision, Filter, Information, Keep, Scoring, TermContribution, positive_class};
 
 use crate::output::{Canvas, bar};
 
@@ -27,7 +27,11 @@ pub(crate) fn print_facts(out: &mut impl Write, canvas: Option<Canvas>, filter: 
         writeln!(out, "columns     {}", columns.collect::<Vec<_>>().join(", "))?;
     }
     let markup = if recipe.raw { ", HTML and XML with their tags" } else { "" };
-    let pieces = if recipe.pieces { ", pieces of words" } else { "" };
+    let pieces = match recipe.pieces {
+        Some(PieceLengths { min, max }) if min == max => format!(", pieces of {min} characters"),
+        Some(PieceLengths { min, max }) => format!(", pieces of {min} to {max} characters"),
+        None => String::new(),
+    };
     match recipe.bogofilter {
         true => writeln!(out, "terms       bogofilter's tokens")?,
         false => writeln!(out, "terms       {}{pieces}{markup}", describe(&recipe.tokenizer))?,
@@ -109,7 +113,7 @@ fn print_scoring(out: &mut impl Write, filter: &Filter) -> Result<()> {
         }
         Scoring::Weighted(options) => {
             if let Some(chosen) = information.chosen {
-                print_chosen(out, information.recipe, &options, chosen)?;
+                print_chosen(out, &options, chosen)?;
             }
             print_decision(out, filter)?;
         }
@@ -155,7 +159,6 @@ fn print_decision(out: &mut impl Write, filter: &Filter) -> Result<()> {
 /// Prints the choices of weighted scoring, and the losses that decided them.
 fn print_chosen(
     out: &mut impl Write,
-    Recipe { tokenizer: TokenizerOptions { terms, .. }, pieces: has_pieces, .. }: &Recipe,
     options: &WeightedOptions,
     chosen: &ModelSelection,
 ) -> Result<()> {
@@ -169,13 +172,10 @@ fn print_chosen(
     let [of_alpha, of_power] = [options.alpha.is_some(), options.idf_power.is_some()].map(given);
     writeln!(out, "smoothing   alpha {}{of_alpha}, idf power {idf_power}{of_power}", alpha.alpha())?;
     print_why(out, options, chosen)?;
-    let has_pairs = *terms != Ngrams::default();
-    for (name, tried, is_taken) in
-        [("pairs", chosen.pairs, has_pairs), ("pieces", chosen.pieces, *has_pieces)]
-    {
-        let Some(TriedTerms { with, without }) = tried else { continue };
-        let verdict = if is_taken { "taken" } else { "left out" };
-        writeln!(out, "{name:11} {verdict}: log loss {with:.4} with {name} of words, {without:.4} without")?;
+    for (at, tried) in chosen.terms.iter().enumerate() {
+        let (title, verdict) = (["tried", ""][at.min(1)], ["left out", "taken"][usize::from(tried.is_chosen())]);
+        let TriedTerms { family, with, without } = tried;
+        writeln!(out, "{title:11} {}: log loss {with:.4}, {without:.4} without; {verdict}", family.name())?;
     }
     if let Some(unlabelled) = &chosen.unlabelled {
         print_unlabelled(out, unlabelled)?;
@@ -267,6 +267,8 @@ fn describe(options: &TokenizerOptions) -> String {
         Ngrams::Words { min, max } => format!("{} words, sequences of {min} to {max}", options.word_rule),
         Ngrams::Characters { min, max } => format!("sequences of {min} to {max} characters"),
     }];
+    words.extend(options.ends.then(|| "ends of texts".to_owned()));
+    words.extend(options.signs.then(|| "signs".to_owned()));
     words.push(if options.fold_case { "case folded" } else { "case kept" }.to_owned());
     words.extend(options.stemmer.map(|language| format!("stems of {language}")));
     if !options.stop_words.is_empty() {

@@ -73,7 +73,6 @@ fn merge_partials(args: &MergeArgs, first: Partial) -> Result<u8> {
     if args.partial {
         refuse_to_replace_all_but_partials(&args.model)?;
     }
-    let options = first.options().clone();
     let mut trainer = first.to_trainer()?;
     drop(first);
     for path in &different(&args.models)[1..] {
@@ -91,7 +90,7 @@ fn merge_partials(args: &MergeArgs, first: Partial) -> Result<u8> {
     lock.save(&model)?;
     drop(lock);
     let filter = model.into_filter()?;
-    say_chosen_terms(&options, filter.information().recipe);
+    say_chosen_terms(&filter.information());
     say_contradictions(&filter)?;
     report(&args.model, &filter)?;
     Ok(0)

@@ -6,7 +6,6 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use clap::Args;
 use tamis_program::{counted, note, say};
-use tamis_train::options::Pairs;
 use tamis_train::{
     Classes, DecisionOptions, Document, Filter, Keep, LearnOptions, Lock, Scoring, TrainOptions, Trainer,
 };
@@ -158,7 +157,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     lock.save(&model)?;
     drop(lock);
     let filter = model.into_filter()?;
-    say_chosen_terms(&options, filter.information().recipe);
+    say_chosen_terms(&filter.information());
     say_terms_left_out(&options, &filter);
     report(&path, &filter)?;
     Ok(corpus.conclude(unreadable))
@@ -182,11 +181,6 @@ fn options(args: &TrainArgs, corpus: &Corpus<'_>) -> Result<TrainOptions> {
     let mut options = args.recipe.train_options(corpus.kind, args.labels.row_labels())?;
     columns::choose(&mut options.recipe, corpus, &args.table, &args.recipe)?;
     options.repeat |= args.copies.repeat || args.kept.partial;
-    // other shards may have more labels
-    if corpus.n_labels() > 2 && !args.kept.partial {
-        // pairs are for two labels only, so they need not be counted
-        options.pairs = Pairs::Fixed;
-    }
     options.names &= !args.kept.no_names && !args.kept.partial;
     options.keep = match (args.kept.documents, args.kept.no_documents) {
         (true, _) => Some(Keep::Vectors),

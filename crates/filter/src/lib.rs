@@ -72,16 +72,16 @@ pub use tamis_store::{Error, ErrorKind, Kind, Result};
 pub mod options {
     pub use tamis_store::config::column::{Column, ColumnGuess, ColumnKind};
     pub use tamis_store::config::options::{
-        Estimate, LabelShare, LikelihoodName, PriorOption, ScoringOptions, Span,
+        Estimate, LabelShare, LikelihoodName, PieceOption, PriorOption, ScoringOptions, Span, TermOptions,
     };
     pub use tamis_store::config::scoring::{ExpectationMaximization, Mixed};
-    pub use tamis_store::config::training::{Labels, Pairs, Pieces};
+    pub use tamis_store::config::training::{Labels, TermFamily};
 
     pub use tamis_model::{
         ClassPrior, Counting, Criterion, EmOptions, FeatureLimits, Likelihood, Parameters, RobinsonFisher,
         Select, Smoothing, Transform, WeightedOptions,
     };
-    pub use tamis_tokenizer::{Language, Ngrams, TokenizerOptions, WordRule, stop_words};
+    pub use tamis_tokenizer::{Language, Ngrams, PieceLengths, TokenizerOptions, WordRule, stop_words};
 }
 
 /// What a model tells about itself: the parts of [`Information`], and documents that deserve a second look.

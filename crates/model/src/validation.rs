@@ -12,7 +12,7 @@ mod smoothing;
 mod stacking;
 mod two_classes;
 
-pub(crate) use copies::Copies;
+pub(crate) use copies::{Copies, MAX_COPIES, Repeats};
 pub use documents::{BLOCK, Block, Documents, Example, Label};
 pub(crate) use documents::{BlockRow, TermScales};
 pub use folds::assign_folds;
@@ -20,7 +20,7 @@ pub(crate) use folds::{Fold, Groups, cross_validate};
 pub(crate) use left_out::LeaveOneOut;
 pub use predictions::Prediction;
 pub(crate) use predictions::{ColumnPrediction, Targets};
-pub(crate) use reader::{BlockReader, MAX_COPIES};
+pub(crate) use reader::BlockReader;
 #[cfg(test)]
 pub(crate) use smoothing::Grid;
 pub(crate) use smoothing::{SampleTerms, Sampled, min_per_class, sample_size};

@@ -6,8 +6,8 @@
 //!
 //! * A [`WordRule`] says what a word is: Unicode text segmentation (UAX #29), or a rule for mail.
 //! * [`normalize()`] undoes obfuscation: NFKC, invisible characters, look-alike letters.
-//! * A [`Tokenizer`] turns words into terms: length, case folding, stop words, stemming, n-grams; bigrams of characters
-//!   for scripts without spaces; or n-grams of characters. [`TokenizerOptions`] control it all.
+//! * A [`Tokenizer`] turns words into terms: length, case folding, stop words, stemming, n-grams, signs; bigrams of
+//!   characters for scripts without spaces; or n-grams of characters. [`TokenizerOptions`] control it all.
 //! * A [`Vocabulary`] numbers terms and finds them by their 64-bit [`fingerprint`].
 //! * A [`CountVector`] counts the terms of one document, a [`CountMatrix`] those of many.
 //!
@@ -68,7 +68,7 @@ pub use terms::options::{Ngrams, TokenizerOptions};
 pub use terms::{Scratch, Tokenizer};
 pub use words::WordRule;
 pub use words::batch::{Batch, stretches};
-pub use words::pieces::is_piece;
+pub use words::pieces::{PieceLengths, is_piece};
 
 /// The README's example.
 #[cfg(doctest)]

@@ -8,6 +8,7 @@ pub(crate) mod language;
 pub(crate) mod letters;
 pub(crate) mod ngrams;
 pub(crate) mod options;
+pub(crate) mod signs;
 pub(crate) mod walk;
 pub(crate) mod word_terms;
 
@@ -47,6 +48,7 @@ pub struct Scratch {
     ids: Vec<TermId>,
     window: WordWindow,
     words: word_terms::TermBuffers,
+    signs: signs::SignBuffers,
 }
 
 impl Scratch {
@@ -96,14 +98,14 @@ impl Tokenizer {
     /// Calls `emit` with every term of `text`, in order and as often as it occurs.
     ///
     /// Words are cut from the normalized text. Each word then goes through length limits, case folding, stop words,
-    /// stemming and n-grams, in this order.
+    /// stemming and n-grams, in this order. Signs, if any, follow the words.
     pub fn for_each_term(&self, text: &str, scratch: &mut Scratch, mut emit: impl FnMut(&str)) {
         self.for_each_batch(text, scratch, |batch| batch.iter().for_each(&mut emit));
     }
 
     /// As [`for_each_term`](Self::for_each_term), but with several terms at a time, which is faster.
     pub fn for_each_batch(&self, text: &str, scratch: &mut Scratch, mut emit: impl FnMut(Batch<'_>)) {
-        let Scratch { text: plain, window, words, .. } = scratch;
+        let Scratch { text: plain, window, words, signs, .. } = scratch;
         match self.options.terms {
             Ngrams::Characters { min, max } => {
                 let normalizer = &mut words.exact.normalizer;
@@ -114,11 +116,17 @@ impl Tokenizer {
             }
             Ngrams::Words { min, max } if max > 1 => {
                 window.clear();
+                let end = self.options.ends.then_some(signs::END);
+                end.into_iter().for_each(|end| window.push(end, min.into(), max.into(), &mut emit));
                 word_terms::for_each_batch(&self.options, text, words, |batch| {
                     window.push(batch, min.into(), max.into(), &mut emit);
                 });
+                end.into_iter().for_each(|end| window.push(end, min.into(), max.into(), &mut emit));
             }
-            Ngrams::Words { .. } => word_terms::for_each_batch(&self.options, text, words, emit),
+            Ngrams::Words { .. } => word_terms::for_each_batch(&self.options, text, words, &mut emit),
+        }
+        if self.options.signs && matches!(self.options.terms, Ngrams::Words { .. }) {
+            signs::for_each_batch(text, signs, emit);
         }
     }
 

@@ -1,7 +1,6 @@
 //! Training: counts labelled documents, decides what is a term, and makes a model of them.
 
 pub(crate) mod finish;
-pub(crate) mod pairs;
-pub(crate) mod pieces;
+pub(crate) mod families;
 pub(crate) mod trainer;
 pub(crate) mod unlabelled;

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use tamis_train::options::{
-    Estimate, LabelShare, Language, LikelihoodName, PriorOption, Select, Span, WordRule, stop_words,
+    Estimate, LabelShare, Language, LikelihoodName, PieceOption, PriorOption, Select, Span, WordRule, stop_words,
 };
 
 use crate::error::{Exception, Result};
@@ -109,6 +109,7 @@ option_values!(
     Select: String, NAME => by_name;
     WordRule: String, NAME => by_name;
     Span: LengthRange, "a whole number or a pair of them (least, most), from 1 to 255" => LengthRange::span;
+    PieceOption: Pieces, "True, False, or a length or a pair of them (least, most), from 2 to 5" => Pieces::option;
     StopWords: WordList, "the name of a language or a list of words" => WordList::stop_words;
     PriorOption: Prior, "'learned', 'smoothed', 'uniform' or a dict of label to share" => Prior::option;
     LabelShare: BTreeMap<String, f64>, "a dict of label (str) to number" => only_share;
@@ -132,6 +133,22 @@ impl LengthRange {
             LengthRange::Both(both) => both,
         };
         Ok(Span { min, max })
+    }
+}
+
+/// Whether there are pieces of words, or their lengths.
+#[derive(FromPyObject)]
+pub(crate) enum Pieces {
+    AreThere(bool),
+    Lengths(LengthRange),
+}
+
+impl Pieces {
+    fn option(self) -> std::result::Result<PieceOption, String> {
+        match self {
+            Pieces::AreThere(are_there) => if are_there { "on" } else { "off" }.parse(),
+            Pieces::Lengths(lengths) => lengths.span().and_then(|Span { min, max }| format!("{min}-{max}").parse()),
+        }
     }
 }
 

@@ -3,8 +3,9 @@
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
-use tamis_train::Trainer;
 use tamis_train::distributed::Partial;
+use tamis_train::options::Ngrams;
+use tamis_train::{Recipe, Trainer};
 
 use crate::error::Result;
 use crate::filter::Filter;
@@ -65,6 +66,21 @@ impl Counter {
 }
 
 const USED_UP: &str = "this counter was used up, by partial, finish or an error; make another";
+
+/// The options that fix the terms, as a dict.
+#[derive(IntoPyObject)]
+struct FixedTerms {
+    ngrams: (u8, u8),
+    ends: bool,
+    pieces: FixedPieces,
+    signs: bool,
+}
+
+#[derive(IntoPyObject)]
+enum FixedPieces {
+    None(bool),
+    Lengths((u8, u8)),
+}
 
 #[pymethods]
 impl Counter {
@@ -146,14 +162,19 @@ impl Counter {
         Filter::of_model(training::finish(py, trainer, &self.options, threads)?)
     }
 
-    /// Chooses by the counted documents whether pairs and pieces of words become terms, and ends the counter. False where
-    /// there is no choice: for mail, for naive Bayes, where an option decides, and for pairs with more than two labels.
-    fn choose_terms(&self, py: Python<'_>) -> Result<(bool, bool)> {
+    /// Chooses by the counted documents which families of terms there are, and ends the counter. Returns the options that
+    /// fix them, for text that is not cut into characters.
+    fn choose_terms(&self, py: Python<'_>) -> Result<FixedTerms> {
         let trainer = self.trainer.take(py)?;
-        let before = trainer.recipe().clone();
         let chosen = run(py, 1, move |_| trainer.choose_terms())?;
-        let after = chosen.recipe();
-        Ok((after.tokenizer.terms != before.tokenizer.terms, after.pieces != before.pieces))
+        let Recipe { tokenizer, pieces, .. } = chosen.recipe();
+        let (Ngrams::Words { min, max } | Ngrams::Characters { min, max }) = tokenizer.terms;
+        Ok(FixedTerms {
+            ngrams: (min, max),
+            ends: tokenizer.ends,
+            pieces: pieces.map_or(FixedPieces::None(false), |of| FixedPieces::Lengths((of.min, of.max))),
+            signs: tokenizer.signs,
+        })
     }
 
     #[getter]

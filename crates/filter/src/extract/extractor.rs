@@ -101,8 +101,8 @@ impl Extractor {
         }
         counted.limits_hit.text |= counted.tokenizer_scratch.is_cut();
         counted.n_words = vocabulary.document().len();
-        if recipe.pieces {
-            let outcome = vocabulary.count_pieces(|term| self.word_in(term));
+        if let Some(lengths) = recipe.pieces {
+            let outcome = vocabulary.count_pieces(lengths, |term| self.word_in(term));
             outcome.err().into_iter().for_each(|full| counted.full = Some(full));
             if self.has_parts && counted.full.is_none() {
                 counted.place_pieces(vocabulary);
@@ -123,7 +123,8 @@ impl Extractor {
             Kind::Text => max == 1 || !prefix.contains(' '),
             Kind::Table => false,
         };
-        (has_pieces && !word.contains(' ')).then_some(start)
+        // pairs have spaces, and signs begin with ^
+        (has_pieces && !word.contains(' ') && !term.contains('^')).then_some(start)
     }
 
     /// Calls `emit` with the prefix of the terms and the text, for each text of a document that is cut into words: of a

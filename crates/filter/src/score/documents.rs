@@ -43,7 +43,7 @@ impl Filter {
     pub fn score(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Score> {
         let Scratch { counted, memo, .. } = &mut *scratch;
         let behind = self.fallback().map(|shared| &shared.identity);
-        memo.prepare(&self.identity, behind, self.scorer.n_sums(), self.extractor.recipe().pieces);
+        memo.prepare(&self.identity, behind, self.scorer.n_sums(), self.extractor.recipe().pieces.is_some());
         let extracted = self.extractor.count(document, counted, &mut memo.terms);
         // also if counting failed midway: new terms must belong to one document only
         let summed = self.scorer.sum_weights(self.layers(), memo);

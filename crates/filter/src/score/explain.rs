@@ -193,7 +193,7 @@ impl Filter {
     /// If the model is damaged.
     pub fn strongest_terms(&self, class: ClassId, most: usize) -> Result<Vec<TermContribution>> {
         let mut strongest: Vec<(f64, TermId)> = Vec::new();
-        let has_pieces = self.extractor.recipe().pieces;
+        let has_pieces = self.extractor.recipe().pieces.is_some();
         for id in self.layers().ids() {
             let id = id?;
             if has_pieces && is_piece(self.layers().text(id)?) {
@@ -229,7 +229,7 @@ struct PieceParts {
 impl Filter {
     /// Divides the contribution of each piece among the words that contain it, in proportion to their occurrences.
     fn deal_pieces(&self, scratch: &Scratch, contributions: &[(TermId, f64)]) -> PieceParts {
-        if !self.extractor.recipe().pieces {
+        if self.extractor.recipe().pieces.is_none() {
             return PieceParts::default();
         }
         let Scratch { memo, counted, .. } = scratch;

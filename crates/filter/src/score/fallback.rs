@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tamis_store::config::training::{Pairs, Pieces, TrainOptions};
+use tamis_store::config::training::TrainOptions;
 use tamis_store::error::{Reason, Result};
 use tamis_store::store::information::check_compatible;
 use tamis_store::store::layers::CombinedSums;
@@ -15,7 +15,7 @@ impl Filter {
         let header = &self.store.header;
         let mut options = TrainOptions::new(header.recipe.kind);
         (options.recipe, options.scoring) = (header.recipe.clone(), Some(header.scoring.options()));
-        (options.pairs, options.pieces) = (Pairs::Fixed, Pieces::Fixed);
+        options.families.clear();
         options.names = header.stored.names;
         options
     }

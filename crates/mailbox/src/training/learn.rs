@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 use tamis_program::shown_path;
-use tamis_train::options::{Pairs, ScoringOptions};
+use tamis_train::options::ScoringOptions;
 use tamis_train::{Document, Kind, Model, TrainOptions, Trainer};
 
 /// A message in the spool, with its label.
@@ -20,12 +20,8 @@ pub(crate) struct SpooledMessage {
 ///
 /// # Errors
 /// If a file cannot be read, or there are fewer than two labels.
-pub(crate) fn train(messages: &[SpooledMessage], n_labels: usize) -> Result<Model> {
+pub(crate) fn train(messages: &[SpooledMessage]) -> Result<Model> {
     let mut options = TrainOptions::new(Kind::Mail);
-    if n_labels > 2 {
-        // pairs are for two labels only
-        options.pairs = Pairs::Fixed;
-    }
     let asked = ScoringOptions::default();
     options.prepare(&asked)?;
     // on the threads that also fit, since each thread keeps the memory that it has freed

@@ -70,7 +70,7 @@ impl Replay {
         if labels.len() < 2 {
             return Ok(None);
         }
-        let filter = train(&before, labels.len())?.into_filter()?;
+        let filter = train(&before)?.into_filter()?;
         let (mut scratch, mut outcomes, mut replayed) = (Scratch::default(), Vec::new(), Vec::new());
         let since = month.first().map_or(0, |(arrived, _)| *arrived);
         for (arrived, SpooledMessage { path, label }) in month {

@@ -1,7 +1,7 @@
 //! Choices made by held-out scores: the stacking weights of counts and correction, tau, and the calibration line of
 //! windows.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use rayon::prelude::*;
 
@@ -85,17 +85,32 @@ impl FitProblem<'_> {
     ) -> (Choices, PartsTrial) {
         let targets = Targets::new(&self.columns, self.counts.totals());
         let mut input = targets.input(PARTS);
-        let (mut documents, mut groups) = (0.0, HashSet::new());
-        for held in held_out.iter().filter(|held| held.known_terms > 0 && held.weight > 0.0) {
+        let (mut documents, mut groups) = (0.0, HashMap::new());
+        // of a document without known terms, nothing but the class shares says anything
+        let mut unknown = targets.input(PARTS);
+        for held in held_out.iter().filter(|held| held.weight > 0.0) {
             let label = self.documents.label(held.document);
+            if held.known_terms == 0 {
+                let values = prior.iter().flat_map(|p| [0.0, 0.0, *p]);
+                targets.push(&mut unknown, values, label.class, held.weight);
+                continue;
+            }
             let values = held.bayes.iter().zip(&held.correction).zip(prior);
             let values = values.flat_map(|((b, d), p)| [*b, *d, *p]);
             targets.push(&mut input, values, label.class, held.weight);
             documents += f64::from(label.multiplicity);
-            groups.insert(label.group);
+            let (class, is_drawn, copies) = groups.entry(label.group).or_insert((label.class, false, 0.0));
+            *is_drawn |= label.class != *class;
+            *copies += f64::from(label.multiplicity);
         }
+        let [negative, positive] =
+            self.columns.order(self.counts.totals()).map(|totals| totals.documents as f64 + 0.5);
+        let odds = if self.columns.is_one() { (positive / negative).ln() } else { 1.0 };
+        let of_shares = [0.0, 0.0, odds];
+        let unknown_loss = unknown.total(&unknown.losses(&of_shares)) * targets.per_document() as f64;
         if input.len() == 0 {
-            return (choices, PartsTrial::default());
+            let shares = if unknown.len() > 0 { unknown_loss / unknown.weight() } else { 0.0 };
+            return (choices, PartsTrial { shares, counts: shares, correction: shares, ..PartsTrial::default() });
         }
         let candidate = |stack: [f64; PARTS]| {
             let loss = input.mean(&input.losses(&stack)) * targets.per_document() as f64;
@@ -107,22 +122,22 @@ impl FitProblem<'_> {
             let weights = input.fit_free(&choices.stack, vec![true, has_correction, has_offset], 2);
             candidate(std::array::from_fn(|part| weights[part]))
         };
-        let [negative, positive] =
-            self.columns.order(self.counts.totals()).map(|totals| totals.documents as f64 + 0.5);
-        let odds = if self.columns.is_one() { (positive / negative).ln() } else { 1.0 };
-        let shares = candidate([0.0, 0.0, odds]);
+        let shares = candidate(of_shares);
         let default_ratio = candidate(input.scaled(choices.stack, has_offset));
         let counts = fitted(false);
         let correction = if self.options.correction { fitted(true) } else { counts };
         let own_ratio = if counts.loss <= correction.loss { counts } else { correction };
-        // texts by one author, or copies of a newsletter, are not independent evidence
-        let independent = groups.len() as f64;
+        // texts by one author, or copies of a newsletter, are not independent evidence, unless their labels differ
+        let independent: f64 =
+            groups.values().map(|(_, is_drawn, copies)| if *is_drawn { *copies } else { 1.0 }).sum();
         let gain = independent * (shares.loss - default_ratio.loss.min(own_ratio.loss));
         let gain_of_ratio = independent * (default_ratio.loss - own_ratio.loss);
         let (belief, belief_in_ratio) = (shrinkage(gain).max(LEAST_BELIEF), shrinkage(gain_of_ratio));
         let ratio = between(default_ratio.stack, own_ratio.stack, belief_in_ratio);
         let stack = between(shares.stack, ratio, belief);
-        let [shares, counts, correction] = [shares, counts, correction].map(|candidate| candidate.loss);
+        let [known, all] = [input.weight(), input.weight() + unknown.weight()];
+        let [shares, counts, correction] =
+            [shares, counts, correction].map(|candidate| (candidate.loss * known + unknown_loss) / all);
         let trial = PartsTrial { documents, shares, counts, correction, belief, belief_in_ratio };
         (Choices { stack, ..choices }, trial)
     }

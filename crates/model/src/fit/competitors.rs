@@ -52,7 +52,7 @@ impl Competitors {
             let prepare = |(at, (list, odds)): (usize, (&mut [ClassId], &mut [f32]))| {
                 let class = documents.label(first + at).class;
                 let mut scores = Vec::new();
-                let copies = Copies::of(documents, first + at);
+                let copies = source.copies(first + at);
                 bayes.log_odds(&copies, block.terms(at), &mut scores);
                 let mut ranked: Vec<_> = (0..=ClassId::MAX).zip(scores.iter().copied()).collect();
                 keep_rivals(&mut ranked, width, |column| columns.is_positive(class, usize::from(column)));

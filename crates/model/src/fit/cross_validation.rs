@@ -5,7 +5,9 @@ use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 use crate::bayes::FitError;
 use crate::counts::StatisticsError;
-use crate::fit::problem::{FEW_HELD_OUT, FOLDS_OF_ALL, FitProblem, MANY, WeightedFit};
+use crate::fit::problem::{
+    FEW_HELD_OUT, FOLDS_OF_ALL, FOLDS_OF_TERMS, FitProblem, MANY, MANY_FOR_TERMS, WeightedFit,
+};
 use crate::fit::training::{
     AscentStart, ColumnTrainer, GroupFit, Lane, PASSES, PASSES_OF_FOLD, PASSES_WITH, PASSES_WITHOUT, Passes,
     idf_of_terms,
@@ -66,6 +68,27 @@ impl FitProblem<'_> {
         Ok(WeightedFit { coefficients, ..fit })
     }
 
+    /// The mean log loss of held-out documents, in nats, in fewer folds than [`solve`](Self::solve) has: for a comparison of
+    /// terms. `None` if no document could be held out.
+    ///
+    /// # Errors
+    /// As [`solve`](Self::solve).
+    pub fn loss_of_terms(
+        &self,
+        smoothing: &SmoothingChoice,
+    ) -> Result<Option<f64>, FitError<StatisticsError>> {
+        self.options.check().map_err(FitError::Parameters)?;
+        let choices = self.choices_with(smoothing);
+        let all = self.documents.len();
+        let most = if all < MANY_FOR_TERMS { all } else { all / FOLDS_OF_TERMS };
+        let predictions = match self.options.correction {
+            true => CrossValidation::new(self, choices, most, FOLDS_OF_TERMS).held_out(),
+            false => self.predict_by_counts(&choices),
+        };
+        let loss = self.held_out_loss(choices, &predictions);
+        Ok(Some(loss).filter(|loss| loss.is_finite()))
+    }
+
     /// Holds out every document in turn, and returns what `of` makes of its scores, with its number. The choices are
     /// those of an earlier [`solve`](Self::solve), for more than two classes or for labels.
     ///
@@ -95,7 +118,7 @@ impl FitProblem<'_> {
         choices: &Choices,
         of: impl Fn(&Prediction) -> T + Sync,
     ) -> Vec<(usize, T)> {
-        let cross = CrossValidation::new(self, *choices, usize::MAX, FOLDS_OF_ALL);
+        let cross = CrossValidation::new(self, *choices, usize::MAX, FOLDS_OF_ALL.max(self.n_folds()));
         let fits = cross.train_all();
         let of_fold = |fold: &Fold| {
             let scores = cross.score(cross.hold_out(fold), &fits);
@@ -176,6 +199,13 @@ impl<'a> CrossValidation<'a> {
         predictions.dedup_by(|other, one| other.held.document == one.held.document && one.add(other));
         let groups = fits.into_iter().map(|fit| fit.coefficients).collect();
         (Coefficients { scales: self.trainer.scales(), groups }, predictions)
+    }
+
+    /// The held-out scores alone: of a [single](Self::single) fold, what comes after it was scored is left out.
+    fn held_out(&self) -> Vec<ColumnPrediction> {
+        let Some(fold) = self.single() else { return self.run().1 };
+        let (held, without) = (self.hold_out(fold), Passes { held: Some(fold), ..self.passes(PASSES_WITHOUT) });
+        held.predictions(&self.train(None, 0, &[without], &held.rows))
     }
 
     /// Trains by passes without a fold, until they predict it clearly worse, and returns the best fits. Of many documents

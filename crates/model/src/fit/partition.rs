@@ -235,8 +235,8 @@ impl FitProblem<'_> {
         self.options.check().map_err(FitError::Parameters)?;
         let choices = self.choices_with(&smoothing);
         let source = BlockReader::unread(self.documents);
-        let all = (0..self.documents.len()).collect();
-        let fold = Fold::new(self.documents, all, |document| source.weight(document));
+        let all = (0..self.documents.len()).map(|i| (i, self.documents.label(i).multiplicity)).collect();
+        let fold = Fold::new(self.documents, all, |document, _| source.weight(document));
         let counts = fold.counts_without(self.counts, self.documents);
         let by_counts = self.score_held_out(&choices, &fold, &counts);
         let predictions = self.with_correction(by_counts, &fold, correction);

@@ -70,6 +70,9 @@ const MAX_HELD_OUT: [usize; 2] = [20_000, 2_000];
 /// With at least this many documents, of which fewer than one in [`FEW_HELD_OUT`] are held out, those need no coefficients.
 pub(crate) const MANY: usize = 40_000;
 pub(crate) const FEW_HELD_OUT: usize = 20;
+/// For a comparison of terms: all documents are held out in so many folds, or one fold of many.
+pub(crate) const FOLDS_OF_TERMS: usize = 3;
+pub(crate) const MANY_FOR_TERMS: usize = 4_000;
 /// Held-out documents that are enough for thresholds.
 const ENOUGH_FOR_THRESHOLDS: usize = 4_000;
 
@@ -129,8 +132,13 @@ impl FitProblem<'_> {
         held_out
     }
 
+    /// The number of folds that all documents would be dealt into.
     pub(crate) fn n_folds(&self) -> usize {
-        if self.columns.are_labels() { FOLDS_OF_LABELS } else { FOLDS }
+        match self.documents.len() {
+            ..=FEW => FOLDS_OF_FEW,
+            _ if self.columns.are_labels() => FOLDS_OF_LABELS,
+            _ => FOLDS,
+        }
     }
 
     pub(crate) fn max_held_out(&self) -> usize {
@@ -146,17 +154,21 @@ impl FitProblem<'_> {
     pub(crate) fn folds(&self, source: &BlockReader<'_>, most: usize, n: usize) -> Vec<Fold> {
         let sample = Groups::new(self.documents).sample(most, min_per_class(&self.columns));
         let held_out = sample.groups.documents();
-        let n_folds = match self.documents.len() {
-            ..=FEW => FOLDS_OF_FEW,
-            all => (n * held_out.len()).div_ceil(all),
+        let n_folds = (n * held_out.len()).div_ceil(self.documents.len().max(1));
+        let copies = |document: usize| self.documents.label(document).multiplicity;
+        let is_one = n_folds < 2;
+        let folds = if is_one {
+            let part = |document: usize| (document, source.repeats.part(copies(document), FOLDS));
+            vec![held_out.into_iter().map(part).collect()]
+        } else {
+            sample.groups.deal(self.documents, &source.repeats, n_folds)
         };
-        let folds = match n_folds {
-            ..2 => vec![held_out],
-            _ => sample.groups.folds(n_folds),
-        };
-        let weight = |document: usize| {
+        let weight = |document: usize, held: u32| {
             let at = sample.weights.binary_search_by_key(&document, |(document, _)| *document);
-            at.map_or(0.0, |at| sample.weights[at].1 * source.weight(document))
+            // the held-out copies of a single fold stand for all copies
+            let stand_for = if is_one { copies(document) } else { held };
+            let weight = source.repeats.weigh(&self.documents.label(document), stand_for);
+            at.map_or(0.0, |at| sample.weights[at].1 * weight)
         };
         let folds = folds.into_iter().filter(|fold| !fold.is_empty());
         folds.map(|held| Fold::new(self.documents, held, weight)).collect()

@@ -10,7 +10,7 @@ use crate::fit::calibration::TAUS;
 use crate::fit::competitors::{Competitors, LeftOutBayes};
 use crate::fit::problem::FitProblem;
 use crate::linear::{COEFFICIENT_ONE, Choices, Coefficient, Correction, CorrectionSum, GroupCoefficients};
-use crate::validation::{Block, BlockReader, Copies, Fold, TermScales};
+use crate::validation::{Block, BlockReader, Fold, Label, TermScales};
 
 /// Maximum passes over all documents, and then without each fold, starting from that fit.
 pub(crate) const PASSES: usize = 8;
@@ -108,8 +108,8 @@ impl<'a> ColumnTrainer<'a> {
         self.source.for_all(|first, block| {
             let prepare = |(at, out): (usize, &mut [f32])| {
                 let (terms, document) = (block.terms(at), first + at);
-                if !held.is_some_and(|fold| fold.holds(document)) {
-                    let copies = Copies::of(documents, document);
+                if copies_left(held, document, &documents.label(document)) > 0 {
+                    let copies = self.source.copies(document);
                     left_out.offsets(&copies, terms, self.competitors.columns(document), out);
                 }
             };
@@ -199,11 +199,12 @@ impl<'a> ColumnTrainer<'a> {
         let (mut positions, mut weights) = (Vec::with_capacity(n), vec![0.0; n]);
         for at in (0..block.len()).filter(|at| !block.vector(*at).is_empty()) {
             let document = first + at;
-            if passes.held.is_some_and(|fold| fold.holds(document)) {
+            let label = self.problem.documents.label(document);
+            let copies = copies_left(passes.held, document, &label);
+            if copies == 0 {
                 continue;
             }
-            let label = self.problem.documents.label(document);
-            weights[at] = self.source.weights.weigh(&label);
+            weights[at] = self.source.repeats.weigh(&label, copies);
             let columns = || group.iter().flatten().map(|lane| lane.column);
             let (Some(first), Some(last)) = (columns().min(), columns().max()) else { continue };
             if !self.competitors.has_any(document, first..=last) {
@@ -254,6 +255,11 @@ impl<'a> ColumnTrainer<'a> {
         }
         result.and_then(|()| sum.finish()).map_err(FitError::Counts)
     }
+}
+
+/// The number of a document's copies outside the fold `held`.
+fn copies_left(held: Option<&Fold>, document: usize, label: &Label) -> u32 {
+    label.multiplicity.saturating_sub(held.map_or(0, |fold| fold.copies_of(document)))
 }
 
 /// idf of every term below `n_terms` by `counts`, in nats; 0 for a term without counts.

@@ -7,7 +7,7 @@ use crate::counts::{ClassId, Counts, DocumentSums, Statistics, TermEntry};
 use crate::numbers::log_sum_exp;
 use crate::reals::gaussian_statistics::GaussianStatistics;
 use crate::reals::mixed::{MixedChoices, MixedNaiveBayes};
-use crate::validation::{Documents, Fold, Groups, Label, cross_validate};
+use crate::validation::{Documents, Fold, Groups, Label, Repeats, cross_validate};
 
 /// The shares by which variances are moved towards their mean over classes that are tried.
 const SHRINKAGES: [f64; 6] = [0.0, 0.01, 0.03, 0.1, 0.3, 1.0];
@@ -112,9 +112,9 @@ impl MixedFit<'_> {
     /// The rows to hold out.
     fn folds(&self) -> Vec<Fold> {
         let most = MOST.min(MOST_SCORES / self.class_log_prior.len().max(1)).max(200);
-        let copies = |row: usize| f64::from(self.documents.label(row).multiplicity);
-        let dealt = Groups::new(self.documents).sample(most, 0).groups.folds(FOLDS);
-        dealt.into_iter().map(|held| Fold::new(self.documents, held, copies)).collect()
+        let sample = Groups::new(self.documents).sample(most, 0);
+        let dealt = sample.groups.deal(self.documents, &Repeats::new(self.documents), FOLDS);
+        dealt.into_iter().map(|held| Fold::new(self.documents, held, |_, copies| f64::from(copies))).collect()
     }
 
     /// Scores a fold by models of all other rows, one for each shrinkage.
@@ -135,8 +135,8 @@ impl MixedFit<'_> {
         let score = |model: MixedNaiveBayes| {
             let alone = ALONE.map(|powers| model.clone().with_trust(powers.into()));
             let score = |at: usize| {
-                let document = fold.documents[at];
-                let Label { class, multiplicity: copies, .. } = self.documents.label(document);
+                let (document, copies) = (fold.documents[at], fold.copies[at]);
+                let Label { class, .. } = self.documents.label(document);
                 // what a class without other rows is like is unknown
                 if counts.totals()[usize::from(class)].documents == 0 {
                     return None;

@@ -1,13 +1,129 @@
 //! Documents that are left out together with the copies of their text.
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 
 use tamis_tokenizer::TermId;
 
 use crate::counts::{Cell, ClassId, ClassTotals, KnownTerm, KnownTerms, Statistics};
-use crate::validation::documents::Documents;
+use crate::validation::documents::{Documents, Label};
 
-/// A document, and what is left out with it: all copies of its text, whatever their labels.
+/// Copies of a text beyond this number only shift the shares of its labels.
+pub(crate) const MAX_COPIES: u32 = 1_000;
+
+/// At least one in so many of the texts that are repeated has several labels, if repeats are of the world.
+const AT_LEAST_ONE_IN: usize = 10;
+
+/// What it means in a fit that texts are repeated.
+///
+/// A text that was drawn again may have another label then; one that was only copied has the same. So copies are taken
+/// for ones that somebody made, and are left out together. But if many of the repeated texts have several labels, texts
+/// come again: each copy counts, and one is left out at a time.
+pub(crate) struct Repeats {
+    /// The usual weight of a document: the median, so that what is learned twice from beginning to end is fitted as it is
+    /// once; if texts come again, what all weights are multiples of.
+    usual: f64,
+    /// The scale of groups with more than [`MAX_COPIES`] times the usual weight.
+    scales: HashMap<u64, f64>,
+    /// If texts come again, the number of copies that are one.
+    unit: Option<u32>,
+}
+
+impl Repeats {
+    pub(crate) fn new(documents: &dyn Documents) -> Repeats {
+        let labels: Vec<Label> = (0..documents.len()).map(|at| documents.label(at)).collect();
+        let unit = labels.iter().fold(0, |unit, label| gcd(unit, label.multiplicity)).max(1);
+        let (mut n_repeated, mut n_drawn) = (0, 0);
+        if documents.groups_are_copies() {
+            for equal in labels.chunk_by(|a, b| a.group == b.group) {
+                let n = equal.iter().map(|label| u64::from(label.multiplicity / unit)).sum::<u64>();
+                let n_labels = equal.chunk_by(|a, b| a.class == b.class).count();
+                n_repeated += usize::from(n > 1);
+                // a text that is there once under each label may have them all
+                n_drawn += usize::from(n_labels > 1 && n > n_labels as u64);
+            }
+        }
+        let come_again = n_drawn > 0 && n_drawn * AT_LEAST_ONE_IN >= n_repeated;
+        let usual = match come_again {
+            true => f64::from(unit),
+            false => median(labels.iter().map(Label::weight)).unwrap_or(1.0),
+        };
+        let mut copies = HashMap::<u64, u64>::new();
+        for label in labels.iter().filter(|label| label.multiplicity > 1) {
+            *copies.entry(label.group).or_default() += u64::from(label.multiplicity);
+        }
+        let most = f64::from(MAX_COPIES) * usual;
+        let many = copies.into_iter().filter(|(_, n)| *n as f64 > most);
+        let scales = many.map(|(group, copies)| (group, most / copies as f64)).collect();
+        Repeats { usual, scales, unit: come_again.then_some(unit) }
+    }
+
+    /// The usual weight of a document.
+    pub(crate) fn usual(&self) -> f64 {
+        self.usual
+    }
+
+    /// If texts come again, the number of copies that are one.
+    pub(crate) fn unit(&self) -> Option<u32> {
+        self.unit
+    }
+
+    /// How many of a document's copies one of `n` folds leaves out.
+    pub(crate) fn part(&self, copies: u32, n: usize) -> u32 {
+        self.unit.map_or(copies, |unit| copies.div_ceil(unit).div_ceil(n as u32) * unit)
+    }
+
+    /// The weight of a number of copies of a document in units of the usual one. If a text has more than [`MAX_COPIES`]
+    /// times the usual, they are scaled down, by the same factor under all its labels.
+    pub(crate) fn weigh(&self, label: &Label, copies: u32) -> f64 {
+        let scale = match self.scales.is_empty() || label.multiplicity == 1 {
+            true => 1.0,
+            false => self.scales.get(&label.group).copied().unwrap_or(1.0),
+        };
+        let share = f64::from(copies) / f64::from(label.multiplicity);
+        label.weight() * scale * share / self.usual
+    }
+
+    /// What is left out with a document.
+    pub(crate) fn copies(&self, documents: &dyn Documents, document: usize) -> Copies {
+        let label = documents.label(document);
+        let mut others = match self.unit {
+            Some(_) => Vec::new(),
+            None => neighbours(documents, document, label.group),
+        };
+        let own = self.unit.unwrap_or(label.multiplicity);
+        if !others.is_empty() || own > 1 {
+            others.push((label.class, own));
+        }
+        Copies { own: label.class, others }
+    }
+}
+
+/// The other documents with the same text, each with its class and multiplicity. Equal texts are neighbours, and in one
+/// group. Where groups are other than copies, there are none.
+fn neighbours(documents: &dyn Documents, document: usize, group: u64) -> Vec<(ClassId, u32)> {
+    if !documents.groups_are_copies() {
+        return Vec::new();
+    }
+    let is_equal = |at: &usize| documents.label(*at).group == group;
+    let before = (0..document).rev().take_while(is_equal);
+    let after = (document + 1..documents.len()).take_while(is_equal);
+    before.chain(after).map(|at| documents.label(at)).map(|of| (of.class, of.multiplicity)).collect()
+}
+
+/// The greatest common divisor; the other number if one is 0.
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// The median of numbers, the lower one of an even number; `None` of none.
+pub(crate) fn median(numbers: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut numbers: Vec<f64> = numbers.collect();
+    let middle = numbers.len().checked_sub(1)? / 2;
+    Some(*numbers.select_nth_unstable_by(middle, f64::total_cmp).1)
+}
+
+/// A document, and what is left out with it: all copies of its text, whatever their labels, or one.
 #[derive(Clone, Debug)]
 pub(crate) struct Copies {
     /// The document's class.
@@ -21,22 +137,6 @@ impl Copies {
     #[cfg(test)]
     pub(crate) fn one(own: ClassId) -> Copies {
         Copies { own, others: Vec::new() }
-    }
-
-    /// Equal texts are neighbours among the documents, and in one group. Where groups are other than copies, only the
-    /// document's own copies are known.
-    pub(crate) fn of(documents: &dyn Documents, document: usize) -> Copies {
-        let label = documents.label(document);
-        let are_copies = documents.groups_are_copies();
-        let is_equal = |at: &usize| are_copies && documents.label(*at).group == label.group;
-        let before = (0..document).rev().take_while(is_equal);
-        let after = (document + 1..documents.len()).take_while(is_equal);
-        let equal = before.chain(after).map(|at| documents.label(at)).map(|of| (of.class, of.multiplicity));
-        let mut others: Vec<_> = equal.collect();
-        if !others.is_empty() || label.multiplicity > 1 {
-            others.push((label.class, label.multiplicity));
-        }
-        Copies { own: label.class, others }
     }
 
     /// Whether there is no other copy.

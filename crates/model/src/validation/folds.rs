@@ -5,6 +5,7 @@ use tamis_tokenizer::CountVector;
 
 use crate::counts::{ClassId, Statistics};
 use crate::numbers::scramble;
+use crate::validation::copies::Repeats;
 use crate::validation::documents::Documents;
 
 /// Documents by group. Groups are sorted by class, then by their hashes.
@@ -58,13 +59,58 @@ impl Groups {
 
     /// Deals the groups into `folds` folds (at least 2, at most one per group). Returns the documents of each fold,
     /// increasing.
-    pub(crate) fn folds(&self, n_folds: usize) -> Vec<Vec<usize>> {
+    fn folds(&self, n_folds: usize) -> Vec<Vec<usize>> {
         let n_folds = n_folds.max(2).min(self.groups.len());
         let mut dealt = vec![Vec::new(); n_folds];
         for (rank, group) in self.groups.iter().enumerate() {
             dealt[rank % n_folds].extend(self.members(group));
         }
         dealt.iter_mut().for_each(|fold| fold.sort_unstable());
+        dealt
+    }
+
+    /// Deals documents into folds, with the numbers of their copies. A group stays together, unless
+    /// [copies come again](Repeats).
+    pub(crate) fn deal(
+        &self,
+        documents: &dyn Documents,
+        repeats: &Repeats,
+        n_folds: usize,
+    ) -> Vec<Vec<(usize, u32)>> {
+        if let Some(unit) = repeats.unit() {
+            return self.folds_of_copies(documents, unit, n_folds);
+        }
+        let whole = |document: usize| (document, documents.label(document).multiplicity);
+        self.folds(n_folds).into_iter().map(|fold| fold.into_iter().map(whole).collect()).collect()
+    }
+
+    /// Deals `unit` copies at a time into folds, one after another within each group, whatever their labels. Returns the
+    /// documents of each fold, increasing, with the number of their copies in it.
+    ///
+    /// A text listed once under each of several labels goes into one fold as a whole, so that holding out one of its
+    /// labels does not favour the others.
+    fn folds_of_copies(&self, documents: &dyn Documents, unit: u32, folds: usize) -> Vec<Vec<(usize, u32)>> {
+        let n_folds = folds.max(2);
+        let mut dealt = vec![Vec::new(); n_folds];
+        for (rank, group) in self.groups.iter().enumerate() {
+            let copies_of = |document| documents.label(document).multiplicity.div_ceil(unit) as usize;
+            if self.members(group).all(|document| copies_of(document) == 1) {
+                dealt[rank % n_folds].extend(self.members(group).map(|document| (document, unit)));
+                continue;
+            }
+            let mut next = rank;
+            for document in self.members(group) {
+                let copies = copies_of(document);
+                for turn in 0..n_folds.min(copies) {
+                    // no more than copies, which are numbered by u32
+                    let own = (copies - turn).div_ceil(n_folds) as u32 * unit;
+                    dealt[(next + turn) % n_folds].push((document, own));
+                }
+                next += copies;
+            }
+        }
+        dealt.iter_mut().for_each(|fold| fold.sort_unstable());
+        dealt.retain(|fold| !fold.is_empty());
         dealt
     }
 
@@ -134,35 +180,39 @@ pub fn assign_folds(documents: &dyn Documents, folds: usize) -> Vec<Vec<usize>> 
 /// Documents that are held out together, in increasing order.
 pub(crate) struct Fold {
     pub(crate) documents: Vec<usize>,
+    /// The number of held-out copies of each document.
+    pub(crate) copies: Vec<u32>,
     /// The weight of each document; 0 if it is held out but not scored.
     pub(crate) weights: Vec<f64>,
     pub(crate) rows: Vec<CountVector>,
 }
 
 impl Fold {
-    /// Holds out documents, with all their copies; `weight` is that of a document.
-    pub(crate) fn new(documents: &dyn Documents, held: Vec<usize>, weight: impl Fn(usize) -> f64) -> Fold {
-        Fold {
-            rows: documents.rows(&held),
-            weights: held.iter().map(|document| weight(*document)).collect(),
-            documents: held,
-        }
+    /// Holds out documents with these numbers of their copies; `weight` is that of such copies of a document.
+    pub(crate) fn new(
+        documents: &dyn Documents,
+        held: Vec<(usize, u32)>,
+        weight: impl Fn(usize, u32) -> f64,
+    ) -> Fold {
+        let weights = held.iter().map(|(document, copies)| weight(*document, *copies)).collect();
+        let (numbers, copies): (Vec<_>, Vec<_>) = held.into_iter().unzip();
+        Fold { rows: documents.rows(&numbers), documents: numbers, copies, weights }
     }
 
     /// The counts without the fold.
     pub(crate) fn counts_without(&self, counts: &Statistics, documents: &dyn Documents) -> Statistics {
         let mut without = counts.clone();
-        for (document, row) in self.documents.iter().zip(&self.rows) {
-            let label = documents.label(*document);
+        for ((document, copies), row) in self.documents.iter().zip(&self.copies).zip(&self.rows) {
             // refused without a change if it was never learned
-            let _ = without.forget_times(label.class, row.row(), label.multiplicity);
+            let _ = without.forget_times(documents.label(*document).class, row.row(), *copies);
         }
         without
     }
 
-    /// Whether a document is held out.
-    pub(crate) fn holds(&self, document: usize) -> bool {
-        self.documents.binary_search(&document).is_ok()
+    /// The number of held-out copies of a document.
+    pub(crate) fn copies_of(&self, document: usize) -> u32 {
+        let at = self.documents.binary_search(&document);
+        at.ok().and_then(|at| self.copies.get(at)).copied().unwrap_or(0)
     }
 }
 
@@ -211,6 +261,22 @@ mod tests {
             assert!(dealt.iter().all(|fold| fold.is_sorted() && !fold.is_empty()));
         }
         assert_eq!(Groups::new(&Vec::<Example<'_>>::new()).folds(10), Vec::<Vec<usize>>::new());
+    }
+
+    #[test]
+    fn copies_that_come_again_are_dealt_one_by_one_but_not_where_each_has_a_label_of_its_own() {
+        let mut documents = documents(&[(1, 0), (1, 1), (2, 0), (3, 0), (3, 1)]);
+        documents.iter_mut().zip([2, 2, 6, 4, 2]).for_each(|(document, n)| document.multiplicity = n);
+        let dealt = Groups::new(&documents).folds_of_copies(&documents, 2, 3);
+        let folds_of = |document: usize| {
+            dealt.iter().filter(|fold| fold.iter().any(|(i, _)| *i == document)).collect::<Vec<_>>()
+        };
+        assert_eq!(folds_of(0), folds_of(1));
+        assert_eq!((folds_of(2).len(), folds_of(3).len()), (3, 2));
+        let copies = |document: usize| {
+            dealt.iter().flatten().filter(|(i, _)| *i == document).map(|(_, n)| n).sum::<u32>()
+        };
+        assert!((0..5).all(|i| copies(i) == documents[i].multiplicity));
     }
 
     #[test]

@@ -1,58 +1,16 @@
 //! Reading documents block by block, in memory or again in each pass.
 
-use std::collections::HashMap;
 use std::sync::Mutex;
 
 use rayon::prelude::*;
 
-use crate::validation::documents::{BLOCK, Block, BlockRow, Documents, Label, TermScales};
-
-/// Copies of a text beyond this number only shift the shares of its labels.
-pub(crate) const MAX_COPIES: u32 = 1_000;
-
-/// The weights of documents in a fit, in units of the usual one: the number of their copies. If a text has more than
-/// [`MAX_COPIES`] times the usual, they are scaled down, by the same factor under all its labels.
-pub(crate) struct CopyWeights {
-    /// The median weight: what is learned twice from beginning to end is fitted as it is once.
-    usual: f64,
-    /// The scale of groups with too many copies.
-    scales: HashMap<u64, f64>,
-}
-
-impl CopyWeights {
-    fn new(documents: &dyn Documents) -> Self {
-        let labels = || (0..documents.len()).map(|at| documents.label(at));
-        let usual = usual(labels().map(|label| label.weight())).unwrap_or(1.0);
-        let mut copies = HashMap::<u64, u64>::new();
-        for label in labels().filter(|label| label.multiplicity > 1) {
-            *copies.entry(label.group).or_default() += u64::from(label.multiplicity);
-        }
-        let most = f64::from(MAX_COPIES) * usual;
-        let many = copies.into_iter().filter(|(_, n)| *n as f64 > most);
-        CopyWeights { usual, scales: many.map(|(group, copies)| (group, most / copies as f64)).collect() }
-    }
-
-    /// The weight of all copies of a document.
-    pub(crate) fn weigh(&self, label: &Label) -> f64 {
-        let scale = match self.scales.is_empty() || label.multiplicity == 1 {
-            true => 1.0,
-            false => self.scales.get(&label.group).copied().unwrap_or(1.0),
-        };
-        label.weight() * scale / self.usual
-    }
-}
-
-/// The median of numbers, the lower one of an even number; `None` of none.
-pub(crate) fn usual(numbers: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut numbers: Vec<f64> = numbers.collect();
-    let middle = numbers.len().checked_sub(1)? / 2;
-    Some(*numbers.select_nth_unstable_by(middle, f64::total_cmp).1)
-}
+use crate::validation::copies::{Copies, Repeats};
+use crate::validation::documents::{BLOCK, Block, BlockRow, Documents, TermScales};
 
 /// Reads blocks of documents, and keeps them in memory between passes if they have few terms.
 pub(crate) struct BlockReader<'a> {
     pub(crate) documents: &'a dyn Documents,
-    pub(crate) weights: CopyWeights,
+    pub(crate) repeats: Repeats,
     kept: Vec<Block>,
     terms: TermScales,
     /// Blocks whose memory can be reused.
@@ -76,7 +34,7 @@ impl<'a> BlockReader<'a> {
     pub(crate) fn unread(documents: &'a dyn Documents) -> Self {
         BlockReader {
             documents,
-            weights: CopyWeights::new(documents),
+            repeats: Repeats::new(documents),
             kept: Vec::new(),
             terms: TermScales::default(),
             spare: Mutex::default(),
@@ -105,7 +63,13 @@ impl<'a> BlockReader<'a> {
 
     /// The weight of a document in a fit.
     pub(crate) fn weight(&self, document: usize) -> f64 {
-        self.weights.weigh(&self.documents.label(document))
+        let label = self.documents.label(document);
+        self.repeats.weigh(&label, label.multiplicity)
+    }
+
+    /// What is left out with a document.
+    pub(crate) fn copies(&self, document: usize) -> Copies {
+        self.repeats.copies(self.documents, document)
     }
 
     fn n_blocks(&self) -> usize {

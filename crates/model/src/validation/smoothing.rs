@@ -6,12 +6,12 @@ use tamis_tokenizer::CountVector;
 use crate::bayes::Smoothing;
 use crate::counts::{Counts, Statistics};
 use crate::linear::{Choices, Columns, SmoothingTrial, WeightedOptions, priors};
-use crate::validation::copies::Copies;
+use crate::validation::copies::{Copies, Repeats};
 use crate::validation::documents::{Block, BlockRow, Documents};
 use crate::validation::folds::Groups;
 use crate::validation::left_out::LeaveOneOut;
 use crate::validation::predictions::Targets;
-use crate::validation::reader::{BlockReader, usual};
+use crate::validation::reader::BlockReader;
 use crate::validation::stacking::StackingInput;
 use crate::validation::two_classes::{MOST_ALPHAS, MOST_POWERS, Points};
 
@@ -77,8 +77,7 @@ impl SmoothingChoice {
         options: &WeightedOptions,
     ) -> SmoothingChoice {
         // what is learned twice from beginning to end is smoothed twice as much
-        let copies = (0..documents.len()).map(|at| f64::from(documents.label(at).multiplicity));
-        let usual = usual(copies).unwrap_or(1.0);
+        let usual = Repeats::new(documents).usual().max(1.0);
         let usually = |alpha: f64| Smoothing::try_from(alpha * usual).ok();
         let mut default = Choices::for_columns(columns);
         default.alpha = usually(default.alpha.alpha()).unwrap_or(default.alpha);
@@ -178,7 +177,7 @@ pub(crate) struct Sampled {
 
 impl Sampled {
     fn new(source: &BlockReader<'_>, document: usize, sampling: f64) -> Sampled {
-        let copies = Copies::of(source.documents, document);
+        let copies = source.copies(document);
         Sampled { copies, weight: sampling * source.weight(document) }
     }
 }

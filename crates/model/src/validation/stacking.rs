@@ -123,7 +123,7 @@ impl StackingInput {
     }
 
     /// The summed weight of the documents.
-    fn weight(&self) -> f64 {
+    pub(crate) fn weight(&self) -> f64 {
         self.weights().sum()
     }
 
@@ -198,8 +198,12 @@ impl StackingInput {
 
     /// The weighted mean of one number per document.
     pub(crate) fn mean(&self, numbers: &[f64]) -> f64 {
-        let all = self.weight();
-        numbers.iter().zip(&self.targets).map(|(n, target)| n * target.weight).sum::<f64>() / all
+        self.total(numbers) / self.weight()
+    }
+
+    /// The weighted sum of one number per document.
+    pub(crate) fn total(&self, numbers: &[f64]) -> f64 {
+        numbers.iter().zip(&self.targets).map(|(n, target)| n * target.weight).sum()
     }
 
     fn combine(&self, values: &[f64], weights: &[f64], z: &mut Vec<f64>) {

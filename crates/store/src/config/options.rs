@@ -7,14 +7,14 @@ use std::str::FromStr;
 use tamis_model::{
     ClassPrior, Classes, Counting, Likelihood, Parameters, Select, Smoothing, WeightedOptions,
 };
-use tamis_tokenizer::Ngrams;
+use tamis_tokenizer::{Ngrams, PieceLengths};
 
 use crate::config::column::{Column, ColumnKind};
 use crate::config::decision::{Decision, DecisionOptions};
 use crate::config::labels::positive_class;
 use crate::config::recipe::{Keep, Recipe};
 use crate::config::scoring::{ExpectationMaximization, Mixed, Scoring};
-use crate::config::training::{Labels, Pairs, Pieces, TrainOptions};
+use crate::config::training::{Labels, TermFamily, TrainOptions};
 use crate::error::{Error, Result};
 use crate::kind::Kind;
 
@@ -377,6 +377,50 @@ impl FromStr for Span {
     }
 }
 
+/// Whether pieces of words are terms, as a user says it: `auto`, `on` (of four characters), `off`, or their lengths, such
+/// as `2-5`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PieceOption {
+    /// If held-out documents are then predicted better.
+    #[default]
+    Auto,
+    /// No.
+    Off,
+    /// Of these lengths.
+    On(PieceLengths),
+}
+
+impl FromStr for PieceOption {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "auto" => Ok(PieceOption::Auto),
+            "off" => Ok(PieceOption::Off),
+            "on" => Ok(PieceOption::On(PieceLengths::FOUR)),
+            _ => match text.parse().map(|Span { min, max }| PieceLengths { min, max }) {
+                Ok(lengths) if lengths.are_in_range() => Ok(PieceOption::On(lengths)),
+                _ => Err(format!("expected auto, on, off or lengths from 2 to 5, such as 2-5, got {text:?}")),
+            },
+        }
+    }
+}
+
+/// What terms are, as far as a user says it; training decides the rest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TermOptions {
+    /// Sequences of so many words.
+    pub ngrams: Option<Span>,
+    /// With sequences of words, also those with an end of the text.
+    pub ends: bool,
+    /// Sequences of so many characters instead of words.
+    pub characters: Option<Span>,
+    /// Pieces of words.
+    pub pieces: PieceOption,
+    /// Signs: punctuation, hashtags, mentions and capitals.
+    pub signs: Option<bool>,
+}
+
 /// The least size of a window that a user may ask for, in bytes.
 const LEAST_WINDOW: u32 = 100;
 
@@ -390,7 +434,12 @@ impl Recipe {
             _ if !is_mail && self.content_only => expect("content_only", "mail"),
             _ if !is_mail && !self.ignored_headers.is_empty() => expect("ignore_header", "mail"),
             _ if kind != Kind::Text && self.raw => expect("raw", "text"),
-            _ if self.pieces && !has_words => refused("pieces", "expected text or mail with words as terms"),
+            _ if self.pieces.is_some() && !has_words => {
+                refused("pieces", "expected text or mail with words as terms")
+            }
+            _ if self.tokenizer.signs && !has_words => {
+                refused("signs", "expected text or mail with words as terms")
+            }
             Some(_) if kind == Kind::Table => expect("windows", "mail or text of two labels"),
             Some(got) if got < LEAST_WINDOW => {
                 refused("windows", format!("expected {LEAST_WINDOW} bytes or more, got {got}"))
@@ -401,27 +450,31 @@ impl Recipe {
 }
 
 impl TrainOptions {
-    /// Sets what terms are: sequences of words or of characters, and pieces of words. Training decides what is not
-    /// given.
+    /// Sets what terms are. Training decides what is not given.
     ///
     /// # Errors
-    /// Both words and characters are given.
-    pub fn set_terms(
-        &mut self,
-        ngrams: Option<Span>,
-        characters: Option<Span>,
-        pieces: Option<bool>,
-    ) -> Result<()> {
-        let terms = &mut self.recipe.tokenizer.terms;
+    /// Both words and characters are given, or ends without sequences of words.
+    pub fn set_terms(&mut self, given: TermOptions) -> Result<()> {
+        let TermOptions { ngrams, ends, characters, pieces, signs } = given;
+        let tokenizer = &mut self.recipe.tokenizer;
+        tokenizer.ends = ends;
         match (ngrams, characters) {
             (Some(_), Some(_)) => return refused("characters", "expected none beside ngrams"),
-            (Some(Span { min, max }), _) => (*terms, self.pairs) = (Ngrams::Words { min, max }, Pairs::Fixed),
-            (_, Some(Span { min, max })) => *terms = Ngrams::Characters { min, max },
+            (Some(Span { min, max }), _) => tokenizer.terms = Ngrams::Words { min, max },
+            (None, _) if ends => return refused("ends", "expected ngrams, such as 1-2"),
+            (_, Some(Span { min, max })) => tokenizer.terms = Ngrams::Characters { min, max },
             _ => (),
         }
-        if let Some(pieces) = pieces {
-            (self.recipe.pieces, self.pieces) = (pieces, Pieces::Fixed);
-        }
+        tokenizer.signs = signs.unwrap_or(false);
+        self.recipe.pieces = match pieces {
+            PieceOption::On(lengths) => Some(lengths),
+            PieceOption::Auto | PieceOption::Off => None,
+        };
+        self.families.retain(|family| match family {
+            TermFamily::Pieces | TermFamily::AllPieces => pieces == PieceOption::Auto,
+            TermFamily::Pairs => ngrams.is_none(),
+            TermFamily::Signs => signs.is_none(),
+        });
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tamis_mail::Limits;
-use tamis_tokenizer::TokenizerOptions;
+use tamis_tokenizer::{PieceLengths, TokenizerOptions};
 
 use crate::config::column::{Column, ColumnKind};
 use crate::kind::Kind;
@@ -37,9 +37,9 @@ pub struct Recipe {
     pub bogofilter: bool,
     /// For text and mail: also count pieces of words; see
     /// [`Vocabulary::count_pieces`](tamis_tokenizer::Vocabulary::count_pieces). Of a mail, only words of body and
-    /// subject have pieces. Needs words as terms. Off by default, but [training](crate::config::training::Pieces) may turn it
-    /// on.
-    pub pieces: bool,
+    /// subject have pieces. Needs words as terms. None by default, but [training](crate::config::training::TermFamily) may
+    /// add them.
+    pub pieces: Option<PieceLengths>,
     /// Header fields to ignore besides those of [`tamis_mail::ignored`]; a final `*` stands for any ending. None by
     /// default.
     pub ignored_headers: Vec<String>,
@@ -87,7 +87,7 @@ impl Recipe {
             raw: false,
             content_only: false,
             bogofilter: false,
-            pieces: false,
+            pieces: None,
             ignored_headers: Vec::new(),
             windows: None,
             columns: Vec::new(),

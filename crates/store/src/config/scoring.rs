@@ -11,6 +11,7 @@ use tamis_model::{
 use crate::config::column::{Column, ColumnKind};
 use crate::config::decision::LabelDecision;
 use crate::config::recipe::{Keep, Recipe};
+use crate::config::training::TermFamily;
 use crate::error::{Reason, Result};
 use crate::kind::Kind;
 
@@ -132,10 +133,8 @@ pub struct ModelSelection {
     /// How well class shares, counts and correction predict held-out documents, and how far each is trusted; `None` if
     /// no document could be held out.
     pub parts: Option<PartsTrial>,
-    /// How well pairs of words did, if they were tried.
-    pub pairs: Option<TriedTerms>,
-    /// How well pieces of words did, if they were tried.
-    pub pieces: Option<TriedTerms>,
+    /// The families of terms that were tried, in order.
+    pub terms: Vec<TriedTerms>,
     /// How unlabelled documents were used, if there were any.
     pub unlabelled: Option<Unlabelled>,
     /// The decision on each label, in a model of many labels; otherwise empty.
@@ -186,13 +185,23 @@ pub struct TriedTeacher {
     pub loss: f64,
 }
 
-/// The mean log loss of exact leave-one-out with and without certain terms, in nats per document.
+/// A family of terms that was tried on a sample, and the mean log loss of its held-out documents, in nats per document.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TriedTerms {
-    /// With these terms.
+    /// The family.
+    pub family: TermFamily,
+    /// The loss with it.
     pub with: f64,
-    /// Without them.
+    /// The loss without it.
     pub without: f64,
+}
+
+impl TriedTerms {
+    /// Whether its terms became terms of the model: the loss is less by a hundredth, since further terms make a model
+    /// several times as large.
+    pub fn is_chosen(&self) -> bool {
+        self.with < 0.99 * self.without
+    }
 }
 
 impl ModelSelection {
@@ -205,8 +214,7 @@ impl ModelSelection {
             smoothing: Vec::new(),
             taus: Vec::new(),
             parts: None,
-            pairs: None,
-            pieces: None,
+            terms: Vec::new(),
             unlabelled: None,
             labels: Vec::new(),
         }

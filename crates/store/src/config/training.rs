@@ -1,7 +1,7 @@
 //! Training options.
 
 use serde::{Deserialize, Serialize};
-use tamis_tokenizer::Ngrams;
+use tamis_tokenizer::{Ngrams, PieceLengths};
 
 use crate::config::decision::DecisionOptions;
 use crate::config::recipe::{Keep, Recipe};
@@ -25,10 +25,8 @@ pub struct TrainOptions {
     pub repeat: bool,
     /// How many labels a document has: [`Labels::One`] by default.
     pub labels: Labels,
-    /// Whether pairs of words are terms: [`Pairs::Auto`] by default.
-    pub pairs: Pairs,
-    /// Whether pieces of words are terms: [`Pieces::Auto`] by default.
-    pub pieces: Pieces,
+    /// What training tries as further terms: all families by default. See [`TrainOptions::to_try`].
+    pub families: Vec<TermFamily>,
     /// Whether the names of documents are stored; by default only for mail. The name of a mail is its Message-ID; of
     /// several names, the first in byte order is stored. The bytes of the model then depend on the names.
     pub names: bool,
@@ -58,8 +56,7 @@ impl TrainOptions {
             keep: None,
             repeat: kind != Kind::Mail,
             labels: Labels::One,
-            pairs: Pairs::Auto,
-            pieces: Pieces::Auto,
+            families: TermFamily::ALL.to_vec(),
             names: kind == Kind::Mail,
         }
     }
@@ -100,41 +97,58 @@ impl TrainOptions {
     }
 }
 
-/// How to decide whether pairs of words are terms.
+/// Terms that a text may have beside its words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Pairs {
-    /// By leave-one-out, for text of two labels with weighted scoring and a recipe of single words. Otherwise as the
-    /// recipe says.
-    Auto,
-    /// As the [`Ngrams`] of the recipe say.
-    Fixed,
+pub enum TermFamily {
+    /// Pieces of words, of four characters.
+    Pieces,
+    /// Pieces of all lengths instead.
+    AllPieces,
+    /// Pairs of neighbouring words, and the words at the text's ends.
+    Pairs,
+    /// Punctuation, hashtags, mentions and capitals; see [`TokenizerOptions::signs`](tamis_tokenizer::TokenizerOptions::signs).
+    Signs,
 }
 
-/// How to decide whether pieces of words are terms.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Pieces {
-    /// By leave-one-out, for text with weighted scoring and words as terms. Otherwise as the recipe says.
-    Auto,
-    /// As [`Recipe::pieces`] says.
-    Fixed,
+impl TermFamily {
+    /// All families, in the order in which they are tried.
+    pub const ALL: [TermFamily; 4] =
+        [TermFamily::Pieces, TermFamily::AllPieces, TermFamily::Pairs, TermFamily::Signs];
+
+    /// Its name, as programs show it.
+    pub fn name(self) -> &'static str {
+        match self {
+            TermFamily::Pieces => "pieces of words",
+            TermFamily::AllPieces => "pieces of all lengths",
+            TermFamily::Pairs => "pairs of words",
+            TermFamily::Signs => "signs",
+        }
+    }
+
+    /// The recipe with this family; `None` if it has it, or another in its place.
+    #[must_use]
+    pub fn added_to(self, recipe: &Recipe) -> Option<Recipe> {
+        let mut with = recipe.clone();
+        let (tokenizer, pieces) = (&mut with.tokenizer, &mut with.pieces);
+        match self {
+            TermFamily::Pieces if pieces.is_none() => *pieces = Some(PieceLengths::FOUR),
+            TermFamily::AllPieces if *pieces == Some(PieceLengths::FOUR) => *pieces = Some(PieceLengths::ALL),
+            TermFamily::Pairs if tokenizer.terms == Ngrams::default() => {
+                (tokenizer.terms, tokenizer.ends) = (Ngrams::Words { min: 1, max: 2 }, true);
+            }
+            TermFamily::Signs if !tokenizer.signs => tokenizer.signs = true,
+            _ => return None,
+        }
+        Some(with)
+    }
 }
 
 impl TrainOptions {
-    /// Whether training decides if pieces of words are terms.
-    pub fn tries_pieces(&self) -> bool {
-        self.pieces == Pieces::Auto
-            && !self.recipe.pieces
-            && self.recipe.kind == Kind::Text
-            && matches!(self.recipe.tokenizer.terms, Ngrams::Words { .. })
-            && self.scoring().weighted().is_some()
-    }
-
-    /// Whether training decides if pairs of words are terms.
-    pub fn tries_pairs(&self) -> bool {
-        self.pairs == Pairs::Auto
-            && self.labels == Labels::One
-            && self.recipe.kind == Kind::Text
-            && self.recipe.tokenizer.terms == Ngrams::default()
-            && self.scoring().weighted().is_some()
+    /// The families of terms that training tries: those of `families`, for text with weighted scoring and words as terms.
+    /// One after another becomes terms if held-out documents are then predicted better.
+    pub fn to_try(&self) -> &[TermFamily] {
+        let has_words = matches!(self.recipe.tokenizer.terms, Ngrams::Words { .. });
+        let is_open = self.recipe.kind == Kind::Text && has_words && self.scoring().weighted().is_some();
+        if is_open { &self.families } else { &[] }
     }
 }

@@ -76,7 +76,7 @@ pub fn open(file: &[u8]) -> Result<(PartialHeader, Vec<Section>)> {
 
 impl PartialHeader {
     fn check(&self) -> Result<()> {
-        let is_open = self.options.tries_pairs() && self.classes.len() <= 2 && !self.counts_alone;
+        let is_open = !self.options.to_try().is_empty() && !self.counts_alone;
         if self.has_texts && !is_open {
             return Err(Error::inconsistent("header", "no texts", "texts"));
         }

@@ -9,7 +9,7 @@ use crate::counts::term_texts::TermTexts;
 use crate::counts::word_pieces::WordPieces;
 use crate::error::VocabularyFull;
 use crate::words::batch::{Batch, term};
-use crate::words::pieces::for_each_piece;
+use crate::words::pieces::{PieceLengths, for_each_piece};
 
 /// The maximum number of terms, so that the number of terms is a `TermId` too.
 pub(crate) const MAX_TERMS: usize = u32::MAX as usize;
@@ -241,18 +241,17 @@ impl Vocabulary {
     /// [`document`](Self::document). For the text of a term, `word` returns where its word begins, or `None` if it has
     /// none. Whatever comes before the word is also put before each of its pieces.
     ///
-    /// A piece is a window of four characters over the word with a boundary mark added at both ends; in scripts whose
-    /// signs are syllables (Hangul, Ethiopic and a few more), of two characters. The mark itself is not written;
-    /// instead, `~` stands where the word goes on. Words of scripts without spaces have no pieces, and a vocabulary
-    /// [without texts](Self::without_texts) finds none.
+    /// A piece is a window over the word with a boundary mark added at both ends, of the lengths given, which must be the
+    /// same for all documents. The mark itself is not written; instead, `~` stands where the word goes on. Words of
+    /// scripts without spaces have no pieces, and a vocabulary [without texts](Self::without_texts) finds none.
     ///
     /// ```
-    /// use tamis_tokenizer::Vocabulary;
+    /// use tamis_tokenizer::{PieceLengths, Vocabulary};
     ///
     /// let mut vocabulary = Vocabulary::new();
     /// vocabulary.begin_document();
     /// ["land", "iceland"].iter().for_each(|word| assert!(vocabulary.count(word).is_ok()));
-    /// vocabulary.count_pieces(|_| Some(0))?;
+    /// vocabulary.count_pieces(PieceLengths::FOUR, |_| Some(0))?;
     /// let counts = vocabulary.document().iter().map(|term| (vocabulary.term(term.id), term.count));
     /// let pieces: Vec<_> = counts.skip(2).filter_map(|(piece, count)| Some((piece?, count))).collect();
     /// assert_eq!(pieces[..3], [("lan~", 1), ("~land~", 2), ("~and", 2)]);
@@ -261,12 +260,16 @@ impl Vocabulary {
     ///
     /// # Errors
     /// A piece is new and the vocabulary holds 2^32 - 1 terms.
-    pub fn count_pieces(&mut self, word: impl Fn(&str) -> Option<usize>) -> Result<(), VocabularyFull> {
+    pub fn count_pieces(
+        &mut self,
+        lengths: PieceLengths,
+        word: impl Fn(&str) -> Option<usize>,
+    ) -> Result<(), VocabularyFull> {
         for at in 0..self.document().len() {
             let of_word = self.document()[at];
             let Vocabulary { pieces, fingerprints, document, .. } = self;
             if !pieces.count(of_word, fingerprints, document) {
-                self.find_pieces(of_word.id, &word)?;
+                self.find_pieces(lengths, of_word.id, &word)?;
                 let Vocabulary { pieces, fingerprints, document, .. } = self;
                 pieces.count(of_word, fingerprints, document);
             }
@@ -289,13 +292,14 @@ impl Vocabulary {
     #[inline(never)]
     fn find_pieces(
         &mut self,
+        lengths: PieceLengths,
         id: TermId,
         word: impl Fn(&str) -> Option<usize>,
     ) -> Result<(), VocabularyFull> {
         let term = self.term(id).unwrap_or_default().to_owned();
         let (mut found, mut full) = (Vec::new(), Ok(()));
         if let Some((prefix, word)) = word(&term).and_then(|at| term.split_at_checked(at)) {
-            for_each_piece(prefix, word, &mut String::new(), |piece| {
+            for_each_piece(lengths, prefix, word, &mut String::new(), |piece| {
                 let fingerprint = fingerprint(piece);
                 // reads no texts, like `count`
                 match self.ids.get(fingerprint).map_or_else(|| self.insert(fingerprint, piece), Ok) {
@@ -470,7 +474,7 @@ mod tests {
                 asked.set(asked.get() + 1);
                 Some(0)
             };
-            vocabulary.count_pieces(word).unwrap();
+            vocabulary.count_pieces(PieceLengths::FOUR, word).unwrap();
             let n_terms = vocabulary.document().len();
             vocabulary.truncate(kept.unwrap_or(vocabulary.len()));
             (asked.get(), n_terms)

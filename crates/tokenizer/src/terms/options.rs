@@ -69,6 +69,8 @@ impl Ngrams {
 /// | `min_chars` | 1 | 1 | shorter words are left out | 1 to `max_chars` |
 /// | `max_chars` | 64 | 24 | longer words become `~longN` | 1 to 256 |
 /// | `unspaced_bigrams` | true | true | bigrams of characters for scripts without spaces | |
+/// | `ends` | false | false | a text's ends count as words in n-grams | |
+/// | `signs` | false | false | punctuation, hashtags, mentions and capitals are terms too | |
 ///
 /// ```
 /// use tamis_tokenizer::{Language, Ngrams, TokenizerOptions};
@@ -104,6 +106,28 @@ pub struct TokenizerOptions {
     /// four characters. Digits of these scripts still make numbers. Stop words apply to bigrams; length limits and
     /// stemming do not. By default, true.
     pub unspaced_bigrams: bool,
+    /// Whether n-grams of two words and more include those with the beginning or the end of the text, written `^`. By
+    /// default, false.
+    pub ends: bool,
+    /// Whether a text has signs beside its words, each written after `^`: runs of punctuation (a character at most three
+    /// times in a row, six in all), a word after `#` or `@` together with it, words in capitals as they are, `^AA` for
+    /// each of them, and `^Aa` for each other word that begins with a capital. Not with n-grams of characters. By
+    /// default, false.
+    ///
+    /// ```
+    /// use tamis_tokenizer::{Scratch, Tokenizer, TokenizerOptions};
+    ///
+    /// let mut options = TokenizerOptions::text();
+    /// options.signs = true;
+    /// let mut terms = Vec::new();
+    /// Tokenizer::new(options)?.for_each_term("So COOL!!!! #winning", &mut Scratch::default(), |term| {
+    ///     terms.push(term.to_owned());
+    /// });
+    /// assert_eq!(terms[..3], ["so", "cool", "winning"]);
+    /// assert_eq!(terms[3..], ["^Aa", "^AA", "^COOL", "^!!!", "^#", "^#winning"]);
+    /// # Ok::<(), tamis_tokenizer::OptionsError>(())
+    /// ```
+    pub signs: bool,
 }
 
 impl TokenizerOptions {
@@ -119,6 +143,8 @@ impl TokenizerOptions {
             min_chars: 1,
             max_chars: 64,
             unspaced_bigrams: true,
+            ends: false,
+            signs: false,
         }
     }
 

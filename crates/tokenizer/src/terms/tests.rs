@@ -177,8 +177,8 @@ fn any_options() -> impl Strategy<Value = TokenizerOptions> {
     ];
     let stop = prop::collection::vec(prop::sample::select(vec!["A", "é", "カ", "漢字"]), 0..3);
     let language = prop::option::of(prop::sample::select(Language::ALL.to_vec()));
-    (any::<[bool; 4]>(), terms, stop, language, 1..3_u16, 3..30_u16).prop_map(
-        |([mail, normalize, fold_case, unspaced_bigrams], terms, stop, stemmer, min_chars, max_chars)| {
+    (any::<[bool; 6]>(), terms, stop, language, 1..3_u16, 3..30_u16).prop_map(
+        |([mail, normalize, fold_case, bigrams, ends, signs], terms, stop, stemmer, min_chars, max_chars)| {
             TokenizerOptions {
                 word_rule: if mail { WordRule::Mail } else { WordRule::Unicode },
                 normalize,
@@ -188,7 +188,9 @@ fn any_options() -> impl Strategy<Value = TokenizerOptions> {
                 terms,
                 min_chars,
                 max_chars,
-                unspaced_bigrams,
+                unspaced_bigrams: bigrams,
+                ends,
+                signs,
             }
         },
     )
@@ -207,7 +209,8 @@ proptest! {
             tokenizer.for_each_term(text, &mut scratch, |term| reused.push(term.to_owned()));
             prop_assert!(reused.iter().all(|term| !term.is_empty()));
             if options.fold_case {
-                prop_assert!(!reused.iter().any(|term| term.contains(|c: char| c.is_ascii_uppercase())));
+                let is_capital = |c: char| c.is_ascii_uppercase();
+                prop_assert!(reused.iter().all(|term| term.starts_with('^') || !term.contains(is_capital)));
             }
             prop_assert_eq!(reused, terms(options.clone(), text));
         }

@@ -40,15 +40,14 @@ const TOLERANCE: f64 = 0.02;
 /// the same scores. The more partitions there are, the further the scores are from those of a single machine. The model
 /// stores no documents.
 ///
-/// Equal documents count every time they occur. Whether pairs of words are terms must be settled beforehand.
+/// Equal documents count every time they occur. Which families of terms there are must be settled beforehand.
 ///
 /// ```
 /// use tamis_train::distributed::{DistributedTrainer, FitPlan};
-/// use tamis_train::options::Pairs;
 /// use tamis_train::{Document, Kind, TrainOptions, Trainer};
 ///
 /// let mut options = TrainOptions::new(Kind::Text);
-/// options.pairs = Pairs::Fixed;
+/// options.families.clear();
 /// let count = |words: [&str; 2]| {
 ///     let mut trainer = Trainer::new(options.clone())?;
 ///     for i in 0..100 {

@@ -3,7 +3,7 @@ use tamis_filter::scorers::scratch::Scratch;
 use tamis_store::config::decision::HeldOutPerformance;
 use tamis_store::config::recipe::Keep;
 use tamis_store::config::scoring::Scoring;
-use tamis_store::config::training::{Pairs, Pieces, TrainOptions};
+use tamis_store::config::training::{TermFamily, TrainOptions};
 use tamis_store::error::Reason;
 use tamis_store::kind::Kind;
 
@@ -15,7 +15,7 @@ use crate::train::trainer::Trainer;
 
 fn options() -> TrainOptions {
     let mut options = TrainOptions::new(Kind::Text);
-    (options.pairs, options.pieces) = (Pairs::Fixed, Pieces::Fixed);
+    options.families.clear();
     options
 }
 
@@ -159,7 +159,7 @@ fn what_does_not_belong_together_is_refused() {
 fn what_needs_all_documents_is_refused() {
     let (rows, fixed) = (documents(60, 2), options());
     let changes: [fn(&mut TrainOptions); 3] = [
-        |options| options.pairs = Pairs::Auto,
+        |options| options.families = vec![TermFamily::Pairs],
         |options| options.repeat = false,
         |options| options.recipe.windows = Some(50),
     ];

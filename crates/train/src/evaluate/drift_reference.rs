@@ -271,7 +271,7 @@ fn held_out_of(
 fn is_word(filter: &Filter, term: &str) -> bool {
     let (extractor, recipe) = (filter.extractor(), filter.extractor().recipe());
     let has_words = recipe.kind != Kind::Table && matches!(recipe.tokenizer.terms, Ngrams::Words { .. });
-    !(recipe.pieces && is_piece(term)) && (!has_words || extractor.word_in(term).is_some())
+    !(recipe.pieces.is_some() && is_piece(term)) && (!has_words || extractor.word_in(term).is_some())
 }
 
 /// The share of `part` in `whole`; 0 of nothing.
@@ -282,7 +282,8 @@ fn share(part: u64, whole: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use tamis_store::config::recipe::Keep;
-    use tamis_store::config::training::{Pieces, TrainOptions};
+    use tamis_store::config::training::TrainOptions;
+    use tamis_tokenizer::PieceLengths;
 
     use super::*;
     use crate::train::trainer::Trainer;
@@ -293,7 +294,8 @@ mod tests {
 
     fn trained(texts: &[&str]) -> Filter {
         let mut options = TrainOptions::new(Kind::Text);
-        (options.keep, options.pieces, options.recipe.pieces) = (Some(Keep::Vectors), Pieces::Fixed, true);
+        (options.keep, options.families) = (Some(Keep::Vectors), Vec::new());
+        options.recipe.pieces = Some(PieceLengths::FOUR);
         let mut trainer = Trainer::new(options).unwrap();
         for (n, text) in texts.iter().enumerate() {
             trainer.add(["a", "b", "c"][n % 3], Document::Text(text)).unwrap();

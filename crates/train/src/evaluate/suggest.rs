@@ -104,7 +104,7 @@ impl<'a> KnownDocuments<'a> {
 
 /// The terms of a learned document, without pieces of words.
 fn words_of(filter: &Filter, row: CountRow<'_>) -> Result<TermCounts> {
-    let (store, has_pieces) = (filter.store(), filter.extractor().recipe().pieces);
+    let (store, has_pieces) = (filter.store(), filter.extractor().recipe().pieces.is_some());
     let mut words = TermCounts::new();
     for (id, count) in row.iter() {
         if !(has_pieces && is_piece(store.text(id)?)) {

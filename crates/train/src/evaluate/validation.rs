@@ -11,7 +11,7 @@ use tamis_filter::scorers::scratch::Scratch;
 use tamis_model::{ClassId, Classes, Example, assign_folds};
 use tamis_store::config::labels::unknown_label;
 use tamis_store::config::recipe::Keep;
-use tamis_store::config::training::{Labels, Pairs, Pieces, TrainOptions};
+use tamis_store::config::training::{Labels, TrainOptions};
 use tamis_store::error::{Error, Reason, Result};
 use tamis_store::file::documents::group_number;
 use tamis_store::kind::Kind;
@@ -224,7 +224,7 @@ impl Prequential {
         }
         let folder = TempDir::new().map_err(|error| Error::io(&std::env::temp_dir())(error))?;
         let keep = options.keep.or(Some(Keep::Vectors));
-        (options.pairs, options.pieces, options.keep) = (Pairs::Fixed, Pieces::Fixed, keep);
+        (options.families, options.keep) = (Vec::new(), keep);
         let path = folder.path().join("model.tamis");
         let learner = Learner::create(&path, options, labels, LearnOptions::default())?;
         Ok(Prequential { learner, scratch: Scratch::default(), _folder: folder })

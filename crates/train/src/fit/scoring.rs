@@ -127,8 +127,7 @@ pub(crate) fn conclude(
         smoothing: fitted.smoothing.tried,
         taus: fitted.taus,
         parts: fitted.parts,
-        pairs: None,
-        pieces: None,
+        terms: Vec::new(),
         unlabelled: None,
         labels,
     };

@@ -3,12 +3,12 @@
 use std::convert::Infallible;
 use tamis_model::{
     ClassId, ClassWeight, Classes, Coefficients, Correction, Counts, Documents, ExpectedStatistics, FitError,
-    FitProblem, Label, SmoothingChoice, Statistics, StatisticsError, WeightedLoss, WeightedOptions,
+    FitProblem, Label, SmoothingChoice, Statistics, StatisticsError, WeightedOptions,
     WeightedVector,
 };
 use tamis_store::config::decision::{Decision, HeldOutPerformance};
 use tamis_store::config::labels::columns_of;
-use tamis_store::config::scoring::{ExpectationMaximization, TriedTerms};
+use tamis_store::config::scoring::ExpectationMaximization;
 use tamis_store::error::{Error, Result};
 use tamis_store::file::fitted::FittedScoring;
 use tamis_tokenizer::{CountVector, TermId};
@@ -63,15 +63,6 @@ pub(crate) fn smoothing(
 ) -> Result<SmoothingChoice> {
     options.check()?;
     Ok(SmoothingChoice::new(statistics, documents, &columns_of(classes)?, options))
-}
-
-/// The mean loss per document with further terms and without them, in nats.
-pub(crate) fn tried_terms(with: &[WeightedLoss], without: &[WeightedLoss]) -> TriedTerms {
-    let mean = |losses: &[WeightedLoss]| {
-        let all: f64 = losses.iter().map(|of| of.weight).sum();
-        losses.iter().map(|of| of.loss * of.weight).sum::<f64>() / all
-    };
-    TriedTerms { with: mean(with), without: mean(without) }
 }
 
 /// Fits the weights. Does not choose thresholds.

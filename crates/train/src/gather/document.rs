@@ -167,18 +167,6 @@ impl TrainingDocument {
     }
 }
 
-/// The first `most` documents by the hashes of their bodies: an order that does not depend on that of arrival.
-pub(crate) fn by_hash(documents: &[TrainingDocument], most: usize) -> Vec<&TrainingDocument> {
-    let key = |document: &&TrainingDocument| (document.group, document.digest, document.class);
-    let mut order: Vec<_> = documents.iter().collect();
-    if most < order.len() {
-        order.select_nth_unstable_by_key(most, key);
-        order.truncate(most);
-    }
-    order.sort_unstable_by_key(key);
-    order
-}
-
 /// Adds the numbers of copies of a document in two trainers.
 pub(crate) fn copies(here: u32, there: u32) -> Result<u32> {
     limited("copies of a document", u64::from(here) + u64::from(there))

@@ -111,10 +111,6 @@ impl MergedShards {
         self.terms.iter().map(id).collect()
     }
 
-    pub(crate) fn fingerprint(&self, id: TermId) -> u64 {
-        self.terms.get(id as usize).map_or(0, |source| source.fingerprint)
-    }
-
     /// The fingerprint and text of a term, given the texts of the parts. Colliding terms have the text of the first
     /// part.
     pub(crate) fn term<'a>(&self, texts: &'a [TermTexts], id: TermId) -> (u64, &'a str) {

@@ -61,16 +61,7 @@ impl Texts {
             .iter()
             .for_each(|it| put_run(it.unwrap_or_default().as_bytes(), &mut record));
         put_varint(zigzag(given.fraction.into()), &mut record);
-        match given.document {
-            Document::Text(text) => record.extend_from_slice(text.as_bytes()),
-            Document::Fields(fields) => {
-                // no text begins with this byte
-                record.push(0xff);
-                let strings = fields.iter().flat_map(|(name, text)| [name, text]);
-                strings.for_each(|string| put_run(string.as_bytes(), &mut record));
-            }
-            Document::Mail(_) => (),
-        }
+        put_document(given.document, &mut record);
         let outcome = self.push_record(given.label, &record);
         self.record = record;
         outcome
@@ -156,6 +147,13 @@ impl Texts {
 }
 
 impl<'a> RawExample<'a> {
+    /// A hash of the text alone.
+    pub(crate) fn text_hash(&self) -> u64 {
+        let mut record = Vec::new();
+        put_document(self.document, &mut record);
+        xxh3_64(&record)
+    }
+
     /// Reads a text from its bytes.
     fn read(mut record: &'a [u8], fields: &'a mut Vec<(&'a str, &'a str)>) -> Result<Self> {
         let mut string = || take_run(&mut record).and_then(|run| str::from_utf8(run).ok()).ok_or_else(broken);
@@ -174,6 +172,19 @@ impl<'a> RawExample<'a> {
             return Err(broken());
         }
         Ok(RawExample { label, group, fraction, document: Document::Fields(fields) })
+    }
+}
+
+fn put_document(document: Document<'_>, record: &mut Vec<u8>) {
+    match document {
+        Document::Text(text) => record.extend_from_slice(text.as_bytes()),
+        Document::Fields(fields) => {
+            // no text begins with this byte
+            record.push(0xff);
+            let strings = fields.iter().flat_map(|(name, text)| [name, text]);
+            strings.for_each(|string| put_run(string.as_bytes(), record));
+        }
+        Document::Mail(_) => (),
     }
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
     let from = FitInput { classes, statistics: of, documents, taught: None, table: None };
     let mut fitted = fit(fittable(scoring), &asked, default, from)?;
     if let (FittedScoring::Weighted { chosen, .. }, Some(before)) = (&mut fitted.scoring, scoring.chosen()) {
-        (chosen.pairs, chosen.pieces) = (before.pairs, before.pieces);
+        chosen.terms.clone_from(&before.terms);
         chosen.unlabelled.clone_from(&before.unlabelled);
     }
     let sections = term_sections(terms.len(), |writer, id| {

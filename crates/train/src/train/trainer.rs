@@ -88,13 +88,11 @@ pub(crate) struct CurrentDocument {
 /// Which terms there are, as far as training decides it.
 #[derive(Default)]
 pub(crate) struct TermChoices {
-    /// The texts of all documents, as long as it is open whether pairs of words are terms. They are counted again if
-    /// so.
+    /// The texts of all documents, as long as it is open which families of terms there are. They are counted again if
+    /// there are any.
     pub(crate) texts: Option<Texts>,
-    /// If pairs were tried, the mean log loss with and without them.
-    pub(crate) pairs: Option<TriedTerms>,
-    /// The same for pieces of words.
-    pub(crate) pieces: Option<TriedTerms>,
+    /// The families that were tried.
+    pub(crate) tried: Vec<TriedTerms>,
 }
 
 impl Trainer {
@@ -110,7 +108,7 @@ impl Trainer {
         options.recipe = extractor.recipe().clone();
         let missing = vec![0; options.recipe.columns.len()];
         let nothing = digest_of_nothing(&options.recipe);
-        let texts = options.tries_pairs().then(Texts::default);
+        let texts = (!options.to_try().is_empty()).then(Texts::default);
         let are_many = options.labels == Labels::Many;
         let classes = Classes::new(are_many.then_some(NO_LABELS))?;
         Ok(Trainer {
@@ -421,8 +419,6 @@ impl Trainer {
             return Ok(class);
         }
         let class = self.classes.insert(label)?;
-        // pairs are only tried with two labels
-        self.choices.texts = self.choices.texts.take().filter(|_| self.classes.len() <= 2);
         self.parts.iter_mut().for_each(|part| part.statistics.insert_class(class));
         let moved = |d: &&mut TrainingDocument| d.class >= class && d.class != UNLABELLED;
         self.documents.iter_mut().filter(moved).for_each(|d| d.class += 1);

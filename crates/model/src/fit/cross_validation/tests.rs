@@ -11,7 +11,7 @@ use crate::fit::ascent::{DualAscent, TrainingRows};
 use crate::fit::training::{COLUMNS_TOGETHER, PASSES, TOLERANCE};
 use crate::linear::{Columns, WeightedOptions};
 use crate::validation::{
-    Block, BlockReader, Copies, Documents, Example, Grid, LeaveOneOut, Points, SampleTerms, StackingInput,
+    Block, BlockReader, Documents, Example, Grid, LeaveOneOut, Points, Repeats, SampleTerms, StackingInput,
 };
 
 /// Class, copies, and pairs of term and count.
@@ -172,7 +172,7 @@ fn leaving_out_and_choosing_are_the_formulas() {
             let block = Block::from_rows(documents.iter().map(|document| document.row));
             for (at, scores) in expected.scores.iter().enumerate() {
                 let mut got = [Vec::new()];
-                left_out.scores(block.terms(at), &Copies::of(&documents, at), &mut got);
+                left_out.scores(block.terms(at), &Repeats::new(&documents).copies(&documents, at), &mut got);
                 for (got, expected) in got[0].iter().zip(scores.iter().flatten()) {
                     check_near(&set.golden.name, &[*got], &[*expected], 1e-5);
                 }

@@ -155,7 +155,10 @@ fn options_of_terms_suit_the_documents() {
         "windows: expected mail or text of two labels, got table",
     );
     let with_characters: fn(&mut TrainOptions) =
-        |o| o.set_terms(None, Some("3-5".parse().unwrap()), Some(true)).unwrap();
+        |o| {
+        let (characters, pieces) = (Some("3-5".parse().unwrap()), "on".parse().unwrap());
+        o.set_terms(TermOptions { characters, pieces, ..TermOptions::default() }).unwrap();
+    };
     expect(Kind::Text, with_characters, "pieces: expected text or mail with words as terms");
     expect(
         Kind::Table,
@@ -172,21 +175,32 @@ fn options_of_terms_suit_the_documents() {
 
 #[test]
 fn terms_that_are_given_are_not_chosen() {
-    let terms = |ngrams: Option<&str>, characters: Option<&str>, pieces| {
+    let terms = |ngrams: Option<&str>, characters: Option<&str>, pieces: &str, signs| {
         let mut options = TrainOptions::new(Kind::Text);
         let [ngrams, characters] = [ngrams, characters].map(|span| span.map(|span| span.parse().unwrap()));
-        options.set_terms(ngrams, characters, pieces).map(|()| options)
+        let pieces = pieces.parse().unwrap();
+        let given = TermOptions { ngrams, characters, pieces, signs, ends: false };
+        options.set_terms(given).map(|()| options)
     };
-    let plain = terms(None, None, None).unwrap();
+    let plain = terms(None, None, "auto", None).unwrap();
     assert_eq!(plain, TrainOptions::new(Kind::Text));
-    let pairs = terms(Some("1-2"), None, None).unwrap();
+    let pairs = terms(Some("1-2"), None, "auto", None).unwrap();
     assert_eq!(pairs.recipe.tokenizer.terms, Ngrams::Words { min: 1, max: 2 });
-    assert_eq!((pairs.pairs, pairs.pieces), (Pairs::Fixed, Pieces::Auto));
-    let characters = terms(None, Some("3"), Some(false)).unwrap();
+    assert_eq!(pairs.families, [TermFamily::Pieces, TermFamily::AllPieces, TermFamily::Signs]);
+    let pieces = terms(None, None, "2-5", Some(true)).unwrap();
+    assert_eq!((pieces.recipe.pieces, pieces.recipe.tokenizer.signs), (Some(PieceLengths::ALL), true));
+    assert_eq!(pieces.families, [TermFamily::Pairs]);
+    let characters = terms(None, Some("3"), "off", None).unwrap();
     assert_eq!(characters.recipe.tokenizer.terms, Ngrams::Characters { min: 3, max: 3 });
-    assert_eq!((characters.pairs, characters.pieces), (Pairs::Auto, Pieces::Fixed));
-    let error = terms(Some("1"), Some("3"), None).unwrap_err();
+    assert_eq!(characters.to_try(), []);
+    let error = terms(Some("1"), Some("3"), "auto", None).unwrap_err();
     assert_eq!(error.to_string(), "characters: expected none beside ngrams");
+    let ends = TermOptions { ends: true, ..TermOptions::default() };
+    let error = TrainOptions::new(Kind::Text).set_terms(ends).unwrap_err();
+    assert_eq!(error.to_string(), "ends: expected ngrams, such as 1-2");
+    for wrong in ["2-6", "1", "x", "5-2", ""] {
+        assert!(wrong.parse::<PieceOption>().is_err(), "{wrong}");
+    }
     assert!("3-300".parse::<Span>().is_err());
 }
 

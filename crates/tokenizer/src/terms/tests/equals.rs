@@ -107,6 +107,10 @@ fn plainly(options: &TokenizerOptions, text: &str) -> Vec<String> {
         }
     }
     let Ngrams::Words { min, max } = options.terms else { return terms };
+    let has_ends = options.ends && max > 1;
+    if has_ends {
+        terms = [vec!["^".to_owned()], terms, vec!["^".to_owned()]].concat();
+    }
     let ngrams = |end: usize| {
         let terms = &terms;
         (min.into()..=usize::from(max).min(end)).map(move |n| terms[end - n..end].join(" "))

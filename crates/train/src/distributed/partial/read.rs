@@ -65,7 +65,7 @@ impl Trainer {
         Ok(self)
     }
 
-    /// Adds the texts of a partial, if it is still open whether pairs of words are terms.
+    /// Adds the texts of a partial, if it is still open which families of terms there are.
     fn add_texts(&mut self, partial: &Partial) -> Result<()> {
         let header = &partial.header;
         let Some(texts) = self.choices.texts.as_mut().filter(|_| header.has_texts) else {

@@ -6,7 +6,6 @@ use tamis_model::{Likelihood, Parameters, WeightedOptions};
 use tamis_store::config::column::{Column, ColumnKind};
 use tamis_store::config::recipe::{Keep, Recipe};
 use tamis_store::config::scoring::{ExpectationMaximization, Scoring};
-use tamis_store::config::training::Pairs;
 use tamis_store::error::Reason;
 use tamis_store::kind::Kind;
 
@@ -114,7 +113,7 @@ fn cases() -> Vec<Case> {
     vec![
         case("pairs chosen", Kind::Text, two(), &|_| ()),
         case("pairs not chosen", Kind::Text, numbers(240), &|_| ()),
-        case("words", Kind::Text, two(), &|options| options.pairs = Pairs::Fixed),
+        case("words", Kind::Text, two(), &|options| options.families.clear()),
         case("four labels", Kind::Text, four(), &|_| ()),
         case("remembered", Kind::Text, four(), &|options| options.keep = Some(Keep::Vectors)),
         case("counts alone", Kind::Text, four(), &counts_alone),
@@ -195,7 +194,7 @@ fn the_cases_are_what_they_say() {
         let case = case(name);
         let filter = trainer(&case.options, &case.documents).finish().unwrap().into_filter().unwrap();
         let information = filter.information();
-        assert!(information.chosen.unwrap().pairs.is_some(), "{name}: not tried");
+        assert!(!information.chosen.unwrap().terms.is_empty(), "{name}: not tried");
         let terms = |recipe: &Recipe| recipe.tokenizer.terms;
         assert_eq!(terms(information.recipe) != terms(&case.options.recipe), is_chosen, "{name}");
     }

@@ -3,7 +3,7 @@ use tamis_filter::extract::document::Document;
 use tamis_filter::score::filter::Filter;
 use tamis_filter::scorers::scratch::Scratch;
 use tamis_store::config::labels::{NO_LABELS, join_labels};
-use tamis_store::config::training::{Labels, Pieces, TrainOptions};
+use tamis_store::config::training::{Labels, TrainOptions};
 use tamis_store::kind::Kind;
 
 use super::*;
@@ -25,7 +25,7 @@ fn texts(n: usize) -> Vec<(String, String)> {
 
 fn options() -> TrainOptions {
     // whether pieces are terms would depend on the number of documents
-    TrainOptions { labels: Labels::Many, pieces: Pieces::Fixed, ..TrainOptions::new(Kind::Text) }
+    TrainOptions { labels: Labels::Many, families: Vec::new(), ..TrainOptions::new(Kind::Text) }
 }
 
 fn model(texts: &[(String, String)]) -> Model {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tamis_filter::extract::extraction::Extraction;
 use tamis_filter::score::filter::Filter;
 use tamis_filter::scorers::scratch::Scratch;
-use tamis_store::config::training::{Pairs, Pieces, TrainOptions};
+use tamis_store::config::training::TrainOptions;
 use tamis_store::error::{Error, Reason, Result};
 use tamis_store::file::fitted::FittedScoring;
 use tamis_tokenizer::Vocabulary;
@@ -121,7 +121,7 @@ impl Learner {
 
 /// Creates a model with `labels` that has learned nothing.
 fn empty<'a>(mut train: TrainOptions, labels: impl IntoIterator<Item = &'a str>) -> Result<Model> {
-    (train.pairs, train.pieces) = (Pairs::Fixed, Pieces::Fixed);
+    train.families.clear();
     let mut trainer = Trainer::new(train)?;
     for label in labels {
         trainer.class_of(label)?;

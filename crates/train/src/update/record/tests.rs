@@ -9,7 +9,7 @@ use crate::{ErrorKind, TrainOptions};
 /// A learner of an empty model, with or without names.
 fn learner(folder: &tempfile::TempDir, names: bool) -> Learner {
     let mut options = TrainOptions { names, ..TrainOptions::new(Kind::Mail) };
-    options.recipe.pieces = true;
+    options.recipe.pieces = Some(tamis_tokenizer::PieceLengths::FOUR);
     let path = folder.path().join(format!("{names}.tamis"));
     Learner::create(path, options, ["ham", "spam"], LearnOptions::default()).unwrap()
 }

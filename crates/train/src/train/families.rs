@@ -1,0 +1,140 @@
+//! Which families of terms there are beside words: those with which held-out documents of a sample are predicted better.
+//! All documents are read again only if there are any.
+
+use std::ops::RangeInclusive;
+
+use hashbrown::HashSet;
+use rayon::prelude::*;
+use tamis_model::{Classes, Counts, FitProblem};
+use tamis_store::config::labels::columns_of;
+use tamis_store::config::scoring::{Scoring, TriedTerms};
+use tamis_store::config::training::TrainOptions;
+use tamis_store::error::Result;
+
+use crate::fit::solution;
+use crate::gather::texts::{RawExample, TextPlace, Texts, label_hash};
+use crate::train::trainer::Trainer;
+
+/// The sample has about as many texts as have `MOST_WORDS` words together, more of them the fewer labels there are; and of
+/// each label at least `OF_EACH`, if it has so many.
+const MOST_WORDS: RangeInclusive<u64> = 1 << 16..=1 << 17;
+const WORDS_TIMES_LABELS: u64 = 1 << 20;
+const OF_EACH: usize = 10;
+
+impl Trainer {
+    /// Decides which [families of terms](TrainOptions::to_try) there are, one after another: each becomes terms if the
+    /// held-out documents of a sample are then predicted better, counts and correction together. The documents learned
+    /// so far decide; later ones are counted accordingly. [`finish`](Self::finish) does this too.
+    ///
+    /// # Errors
+    /// If a count overflows, or a temporary file cannot be used.
+    pub fn choose_terms(mut self) -> Result<Trainer> {
+        let Some(texts) = self.choices.texts.take() else { return Ok(self) };
+        let families = self.options.to_try().to_vec();
+        // unlabelled documents are set apart only when training ends
+        if families.is_empty() || self.n_unlabelled() > 0 || self.classes.len() < 2 {
+            return Ok(self);
+        }
+        let sample = self.sample(&texts);
+        let mut options = TrainOptions { families: Vec::new(), ..self.options.clone() };
+        let loss_with = |options: &TrainOptions| {
+            held_out_loss(learn_again(options, &self.classes, &texts, sample.clone(), in_group_of_text)?)
+        };
+        let Some(mut least) = loss_with(&options)? else { return Ok(self) };
+        let mut tried = Vec::new();
+        for family in families {
+            let Some(recipe) = family.added_to(&options.recipe) else { continue };
+            let with = TrainOptions { recipe, ..options.clone() };
+            let Some(loss) = loss_with(&with)? else { continue };
+            let trial = TriedTerms { family, with: loss, without: least };
+            tried.push(trial);
+            if trial.is_chosen() {
+                (options, least) = (with, loss);
+            }
+        }
+        let classes = self.classes.clone();
+        let mut chosen = if options.recipe == self.options.recipe {
+            self.options = options;
+            self
+        } else {
+            drop(self);
+            learn_again(&options, &classes, &texts, texts.places().to_vec(), |trainer, given| {
+                trainer.learn(1, given)
+            })?
+        };
+        chosen.choices.tried = tried;
+        chosen.set_unlabelled_apart();
+        Ok(chosen)
+    }
+
+    /// The texts to decide with: those with the lowest hashes, so that the order of texts does not matter.
+    fn sample(&self, texts: &Texts) -> Vec<TextPlace> {
+        let totals = || self.parts.iter().flat_map(|part| part.statistics.totals());
+        let (documents, words) = totals().fold((0, 0), |(n, tf), of| (n + of.documents, tf + of.tf));
+        let most_words =
+            (WORDS_TIMES_LABELS / self.classes.len() as u64).clamp(*MOST_WORDS.start(), *MOST_WORDS.end());
+        let most = (most_words * documents / words.max(1)) as usize;
+        let labels: Vec<_> = self.classes.iter().map(|(_, label)| label_hash(Some(label))).collect();
+        let mut places = texts.places().to_vec();
+        places.sort_unstable_by_key(|place| place.hash);
+        let (mut different, mut of_labels) = (HashSet::new(), vec![0; labels.len()]);
+        // all copies of a text are in the sample, or none
+        let is_in_sample = |place: &TextPlace| {
+            let Some(label) = labels.iter().position(|label| *label == place.label) else { return false };
+            if different.contains(&place.hash) {
+                return true;
+            }
+            let is_one = different.len() < most || of_labels[label] < OF_EACH;
+            if is_one {
+                different.insert(place.hash);
+                of_labels[label] += 1;
+            }
+            is_one
+        };
+        places.into_iter().filter(is_in_sample).collect()
+    }
+}
+
+/// Trains on the texts at `places`.
+fn learn_again(
+    options: &TrainOptions,
+    classes: &Classes,
+    texts: &Texts,
+    mut places: Vec<TextPlace>,
+    learn: impl Fn(&mut Trainer, &RawExample<'_>) -> Result<()> + Sync,
+) -> Result<Trainer> {
+    places.sort_unstable();
+    let each = places.len().div_ceil(rayon::current_num_threads()).max(1);
+    let learn_some = |places: &[TextPlace]| {
+        let mut trainer = Trainer::new(options.clone())?;
+        texts.for_each(places, |given| learn(&mut trainer, &given))?;
+        Ok(trainer)
+    };
+    let trainers = places.par_chunks(each).map(learn_some).collect::<Result<Vec<_>>>()?;
+    let mut all = Trainer::new(options.clone())?;
+    for (_, label) in classes.iter() {
+        all.class_of(label)?;
+    }
+    trainers.into_iter().try_for_each(|trainer| all.merge(trainer))?;
+    Ok(all)
+}
+
+/// Learns a text in a group that depends on the text alone, so that whatever its terms are, the same texts are held out
+/// together.
+fn in_group_of_text(trainer: &mut Trainer, given: &RawExample<'_>) -> Result<()> {
+    let own = format!("{:016x}", given.text_hash());
+    trainer.learn(1, &RawExample { group: given.group.or(Some(&own)), ..*given })
+}
+
+/// The mean log loss of held-out documents, in nats; `None` if too few could be held out.
+fn held_out_loss(mut trainer: Trainer) -> Result<Option<f64>> {
+    let Scoring::Weighted(options) = trainer.options.scoring() else { return Ok(None) };
+    let learned = trainer.take_in_order()?;
+    let (counts, documents) = (&learned.merged.statistics, &learned.documents);
+    let smoothing = solution::smoothing(&options, counts, documents, &trainer.classes)?;
+    let problem = FitProblem { counts, documents, columns: columns_of(&trainer.classes)?, options: &options };
+    problem.loss_of_terms(&smoothing).map_err(solution::refused)
+}
+
+#[cfg(test)]
+mod tests;
