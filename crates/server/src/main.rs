@@ -64,6 +64,8 @@ fn run() -> Result<()> {
     };
     settings.allow_root |= allow_root;
     if is_check {
+        // the service may have another limit
+        settings.raise_descriptor_limit().iter().for_each(|missing| say(missing));
         return Ok(());
     }
     if rustix::process::geteuid().is_root() && !settings.allow_root {

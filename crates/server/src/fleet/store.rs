@@ -26,10 +26,11 @@ pub(crate) struct StreamStore {
     keep: u64,
 }
 
-/// An entry of the stream; `None` if it is not one of ours.
+/// An entry of the stream.
 pub(crate) struct StreamEntry {
     pub(crate) id: String,
-    pub(crate) entry: Option<OutboxEntry>,
+    /// Those of an [`OutboxEntry`]; `None` if it is not one of ours.
+    pub(crate) bytes: Option<Vec<u8>>,
 }
 
 /// What is left of the stream.
@@ -80,8 +81,7 @@ impl StreamStore {
         let entries = reply.into_iter().flat_map(|reply| reply.keys).flat_map(|key| key.ids);
         let streamed = entries.map(|mut entry| {
             let bytes = entry.map.remove("entry").and_then(|value| Vec::<u8>::from_redis_value(value).ok());
-            let read = bytes.and_then(|bytes| OutboxEntry::read(&bytes)).map(|(entry, _)| entry);
-            StreamEntry { id: entry.id, entry: read }
+            StreamEntry { id: entry.id, bytes }
         });
         Ok(streamed.collect())
     }
