@@ -151,7 +151,7 @@ Example:
 pub(crate) struct ExpireArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
-    /// Forget documents of before this day (UTC)
+    /// Forget documents from before this day (UTC)
     #[arg(long, value_name = "YYYY-MM-DD", required_unless_present_any = ["keep", "older_than"], value_parser = parse_day)]
     pub(crate) before: Option<i64>,
     /// Forget documents older than this: a number of days (d), weeks (w), months (m) or years (y)
