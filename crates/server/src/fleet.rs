@@ -24,7 +24,6 @@ use crate::fleet::sender::PAUSE;
 use crate::fleet::store::{StreamEntry, StreamStore, order};
 use crate::models::request::{FeedbackOutcome, ServiceError};
 use crate::record::log::append;
-use crate::record::outbox::OutboxEntry;
 use crate::service::Service;
 use crate::settings::FleetSettings;
 
@@ -101,17 +100,12 @@ impl Follower {
     async fn apply(&mut self, entries: Vec<StreamEntry>, service: &Service) -> Result<(), String> {
         let most = service.settings().limits.waiting_to_learn.div_ceil(2);
         let (mut ahead, mut learning) = (self.position.clone(), VecDeque::new());
-        for StreamEntry { id, bytes } in entries {
+        for streamed in entries {
             if learning.len() >= most
-                && let Some((streamed, outcome)) = learning.pop_front()
+                && let Some((first, outcome)) = learning.pop_front()
             {
-                self.settle(streamed, outcome, service).await?;
+                self.settle(first, outcome, service).await?;
             }
-            let streamed = Streamed {
-                id,
-                entry: bytes.as_deref().and_then(OutboxEntry::read).map(|(entry, _)| entry),
-                bytes,
-            };
             let wanted = streamed.entry.as_ref().filter(|entry| ahead.note(entry.sender, entry.number));
             let outcome = wanted.map(|entry| service.enqueue_record(&entry.model, entry.record.clone()));
             learning.push_back((streamed, outcome));
@@ -128,7 +122,7 @@ impl Follower {
     /// If it may be learned later.
     async fn settle(
         &mut self,
-        streamed: Streamed,
+        streamed: StreamEntry,
         outcome: Option<Result<impl Future<Output = Result<FeedbackOutcome, ServiceError>>, ServiceError>>,
         service: &Service,
     ) -> Result<(), String> {
@@ -138,13 +132,13 @@ impl Follower {
             None => Ok(()),
         };
         match (&streamed, outcome) {
-            (Streamed { entry: Some(entry), .. }, Err(failure)) => {
+            (StreamEntry { entry: Some(entry), .. }, Err(failure)) => {
                 if may_pass(&failure, &entry.model) {
                     return Err(failure.to_string());
                 }
                 self.set_aside(&streamed, &format!("for the model {:?}: {failure}", entry.model), service)?;
             }
-            (Streamed { entry: None, bytes: Some(_), .. }, _) => {
+            (StreamEntry { entry: None, bytes: Some(_), .. }, _) => {
                 self.set_aside(&streamed, "expected a whole record, got another checksum", service)?;
             }
             _ => (),
@@ -157,7 +151,7 @@ impl Follower {
     }
 
     /// Keeps an entry in a file of its own, with the reason.
-    fn set_aside(&self, streamed: &Streamed, reason: &str, service: &Service) -> Result<(), String> {
+    fn set_aside(&self, streamed: &StreamEntry, reason: &str, service: &Service) -> Result<(), String> {
         let bytes = BASE64_STANDARD_NO_PAD.encode(streamed.bytes.as_deref().unwrap_or_default());
         let line = json!({ "id": streamed.id, "reason": reason, "entry": bytes });
         let path = self.folder.join("fleet-set-aside");
@@ -166,13 +160,6 @@ impl Follower {
         (self.say)(&format!("fleet: a record is set aside: {reason}"));
         Ok(())
     }
-}
-
-/// An entry of the stream as it was read.
-struct Streamed {
-    id: String,
-    bytes: Option<Vec<u8>>,
-    entry: Option<OutboxEntry>,
 }
 
 /// Whether a record may be applied later. The model that all share is waited for; a user's holds up no others.

@@ -394,13 +394,14 @@ impl ServerSettings {
             );
         }
         let milter = &self.milter;
-        let in_order =
-            [("quarantine", milter.quarantine), ("tempfail", milter.tempfail), ("reject", milter.reject)];
-        let set: Vec<_> = in_order.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
-        for pair in set.windows(2) {
-            let [(key, value), (above, most)] = pair else { continue };
-            // what is done from a lower probability on leaves nothing for it
-            ensure!(value <= most, "milter.{key}: expected at most milter.{above}, {most}, got {value}");
+        for (key, value, other, most) in [
+            ("quarantine", milter.quarantine, "tempfail", milter.tempfail),
+            ("quarantine", milter.quarantine, "reject", milter.reject),
+            ("tempfail", milter.tempfail, "reject", milter.reject),
+        ] {
+            let (value, most) = (value.unwrap_or(0.0), most.unwrap_or(1.0));
+            // what is done from a lower probability on would leave nothing for it
+            ensure!(value <= most, "milter.{key}: expected at most milter.{other}, {most}, got {value}");
         }
         let to = &self.log.to;
         ensure!(
@@ -408,8 +409,8 @@ impl ServerSettings {
             "log.to: expected \"none\", \"stderr\" (for syslog and the journal) or a path that begins with /, got {to:?}"
         );
         if let Some(FleetSettings { url, .. }) = &self.fleet {
-            redis::Client::open(url.as_str())
-                .with_context(|| format!("fleet.url: expected redis:// or redis+unix://, got {url:?}"))?;
+            // it may hold a password, so it is not told
+            redis::Client::open(url.as_str()).context("fleet.url: expected redis:// or redis+unix://")?;
         }
         let cost = self.verdict.cost.unwrap_or(1.0);
         ensure!(cost.is_finite() && cost > 0.0, "verdict.cost: expected a number above 0, got {cost}");

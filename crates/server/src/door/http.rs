@@ -43,6 +43,7 @@ const BUFFER: usize = 16 << 10;
 /// Serves a connection until it ends.
 pub(crate) async fn serve(connection: Connection, service: CurrentService) {
     let Connection { stream, peer, mut stopping } = connection;
+    // its limits of time stay those that it began with
     let limits = service.get().settings().limits.clone();
     let (stream, timer) = TimedStream::new(stream, &limits);
     let router = TowerToHyperService::new(router());

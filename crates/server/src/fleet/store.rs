@@ -29,8 +29,10 @@ pub(crate) struct StreamStore {
 /// An entry of the stream.
 pub(crate) struct StreamEntry {
     pub(crate) id: String,
-    /// Those of an [`OutboxEntry`]; `None` if it is not one of ours.
+    /// Its bytes; `None` if it is not one of ours.
     pub(crate) bytes: Option<Vec<u8>>,
+    /// What they say, if they are whole.
+    pub(crate) entry: Option<OutboxEntry>,
 }
 
 /// What is left of the stream.
@@ -81,7 +83,8 @@ impl StreamStore {
         let entries = reply.into_iter().flat_map(|reply| reply.keys).flat_map(|key| key.ids);
         let streamed = entries.map(|mut entry| {
             let bytes = entry.map.remove("entry").and_then(|value| Vec::<u8>::from_redis_value(value).ok());
-            StreamEntry { id: entry.id, bytes }
+            let read = bytes.as_deref().and_then(OutboxEntry::read).map(|(entry, _)| entry);
+            StreamEntry { id: entry.id, bytes, entry: read }
         });
         Ok(streamed.collect())
     }
