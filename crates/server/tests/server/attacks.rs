@@ -86,6 +86,22 @@ fn a_model_that_is_overwritten_or_cut_off_is_an_error_of_one_answer() {
             .unwrap();
     }
     overwrite_under_load(&running, "POST /v1/score?user=joe", "joe.tamis", ["three.tamis", "four.tamis"]);
+    // whoever learns maps the file
+    let (path, backup) = (running.path("joe.tamis"), fs::read(running.path("three.tamis")).unwrap());
+    let ask = |line: &str, mail: &[u8]| ask(&running, line, &[MAIL, "Password: q"], mail).status;
+    thread::scope(|scope| {
+        let learning = scope.spawn(|| {
+            for n in 0..200 {
+                ask("POST /v1/learn?label=spam&user=joe", format!("Subject: {n}\n\nfruit {n}\n").as_bytes());
+            }
+        });
+        while !learning.is_finished() {
+            fs::write(&path, b"").unwrap();
+            fs::write(&path, &backup).unwrap();
+        }
+    });
+    fs::write(&path, &backup).unwrap();
+    wait_for(|| ask("POST /v1/score?user=joe", SPAM) == 200, || "it is restored".to_owned());
 }
 
 /// The most memory that the server has had, in bytes.
