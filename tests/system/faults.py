@@ -3,6 +3,7 @@
 import os
 import random
 import resource
+import signal
 import socket
 import subprocess
 import threading
@@ -12,6 +13,7 @@ from support import (TAMIS, NotTold, Tamisd, ask, check, connect, equal, mail, m
 
 SECONDS = float(os.environ.get("FAULT_SECONDS", "10"))
 DOORS = """
+users = "FOLDER/%u.tamis"
 [spamd]
 listen = ["unix:FOLDER/spamd.sock"]
 [milter]
@@ -31,7 +33,10 @@ class Run:
         self.server = server
         self.end = time.monotonic() + SECONDS
         self.acknowledged, self.forgotten, self.failures = set(), set(), []
-        self.scored = self.refused = self.killed = self.restarts = self.attacks = 0
+        self.scored = self.refused = self.killed = self.restarts = self.attacks = self.overwritten = 0
+        head = "User: joe\r\nMessage-class: spam\r\nSet: local\r\n"
+        ask(server.unix("spamd"), "TELL SPAMC/1.5", head, mail(0, "joe"))
+        self.backup = (server.folder / "joe.tamis").read_bytes()
 
     def goes_on(self):
         return time.monotonic() < self.end
@@ -51,7 +56,8 @@ def guarded(run, work, seed):
 
 def score(run, chance):
     try:
-        answer = ask(run.server.unix("spamd"), "CHECK SPAMC/1.5", body=mail(chance.randrange(10**6), "score"))
+        user = chance.choice(["", "User: joe\r\n"])
+        answer = ask(run.server.unix("spamd"), "CHECK SPAMC/1.5", user, mail(chance.randrange(10**6), "score"))
     except OSError:
         return
     if answer.startswith(b"SPAMD/1.1 0 EX_OK\r\nSpam: "):
@@ -117,8 +123,24 @@ def kill_learners(run, chance):
     run.killed += 1
 
 
+def overwrite(run, chance):
+    """Restores a user's model in place while it is in use, as `cp` does, and leaves a part of it for a moment."""
+    path = run.server.folder / "joe.tamis"
+    path.write_bytes(run.backup[:chance.choice([0, len(run.backup) // 2])])
+    time.sleep(chance.uniform(0, 0.01))
+    path.write_bytes(run.backup)
+    time.sleep(chance.uniform(0, 0.02))
+    run.overwritten += 1
+
+
+def reload(run, chance):
+    time.sleep(chance.uniform(0.5, 1))
+    run.server.process.send_signal(signal.SIGHUP)
+
+
 def restart(run, chance):
     time.sleep(chance.uniform(1.5, 3))
+    check(run.server.process.poll() is None, "the server has not ended by itself")
     run.server.kill()
     run.server.check_said()
     run.server.start()
@@ -133,7 +155,7 @@ def retrain(run, chance):
 def faults():
     server = Tamisd(DOORS)
     state = Run(server)
-    works = [score, score, teach, teach, teach, attack, attack, kill_learners, restart, retrain]
+    works = [score, score, teach, teach, teach, attack, attack, kill_learners, overwrite, reload, restart, retrain]
     threads = [guarded(state, work, seed) for seed, work in enumerate(works)]
     for thread in threads:
         thread.start()
@@ -154,7 +176,8 @@ def faults():
     check(tasks < 80, f"{tasks} threads")
     server.stop()
     return (f"{SECONDS:.0f} s: {state.scored} scored, {len(state.acknowledged)} learned and all known, {state.killed} learners "
-            f"killed, the server killed {state.restarts} times, {state.attacks} attacks, {state.refused} told to try again")
+            f"killed, a user's model overwritten {state.overwritten} times, the server killed {state.restarts} times, "
+            f"{state.attacks} attacks, {state.refused} told to try again")
 
 
 def full_disk():

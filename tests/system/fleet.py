@@ -4,10 +4,12 @@ import json
 import os
 import random
 import shutil
+import struct
 import threading
 import time
+import zlib
 
-from support import (NotTold, Tamisd, TAMIS, check, connect, equal, folder, free_port, mail, model, need, run, start, tell,
+from support import (NotTold, Tamisd, TAMIS, ask, check, connect, equal, folder, free_port, mail, model, need, run, start, tell,
                      wait_for)
 
 MESSAGES = int(os.environ.get("FLEET_MESSAGES", "2000"))
@@ -45,6 +47,13 @@ class Store:
     def kill(self):
         self.process.kill()
         self.process.wait()
+
+    def add(self, entry):
+        """Puts bytes into the stream."""
+        words = [b"XADD", b"tamis", b"*", b"entry", entry]
+        with connect(("127.0.0.1", self.port)) as stream:
+            stream.sendall(b"*5\r\n" + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words))
+            check(stream.recv(100).startswith(b"$"), "the store takes an entry")
 
 
 def exported(server):
@@ -148,3 +157,37 @@ def fleet():
         server.stop()
     return (f"{MESSAGES} messages, {sum(map(len, works))} changes at three servers, {kills} kills of servers and store, "
             f"{'one joined, ' if joined else ''}equal exports {settled:.1f} s after the last")
+
+
+def aside():
+    """Records that cannot be applied, a user's model that is damaged, no users' models, a backlog: the rest goes on."""
+    store = Store()
+    store.start()
+    settings = SETTINGS.format(port=store.port) + "[limits]\nwaiting_to_learn = 20\n"
+    users = 'users = "FOLDER/%u.tamis"\n'
+    here, there, bare = Tamisd(users + settings), Tamisd(users + settings), Tamisd(settings)
+    (there.folder / "joe.tamis").write_bytes(b"no model")
+    whole = struct.pack("<IIQQ", 0, 9, 7, 1) + b"no record"
+    for entry in (b"torn", whole + struct.pack("<I", zlib.crc32(whole))):
+        store.add(entry)
+    for user in ("joe", "ann"):
+        head = f"User: {user}\r\nMessage-class: spam\r\nSet: local\r\n"
+        check(b"DidSet" in ask(here.unix("spamd"), "TELL SPAMC/1.5", head, mail(0, user)), f"{user} teaches")
+    there.kill()
+    for number in range(200):
+        tell(here.unix("spamd"), "spam", mail(number, "backlog"))
+    there.start()
+
+    def documents(path):
+        return run([TAMIS, "export", "-m", path, "--documents"]).count(b'"digest"')
+
+    expected = documents(model()) + 200
+    wait_for(lambda: {documents(server.model) for server in (here, there, bare)} == {expected}, "all have all", 30, 0.2)
+    equal(documents(there.folder / "ann.tamis"), 1, "documents of another user")
+    # the server that was killed has counted some before
+    for server, n in ((here, 2), (there, 3), (bare, 4)):
+        lines = [json.loads(line) for line in (server.folder / "fleet-set-aside").read_text().splitlines()]
+        equal(len(lines), n, f"records set aside: {lines}")
+        check(server is there or server.metrics()["tamis_fleet_set_aside_total"] == n, "they are counted")
+        server.stop()
+    return "2 bad records and those of a damaged model are set aside, 200 others are everywhere"

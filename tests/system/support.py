@@ -136,8 +136,8 @@ def tamis_json(mail, path):
 class Tamisd:
     """A server in a folder. In its settings, FOLDER stands for the folder, and ports of TCP are chosen by the system."""
 
-    def __init__(self, settings, at=None, name="tamisd", with_model=True):
-        self.folder = at or folder(name)
+    def __init__(self, settings, at=None, name="tamisd", with_model=True, within=()):
+        self.folder, self.within = at or folder(name), within
         self.model = self.folder / "model.tamis"
         if with_model and not self.model.exists():
             shutil.copy(model(), self.model)
@@ -152,7 +152,7 @@ class Tamisd:
     def start(self):
         begin = self.said.stat().st_size if self.said.exists() else 0
         with open(self.said, "ab") as said:
-            self.process = start([TAMISD, "--allow-root", "-c", self.config], stderr=said)
+            self.process = start([*self.within, TAMISD, "--allow-root", "-c", self.config], stderr=said)
 
         def is_open():
             check(self.process.poll() is None, f"tamisd ended: {self.said.read_text()[begin:]}")

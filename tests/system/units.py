@@ -4,7 +4,7 @@ import re
 import shutil
 import subprocess
 
-from support import ROOT, TAMISD, check, equal, folder, need, run
+from support import IS_ROOT, ROOT, TAMISD, Skipped, Tamisd, check, equal, folder, mail, need, run
 
 MOST_EXPOSED = 1.5
 
@@ -25,3 +25,23 @@ def units():
     exposed = float(re.search(r"Overall exposure level for tamisd.service: ([\d.]+)", said)[1])
     check(exposed <= MOST_EXPOSED, f"exposure: expected at most {MOST_EXPOSED}, got {exposed}")
     return f"systemd takes the units; exposure {exposed} of 10"
+
+
+def learning():
+    """Who may learn, in the user namespace that the unit puts the server into, if it does."""
+    spamc = need("spamc")
+    if not IS_ROOT:
+        raise Skipped("processes of other users need root")
+    is_private = "\nPrivateUsers=yes" in (ROOT / "contrib/server/tamisd.service").read_text()
+    within = ["unshare", "--user", "--map-root-user"] if is_private else []
+    server = Tamisd('[spamd]\nlisten = ["unix:FOLDER/spamd.sock"]\nmode = "0666"\nlearn = ["games"]\n', within=within)
+
+    def learns(user, number):
+        done = subprocess.run([spamc, "-x", "-U", server.unix("spamd"), "-L", "spam"], input=mail(number, "learn"),
+                              capture_output=True, user=user, timeout=60)
+        return b"successfully" in done.stdout
+
+    who = {user: learns(user, number) for number, user in enumerate(["root", "games", "daemon", "nobody"])}
+    equal(who, {"root": True, "games": True, "daemon": False, "nobody": False}, "who may learn")
+    server.stop()
+    return "the listed user learns, others do not"

@@ -140,8 +140,9 @@ fn documents_of_names(
 
 #[derive(Args)]
 #[command(after_help = "\
-Forgetting removes exactly what learning added, all in one step. The date is that of the message. If it has none, or one \
-in the future, it is the day on which tamis learn learned it. Documents without either stay. Nothing expires automatically.
+Forgetting removes exactly what learning added, all in one step. The date is the day on which tamis learn or a server \
+learned the document; of what train learned, that of the message. Documents without either, or with one in the future, stay. \
+Nothing expires automatically.
 
 Example:
   tamis expire --before 2023-01-01 --dry-run
@@ -150,7 +151,7 @@ Example:
 pub(crate) struct ExpireArgs {
     #[command(flatten)]
     pub(crate) model: ModelArg,
-    /// Forget documents written before this day (UTC)
+    /// Forget documents from before this day (UTC)
     #[arg(long, value_name = "YYYY-MM-DD", required_unless_present_any = ["keep", "older_than"], value_parser = parse_day)]
     pub(crate) before: Option<i64>,
     /// Forget documents older than this: a number of days (d), weeks (w), months (m) or years (y)

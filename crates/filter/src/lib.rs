@@ -58,11 +58,14 @@ pub use tamis_store::config::{
     scoring::Scoring,
     training::TrainOptions,
 };
+pub use tamis_store::disk::memory::return_large_blocks;
+#[doc(inline)]
+#[cfg(unix)]
+pub use tamis_store::disk::memory::survive_lost_pages;
 #[doc(inline)]
 pub use tamis_store::file::{documents::document_name, header::FORMAT_VERSION};
 #[doc(inline)]
 pub use tamis_store::store::information::Information;
-#[doc(inline)]
 pub use tamis_store::{Error, ErrorKind, Kind, Result};
 
 /// The parts of a [`Recipe`], a [`Scoring`] and [`TrainOptions`]: set them to change a default.

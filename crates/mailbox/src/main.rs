@@ -4,9 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use tamis_mailbox::{AgentArgs, ImapError};
-use tamis_program::{
-    ERROR, is_closed_pipe, keep_lost_pages, return_large_blocks, say, survive_file_limits, told,
-};
+use tamis_program::{ERROR, is_closed_pipe, keep_lost_pages, say, survive_file_limits, told};
 
 /// The exit status after a refused login, EX_NOPERM of sysexits.h: starting again would not help.
 const REFUSED: u8 = 77;
@@ -15,7 +13,7 @@ fn main() -> ExitCode {
     keep_lost_pages();
     // a disk that is full is an error, not the end
     survive_file_limits();
-    return_large_blocks();
+    tamis_train::return_large_blocks();
     std::panic::set_hook(Box::new(|panic| {
         let at = panic.location().map_or_else(String::new, |at| format!(" at {}:{}", at.file(), at.line()));
         say!("tamis-mailbox: a defect{at}: {}", panic.payload_as_str().unwrap_or("no message"));

@@ -24,8 +24,7 @@ pub use output::{
     say_line, seconds_now, shown, shown_path, today, told,
 };
 pub use passthrough::rescue::{
-    arm, asks_for_passthrough, keep_lost_pages, passes_input_through, return_large_blocks,
-    survive_file_limits,
+    arm, asks_for_passthrough, keep_lost_pages, passes_input_through, survive_file_limits,
 };
 pub use passthrough::{Passthrough, standard_output};
 pub use stream::{Contents, Stream, read_document, read_start};

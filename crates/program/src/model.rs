@@ -3,12 +3,11 @@
 use std::io;
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use tamis_report::counted;
 use tamis_train::{Attempts, Error, Filter, Learner};
 
 use crate::output::{named, note};
-use crate::passthrough::rescue;
 
 /// A model that is opened on first use, and again if its file changed in place.
 pub struct LazyModel<Open> {
@@ -28,8 +27,7 @@ impl<Open: Fn() -> Result<Filter>> LazyModel<Open> {
         let mut attempts = Attempts::default();
         loop {
             let filter = self.open_by(&mut attempts)?;
-            let answer = work(filter).and_then(|answer| check_pages().map(|()| answer));
-            match filter.confirm(answer) {
+            match filter.confirm(work(filter)) {
                 Err((is_passing, _)) if attempts.again(is_passing) => self.filter = None,
                 outcome => return outcome.map_err(|(_, error)| error),
             }
@@ -46,10 +44,7 @@ impl<Open: Fn() -> Result<Filter>> LazyModel<Open> {
             Some(filter) => filter,
             None => {
                 let is_passing = |error: &anyhow::Error| error.downcast_ref().is_some_and(Error::is_passing);
-                attempts.open(is_passing, || {
-                    rescue::lost_a_page();
-                    (self.open)()
-                })?
+                attempts.open(is_passing, &self.open)?
             }
         };
         Ok(self.filter.insert(filter))
@@ -58,23 +53,11 @@ impl<Open: Fn() -> Result<Filter>> LazyModel<Open> {
 
 /// Checks that a model's file did not change in place since it was opened.
 pub fn check_unchanged(filter: &Filter) -> Result<()> {
-    filter.check_unchanged()?;
-    check_pages()
-}
-
-/// Checks that no page of a mapped model was lost.
-fn check_pages() -> Result<()> {
-    if rescue::lost_a_page() {
-        bail!(
-            "a part of the model could not be read: its file was truncated while in use, or the disk fails"
-        );
-    }
-    Ok(())
+    Ok(filter.check_unchanged()?)
 }
 
 /// Writes what was learned, and prints a note if the model was retrained.
 pub fn commit(learner: &mut Learner) -> Result<()> {
-    check_unchanged(learner.filter())?;
     if learner.commit()? {
         note!("retrained on {}", counted(learner.filter().information().size.documents as u64, "document"));
     }

@@ -12,18 +12,20 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use crate::net::{Connection, Listener, Stopping};
-use crate::record::Door;
-use crate::service::Service;
+use crate::record::{Door, Metrics};
+use crate::service::CurrentService;
 
 /// The pause after a connection could not be accepted, as when the process has too many files open.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Accepts connections until the server stops. `service` is asked for each connection, as the settings may be read again. Each connection holds a copy of `alive`
-/// until it ends.
+/// Connections beyond the limit that are told so; further ones are closed at once, so that they take no descriptors.
+const TOLD: usize = 16;
+
+/// Accepts connections until the server stops. Each connection holds a copy of `alive` until it ends.
 pub(crate) async fn accept(
     door: Door,
     listener: Listener,
-    service: impl Fn() -> Arc<Service>,
+    service: CurrentService,
     mut stopping: Stopping,
     alive: mpsc::Sender<()>,
 ) {
@@ -36,35 +38,45 @@ pub(crate) async fn accept(
             sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        let (service, alive) = (service(), alive.clone());
+        let (now, service, alive) = (service.get(), service.clone(), alive.clone());
+        let open = OpenConnection { door, metrics: now.metrics.clone() };
+        let n_open = 1 + now.metrics.connections[door as usize].fetch_add(1, Relaxed) as usize;
+        let most = now.settings().connections_per_door();
+        if n_open > most {
+            now.metrics.refused.fetch_add(1, Relaxed);
+        }
+        if n_open > most + TOLD {
+            continue;
+        }
         let connection = Connection { stream, peer, stopping: stopping.clone() };
-        let open = OpenConnection { door, service: service.clone() };
-        let n_open = 1 + service.metrics.connections[door as usize].fetch_add(1, Relaxed);
         tokio::spawn(async move {
             let _held = (open, alive);
-            serve(door, connection, service, n_open).await;
+            match n_open > most {
+                true => refuse(door, connection).await,
+                false => serve(door, connection, service).await,
+            }
         });
     }
     // before `alive`: the file of the socket is gone when the server is
     drop(listener);
 }
 
-/// Serves a connection until it ends, unless it is one too many.
-async fn serve(door: Door, mut connection: Connection, service: Arc<Service>, n_open: u64) {
-    if n_open > service.settings().limits.connections as u64 {
-        service.metrics.refused.fetch_add(1, Relaxed);
-        let full = match door {
-            Door::Spamd => spamd::reply::FULL,
-            // it is closed, and the MTA's default applies
-            Door::Milter => b"",
-            Door::Http => http::FULL,
-        };
-        // a client that does not read this loses nothing by it
-        let _ = connection.write(full, Duration::from_secs(1)).await;
-        return;
-    }
+/// Tells a client that its connection is one too many.
+async fn refuse(door: Door, mut connection: Connection) {
+    let full = match door {
+        Door::Spamd => spamd::reply::FULL,
+        // it is closed, and the MTA's default applies
+        Door::Milter => b"",
+        Door::Http => http::FULL,
+    };
+    // a client that does not read this loses nothing by it
+    let _ = connection.write(full, Duration::from_secs(1)).await;
+}
+
+/// Serves a connection until it ends.
+async fn serve(door: Door, connection: Connection, service: CurrentService) {
     match door {
-        Door::Spamd => spamd::serve(connection, service).await,
+        Door::Spamd => spamd::serve(connection, &service.get()).await,
         Door::Milter => milter::serve(connection, service).await,
         Door::Http => http::serve(connection, service).await,
     }
@@ -73,11 +85,11 @@ async fn serve(door: Door, mut connection: Connection, service: Arc<Service>, n_
 /// Counts an open connection until it is dropped, by a panic too.
 struct OpenConnection {
     door: Door,
-    service: Arc<Service>,
+    metrics: Arc<Metrics>,
 }
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        self.service.metrics.connections[self.door as usize].fetch_sub(1, Relaxed);
+        self.metrics.connections[self.door as usize].fetch_sub(1, Relaxed);
     }
 }

@@ -1,23 +1,29 @@
 //! Several servers with one model: each tells the others what it learned, through a stream in Redis or Valkey.
 //!
 //! The stream has one order for all. Each server applies every record in this order, its own too, so that all end at the
-//! same counts; see `tamis_train::replication`. Without the store a server goes on by itself and catches up.
+//! same counts; see `tamis_train::replication`. Without the store a server goes on by itself and catches up. A record that
+//! cannot be applied is set aside and holds up no other.
 
 pub(crate) mod sender;
 pub(crate) mod store;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD_NO_PAD;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use tokio::time::sleep;
 
 use crate::fleet::sender::PAUSE;
 use crate::fleet::store::{StreamEntry, StreamStore, order};
-use crate::record::outbox::OutboxEntry;
+use crate::models::request::{FeedbackOutcome, ServiceError};
+use crate::record::log::append;
 use crate::service::Service;
 use crate::settings::FleetSettings;
 
@@ -83,41 +89,84 @@ impl Follower {
         Ok(())
     }
 
-    /// Applies entries, and stores how far the stream is read. Entries of one model that follow one another are written
-    /// together.
+    /// Applies entries, and stores how far the stream is read.
     async fn take_in(&mut self, entries: Vec<StreamEntry>, service: &Service) -> Result<(), String> {
-        let mut position = self.position.clone();
-        let mut wanted: Vec<OutboxEntry> = Vec::new();
-        for StreamEntry { id, entry } in entries {
-            position.id = id;
-            wanted.extend(entry.filter(|entry| position.note(entry.sender, entry.number)));
+        let applied = self.apply(entries, service).await;
+        let saved = self.position.save(&self.folder);
+        applied.and(saved.map_err(|error| format!("fleet-position.json: {error}")))
+    }
+
+    /// Applies entries in their order, as many at a time as a model may have waiting beside those of its clients.
+    async fn apply(&mut self, entries: Vec<StreamEntry>, service: &Service) -> Result<(), String> {
+        let most = service.settings().limits.waiting_to_learn.div_ceil(2);
+        let (mut ahead, mut learning) = (self.position.clone(), VecDeque::new());
+        for streamed in entries {
+            if learning.len() >= most
+                && let Some((first, outcome)) = learning.pop_front()
+            {
+                self.settle(first, outcome, service).await?;
+            }
+            let wanted = streamed.entry.as_ref().filter(|entry| ahead.note(entry.sender, entry.number));
+            let outcome = wanted.map(|entry| service.enqueue_record(&entry.model, entry.record.clone()));
+            learning.push_back((streamed, outcome));
         }
-        for of_model in wanted.chunk_by(|a, b| a.model == b.model) {
-            self.apply(of_model, service).await?;
+        for (streamed, outcome) in learning {
+            self.settle(streamed, outcome, service).await?;
         }
-        position.save(&self.folder).map_err(|error| format!("fleet-position.json: {error}"))?;
-        self.position = position;
         Ok(())
     }
 
-    /// Applies entries of one model, in their order.
-    async fn apply(&self, entries: &[OutboxEntry], service: &Service) -> Result<(), String> {
-        let enqueue = |entry: &OutboxEntry| service.enqueue_record(&entry.model, entry.record.clone());
-        // all before the first is waited for
-        let waiting: Vec<_> = entries.iter().map(enqueue).collect();
-        for enqueued in waiting {
-            let outcome = match enqueued {
-                Ok(outcome) => outcome.await,
-                Err(failure) => Err(failure),
-            };
-            match outcome {
-                Ok(_) => (),
-                // all are applied again, in order
-                Err(failure) if failure.is_temporary() => return Err(failure.to_string()),
-                Err(failure) => (self.say)(&format!("fleet: a record is skipped: {failure}")),
+    /// Waits until an entry is learned, if it has to be, and moves on behind it. One that cannot be learned is set aside.
+    ///
+    /// # Errors
+    /// If it may be learned later.
+    async fn settle(
+        &mut self,
+        streamed: StreamEntry,
+        outcome: Option<Result<impl Future<Output = Result<FeedbackOutcome, ServiceError>>, ServiceError>>,
+        service: &Service,
+    ) -> Result<(), String> {
+        let outcome = match outcome {
+            Some(Ok(outcome)) => outcome.await.map(drop),
+            Some(Err(failure)) => Err(failure),
+            None => Ok(()),
+        };
+        match (&streamed, outcome) {
+            (StreamEntry { entry: Some(entry), .. }, Err(failure)) => {
+                if may_pass(&failure, &entry.model) {
+                    return Err(failure.to_string());
+                }
+                self.set_aside(&streamed, &format!("for the model {:?}: {failure}", entry.model), service)?;
             }
+            (StreamEntry { entry: None, bytes: Some(_), .. }, _) => {
+                self.set_aside(&streamed, "expected a whole record, got another checksum", service)?;
+            }
+            _ => (),
         }
+        if let Some(entry) = streamed.entry {
+            self.position.note(entry.sender, entry.number);
+        }
+        self.position.id = streamed.id;
         Ok(())
+    }
+
+    /// Keeps an entry in a file of its own, with the reason.
+    fn set_aside(&self, streamed: &StreamEntry, reason: &str, service: &Service) -> Result<(), String> {
+        let bytes = BASE64_STANDARD_NO_PAD.encode(streamed.bytes.as_deref().unwrap_or_default());
+        let line = json!({ "id": streamed.id, "reason": reason, "entry": bytes });
+        let path = self.folder.join("fleet-set-aside");
+        append(&path, &format!("{line}\n")).map_err(|error| format!("{}: {error}", path.display()))?;
+        service.metrics.fleet_set_aside.fetch_add(1, Relaxed);
+        (self.say)(&format!("fleet: a record is set aside: {reason}"));
+        Ok(())
+    }
+}
+
+/// Whether a record may be applied later. The model that all share is waited for; a user's holds up no others.
+fn may_pass(failure: &ServiceError, model: &str) -> bool {
+    match failure {
+        ServiceError::Busy | ServiceError::NoModel(_) => true,
+        failure => failure.is_temporary() && !model.starts_with("user/"),
     }
 }
 

@@ -16,7 +16,7 @@ Usage: tamisd [-c FILE] [--check] [--allow-root]
 Without -c, serves your default model on 127.0.0.1: spamd's protocol at port 7783, milter at 7785, HTTP at 11333.
 
 Options:
-  -c, --config FILE    ServerSettings, in TOML; tamisd.toml beside the program's source describes each
+  -c, --config FILE    Settings, in TOML; tamisd.toml beside the program's source describes each
       --check          Check the settings, and exit
       --allow-root     Run as root; a user of its own is safer
       --hash-password  Read a password from standard input, and print its hash for http.password
@@ -64,6 +64,8 @@ fn run() -> Result<()> {
     };
     settings.allow_root |= allow_root;
     if is_check {
+        // the service may have another limit
+        settings.raise_descriptor_limit().iter().for_each(|missing| say(missing));
         return Ok(());
     }
     if rustix::process::geteuid().is_root() && !settings.allow_root {

@@ -126,8 +126,14 @@ impl ModelRegistry {
     }
 
     /// The model of a [`name`](LiveModel::name); the fleet's records have it.
+    ///
+    /// # Errors
+    /// If there is none. What a user has taught is for no other model.
     pub(crate) fn by_name(&self, name: &str) -> Result<Arc<LiveModel>, ServiceError> {
         match name.strip_prefix("user/") {
+            Some(user) if self.settings.users.is_none() => {
+                Err(ServiceError::UnknownModel(format!("user/{user}")))
+            }
             Some(user) => self.to_learn(ModelId::User(user)),
             None if name.is_empty() => Ok(self.shared.clone()),
             None => self.to_learn(ModelId::Named(name)),
@@ -138,7 +144,11 @@ impl ModelRegistry {
     pub(crate) fn follow(&self) -> Vec<ServiceError> {
         // the shared one first, since users' models take it from there
         let own = std::iter::once(&self.shared).chain(self.named.values()).cloned();
-        own.chain(self.open_users()).filter_map(|model| model.follow_in_turn().err()).collect()
+        let mut failures: Vec<_> =
+            own.chain(self.open_users()).filter_map(|model| model.follow_in_turn().err()).collect();
+        // one for all users
+        failures.dedup();
+        failures
     }
 
     /// Users' models that are open.

@@ -1,9 +1,10 @@
 //! Connections: the sockets they come from, who is at the other end, and limits of time.
 
+use std::fmt;
 use std::fs;
 use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown};
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,7 +16,10 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use crate::models::request::ModelId;
+use crate::settings::ServerSettings;
 use crate::settings::address::Address;
+use crate::settings::user::{GroupId, MailServer, UserId, user_name};
 
 /// A stream of bytes in both directions.
 pub(crate) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -93,23 +97,54 @@ pub(crate) enum Peer {
 }
 
 impl Peer {
-    /// Whether the peer is a process of the server's own user, of root, or of one of `allowed`: users by name or
-    /// number.
-    pub(crate) fn is_trusted(self, allowed: &[String]) -> bool {
+    /// Whether the peer is a process of the server's own user, of root, or of one of `allowed`.
+    pub(crate) fn is_trusted(self, allowed: &[UserId]) -> bool {
         let Peer::User(uid) = self else { return false };
-        uid == 0
-            || uid == rustix::process::geteuid().as_raw()
-            || allowed.iter().any(|name| name.parse() == Ok(uid) || uid_of(name) == Some(uid))
+        uid == 0 || uid == rustix::process::geteuid().as_raw() || allowed.contains(&UserId(uid))
+    }
+
+    /// Whether the peer may ask for a user's model: that user, a mail server of the settings, or one that may teach it.
+    pub(crate) fn may_ask(self, user: &str, settings: &ServerSettings) -> bool {
+        let servers = &settings.models.mail_servers;
+        match self {
+            Peer::User(uid) => {
+                self.is_trusted(&settings.spamd.learn)
+                    || servers.contains(&MailServer::User(UserId(uid)))
+                    || user_name(uid).is_some_and(|name| name.eq_ignore_ascii_case(user))
+            }
+            Peer::Address(address) => servers.contains(&MailServer::Address(address.ip().to_canonical())),
+            Peer::Unknown => false,
+        }
+    }
+
+    /// The model that the peer asks for: the shared one if it may not ask for that of the user.
+    pub(crate) fn permitted<'a>(self, model: ModelId<'a>, settings: &ServerSettings) -> ModelId<'a> {
+        match model {
+            ModelId::User(user) if settings.models.users.is_some() && !self.may_ask(user, settings) => {
+                ModelId::Shared
+            }
+            model => model,
+        }
     }
 }
 
-/// The number of a user, from the system's list.
-fn uid_of(name: &str) -> Option<u32> {
-    let users = fs::read_to_string("/etc/passwd").ok()?;
-    users.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        if fields.next() == Some(name) { fields.nth(1)?.parse().ok() } else { None }
-    })
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Peer::User(uid) => write!(f, "user {uid}"),
+            Peer::Address(address) => address.ip().to_canonical().fmt(f),
+            Peer::Unknown => f.write_str("a process of this machine"),
+        }
+    }
+}
+
+/// What the file of a Unix socket is to be like.
+#[derive(Clone, Copy)]
+pub(crate) struct SocketFile {
+    /// The permissions.
+    pub(crate) mode: u32,
+    pub(crate) owner: Option<UserId>,
+    pub(crate) group: Option<GroupId>,
 }
 
 /// A socket that listens.
@@ -160,13 +195,13 @@ impl SystemdSockets {
 }
 
 impl Listener {
-    /// Listens at an address; a Unix socket gets this mode.
+    /// Listens at an address.
     ///
     /// # Errors
     /// If the address is in use, is not this machine's, or may not be used.
     pub(crate) async fn bind(
         address: &Address,
-        mode: u32,
+        like: SocketFile,
         handed: &mut SystemdSockets,
     ) -> anyhow::Result<Self> {
         let mut file = None;
@@ -175,7 +210,7 @@ impl Listener {
                 Socket::Tcp(TcpListener::bind(tcp).await.with_context(|| address.to_string())?)
             }
             Address::Unix(path) => {
-                let socket = bind_unix(path, mode).with_context(|| address.to_string())?;
+                let socket = bind_unix(path, like).with_context(|| address.to_string())?;
                 file = fs::metadata(path).ok().map(|made| (path.clone(), made.ino()));
                 Socket::Unix(socket)
             }
@@ -221,7 +256,7 @@ impl Drop for Listener {
 }
 
 /// Binds a socket, in place of one that nobody listens at any more.
-fn bind_unix(path: &Path, mode: u32) -> anyhow::Result<UnixListener> {
+fn bind_unix(path: &Path, like: SocketFile) -> anyhow::Result<UnixListener> {
     if let Ok(metadata) = fs::symlink_metadata(path) {
         if !metadata.file_type().is_socket() {
             bail!("expected a socket or nothing, got another file");
@@ -237,7 +272,11 @@ fn bind_unix(path: &Path, mode: u32) -> anyhow::Result<UnixListener> {
     let hidden = folder.join(format!(".{name}.{}", std::process::id()));
     let _ = fs::remove_file(&hidden);
     let socket = UnixListener::bind(&hidden)?;
-    fs::set_permissions(&hidden, fs::Permissions::from_mode(mode))?;
+    let (owner, group) = (like.owner.map(|user| user.0), like.group.map(|group| group.0));
+    if owner.is_some() || group.is_some() {
+        chown(&hidden, owner, group).context("owner and group")?;
+    }
+    fs::set_permissions(&hidden, fs::Permissions::from_mode(like.mode))?;
     fs::rename(&hidden, path)?;
     Ok(socket)
 }
@@ -250,10 +289,27 @@ mod tests {
     fn only_processes_of_known_users_are_trusted() {
         let own = rustix::process::geteuid().as_raw();
         assert!(Peer::User(own).is_trusted(&[]) && Peer::User(0).is_trusted(&[]));
-        assert!(!Peer::User(own + 7_000).is_trusted(&["root".to_owned()]));
-        assert!(Peer::User(own + 7_000).is_trusted(&[(own + 7_000).to_string()]));
-        assert_eq!(uid_of("root"), Some(0));
+        assert!(!Peer::User(own + 7_000).is_trusted(&[UserId(0)]));
+        assert!(Peer::User(own + 7_000).is_trusted(&[UserId(own + 7_000)]));
         let loopback = SocketAddr::from(([127, 0, 0, 1], 80));
-        assert!(!Peer::Address(loopback).is_trusted(&["0".to_owned()]) && !Peer::Unknown.is_trusted(&[]));
+        assert!(!Peer::Address(loopback).is_trusted(&[UserId(0)]) && !Peer::Unknown.is_trusted(&[]));
+    }
+
+    #[test]
+    fn a_users_model_is_for_the_user_and_for_mail_servers() {
+        let mut settings = ServerSettings::default();
+        let daemon = Peer::User(1);
+        let name = user_name(1).unwrap();
+        assert!(daemon.may_ask(&name, &settings) && !daemon.may_ask("boss", &settings));
+        let loopback = Peer::Address(SocketAddr::from(([127, 0, 0, 1], 80)));
+        assert!(!loopback.may_ask("boss", &settings) && !Peer::Unknown.may_ask("boss", &settings));
+        let boss = ModelId::User("boss");
+        assert_eq!(loopback.permitted(boss, &settings), boss);
+        settings.models.users = Some("/users/%u.tamis".into());
+        assert_eq!(loopback.permitted(boss, &settings), ModelId::Shared);
+        let servers = [MailServer::User(UserId(1)), MailServer::Address([127, 0, 0, 1].into())];
+        settings.models.mail_servers.extend(servers);
+        assert!(daemon.may_ask("boss", &settings) && loopback.may_ask("boss", &settings));
+        assert!(!Peer::User(7_000).may_ask("boss", &settings));
     }
 }

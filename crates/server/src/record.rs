@@ -60,6 +60,8 @@ pub(crate) struct Metrics {
     pub(crate) refused: AtomicU64,
     /// Requests that a defect of ours ended.
     pub(crate) defects: AtomicU64,
+    /// Passwords that were wrong.
+    pub(crate) wrong_passwords: AtomicU64,
     /// Open connections by door.
     pub(crate) connections: [AtomicU64; 3],
     /// Commits of what was learned, and models retrained.
@@ -67,6 +69,8 @@ pub(crate) struct Metrics {
     pub(crate) retrained: AtomicU64,
     /// Records of the fleet's stream that were applied.
     pub(crate) fleet_applied: AtomicU64,
+    /// Records that could not be applied, and were set aside.
+    pub(crate) fleet_set_aside: AtomicU64,
 }
 
 /// A gauge of the page: its name, its help and its value.
@@ -122,7 +126,9 @@ impl Metrics {
             ("defects", "Requests ended by a defect of the server.", &self.defects),
             ("commits", "Writes of what was learned.", &self.commits),
             ("retrained", "Models retrained.", &self.retrained),
+            ("wrong_passwords", "Passwords that were wrong.", &self.wrong_passwords),
             ("fleet_applied", "Records of the fleet that were applied.", &self.fleet_applied),
+            ("fleet_set_aside", "Records of the fleet that could not be applied.", &self.fleet_set_aside),
         ] {
             writeln!(page, "# TYPE tamis_{name} counter\n# HELP tamis_{name} {help}")?;
             writeln!(page, "tamis_{name}_total {}", n.load(Relaxed))?;

@@ -1,10 +1,11 @@
 //! The server: opens its doors, serves until it is told to stop, and finishes what was begun.
 
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use tamis_train::{return_large_blocks, survive_lost_pages};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -12,9 +13,9 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use crate::door::accept;
 use crate::fleet::{Follower, sender};
 use crate::models::learning::step_back;
-use crate::net::{Listener, Stopping, SystemdSockets};
+use crate::net::{Listener, SocketFile, Stopping, SystemdSockets};
 use crate::record::Door;
-use crate::service::Service;
+use crate::service::{CurrentService, Service};
 use crate::settings::ServerSettings;
 use crate::settings::address::Address;
 
@@ -29,25 +30,22 @@ type Say = fn(&str);
 
 /// What all tasks share.
 struct Daemon {
-    service: RwLock<Arc<Service>>,
+    service: CurrentService,
+    /// Where it listens, whatever the settings say meanwhile.
+    listening: Vec<Address>,
     stopping: Stopping,
     /// Each task holds a copy: when the last is dropped, all have ended.
     alive: mpsc::Sender<()>,
     say: Say,
 }
 
-impl Daemon {
-    fn service(&self) -> Arc<Service> {
-        self.service.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-/// Serves until SIGTERM or SIGINT. SIGHUP reads the settings again from `file`, if there is one; new connections are
-/// served by them, except that the same sockets stay open.
+/// Serves until SIGTERM or SIGINT. SIGHUP reads the settings again from `file`, if there is one; they apply from the next
+/// message on, of connections that are open too, except that the same sockets stay open.
 ///
 /// # Errors
-/// If a door cannot be opened or there is no path for the shared model.
+/// If a setting cannot be, a door cannot be opened or there is no path for the shared model.
 pub async fn serve(settings: ServerSettings, file: Option<&Path>, say: Say) -> Result<()> {
+    settings.check()?;
     // first: a server that said anything can be stopped as any other
     let signals = Signals::new()?;
     let (stop, stopping) = watch::channel(false);
@@ -56,15 +54,22 @@ pub async fn serve(settings: ServerSettings, file: Option<&Path>, say: Say) -> R
     // these threads retrain models: nothing else here runs in parallel. If the program that embeds the server has started
     // them, they stay as they are
     let _ = rayon::ThreadPoolBuilder::new().start_handler(|_| step_back()).build_global();
-    let service = Arc::new(Service::new(settings)?);
-    let daemon = Arc::new(Daemon { service: RwLock::new(service), stopping: Stopping(stopping), alive, say });
-    let listeners = open(daemon.service().settings()).await?;
+    // a file of a model that shrinks is an error of one answer
+    survive_lost_pages();
+    // what one large message took is free for others
+    return_large_blocks();
+    settings.raise_descriptor_limit().iter().for_each(|missing| say(missing));
+    let listening = settings.doors().concat();
+    let service = CurrentService::new(Service::new(settings)?);
+    let daemon = Arc::new(Daemon { service, listening, stopping: Stopping(stopping), alive, say });
+    let listeners = open(daemon.service.get().settings()).await?;
     for (door, listener) in listeners {
         say(&format!("{} at {}", door.name(), listener.at));
-        let (daemon, stopping, alive) = (daemon.clone(), daemon.stopping.clone(), daemon.alive.clone());
-        tokio::spawn(accept(door, listener, move || daemon.service(), stopping, alive));
+        let (service, stopping, alive) =
+            (daemon.service.clone(), daemon.stopping.clone(), daemon.alive.clone());
+        tokio::spawn(accept(door, listener, service, stopping, alive));
     }
-    if let Err(failure) = daemon.service().ready() {
+    if let Err(failure) = daemon.service.get().ready() {
         say(&format!("{failure}; until then, the answer to every message is to try again later"));
     }
     tokio::spawn(follow(daemon.clone()));
@@ -82,7 +87,7 @@ pub async fn serve(settings: ServerSettings, file: Option<&Path>, say: Say) -> R
 
 /// Sends what is learned here to the fleet, and applies what the others have learned.
 fn join_fleet(daemon: &Arc<Daemon>) -> Result<()> {
-    let service = daemon.service();
+    let service = daemon.service.get();
     let (Some(fleet), Some(outbox)) = (&service.settings().fleet, service.outbox()) else { return Ok(()) };
     let follower = Follower::new(outbox.folder.clone(), fleet.clone(), daemon.say)
         .with_context(|| format!("{}: fleet-position.json", outbox.folder.display()))?;
@@ -90,7 +95,7 @@ fn join_fleet(daemon: &Arc<Daemon>) -> Result<()> {
     let (daemon, mut stopping) = (daemon.clone(), daemon.stopping.clone());
     tokio::spawn(async move {
         tokio::select! {
-            () = follower.run(|| daemon.service()) => (),
+            () = follower.run(|| daemon.service.get()) => (),
             () = stopping.wait() => (),
         }
     });
@@ -100,21 +105,17 @@ fn join_fleet(daemon: &Arc<Daemon>) -> Result<()> {
 /// Opens every door of the settings.
 async fn open(settings: &ServerSettings) -> Result<Vec<(Door, Listener)>> {
     let mut handed = SystemdSockets::from_environment();
-    let doors: [(Door, &[Address], u32); 3] = [
-        (Door::Spamd, &settings.spamd.listen, settings.spamd.mode),
-        (Door::Milter, &settings.milter.listen, settings.milter.mode),
-        (Door::Http, &settings.http.listen, settings.http.mode),
+    let ServerSettings { spamd, milter, http, .. } = settings;
+    let files = [
+        SocketFile { mode: spamd.mode, owner: spamd.owner, group: spamd.group },
+        SocketFile { mode: milter.mode, owner: milter.owner, group: milter.group },
+        SocketFile { mode: http.mode, owner: http.owner, group: http.group },
     ];
     let mut listeners = Vec::new();
-    for (door, addresses, mode) in doors {
+    for ((door, addresses), like) in Door::ALL.into_iter().zip(settings.doors()).zip(files) {
         for address in addresses {
-            listeners.push((door, Listener::bind(address, mode, &mut handed).await?));
+            listeners.push((door, Listener::bind(address, like, &mut handed).await?));
         }
-    }
-    if listeners.is_empty() {
-        anyhow::bail!(
-            "expected at least one address to listen at: spamd.listen, milter.listen or http.listen"
-        );
     }
     Ok(listeners)
 }
@@ -130,7 +131,7 @@ async fn follow(daemon: Arc<Daemon>) {
             _ = ticks.tick() => (),
             () = stopping.wait() => return,
         }
-        let service = daemon.service();
+        let service = daemon.service.get();
         let Ok(failures) = tokio::task::spawn_blocking(move || service.follow()).await else { continue };
         // each once, until it changes
         failures.iter().filter(|failure| !told.contains(*failure)).for_each(|f| (daemon.say)(&f.to_string()));
@@ -169,7 +170,11 @@ async fn until_stopped(mut signals: Signals, daemon: &Daemon, file: Option<&Path
         notify(&[sd_notify::NotifyState::Reloading]);
         match reconfigured(daemon, file) {
             Ok(service) => {
-                *daemon.service.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(service);
+                if service.settings().doors().concat() != daemon.listening {
+                    (daemon.say)("listen has changed, which needs a restart; the same sockets stay open");
+                }
+                service.settings().raise_descriptor_limit().iter().for_each(|missing| (daemon.say)(missing));
+                daemon.service.set(service);
                 (daemon.say)("settings read again");
             }
             Err(error) => (daemon.say)(&format!("the settings stay as they are: {error:#}")),
@@ -179,7 +184,7 @@ async fn until_stopped(mut signals: Signals, daemon: &Daemon, file: Option<&Path
 }
 
 fn reconfigured(daemon: &Daemon, file: Option<&Path>) -> Result<Service> {
-    let before = daemon.service();
+    let before = daemon.service.get();
     let settings = match file {
         Some(file) => ServerSettings::read(file)?,
         None => before.settings().clone(),

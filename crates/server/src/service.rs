@@ -5,8 +5,8 @@ pub(crate) mod answer;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
@@ -47,13 +47,32 @@ impl<'a> Request<'a> {
     }
 }
 
+/// The service in use. Connections ask for it at each message and keep none of their own, so that what was read again
+/// applies to those that are open, and nothing old stays in memory.
+#[derive(Clone)]
+pub(crate) struct CurrentService(Arc<RwLock<Arc<Service>>>);
+
+impl CurrentService {
+    pub(crate) fn new(service: Service) -> Self {
+        CurrentService(Arc::new(RwLock::new(Arc::new(service))))
+    }
+
+    pub(crate) fn get(&self) -> Arc<Service> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set(&self, service: Service) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(service);
+    }
+}
+
 /// What all doors share: settings, models, limits, log and counters. When the settings are read again, a new service
-/// takes the place of this one for new connections.
+/// takes the place of this one.
 pub struct Service {
     settings: ServerSettings,
     models: ModelRegistry,
-    admission: Admission,
-    pub(crate) password: Option<Password>,
+    admission: Arc<Admission>,
+    pub(crate) password: Option<Arc<Password>>,
     learning: Arc<LearningContext>,
     pub(crate) metrics: Arc<Metrics>,
     log: Arc<Log>,
@@ -97,12 +116,24 @@ impl Service {
         };
         let metrics = before.map(|before| before.metrics.clone()).unwrap_or_default();
         let limits = &settings.limits;
+        let admission = match before {
+            // what is in flight still counts
+            Some(before) if before.settings.limits == *limits => before.admission.clone(),
+            _ => Arc::new(Admission::new(limits.bytes_in_flight, limits.message_bytes, metrics.clone())),
+        };
+        let password = match before {
+            // a password that was right once need not be hashed again
+            Some(before) if before.settings.http.password == settings.http.password => {
+                before.password.clone()
+            }
+            _ => settings.http.password.clone().map(Password::new).map(Arc::new),
+        };
         let learning =
             LearningContext { metrics: metrics.clone(), most_waiting: limits.waiting_to_learn, outbox };
         let service = Service {
             models,
-            admission: Admission::new(limits.bytes_in_flight, limits.message_bytes, metrics.clone()),
-            password: settings.http.password.clone().map(Password::new),
+            admission,
+            password,
             learning: Arc::new(learning),
             metrics,
             log,
@@ -237,6 +268,13 @@ impl Service {
         let ms = begun.elapsed().as_micros() as f64 / 1e3;
         let (door, queue_id) = (request.door.name(), request.queue_id);
         self.log.write(LogLine { door, queue_id, id: &id, user, model, ms, ..line });
+    }
+
+    /// Counts a wrong password and logs who sent it.
+    pub(crate) fn note_wrong_password(&self, address: &str) {
+        self.metrics.wrong_passwords.fetch_add(1, Relaxed);
+        let door = Door::Http.name();
+        self.log.write(LogLine { door, address, error: "wrong password", ..LogLine::default() });
     }
 
     /// Learns or forgets a document. Returns when the change is on the disk.

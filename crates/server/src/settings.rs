@@ -2,7 +2,9 @@
 //! beside this crate's manifest.
 
 pub(crate) mod address;
+mod descriptors;
 pub(crate) mod password;
+pub(crate) mod user;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,6 +15,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use crate::settings::address::Address;
+use crate::settings::user::{GroupId, MailServer, UserId};
 
 /// Everything that a settings file can set. By default no door is open; see [`loopback`](Self::loopback).
 #[derive(Clone, Default, Deserialize, Debug)]
@@ -48,13 +51,17 @@ pub struct ModelSettings {
     pub shared: Option<PathBuf>,
     /// The file of a user's model, with `%u` for the user; no user has a model of his own by default.
     pub users: Option<PathBuf>,
+    /// Who may ask for the model of any user, beside that user, the server's own user, root and those of `spamd.learn`:
+    /// users that mail servers run as, and addresses that they connect from. What connects to the milter over a Unix socket
+    /// always may. Everyone else is answered by the shared model.
+    pub mail_servers: Vec<MailServer>,
     /// Whether the first correction of a user makes his model; true by default.
     pub create: bool,
     /// Models of other kinds, by name.
     pub named: BTreeMap<String, PathBuf>,
     /// Maximum number of users' models that are open; 1,000 by default.
     pub max_open: usize,
-    /// Maximum bytes of users' models that are open; 4 GiB by default. They are mapped, not read.
+    /// Maximum bytes of users' models that are open; 256 MiB by default. Those up to 128 MiB are in memory.
     pub max_open_bytes: u64,
 }
 
@@ -85,9 +92,13 @@ pub struct SpamdSettings {
     /// The mode of Unix sockets; 0660 by default.
     #[serde(deserialize_with = "octal")]
     pub mode: u32,
+    /// The owner of Unix sockets; that of the server by default.
+    pub owner: Option<UserId>,
+    /// The group of Unix sockets; that of the server by default.
+    pub group: Option<GroupId>,
     /// Users, by name or number, who may learn and forget over a Unix socket; the server's own user always may, and so
     /// may root.
-    pub learn: Vec<String>,
+    pub learn: Vec<UserId>,
     /// Whether anyone who can connect over TCP may learn and forget; false by default.
     pub learn_over_tcp: bool,
 }
@@ -102,6 +113,10 @@ pub struct MilterSettings {
     /// The mode of Unix sockets; 0660 by default.
     #[serde(deserialize_with = "octal")]
     pub mode: u32,
+    /// The owner of Unix sockets; that of the server by default.
+    pub owner: Option<UserId>,
+    /// The group of Unix sockets; that of the server by default.
+    pub group: Option<GroupId>,
     /// Whether the verdict is written into the header; true by default.
     pub headers: bool,
     /// Rejects messages with at least this probability of spam; none by default.
@@ -138,6 +153,10 @@ pub struct HttpSettings {
     /// The mode of Unix sockets; 0660 by default.
     #[serde(deserialize_with = "octal")]
     pub mode: u32,
+    /// The owner of Unix sockets; that of the server by default.
+    pub owner: Option<UserId>,
+    /// The group of Unix sockets; that of the server by default.
+    pub group: Option<GroupId>,
     /// The hash of the password for learning, as `tamisd --hash-password` prints it. Without one, nobody may learn over
     /// HTTP.
     pub password: Option<String>,
@@ -209,10 +228,11 @@ impl Default for ModelSettings {
         ModelSettings {
             shared: None,
             users: None,
+            mail_servers: Vec::new(),
             create: true,
             named: BTreeMap::new(),
             max_open: 1_000,
-            max_open_bytes: 4 << 30,
+            max_open_bytes: 256 << 20,
         }
     }
 }
@@ -222,7 +242,14 @@ const MODE: u32 = 0o660;
 
 impl Default for SpamdSettings {
     fn default() -> Self {
-        SpamdSettings { listen: Vec::new(), mode: MODE, learn: Vec::new(), learn_over_tcp: false }
+        SpamdSettings {
+            listen: Vec::new(),
+            mode: MODE,
+            owner: None,
+            group: None,
+            learn: Vec::new(),
+            learn_over_tcp: false,
+        }
     }
 }
 
@@ -231,6 +258,8 @@ impl Default for MilterSettings {
         MilterSettings {
             listen: Vec::new(),
             mode: MODE,
+            owner: None,
+            group: None,
             headers: true,
             reject: None,
             reject_text: "5.7.1 Message looks like spam".to_owned(),
@@ -244,7 +273,14 @@ impl Default for MilterSettings {
 
 impl Default for HttpSettings {
     fn default() -> Self {
-        HttpSettings { listen: Vec::new(), mode: MODE, password: None, hosts: Vec::new() }
+        HttpSettings {
+            listen: Vec::new(),
+            mode: MODE,
+            owner: None,
+            group: None,
+            password: None,
+            hosts: Vec::new(),
+        }
     }
 }
 
@@ -305,10 +341,24 @@ impl ServerSettings {
     ///
     /// # Errors
     /// If it cannot be read, is not TOML, has a key that is not known (the nearest known one is named), or a value that
-    /// cannot be.
+    /// cannot be; if there is no folder for a socket.
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-        ServerSettings::parse(&text).with_context(|| path.display().to_string())
+        let settings = ServerSettings::parse(&text).with_context(|| path.display().to_string())?;
+        for address in settings.doors().into_iter().flatten() {
+            let Address::Unix(socket) = address else { continue };
+            let folder = socket.parent().unwrap_or(socket);
+            ensure!(
+                folder.is_dir(),
+                "{address}: expected a socket in a folder, got none of the name {folder:?}"
+            );
+        }
+        Ok(settings)
+    }
+
+    /// The addresses of each door: spamd, milter, HTTP.
+    pub(crate) fn doors(&self) -> [&[Address]; 3] {
+        [&self.spamd.listen, &self.milter.listen, &self.http.listen]
     }
 
     /// Parses and checks the text of a settings file.
@@ -321,7 +371,13 @@ impl ServerSettings {
         Ok(settings)
     }
 
-    fn check(&self) -> Result<()> {
+    /// # Errors
+    /// If a value cannot be, or no door is open.
+    pub(crate) fn check(&self) -> Result<()> {
+        ensure!(
+            !self.doors().concat().is_empty(),
+            "expected at least one address to listen at: spamd.listen, milter.listen or http.listen"
+        );
         let probabilities = [
             ("verdict.prior", self.verdict.prior),
             ("verdict.unsure", self.verdict.unsure),
@@ -336,6 +392,25 @@ impl ServerSettings {
                 "{key}: expected a probability from 0 to 1, got {}",
                 value.unwrap_or_default()
             );
+        }
+        let milter = &self.milter;
+        for (key, value, other, most) in [
+            ("quarantine", milter.quarantine, "tempfail", milter.tempfail),
+            ("quarantine", milter.quarantine, "reject", milter.reject),
+            ("tempfail", milter.tempfail, "reject", milter.reject),
+        ] {
+            let (value, most) = (value.unwrap_or(0.0), most.unwrap_or(1.0));
+            // what is done from a lower probability on would leave nothing for it
+            ensure!(value <= most, "milter.{key}: expected at most milter.{other}, {most}, got {value}");
+        }
+        let to = &self.log.to;
+        ensure!(
+            to.is_absolute() || to.as_os_str() == "none" || to.as_os_str() == "stderr",
+            "log.to: expected \"none\", \"stderr\" (for syslog and the journal) or a path that begins with /, got {to:?}"
+        );
+        if let Some(FleetSettings { url, .. }) = &self.fleet {
+            // it may hold a password, so it is not told
+            redis::Client::open(url.as_str()).context("fleet.url: expected redis:// or redis+unix://")?;
         }
         let cost = self.verdict.cost.unwrap_or(1.0);
         ensure!(cost.is_finite() && cost > 0.0, "verdict.cost: expected a number above 0, got {cost}");
@@ -355,7 +430,16 @@ impl ServerSettings {
             text.starts_with("5.") && text.len() <= 400 && text.chars().all(|c| (' '..='~').contains(&c)),
             "milter.reject_text: expected a line of ASCII that begins with an enhanced code such as 5.7.1, got {text:?}"
         );
-        let LimitSettings { message_bytes, bytes_in_flight, connections, waiting_to_learn, .. } = self.limits;
+        let LimitSettings {
+            connections,
+            message_bytes,
+            bytes_in_flight,
+            command_seconds,
+            message_seconds,
+            idle_seconds,
+            stop_seconds,
+            waiting_to_learn,
+        } = self.limits;
         ensure!(
             message_bytes <= bytes_in_flight,
             "limits.bytes_in_flight: expected at least limits.message_bytes, {message_bytes}, got {bytes_in_flight}"
@@ -366,8 +450,18 @@ impl ServerSettings {
             bytes_in_flight <= most,
             "limits.bytes_in_flight: expected at most {most}, got {bytes_in_flight}"
         );
-        let has_zero = message_bytes == 0 || connections == 0 || waiting_to_learn == 0;
-        ensure!(!has_zero, "limits: expected numbers above 0");
+        for (key, value) in [
+            ("limits.message_bytes", message_bytes as u64),
+            ("limits.connections", connections as u64),
+            ("limits.waiting_to_learn", waiting_to_learn as u64),
+            ("limits.command_seconds", command_seconds),
+            ("limits.message_seconds", message_seconds),
+            ("limits.idle_seconds", idle_seconds),
+            ("limits.stop_seconds", stop_seconds),
+            ("milter.idle_seconds", milter.idle_seconds),
+        ] {
+            ensure!(value > 0, "{key}: expected a number above 0, got 0");
+        }
         Ok(())
     }
 }
@@ -402,6 +496,7 @@ mod tests {
     use super::*;
 
     const EXAMPLE: &str = include_str!("../tamisd.toml");
+    const HTTP: &str = "[http]\nlisten = [\"tcp:127.0.0.1:0\"]\n";
 
     /// The example with everything in it that is commented out.
     fn whole_example() -> String {
@@ -411,7 +506,11 @@ mod tests {
         };
         let lines = EXAMPLE.lines().filter(is_setting).map(|line| line.trim_start_matches('#'));
         let hash = password::hash("secret").unwrap();
-        lines.map(|line| format!("{line}\n").replace("$argon2id$...", &hash)).collect()
+        let on_any_machine =
+            |line| format!("{line}\n").replace("$argon2id$...", &hash).replace("vmail", "root");
+        lines
+            .map(|line| on_any_machine(line).replace("Debian-exim", "root").replace("postfix\"", "root\""))
+            .collect()
     }
 
     #[test]
@@ -474,9 +573,34 @@ mod tests {
             "[spamd]\nlisten = [\"127.0.0.1:783\"]\n",
             "[limits]\nmessage_bytes = 100_000_000\n",
             "[milter]\nreject_text = \"no\\r\\n250 ok\"\n",
+            "[milter]\nreject = 0.9\nquarantine = 0.99\n",
+            "[milter]\ntempfail = 0.9\nquarantine = 0.99\n",
+            "[milter]\nidle_seconds = 0\n",
+            "[limits]\nstop_seconds = 0\n",
+            "[log]\nto = \"sylog\"\n",
+            "[fleet]\nurl = \"nonsense\"\n",
+            "[fleet]\nurl = \"rediss://10.0.0.5/\"\n",
+            "[spamd]\nlearn = [\"no such user\"]\n",
+            "[spamd]\nlearn = [\"nobody\"]\n",
+            "[spamd]\ngroup = \"no such group\"\n",
         ] {
-            assert!(ServerSettings::parse(text).is_err(), "{text}");
+            let text = format!("{text}{HTTP}");
+            assert!(ServerSettings::parse(&text).is_err(), "{text}");
         }
-        assert!(ServerSettings::parse("").is_ok());
+        assert!(ServerSettings::parse(HTTP).is_ok());
+        assert!(ServerSettings::parse("").is_err());
+    }
+
+    #[test]
+    fn a_socket_without_a_folder_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("tamisd.toml");
+        let read = |at: &Path| {
+            std::fs::write(&file, format!("[spamd]\nlisten = [{:?}]\n", format!("unix:{}", at.display())))
+                .unwrap();
+            ServerSettings::read(&file)
+        };
+        read(&folder.path().join("spamd.sock")).unwrap();
+        assert!(read(&folder.path().join("missing/spamd.sock")).is_err());
     }
 }

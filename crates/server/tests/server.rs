@@ -6,6 +6,8 @@ mod http_client;
 #[path = "server/support.rs"]
 mod support;
 
+#[path = "server/attacks.rs"]
+mod attacks;
 #[path = "server/fuzzed.rs"]
 mod fuzzed;
 #[path = "server/http.rs"]

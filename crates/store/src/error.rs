@@ -66,6 +66,7 @@ impl Error {
         matches!(
             self.reason(),
             Reason::Changed { .. }
+                | Reason::Unreadable { .. }
                 | Reason::Checksum { .. }
                 | Reason::Inconsistent { .. }
                 | Reason::Length { .. }
@@ -134,6 +135,7 @@ impl Error {
             Reason::Io { path, .. }
             | Reason::NotAFile { path, .. }
             | Reason::Changed { path }
+            | Reason::Unreadable { path }
             | Reason::Locked { path, .. } => Some(path),
             _ => None,
         }
@@ -166,7 +168,7 @@ fn kind_of(reason: &Reason) -> ErrorKind {
         | Reason::Inconsistent { .. }
         | Reason::Record { .. }
         | Reason::Import { .. } => ErrorKind::Damaged,
-        Reason::Changed { .. } => ErrorKind::Changed,
+        Reason::Changed { .. } | Reason::Unreadable { .. } => ErrorKind::Changed,
         Reason::Locked { .. } => ErrorKind::Locked,
         Reason::Kind { .. } | Reason::Cell { .. } => ErrorKind::Document,
         Reason::Document { error, .. } => kind_of(error),
@@ -246,6 +248,11 @@ pub enum Reason {
         "{path}: the model was changed in place while it was in use: expected it to be replaced by renaming (mv, not cp)"
     )]
     Changed { path: PathBuf },
+    /// A page of a mapped model was lost; see [`survive_lost_pages`](crate::disk::memory::survive_lost_pages).
+    #[error(
+        "{path}: a part of the model could not be read: its file was truncated while in use, or the disk fails"
+    )]
+    Unreadable { path: PathBuf },
     /// The bytes do not begin like a model file.
     #[error("not a tamis model: expected it to begin with \"TAMIS\", got \"{}\"", .got.escape_ascii())]
     NotAModel { got: Vec<u8> },

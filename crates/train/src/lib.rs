@@ -56,13 +56,15 @@ pub use model::Model;
 pub use train::trainer::Trainer;
 pub use update::learner::{LearnOptions, LearnOutcome, Learner};
 
+#[cfg(unix)]
+pub use tamis_filter::survive_lost_pages;
 #[doc(inline)]
 pub use tamis_filter::{
     Attempts, ClassId, Classes, Decision, DecisionOptions, Document, Error, ErrorKind, ExplainedWord,
     Explanation, FORMAT_VERSION, Filter, Information, Keep, Kind, KnownDocument, LabelScore, Limits,
     LimitsHit, LiveFilter, RECIPE_VERSION, Recipe, Result, Score, Scoring, Scratch, TermContribution,
     TermRow, TrainOptions, document_name, is_missing, join_labels, may_judge, options, positive_class,
-    spam_class, split_labels,
+    return_large_blocks, spam_class, split_labels,
 };
 
 /// What a model tells about itself: the parts of [`Information`], and documents that deserve a second look.

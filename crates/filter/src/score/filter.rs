@@ -98,8 +98,8 @@ impl Filter {
     /// An open filter is not affected if its file is replaced by renaming, as `Model::save` does,
     /// or appended to, as `Learner` does. If others may **change the file in place** (`cp new model`,
     /// `cat new > model`), or it is on a network file system, call [`check_unchanged`](Self::check_unchanged) before
-    /// using a score. Reading a mapped page that the file no longer has ends the process by SIGBUS: handle that signal,
-    /// as the program `tamis` does, or use [`Filter::read`], which does not map.
+    /// using a score. Reading a mapped page that the file no longer has ends the process by SIGBUS, unless the program
+    /// has called `survive_lost_pages`; [`Filter::read`] does not map.
     ///
     /// # Errors
     /// If the file cannot be read, is not a regular file or not a model, has a damaged header, or was made by another

@@ -1,18 +1,14 @@
 //! Copies a message that is being passed on, even if the system stops the program.
 //!
-//! The only unsafe code of the programs: signal handlers, code that runs before `main`, and a setting of the allocator
-//! cannot do without it.
+//! The only unsafe code of the programs: signal handlers and code that runs before `main` cannot do without it.
 #![allow(unsafe_code)]
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 
 use crate::output::ERROR;
-
-/// Whether a page of a mapped model was lost.
-static LOST: AtomicBool = AtomicBool::new(false);
 
 /// The source of the message to pass on, [`NONE`] if there is none, and the bytes read of it.
 static SOURCE: AtomicI32 = AtomicI32::new(NONE);
@@ -84,16 +80,12 @@ fn arm_early() {
 struct Stack([AtomicU8; 1 << 16]);
 static STACK: Stack = Stack([const { AtomicU8::new(0) }; 1 << 16]);
 
-/// Lets the program survive when the file of a mapped model is truncated. Lost pages read as zeros;
-/// [`LazyModel::ask`](crate::LazyModel::ask) and [`check_unchanged`](crate::check_unchanged) then give an error.
+/// Lets the program survive when the file of a mapped model is truncated; see
+/// [`survive_lost_pages`](tamis_train::survive_lost_pages).
 pub fn keep_lost_pages() {
-    handle(libc::SIGBUS, on_lost_page);
-}
-
-/// Whether a page of a mapped file was lost since the last call. If so, what was read is useless.
-pub(crate) fn lost_a_page() -> bool {
-    // a plain load first, since this is called for every document
-    LOST.load(Ordering::Relaxed) && LOST.swap(false, Ordering::Relaxed)
+    // what happens when no page of a file was lost
+    handle(libc::SIGBUS, on_stop);
+    tamis_train::survive_lost_pages();
 }
 
 /// Arms the rescue: from now on, if the system stops the program (out of memory, for example), the message from
@@ -105,23 +97,6 @@ pub fn arm(source: i32) {
     survive_file_limits();
     for signal in [libc::SIGABRT, libc::SIGSEGV, libc::SIGILL, libc::SIGFPE] {
         handle(signal, on_stop);
-    }
-}
-
-/// Blocks of this many bytes are given back to the system when they are freed.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-const LARGE: libc::c_int = 256 << 10;
-
-/// Makes the process give large blocks back to the system as soon as they are freed, at the cost of some system calls.
-///
-/// By default glibc raises the size from which it does so to that of the largest block freed so far, up to 32 MiB, and keeps
-/// what is smaller (mallopt(3), M_MMAP_THRESHOLD). A program that trains twice then takes half as much again. Other C
-/// libraries are left as they are.
-pub fn return_large_blocks() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: the function only sets a number, under a lock of its own
-    unsafe {
-        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE);
     }
 }
 
@@ -176,28 +151,6 @@ fn handle(signal: i32, handler: Handler) {
         libc::sigaction(signal, &action, std::ptr::null_mut());
     }
 }
-
-/// Handles a lost page of a mapped file: replaces it with zeros, and reading goes on.
-extern "C" fn on_lost_page(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: the system gives the handler a whole structure, with an address for this signal. Nothing can be read from
-    // the page around it, so no other value lies there. Read-only zeros are valid for bytes, which is all that is
-    // mapped from files and read.
-    let is_mended = unsafe {
-        let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
-        let address = (*info).si_addr() as usize & !(page - 1);
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-        (*info).si_code == BUS_ADRERR
-            && libc::mmap(address as *mut libc::c_void, page, libc::PROT_READ, flags, -1, 0) as usize
-                == address
-    };
-    match is_mended {
-        true => LOST.store(true, Ordering::Relaxed),
-        false => on_stop(signal, info, context),
-    }
-}
-
-/// The code of a signal for a mapped address without file contents behind it.
-const BUS_ADRERR: i32 = 2;
 
 /// Handles a signal that stops the program: writes the message unchanged.
 extern "C" fn on_stop(signal: i32, _: *mut libc::siginfo_t, _: *mut libc::c_void) {

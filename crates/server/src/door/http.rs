@@ -2,6 +2,7 @@
 
 mod access;
 mod body;
+mod guesses;
 mod label;
 mod refusal;
 mod routes;
@@ -30,24 +31,26 @@ use crate::door::http::routes::router;
 use crate::door::http::timed::TimedStream;
 use crate::models::request::ServiceError;
 use crate::net::{Connection, linger};
-use crate::service::Service;
+use crate::service::CurrentService;
 
 /// The answer to a connection that is one too many.
 pub(crate) const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Type: application/json\r\nContent-Length: 39\r\nConnection: close\r\n\r\n{\"error\":\"too busy; try again later\"}\r\n";
 
-/// Maximum bytes of a request's head, and of what is read of a body at a time.
-const BUFFER: usize = 64 << 10;
+/// Maximum bytes of a request's head, and of what is read of a body at a time. Thousands of connections may have as much
+/// each, which does not count as in flight.
+const BUFFER: usize = 16 << 10;
 
 /// Serves a connection until it ends.
-pub(crate) async fn serve(connection: Connection, service: Arc<Service>) {
+pub(crate) async fn serve(connection: Connection, service: CurrentService) {
     let Connection { stream, peer, mut stopping } = connection;
-    let idle = service.settings().limits.idle();
-    let (stream, timer) = TimedStream::new(stream, &service.settings().limits);
-    let context = Arc::new(HttpContext { service, peer });
+    // its limits of time stay those that it began with
+    let limits = service.get().settings().limits.clone();
+    let (stream, timer) = TimedStream::new(stream, &limits);
     let router = TowerToHyperService::new(router());
     let answer = service_fn(move |mut request: Request<Incoming>| {
+        let context = Arc::new(HttpContext { service: service.get(), current: service.clone(), peer });
         request.extensions_mut().insert(context.clone());
-        let (answering, context) = (AssertUnwindSafe(router.call(request)), context.clone());
+        let answering = AssertUnwindSafe(router.call(request));
         Box::pin(async move {
             let Ok(answer) = answering.catch_unwind().await else {
                 context.service.metrics.defects.fetch_add(1, Relaxed);
@@ -57,7 +60,7 @@ pub(crate) async fn serve(connection: Connection, service: Arc<Service>) {
         })
     });
     let mut builder = Builder::new();
-    builder.timer(timer).header_read_timeout(idle).max_buf_size(BUFFER).half_close(true);
+    builder.timer(timer).header_read_timeout(limits.idle()).max_buf_size(BUFFER).half_close(true);
     let mut serving = builder.serve_connection(TokioIo::new(stream), answer);
     let ended = tokio::select! {
         ended = poll_fn(|cx| serving.poll_without_shutdown(cx)) => Some(ended),

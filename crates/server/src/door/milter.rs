@@ -10,7 +10,6 @@ pub(crate) mod session;
 
 use std::io;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use tokio::io::AsyncReadExt;
 use tokio::time::Instant;
@@ -18,34 +17,46 @@ use tokio::time::Instant;
 use crate::door::milter::packet::{announced, parse};
 use crate::door::milter::reply::Replies;
 use crate::door::milter::session::MilterSession;
+use crate::models::request::ServiceError;
 use crate::net::{Connection, in_time};
-use crate::service::Service;
+use crate::service::admission::{Incoming, TooLong};
+use crate::service::{CurrentService, Service};
 
 /// Serves a connection until it ends.
-pub(crate) async fn serve(connection: Connection, service: Arc<Service>) {
+pub(crate) async fn serve(connection: Connection, service: CurrentService) {
     // a closed connection is all that an MTA can be told of an error
     let _ = converse(connection, service).await;
 }
 
-async fn converse(mut connection: Connection, service: Arc<Service>) -> io::Result<()> {
+async fn converse(mut connection: Connection, service: CurrentService) -> io::Result<()> {
     let mut stopping = connection.stopping.clone();
-    let command = service.settings().limits.command();
-    let mut session = MilterSession::new(service);
+    let mut session = MilterSession::new(service.clone(), connection.peer);
     let mut input = Input::default();
     loop {
+        let now = service.get();
+        let command = now.settings().limits.command();
         let is_idle = session.is_idle() && input.bytes.is_empty();
         let patience = match input.since {
             Some(since) => session.patience().min(command.saturating_sub(since.elapsed())),
             None => session.patience(),
         };
-        input.make_room(is_idle);
-        let n = tokio::select! {
-            biased;
-            () = stopping.wait(), if is_idle => return Ok(()),
-            n = in_time(patience, connection.stream.read_buf(&mut input.bytes)) => n?,
-        };
-        if n == 0 {
-            return Ok(());
+        let room = input.make_room(is_idle, &now);
+        drop(now);
+        if let Err(failure) = room {
+            session.fail(failure);
+            if !input.cut_packet() {
+                return Ok(());
+            }
+        } else {
+            let n = tokio::select! {
+                biased;
+                () = stopping.wait(), if is_idle => return Ok(()),
+                n = in_time(patience, connection.stream.read_buf(&mut input.bytes)) => n?,
+            };
+            if n == 0 {
+                return Ok(());
+            }
+            input.skip();
         }
         let mut replies = Replies::default();
         let next = input.take_packets(&mut session, &mut replies);
@@ -67,19 +78,50 @@ struct Input {
     bytes: Vec<u8>,
     /// When it began to arrive.
     since: Option<Instant>,
+    /// Counts it as in flight.
+    room: Option<Incoming>,
+    /// Bytes of a packet that are still to come and are not kept.
+    to_skip: usize,
 }
 
 impl Input {
-    /// Makes room to read. An idle connection has next to no buffer.
-    fn make_room(&mut self, is_idle: bool) {
+    /// Makes room to read. An idle connection has next to no buffer; of others, all but the least counts as in flight.
+    ///
+    /// # Errors
+    /// [`ServiceError::Busy`] if too much is in flight.
+    fn make_room(&mut self, is_idle: bool, service: &Service) -> Result<(), ServiceError> {
         if is_idle {
-            self.bytes = Vec::new();
-            return;
+            *self = Input::default();
+            return Ok(());
         }
         // one that is too long has ended the connection
         let announced = announced(&self.bytes).ok().flatten();
         let missing = announced.map_or(0, |length| length.saturating_sub(self.bytes.len()));
-        self.bytes.reserve_exact(missing.clamp(READ / 4, READ));
+        let more = missing.clamp(READ / 4, READ);
+        let room = self.room.get_or_insert_with(|| service.incoming(TooLong::Cut));
+        room.reserve((self.bytes.len() + more).saturating_sub(READ / 4))?;
+        self.bytes.reserve_exact(more);
+        Ok(())
+    }
+
+    /// Makes a whole packet without data of a part of the body that has begun to arrive, and skips what comes of it.
+    /// Returns whether it was one.
+    fn cut_packet(&mut self) -> bool {
+        let (Ok(Some(length)), Some(command @ (b'B' | b'E'))) =
+            (announced(&self.bytes), self.bytes.get(4).copied())
+        else {
+            return false;
+        };
+        self.to_skip = length.saturating_sub(self.bytes.len());
+        self.bytes = vec![0, 0, 0, 1, command];
+        true
+    }
+
+    /// Drops what is to be skipped of what has arrived.
+    fn skip(&mut self) {
+        let n = self.to_skip.min(self.bytes.len());
+        self.bytes.drain(..n);
+        self.to_skip -= n;
     }
 
     /// Hands all whole packets to the session, until that ends the connection.

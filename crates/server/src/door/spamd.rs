@@ -7,7 +7,6 @@ pub(crate) mod reply;
 pub(crate) mod request;
 
 use std::io;
-use std::sync::Arc;
 
 use tamis_train::Document;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -49,8 +48,8 @@ impl From<ServiceError> for NoAnswer {
 }
 
 /// Serves a connection: one request.
-pub(crate) async fn serve(mut connection: Connection, service: Arc<Service>) {
-    let (answer, is_refused) = match converse(&mut connection, &service).await {
+pub(crate) async fn serve(mut connection: Connection, service: &Service) {
+    let (answer, is_refused) = match converse(&mut connection, service).await {
         Ok(answer) => (answer, false),
         Err(NoAnswer::Refused(answer)) => (answer, true),
         Err(NoAnswer::Gone) => return,
@@ -68,9 +67,11 @@ pub(crate) async fn serve(mut connection: Connection, service: Arc<Service>) {
 async fn converse(connection: &mut Connection, service: &Service) -> Result<Vec<u8>, NoAnswer> {
     let limits = &service.settings().limits;
     let mut buffer = Vec::with_capacity(CHUNK);
+    // it has the bytes of the head first, then those of the message
+    let mut incoming = service.incoming(TooLong::Cut);
     let mut stopping = connection.stopping.clone();
     let end = tokio::select! {
-        head = in_time(limits.command(), read_head(connection, &mut buffer)) => head?,
+        head = in_time(limits.command(), read_head(connection, &mut buffer, &mut incoming)) => head?,
         // nothing was begun
         () = stopping.wait(), if buffer.is_empty() => return Err(NoAnswer::Gone),
     };
@@ -81,8 +82,9 @@ async fn converse(connection: &mut Connection, service: &Service) -> Result<Vec<
         Method::Tell => check_may_learn(connection.peer, service)?,
         _ => (),
     }
-    let too_long = if request.method.needs_whole() { TooLong::Refuse } else { TooLong::Cut };
-    let mut incoming = service.incoming(too_long);
+    if request.method.needs_whole() {
+        incoming.refuse_too_long();
+    }
     incoming.reserve(request.length.unwrap_or(0).min(CHUNK))?;
     incoming.push(&buffer[end..])?;
     in_time(limits.message(), read_body(connection, &mut buffer, &mut incoming, request.length)).await?;
@@ -97,12 +99,18 @@ async fn converse(connection: &mut Connection, service: &Service) -> Result<Vec<
     if request.method == Method::Tell {
         return tell(&request, service, message(bytes)).await;
     }
-    let answer = service.score(&question(&request), Document::Mail(message(bytes)))?;
+    let mut question = question(&request);
+    question.model = connection.peer.permitted(question.model, service.settings());
+    let answer = service.score(&question, Document::Mail(message(bytes)))?;
     Ok(reply::verdict(&request, &answer, bytes, service.settings().verdict.keep_headers))
 }
 
 /// Reads until the headers are whole; returns where they end.
-async fn read_head(connection: &mut Connection, buffer: &mut Vec<u8>) -> Result<usize, NoAnswer> {
+async fn read_head(
+    connection: &mut Connection,
+    buffer: &mut Vec<u8>,
+    incoming: &mut Incoming,
+) -> Result<usize, NoAnswer> {
     loop {
         if connection.stream.read_buf(buffer).await? == 0 {
             if buffer.is_empty() {
@@ -111,6 +119,7 @@ async fn read_head(connection: &mut Connection, buffer: &mut Vec<u8>) -> Result<
             let words = String::from_utf8_lossy(&buffer[..buffer.len().min(100)]);
             return Err(NoAnswer::Refused(reply::bad_line(&words.replace(char::is_control, "?"))));
         }
+        incoming.reserve(buffer.len())?;
         if let Some(end) = head_end(buffer) {
             return Ok(end);
         }

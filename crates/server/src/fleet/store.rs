@@ -26,9 +26,12 @@ pub(crate) struct StreamStore {
     keep: u64,
 }
 
-/// An entry of the stream; `None` if it is not one of ours.
+/// An entry of the stream.
 pub(crate) struct StreamEntry {
     pub(crate) id: String,
+    /// Its bytes; `None` if it is not one of ours.
+    pub(crate) bytes: Option<Vec<u8>>,
+    /// What they say, if they are whole.
     pub(crate) entry: Option<OutboxEntry>,
 }
 
@@ -80,8 +83,8 @@ impl StreamStore {
         let entries = reply.into_iter().flat_map(|reply| reply.keys).flat_map(|key| key.ids);
         let streamed = entries.map(|mut entry| {
             let bytes = entry.map.remove("entry").and_then(|value| Vec::<u8>::from_redis_value(value).ok());
-            let read = bytes.and_then(|bytes| OutboxEntry::read(&bytes)).map(|(entry, _)| entry);
-            StreamEntry { id: entry.id, entry: read }
+            let read = bytes.as_deref().and_then(OutboxEntry::read).map(|(entry, _)| entry);
+            StreamEntry { id: entry.id, bytes, entry: read }
         });
         Ok(streamed.collect())
     }

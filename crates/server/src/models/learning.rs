@@ -172,7 +172,11 @@ fn attempt(
     let mut learner = learner.map_or_else(|| open(model), Ok)?;
     let mut records = Vec::new();
     let apply = |update: &Update| match (update, &context.outbox) {
-        (Update::Record(bytes), _) => apply_record(&mut learner, &Record::from_bytes(bytes)?),
+        (Update::Record(bytes), _) => match Record::from_bytes(bytes) {
+            Ok(record) => apply_record(&mut learner, &record),
+            // not the model's fault
+            Err(error) => Err(ServiceError::Request(error.to_string())),
+        },
         (Update::Document(feedback, document), None) => apply_feedback(&mut learner, feedback, document),
         (Update::Document(feedback, document), Some(_)) => {
             let label = match feedback {

@@ -38,8 +38,9 @@ pub(crate) struct OpenFilter {
     is_users: bool,
 }
 
-/// A file of at most this many bytes is read into memory rather than mapped. It cannot change under the server then, so
-/// that scores need not be checked for that; while a learner writes, this would take longer than scoring.
+/// A file of at most this many bytes is read into memory rather than mapped. It cannot change under the server then, as
+/// when it is overwritten and restored during a score; and scores need not be checked for that, which would take longer
+/// than scoring while a learner writes.
 const MOST_READ: u64 = 128 << 20;
 
 /// How often, and for which part of the time, a file that keeps changing is opened again: a large one is read, and what
@@ -112,11 +113,13 @@ impl LiveModel {
     /// is open now.
     ///
     /// # Errors
-    /// If it cannot be opened. The filter that was open stays in use.
+    /// If it cannot be opened: the filter that was open stays in use. If there is no shared model behind it: it is closed.
     pub(crate) fn follow(&self) -> Result<Option<Arc<OpenFilter>>, ServiceError> {
         let _alone = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        // without it, a verdict would follow from the few messages of the user
+        let shared = self.shared.as_ref().map(|shared| shared.opened()).transpose();
+        let shared = shared.inspect_err(|_| self.set(None))?;
         let open = || -> Result<Arc<OpenFilter>, Error> {
-            let shared = self.shared.as_ref().and_then(|shared| shared.current());
             if let Some(open) = self.current() {
                 open.live.reload()?;
                 if open.shared.as_ref().map(Arc::as_ptr) == shared.as_ref().map(Arc::as_ptr) {
@@ -124,19 +127,21 @@ impl LiveModel {
                 }
             }
             let live = LiveFilter::open(Error::is_passing, || self.open_file(shared.as_deref()))?;
-            Ok(Arc::new(OpenFilter { live, shared, is_users: self.shared.is_some() }))
+            Ok(Arc::new(OpenFilter { live, shared: shared.clone(), is_users: self.shared.is_some() }))
         };
         let opened = match open() {
             Ok(open) => Some(open),
             Err(error) if is_missing(&error) => None,
             Err(error) => return Err(self.failure(&error)),
         };
-        // what was open is dropped once the lock is free
-        let _before = std::mem::replace(
-            &mut *self.open.write().unwrap_or_else(PoisonError::into_inner),
-            opened.clone(),
-        );
+        self.set(opened.clone());
         Ok(opened)
+    }
+
+    fn set(&self, opened: Option<Arc<OpenFilter>>) {
+        // what was open is dropped once the lock is free
+        let _before =
+            std::mem::replace(&mut *self.open.write().unwrap_or_else(PoisonError::into_inner), opened);
     }
 
     /// As [`follow`](Self::follow), but a file that keeps changing is opened again at most every [`FOLLOW`], and for at
@@ -160,9 +165,8 @@ impl LiveModel {
     }
 
     fn open_file(&self, shared: Option<&OpenFilter>) -> Result<Filter, Error> {
-        // users' models are many and change seldom
-        let is_small = || std::fs::metadata(&self.path).is_ok_and(|file| file.len() <= MOST_READ);
-        let mut filter = match self.shared.is_none() && is_small() {
+        let is_small = std::fs::metadata(&self.path).is_ok_and(|file| file.len() <= MOST_READ);
+        let mut filter = match is_small {
             true => Filter::read(&self.path)?,
             false => Filter::open(&self.path)?,
         };
@@ -174,7 +178,7 @@ impl LiveModel {
     }
 
     pub(crate) fn failure(&self, error: &Error) -> ServiceError {
-        ServiceError::Model(format!("{}: {error}", self.path.display()))
+        ServiceError::of_model(error.kind(), format!("{}: {error}", self.path.display()))
     }
 
     /// The failure of a model without a file.

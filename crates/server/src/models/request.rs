@@ -63,6 +63,9 @@ pub enum ServiceError {
     /// The model cannot be read or written now.
     #[error("{0}")]
     Model(String),
+    /// The model is damaged, or of another version.
+    #[error("{0}")]
+    Damaged(String),
     /// A defect of the server.
     #[error("a defect of the server; please report it")]
     Defect,
@@ -71,7 +74,18 @@ pub enum ServiceError {
 impl ServiceError {
     /// Whether the same request may succeed later.
     pub fn is_temporary(&self) -> bool {
-        matches!(self, ServiceError::Busy | ServiceError::NoModel(_) | ServiceError::Model(_))
+        use ServiceError::{Busy, Damaged, Model, NoModel};
+        matches!(self, Busy | NoModel(_) | Model(_) | Damaged(_))
+    }
+}
+
+impl ServiceError {
+    /// The failure of a model's file.
+    pub(crate) fn of_model(kind: ErrorKind, text: String) -> Self {
+        match kind {
+            ErrorKind::Damaged | ErrorKind::NotAModel | ErrorKind::Version => ServiceError::Damaged(text),
+            _ => ServiceError::Model(text),
+        }
     }
 }
 
@@ -79,10 +93,12 @@ impl From<tamis_train::Error> for ServiceError {
     fn from(error: tamis_train::Error) -> Self {
         match error.kind() {
             ErrorKind::NotLearned => ServiceError::NotLearned,
-            ErrorKind::Document | ErrorKind::Label | ErrorKind::Settings | ErrorKind::TermsNotStored => {
-                ServiceError::Request(error.to_string())
-            }
-            _ => ServiceError::Model(error.to_string()),
+            ErrorKind::Document
+            | ErrorKind::Label
+            | ErrorKind::Settings
+            | ErrorKind::TermsNotStored
+            | ErrorKind::Data => ServiceError::Request(error.to_string()),
+            kind => ServiceError::of_model(kind, error.to_string()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The log of verdicts: a line of JSON for each message, written by a thread of its own. A failing log never stops mail.
 
 use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -20,6 +20,9 @@ pub(crate) struct LogLine<'a> {
     pub(crate) time: String,
     /// The door: `spamd`, `milter` or `http`.
     pub(crate) door: &'a str,
+    /// Where a wrong password came from.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) address: &'a str,
     /// The queue id, if the client says it.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub(crate) queue_id: &'a str,
@@ -119,8 +122,31 @@ fn write(to: &Path, waiting: &Receiver<String>) {
     }
 }
 
-/// Appends lines to a file that only its owner may read. It is opened each time, so that it can be rotated.
-fn append(path: &Path, lines: &str) -> io::Result<()> {
+/// Appends lines to a file that only its owner may read, after the end of a line that was torn. It is opened each time, so that it can be rotated.
+pub(crate) fn append(path: &Path, lines: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
-    options.append(true).create(true).mode(0o600).open(path)?.write_all(lines.as_bytes())
+    let mut file = options.read(true).append(true).create(true).mode(0o600).open(path)?;
+    let mut last = [b'\n'];
+    // what has no end to read, such as a pipe, has no torn line
+    if file.seek(SeekFrom::End(-1)).and_then(|_| file.read_exact(&mut last)).is_ok() && last != [b'\n'] {
+        // of a full disk or a killed process
+        file.write_all(b"\n")?;
+    }
+    file.write_all(lines.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_torn_line_is_finished_before_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        append(&path, "{}\n").unwrap();
+        std::fs::write(&path, "{}\n{\"ti").unwrap();
+        append(&path, "{}\n").unwrap();
+        append(&path, "{}\n").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "{}\n{\"ti\n{}\n{}\n");
+    }
 }

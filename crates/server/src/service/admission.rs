@@ -117,6 +117,11 @@ impl Incoming {
         self.n_arrived
     }
 
+    /// From now on refuses a message that is too long.
+    pub(crate) fn refuse_too_long(&mut self) {
+        self.too_long = TooLong::Refuse;
+    }
+
     /// Keeps at most the first `most` bytes.
     pub fn keep_at_most(&mut self, most: usize) {
         self.limit = self.limit.min(most);

@@ -1,6 +1,6 @@
 //! Passwords, as hashes that can stand in a file.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Result, anyhow};
 use argon2::Argon2;
@@ -41,18 +41,24 @@ impl Password {
         Password { hash, known: Mutex::new(None) }
     }
 
-    /// Whether `password` is right. May take long and 19 MiB, and one check runs at a time.
+    /// Whether `password` was right before.
+    pub(crate) fn is_known(&self, password: &[u8]) -> bool {
+        self.known().as_ref().is_some_and(|known| known[..].ct_eq(password).into())
+    }
+
+    /// Whether `password` is right. May take long and 19 MiB.
     pub(crate) fn is(&self, password: &[u8]) -> bool {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.as_ref().is_some_and(|known| known[..].ct_eq(password).into()) {
-            return true;
-        }
-        let is_right = PasswordHash::new(&self.hash)
-            .is_ok_and(|hash| Argon2::default().verify_password(password, &hash).is_ok());
+        let is_right = self.is_known(password)
+            || PasswordHash::new(&self.hash)
+                .is_ok_and(|hash| Argon2::default().verify_password(password, &hash).is_ok());
         if is_right {
-            *known = Some(password.to_vec());
+            *self.known() = Some(password.to_vec());
         }
         is_right
+    }
+
+    fn known(&self) -> MutexGuard<'_, Option<Vec<u8>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -66,7 +72,8 @@ mod tests {
         check_hash(&hash).unwrap();
         assert!(check_hash("open sesame").is_err());
         let password = Password::new(hash);
-        for _ in 0..2 {
+        for is_known in [false, true] {
+            assert_eq!(password.is_known(b"open sesame"), is_known);
             assert!(password.is(b"open sesame"));
             assert!(!password.is(b"open sesam") && !password.is(b""));
         }

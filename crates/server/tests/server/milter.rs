@@ -1,7 +1,7 @@
 //! Tests of milter: a scripted MTA, then miltertest and Postfix.
 
 #[path = "milter/mta.rs"]
-mod mta;
+pub mod mta;
 #[path = "milter/peers.rs"]
 mod peers;
 #[path = "milter/protocol.rs"]

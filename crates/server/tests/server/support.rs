@@ -26,6 +26,11 @@ pub const HTTP: &str = "[http]\nlisten = [\"tcp:127.0.0.1:0\"]\n";
 
 /// Trains a model of mail, of a few dozen small messages.
 pub fn train(path: &Path) {
+    train_as(path, "spam", "ham");
+}
+
+/// As `train`, with these labels for what is spam and ham.
+pub fn train_as(path: &Path, label_of_spam: &str, label_of_ham: &str) {
     let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail)).unwrap();
     for n in 0..40 {
         let spam = format!(
@@ -34,8 +39,8 @@ pub fn train(path: &Path) {
         let ham = format!(
             "From: h{n}@example.org\nSubject: lunch {n}\nMessage-ID: <h{n}@x>\n\nSoup at noon {n}? See you in the meeting room\n"
         );
-        trainer.add("spam", Document::Mail(spam.as_bytes())).unwrap();
-        trainer.add("ham", Document::Mail(ham.as_bytes())).unwrap();
+        trainer.add(label_of_spam, Document::Mail(spam.as_bytes())).unwrap();
+        trainer.add(label_of_ham, Document::Mail(ham.as_bytes())).unwrap();
     }
     trainer.finish().unwrap().save(path).unwrap();
 }

@@ -1,4 +1,4 @@
-//! Memory maps: the only unsafe code of this crate.
+//! Memory maps.
 #![allow(unsafe_code)]
 
 use std::fs::File;

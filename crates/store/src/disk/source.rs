@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use crate::disk::map::ModelBytes;
+use crate::disk::memory::n_lost_pages;
 use crate::disk::open;
 use crate::error::{Error, Reason, Result};
 
@@ -16,6 +17,8 @@ pub struct ModelFile {
     opened: Stamp,
     /// The last state of the file in which everything read was still there.
     seen: Mutex<FileState>,
+    /// Number of pages that the process had lost when it was opened.
+    n_lost: usize,
 }
 
 /// Metadata that distinguish two states of a file.
@@ -74,10 +77,11 @@ impl ModelFile {
         if cfg!(not(unix)) {
             return Err(Error::io(path)(io::ErrorKind::Unsupported.into()));
         }
+        let n_lost = n_lost_pages();
         let (file, metadata) = open::open(path, OpenOptions::new().read(true))?;
         let (opened, seen) =
             (Stamp::from_metadata(&metadata), Mutex::new(FileState::from_metadata(&metadata)));
-        Ok((ModelFile { path: path.to_path_buf(), opened, seen }, file))
+        Ok((ModelFile { path: path.to_path_buf(), opened, seen, n_lost }, file))
     }
 
     /// The path it was opened by.
@@ -116,6 +120,10 @@ impl ModelFile {
     /// Checks that nothing but a learner has written to the file since it was opened. If the file's times and length
     /// leave that open, `is_as_read` says whether everything that was read is still there.
     pub fn check_unchanged(&self, is_as_read: impl FnOnce() -> bool) -> Result<()> {
+        // zeros in the map, whatever the file has now
+        if self.n_lost != n_lost_pages() {
+            return Err(Reason::Unreadable { path: self.path.clone() }.into());
+        }
         let now = self.now();
         if now.is_some_and(|now| now == self.last_seen() && !now.is_fresh) {
             return Ok(());

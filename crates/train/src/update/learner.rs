@@ -65,8 +65,8 @@ pub struct LearnOptions {
     /// Bytes by which log and segments may make the file longer before it is rewritten; by default its size after the
     /// last rewrite. A small file therefore has no segments.
     pub growth_limit: Option<u64>,
-    /// The time of learning, in seconds since 1970. Documents without a date, or with a later one, get it as their
-    /// date. `None` by default: documents keep their own date, if any.
+    /// The time of learning, in seconds since 1970. Documents get it as their date, so that what was corrected today does
+    /// not expire because the message is old. `None` by default: documents keep their own date, if any.
     pub learned_at: Option<i64>,
     /// Whether [`commit`](crate::Learner::commit) retrains the model when that is
     /// [due](crate::Learner::wants_retraining); true by default.

@@ -1,9 +1,9 @@
 //! Who asks, and what they may do: learn, watch, or nothing, if a page in a browser may have sent the request.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 
 use axum::Extension;
 use axum::extract::Request;
@@ -17,16 +17,19 @@ use base64::prelude::BASE64_STANDARD_NO_PAD;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
+use crate::door::http::guesses::Guesses;
 use crate::door::http::refusal::Refusal;
-use crate::models::request::ServiceError;
+use crate::models::request::{ModelId, ServiceError};
 use crate::net::Peer;
-use crate::service::Service;
+use crate::service::{CurrentService, Service};
 use crate::settings::HttpSettings;
 use crate::settings::address::Address;
 
-/// What the handlers of a connection share.
+/// What a request is served with.
 pub(super) struct HttpContext {
     pub(super) service: Arc<Service>,
+    /// For requests that last.
+    pub(super) current: CurrentService,
     pub(super) peer: Peer,
 }
 
@@ -36,6 +39,8 @@ pub(super) type SharedContext = Extension<Arc<HttpContext>>;
 /// Held during a check, which takes a core and 19 MiB for tens of milliseconds. Those who guess wait for each other, and
 /// take no threads from learning.
 static CHECK: Mutex<()> = Mutex::const_new(());
+
+static GUESSES: LazyLock<Guesses> = LazyLock::new(Guesses::default);
 
 /// How long a password may wait to be checked.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -50,7 +55,7 @@ pub(super) async fn check_may_learn(context: &HttpContext, headers: &HeaderMap) 
     }
     if context.service.settings().http.password.is_none() {
         return Err(Refusal::forbidden(
-            "learning over HTTP needs a password; set http.password to what tamisd --hash-password prints",
+            "learning and models of users need a password; set http.password to what tamisd --hash-password prints",
         ));
     }
     let Some(password) = password(headers) else {
@@ -61,6 +66,22 @@ pub(super) async fn check_may_learn(context: &HttpContext, headers: &HeaderMap) 
     } else {
         Err(Refusal::new(StatusCode::UNAUTHORIZED, "the password is wrong"))
     }
+}
+
+/// Checks that a client may ask for a model: for that of a user, it has to be that user, a mail server, or to know the
+/// password.
+///
+/// # Errors
+/// If it may not.
+pub(super) async fn check_may_ask(
+    context: &HttpContext,
+    headers: &HeaderMap,
+    model: ModelId<'_>,
+) -> Result<(), Refusal> {
+    if context.peer.permitted(model, context.service.settings()) == model {
+        return Ok(());
+    }
+    check_may_learn(context, headers).await
 }
 
 /// Checks that a client may see the numbers of the server: one on this machine, or one that may learn.
@@ -77,14 +98,25 @@ pub(super) async fn check_may_watch(context: &HttpContext, headers: &HeaderMap) 
 }
 
 async fn is_right(context: &HttpContext, password: Vec<u8>) -> Result<bool, Refusal> {
+    let HttpContext { service, peer, .. } = context;
+    let Some(own) = service.password.clone() else { return Ok(false) };
+    // nobody who guesses holds up who knows it
+    if own.is_known(&password) {
+        return Ok(true);
+    }
+    GUESSES.note(*peer, Instant::now()).map_err(Refusal::too_many_guesses)?;
     let Ok(_alone) = timeout(PATIENCE, CHECK.lock()).await else {
-        context.service.metrics.refused.fetch_add(1, Relaxed);
+        service.metrics.refused.fetch_add(1, Relaxed);
         return Err(ServiceError::Busy.into());
     };
-    let service = context.service.clone();
-    let check = move || service.password.as_ref().is_some_and(|own| own.is(&password));
-    let checked = tokio::task::spawn_blocking(check).await;
-    checked.map_err(|_| ServiceError::Defect.into())
+    let checked = tokio::task::spawn_blocking(move || own.is(&password)).await;
+    let is_right = checked.map_err(|_| ServiceError::Defect)?;
+    if is_right {
+        GUESSES.forgive(*peer);
+    } else {
+        service.note_wrong_password(&peer.to_string());
+    }
+    Ok(is_right)
 }
 
 /// The password of a request: that of `Password`, as rspamc sends it, or of `Authorization`.

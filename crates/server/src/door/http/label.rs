@@ -1,7 +1,6 @@
 //! Labels many documents in one request: lines of JSON in, lines of JSON out, as they arrive.
 
 use std::convert::Infallible;
-use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::extract::Request as HttpRequest;
@@ -9,32 +8,39 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::value::RawValue;
 use tokio::task::yield_now;
 use tokio::time::{Instant, timeout_at};
 
-use crate::door::http::access::{HttpContext, SharedContext};
+use crate::door::http::access::{SharedContext, check_may_ask};
 use crate::door::http::body::{check_encoding, chunk_within, next_chunk};
 use crate::door::http::refusal::Refusal;
-use crate::door::http::v1::{JsonDocument, ScoreQuery, query};
+use crate::door::http::v1::{JsonDocument, ScoreQuery, parse_json, query};
 use crate::models::request::ServiceError;
 use crate::record::Door;
-use crate::service::Request;
 use crate::service::admission::{Incoming, TooLong};
 use crate::service::answer::Answer;
+use crate::service::{CurrentService, Request, Service};
+
+/// Bytes of answers after which the client has to take them.
+const ANSWERS: usize = 16 << 10;
+
+/// Maximum bytes of an `id`.
+const MOST_ID: usize = 1 << 10;
 
 /// `POST /v1/label`
 pub(super) async fn label(context: SharedContext, request: HttpRequest) -> Result<Response, Refusal> {
     let query: ScoreQuery = query(request.uri())?;
+    check_may_ask(&context, request.headers(), query.model()?).await?;
     // so that a model that is missing is told by the status
     context.service.state(query.model()?)?;
     let (parts, mut body) = request.into_parts();
     check_encoding(&parts.headers)?;
     let idle = context.service.settings().limits.idle();
     let labeller = Labeller {
-        first: chunk_within(idle, &mut body).await?,
+        chunk: chunk_within(idle, &mut body).await?.unwrap_or_default(),
         body: Some(body),
-        context: context.0,
+        service: context.current.clone(),
         query,
         lines: LineBuffer::default(),
         n_lines: 0,
@@ -47,19 +53,21 @@ pub(super) async fn label(context: SharedContext, request: HttpRequest) -> Resul
     Ok(([(CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(answers)).into_response())
 }
 
-/// A line to label.
+/// A line to label. What else it has is not kept.
 #[derive(Deserialize)]
-struct LabelLine {
-    id: Option<Value>,
-    #[serde(flatten)]
-    document: JsonDocument,
+struct LabelLine<'a> {
+    /// Any JSON, as it was sent.
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    text: Option<String>,
+    mail: Option<String>,
 }
 
 /// The answer to a line: a verdict, or its number, from 1, and why there is none.
 #[derive(Default, Serialize)]
 struct LabelReply<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<Value>,
+    id: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,14 +76,14 @@ struct LabelReply<'a> {
     verdict: Option<&'a Answer>,
 }
 
-/// Answers lines. It reads a chunk of the request only when the client has taken the answers to the one before.
+/// Answers lines. It reads on only when the client has taken the answers to what was read before.
 struct Labeller {
-    context: Arc<HttpContext>,
+    service: CurrentService,
     query: ScoreQuery,
     /// `None` at its end.
     body: Option<Body>,
-    /// The chunk that was read before the answer began.
-    first: Option<Bytes>,
+    /// What was read of it and is not answered yet.
+    chunk: Bytes,
     lines: LineBuffer,
     n_lines: u64,
     /// When the next line has to be complete.
@@ -88,21 +96,23 @@ impl Labeller {
         // other connections get their turn
         yield_now().await;
         let mut answers = Vec::new();
-        while answers.is_empty() {
-            let body = self.body.as_mut()?;
-            let chunk = match self.first.take() {
-                Some(first) => Ok(Some(first)),
-                None => timeout_at(self.deadline, next_chunk(body))
-                    .await
-                    .unwrap_or_else(|_| Err("the line took too long to arrive".to_owned())),
-            };
-            match chunk {
-                Ok(Some(chunk)) => self.feed(&chunk, &mut answers),
+        loop {
+            while !self.chunk.is_empty() && answers.len() < ANSWERS {
+                let end = self.chunk.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+                let line = self.chunk.split_to(end.unwrap_or(self.chunk.len()));
+                self.feed(&line, &mut answers);
+            }
+            if !answers.is_empty() {
+                return Some(answers);
+            }
+            let next = timeout_at(self.deadline, next_chunk(self.body.as_mut()?)).await;
+            match next.unwrap_or_else(|_| Err("the line took too long to arrive".to_owned())) {
+                Ok(Some(chunk)) => self.chunk = chunk,
                 Ok(None) => {
                     self.body = None;
                     // the last line may have no line feed
-                    let (context, query, n_lines) = (&self.context, &self.query, self.n_lines + 1);
-                    self.lines.finish(|line| answer(context, query, n_lines, line, &mut answers));
+                    let (service, query, n_lines) = (self.service.get(), &self.query, self.n_lines + 1);
+                    self.lines.finish(|line| answer(&service, query, n_lines, line, &mut answers));
                 }
                 Err(error) => {
                     self.body = None;
@@ -111,21 +121,20 @@ impl Labeller {
                 }
             }
         }
-        Some(answers)
     }
 
     /// Answers the lines that a chunk completes. A line has the time of a message; between lines the client may be idle.
     fn feed(&mut self, chunk: &[u8], answers: &mut Vec<u8>) {
-        let Labeller { context, query, lines, n_lines, .. } = self;
-        let (n_before, was_within) = (*n_lines, lines.is_within());
-        let new = || context.service.incoming(TooLong::Refuse);
+        let Labeller { query, lines, n_lines, .. } = self;
+        let (n_before, was_within, service) = (*n_lines, lines.is_within(), self.service.get());
+        let new = || service.incoming(TooLong::Refuse);
         lines.push(chunk, &new, |line| {
             *n_lines += 1;
-            answer(context, query, *n_lines, line, answers);
+            answer(&service, query, *n_lines, line, answers);
         });
         let is_within = lines.is_within();
         if n_before != *n_lines || is_within != was_within {
-            let limits = &context.service.settings().limits;
+            let limits = &service.settings().limits;
             self.deadline = Instant::now() + if is_within { limits.message() } else { limits.idle() };
         }
     }
@@ -133,7 +142,7 @@ impl Labeller {
 
 /// Writes the answer to a line, unless it is blank.
 fn answer(
-    context: &HttpContext,
+    service: &Service,
     query: &ScoreQuery,
     number: u64,
     line: Result<&[u8], ServiceError>,
@@ -144,13 +153,15 @@ fn answer(
     }
     // it was checked when the request began
     let Ok(model) = query.model() else { return };
-    let parsed = line.map_err(|failure| failure.to_string());
-    let parsed = parsed.and_then(|line| serde_json::from_slice(line).map_err(|error| error.to_string()));
+    let parsed: Result<LabelLine<'_>, _> = line.map_err(|failure| failure.to_string()).and_then(parse_json);
     let (id, verdict) = match parsed {
-        Ok(LabelLine { id, document }) => {
+        Ok(LabelLine { id: Some(id), .. }) if id.get().len() > MOST_ID => {
+            (None, Err(format!("expected an id of at most {MOST_ID} bytes, got {}", id.get().len())))
+        }
+        Ok(LabelLine { id, text, mail }) => {
             let request = Request { probabilities: query.probabilities, ..Request::new(Door::Http, model) };
-            let document = document.document();
-            let answer = document.and_then(|document| context.service.score(&request, document));
+            let document = JsonDocument { text, mail };
+            let answer = document.document().and_then(|document| service.score(&request, document));
             (id, answer.map(|answer| answer.with_reasons(None)).map_err(|failure| failure.to_string()))
         }
         Err(error) => (None, Err(error)),
@@ -223,6 +234,8 @@ impl LineBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+
     use crate::service::admission::{Admission, TooLong};
 
     const LIMIT: usize = 9;

@@ -1,5 +1,7 @@
 //! Answers to requests that were not served.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
@@ -13,13 +15,13 @@ use crate::models::request::ServiceError;
 pub(super) struct Refusal {
     status: StatusCode,
     error: String,
-    /// Whether to try again in a second.
-    may_retry: bool,
+    /// Seconds until it may be tried again.
+    retry_after: Option<u64>,
 }
 
 impl Refusal {
     pub(super) fn new(status: StatusCode, error: impl Into<String>) -> Self {
-        Refusal { status, error: error.into(), may_retry: false }
+        Refusal { status, error: error.into(), retry_after: None }
     }
 
     pub(super) fn bad_request(error: impl Into<String>) -> Self {
@@ -34,6 +36,12 @@ impl Refusal {
         Refusal::new(StatusCode::FORBIDDEN, error)
     }
 
+    pub(super) fn too_many_guesses(wait: Duration) -> Self {
+        let error = "too many wrong passwords from this address; try again later";
+        let refusal = Refusal::new(StatusCode::TOO_MANY_REQUESTS, error);
+        Refusal { retry_after: Some(wait.as_secs() + 1), ..refusal }
+    }
+
     pub(super) fn too_slow() -> Self {
         Refusal::new(StatusCode::REQUEST_TIMEOUT, "the request took too long to arrive")
     }
@@ -42,16 +50,17 @@ impl Refusal {
 impl From<ServiceError> for Refusal {
     fn from(failure: ServiceError) -> Self {
         let status = match failure {
-            ServiceError::Busy | ServiceError::NoModel(_) | ServiceError::Model(_) => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            _ if failure.is_temporary() => StatusCode::SERVICE_UNAVAILABLE,
             ServiceError::UnknownModel(_) | ServiceError::NotLearned => StatusCode::NOT_FOUND,
             ServiceError::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             ServiceError::Denied => StatusCode::FORBIDDEN,
             ServiceError::Request(_) => StatusCode::UNPROCESSABLE_ENTITY,
-            ServiceError::Defect => StatusCode::INTERNAL_SERVER_ERROR,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        Refusal { may_retry: failure == ServiceError::Busy, ..Refusal::new(status, failure.to_string()) }
+        Refusal {
+            retry_after: (failure == ServiceError::Busy).then_some(1),
+            ..Refusal::new(status, failure.to_string())
+        }
     }
 }
 
@@ -59,8 +68,8 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(json!({ "error": self.error }))).into_response();
         let headers = response.headers_mut();
-        if self.may_retry {
-            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        if let Some(seconds) = self.retry_after {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         if self.status == StatusCode::UNAUTHORIZED {
             // not Basic: a browser would then send the password with requests that other pages make

@@ -10,7 +10,9 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 use tamis_train::Document;
 
-use crate::door::http::access::{HttpContext, SharedContext, check_may_learn, check_may_watch};
+use crate::door::http::access::{
+    HttpContext, SharedContext, check_may_ask, check_may_learn, check_may_watch,
+};
 use crate::door::http::body::read;
 use crate::door::http::refusal::Refusal;
 use crate::models::request::{Feedback, FeedbackOutcome, ModelId};
@@ -48,8 +50,13 @@ fn request(headers: &HeaderMap) -> Request<'_> {
 pub(super) async fn check(context: SharedContext, http: HttpRequest) -> Result<Response, Refusal> {
     let (parts, body) = http.into_parts();
     let incoming = read(&context, &parts.headers, body, TooLong::Cut).await?;
+    let mut request = request(&parts.headers);
+    if check_may_ask(&context, &parts.headers, request.model).await.is_err() {
+        // a mail server needs a verdict in any case
+        request.model = ModelId::Shared;
+    }
     let begun = Instant::now();
-    let answer = context.service.score(&request(&parts.headers), Document::Mail(incoming.bytes()))?;
+    let answer = context.service.score(&request, Document::Mail(incoming.bytes()))?;
     let mut reply = reply(&answer, context.service.settings().verdict.keep_headers);
     reply["message-id"] = Value::from(message_id(incoming.bytes()));
     reply["time_real"] = Value::from(begun.elapsed().as_secs_f64());

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use tamis_train::Document;
 
-use crate::door::http::access::{HttpContext, SharedContext, check_may_learn};
+use crate::door::http::access::{HttpContext, SharedContext, check_may_ask, check_may_learn};
 use crate::door::http::body::read;
 use crate::door::http::refusal::Refusal;
 use crate::models::request::{Feedback, FeedbackOutcome, ModelId, ServiceError};
@@ -82,8 +82,20 @@ pub(super) fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T, Refusal> {
 /// A document in JSON: text, or a message.
 #[derive(Default, Deserialize)]
 pub(super) struct JsonDocument {
-    text: Option<String>,
-    mail: Option<String>,
+    pub(super) text: Option<String>,
+    pub(super) mail: Option<String>,
+}
+
+/// Reads a JSON object.
+///
+/// # Errors
+/// If it is none, in few words, whatever was sent.
+pub(super) fn parse_json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, String> {
+    // the error for text in its place would repeat the text
+    if !bytes.trim_ascii_start().starts_with(b"{") {
+        return Err("expected a JSON object".to_owned());
+    }
+    serde_json::from_slice(bytes).map_err(|error| error.to_string())
 }
 
 impl JsonDocument {
@@ -138,8 +150,7 @@ impl PostedDocument {
         let too_long = if kind == BodyKind::Mail { too_long } else { TooLong::Refuse };
         let incoming = read(context, &parts.headers, body, too_long).await?;
         let json = match kind {
-            BodyKind::Json => serde_json::from_slice(incoming.bytes())
-                .map_err(|error| Refusal::unprocessable(error.to_string()))?,
+            BodyKind::Json => parse_json(incoming.bytes()).map_err(Refusal::unprocessable)?,
             BodyKind::Mail | BodyKind::Text => JsonDocument::default(),
         };
         Ok(PostedDocument { incoming, kind, json })
@@ -179,6 +190,7 @@ async fn answer(
 ) -> Result<Response, Refusal> {
     let model = query.model()?;
     let n_reasons = n_reasons.map(|n| n.min(MOST_REASONS));
+    check_may_ask(context, request.headers(), model).await?;
     let posted = PostedDocument::read(context, request, TooLong::Cut).await?;
     let request = Request {
         reasons: n_reasons.unwrap_or(0),

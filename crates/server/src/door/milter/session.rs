@@ -1,7 +1,6 @@
 //! The conversation with an MTA, without its bytes: what is remembered between packets, and what is replied.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tamis_mail::passthrough::holds_verdict;
@@ -12,10 +11,11 @@ use tokio::time::Instant;
 use crate::door::milter::packet::{Packet, ProtocolOptions};
 use crate::door::milter::reply::Replies;
 use crate::models::request::{ModelId, ServiceError};
+use crate::net::Peer;
 use crate::record::Door;
 use crate::service::admission::{Incoming, TooLong};
 use crate::service::answer::Answer;
-use crate::service::{Request, Service};
+use crate::service::{CurrentService, Request, Service};
 use crate::settings::OnError;
 
 /// Longest queue id that is logged.
@@ -23,7 +23,8 @@ const LONGEST_ID: usize = 100;
 
 /// A connection of an MTA, over which any number of messages come, one after the other.
 pub(crate) struct MilterSession {
-    service: Arc<Service>,
+    service: CurrentService,
+    peer: Peer,
     /// What was agreed on.
     options: Option<ProtocolOptions>,
     /// The queue id of the message, which comes at different times.
@@ -33,8 +34,8 @@ pub(crate) struct MilterSession {
 }
 
 impl MilterSession {
-    pub(crate) fn new(service: Arc<Service>) -> Self {
-        MilterSession { service, options: None, queue_id: String::new(), message: None }
+    pub(crate) fn new(service: CurrentService, peer: Peer) -> Self {
+        MilterSession { service, peer, options: None, queue_id: String::new(), message: None }
     }
 
     /// Whether no message has begun.
@@ -44,7 +45,8 @@ impl MilterSession {
 
     /// Maximum time until the next packet. The content of a message has a limit as a whole, since it is kept in memory.
     pub(crate) fn patience(&self) -> Duration {
-        let settings = self.service.settings();
+        let service = self.service.get();
+        let settings = service.settings();
         match self.message.as_ref().and_then(|message| message.content_since) {
             Some(since) => settings.limits.message().saturating_sub(since.elapsed()),
             None => Duration::from_secs(settings.milter.idle_seconds),
@@ -91,12 +93,17 @@ impl MilterSession {
 
     fn negotiate(&mut self, offer: &ProtocolOptions, replies: &mut Replies) -> ControlFlow<()> {
         self.forget();
-        self.options = offer.agreed(&self.service.settings().milter);
+        self.options = offer.agreed(&self.service.get().settings().milter);
         match &self.options {
             Some(options) => replies.negotiate(options),
             None => return ControlFlow::Break(()),
         }
         ControlFlow::Continue(())
+    }
+
+    /// Gives up the message: it cannot be scored.
+    pub(crate) fn fail(&mut self, failure: ServiceError) {
+        self.message().fail(failure);
     }
 
     /// Forgets the message.
@@ -109,6 +116,7 @@ impl MilterSession {
     fn message(&mut self) -> &mut Transaction {
         let service = &self.service;
         self.message.get_or_insert_with(|| {
+            let service = service.get();
             let mut incoming = service.incoming(TooLong::Cut);
             // one more, so that the scorer sees that it is too long
             incoming.keep_at_most(service.bytes_to_score().saturating_add(1));
@@ -119,9 +127,10 @@ impl MilterSession {
     /// Scores the message and replies with the verdict.
     fn end(&mut self, options: &ProtocolOptions, replies: &mut Replies) {
         let Some(message) = self.message.take() else { return };
-        let answer = self.score(&message);
+        let service = self.service.get();
+        let answer = self.score(&service, &message);
         self.queue_id = String::new();
-        let settings = self.service.settings();
+        let settings = service.settings();
         let milter = &settings.milter;
         // of reject, tempfail and quarantine, the first whose probability is reached
         let spam = answer.as_ref().map(Answer::spam_probability);
@@ -144,11 +153,16 @@ impl MilterSession {
         replies.go_on();
     }
 
-    fn score(&self, message: &Transaction) -> Result<Answer, ServiceError> {
+    fn score(&self, service: &Service, message: &Transaction) -> Result<Answer, ServiceError> {
         let bytes = message.bytes()?;
-        let mut request = Request::new(Door::Milter, message.model());
+        let model = match self.peer {
+            // the mode and the group of the socket say who is a mail server
+            Peer::User(_) | Peer::Unknown => message.model(),
+            Peer::Address(_) => self.peer.permitted(message.model(), service.settings()),
+        };
+        let mut request = Request::new(Door::Milter, model);
         request.queue_id = &self.queue_id;
-        let mut answer = away_from_others(|| self.service.score(&request, Document::Mail(bytes)))?;
+        let mut answer = away_from_others(|| service.score(&request, Document::Mail(bytes)))?;
         answer.truncated |= message.is_cut();
         Ok(answer)
     }
@@ -262,10 +276,14 @@ impl Transaction {
             return;
         }
         if let Err(failure) = self.incoming.push(bytes) {
-            // makes room for others
-            self.incoming.clear();
-            self.failure = Some(failure);
+            self.fail(failure);
         }
+    }
+
+    fn fail(&mut self, failure: ServiceError) {
+        // makes room for others
+        self.incoming.clear();
+        self.failure = Some(failure);
     }
 
     /// The message, or its beginning if it is too long.

@@ -25,11 +25,11 @@ pub(super) fn late() -> Vec<u8> {
 /// A request that cannot be served.
 pub(super) fn failed(failure: &ServiceError) -> Vec<u8> {
     let code = match failure {
-        ServiceError::Busy | ServiceError::NoModel(_) | ServiceError::Model(_) => "75 EX_TEMPFAIL",
+        failure if failure.is_temporary() => "75 EX_TEMPFAIL",
         ServiceError::UnknownModel(_) => "67 EX_NOUSER",
         ServiceError::TooLarge(_) | ServiceError::Request(_) | ServiceError::NotLearned => "65 EX_DATAERR",
         ServiceError::Denied => "77 EX_NOPERM",
-        ServiceError::Defect => "70 EX_SOFTWARE",
+        _ => "70 EX_SOFTWARE",
     };
     let text: String = failure.to_string().chars().map(|c| if c.is_control() { '?' } else { c }).collect();
     format!("SPAMD/1.0 {code}: {text}\r\n").into_bytes()

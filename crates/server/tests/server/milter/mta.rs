@@ -73,7 +73,7 @@ impl Reply {
 }
 
 /// An MTA that is connected.
-pub(crate) struct Mta(pub(crate) UnixStream);
+pub(crate) struct Mta<S = UnixStream>(pub(crate) S);
 
 impl Mta {
     /// Connects, and negotiates as Postfix does.
@@ -83,6 +83,14 @@ impl Mta {
         mta
     }
 
+    /// Sends bytes and then nothing more.
+    pub(crate) fn hang_up(mut self, bytes: &[u8]) {
+        let _ = self.0.write_all(bytes);
+        let _ = self.0.shutdown(Shutdown::Both);
+    }
+}
+
+impl<S: Read + Write> Mta<S> {
     /// Negotiates; returns what was agreed on.
     pub(crate) fn negotiate(&mut self, offer: [u32; 3]) -> [u32; 3] {
         self.send(&packet('O', &offer.map(u32::to_be_bytes).concat()));
@@ -122,12 +130,6 @@ impl Mta {
         // a reset is an end too
         let _ = self.0.read_to_end(&mut rest);
         rest.is_empty()
-    }
-
-    /// Sends bytes and then nothing more.
-    pub(crate) fn hang_up(mut self, bytes: &[u8]) {
-        let _ = self.0.write_all(bytes);
-        let _ = self.0.shutdown(Shutdown::Both);
     }
 }
 

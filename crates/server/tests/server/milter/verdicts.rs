@@ -81,7 +81,7 @@ fn without_a_model_no_mail_is_lost_and_forged_verdicts_go() {
 
 #[test]
 fn without_room_a_message_goes_through_and_then_there_is_room_again() {
-    let limits = "[limits]\nbytes_in_flight = 100000\nmessage_bytes = 100000\n";
+    let limits = "[limits]\nbytes_in_flight = 200000\nmessage_bytes = 100000\n";
     let running = Running::start(&(settings(HTTP) + limits));
     let body = "soup ".repeat(16_000);
     let large = mail("To: b@example.org\r\n\r\n", body.as_bytes());

@@ -39,11 +39,7 @@ impl Learner {
         extractor.count(document, counted, vocabulary)?;
         let digest =
             digest(extractor.recipe().version, counted.words(vocabulary.document()), counted.reals());
-        let (own, learned_at) = (counted.date(), self.options.learned_at);
-        let date = match (own, learned_at) {
-            (Some(own), Some(now)) => Some(own.min(now)),
-            _ => own.or(learned_at),
-        };
+        let date = self.options.learned_at.or(counted.date());
         Ok(StoredDocument {
             digest,
             class: 0,
