@@ -7,8 +7,8 @@ use tamis_mail::{Message, Piece};
 use tamis_tokenizer::Tokenizer;
 use tamis_train::information::ClassTotals;
 use tamis_train::options::{
-    ClassPrior, Counting, ExpectationMaximization, FeatureLimits, Likelihood, Mixed, Ngrams, Pairs,
-    Parameters, Smoothing, TokenizerOptions, WeightedOptions, WordRule,
+    ClassPrior, Counting, ExpectationMaximization, FeatureLimits, Likelihood, Mixed, Ngrams, Parameters,
+    Smoothing, TokenizerOptions, WeightedOptions, WordRule,
 };
 use tamis_train::{
     Classes, DecisionOptions, Document, Filter, Keep, Kind, Recipe, Scoring, Scratch, TrainOptions, Trainer,
@@ -79,7 +79,6 @@ fn options(choices: &mut Choices<'_>) -> TrainOptions {
     options.decision = decision;
     options.keep = Some(choices.of(&[Keep::Vectors, Keep::Digests]));
     options.repeat = true;
-    options.pairs = Pairs::Auto;
     options.names = kind == Kind::Mail;
     options
 }

@@ -4,7 +4,7 @@ use super::Choices;
 use super::model::repair_base;
 use std::sync::LazyLock;
 use tamis_train::distributed::Partial;
-use tamis_train::options::{Column, ColumnKind, Pairs};
+use tamis_train::options::{Column, ColumnKind};
 use tamis_train::{Document, Keep, Kind, Scoring, TrainOptions, Trainer};
 
 static PARTIALS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(partials);
@@ -38,7 +38,7 @@ pub fn run(data: &[u8]) {
 /// A small partial of every kind.
 fn partials() -> Vec<Vec<u8>> {
     let mut text = TrainOptions::new(Kind::Text);
-    text.pairs = Pairs::Fixed;
+    text.families.clear();
     let mut remembered = text.clone();
     remembered.keep = Some(Keep::Vectors);
     let mut bayes = text.clone();
@@ -49,7 +49,7 @@ fn partials() -> Vec<Vec<u8>> {
     let column = |(name, kind): (&str, _)| Column::new(name, kind);
     table.recipe.columns =
         [("miles", ColumnKind::Gaussian), ("sky", ColumnKind::Categorical)].map(column).into();
-    // it is open whether pairs of words are terms
+    // it is open which families of terms there are
     let open = TrainOptions::new(Kind::Text);
     let all = [text, remembered, bayes, TrainOptions::new(Kind::Mail), windows, table, open];
     all.into_iter().map(partial).collect()

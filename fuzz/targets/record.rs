@@ -5,6 +5,7 @@ use super::learn::folder;
 use super::model::crc32;
 use std::path::Path;
 use std::sync::LazyLock;
+use tamis_train::options::PieceLengths;
 use tamis_train::replication::Record;
 use tamis_train::{Document, Keep, Kind, LearnOptions, Learner, TrainOptions};
 
@@ -48,7 +49,8 @@ pub fn run(data: &[u8]) {
 /// Learns by a small recipe with pieces of words.
 fn open(path: &Path, keep: Keep, names: bool) -> Learner {
     let mut options = TrainOptions::new(Kind::Mail);
-    (options.keep, options.names, options.recipe.pieces) = (Some(keep), names, true);
+    (options.keep, options.names) = (Some(keep), names);
+    options.recipe.pieces = Some(PieceLengths::FOUR);
     Learner::create(path, options, ["ham", "spam"], LearnOptions::default()).expect("a new model can be made")
 }
 

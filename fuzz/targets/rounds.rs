@@ -4,7 +4,6 @@ use super::Choices;
 use super::model::repair_base;
 use std::sync::LazyLock;
 use tamis_train::distributed::{DistributedTrainer, FitPlan, Partial};
-use tamis_train::options::Pairs;
 use tamis_train::{Document, Kind, TrainOptions, Trainer};
 
 /// A partition, and what was said in its first two rounds.
@@ -47,7 +46,7 @@ pub fn run(data: &[u8]) {
 
 fn said(n_labels: usize) -> Said {
     let mut options = TrainOptions::new(Kind::Text);
-    options.pairs = Pairs::Fixed;
+    options.families.clear();
     let new = || Trainer::new(options.clone()).expect("options in range");
     let mut trainer = new();
     for i in 0..12 {

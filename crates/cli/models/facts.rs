@@ -10,8 +10,8 @@ use tamis_train::information::{
     TriedTerms, Trust, Unlabelled,
 };
 use tamis_train::options::{
-    ClassPrior, Column, ColumnKind, EmOptions, Mixed, Ngrams, Parameters, PieceLengths, RobinsonFisher, TokenizerOptions,
-    WeightedOptions,
+    ClassPrior, Column, ColumnKind, EmOptions, Mixed, Ngrams, Parameters, PieceLengths, RobinsonFisher,
+    TokenizerOptions, WeightedOptions,
 };
 use tamis_train::{Decision, Filter, Information, Keep, Scoring, TermContribution, positive_class};
 
@@ -157,11 +157,7 @@ fn print_decision(out: &mut impl Write, filter: &Filter) -> Result<()> {
 }
 
 /// Prints the choices of weighted scoring, and the losses that decided them.
-fn print_chosen(
-    out: &mut impl Write,
-    options: &WeightedOptions,
-    chosen: &ModelSelection,
-) -> Result<()> {
+fn print_chosen(out: &mut impl Write, options: &WeightedOptions, chosen: &ModelSelection) -> Result<()> {
     let Choices { alpha, idf_power, tau, .. } = chosen.choices;
     let Choices { stack: [counts, correction, offset], line: [slope, more], .. } = *chosen.in_use();
     match options.correction {
@@ -173,8 +169,9 @@ fn print_chosen(
     writeln!(out, "smoothing   alpha {}{of_alpha}, idf power {idf_power}{of_power}", alpha.alpha())?;
     print_why(out, options, chosen)?;
     for (at, tried) in chosen.terms.iter().enumerate() {
-        let (title, verdict) = (["tried", ""][at.min(1)], ["left out", "taken"][usize::from(tried.is_chosen())]);
-        let TriedTerms { family, with, without } = tried;
+        let (title, verdict) =
+            (["tried", ""][at.min(1)], ["left out", "taken"][usize::from(tried.is_chosen())]);
+        let TriedTerms { family, with, without, .. } = tried;
         writeln!(out, "{title:11} {}: log loss {with:.4}, {without:.4} without; {verdict}", family.name())?;
     }
     if let Some(unlabelled) = &chosen.unlabelled {

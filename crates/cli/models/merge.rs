@@ -122,7 +122,7 @@ fn run_models(args: &MergeArgs) -> Result<u8> {
             )
         }
         ErrorKind::Settings if error.setting().is_some_and(is_of_terms) => {
-            anyhow!("{error}; training may choose differently: train all models with the same --ngrams, --pieces or --characters")
+            anyhow!("{error}; training may choose differently: train all models with the same --ngrams, --pieces, --signs or --characters")
         }
         _ => error.into(),
     })?;
@@ -149,5 +149,6 @@ fn run_models(args: &MergeArgs) -> Result<u8> {
 
 /// Whether training may choose a setting by itself: it is one that says what the terms are.
 fn is_of_terms(setting: &str) -> bool {
-    setting.starts_with("recipe.tokenizer.terms.") || setting == "recipe.pieces"
+    let of_tokenizer = ["terms.", "ends", "signs"].map(|option| format!("recipe.tokenizer.{option}"));
+    setting == "recipe.pieces" || of_tokenizer.iter().any(|option| setting.starts_with(option))
 }

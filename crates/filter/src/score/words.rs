@@ -50,12 +50,17 @@ impl Filter {
             if let Some(last) = words.last_mut().filter(|_| !pieces.is_empty()) {
                 last.text.push_str("\n\n");
             }
-            let sum = |text: &str| {
+            let sum_of = |text: &str, counts: fn(&str) -> bool| {
                 let mut sum = 0.0;
-                self.extractor
-                    .for_each_term(prefix, text, |term| sum += adds.get(term).copied().unwrap_or(0.0));
+                self.extractor.for_each_term(prefix, text, |term| {
+                    if counts(&term[prefix.len()..]) {
+                        sum += adds.get(term).copied().unwrap_or(0.0);
+                    }
+                });
                 sum
             };
+            // within the text, no word is at an end
+            let sum = |text: &str| sum_of(text, |term| !begins(term) && !ends(term));
             let alone: Vec<f64> = pieces.iter().map(|piece| sum(piece)).collect();
             let mut all = alone.clone();
             if !matches!(self.extractor.recipe().tokenizer.terms, Ngrams::Words { max: 1, .. }) {
@@ -65,12 +70,25 @@ impl Filter {
                     all[at..at + 2].iter_mut().for_each(|sum| *sum += half);
                 }
             }
+            if let [first, .., last] | [first @ last] = &pieces[..] {
+                all[0] += sum_of(first, begins);
+                all[pieces.len() - 1] += sum_of(last, ends);
+            }
             let word =
                 |(text, contribution): (&&str, f64)| ExplainedWord { text: (*text).to_owned(), contribution };
             words.extend(pieces.iter().zip(all).map(word));
         });
         words
     }
+}
+
+/// Whether a term is a sequence of words that begins, or ends, the text.
+fn begins(term: &str) -> bool {
+    term.starts_with("^ ")
+}
+
+fn ends(term: &str) -> bool {
+    term.ends_with(" ^")
 }
 
 /// The words of a text, each with the blanks after it; at most `most`.

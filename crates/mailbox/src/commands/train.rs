@@ -87,7 +87,7 @@ fn learn(account: &Account, messages: &[SpooledMessage]) -> Result<()> {
     if let Some(folder) = path.parent() {
         make_private(folder).with_context(|| shown_path(folder))?;
     }
-    let model = train(messages, account.labels().len())?;
+    let model = train(messages)?;
     Lock::wait(&path, LearnOptions::default().lock_timeout)?.save(&model)?;
     let filter = model.into_filter()?;
     let information = filter.information();

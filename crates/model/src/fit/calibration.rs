@@ -65,11 +65,17 @@ impl FitProblem<'_> {
         taus.iter().enumerate().map(stacked).collect()
     }
 
-    /// The mean log loss of held-out documents, in nats, with the stacking weights that suit them best.
-    pub(crate) fn held_out_loss(&self, choices: Choices, predictions: &[ColumnPrediction]) -> f64 {
+    /// How well held-out documents are predicted with the stacking weights that suit them best; `None` if there are none.
+    pub(crate) fn best_trial(
+        &self,
+        choices: Choices,
+        predictions: &[ColumnPrediction],
+    ) -> Option<PartsTrial> {
         let prior = priors(self.counts.totals(), &self.columns);
-        let lanes = self.stack_lanes(choices, &prior, predictions);
-        lanes.iter().map(|lane| lane.trial.correction).fold(f64::INFINITY, f64::min)
+        let lanes = self.stack_lanes(choices, &prior, predictions).into_iter().map(|lane| lane.trial);
+        lanes
+            .filter(|trial| !predictions.is_empty() && trial.shares > 0.0)
+            .min_by(|a, b| a.correction.total_cmp(&b.correction))
     }
 
     /// Fits the stacking weights to held-out scores. Returns the choices and how well they predict.
@@ -110,7 +116,8 @@ impl FitProblem<'_> {
         let unknown_loss = unknown.total(&unknown.losses(&of_shares)) * targets.per_document() as f64;
         if input.len() == 0 {
             let shares = if unknown.len() > 0 { unknown_loss / unknown.weight() } else { 0.0 };
-            return (choices, PartsTrial { shares, counts: shares, correction: shares, ..PartsTrial::default() });
+            let trial = PartsTrial { shares, counts: shares, correction: shares, ..PartsTrial::default() };
+            return (choices, trial);
         }
         let candidate = |stack: [f64; PARTS]| {
             let loss = input.mean(&input.losses(&stack)) * targets.per_document() as f64;

@@ -12,7 +12,7 @@ use crate::fit::training::{
     AscentStart, ColumnTrainer, GroupFit, Lane, PASSES, PASSES_OF_FOLD, PASSES_WITH, PASSES_WITHOUT, Passes,
     idf_of_terms,
 };
-use crate::linear::{Choices, Coefficients};
+use crate::linear::{Choices, Coefficients, PartsTrial};
 use crate::validation::{Block, ColumnPrediction, Fold, Prediction, SmoothingChoice, TermScales};
 
 /// The passes end when the held-out log loss is this many times the least so far.
@@ -68,15 +68,15 @@ impl FitProblem<'_> {
         Ok(WeightedFit { coefficients, ..fit })
     }
 
-    /// The mean log loss of held-out documents, in nats, in fewer folds than [`solve`](Self::solve) has: for a comparison of
-    /// terms. `None` if no document could be held out.
+    /// How well held-out documents are predicted, in fewer folds than [`solve`](Self::solve) has: for a comparison of terms.
+    /// `None` if no document could be held out.
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
-    pub fn loss_of_terms(
+    pub fn try_terms(
         &self,
         smoothing: &SmoothingChoice,
-    ) -> Result<Option<f64>, FitError<StatisticsError>> {
+    ) -> Result<Option<PartsTrial>, FitError<StatisticsError>> {
         self.options.check().map_err(FitError::Parameters)?;
         let choices = self.choices_with(smoothing);
         let all = self.documents.len();
@@ -85,8 +85,7 @@ impl FitProblem<'_> {
             true => CrossValidation::new(self, choices, most, FOLDS_OF_TERMS).held_out(),
             false => self.predict_by_counts(&choices),
         };
-        let loss = self.held_out_loss(choices, &predictions);
-        Ok(Some(loss).filter(|loss| loss.is_finite()))
+        Ok(self.best_trial(choices, &predictions))
     }
 
     /// Holds out every document in turn, and returns what `of` makes of its scores, with its number. The choices are
@@ -204,7 +203,8 @@ impl<'a> CrossValidation<'a> {
     /// The held-out scores alone: of a [single](Self::single) fold, what comes after it was scored is left out.
     fn held_out(&self) -> Vec<ColumnPrediction> {
         let Some(fold) = self.single() else { return self.run().1 };
-        let (held, without) = (self.hold_out(fold), Passes { held: Some(fold), ..self.passes(PASSES_WITHOUT) });
+        let (held, without) =
+            (self.hold_out(fold), Passes { held: Some(fold), ..self.passes(PASSES_WITHOUT) });
         held.predictions(&self.train(None, 0, &[without], &held.rows))
     }
 
@@ -217,8 +217,8 @@ impl<'a> CrossValidation<'a> {
             let without = Passes { held: Some(held.fold), ..self.passes(at_once) };
             let fits = self.train(from, round, &[without], &held.rows);
             let predictions = held.predictions(&fits);
-            let loss = self.trainer.problem.held_out_loss(self.choices, &predictions);
-            (loss, fits, predictions)
+            let trial = self.trainer.problem.best_trial(self.choices, &predictions);
+            (trial.map_or(f64::INFINITY, |trial| trial.correction), fits, predictions)
         };
         let (mut best, mut last) = (pass(None, 0), None);
         for round in 1..(PASSES_WITHOUT / at_once) as u64 {

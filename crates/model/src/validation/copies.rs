@@ -32,7 +32,7 @@ pub(crate) struct Repeats {
 impl Repeats {
     pub(crate) fn new(documents: &dyn Documents) -> Repeats {
         let labels: Vec<Label> = (0..documents.len()).map(|at| documents.label(at)).collect();
-        let unit = labels.iter().fold(0, |unit, label| gcd(unit, label.multiplicity)).max(1);
+        let unit = unit_of(&labels);
         let (mut n_repeated, mut n_drawn) = (0, 0);
         if documents.groups_are_copies() {
             for equal in labels.chunk_by(|a, b| a.group == b.group) {
@@ -109,6 +109,12 @@ fn neighbours(documents: &dyn Documents, document: usize, group: u64) -> Vec<(Cl
     let before = (0..document).rev().take_while(is_equal);
     let after = (document + 1..documents.len()).take_while(is_equal);
     before.chain(after).map(|at| documents.label(at)).map(|of| (of.class, of.multiplicity)).collect()
+}
+
+/// The number of copies that are one: what all multiplicities are multiples of; 1 if they are equal, which says nothing.
+fn unit_of(labels: &[Label]) -> u32 {
+    let are_equal = labels.windows(2).all(|pair| pair[0].multiplicity == pair[1].multiplicity);
+    if are_equal { 1 } else { labels.iter().fold(0, |unit, label| gcd(unit, label.multiplicity)).max(1) }
 }
 
 /// The greatest common divisor; the other number if one is 0.

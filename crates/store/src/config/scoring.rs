@@ -194,13 +194,15 @@ pub struct TriedTerms {
     pub with: f64,
     /// The loss without it.
     pub without: f64,
+    /// The number of documents of the sample.
+    pub documents: f64,
 }
 
 impl TriedTerms {
     /// Whether its terms became terms of the model: the loss is less by a hundredth, since further terms make a model
-    /// several times as large.
+    /// several times as large, and by more than 2 nats in all, so that few documents do not decide by chance.
     pub fn is_chosen(&self) -> bool {
-        self.with < 0.99 * self.without
+        self.with < 0.99 * self.without && (self.without - self.with) * self.documents > 2.0
     }
 }
 

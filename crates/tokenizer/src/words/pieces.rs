@@ -1,7 +1,7 @@
 //! Pieces of words: windows of a few characters. The forms of a word share most of their pieces, and so do
 //! misspellings.
 
-use std::ops::RangeInclusive;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -33,12 +33,12 @@ impl PieceLengths {
 
     /// The lengths of a word's pieces, by its first letter; none if the script has no spaces, so that its words are
     /// sequences of characters already.
-    fn of(self, word: &str) -> RangeInclusive<usize> {
+    fn of(self, word: &str) -> Range<usize> {
         let half = |n: u8| usize::from(n.div_ceil(2).max(2));
         match word.chars().find(|c| c.is_alphabetic()) {
-            Some(c) if is_unspaced(c) => 1..=0,
-            Some(c) if is_syllable(c) => half(self.min)..=half(self.max),
-            _ => self.min.into()..=self.max.into(),
+            Some(c) if is_unspaced(c) => 0..0,
+            Some(c) if is_syllable(c) => half(self.min)..half(self.max) + 1,
+            _ => self.min.into()..usize::from(self.max) + 1,
         }
     }
 }

@@ -29,7 +29,12 @@ fn options(is_corrected: bool) -> TrainOptions {
     weighted.correction = is_corrected;
     // merged models are not fitted again
     let keep = Some(Keep::Digests);
-    TrainOptions { scoring: Some(Scoring::Weighted(weighted)), keep, ..TrainOptions::new(Kind::Text) }
+    TrainOptions {
+        scoring: Some(Scoring::Weighted(weighted)),
+        keep,
+        families: Vec::new(),
+        ..TrainOptions::new(Kind::Text)
+    }
 }
 
 fn train(n_labels: usize, is_corrected: bool, documents: &Documents) -> Filter {

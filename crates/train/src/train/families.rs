@@ -5,18 +5,20 @@ use std::ops::RangeInclusive;
 
 use hashbrown::HashSet;
 use rayon::prelude::*;
-use tamis_model::{Classes, Counts, FitProblem};
+use tamis_model::{Classes, Counts, Documents, FitProblem};
+use tamis_store::config::decision::DecisionOptions;
 use tamis_store::config::labels::columns_of;
 use tamis_store::config::scoring::{Scoring, TriedTerms};
-use tamis_store::config::training::TrainOptions;
+use tamis_store::config::training::{TermFamily, TrainOptions};
 use tamis_store::error::Result;
 
 use crate::fit::solution;
 use crate::gather::texts::{RawExample, TextPlace, Texts, label_hash};
 use crate::train::trainer::Trainer;
 
-/// The sample has about as many texts as have `MOST_WORDS` words together, more of them the fewer labels there are; and of
-/// each label at least `OF_EACH`, if it has so many.
+/// The sample has about as many texts as have `MOST_WORDS` words together, more of them the fewer labels there are, at most
+/// `MOST`; and of each label at least `OF_EACH`, if it has so many.
+const MOST: u64 = 4_000;
 const MOST_WORDS: RangeInclusive<u64> = 1 << 16..=1 << 17;
 const WORDS_TIMES_LABELS: u64 = 1 << 20;
 const OF_EACH: usize = 10;
@@ -40,13 +42,18 @@ impl Trainer {
         let loss_with = |options: &TrainOptions| {
             held_out_loss(learn_again(options, &self.classes, &texts, sample.clone(), in_group_of_text)?)
         };
-        let Some(mut least) = loss_with(&options)? else { return Ok(self) };
+        let Some((mut least, documents)) = loss_with(&options)? else { return Ok(self) };
         let mut tried = Vec::new();
-        for family in families {
+        // pieces have a second chance beside what was taken since
+        let again = families.iter().filter(|family| **family == TermFamily::Pieces);
+        for (at, family) in families.iter().chain(again).copied().enumerate() {
             let Some(recipe) = family.added_to(&options.recipe) else { continue };
+            if at >= families.len() && options.recipe == self.options.recipe {
+                continue;
+            }
             let with = TrainOptions { recipe, ..options.clone() };
-            let Some(loss) = loss_with(&with)? else { continue };
-            let trial = TriedTerms { family, with: loss, without: least };
+            let Some((loss, _)) = loss_with(&with)? else { continue };
+            let trial = TriedTerms { family, with: loss, without: least, documents };
             tried.push(trial);
             if trial.is_chosen() {
                 (options, least) = (with, loss);
@@ -73,7 +80,7 @@ impl Trainer {
         let (documents, words) = totals().fold((0, 0), |(n, tf), of| (n + of.documents, tf + of.tf));
         let most_words =
             (WORDS_TIMES_LABELS / self.classes.len() as u64).clamp(*MOST_WORDS.start(), *MOST_WORDS.end());
-        let most = (most_words * documents / words.max(1)) as usize;
+        let most = (most_words * documents / words.max(1)).min(MOST) as usize;
         let labels: Vec<_> = self.classes.iter().map(|(_, label)| label_hash(Some(label))).collect();
         let mut places = texts.places().to_vec();
         places.sort_unstable_by_key(|place| place.hash);
@@ -104,6 +111,9 @@ fn learn_again(
     learn: impl Fn(&mut Trainer, &RawExample<'_>) -> Result<()> + Sync,
 ) -> Result<Trainer> {
     places.sort_unstable();
+    // requirements on decisions are checked when training ends, and need not equal themselves
+    let (mut options, decision) = (options.clone(), DecisionOptions::default());
+    let decision = std::mem::replace(&mut options.decision, decision);
     let each = places.len().div_ceil(rayon::current_num_threads()).max(1);
     let learn_some = |places: &[TextPlace]| {
         let mut trainer = Trainer::new(options.clone())?;
@@ -116,7 +126,7 @@ fn learn_again(
         all.class_of(label)?;
     }
     trainers.into_iter().try_for_each(|trainer| all.merge(trainer))?;
-    Ok(all)
+    Ok(all.with_decision(decision))
 }
 
 /// Learns a text in a group that depends on the text alone, so that whatever its terms are, the same texts are held out
@@ -126,14 +136,15 @@ fn in_group_of_text(trainer: &mut Trainer, given: &RawExample<'_>) -> Result<()>
     trainer.learn(1, &RawExample { group: given.group.or(Some(&own)), ..*given })
 }
 
-/// The mean log loss of held-out documents, in nats; `None` if too few could be held out.
-fn held_out_loss(mut trainer: Trainer) -> Result<Option<f64>> {
+/// The mean log loss of held-out documents, in nats, and their number; `None` if none could be held out.
+fn held_out_loss(mut trainer: Trainer) -> Result<Option<(f64, f64)>> {
     let Scoring::Weighted(options) = trainer.options.scoring() else { return Ok(None) };
     let learned = trainer.take_in_order()?;
     let (counts, documents) = (&learned.merged.statistics, &learned.documents);
     let smoothing = solution::smoothing(&options, counts, documents, &trainer.classes)?;
     let problem = FitProblem { counts, documents, columns: columns_of(&trainer.classes)?, options: &options };
-    problem.loss_of_terms(&smoothing).map_err(solution::refused)
+    let parts = problem.try_terms(&smoothing).map_err(solution::refused)?;
+    Ok(parts.map(|parts| (parts.counts.min(parts.correction), documents.len() as f64)))
 }
 
 #[cfg(test)]

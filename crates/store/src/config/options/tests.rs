@@ -154,8 +154,7 @@ fn options_of_terms_suit_the_documents() {
         |o| o.recipe.windows = Some(100),
         "windows: expected mail or text of two labels, got table",
     );
-    let with_characters: fn(&mut TrainOptions) =
-        |o| {
+    let with_characters: fn(&mut TrainOptions) = |o| {
         let (characters, pieces) = (Some("3-5".parse().unwrap()), "on".parse().unwrap());
         o.set_terms(TermOptions { characters, pieces, ..TermOptions::default() }).unwrap();
     };

@@ -25,8 +25,12 @@ use crate::train::trainer::Trainer;
 const LABELS: [&str; 3] = ["eggs", "ham", "spam"];
 
 fn trained(n_labels: usize, keep: Keep, texts: &[(usize, String)]) -> Vec<u8> {
-    let mut trainer =
-        Trainer::new(TrainOptions { keep: Some(keep), ..TrainOptions::new(Kind::Text) }).unwrap();
+    let mut trainer = Trainer::new(TrainOptions {
+        keep: Some(keep),
+        families: Vec::new(),
+        ..TrainOptions::new(Kind::Text)
+    })
+    .unwrap();
     LABELS[..n_labels].iter().for_each(|label| {
         trainer.class_of(label).unwrap();
     });

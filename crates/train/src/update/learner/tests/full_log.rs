@@ -4,8 +4,12 @@ use super::*;
 
 /// A model in which a term of ham has nearly as many occurrences as can be counted.
 fn nearly_full(keep: Keep) -> Vec<u8> {
-    let mut trainer =
-        Trainer::new(TrainOptions { keep: Some(keep), ..TrainOptions::new(Kind::Text) }).unwrap();
+    let mut trainer = Trainer::new(TrainOptions {
+        keep: Some(keep),
+        families: Vec::new(),
+        ..TrainOptions::new(Kind::Text)
+    })
+    .unwrap();
     trainer.add("eggs", Document::Text("w1 w2 full")).unwrap();
     trainer.add("ham", Document::Text("w3 full")).unwrap();
     trainer.count(Document::Text("full")).unwrap();
