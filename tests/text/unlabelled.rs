@@ -35,8 +35,13 @@ fn trainer(options: TrainOptions, labelled: &[Text], unlabelled: &[Text]) -> Tra
     trainer
 }
 
+/// Words alone, which leave something to learn.
+fn of_words() -> TrainOptions {
+    TrainOptions { families: Vec::new(), ..TrainOptions::new(Kind::Text) }
+}
+
 fn model(labelled: &[Text], unlabelled: &[Text]) -> Model {
-    trainer(TrainOptions::new(Kind::Text), labelled, unlabelled).finish().unwrap()
+    trainer(of_words(), labelled, unlabelled).finish().unwrap()
 }
 
 /// The share of texts whose likeliest label is right, and the mean log loss.
@@ -64,7 +69,7 @@ fn unlabelled_documents_that_help_are_learned() {
     let (labelled, unlabelled, test) = (topics(30, 1), topics(600, 2), topics(600, 3));
     let model = model(&labelled, &unlabelled);
     // neither order nor shards leave a trace
-    let options = || TrainOptions::new(Kind::Text);
+    let options = of_words;
     let reversed: Vec<_> = unlabelled.iter().rev().cloned().collect();
     let mut shards = trainer(options(), &labelled[..7], &reversed[..99]);
     shards.merge(trainer(options(), &labelled[7..], &reversed[99..])).unwrap();

@@ -6,7 +6,9 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_mail::decode_text;
 use tamis_program::{note, shown_path};
-use tamis_train::options::{Labels, Language, PieceOption, Span, TermOptions, WordRule, stop_words};
+use tamis_train::options::{
+    Labels, Language, PieceOption, Span, TermFamily, TermOptions, WordRule, stop_words,
+};
 use tamis_train::{Information, Kind, TrainOptions};
 
 use crate::args::values::{Switch, at_least};
@@ -134,9 +136,11 @@ fn words_of(path: &Path) -> Result<Vec<String>> {
 /// Prints a note if families of terms were chosen.
 pub(crate) fn say_chosen_terms(information: &Information<'_>) {
     let tried = information.chosen.map_or(&[][..], |chosen| &chosen.terms);
-    let chosen = tried.iter().filter(|tried| tried.is_chosen());
+    let chosen = || tried.iter().filter(|tried| tried.is_chosen()).map(|tried| tried.family);
     // all lengths take the place of four characters
-    let names: Vec<_> = chosen.map(|tried| tried.family.name()).collect();
+    let is_replaced =
+        |family: &TermFamily| *family == TermFamily::Pieces && chosen().any(|of| of == TermFamily::AllPieces);
+    let names: Vec<_> = chosen().filter(|family| !is_replaced(family)).map(TermFamily::name).collect();
     if let Some((last, others)) = names.split_last() {
         let others = others.iter().map(|name| format!(", {name}")).collect::<String>();
         note!("words{others} and {last} are terms, since they predict held-out documents better");

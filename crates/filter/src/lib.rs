@@ -77,8 +77,9 @@ pub mod options {
     pub use tamis_store::config::options::{
         Estimate, LabelShare, LikelihoodName, PieceOption, PriorOption, ScoringOptions, Span, TermOptions,
     };
+    pub use tamis_store::config::recipe::TermFamily;
     pub use tamis_store::config::scoring::{ExpectationMaximization, Mixed};
-    pub use tamis_store::config::training::{Labels, TermFamily};
+    pub use tamis_store::config::training::Labels;
 
     pub use tamis_model::{
         ClassPrior, Counting, Criterion, EmOptions, FeatureLimits, Likelihood, Parameters, RobinsonFisher,

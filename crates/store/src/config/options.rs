@@ -12,9 +12,9 @@ use tamis_tokenizer::{Ngrams, PieceLengths};
 use crate::config::column::{Column, ColumnKind};
 use crate::config::decision::{Decision, DecisionOptions};
 use crate::config::labels::positive_class;
-use crate::config::recipe::{Keep, Recipe};
+use crate::config::recipe::{Keep, Recipe, TermFamily};
 use crate::config::scoring::{ExpectationMaximization, Mixed, Scoring};
-use crate::config::training::{Labels, TermFamily, TrainOptions};
+use crate::config::training::{Labels, TrainOptions};
 use crate::error::{Error, Result};
 use crate::kind::Kind;
 

@@ -10,8 +10,7 @@ use tamis_model::{
 
 use crate::config::column::{Column, ColumnKind};
 use crate::config::decision::LabelDecision;
-use crate::config::recipe::{Keep, Recipe};
-use crate::config::training::TermFamily;
+use crate::config::recipe::{Keep, Recipe, TermFamily};
 use crate::error::{Reason, Result};
 use crate::kind::Kind;
 
@@ -200,9 +199,9 @@ pub struct TriedTerms {
 
 impl TriedTerms {
     /// Whether its terms became terms of the model: the loss is less by a hundredth, since further terms make a model
-    /// several times as large, and by more than 2 nats in all, so that few documents do not decide by chance.
+    /// several times as large, and by more than 5 nats in all, so that few documents do not decide by chance.
     pub fn is_chosen(&self) -> bool {
-        self.with < 0.99 * self.without && (self.without - self.with) * self.documents > 2.0
+        self.with < 0.99 * self.without && (self.without - self.with) * self.documents > 5.0
     }
 }
 

@@ -1,10 +1,10 @@
 //! Training options.
 
 use serde::{Deserialize, Serialize};
-use tamis_tokenizer::{Ngrams, PieceLengths};
+use tamis_tokenizer::Ngrams;
 
 use crate::config::decision::DecisionOptions;
-use crate::config::recipe::{Keep, Recipe};
+use crate::config::recipe::{Keep, Recipe, TermFamily};
 use crate::config::scoring::Scoring;
 use crate::kind::Kind;
 
@@ -94,52 +94,6 @@ impl TrainOptions {
     /// The scoring asked for, or the default.
     pub fn scoring(&self) -> Scoring {
         self.scoring.clone().unwrap_or_else(|| Scoring::for_recipe(&self.recipe))
-    }
-}
-
-/// Terms that a text may have beside its words.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum TermFamily {
-    /// Pieces of words, of four characters.
-    Pieces,
-    /// Pieces of all lengths instead.
-    AllPieces,
-    /// Pairs of neighbouring words, and the words at the text's ends.
-    Pairs,
-    /// Punctuation, hashtags, mentions and capitals; see [`TokenizerOptions::signs`](tamis_tokenizer::TokenizerOptions::signs).
-    Signs,
-}
-
-impl TermFamily {
-    /// All families, in the order in which they are tried.
-    pub const ALL: [TermFamily; 4] =
-        [TermFamily::Pieces, TermFamily::AllPieces, TermFamily::Pairs, TermFamily::Signs];
-
-    /// Its name, as programs show it.
-    pub fn name(self) -> &'static str {
-        match self {
-            TermFamily::Pieces => "pieces of words",
-            TermFamily::AllPieces => "pieces of all lengths",
-            TermFamily::Pairs => "pairs of words",
-            TermFamily::Signs => "signs",
-        }
-    }
-
-    /// The recipe with this family; `None` if it has it, or another in its place.
-    #[must_use]
-    pub fn added_to(self, recipe: &Recipe) -> Option<Recipe> {
-        let mut with = recipe.clone();
-        let (tokenizer, pieces) = (&mut with.tokenizer, &mut with.pieces);
-        match self {
-            TermFamily::Pieces if pieces.is_none() => *pieces = Some(PieceLengths::FOUR),
-            TermFamily::AllPieces if *pieces == Some(PieceLengths::FOUR) => *pieces = Some(PieceLengths::ALL),
-            TermFamily::Pairs if tokenizer.terms == Ngrams::default() => {
-                (tokenizer.terms, tokenizer.ends) = (Ngrams::Words { min: 1, max: 2 }, true);
-            }
-            TermFamily::Signs if !tokenizer.signs => tokenizer.signs = true,
-            _ => return None,
-        }
-        Some(with)
     }
 }
 

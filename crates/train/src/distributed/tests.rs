@@ -2,8 +2,9 @@ use tamis_filter::extract::document::Document;
 use tamis_filter::scorers::scratch::Scratch;
 use tamis_store::config::decision::HeldOutPerformance;
 use tamis_store::config::recipe::Keep;
+use tamis_store::config::recipe::TermFamily;
 use tamis_store::config::scoring::Scoring;
-use tamis_store::config::training::{TermFamily, TrainOptions};
+use tamis_store::config::training::TrainOptions;
 use tamis_store::error::Reason;
 use tamis_store::kind::Kind;
 

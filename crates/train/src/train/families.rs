@@ -8,8 +8,9 @@ use rayon::prelude::*;
 use tamis_model::{Classes, Counts, Documents, FitProblem};
 use tamis_store::config::decision::DecisionOptions;
 use tamis_store::config::labels::columns_of;
+use tamis_store::config::recipe::TermFamily;
 use tamis_store::config::scoring::{Scoring, TriedTerms};
-use tamis_store::config::training::{TermFamily, TrainOptions};
+use tamis_store::config::training::TrainOptions;
 use tamis_store::error::Result;
 
 use crate::fit::solution;

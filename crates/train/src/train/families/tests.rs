@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use tamis_filter::extract::document::Document;
 use tamis_filter::scorers::scratch::Scratch;
 use tamis_store::config::recipe::Keep;
-use tamis_store::config::training::{TermFamily, TrainOptions};
+use tamis_store::config::training::TrainOptions;
 use tamis_store::error::Reason;
 use tamis_store::kind::Kind;
 use tamis_tokenizer::{Ngrams, PieceLengths};
