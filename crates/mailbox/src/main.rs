@@ -8,7 +8,7 @@ use tamis_program::{
     ERROR, is_closed_pipe, keep_lost_pages, return_large_blocks, say, survive_file_limits, told,
 };
 
-/// The exit status after a refused login, EX_NOPERM of sysexits.h: starting again would not help.
+/// The exit status after a refused login, EX_NOPERM of sysexits.h: starting again at once would not help.
 const REFUSED: u8 = 77;
 
 fn main() -> ExitCode {
