@@ -43,7 +43,7 @@ class Agent:
     def run(self, *arguments, expected=0, timeout=120):
         """Runs a command to its end; returns all it says."""
         done = subprocess.run([TAMIS, "mailbox", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              env=self.environment, timeout=timeout)
+                              env=self.environment, timeout=timeout, cwd=self.home)
         said = done.stdout + done.stderr
         equal(done.returncode, expected, f"exit status of {arguments}: {said}")
         check("panicked" not in said, said)
@@ -111,7 +111,7 @@ def mailbox():
     check("Junk" in said and "would learn 167 messages" in said, said)
     equal(agent.settings.stat().st_mode & 0o777, 0o600, "mode of the settings")
     check("Next" in said and PASSWORD not in said.replace("echo", ""), said)
-    said = agent.run("train", "--html", str(agent.home / "report.html"))
+    said = agent.run("train", "--html", "report.html")
     check("would have gone where you put them" in said and "expected on messages" in said, said)
     check("</html>" in (agent.home / "report.html").read_text(), "the report is a page")
     equal(sorted(path.name for path in agent.state("anna").iterdir()), ["journal.jsonl", "positions.json"], "what is kept")
@@ -181,7 +181,7 @@ def mailbox():
     carl.run("setup", "carl", "--host", "localhost", "--tls", "starttls", "--port", str(server.port), "--ca",
              str(server.certificate), "--password", f"echo {PASSWORD}")
     said = carl.run("setup", "dora", "--host", "localhost", "--port", str(server.tls_port), "--password", f"echo {PASSWORD}",
-                    expected=77)
+                    expected=3)
     check("certificate" in said and said.count("\n") == 1, said)
 
     # the server is found by its address, the password is asked of the keyring
@@ -242,19 +242,20 @@ CLIENTS, MOVES = 20, 1_000
 
 
 def moves():
-    """Twenty clients move messages while the agent is killed, cut off, without disk, and its model rewritten."""
+    """Twenty clients move messages while an agent is killed, cut off, without disk, and its model rewritten, and another
+    agent sorts the same mailbox."""
     total = int(os.environ.get("MOVES", MOVES))
     server = Dovecot()
     now = int(time.time())
-    for n, name in enumerate(FOLDERS):
-        mails = [mail(number, f"f{n}") for number in range(60)]
+    for name in FOLDERS:
+        mails = [topic_mail(name, number) for number in range(60)]
         server.fill("bob", name, [(now - 60 * DAY + number * 60_000, it) for number, it in enumerate(mails)], seen=False)
     cutter = Cutter(server.port)
-    agent = Agent()
-    agent.run("setup", "bob", "--host", "127.0.0.1", "--tls", "none", "--port", str(cutter.port),
-              "--password", f"echo {PASSWORD}")
-    agent.change(("poll_seconds = 60", "poll_seconds = 1"))
-    agent.run("train")
+    agent, other = Agent(), Agent()
+    for one, port in ((agent, cutter.port), (other, server.port)):
+        one.run("setup", "bob", "--host", "127.0.0.1", "--tls", "none", "--port", str(port), "--password", f"echo {PASSWORD}")
+        one.change(("poll_seconds = 60", "poll_seconds = 1"))
+        one.run("train")
     labels = dict(re.findall(r'name = "([^"]+)"\nlabel = "([^"]+)"', agent.settings.read_text()))
     equal(labels, {"INBOX": "inbox", "Junk": "spam", "Lists/rust": "Lists/rust", "Bills": "Bills", "Trips": "Trips"}, "labels")
     todo, failures, arrived = list(range(total)), [], []
@@ -270,7 +271,7 @@ def moves():
                         break
                     step = todo.pop()
                 if step % 20 == 0:
-                    message = mail(step, "new")
+                    message = topic_mail(FOLDERS[step // 20 % len(FOLDERS)], 10_000 + step)
                     ok(client.append("INBOX", None, None, message))
                     arrived.append(message)
                 name, to = chance.sample(FOLDERS, 2)
@@ -323,6 +324,7 @@ def moves():
 
     troubling = threading.Thread(target=trouble)
     troubling.start()
+    other.start()
     for thread in people:
         thread.start()
     for thread in people:
@@ -331,37 +333,48 @@ def moves():
     troubling.join(60)
     equal(failures, [], "failures of clients")
     check(not todo, "all moves were made")
+    check(other.process.poll() is None, "the other agent still runs")
+    other.kill()
     client = server.client("bob")
     # programs that copy first are waited for
     for _ in range(2):
         agent.run("run", "--once")
+        other.run("run", "--once")
     places = where(client, [*FOLDERS, "Trash", "Sent"])
-    everything = [mail(number, f"f{n}") for n in range(len(FOLDERS)) for number in range(60)] + arrived
+    at_first = {name: [topic_mail(name, number) for number in range(60)] for name in FOLDERS}
+    everything = [message for mails in at_first.values() for message in mails] + arrived
     for message in everything:
         equal(len(places[message]), 1, f"copies of {name_of(message)}: {places[message]}")
     equal(len(places), len(everything), "messages")
     for name in FOLDERS:
         ok(client.select(f'"{name}"', readonly=True))
         equal(ok(client.uid("SEARCH", "SEEN"))[0], b"", f"messages of {name} that were marked as read")
-    learned = agent.learned("bob")
-    put = {event["id"]: event for event in agent.events("bob") if event["event"] == "sorting"}
+    put = {(event["message_id"].strip("<>"), event["to"]) for one in (agent, other) for event in one.events("bob")
+           if event["event"] == "sorting"}
+    # what its owner took out is never put back, by whichever agent
+    n_sorted = collections.Counter()
+    for one in (agent, other):
+        before = {}
+        for event in one.events("bob"):
+            n_sorted[event["id"]] += event["event"] == "sorted" and event["place"] is not None and before.get(event["id"]) == "sorting"
+            before[event["id"]] = event["event"]
+    check(max(n_sorted.values()) == 1, f"{sum(n > 1 for n in n_sorted.values())} messages were sorted twice")
     n_corrected = 0
-    for message in everything:
-        [(name, _)] = places[message]
-        got = learned.get(name_of(message), [])
-        is_new = message in arrived
-        if is_new and not got:
-            # it stayed where it arrived, or is where the filter put it
-            is_own = any(event["to"] == name and event["message_id"].strip("<>") == name_of(message) for event in put.values())
-            check(name == "INBOX" or is_own, f"{name_of(message)} was moved to {name} and not learned")
-            continue
-        equal(got, [labels[name]], f"label of {name_of(message)}, which is in {name}")
-        n_corrected += is_new or not name_of(message).startswith(f"f{FOLDERS.index(name)}-")
-    for event in agent.events("bob"):
-        check("panicked" not in str(event), "no defect")
-    said = agent.said.read_text(errors="replace")
-    check("panicked" not in said, said[-2000:])
-    return (f"{total} moves by {CLIENTS} clients, {n_corrected} messages elsewhere than at first and learned so; {counts['kills']} kills, "
+    for one in (agent, other):
+        learned = one.learned("bob")
+        for message in everything:
+            [(name, _)] = places[message]
+            got = learned.get(name_of(message), [])
+            is_new = message in arrived
+            if is_new and not got:
+                # it stayed where it arrived, is where an agent put it, or where its provider may have put it
+                check(name in ("INBOX", "Junk") or (name_of(message), name) in put, f"{name_of(message)} was moved to {name} and not learned")
+                continue
+            equal(got, [labels[name]], f"label of {name_of(message)}, which is in {name}")
+            n_corrected += is_new or message not in at_first[name]
+        said = one.said.read_text(errors="replace")
+        check("panicked" not in said, said[-2000:])
+    return (f"{total} moves by {CLIENTS} clients, {len(+n_sorted)} messages sorted, {n_corrected} elsewhere than at first and learned so; {counts['kills']} kills, "
             f"{counts['cuts']} cuts, {counts['rewritten']} times rewritten, {counts['starts without disk']} starts without disk")
 
 
@@ -421,9 +434,9 @@ def like_gmail():
     check(not any("\\Seen" in flags for box in boxes.values() for _, flags in box.messages.values()), "nothing is marked")
     check(not any(re.search(r"BODY\[|^EXPUNGE|UID FETCH.* RFC822\b", command) for command in imapd.commands), "commands")
 
-    # what is read and has stayed in its place is learned if the settings say so
+    # what is read and has stayed in its place is learned
     boxes["Rust"].messages[boxes["Rust"].next_uid - 1][1].add("\\Seen")
-    agent.change(("poll_seconds = 60", "poll_seconds = 60\nconfirm_days = 0"))
+    agent.change(("confirm_days = 1", "confirm_days = 0"))
     agent.run("run", "--once")
     equal(len(agent.learned("eve")), 161, "one message is confirmed")
 
@@ -548,7 +561,7 @@ def hostile():
         begun = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         said = agent.run("setup", "eve", "--host", "127.0.0.1", "--tls", "none", "--port", str(imapd.port),
                          "--password", "echo x", expected=3, timeout=60)
-        equal(said.rstrip().count("\n"), 0 if what != "UIDs of nothing" else 1, f"lines said about {what}: {said}")
+        equal(said.rstrip().count("\n"), 0, f"lines said about {what}: {said}")
         most = max(most, begun, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
         imapd.close()
     names = ['INBOX', 'Junk', '../../../etc/passwd', 'a\x1b[2Jb', '~root', '&AAo-', 'x' * 5_000, '-rf', '&Jjo-']

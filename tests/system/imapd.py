@@ -33,6 +33,7 @@ class Imapd:
     def __init__(self, boxes, capability="IMAP4rev1 IDLE MOVE UIDPLUS", quirk=None, all_mail=None):
         self.boxes, self.capability, self.quirk, self.all_mail = boxes, capability, quirk, all_mail
         self.commands, self.tokens, self.lock, self.port = [], [], threading.RLock(), free_port()
+        self.uid_next_on_open = True
         self.listener = socket.create_server(("127.0.0.1", self.port))
         threading.Thread(target=self.accept, daemon=True).start()
 
@@ -87,11 +88,15 @@ class Imapd:
                 numbers = f"(MESSAGES {len(box.messages)} UIDNEXT {box.next_uid} UIDVALIDITY {box.validity})"
                 return selected, f'* STATUS "{name[0]}" {numbers}\r\n'.encode() + ok
             said = (f"* {len(box.messages)} EXISTS\r\n* OK [UIDVALIDITY {box.validity}] valid\r\n"
-                    f"* OK [UIDNEXT {box.next_uid}] next\r\n")
+                    + (f"* OK [UIDNEXT {box.next_uid}] next\r\n" if self.uid_next_on_open else ""))
             return name[0], said.encode() + ok
         if verb == "UID SEARCH":
             first = re.search(r"UID (\d+):\*", command)
             uids = [uid for uid, (_, flags) in box.messages.items() if "\\Deleted" not in flags]
+            if among := re.search(r"UID ([\d:,]+)(?: |$)", command.removeprefix("UID ")):
+                uids = [uid for uid in uids if self.within(uid, among[1])]
+            if "SEEN" in words:
+                uids = [uid for uid in uids if box.messages[uid][1] & {"\\Seen", "\\Answered"}]
             if first:
                 uids = [uid for uid in uids if uid >= int(first[1])] or uids[-1:]
             return selected, f"* SEARCH {' '.join(map(str, uids))}\r\n".encode() + ok

@@ -15,6 +15,7 @@ import faults
 import fleet
 import milters
 import mta
+import owners
 import sieve
 import units
 from support import Skipped, end_all, model
@@ -39,6 +40,10 @@ TESTS = {
     "flags": agent.without_moving,
     "waits": agent.cannot_idle,
     "hostile": agent.hostile,
+    "kept": owners.kept,
+    "stays": owners.stays,
+    "troubles": owners.troubles,
+    "two": owners.two_agents,
 }
 SKIPPED = 77
 

@@ -1,6 +1,7 @@
 //! The agent: sorts what arrives, and learns from what is moved.
 
 pub(crate) mod confirm;
+pub(crate) mod decide;
 pub(crate) mod inbox;
 pub(crate) mod labels;
 pub(crate) mod state;

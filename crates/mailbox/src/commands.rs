@@ -10,7 +10,7 @@ pub(crate) mod train;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use tamis_program::{Volume, shown, shown_path};
+use tamis_program::{Volume, say, shown, shown_path, told};
 
 use crate::commands::arguments::{AgentArgs, AgentCommand};
 use crate::settings::{Account, MailboxSettings, settings_file};
@@ -28,11 +28,16 @@ pub fn run(args: &AgentArgs) -> Result<()> {
         return setup::run(setup, &path);
     }
     let accounts = accounts(&path, &args.account)?;
-    let for_each = |run: &dyn Fn(&Account) -> Result<()>| accounts.iter().try_for_each(run);
+    let for_each = |run: &dyn Fn(&Account) -> Result<()>| {
+        let mut failed = accounts.iter().map(run).filter_map(Result::err);
+        let first = failed.next();
+        failed.for_each(|error| say!("{}", told(&error)));
+        first.map_or(Ok(()), Err)
+    };
     match &args.command {
         AgentCommand::Setup(_) => Ok(()),
-        AgentCommand::Run(run) => agent::run(run, &accounts),
-        AgentCommand::Train(train) => for_each(&|account| train::run(train, account)),
+        AgentCommand::Run(run) => agent::run(run, &path, &accounts),
+        AgentCommand::Train(train) => for_each(&|account| train::run(train, &path, account)),
         AgentCommand::Undo(undo) => for_each(&|account| agent::undo(undo, account)),
         AgentCommand::Log(log) => for_each(&|account| log::run(log, account)),
     }
@@ -41,7 +46,7 @@ pub fn run(args: &AgentArgs) -> Result<()> {
 /// The named accounts, or all if none is named.
 fn accounts(path: &Path, names: &[String]) -> Result<Vec<Account>> {
     let settings = MailboxSettings::read(path).with_context(|| {
-        format!("{}: no settings to read (tamis mailbox setup ADDRESS writes them)", shown_path(path))
+        format!("{}: expected settings, as tamis mailbox setup ADDRESS writes them", shown_path(path))
     })?;
     if let Some(unknown) = names.iter().find(|name| settings.accounts.iter().all(|it| it.name != **name)) {
         bail!("{}: there is no account {}", shown_path(path), shown(unknown));

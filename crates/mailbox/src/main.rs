@@ -6,7 +6,7 @@ use clap::Parser;
 use tamis_mailbox::{AgentArgs, ImapError};
 use tamis_program::{ERROR, is_closed_pipe, keep_lost_pages, say, survive_file_limits, told};
 
-/// The exit status after a refused login, EX_NOPERM of sysexits.h: starting again would not help.
+/// The exit status after a refused login, EX_NOPERM of sysexits.h: starting again at once would not help.
 const REFUSED: u8 = 77;
 
 fn main() -> ExitCode {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use tamis_program::{commit, named, shown_path, today};
+use tamis_program::{commit, named, say, shown, shown_path, today};
 use tamis_train::{Document, Error, ErrorKind, Filter, LearnOptions, Learner, LiveFilter, Scratch};
 
 use crate::ledger::entry::Opinion;
@@ -21,9 +21,6 @@ pub(crate) struct AccountModel {
 
 impl AccountModel {
     /// Opens an account's model.
-    ///
-    /// # Errors
-    /// If there is none, or it cannot be read.
     pub(crate) fn open(account: &Account) -> Result<Self> {
         let path = model_file(account)?;
         let shared = account.behind.as_deref().map(open_shared).transpose()?;
@@ -40,6 +37,19 @@ impl AccountModel {
         Ok(AccountModel { path, filter, shared })
     }
 
+    /// Reports labels of the model that no folder has (any more): what they stand for stays in the inbox.
+    pub(crate) fn compare_labels(&self, account: &Account) {
+        let known = account.labels();
+        for (_, label) in self.filter.filter().classes().iter().filter(|(_, label)| !known.contains(label)) {
+            say!(
+                "{}: no folder has the label {} of the model: what belongs there stays in the inbox (tamis mailbox train \
+                 learns the folders again)",
+                account.name,
+                shown(label)
+            );
+        }
+    }
+
     /// Takes into use what was learned meanwhile, here or by other programs.
     ///
     /// # Errors
@@ -53,24 +63,15 @@ impl AccountModel {
     }
 
     /// The likeliest label of a message; `None` if the model knows none of its words.
-    ///
-    /// # Errors
-    /// If the model is damaged.
     pub(crate) fn judge(&self, bytes: &[u8]) -> Result<Option<Opinion>> {
         let likeliest = self.filter.ask(|filter, scratch| {
             let score = filter.score(Document::Mail(bytes), scratch)?;
             Ok::<_, Error>(likeliest(filter, scratch).filter(|_| score.known_terms > 0))
         });
-        Ok(likeliest.map_err(named(&self.path))?.map(|(label, probability)| {
-            let log_odds = (probability / (1.0 - probability)).ln().clamp(-1e3, 1e3);
-            Opinion { label, probability, log_odds }
-        }))
+        likeliest.map_err(named(&self.path))
     }
 
     /// The terms of a message that speak most for a label, with what each adds in nats.
-    ///
-    /// # Errors
-    /// If the model is damaged.
     pub(crate) fn reasons(&self, bytes: &[u8], label: &str) -> Result<Vec<(String, f64)>> {
         let explained = self.filter.ask(|filter, scratch| {
             let explanation = filter.explain(Document::Mail(bytes), scratch)?;
@@ -109,7 +110,8 @@ impl AccountModel {
     }
 }
 
-fn learn(learner: &mut Learner, document: Document<'_>, label: Option<&str>) -> Result<(), Error> {
+/// Learns a document under a label, which may be new, or forgets it.
+pub(crate) fn learn(learner: &mut Learner, document: Document<'_>, label: Option<&str>) -> Result<(), Error> {
     let Some(label) = label else {
         return match learner.forget(None, document) {
             Err(error) if error.kind() != ErrorKind::NotLearned => Err(error),
@@ -122,11 +124,12 @@ fn learn(learner: &mut Learner, document: Document<'_>, label: Option<&str>) -> 
     learner.learn(label, document).map(drop)
 }
 
-/// The likeliest label of the message that was scored last, and its probability.
-pub(crate) fn likeliest(filter: &Filter, scratch: &Scratch) -> Option<(String, f64)> {
+/// The likeliest label of the message that was scored last.
+pub(crate) fn likeliest(filter: &Filter, scratch: &Scratch) -> Option<Opinion> {
     let probabilities = scratch.probabilities().iter().copied().zip(0..);
     let (probability, class) = probabilities.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))?;
-    Some((filter.classes().label(class)?.to_owned(), probability))
+    let log_odds = (probability / (1.0 - probability)).ln().clamp(-1e3, 1e3);
+    Some(Opinion { label: filter.classes().label(class)?.to_owned(), probability, log_odds })
 }
 
 fn open_shared(path: &Path) -> Result<LiveFilter> {

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 use tamis_program::{make_private, shown, shown_path};
 
@@ -19,7 +19,7 @@ pub struct MailboxSettings {
 }
 
 /// `[[account]]`: a mailbox and how to get into it.
-#[derive(Clone, Deserialize, Serialize, Debug)]
+#[derive(Clone, PartialEq, Deserialize, Serialize, Debug)]
 #[serde(deny_unknown_fields)]
 pub struct Account {
     /// The name of the account, by default also of its model: letters, digits and `.`, `-`, `_`, `+`, `@`.
@@ -50,39 +50,65 @@ pub struct Account {
     pub inbox: String,
     /// The folder for junk, if there is one.
     pub junk: Option<String>,
+    /// The folder of sent mail: nothing from an address in it goes to the junk. It is never learned.
+    pub sent: Option<String>,
     /// What happens to a message that belongs elsewhere.
     #[serde(default)]
     pub action: SortAction,
-    /// A message goes to a folder if the probability of the folder's label is at least this.
+    /// A message goes to a folder if the probability of the folder's label is at least this, until the folder has a threshold
+    /// by what its owner moved away again. To the junk, it must be at least 0.95.
     #[serde(default = "threshold")]
     pub threshold: f64,
+    /// The share of sorted messages that may be moved away again, from which thresholds follow.
+    #[serde(default = "max_wrong")]
+    pub max_wrong: f64,
     /// Number of the newest messages of each folder to train on.
     #[serde(default = "newest")]
     pub newest: u32,
     /// How often to look into the folders other than the inbox, in seconds.
     #[serde(default = "poll_seconds")]
     pub poll_seconds: u64,
-    /// Days after which a sorted message is learned if it has been read and is still in place; never by default.
-    pub confirm_days: Option<u32>,
+    /// Days after which a message that has been read or answered, and is still in place, is learned.
+    #[serde(default = "confirm_days")]
+    pub confirm_days: u32,
+    /// What is sorted by its header fields, before anything else; the first rule that applies decides.
+    #[serde(default, rename = "rule", skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<SortRule>,
     /// What the folders mean. Folders that are not named here are ignored.
     #[serde(default, rename = "folder")]
     pub folders: Vec<FolderSettings>,
 }
 
 /// `[[account.folder]]`
-#[derive(Clone, Deserialize, Serialize, Debug)]
+#[derive(Clone, PartialEq, Deserialize, Serialize, Debug)]
 #[serde(deny_unknown_fields)]
 pub struct FolderSettings {
     /// Its name, as mail programs show it.
     pub name: String,
     /// The label of the messages in it. Without one, a message that is moved here from the junk is forgotten.
     pub label: Option<String>,
-    /// Overrides the account's `threshold` for this folder.
+    /// The threshold of this folder, whatever is moved away.
     pub threshold: Option<f64>,
 }
 
+/// `[[account.rule]]`: all patterns must be in the fields of a message, in any case of letters.
+#[derive(Clone, PartialEq, Default, Deserialize, Serialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct SortRule {
+    /// A part of From.
+    pub from: Option<String>,
+    /// A part of To or Cc.
+    pub to: Option<String>,
+    /// A part of List-Id.
+    pub list: Option<String>,
+    /// A part of the subject.
+    pub subject: Option<String>,
+    /// The folder that such messages go to; without one, they stay in the inbox.
+    pub folder: Option<String>,
+}
+
 /// How a connection is encrypted.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, clap::ValueEnum, Debug)]
 #[serde(rename_all = "lowercase")]
 pub enum Tls {
     /// From the start.
@@ -119,8 +145,19 @@ fn inbox() -> String {
 }
 
 fn threshold() -> f64 {
-    0.95
+    0.8
 }
+
+fn max_wrong() -> f64 {
+    0.02
+}
+
+fn confirm_days() -> u32 {
+    1
+}
+
+/// The lowest threshold of the junk, unless it has one of its own.
+pub(crate) const JUNK_THRESHOLD: f64 = 0.95;
 
 fn newest() -> u32 {
     2_000
@@ -136,9 +173,14 @@ impl MailboxSettings {
     /// # Errors
     /// If it is not TOML, has an unknown key or a value that is out of range; the error names the line.
     pub fn parse(text: &str) -> Result<Self> {
-        let settings: MailboxSettings = toml::from_str(text)?;
+        let settings: MailboxSettings = toml::from_str(text).map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            anyhow!("line {}: {}", before.matches('\n').count() + 1, error.message())
+        })?;
         for (n, account) in settings.accounts.iter().enumerate() {
-            account.check().with_context(|| format!("account {}", shown(&account.name)))?;
+            account.check().with_context(|| {
+                format!("account {} ({})", shown(&account.name), line_of(text, &account.name, &account.name))
+            })?;
             if settings.accounts[..n].iter().any(|other| other.name == account.name) {
                 bail!("account {}: expected the name once, got it twice", shown(&account.name));
             }
@@ -149,7 +191,7 @@ impl MailboxSettings {
     /// Reads a settings file.
     ///
     /// # Errors
-    /// If it cannot be read, and as [`parse`](Self::parse).
+    /// If it cannot be read, or as [`parse`](Self::parse).
     pub fn read(path: &Path) -> Result<Self> {
         MailboxSettings::parse(&std::fs::read_to_string(path)?)
     }
@@ -158,26 +200,9 @@ impl MailboxSettings {
 impl Account {
     /// An account with defaults for everything else.
     pub fn new(name: &str, host: &str, user: &str) -> Self {
-        Account {
-            name: name.to_owned(),
-            host: host.to_owned(),
-            port: None,
-            tls: Tls::default(),
-            ca: None,
-            user: user.to_owned(),
-            password: Vec::new(),
-            token: Vec::new(),
-            model: None,
-            behind: None,
-            inbox: inbox(),
-            junk: None,
-            action: SortAction::default(),
-            threshold: threshold(),
-            newest: newest(),
-            poll_seconds: poll_seconds(),
-            confirm_days: None,
-            folders: Vec::new(),
-        }
+        let defaults: Account =
+            toml::from_str("name = ''\nhost = ''\nuser = ''").expect("all else has a default");
+        Account { name: name.to_owned(), host: host.to_owned(), user: user.to_owned(), ..defaults }
     }
 
     /// The server's port.
@@ -197,11 +222,9 @@ impl Account {
         inbox.or_else(|| self.folders.iter().find(has))
     }
 
-    /// The folder that a message goes to from the inbox, if it has a label with this probability; `None` if it stays.
-    pub fn destination(&self, label: &str, probability: f64) -> Option<&FolderSettings> {
-        let folder = self.folder_of(label)?;
-        let is_sure = probability >= folder.threshold.unwrap_or(self.threshold);
-        (is_sure && folder.name != self.inbox).then_some(folder)
+    /// Whether messages of a label are junk.
+    pub fn is_junk(&self, label: &str) -> bool {
+        self.junk.as_deref().is_some_and(|junk| self.label_of(junk) == Some(label))
     }
 
     /// The labels, in alphabetical order.
@@ -223,6 +246,9 @@ impl Account {
         if let Some(got) = thresholds.chain([self.threshold]).find(|t| !(0.5..=1.0).contains(t)) {
             bail!("threshold: expected a probability from 0.5 to 1, got {got}");
         }
+        if !(0.0..=1.0).contains(&self.max_wrong) {
+            bail!("max_wrong: expected a share from 0 to 1, got {}", self.max_wrong);
+        }
         if self.newest == 0 || self.poll_seconds == 0 {
             bail!("newest and poll_seconds: expected at least 1");
         }
@@ -237,6 +263,18 @@ impl Account {
                 bail!("folder {}: expected it once, got it twice", shown(&folder.name));
             }
         }
+        if let Some(sent) =
+            self.sent.as_deref().filter(|sent| self.folders.iter().any(|it| it.name == **sent))
+        {
+            bail!("sent = {sent:?}: expected a folder that is not listed, since sent mail is not learned");
+        }
+        for rule in &self.rules {
+            let patterns = [&rule.from, &rule.to, &rule.list, &rule.subject];
+            if patterns.iter().all(|it| it.is_none()) || patterns.into_iter().flatten().any(String::is_empty)
+            {
+                bail!("rule: expected from, to, list or subject with some text, got {rule:?}");
+            }
+        }
         if let Some(junk) = &self.junk
             && self.label_of(junk).is_none()
         {
@@ -246,18 +284,23 @@ impl Account {
     }
 }
 
+/// Where the text of settings names something of an account: a folder, or the account itself.
+pub(crate) fn line_of(text: &str, account: &str, wanted: &str) -> String {
+    let names = |line: &str, wanted: &str| {
+        let parsed = line.trim_start().parse::<toml::Table>().ok();
+        parsed.is_some_and(|table| table.get("name").and_then(toml::Value::as_str) == Some(wanted))
+    };
+    let mut lines = (1..).zip(text.lines()).skip_while(|(_, line)| !names(line, account));
+    let found = lines.find(|(_, line)| names(line, wanted));
+    found.map_or_else(|| "not in the settings".to_owned(), |(n, _)| format!("line {n} of the settings"))
+}
+
 /// The settings file: `$XDG_CONFIG_HOME/tamis/mailbox.toml`.
-///
-/// # Errors
-/// If there is no home folder.
 pub(crate) fn settings_file() -> Result<PathBuf> {
     Ok(home("XDG_CONFIG_HOME", ".config")?.join("tamis/mailbox.toml"))
 }
 
 /// An account's model.
-///
-/// # Errors
-/// If there is no home folder.
 pub(crate) fn model_file(account: &Account) -> Result<PathBuf> {
     let own = || home("XDG_DATA_HOME", ".local/share");
     let usual = || Ok(own()?.join(format!("tamis/mailbox/{}.tamis", account.name)));
@@ -265,9 +308,6 @@ pub(crate) fn model_file(account: &Account) -> Result<PathBuf> {
 }
 
 /// The folder of an account's ledger, which only its owner may enter.
-///
-/// # Errors
-/// If there is no home folder, or the folder cannot be made.
 pub(crate) fn state_folder(account: &Account) -> Result<PathBuf> {
     let folder = home("XDG_STATE_HOME", ".local/state")?.join("tamis/mailbox").join(&account.name);
     make_private(&folder).with_context(|| shown_path(&folder))?;
@@ -278,6 +318,20 @@ fn home(variable: &str, usual: &str) -> Result<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = set(variable).or_else(|| set("HOME").map(|home| home.join(usual)));
     folder.with_context(|| format!("expected HOME or {variable} to be set"))
+}
+
+#[cfg(test)]
+impl Account {
+    /// Anna's, with folders and their labels.
+    pub(crate) fn example(folders: &[(&str, &str)]) -> Self {
+        let folder = |(name, label): &(&str, &str)| FolderSettings {
+            name: (*name).to_owned(),
+            label: Some((*label).to_owned()),
+            threshold: None,
+        };
+        let folders = folders.iter().map(folder).collect();
+        Account { folders, ..Account::new("anna", "imap.example.org", "anna@example.org") }
+    }
 }
 
 #[cfg(test)]
@@ -302,7 +356,7 @@ mod tests {
         for key in known.keys() {
             assert!(example.contains_key(key), "mailbox.toml lacks {key}");
         }
-        for key in ["ca", "model", "behind", "junk", "port", "confirm_days"] {
+        for key in ["ca", "model", "behind", "junk", "port", "sent", "rule"] {
             assert!(example.contains_key(key), "mailbox.toml lacks {key}");
         }
     }
@@ -323,18 +377,8 @@ mod tests {
 
     #[test]
     fn a_label_of_several_folders_goes_to_the_inbox() {
-        let mut account = Account::new("a", "b", "c");
-        let folder = |name: &str, label: &str| FolderSettings {
-            name: name.to_owned(),
-            label: Some(label.to_owned()),
-            threshold: None,
-        };
-        account.folders = vec![
-            folder("Archive", "ham"),
-            folder("INBOX", "ham"),
-            folder("Junk", "spam"),
-            folder("Old", "spam"),
-        ];
+        let account =
+            Account::example(&[("Archive", "ham"), ("INBOX", "ham"), ("Junk", "spam"), ("Old", "spam")]);
         assert_eq!(account.folder_of("ham").unwrap().name, "INBOX");
         assert_eq!(account.folder_of("spam").unwrap().name, "Junk");
         assert!(account.folder_of("other").is_none());

@@ -1,13 +1,16 @@
-//! Learns messages that were sorted and left in place for some days, if `confirm_days` is set.
+//! Learns what has stayed where it is.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use tamis_program::{DAY, day, seconds_now};
+use tamis_program::{DAY, at, seconds_now};
 
 use crate::agent::state::{Agent, FiledMessage};
 use crate::imap::messages::Location;
 use crate::ledger::entry::Id;
+use crate::ledger::messages::MessageState;
+use crate::settings::SortAction;
 
 /// How often to check.
 const PAUSE: Duration = Duration::from_secs(3_600);
@@ -15,51 +18,89 @@ const PAUSE: Duration = Duration::from_secs(3_600);
 /// Days after which a message that is still unread is no longer checked.
 const MOST_DAYS: i64 = 30;
 
+/// Days after which what the provider put into the junk counts unread: its owner has left it there.
+const JUNK_DAYS: i64 = 7;
+
+/// Number of messages that are fetched and learned at a time. Each may take 256 KiB.
+const BATCH: usize = 40;
+
+/// What a message waits for: to be read or answered before it is learned; to be learned; to be sorted, which was refused.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Wait {
+    Read,
+    Learn,
+    Sort,
+}
+
 impl Agent<'_> {
-    /// Learns messages that were sorted some days ago, have been read, and are still in place.
-    ///
-    /// # Errors
-    /// If the server, the model or the ledger fails.
+    /// Learns messages that have been read or answered some days ago and are still in place, and sorts those that the server
+    /// refused to move.
     pub(crate) async fn confirm(&mut self) -> Result<()> {
-        let Some(days) = self.account.confirm_days else { return Ok(()) };
         if self.memory.confirmed_at.is_some_and(|at| at.elapsed() < PAUSE) {
             return Ok(());
         }
         self.memory.confirmed_at = Some(Instant::now());
-        for (id, place, label) in self.due(i64::from(days)) {
-            let Some(mailbox) = self.mailbox(&place.folder) else { continue };
-            let opened = self.server.have_open(&mailbox, false).await?;
-            if opened.validity != place.validity || self.server.is_read(place.uid).await? != Some(true) {
-                continue;
+        let mut all: BTreeMap<_, BTreeMap<u32, Id>> = BTreeMap::new();
+        for (id, known) in self.ledger.messages.iter() {
+            if let (Some(place), Some(wait)) = (&known.place, self.wait(known, seconds_now())) {
+                all.entry((place.folder.clone(), place.validity, wait)).or_default().insert(place.uid, id);
             }
-            for message in
-                self.server.fetch(&[place.uid]).await?.into_iter().filter(|m| Id::hash(&m.bytes) == id)
-            {
-                let label = Some(label.clone());
-                self.learn(&[FiledMessage { id, bytes: message.bytes, label, left_at: None }])?;
-            }
+        }
+        for ((folder, validity, wait), waiting) in all {
+            let confirmed = self.confirm_in(&folder, validity, wait, &waiting).await;
+            self.unless_refused(confirmed)?;
         }
         Ok(())
     }
 
-    /// The messages to check, by folder.
-    fn due(&self, days: i64) -> Vec<(Id, Location, String)> {
-        let now = seconds_now();
-        let (newest, oldest) = (day(now - days * DAY), day(now - (days + MOST_DAYS) * DAY));
-        let mut due: Vec<_> = self
-            .ledger
-            .messages
-            .iter()
-            .filter(|(_, known)| known.learned.is_none() && known.put_into().is_some())
-            .filter_map(|(id, known)| {
-                let sorted = known.sorted.as_ref()?;
-                let at = sorted.at.get(..10)?;
-                let is_due = at <= &*newest && at >= &*oldest;
-                let place = known.place.clone().filter(|place| is_due && place.folder == sorted.what.to)?;
-                Some((id, place, sorted.what.opinion.label.clone()))
-            })
-            .collect();
-        due.sort_unstable_by(|a, b| (&a.1.folder, a.1.uid).cmp(&(&b.1.folder, b.1.uid)));
-        due
+    async fn confirm_in(
+        &mut self,
+        folder: &str,
+        validity: u32,
+        wait: Wait,
+        waiting: &BTreeMap<u32, Id>,
+    ) -> Result<()> {
+        let Some(mailbox) = self.mailbox(folder) else { return Ok(()) };
+        if self.server.have_open(&mailbox, wait == Wait::Sort).await?.validity != validity {
+            return Ok(());
+        }
+        let uids: Vec<u32> = waiting.keys().copied().collect();
+        let uids = self.server.still_there(&uids, wait == Wait::Read).await?;
+        for batch in uids.chunks(BATCH) {
+            self.server.have_open(&mailbox, wait == Wait::Sort).await?;
+            let mut fetched = self.server.fetch(batch).await?;
+            fetched.retain(|message| waiting.get(&message.uid) == Some(&Id::hash(&message.bytes)));
+            if wait == Wait::Sort {
+                self.sort(&mailbox, validity, fetched).await?;
+                continue;
+            }
+            let label = self.account.label_of(folder).map(str::to_owned);
+            let learned = fetched.into_iter().map(|message| FiledMessage {
+                id: Id::hash(&message.bytes),
+                bytes: message.bytes,
+                label: label.clone(),
+                place: Location { folder: folder.to_owned(), validity, uid: message.uid },
+            });
+            self.learn(&learned.collect::<Vec<_>>())?;
+        }
+        Ok(())
+    }
+
+    /// What a message waits for now, in seconds since 1970.
+    fn wait(&self, known: &MessageState, now: i64) -> Option<Wait> {
+        let place = known.place.as_ref()?;
+        let is_since = |days: i64| known.placed_at <= at(now - days * DAY);
+        if let Some(sorting) = known.unfinished() {
+            return (sorting.from == *place).then_some(Wait::Sort);
+        }
+        let is_flagged = known.sorted.as_ref().is_some_and(|sorted| sorted.what.action == SortAction::Flag);
+        if known.learned.is_some() || is_flagged || self.account.label_of(&place.folder).is_none() {
+            return None;
+        }
+        let is_junk = self.account.junk.as_ref() == Some(&place.folder);
+        if is_junk && !known.by_agent && is_since(JUNK_DAYS) {
+            return Some(Wait::Learn);
+        }
+        (is_since(i64::from(self.account.confirm_days)) && !is_since(MOST_DAYS)).then_some(Wait::Read)
     }
 }

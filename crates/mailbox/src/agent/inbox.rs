@@ -3,13 +3,15 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use tamis_program::{counted, note, say, seconds_now, shown};
+use tamis_program::{counted, note, seconds_now, shown};
 
+use crate::agent::decide::{Verdict, decide};
 use crate::agent::state::{Agent, FiledMessage};
 use crate::imap::folders::Mailbox;
-use crate::imap::messages::{FetchedMessage, Location, Transfer};
+use crate::imap::messages::{FetchedMessage, Location, Transfer, keyword};
 use crate::imap::session::ImapError;
-use crate::ledger::entry::{Event, Id, MessageSummary, Sorting};
+use crate::ledger::entry::{Cause, Event, Id, Opinion, Sorting};
+use crate::ledger::header::Header;
 use crate::ledger::messages::MessageState;
 use crate::settings::SortAction;
 
@@ -40,9 +42,6 @@ enum InboxStep {
 
 impl Agent<'_> {
     /// Sorts what is new in the inbox.
-    ///
-    /// # Errors
-    /// If the server, the model or the ledger fails. The next look handles the rest.
     pub(crate) async fn look_into_inbox(&mut self) -> Result<()> {
         let begun = seconds_now();
         let Some(inbox) = self.mailbox(&self.account.inbox) else { return Ok(()) };
@@ -85,7 +84,7 @@ impl Agent<'_> {
     }
 
     /// Handles messages. Returns the UID of the first that has to wait.
-    async fn sort(
+    pub(crate) async fn sort(
         &mut self,
         inbox: &Mailbox,
         validity: u32,
@@ -97,9 +96,14 @@ impl Agent<'_> {
             let place = Location { folder: inbox.name.clone(), validity, uid: message.uid };
             let known = self.ledger.messages.get(id).cloned();
             let read_at = self.ledger.positions.inbox_read_at;
-            match next(known.as_ref(), &place, message.arrived, read_at) {
+            let by_another = message.keyword.as_ref().map(|_| self.action());
+            match next(known.as_ref(), &place, message.arrived, read_at, by_another) {
                 InboxStep::Nothing => {}
-                InboxStep::Leave => self.note([(id, Event::Left { place })])?,
+                // it stays known that this agent sorted it
+                InboxStep::Leave if known.as_ref().is_some_and(|known| known.is_undone) => {
+                    self.note([(id, Event::Undone { place: Some(place) })])?;
+                }
+                InboxStep::Leave => self.note([(id, Event::Left { place, opinion: None })])?,
                 InboxStep::Judge => self.judge_and_sort(inbox, id, place, &message).await?,
                 InboxStep::Remove => {
                     self.server.have_open(inbox, true).await?;
@@ -108,18 +112,19 @@ impl Agent<'_> {
                 InboxStep::Return => {
                     let since = *self.memory.waiting.entry(id).or_insert_with(Instant::now);
                     let is_elsewhere = self.is_still_elsewhere(known.as_ref(), inbox).await?;
-                    if is_elsewhere && !self.mode.once && since.elapsed() < ON_ITS_WAY {
+                    // one that only another agent knows may be about to be moved by it
+                    let may_leave = is_elsewhere || known.is_none();
+                    if may_leave && !self.mode.once && since.elapsed() < ON_ITS_WAY {
                         waits = Some(waits.unwrap_or(message.uid));
                         continue;
                     }
                     self.memory.waiting.remove(&id);
                     if is_elsewhere {
                         // a second copy of what was sorted: whoever made it wants it here
-                        self.note([(id, Event::Left { place })])?;
+                        self.note([(id, Event::Left { place, opinion: None })])?;
                     } else {
                         let label = self.account.label_of(&inbox.name).map(str::to_owned);
-                        let left_at = Some(place);
-                        corrections.push(FiledMessage { id, bytes: message.bytes, label, left_at });
+                        corrections.push(FiledMessage { id, bytes: message.bytes, label, place });
                     }
                 }
             }
@@ -136,7 +141,8 @@ impl Agent<'_> {
         let Some(elsewhere) = elsewhere.filter(|elsewhere| elsewhere.name != inbox.name) else {
             return Ok(false);
         };
-        let opened = self.server.open(&elsewhere, false).await?;
+        let opened = self.server.open(&elsewhere, false).await.map_err(Into::into);
+        let Some(opened) = self.unless_refused(opened)? else { return Ok(false) };
         let mut is_there =
             opened.validity == place.validity && self.server.is_read(place.uid).await?.is_some();
         if is_there && self.mode.once {
@@ -153,49 +159,63 @@ impl Agent<'_> {
         from: Location,
         message: &FetchedMessage,
     ) -> Result<()> {
-        let account = self.account;
-        let target = self.model.judge(&message.bytes)?.and_then(|opinion| {
-            let folder = account.destination(&opinion.label, opinion.probability)?;
-            Some((opinion, self.mailbox(&folder.name)?))
-        });
-        let Some((opinion, to)) = target else { return self.note([(id, Event::Left { place: from })]) };
-        let reasons = self.model.reasons(&message.bytes, &opinion.label)?;
-        let message = MessageSummary::parse(&message.bytes);
-        let (action, place) = (self.action(), from.clone());
-        let sorting = Sorting { action, from, to: to.name.clone(), opinion, message, reasons };
-        self.report(&sorting);
+        let header = Header::parse(&message.bytes);
+        let opinion = self.model.judge(&message.bytes)?;
+        let verdict = decide(self.account, &self.ledger.messages, &header, opinion.as_ref());
+        let target = verdict.and_then(|verdict| Some((self.mailbox(&verdict.folder)?, verdict)));
+        let Some((to, Verdict { label, cause, .. })) = target else {
+            return self.note([(id, Event::Left { place: from, opinion })]);
+        };
+        let (opinion, reasons) = match opinion {
+            Some(opinion) if cause == Cause::Score => (opinion, self.model.reasons(&message.bytes, &label)?),
+            // what the model says of the folder that others chose is not known
+            _ => (Opinion { label, probability: 1.0, log_odds: 0.0 }, Vec::new()),
+        };
+        let (action, message, modseq) = (self.action(), header.summary, message.modseq);
+        let sorting = Sorting { action, from, to: to.name.clone(), cause, opinion, message, reasons };
+        self.announce(&sorting);
         if self.mode.is_dry {
             return Ok(());
         }
         self.server.have_open(inbox, true).await?;
         self.ledger.note([(id, Event::Sorting(Box::new(sorting.clone())))])?;
-        let event = match self.act(&sorting, &to).await {
+        let event = match self.act(&sorting, &to, modseq).await {
             // someone else was faster
-            Ok(Transfer::Gone) => Event::Left { place },
+            Ok(Transfer::Gone) => Event::Left { place: sorting.from, opinion: None },
             Ok(transfer) => Event::Sorted { place: transfer.location() },
-            Err(error @ ImapError::Refused { .. }) if !error.is_throttling() => {
-                say!("{}: {error}; the message stays in the inbox", self.account.name);
-                Event::Left { place }
-            }
-            Err(error) => return Err(error.into()),
+            // if refused, it stays in the inbox and is unfinished, so it is tried again later
+            Err(error) => return self.unless_refused(Err::<(), _>(error.into())).map(drop),
         };
         self.ledger.note([(id, event)])
     }
 
-    async fn act(&mut self, sorting: &Sorting, to: &Mailbox) -> Result<Transfer, ImapError> {
-        let uid = sorting.from.uid;
-        match sorting.action {
-            SortAction::Move => self.server.move_message(uid, to).await,
+    async fn act(
+        &mut self,
+        sorting: &Sorting,
+        to: &Mailbox,
+        modseq: Option<u64>,
+    ) -> Result<Transfer, ImapError> {
+        let (uid, action) = (sorting.from.uid, sorting.action);
+        let is_junk = self.account.junk.as_deref() == Some(&sorting.to);
+        let flag = match action {
+            SortAction::Flag if is_junk => "$Junk".to_owned(),
+            _ => keyword(&sorting.opinion.label),
+        };
+        match self.server.flag(uid, &flag, modseq).await {
+            // of several agents, only one gets it
+            Ok(false) => return Ok(Transfer::Gone),
+            // a server without keywords: other agents take the move for their owner's
+            Err(error) if action == SortAction::Flag || !error.is_refusal() => return Err(error),
+            _ => {}
+        }
+        match action {
+            SortAction::Flag => Ok(Transfer::At(sorting.from.clone())),
             SortAction::Copy => self.server.copy_message(uid, to).await,
-            SortAction::Flag => {
-                let is_junk = self.account.junk.as_deref() == Some(&sorting.to);
-                self.server.flag(uid, &keyword(is_junk, &sorting.opinion.label)).await?;
-                Ok(Transfer::At(sorting.from.clone()))
-            }
+            SortAction::Move => self.server.move_message(uid, to).await,
         }
     }
 
-    fn report(&self, sorting: &Sorting) {
+    fn announce(&self, sorting: &Sorting) {
         let verb = match (self.mode.is_dry, sorting.action) {
             (true, _) => "would go to",
             (false, SortAction::Move) => "goes to",
@@ -203,33 +223,31 @@ impl Agent<'_> {
             (false, SortAction::Flag) => "is flagged as for",
         };
         note!(
-            "{}: {} from {} {verb} {} ({:.4})",
+            "{}: {} from {} {verb} {} ({})",
             self.account.name,
             shown(&format!("\"{}\"", sorting.message.subject)),
             shown(&sorting.message.sender),
             shown(&sorting.to),
-            sorting.opinion.probability
+            sorting.why()
         );
     }
 }
 
-/// The keyword for a label: an atom of IMAP.
-fn keyword(is_junk: bool, label: &str) -> String {
-    if is_junk {
-        return "$Junk".to_owned();
-    }
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
-    format!("tamis-{}", label.chars().map(plain).collect::<String>())
-}
-
-/// What to do with a message at a place of the inbox.
+/// What to do with a message at a place of the inbox. `by_another` is what agents do with messages, if another one has
+/// sorted it.
 fn next(
     known: Option<&MessageState>,
     place: &Location,
     arrived: Option<i64>,
     inbox_read_at: Option<i64>,
+    by_another: Option<SortAction>,
 ) -> InboxStep {
     let Some(known) = known else {
+        match by_another {
+            Some(SortAction::Move) => return InboxStep::Return,
+            Some(_) => return InboxStep::Leave,
+            None => {}
+        }
         let was_there = arrived.zip(inbox_read_at).is_some_and(|(arrived, read)| arrived < read - SLACK);
         return if was_there { InboxStep::Leave } else { InboxStep::Judge };
     };
@@ -271,7 +289,11 @@ mod tests {
 
     #[test]
     fn what_arrives_is_judged_and_what_was_there_is_not() {
-        let next = |arrived, read| next(None, &at("INBOX", 1, 5), arrived, read);
+        let by_another = |action| next(None, &at("INBOX", 1, 5), Some(10_000), Some(9_000), Some(action));
+        // another agent moved it away, and a person back
+        assert_eq!(by_another(SortAction::Move), InboxStep::Return);
+        assert_eq!(by_another(SortAction::Copy), InboxStep::Leave);
+        let next = |arrived, read| next(None, &at("INBOX", 1, 5), arrived, read, None);
         assert_eq!(next(Some(10_000), Some(9_000)), InboxStep::Judge);
         assert_eq!(next(Some(10_000), Some(10_000 + SLACK)), InboxStep::Judge);
         assert_eq!(next(Some(10_000), Some(10_001 + SLACK)), InboxStep::Leave);
@@ -281,8 +303,9 @@ mod tests {
 
     #[test]
     fn what_is_known_is_dealt_with_by_what_became_of_it() {
-        let next =
-            |known: &MessageState, validity, uid| next(Some(known), &at("INBOX", validity, uid), None, None);
+        let next = |known: &MessageState, validity, uid| {
+            next(Some(known), &at("INBOX", validity, uid), None, None, None)
+        };
         // the program ended before it moved the message, or between copying and removing it
         assert_eq!(next(&sorted(SortAction::Move, false), 1, 5), InboxStep::Judge);
         assert_eq!(next(&sorted(SortAction::Move, true), 1, 5), InboxStep::Remove);

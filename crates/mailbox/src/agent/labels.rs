@@ -1,11 +1,14 @@
 //! Learns from what is moved into folders.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 
 use crate::agent::state::{Agent, FiledMessage};
-use crate::imap::messages::{FetchedMessage, Location};
+use crate::imap::messages::{FetchedMessage, Location, keyword};
 use crate::imap::session::FolderStatus;
 use crate::ledger::entry::{Event, Id};
+use crate::ledger::header::Header;
 use crate::ledger::journal::FolderPosition;
 use crate::ledger::messages::MessageState;
 use crate::settings::FolderSettings;
@@ -13,41 +16,59 @@ use crate::settings::FolderSettings;
 /// Number of messages that are fetched and learned at a time. Each may take 256 KiB.
 const BATCH: usize = 40;
 
+/// Bytes of a sent message that are read, for the addresses in its header.
+const MOST_OF_SENT: usize = 4 << 10;
+
 /// What the place of a message says about it.
 #[derive(PartialEq, Eq, Debug)]
 enum Evidence {
     /// Nothing new.
     None,
-    /// The filter put it here itself, which proves nothing.
+    /// It is known, or an agent put it here, which proves nothing until it has been read and left here.
     Own,
+    /// The provider put it here, which proves nothing until it has been read, or stayed for a while.
+    Provider,
     /// It is to be learned, or forgotten.
     Correction(Option<String>),
 }
 
 impl Agent<'_> {
     /// Learns from what is new in all folders but the inbox.
-    ///
-    /// # Errors
-    /// If the server, the model or the ledger fails. What was learned until then stays.
     pub(crate) async fn look_into_folders(&mut self) -> Result<()> {
         let account = self.account;
         for folder in account.folders.iter().filter(|folder| folder.name != account.inbox) {
-            self.look_into(folder).await?;
+            let looked = self.look_into(folder).await;
+            self.unless_refused(looked)?;
         }
-        Ok(())
+        let looked = self.look_into_sent().await;
+        self.unless_refused(looked).map(drop)
     }
 
-    async fn look_into(&mut self, folder: &FolderSettings) -> Result<()> {
-        let Some(mailbox) = self.mailbox(&folder.name) else { return Ok(()) };
+    /// Reads to whom the owner has written.
+    async fn look_into_sent(&mut self) -> Result<()> {
+        let Some(sent) = &self.account.sent else { return Ok(()) };
+        let Some((opened, uids)) = self.news(sent, true).await? else { return Ok(()) };
+        for batch in uids.chunks(BATCH) {
+            let fetched = self.server.fetch_first(batch, MOST_OF_SENT).await?;
+            let addresses = fetched.iter().flat_map(|message| Header::parse(&message.bytes).recipients());
+            let new: BTreeSet<Id> =
+                addresses.filter(|it| !self.ledger.messages.correspondents.contains(it)).collect();
+            self.note(new.into_iter().map(|address| (address, Event::Correspondent)))?;
+        }
+        self.advance(sent, opened, opened.next_uid)
+    }
+
+    /// Opens a folder that has something new. Returns the UIDs of that; of a folder that was never read, the newest, or none.
+    async fn news(&mut self, folder: &str, with_old: bool) -> Result<Option<(FolderStatus, Vec<u32>)>> {
+        let Some(mailbox) = self.mailbox(folder) else { return Ok(None) };
         let status = self.server.status(&mailbox).await?;
-        let known = self.ledger.positions.folders.get(&folder.name).copied();
+        let known = self.ledger.positions.folders.get(folder).copied();
         let known = known.filter(|position| position.validity == status.validity);
         let first = match known {
-            Some(position) if position.next_uid >= status.next_uid => return Ok(()),
+            Some(position) if position.next_uid >= status.next_uid => return Ok(None),
             Some(position) => position.next_uid,
-            // without a label, only messages that arrive from now on matter
-            None if folder.label.is_none() => status.next_uid,
-            None => 1,
+            None if with_old => 1,
+            None => status.next_uid,
         };
         let opened = self.server.open(&mailbox, false).await?;
         let mut uids = self.server.uids_from(first).await?;
@@ -55,12 +76,20 @@ impl Agent<'_> {
             let surplus = uids.len().saturating_sub(self.account.newest as usize);
             uids.drain(..surplus);
         }
+        Ok(Some((FolderStatus { next_uid: status.next_uid, ..opened }, uids)))
+    }
+
+    async fn look_into(&mut self, folder: &FolderSettings) -> Result<()> {
+        // without a label, only messages that arrive from now on matter
+        let Some((opened, uids)) = self.news(&folder.name, folder.label.is_some()).await? else {
+            return Ok(());
+        };
         for batch in uids.chunks(BATCH) {
             let fetched = self.server.fetch(batch).await?;
             self.learn_from(folder, opened, fetched)?;
             self.advance(&folder.name, opened, batch.last().map_or(0, |last| last.saturating_add(1)))?;
         }
-        self.advance(&folder.name, opened, status.next_uid)
+        self.advance(&folder.name, opened, opened.next_uid)
     }
 
     fn learn_from(
@@ -69,21 +98,24 @@ impl Agent<'_> {
         opened: FolderStatus,
         fetched: Vec<FetchedMessage>,
     ) -> Result<()> {
-        let junk = self.account.junk.as_deref().filter(|junk| *junk != folder.name);
+        let junk = self.account.junk.as_deref();
         let junk = junk.map(|junk| (junk, self.account.label_of(junk).unwrap_or_default()));
-        let (mut corrections, mut own) = (Vec::new(), Vec::new());
+        let (mut corrections, mut events) = (Vec::new(), Vec::new());
+        let label = folder.label.as_deref();
         for message in fetched.into_iter().filter(|message| !message.is_deleted) {
             let place = Location { folder: folder.name.clone(), validity: opened.validity, uid: message.uid };
             let id = Id::hash(&message.bytes);
-            match evidence(self.ledger.messages.get(id), &place, folder.label.as_deref(), junk) {
+            let by_agent = message.keyword.is_some() && message.keyword == label.map(keyword);
+            match evidence(self.ledger.messages.get(id), &place, label, junk, by_agent) {
                 Evidence::None => {}
-                Evidence::Own => own.push((id, Event::Sorted { place: Some(place) })),
+                Evidence::Own => events.push((id, Event::Sorted { place: Some(place) })),
+                Evidence::Provider => events.push((id, Event::Left { place, opinion: None })),
                 Evidence::Correction(label) => {
-                    corrections.push(FiledMessage { id, bytes: message.bytes, label, left_at: None });
+                    corrections.push(FiledMessage { id, bytes: message.bytes, label, place });
                 }
             }
         }
-        self.note(own)?;
+        self.note(events)?;
         self.learn(&corrections)
     }
 
@@ -99,16 +131,24 @@ impl Agent<'_> {
     }
 }
 
-/// What a message that is new at a place says, in a folder with this label. `junk` is the junk folder, if another one, with
-/// its label.
+/// What a message that is new at a place says, in a folder with this label. `junk` is the junk folder with its label.
+/// `by_agent` is whether a keyword says that an agent, this one or another, put it there.
 fn evidence(
     known: Option<&MessageState>,
     place: &Location,
     label: Option<&str>,
     junk: Option<(&str, &str)>,
+    by_agent: bool,
 ) -> Evidence {
-    let nothing = MessageState::default();
-    let known = known.unwrap_or(&nothing);
+    let is_junk = junk.is_some_and(|(folder, _)| folder == place.folder);
+    let Some(known) = known else {
+        return match label {
+            Some(_) if by_agent => Evidence::Own,
+            Some(_) if is_junk => Evidence::Provider,
+            Some(label) => Evidence::Correction(Some(label.to_owned())),
+            None => Evidence::None,
+        };
+    };
     let Some(label) = label else {
         let was_junk = junk.is_some_and(|(folder, label)| {
             known.put_into() == Some(folder)
@@ -122,10 +162,12 @@ fn evidence(
         .place
         .as_ref()
         .is_some_and(|at| at.folder == place.folder && at.validity == place.validity && at.uid != place.uid);
+    // what this agent did itself it knows better
+    let by_agent = by_agent && known.sorted.is_none() || known.put_into() == Some(&place.folder);
     match &known.learned {
         _ if known.is_being_taught => Evidence::Correction(Some(label.to_owned())),
-        Some(learned) if learned == label => Evidence::None,
-        None if known.put_into() == Some(&place.folder) && !is_back => Evidence::Own,
+        Some(learned) if learned == label => Evidence::Own,
+        None if by_agent && !is_back => Evidence::Own,
         _ => Evidence::Correction(Some(label.to_owned())),
     }
 }
@@ -155,6 +197,10 @@ mod tests {
 
     const JUNK: Option<(&str, &str)> = Some(("Junk", "spam"));
 
+    fn taught(label: &str) -> Event {
+        Event::Taught { label: Some(label.to_owned()), place: None, links: Vec::new() }
+    }
+
     fn learn(label: &str) -> Evidence {
         Evidence::Correction(Some(label.to_owned()))
     }
@@ -163,8 +209,8 @@ mod tests {
     fn what_people_move_is_evidence_and_what_the_filter_moves_is_not() {
         let sorted = |uid| [sorting("Junk"), Event::Sorted { place: Some(place("Junk", uid)) }];
         let at_junk =
-            |known: &MessageState, uid| evidence(Some(known), &place("Junk", uid), Some("spam"), None);
-        assert_eq!(evidence(None, &place("Junk", 5), Some("spam"), None), learn("spam"));
+            |known: &MessageState, uid| evidence(Some(known), &place("Junk", uid), Some("spam"), JUNK, false);
+        assert_eq!(evidence(None, &place("Rust", 5), Some("rust"), JUNK, false), learn("rust"));
         // moved by the filter, whether the program ended before it knew or not
         assert_eq!(at_junk(&after(sorted(5)), 5), Evidence::Own);
         assert_eq!(at_junk(&after([sorting("Junk")]), 5), Evidence::Own);
@@ -172,9 +218,12 @@ mod tests {
         assert_eq!(at_junk(&after(sorted(5)), 6), learn("spam"));
         // moved on to another folder
         let known = after(sorted(5));
-        assert_eq!(evidence(Some(&known), &place("Rust", 1), Some("rust"), JUNK), learn("rust"));
+        assert_eq!(evidence(Some(&known), &place("Rust", 1), Some("rust"), JUNK, false), learn("rust"));
         // to a folder without a label: no longer junk
-        assert_eq!(evidence(Some(&known), &place("Archive", 1), None, JUNK), Evidence::Correction(None));
+        assert_eq!(
+            evidence(Some(&known), &place("Archive", 1), None, JUNK, false),
+            Evidence::Correction(None)
+        );
         // undone, and then put there by a person
         let mut undone = Vec::from(sorted(5));
         undone.extend([Event::Undoing, Event::Undone { place: None }]);
@@ -182,11 +231,23 @@ mod tests {
     }
 
     #[test]
+    fn what_others_put_somewhere_is_not_its_owners_decision() {
+        let at_junk = |known| evidence(known, &place("Junk", 5), Some("spam"), JUNK, false);
+        let seen = after([Event::Left { place: place("INBOX", 1), opinion: None }]);
+        assert_eq!((at_junk(None), at_junk(Some(&seen))), (Evidence::Provider, learn("spam")));
+        // another agent, before and after this one has seen it in the inbox, and after it was taken back from there
+        let by_agent = |known| evidence(known, &place("Rust", 5), Some("rust"), JUNK, true);
+        assert_eq!((by_agent(None), by_agent(Some(&seen))), (Evidence::Own, Evidence::Own));
+        assert_eq!(by_agent(Some(&after([taught("inbox")]))), learn("rust"));
+    }
+
+    #[test]
     fn what_was_learned_is_learned_once() {
-        let taught = |label: &str| after([Event::Teaching, Event::Taught { label: Some(label.to_owned()) }]);
-        let at =
-            |known: &MessageState, folder: &str, label| evidence(Some(known), &place(folder, 7), label, JUNK);
-        assert_eq!(at(&taught("rust"), "Rust", Some("rust")), Evidence::None);
+        let taught = |label: &str| after([Event::Teaching, taught(label)]);
+        let at = |known: &MessageState, folder: &str, label| {
+            evidence(Some(known), &place(folder, 7), label, JUNK, false)
+        };
+        assert_eq!(at(&taught("rust"), "Rust", Some("rust")), Evidence::Own);
         assert_eq!(at(&taught("spam"), "Rust", Some("rust")), learn("rust"));
         assert_eq!(at(&taught("rust"), "Archive", None), Evidence::None);
         assert_eq!(at(&taught("spam"), "Archive", None), Evidence::Correction(None));

@@ -8,8 +8,9 @@ use tamis_program::{counted, note, say, shown};
 
 use crate::imap::folders::Mailbox;
 use crate::imap::messages::Location;
-use crate::imap::session::ImapSession;
+use crate::imap::session::{ImapError, ImapSession};
 use crate::ledger::entry::{Event, Id};
+use crate::ledger::header::Header;
 use crate::ledger::journal::Ledger;
 use crate::model::AccountModel;
 use crate::settings::{Account, SortAction};
@@ -39,8 +40,8 @@ pub(crate) struct Agent<'a> {
 /// What outlives a connection.
 #[derive(Default)]
 pub(crate) struct Memory {
-    /// Folders that were reported as missing.
-    pub(crate) missing: HashSet<String>,
+    /// What was reported: each trouble once, until it is over.
+    pub(crate) reported: HashSet<String>,
     /// Messages that may still be leaving another folder, and since when.
     pub(crate) waiting: HashMap<Id, Instant>,
     /// When sorted messages were last checked for confirmation.
@@ -49,21 +50,29 @@ pub(crate) struct Memory {
     pub(crate) has_looked: bool,
 }
 
+impl Memory {
+    /// Reports a trouble, once until it is over.
+    pub(crate) fn report(&mut self, account: &Account, is_there: bool, trouble: &str) {
+        if !is_there {
+            self.reported.remove(trouble);
+        } else if self.reported.insert(trouble.to_owned()) {
+            say!("{}: {trouble}", account.name);
+        }
+    }
+}
+
 /// A message to learn from.
 pub(crate) struct FiledMessage {
     pub(crate) id: Id,
     pub(crate) bytes: Vec<u8>,
     /// The label to learn it under; `None` to forget it.
     pub(crate) label: Option<String>,
-    /// Where it was seen, if that is the inbox.
-    pub(crate) left_at: Option<Location>,
+    /// Where it was seen.
+    pub(crate) place: Location,
 }
 
 impl<'a> Agent<'a> {
     /// Connects to an account's server.
-    ///
-    /// # Errors
-    /// If there is no connection, or the login is refused.
     pub(crate) async fn connect(
         account: &'a Account,
         mode: RunMode,
@@ -84,16 +93,26 @@ impl<'a> Agent<'a> {
     /// A folder on the server; `None` if it is missing, which is reported once.
     pub(crate) fn mailbox(&mut self, name: &str) -> Option<Mailbox> {
         let found = self.mailboxes.iter().find(|mailbox| mailbox.name == name).cloned();
-        if found.is_none() && self.memory.missing.insert(name.to_owned()) {
-            say!("{}: there is no folder {} (any more)", self.account.name, shown(name));
-        }
+        let trouble = format!("there is no folder {} (any more)", shown(name));
+        self.memory.report(self.account, found.is_none(), &trouble);
         found
     }
 
+    /// What the server said about a folder; `None` if it refuses it for now, which is reported once.
+    pub(crate) fn unless_refused<T>(&mut self, said: Result<T>) -> Result<Option<T>> {
+        match said {
+            Ok(said) => Ok(Some(said)),
+            Err(error) => match error.downcast_ref() {
+                Some(refused) if ImapError::is_refusal(refused) => {
+                    self.memory.report(self.account, true, &refused.to_string());
+                    Ok(None)
+                }
+                _ => Err(error),
+            },
+        }
+    }
+
     /// Learns from messages, all or none, and notes it in the ledger.
-    ///
-    /// # Errors
-    /// If the model or the ledger cannot be written.
     pub(crate) fn learn(&mut self, messages: &[FiledMessage]) -> Result<()> {
         if messages.is_empty() {
             return Ok(());
@@ -109,8 +128,8 @@ impl<'a> Agent<'a> {
         self.model.learn(messages.iter().map(|message| (&*message.bytes, message.label.as_deref())))?;
         let (mut events, mut counts) = (Vec::new(), BTreeMap::<_, u64>::new());
         for message in messages {
-            events.push((message.id, Event::Taught { label: message.label.clone() }));
-            events.extend(message.left_at.clone().map(|place| (message.id, Event::Left { place })));
+            let header = Header::parse(&message.bytes);
+            events.push((message.id, header.taught(message.label.as_deref(), &message.place)));
             *counts.entry(message.label.as_deref()).or_default() += 1;
         }
         self.ledger.note(events)?;

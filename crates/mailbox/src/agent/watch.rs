@@ -1,15 +1,16 @@
 //! Looks once or repeatedly, and reconnects after failures.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use tamis_program::{say, told};
+use tamis_program::{note, say, told};
 
 use crate::agent::state::{Agent, Memory, RunMode};
 use crate::imap::session::ImapError;
 use crate::ledger::journal::Ledger;
 use crate::model::AccountModel;
-use crate::settings::{Account, state_folder};
+use crate::settings::{Account, MailboxSettings, state_folder};
 
 /// The first and the longest pause after a failure; each is twice the one before. Providers count logins.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
@@ -21,19 +22,30 @@ const THROTTLED_PAUSE: Duration = Duration::from_secs(60);
 /// The longest single wait: servers close connections that are silent for half an hour, routers earlier.
 const LONGEST_WAIT: Duration = Duration::from_secs(240);
 
-/// Looks after an account: once, or until the server refuses the login.
+/// Looks after an account: once, or until the server refuses the login. Follows changes of its settings.
 ///
 /// # Errors
 /// If there is no model or the login is refused; with a single look, also if that fails.
-pub(crate) async fn watch(account: &Account, mode: RunMode) -> Result<()> {
-    let model = AccountModel::open(account)?;
-    let mut ledger = Ledger::open(&state_folder(account)?)?;
+pub(crate) async fn watch(path: &Path, account: &Account, mode: RunMode) -> Result<()> {
+    let mut account = account.clone();
+    let mut model = AccountModel::open(&account)?;
+    let mut ledger = Ledger::open(&state_folder(&account)?)?;
     ledger.unlock();
     let (mut memory, mut pause) = (Memory::default(), FIRST_PAUSE);
+    model.compare_labels(&account);
     loop {
+        if let Some(changed) = changed(path, &account, &mut memory) {
+            note!("{}: goes on with the changed settings", account.name);
+            (account, model) = changed;
+            model.compare_labels(&account);
+        }
         memory.has_looked = false;
-        let agent = Agent::connect(account, mode, &model, &mut ledger, &mut memory);
-        let Err(error) = async { agent.await?.look_until_lost().await }.await else { return Ok(()) };
+        let agent = Agent::connect(&account, mode, &model, &mut ledger, &mut memory);
+        let error = match async { agent.await?.look_until_lost(path).await }.await {
+            Ok(()) if mode.once => return Ok(()),
+            Ok(()) => continue,
+            Err(error) => error,
+        };
         if memory.has_looked {
             pause = FIRST_PAUSE;
         }
@@ -50,6 +62,19 @@ pub(crate) async fn watch(account: &Account, mode: RunMode) -> Result<()> {
     }
 }
 
+/// The account's settings with their model, if they are no longer `account`. Settings that cannot be used are reported.
+fn changed(path: &Path, account: &Account, memory: &mut Memory) -> Option<(Account, AccountModel)> {
+    let read = || {
+        let all = MailboxSettings::read(path)?.accounts;
+        let found = all.into_iter().find(|it| it.name == account.name && it != account);
+        found.map(|found| AccountModel::open(&found).map(|model| (found, model))).transpose()
+    };
+    read().unwrap_or_else(|error: anyhow::Error| {
+        memory.report(account, true, &told(&error));
+        None
+    })
+}
+
 /// Where to look.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Look {
@@ -58,12 +83,12 @@ enum Look {
 }
 
 impl Agent<'_> {
-    /// Looks once, or repeatedly until something fails.
-    async fn look_until_lost(mut self) -> Result<()> {
+    /// Looks once, or repeatedly until something fails or the settings change.
+    async fn look_until_lost(mut self, path: &Path) -> Result<()> {
         loop {
             self.look_alone(Look::Everywhere).await?;
             self.memory.has_looked = true;
-            if self.mode.once {
+            if self.mode.once || changed(path, self.account, self.memory).is_some() {
                 self.server.log_out().await;
                 return Ok(());
             }
@@ -92,6 +117,8 @@ impl Agent<'_> {
         if look == Look::Inbox {
             return self.look_into_inbox().await;
         }
+        // folders come and go
+        (self.mailboxes, _) = self.server.mailboxes().await?;
         // new mail is sorted even if learning fails
         let learned = self.look_into_folders().await;
         if learned.as_ref().is_err_and(|error| error.is::<ImapError>()) {

@@ -1,6 +1,7 @@
 //! `run` and `undo`: what the agent does.
 
 use std::io::Write;
+use std::path::Path;
 use std::thread;
 
 use anyhow::{Context, Result, anyhow};
@@ -16,32 +17,27 @@ use crate::model::AccountModel;
 use crate::settings::{Account, state_folder};
 
 /// A runtime for one account, on the calling thread.
-///
-/// # Errors
-/// If the system refuses what it takes.
 pub(crate) fn runtime() -> Result<Runtime> {
     Builder::new_current_thread().enable_all().build().context("starting")
 }
 
 /// Looks after all accounts, each on a thread of its own. Ends when none is left.
-pub(crate) fn run(args: &RunArgs, accounts: &[Account]) -> Result<()> {
-    let one = |account: &Account| runtime()?.block_on(watch(account, args.mode()));
+pub(crate) fn run(args: &RunArgs, path: &Path, accounts: &[Account]) -> Result<()> {
+    let one = |account: &Account| runtime()?.block_on(watch(path, account, args.mode()));
     if let [account] = accounts {
         return one(account);
     }
+    // said at once, since the others may go on for years
+    let one = |account: &Account| {
+        let ended = one(account);
+        ended.inspect_err(|error| say!("{}: {}", account.name, told(error)))
+    };
     // a defect ends the account that it is in, not the others
     thread::scope(|scope| {
-        let working: Vec<_> =
-            accounts.iter().map(|account| (account, scope.spawn(move || one(account)))).collect();
-        let mut last = Ok(());
-        for (account, working) in working {
-            let ended = working.join().unwrap_or_else(|_| Err(anyhow!("ended by a defect")));
-            if let Err(error) = ended {
-                say!("{}: {}", account.name, told(&error));
-                last = Err(error);
-            }
-        }
-        last
+        let working: Vec<_> = accounts.iter().map(|account| scope.spawn(move || one(account))).collect();
+        let defect = |_| Err(anyhow!("ended by a defect"));
+        let ended: Vec<_> = working.into_iter().map(|it| it.join().unwrap_or_else(defect)).collect();
+        ended.into_iter().collect()
     })
 }
 

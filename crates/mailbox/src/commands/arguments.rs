@@ -63,7 +63,7 @@ pub(crate) struct SetupArgs {
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Option<u16>,
     /// How the connection is encrypted: implicit (from the start), starttls, none (on this machine only)
-    #[arg(long, value_name = "HOW", default_value = "implicit", value_parser = tls)]
+    #[arg(long, value_name = "HOW", default_value = "implicit", hide_possible_values = true)]
     pub(crate) tls: Tls,
     /// A file of certificates (PEM) to trust besides the system's
     #[arg(long, value_name = "FILE")]
@@ -80,15 +80,6 @@ pub(crate) struct SetupArgs {
     /// The name of the account [default: ADDRESS]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-}
-
-fn tls(text: &str) -> Result<Tls, String> {
-    match text {
-        "implicit" => Ok(Tls::Implicit),
-        "starttls" => Ok(Tls::Starttls),
-        "none" => Ok(Tls::None),
-        _ => Err("expected implicit, starttls or none".to_owned()),
-    }
 }
 
 #[derive(Args, Debug)]

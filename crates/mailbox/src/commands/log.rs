@@ -27,11 +27,11 @@ pub(crate) fn run(args: &LogArgs, account: &Account) -> Result<()> {
                 lines.push((
                     &entry.at,
                     format!(
-                        "{}  {} -> {} {:.4}{}  {}: {}  [{}]",
+                        "{}  {} -> {} {}{}  {}: {}  [{}]",
                         entry.at,
                         shown(&what.from.folder),
                         shown(&what.to),
-                        what.opinion.probability,
+                        what.why(),
                         later.remove(&entry.id).unwrap_or_default(),
                         shown(&what.message.sender),
                         shown(&what.message.subject),

@@ -11,9 +11,8 @@ use tamis_program::{counted, done, make_private, say, shown, shown_path};
 
 use crate::commands::agent::runtime;
 use crate::commands::arguments::SetupArgs;
-use crate::commands::propose::propose;
+use crate::commands::propose::{ListedFolder, propose};
 use crate::imap::connect::answers;
-use crate::imap::folders::Mailbox;
 use crate::imap::session::ImapSession;
 use crate::settings::{Account, MailboxSettings};
 
@@ -45,16 +44,10 @@ async fn setup(args: &SetupArgs, path: &Path) -> Result<()> {
     // before anything is sent
     MailboxSettings::parse(&text(&account)?)?;
     let mut server = ImapSession::connect(&account).await?;
-    let (mailboxes, left_out) = server.mailboxes().await?;
-    if left_out > 0 {
-        say!(
-            "left out {}, with control characters in their names or beyond the first 10,000",
-            counted(left_out as u64, "folder")
-        );
-    }
-    propose(&mut account, &mailboxes);
-    show(&mut server, &account, &mailboxes).await?;
+    let listed = list(&mut server, &account).await?;
     server.log_out().await;
+    propose(&mut account, &listed);
+    show(&account, &listed)?;
     if account.labels().len() < 2 {
         bail!(
             "expected messages of at least two kinds to learn from, got the inbox alone; make a folder for junk, or others, and file some messages there"
@@ -74,10 +67,10 @@ async fn setup(args: &SetupArgs, path: &Path) -> Result<()> {
 /// Prints the folders that the settings of an account do not have.
 async fn show_new_folders(account: &Account, path: &Path) -> Result<()> {
     let mut server = ImapSession::connect(account).await?;
-    let (mailboxes, _) = server.mailboxes().await?;
+    let listed = list(&mut server, account).await?;
     server.log_out().await;
     let mut proposed = account.clone();
-    propose(&mut proposed, &mailboxes);
+    propose(&mut proposed, &listed);
     proposed.folders.retain(|folder| account.folders.iter().all(|known| known.name != folder.name));
     let mut out = done();
     writeln!(out, "{}: the account {} is there already", shown_path(path), account.name)?;
@@ -88,6 +81,33 @@ async fn show_new_folders(account: &Account, path: &Path) -> Result<()> {
         writeln!(out, "[[account.folder]]\n{}", toml::to_string(folder)?)?;
     }
     Ok(())
+}
+
+/// The folders of the server, with what is known of them.
+async fn list(server: &mut ImapSession, account: &Account) -> Result<Vec<ListedFolder>> {
+    let (mailboxes, left_out) = server.mailboxes().await?;
+    if left_out > 0 {
+        say!(
+            "left out {}, with control characters in their names or beyond the first 10,000",
+            counted(left_out as u64, "folder")
+        );
+    }
+    let namespaces = server.namespaces().await?;
+    let mut listed = Vec::new();
+    for mailbox in mailboxes {
+        let messages = match server.status(&mailbox).await {
+            Ok(status) => Some(status.messages),
+            // without the inbox there is nothing to do
+            Err(error) if error.is_refusal() && mailbox.name != account.inbox => {
+                say!("{error}");
+                None
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let is_shared = mailbox.is_shared(&namespaces);
+        listed.push(ListedFolder { mailbox, messages, is_shared });
+    }
+    Ok(listed)
 }
 
 async fn find_host(args: &SetupArgs) -> Result<String> {
@@ -142,23 +162,25 @@ fn keyring(name: &str) -> Result<Vec<String>> {
 }
 
 /// Prints the folders, with their messages and what they mean.
-async fn show(server: &mut ImapSession, account: &Account, mailboxes: &[Mailbox]) -> Result<()> {
-    let width = mailboxes.iter().map(|mailbox| mailbox.name.chars().count()).max().unwrap_or(0).clamp(6, 40);
+fn show(account: &Account, listed: &[ListedFolder]) -> Result<()> {
+    let width = listed.iter().map(|it| it.mailbox.name.chars().count()).max().unwrap_or(0).clamp(6, 40);
     let mut out = done();
     writeln!(out, "{:<width$}  messages  label", "folder")?;
     let mut learned = 0;
-    for mailbox in mailboxes {
-        let status = server.status(mailbox).await?;
+    for ListedFolder { mailbox, messages, is_shared } in listed {
+        let messages = messages.unwrap_or(0);
         let folder = account.folders.iter().find(|folder| folder.name == mailbox.name);
         let meaning = match folder.map(|folder| folder.label.as_deref()) {
             Some(Some(label)) => {
-                learned += u64::from(status.messages.min(account.newest));
+                learned += u64::from(messages.min(account.newest));
                 shown(label).into_owned()
             }
             Some(None) => "(none: what is moved here from the junk is forgotten)".to_owned(),
+            None if account.sent.as_ref() == Some(&mailbox.name) => "(read for addresses)".to_owned(),
+            None if *is_shared => "- (shared)".to_owned(),
             None => "-".to_owned(),
         };
-        writeln!(out, "{:<width$}  {:>8}  {meaning}", shown(&mailbox.name), status.messages)?;
+        writeln!(out, "{:<width$}  {messages:>8}  {meaning}", shown(&mailbox.name))?;
     }
     writeln!(
         out,

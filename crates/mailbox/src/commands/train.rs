@@ -4,15 +4,16 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use tamis_program::{counted, done, expectation, grouped, make_private, note, shown_path};
+use tamis_program::{counted, done, expectation, grouped, make_private, note, shown, shown_path};
 use tamis_train::{LearnOptions, Lock};
 
 use crate::commands::agent::runtime;
 use crate::commands::arguments::TrainMailboxArgs;
 use crate::imap::session::ImapSession;
-use crate::ledger::entry::{Event, Id};
+use crate::ledger::entry::Id;
+use crate::ledger::header::Header;
 use crate::ledger::journal::Ledger;
-use crate::settings::{Account, model_file, state_folder};
+use crate::settings::{Account, line_of, model_file, state_folder};
 use crate::training::learn::{SpooledMessage, read, train};
 use crate::training::plan::Plan;
 use crate::training::replay::Replay;
@@ -24,7 +25,10 @@ const SHOWN: usize = 30;
 /// Lines of the journal that are written at a time.
 const BATCH: usize = 1_000;
 
-pub(crate) fn run(args: &TrainMailboxArgs, account: &Account) -> Result<()> {
+/// Minimum number of messages of ham.
+const LEAST_HAM: usize = 20;
+
+pub(crate) fn run(args: &TrainMailboxArgs, path: &Path, account: &Account) -> Result<()> {
     if account.labels().len() < 2 {
         bail!("account {}: expected folders of at least two labels", account.name);
     }
@@ -41,13 +45,16 @@ pub(crate) fn run(args: &TrainMailboxArgs, account: &Account) -> Result<()> {
             account.name
         );
     }
-    match Replay::run(&messages, account)? {
+    let settings = fs::read_to_string(path).with_context(|| shown_path(path))?;
+    check_ham(account, &messages, &settings)?;
+    match Replay::run(&messages, account, &spool)? {
         Some(replay) => {
             replay.print(&mut done(), account, if args.all { usize::MAX } else { SHOWN })?;
             if let Some(path) = &args.html {
                 replay.write_html(account, path)?;
                 note!("wrote {}", shown_path(path));
             }
+            check_replay(account, &replay, &settings)?;
         }
         None => note!("too few messages to show how they would have been sorted"),
     }
@@ -59,6 +66,46 @@ pub(crate) fn run(args: &TrainMailboxArgs, account: &Account) -> Result<()> {
     ledger.keep_positions()?;
     fs::remove_dir_all(&spool).with_context(|| shown_path(&spool))?;
     note!("Next: tamis mailbox run (with --dry-run --once it only shows what it would move)");
+    Ok(())
+}
+
+/// Checks that it is known what stays in the inbox, so that good mail does not go to the junk or elsewhere.
+fn check_ham(account: &Account, messages: &[SpooledMessage], settings: &str) -> Result<()> {
+    let of = |label: &str| messages.iter().filter(|message| message.label == label).count();
+    let inbox = account.label_of(&account.inbox);
+    let has_junk = messages.iter().any(|message| account.is_junk(&message.label));
+    let n_ham = inbox.map_or(0, of);
+    if n_ham >= LEAST_HAM || inbox.is_none() && !has_junk {
+        return Ok(());
+    }
+    let unlabelled = account.folders.iter().filter(|folder| folder.label.is_none());
+    let such_as: String =
+        unlabelled.map(|folder| format!(", such as {}", place(settings, account, &folder.name))).collect();
+    bail!(
+        "account {}: expected at least {LEAST_HAM} messages of the kind that stays in {}, got {n_ham}: good mail would go to the \
+         junk or to the wrong folder. Give the label {} to the folder that your read mail is in{such_as}",
+        account.name,
+        place(settings, account, &account.inbox),
+        shown(inbox.unwrap_or("ham"))
+    );
+}
+
+/// A folder with its line in the settings.
+fn place(settings: &str, account: &Account, folder: &str) -> String {
+    format!("{} ({})", shown(folder), line_of(settings, &account.name, folder))
+}
+
+/// Checks that the labels can be told apart.
+fn check_replay(account: &Account, replay: &Replay, settings: &str) -> Result<()> {
+    if let Some((pair, mistakes, n)) = replay.confusable(account) {
+        let folder = |label| account.folder_of(label).map_or(label, |folder| &*folder.name);
+        let [one, other] = pair.map(|label| place(settings, account, folder(label)));
+        bail!(
+            "account {}: expected folders that can be told apart, got {one} and {other}, mistaken for one another with \
+             {mistakes} of {n} messages. Give them the same label, or remove one of them",
+            account.name
+        );
+    }
     Ok(())
 }
 
@@ -111,9 +158,12 @@ fn note_learned(ledger: &mut Ledger, messages: &[SpooledMessage]) -> Result<()> 
         for message in batch {
             let bytes = read(&message.path)?;
             let id = Id::hash(&bytes);
-            let known = ledger.messages.get(id).and_then(|known| known.learned.as_deref());
-            if !bytes.is_empty() && known != Some(&*message.label) {
-                events.push((id, Event::Taught { label: Some(message.label.clone()) }));
+            let known = ledger.messages.get(id);
+            let is_known = known.is_some_and(|known| {
+                known.learned.as_ref() == Some(&message.label) && known.place.as_ref() == Some(&message.place)
+            });
+            if !bytes.is_empty() && !is_known {
+                events.push((id, Header::parse(&bytes).taught(Some(&message.label), &message.place)));
             }
         }
         ledger.note(events)?;

@@ -47,10 +47,8 @@ struct Scan {
 
 impl Scan {
     /// Looks at what was received. In text for people, which is ASCII (RFC 3501, section 7.1), other bytes become `?`:
-    /// the parser takes the text apart at places that may be within a character.
-    ///
-    /// # Errors
-    /// If a limit is exceeded.
+    /// the parser takes the text apart at places that may be within a character. It does not know NAMESPACE (RFC 2342),
+    /// which becomes an untagged `NO` with the namespaces as its text.
     fn look(&mut self, bytes: &mut [u8]) -> Result<(), &'static str> {
         let mut at = 0;
         while at < bytes.len() {
@@ -62,6 +60,10 @@ impl Scan {
                 self.look_at(bytes[at])?;
                 if self.is_text && !bytes[at].is_ascii() {
                     bytes[at] = b'?';
+                }
+                if self.words == 1 && self.word.get(..2).is_some_and(|word| word.eq_ignore_ascii_case(b"NA"))
+                {
+                    bytes[at] = if self.word.len() == 2 { b'O' } else { b' ' };
                 }
                 at += 1;
             }
@@ -113,7 +115,7 @@ impl Scan {
         let word = std::mem::take(&mut self.word);
         self.is_text = match self.words {
             0 => word == b"+",
-            _ => ["OK", "NO", "BAD", "BYE", "PREAUTH"]
+            _ => ["OK", "NO", "BAD", "BYE", "PREAUTH", "NAMESPACE"]
                 .iter()
                 .any(|text| word.eq_ignore_ascii_case(text.as_bytes())),
         };
@@ -213,9 +215,14 @@ mod tests {
     fn text_becomes_ascii_and_nothing_else_does() {
         let mut said =
             "* OK [ALERT]é {5}\r\n* LIST () \"/\" é\r\n* 1 FETCH (BODY[] {2}\r\né)\r\n".as_bytes().to_vec();
+        look(&said).unwrap();
         Scan::default().look(&mut said).unwrap();
         let expected = "* OK [ALERT]?? {5}\r\n* LIST () \"/\" é\r\n* 1 FETCH (BODY[] {2}\r\né)\r\n";
         assert_eq!(String::from_utf8(said).unwrap(), expected);
+        let mut namespaces = b"* NAMESPACE ((\"\" \"/\")) NIL NIL\r\n".to_vec();
+        look(&namespaces).unwrap();
+        Scan::default().look(&mut namespaces).unwrap();
+        assert_eq!(namespaces, b"* NO        ((\"\" \"/\")) NIL NIL\r\n");
     }
 
     #[test]

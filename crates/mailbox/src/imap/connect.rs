@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_imap::error::Error;
 use async_imap::{Authenticator, Client};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -14,7 +15,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::imap::bounded::{ImapStream, Transport};
-use crate::imap::session::{ImapError, ImapSession, guarded};
+use crate::imap::session::{ImapError, ImapSession, brief, guarded, in_words};
 use crate::settings::{Account, Tls};
 
 /// How long connecting and logging in may take.
@@ -24,7 +25,7 @@ impl ImapSession {
     /// Connects to an account's server and logs in.
     ///
     /// # Errors
-    /// If there is no connection, it cannot be trusted, or the login is refused.
+    /// If there is no connection, or it cannot be trusted for now, or the login is refused.
     pub(crate) async fn connect(account: &Account) -> Result<ImapSession, ImapError> {
         let secret = secret(account)?;
         let logged_in = async { log_in(greeted(account).await?, account, secret).await };
@@ -50,7 +51,8 @@ fn secret(account: &Account) -> Result<String, ImapError> {
     let Some((program, arguments)) = command.split_first() else {
         return Err(ImapError::Login("no command for the password".to_owned()));
     };
-    let failed = |why: &dyn Display| ImapError::Login(format!("the password's command {program:?}{why}"));
+    // a keyring may be locked, or not be running yet
+    let failed = |why: &dyn Display| ImapError::Lost(format!("the password's command {program:?}{why}"));
     let mut command = Command::new(program);
     let output = command.args(arguments).stdin(Stdio::inherit()).stderr(Stdio::inherit()).output();
     let output = output.map_err(|error| failed(&format!(": {error}")))?;
@@ -75,7 +77,7 @@ async fn greeted(account: &Account) -> Result<Client<ImapStream>, ImapError> {
         Tls::Implicit => greet(encrypted(account, tcp).await?).await,
         Tls::Starttls => {
             let mut client = greet(ImapStream::new(tcp)).await?;
-            client.run_command_and_check_ok("STARTTLS", None).await.map_err(lost)?;
+            client.run_command_and_check_ok("STARTTLS", None).await.map_err(|error| lost(in_words(error)))?;
             // what arrived before encryption is dropped with the client's buffer
             let stream = encrypted(account, client.into_inner().into_inner()).await?;
             Ok(Client::new(stream))
@@ -88,10 +90,13 @@ async fn greet(stream: ImapStream) -> Result<Client<ImapStream>, ImapError> {
     match client.read_response().await {
         Ok(Some(response)) => match response.parsed() {
             imap_proto::Response::Data { status: imap_proto::Status::Ok, .. } => Ok(client),
-            other => Err(ImapError::Lost(format!("the server's greeting: {other:?}"))),
+            imap_proto::Response::Data { outcome, .. } => {
+                Err(lost(outcome.information.as_deref().unwrap_or("the server does not let anyone in")))
+            }
+            _ => Err(lost("the server's greeting is not IMAP")),
         },
         Ok(None) => Err(ImapError::Lost("the server closed the connection".to_owned())),
-        Err(error) => Err(lost(error)),
+        Err(error) => Err(lost(brief(&error))),
     }
 }
 
@@ -99,7 +104,7 @@ async fn encrypted(account: &Account, tcp: impl Transport + 'static) -> Result<I
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if let Some(path) = &account.ca {
-        let invalid = |error: &dyn Display| ImapError::Login(format!("{}: {error}", path.display()));
+        let invalid = |error: &dyn Display| ImapError::Lost(format!("ca = {}: {error}", path.display()));
         for certificate in CertificateDer::pem_file_iter(path).map_err(|error| invalid(&error))? {
             roots.add(certificate.map_err(|error| invalid(&error))?).map_err(|error| invalid(&error))?;
         }
@@ -108,11 +113,8 @@ async fn encrypted(account: &Account, tcp: impl Transport + 'static) -> Result<I
     let name = ServerName::try_from(account.host.clone())
         .map_err(|_| ImapError::Login(format!("{}: not a host name", account.host)))?;
     let tls = TlsConnector::from(Arc::new(config)).connect(name, tcp).await.map_err(|error| {
-        match error.kind() {
-            // a certificate that cannot be trusted today is not trusted in a minute either
-            std::io::ErrorKind::InvalidData => ImapError::Login(format!("{}: {error}", account.host)),
-            _ => lost(error),
-        }
+        // also the certificate of a captive portal, or one that is renewed too late
+        ImapError::Lost(format!("{}: {}", account.host, brief(&error)))
     })?;
     Ok(ImapStream::new(tls))
 }
@@ -128,9 +130,9 @@ async fn log_in(
         let response = format!("user={}\x01auth=Bearer {secret}\x01\x01", account.user);
         client.authenticate("XOAUTH2", Bearer(Some(response))).await
     };
-    let session = session.map_err(|(error, _)| match error {
-        async_imap::error::Error::No(answer) | async_imap::error::Error::Bad(answer) => refused(&answer),
-        error => lost(error),
+    let session = session.map_err(|(error, _)| match &error {
+        Error::No(_) | Error::Bad(_) => refused(&in_words(error)),
+        _ => lost(in_words(error)),
     })?;
     ImapSession::new(session).await
 }

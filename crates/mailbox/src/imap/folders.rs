@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::alphabet::IMAP_MUTF7;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use imap_proto::{MailboxDatum, NameAttribute, Response, ResponseCode, StatusAttribute};
+use imap_proto::{MailboxDatum, NameAttribute, Response, ResponseCode, Status, StatusAttribute};
 
 use crate::imap::session::{FolderStatus, ImapError, ImapSession};
 
@@ -17,6 +17,8 @@ pub(crate) struct Mailbox {
     pub(crate) name: String,
     /// Its name as it is sent.
     raw: String,
+    /// What separates it from the folder it is in.
+    pub(crate) delimiter: Option<char>,
     /// What it is for.
     pub(crate) role: Option<Role>,
 }
@@ -27,7 +29,24 @@ pub(crate) type Role = NameAttribute<'static>;
 const ROLES: [Role; 7] =
     [Role::All, Role::Archive, Role::Drafts, Role::Flagged, Role::Junk, Role::Sent, Role::Trash];
 
+#[cfg(test)]
 impl Mailbox {
+    /// Some folder, below others if there are slashes in its name.
+    pub(crate) fn example(name: &str, role: Option<Role>) -> Self {
+        Mailbox { name: name.to_owned(), raw: name.to_owned(), delimiter: Some('/'), role }
+    }
+}
+
+/// Prefixes of folders' names, and whether such folders belong to others or to everyone (RFC 2342).
+pub(crate) type Namespaces = Vec<(String, bool)>;
+
+impl Mailbox {
+    /// Whether it belongs to someone else, or to everyone.
+    pub(crate) fn is_shared(&self, namespaces: &Namespaces) -> bool {
+        let of_it = namespaces.iter().filter(|(prefix, _)| self.raw.starts_with(prefix));
+        of_it.max_by_key(|(prefix, _)| prefix.len()).is_some_and(|(_, is_shared)| *is_shared)
+    }
+
     /// Its name in quotes, as it is sent.
     pub(super) fn quoted(&self) -> Result<String, ImapError> {
         quote(&self.raw).ok_or_else(|| ImapError::Refused {
@@ -48,14 +67,15 @@ impl ImapSession {
             if folder.name_attributes.iter().any(has_no_messages) {
                 return;
             }
-            if quote(&folder.name).is_none() || found.len() == MOST_FOLDERS {
+            let raw = unescape(&folder.name);
+            if quote(&raw).is_none() || found.len() == MOST_FOLDERS {
                 left_out += 1;
                 return;
             }
-            let raw = folder.name.to_string();
             let name = if raw.eq_ignore_ascii_case("inbox") { "INBOX".to_owned() } else { decode(&raw) };
             let role = folder.name_attributes.iter().find_map(|it| ROLES.into_iter().find(|role| role == it));
-            found.push(Mailbox { name, raw, role });
+            let delimiter = folder.delimiter.as_ref().and_then(|text| text.chars().last());
+            found.push(Mailbox { name, raw, delimiter, role });
         };
         let listed = self.exchange("listing the folders", command, &mut take).await;
         if matches!(listed, Err(ImapError::Refused { .. })) && self.can("SPECIAL-USE") {
@@ -66,6 +86,22 @@ impl ImapSession {
         }
         found.dedup_by(|a, b| a.raw == b.raw);
         Ok((found, left_out))
+    }
+
+    /// The server's namespaces; none if it does not tell.
+    pub(crate) async fn namespaces(&mut self) -> Result<Namespaces, ImapError> {
+        let mut namespaces = Vec::new();
+        if !self.can("NAMESPACE") {
+            return Ok(namespaces);
+        }
+        self.exchange("asking for the namespaces", "NAMESPACE", |response| {
+            // see `Scan::look`
+            if let Response::Data { status: Status::No, outcome } = response {
+                namespaces.extend(parse_namespaces(outcome.information.as_deref().unwrap_or_default()));
+            }
+        })
+        .await?;
+        Ok(namespaces)
     }
 
     /// The status of a folder, without opening it.
@@ -107,6 +143,10 @@ impl ImapSession {
             _ => {}
         })
         .await?;
+        if opened.next_uid == 0 && opened.validity != 0 {
+            // Courier says it here only
+            opened.next_uid = self.status(folder).await?.next_uid;
+        }
         let opened = require_uids(folder, opened)?;
         self.open = Some((folder.raw.clone(), to_change, opened));
         Ok(opened)
@@ -173,6 +213,37 @@ fn try_decode(raw: &str) -> Option<String> {
     Some(out)
 }
 
+/// Parses three lists of namespaces: personal, other users', shared.
+fn parse_namespaces(text: &str) -> Namespaces {
+    let has_personal = !text.trim_start().to_ascii_uppercase().starts_with("NIL");
+    let personal_ends = if has_personal { text.find("))").unwrap_or(text.len()) } else { 0 };
+    let (personal, others) = text.split_at(personal_ends);
+    [(personal, false), (others, true)]
+        .into_iter()
+        .flat_map(|(lists, is_shared)| {
+            let prefixes = lists.split("(\"").skip(1).filter_map(|it| it.split_once('"'));
+            prefixes.map(move |(prefix, _)| (prefix.to_owned(), is_shared))
+        })
+        .collect()
+}
+
+/// A name without the backslashes that the parser leaves before quotes and backslashes. A name that was sent as a literal
+/// has a quote or backslash of its own, and stays.
+fn unescape(name: &str) -> String {
+    let (mut plain, mut signs) = (String::new(), name.chars());
+    while let Some(sign) = signs.next() {
+        plain.push(match sign {
+            '\\' => match signs.next() {
+                Some(escaped @ ('"' | '\\')) => escaped,
+                _ => return name.to_owned(),
+            },
+            '"' => return name.to_owned(),
+            sign => sign,
+        });
+    }
+    plain
+}
+
 /// A folder's name as it is sent; `None` if it cannot be.
 pub(crate) fn quote(raw: &str) -> Option<String> {
     let is_sendable = !raw.chars().any(char::is_control);
@@ -200,8 +271,30 @@ mod tests {
     }
 
     #[test]
+    fn namespaces_of_servers_are_told_apart() {
+        let shared = |text: &str, raw: &str| Mailbox::example(raw, None).is_shared(&parse_namespaces(text));
+        let dovecot = r##"(("" "/")) (("Other Users/" "/")) (("Public/" "/") ("#news/" "/"))"##;
+        let cyrus = r#"(("INBOX." ".")) (("user." ".")) (("" "."))"#;
+        for (text, raw, is_shared) in [
+            (dovecot, "Bills", false),
+            (dovecot, "Other Users/bob/Bills", true),
+            (dovecot, "Public/rust", true),
+            (dovecot, "#news/rust", true),
+            (cyrus, "INBOX.Bills", false),
+            (cyrus, "user.bob", true),
+            (cyrus, "team", true),
+            (r#"(("" "/")) NIL NIL"#, "Public/rust", false),
+            (r#"NIL NIL (("" "."))"#, "x", true),
+        ] {
+            assert_eq!(shared(text, raw), is_shared, "{raw} in {text}");
+        }
+    }
+
+    #[test]
     fn names_are_sent_in_quotes_or_not_at_all() {
         assert_eq!(quote(r#"a "b" \c"#).unwrap(), r#""a \"b\" \\c""#);
+        assert_eq!(unescape(r#"a \"b\" \\c"#), r#"a "b" \c"#);
+        assert_eq!(unescape(r#"literal "a" \"#), r#"literal "a" \"#);
         for raw in ["a\r\nA1 DELETE INBOX", "a\0", "\u{1b}[2J"] {
             assert_eq!(quote(raw), None);
         }

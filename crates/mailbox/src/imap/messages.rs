@@ -13,11 +13,24 @@ use crate::imap::session::{ImapError, ImapSession};
 /// How much of a message is read, in bytes.
 pub(crate) const MOST_OF_MESSAGE: usize = 256 << 10;
 
+/// How the keywords of sorted messages begin.
+const KEYWORD: &str = "tamis-";
+
+/// The keyword of messages that were sorted by a label: an atom of IMAP.
+pub(crate) fn keyword(label: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+    KEYWORD.chars().chain(label.chars().map(plain)).collect()
+}
+
 /// A message, or its first 256 KiB.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct FetchedMessage {
     pub(crate) uid: u32,
     pub(crate) is_deleted: bool,
+    /// The keyword that an agent, this one or another, gave it before it moved it.
+    pub(crate) keyword: Option<String>,
+    /// When it was changed last, by the server's count (RFC 7162).
+    pub(crate) modseq: Option<u64>,
     /// When it arrived, in seconds since 1970.
     pub(crate) arrived: Option<i64>,
     pub(crate) bytes: Vec<u8>,
@@ -69,6 +82,18 @@ impl ImapSession {
         }
     }
 
+    /// Those of some messages of the open folder that are not marked as deleted and, if asked for, read or answered.
+    pub(crate) async fn still_there(&mut self, uids: &[u32], are_read: bool) -> Result<Vec<u32>, ImapError> {
+        let mut found = Vec::new();
+        // servers limit the length of commands
+        for part in uids.chunks(200) {
+            let read = if are_read { " OR SEEN ANSWERED" } else { "" };
+            found.extend(self.search(&format!("UNDELETED UID {}{read}", set(part))).await?);
+        }
+        found.retain(|uid| uids.contains(uid));
+        Ok(found)
+    }
+
     async fn search(&mut self, what: &str) -> Result<Vec<u32>, ImapError> {
         let mut uids = Vec::new();
         self.has_news = false;
@@ -85,20 +110,35 @@ impl ImapSession {
 
     /// Fetches messages of the open folder without marking them as read. Those that are gone are left out.
     pub(crate) async fn fetch(&mut self, uids: &[u32]) -> Result<Vec<FetchedMessage>, ImapError> {
+        self.fetch_first(uids, MOST_OF_MESSAGE).await
+    }
+
+    /// As [`fetch`](Self::fetch), with this many bytes of each message.
+    pub(crate) async fn fetch_first(
+        &mut self,
+        uids: &[u32],
+        most: usize,
+    ) -> Result<Vec<FetchedMessage>, ImapError> {
         let mut fetched = Vec::new();
         if uids.is_empty() {
             return Ok(fetched);
         }
+        let modseq = if self.can("CONDSTORE") { "MODSEQ " } else { "" };
         let command =
-            format!("UID FETCH {} (UID FLAGS INTERNALDATE BODY.PEEK[]<0.{MOST_OF_MESSAGE}>)", set(uids));
+            format!("UID FETCH {} (UID FLAGS {modseq}INTERNALDATE BODY.PEEK[]<0.{most}>)", set(uids));
         self.exchange("reading messages", &command, |response| {
             let Response::Fetch(_, attributes) = response else { return };
-            let mut message = FetchedMessage { uid: 0, is_deleted: false, arrived: None, bytes: Vec::new() };
+            let mut message = FetchedMessage::default();
             let mut has_body = false;
             for attribute in attributes {
                 match attribute {
                     AttributeValue::Uid(uid) => message.uid = *uid,
-                    AttributeValue::Flags(flags) => message.is_deleted = has(flags, "\\Deleted"),
+                    AttributeValue::Flags(flags) => {
+                        message.is_deleted = has(flags, "\\Deleted");
+                        let is_keyword = |flag: &&Cow<'_, str>| flag.starts_with(KEYWORD);
+                        message.keyword = flags.iter().find(is_keyword).map(|flag| flag.clone().into_owned());
+                    }
+                    AttributeValue::ModSeq(n) => message.modseq = Some(*n),
                     AttributeValue::InternalDate(date) => message.arrived = seconds(date),
                     // a message that someone removes meanwhile has no body
                     AttributeValue::BodySection { section: None, data: Some(data), .. }
@@ -106,7 +146,7 @@ impl ImapSession {
                     {
                         has_body = true;
                         message.bytes = data.to_vec();
-                        message.bytes.truncate(MOST_OF_MESSAGE);
+                        message.bytes.truncate(most);
                     }
                     _ => {}
                 }
@@ -171,10 +211,23 @@ impl ImapSession {
         Ok(())
     }
 
-    /// Adds a keyword to a message of the open folder.
-    pub(crate) async fn flag(&mut self, uid: u32, keyword: &str) -> Result<(), ImapError> {
-        let command = format!("UID STORE {uid} +FLAGS.SILENT ({keyword})");
-        self.exchange("flagging a message", &command, |_| {}).await.map(drop)
+    /// Adds a keyword to a message of the open folder. Returns whether it did: not if someone has changed the message since
+    /// `modseq`.
+    pub(crate) async fn flag(
+        &mut self,
+        uid: u32,
+        keyword: &str,
+        modseq: Option<u64>,
+    ) -> Result<bool, ImapError> {
+        let unless = modseq.map_or_else(String::new, |n| format!("(UNCHANGEDSINCE {n}) "));
+        let (command, mut is_done) = (format!("UID STORE {uid} {unless}+FLAGS.SILENT ({keyword})"), true);
+        self.exchange("flagging a message", &command, |response| {
+            if let Response::Done { outcome, .. } = response {
+                is_done = !outcome.information.as_deref().unwrap_or_default().starts_with("[MODIFIED");
+            }
+        })
+        .await?;
+        Ok(is_done)
     }
 
     async fn transfer(

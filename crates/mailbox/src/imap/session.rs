@@ -39,6 +39,11 @@ pub enum ImapError {
 }
 
 impl ImapError {
+    /// Whether the server refused one command, and may accept others.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, ImapError::Refused { .. }) && !self.is_throttling()
+    }
+
     /// Whether the server asks for more time between commands.
     pub fn is_throttling(&self) -> bool {
         let (ImapError::Refused { answer: text, .. } | ImapError::Lost(text) | ImapError::Login(text)) = self;
@@ -58,10 +63,7 @@ fn explain(answer: &str) -> String {
 }
 
 /// Runs `work`, which parses what a server says. The parser (imap-proto 0.17) panics on some invalid answers; what it was
-/// working on must not be used after that.
-///
-/// # Errors
-/// If it panics.
+/// working on must not be used after that, which is an error.
 pub(crate) async fn guarded<T>(work: impl Future<Output = T>) -> Result<T, ImapError> {
     let done = AssertUnwindSafe(work).catch_unwind().await;
     done.map_err(|_| ImapError::Lost("the server's answer cannot be parsed".to_owned()))
@@ -79,7 +81,7 @@ pub(crate) struct ImapSession {
 }
 
 /// The extensions that are used where the server has them.
-const EXTENSIONS: [&str; 4] = ["IDLE", "MOVE", "SPECIAL-USE", "UIDPLUS"];
+const EXTENSIONS: [&str; 6] = ["CONDSTORE", "IDLE", "MOVE", "NAMESPACE", "SPECIAL-USE", "UIDPLUS"];
 
 /// The status of a folder.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -147,7 +149,8 @@ impl ImapSession {
             return Err(ImapError::Lost("the connection is closed".to_owned()));
         };
         let sent = timeout(SILENCE, session.run_command(command)).await;
-        let id = sent.map_err(|_| lost(&"the server does not read"))?.map_err(|error| lost(&error))?;
+        let id =
+            sent.map_err(|_| lost(&"the server does not read"))?.map_err(|error| lost(&in_words(error)))?;
         loop {
             let read = timeout(SILENCE, guarded(session.read_response())).await;
             let response = read.map_err(|_| lost(&"the server is silent"))??;
@@ -176,7 +179,7 @@ impl ImapSession {
 
 /// Idles until there is news, at most for `most`.
 async fn idle(session: Session<ImapStream>, most: Duration) -> Result<Session<ImapStream>, ImapError> {
-    let lost = |error: async_imap::error::Error| ImapError::Lost(error.to_string());
+    let lost = |error: async_imap::error::Error| ImapError::Lost(in_words(error));
     let silent = |_| ImapError::Lost("the server is silent".to_owned());
     // what the server says before it agrees to idle is news too
     let unsolicited = session.unsolicited_responses.clone();
@@ -197,11 +200,41 @@ async fn idle(session: Session<ImapStream>, most: Duration) -> Result<Session<Im
     timeout(SILENCE, idle.done()).await.map_err(silent)?.map_err(lost)
 }
 
-/// A read error without the bytes that could not be parsed, which may be mail.
-fn brief(error: &std::io::Error) -> String {
+/// An error of the connection without the bytes that could not be parsed, which may be mail, and without links to the
+/// documentation of libraries.
+pub(super) fn brief(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.contains("during parsing of") {
         true => "the server's answer is not IMAP".to_owned(),
-        false => text,
+        false => text.split(": https://").next().unwrap_or_default().to_owned(),
+    }
+}
+
+/// An error of the library in the server's words, if it has some: `code: None, info: Some("not now")` is `not now`.
+pub(super) fn in_words(error: async_imap::error::Error) -> String {
+    use async_imap::error::Error;
+    match error {
+        Error::Io(error) => brief(&error),
+        Error::No(text) | Error::Bad(text) => {
+            let said = text.split_once("info: Some(\"").and_then(|(_, said)| said.strip_suffix("\")"));
+            said.unwrap_or("no reason given").replace("\\\"", "\"").replace("\\'", "'")
+        }
+        error => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use async_imap::error::Error;
+
+    use super::*;
+
+    #[test]
+    fn errors_are_in_words_that_a_person_has() {
+        let io = |text: &str| in_words(Error::Io(std::io::Error::other(text.to_owned())));
+        let no = Error::No(r#"code: None, info: Some("it's \"full\"")"#.to_owned());
+        assert_eq!(in_words(no), r#"it's "full""#);
+        assert_eq!(io("peer closed connection: https://docs.rs/rustls/latest"), "peer closed connection");
+        assert_eq!(io("TagUnexpected during parsing of b\"secret\""), "the server's answer is not IMAP");
     }
 }

@@ -1,17 +1,10 @@
 //! The journal's lines.
 
 use serde::{Deserialize, Serialize};
-use tamis_mail::{Limits, Message};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::imap::messages::Location;
 use crate::settings::SortAction;
-
-/// Maximum bytes of a message that are read for a summary.
-const MOST_HEADER: usize = 64 << 10;
-
-/// Maximum characters of a sender or a subject that are kept.
-const MOST_CHARACTERS: usize = 200;
 
 /// The identity of a message: a hash of its first 256 KiB as the server stores them. Two deliveries of one message differ
 /// in their Received fields; a message that is moved stays the same.
@@ -53,20 +46,45 @@ pub(crate) struct JournalEntry {
 #[derive(Clone, PartialEq, Serialize, Deserialize, Debug)]
 #[serde(tag = "event", rename_all = "lowercase")]
 pub(crate) enum Event {
-    /// It was seen in the inbox and stays there.
-    Left { place: Location },
+    /// It was seen at a place, and stays there until its owner decides; what the model said of it, if it was judged.
+    Left {
+        place: Location,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        opinion: Option<Opinion>,
+    },
     /// It is about to be moved, copied or flagged.
     Sorting(Box<Sorting>),
     /// It was; where the copy is, if the server says.
     Sorted { place: Option<Location> },
     /// It is about to be learned or forgotten.
     Teaching,
-    /// It was learned under a label, or forgotten.
-    Taught { label: Option<String> },
+    /// It was learned under a label, or forgotten; where it was seen, and what other messages may refer to.
+    Taught {
+        label: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<Location>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        links: Vec<Id>,
+    },
     /// It is about to go back where it was.
     Undoing,
     /// It went back.
     Undone { place: Option<Location> },
+    /// Not a message: the owner has written to the address with this hash.
+    Correspondent,
+}
+
+/// Why a message goes where it goes.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Cause {
+    #[default]
+    Score,
+    Rule,
+    /// It answers a message that the owner has filed there.
+    Thread,
+    /// All messages of its mailing list are filed there.
+    List,
 }
 
 /// What was decided about a message, and why.
@@ -75,6 +93,8 @@ pub(crate) struct Sorting {
     pub(crate) action: SortAction,
     pub(crate) from: Location,
     pub(crate) to: String,
+    #[serde(default)]
+    pub(crate) cause: Cause,
     #[serde(flatten)]
     pub(crate) opinion: Opinion,
     #[serde(flatten)]
@@ -102,16 +122,14 @@ pub(crate) struct MessageSummary {
     pub(crate) subject: String,
 }
 
-impl MessageSummary {
-    pub(crate) fn parse(bytes: &[u8]) -> Self {
-        let message = Message::parse(&bytes[..bytes.len().min(MOST_HEADER)], &Limits::default());
-        let field = |name: &str| message.header(name).unwrap_or_default().trim().to_owned();
-        let short = |text: &str| text.chars().take(MOST_CHARACTERS).collect();
-        MessageSummary {
-            // whole, since it is searched for
-            message_id: field("message-id"),
-            sender: short(&field("from")),
-            subject: short(message.subject()),
+impl Sorting {
+    /// Why it was decided so, in a word or the probability.
+    pub(crate) fn why(&self) -> String {
+        match self.cause {
+            Cause::Score => format!("{:.4}", self.opinion.probability),
+            Cause::Rule => "by a rule".to_owned(),
+            Cause::Thread => "answers a message there".to_owned(),
+            Cause::List => "its mailing list is there".to_owned(),
         }
     }
 }
@@ -124,24 +142,10 @@ impl Sorting {
             action,
             from,
             to: to.to_owned(),
+            cause: Cause::Score,
             opinion: Opinion { label: "spam".to_owned(), probability: 1.0, log_odds: 9.0 },
             message: MessageSummary::default(),
             reasons: Vec::new(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_body_has_no_say() {
-        let summary = MessageSummary::parse(
-            b"From: a@b.example\r\nSubject: =?utf-8?q?Caf=C3=A9?=\r\n\r\nMessage-ID: <1@x>\r\n",
-        );
-        let expected = ("", "a@b.example", "Café");
-        assert_eq!((&*summary.message_id, &*summary.sender, &*summary.subject), expected);
-        assert_eq!(MessageSummary::parse(b"\xff\xff"), MessageSummary::default());
     }
 }

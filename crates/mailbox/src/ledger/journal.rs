@@ -48,9 +48,6 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     /// Opens the ledger in a folder, locked.
-    ///
-    /// # Errors
-    /// If it cannot be read or written.
     pub(crate) fn open(folder: &Path) -> Result<Self> {
         let path = folder.join(JOURNAL);
         let mut options = OpenOptions::new();
@@ -63,9 +60,6 @@ impl Ledger {
     }
 
     /// Waits until no other program has the ledger, and reads what others wrote.
-    ///
-    /// # Errors
-    /// If it cannot be read or written.
     pub(crate) fn lock(&mut self) -> Result<()> {
         self.journal.lock().with_context(|| shown_path(&self.path))?;
         self.positions = read_if_there(&self.path.with_file_name(POSITIONS))?.unwrap_or_default();
@@ -124,9 +118,6 @@ impl Ledger {
     }
 
     /// Writes the positions to the disk.
-    ///
-    /// # Errors
-    /// If they cannot be written.
     pub(crate) fn keep_positions(&self) -> Result<()> {
         replace(&self.path.with_file_name(POSITIONS), &serde_json::to_vec(&self.positions)?)
     }
@@ -160,7 +151,7 @@ pub(crate) fn read_if_there<T: DeserializeOwned>(path: &Path) -> Result<Option<T
 /// Replaces a private file, whole or not at all.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let write = || {
-        let folder = path.parent().unwrap_or(Path::new("."));
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(bytes)?;
         file.as_file().sync_data()?;
@@ -184,8 +175,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let id = |n: u8| Id::hash(&[n]);
         let mut ledger = Ledger::open(folder.path()).unwrap();
-        ledger.note([(id(1), Event::Left { place: place(1) }), (id(2), Event::Teaching)]).unwrap();
-        ledger.note([(id(2), Event::Taught { label: Some("spam".to_owned()) })]).unwrap();
+        ledger
+            .note([(id(1), Event::Left { place: place(1), opinion: None }), (id(2), Event::Teaching)])
+            .unwrap();
+        let label = Some("spam".to_owned());
+        ledger.note([(id(2), Event::Taught { label, place: None, links: Vec::new() })]).unwrap();
         drop(ledger);
         let path = folder.path().join("journal.jsonl");
         let whole = fs::read(&path).unwrap();

@@ -1,20 +1,36 @@
 //! What the journal says about each message.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use tamis_model::clopper_pearson;
 
 use crate::imap::messages::Location;
-use crate::ledger::entry::{Event, Id, JournalEntry, Sorting};
+use crate::ledger::entry::{Cause, Event, Id, JournalEntry, Opinion, Sorting};
+use crate::ledger::header::Header;
 use crate::settings::SortAction;
+
+/// Thresholds that a folder may get.
+const THRESHOLDS: [f64; 9] = [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99];
+
+/// Minimum number of messages of a mailing list that decide about the next.
+const LEAST_OF_LIST: u32 = 3;
 
 /// What is known about a message.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub(crate) struct MessageState {
-    /// Where it was last seen, or put.
+    /// Where it was last seen, or put, and when.
     pub(crate) place: Option<Location>,
+    pub(crate) placed_at: String,
+    /// Whether an agent, this one or another, put it there.
+    pub(crate) by_agent: bool,
     /// What the filter did with it last.
     pub(crate) sorted: Option<LastSorting>,
+    /// What the model said of it when it arrived.
+    pub(crate) opinion: Option<Opinion>,
     /// The label it was learned under.
     pub(crate) learned: Option<String>,
+    /// What other messages may refer to.
+    pub(crate) links: Vec<Id>,
     /// Whether learning or forgetting it began, and may not have finished.
     pub(crate) is_being_taught: bool,
     /// Whether it was moved back after sorting, or was about to be.
@@ -37,7 +53,7 @@ impl MessageState {
         (sorted.what.action != SortAction::Flag).then_some(&*sorted.what.to)
     }
 
-    /// The filter's move that may not have happened: the program ended in between.
+    /// The filter's move that may not have happened: the program ended in between, or the server refused.
     pub(crate) fn unfinished(&self) -> Option<&Sorting> {
         self.sorted.as_ref().filter(|sorted| !sorted.is_done && !self.is_undone).map(|sorted| &*sorted.what)
     }
@@ -45,42 +61,177 @@ impl MessageState {
 
 /// All messages.
 #[derive(Default, Debug)]
-pub(crate) struct MessageStates(HashMap<Id, MessageState>);
+pub(crate) struct MessageStates {
+    states: HashMap<Id, MessageState>,
+    /// How many messages that can be referred to in this way were learned under each label.
+    links: HashMap<Id, BTreeMap<String, u32>>,
+    /// The addresses that the owner has written to, hashed.
+    pub(crate) correspondents: HashSet<Id>,
+}
 
 impl MessageStates {
     pub(crate) fn get(&self, id: Id) -> Option<&MessageState> {
-        self.0.get(&id)
+        self.states.get(&id)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, &MessageState)> {
-        self.0.iter().map(|(id, known)| (*id, known))
+        self.states.iter().map(|(id, known)| (*id, known))
+    }
+
+    /// The label of the messages that one refers to, if they have only one.
+    pub(crate) fn label_by_links(&self, header: &Header) -> Option<(&str, Cause)> {
+        header.refers_to.iter().find_map(|(cause, link)| {
+            let mut labels = self.links.get(link)?.iter();
+            let ((label, n), None) = (labels.next()?, labels.next()) else { return None };
+            (*cause == Cause::Thread || *n >= LEAST_OF_LIST).then_some((&**label, *cause))
+        })
+    }
+
+    /// The probability from which messages go to the folder of a label: the lowest at which, with a confidence of 95 %, at
+    /// most a share `max_wrong` is moved away again. `start` until there is evidence for a lower or a higher one.
+    pub(crate) fn threshold(&self, label: &str, start: f64, max_wrong: f64) -> f64 {
+        let outcome = |known: &MessageState| {
+            let opinion = known.opinion.as_ref().filter(|opinion| opinion.label == label)?;
+            match &known.learned {
+                Some(learned) => Some((opinion.probability, learned != label)),
+                None => known.put_into().map(|_| (opinion.probability, false)),
+            }
+        };
+        let outcomes: Vec<(f64, bool)> = self.states.values().filter_map(outcome).collect();
+        let wrong = |threshold: f64| {
+            let sorted = || outcomes.iter().filter(|(probability, _)| *probability >= threshold);
+            let wrong = sorted().filter(|(_, is_wrong)| *is_wrong).count();
+            // each limit with 95 %
+            clopper_pearson(wrong as u64, sorted().count() as u64, 0.9)
+        };
+        let lower = THRESHOLDS.into_iter().filter(|it| *it < start).find(|it| wrong(*it).high <= max_wrong);
+        let above = THRESHOLDS.into_iter().filter(|it| *it > start);
+        let higher = || [start].into_iter().chain(above).find(|it| wrong(*it).low <= max_wrong);
+        lower.or_else(higher).unwrap_or(1.0)
     }
 
     pub(crate) fn apply(&mut self, entry: JournalEntry) {
-        let known = self.0.entry(entry.id).or_default();
+        if entry.event == Event::Correspondent {
+            self.correspondents.insert(entry.id);
+            return;
+        }
+        let known = self.states.entry(entry.id).or_default();
         match entry.event {
-            Event::Left { place } => (known.place, known.sorted) = (Some(place), None),
+            Event::Left { place, opinion } => {
+                (known.place, known.placed_at, known.sorted) = (Some(place), entry.at, None);
+                (known.is_undone, known.by_agent) = (false, false);
+                known.opinion = opinion.or_else(|| known.opinion.take());
+            }
             Event::Sorting(what) => {
                 known.place = Some(what.from.clone());
+                known.opinion = (what.cause == Cause::Score).then(|| what.opinion.clone());
                 known.sorted = Some(LastSorting { at: entry.at, what, is_done: false });
                 known.is_undone = false;
             }
             Event::Sorted { place } => {
-                known.place = place;
+                (known.place, known.placed_at, known.by_agent) = (place, entry.at, true);
                 if let Some(sorted) = &mut known.sorted {
                     sorted.is_done = true;
                 }
             }
             Event::Teaching => known.is_being_taught = true,
-            Event::Taught { label } => {
+            Event::Taught { label, place, links } => {
+                for link in known.learned.iter().flat_map(|_| &known.links) {
+                    let labels = self.links.entry(*link).or_default();
+                    labels
+                        .extract_if(.., |it, n| {
+                            *n -= u32::from(Some(it) == known.learned.as_ref());
+                            *n == 0
+                        })
+                        .for_each(drop);
+                }
+                if !links.is_empty() {
+                    known.links = links;
+                }
+                for (link, label) in known.links.iter().filter_map(|link| Some((link, label.as_ref()?))) {
+                    *self.links.entry(*link).or_default().entry(label.clone()).or_default() += 1;
+                }
+                if known.sorted.as_ref().is_some_and(|it| label.as_ref() != Some(&it.what.opinion.label)) {
+                    known.sorted = None;
+                }
+                if place.is_some() {
+                    (known.place, known.placed_at) = (place, entry.at);
+                }
                 known.learned = label;
-                known.is_being_taught = false;
+                (known.is_being_taught, known.is_undone) = (false, false);
             }
             Event::Undoing => known.is_undone = true,
             Event::Undone { place } => {
-                known.place = place;
-                known.is_undone = true;
+                (known.place, known.placed_at) = (place, entry.at);
+                (known.is_undone, known.by_agent) = (true, false);
             }
+            Event::Correspondent => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn learned(label: &str, links: &[Id]) -> Event {
+        Event::Taught { label: Some(label.to_owned()), place: None, links: links.to_vec() }
+    }
+
+    fn known(events: impl IntoIterator<Item = (u64, Event)>) -> MessageStates {
+        let mut messages = MessageStates::default();
+        for (n, event) in events {
+            messages.apply(JournalEntry { at: String::new(), id: Id::hash(&n.to_le_bytes()), event });
+        }
+        messages
+    }
+
+    #[test]
+    fn answers_follow_what_was_filed_and_follow_its_corrections() {
+        let (thread, list) = (Id::hash(b"thread"), Id::hash(b"list"));
+        let refers = |cause, link| Header { refers_to: vec![(cause, link)], ..Header::default() };
+        let label = |messages: &MessageStates, header: &Header| {
+            messages.label_by_links(header).map(|(it, _)| it.to_owned())
+        };
+        let (of_thread, of_list) = (refers(Cause::Thread, thread), refers(Cause::List, list));
+        let mut events = vec![(1, learned("rust", &[thread, list])), (2, learned("rust", &[list]))];
+        assert_eq!(label(&known(events.clone()), &of_thread).as_deref(), Some("rust"));
+        assert_eq!(label(&known(events.clone()), &of_list), None, "two of a list are too few");
+        events.push((3, learned("rust", &[list])));
+        assert_eq!(label(&known(events.clone()), &of_list).as_deref(), Some("rust"));
+        // the first is moved to another folder, and then forgotten
+        events.push((1, learned("bills", &[])));
+        assert_eq!(label(&known(events.clone()), &of_thread).as_deref(), Some("bills"));
+        assert_eq!(label(&known(events.clone()), &of_list), None, "a list with two labels decides nothing");
+        events.push((1, Event::Taught { label: None, place: None, links: Vec::new() }));
+        assert_eq!(label(&known(events.clone()), &of_thread), None);
+        events.push((4, learned("rust", &[list])));
+        assert_eq!(label(&known(events), &of_list).as_deref(), Some("rust"));
+    }
+
+    #[test]
+    fn thresholds_follow_what_was_moved_away() {
+        let place = Location { folder: "INBOX".to_owned(), validity: 1, uid: 1 };
+        for (outcomes, expected) in [
+            (vec![], 0.8),
+            // too few to be sure, and enough
+            (vec![(50, 0.65, "rust")], 0.8),
+            (vec![(200, 0.65, "rust")], 0.5),
+            // what is worse below .6 stays out; what is bad at .8 raises it
+            (vec![(200, 0.65, "rust"), (10, 0.55, "bills")], 0.6),
+            (vec![(15, 0.82, "rust"), (5, 0.82, "bills")], 0.85),
+            (vec![(9, 1.0, "bills")], 1.0),
+        ] {
+            let mut events = Vec::new();
+            for (n, probability, label) in outcomes {
+                let opinion = Some(Opinion { label: "rust".to_owned(), probability, log_odds: 0.0 });
+                let left = Event::Left { place: place.clone(), opinion };
+                let first = events.len() as u64;
+                events.extend(
+                    (first..first + n).flat_map(|id| [(id, left.clone()), (id, learned(label, &[]))]),
+                );
+            }
+            assert_eq!(known(events).threshold("rust", 0.8, 0.02), expected);
         }
     }
 }

@@ -9,17 +9,17 @@ use tamis_program::shown_path;
 use tamis_train::options::ScoringOptions;
 use tamis_train::{Document, Kind, Model, TrainOptions, Trainer};
 
-/// A message in the spool, with its label.
+use crate::imap::messages::Location;
+
+/// A message in the spool, with its label and where it is on the server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct SpooledMessage {
     pub(crate) path: PathBuf,
     pub(crate) label: String,
+    pub(crate) place: Location,
 }
 
 /// Trains a model as `tamis train` does by default. The order of the messages does not matter.
-///
-/// # Errors
-/// If a file cannot be read, or there are fewer than two labels.
 pub(crate) fn train(messages: &[SpooledMessage]) -> Result<Model> {
     let mut options = TrainOptions::new(Kind::Mail);
     let asked = ScoringOptions::default();

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use tamis_program::{say, shown};
 
 use crate::imap::folders::Mailbox;
+use crate::imap::messages::Location;
 use crate::imap::session::ImapSession;
 use crate::ledger::journal::{FolderPosition, read_if_there, replace};
 use crate::settings::Account;
@@ -50,7 +51,13 @@ impl Plan {
                 say!("{}: there is no folder {} (any more)", account.name, shown(&folder.name));
                 continue;
             };
-            let opened = server.open(mailbox, false).await?;
+            let opened = match server.open(mailbox, false).await {
+                Err(error) if error.is_refusal() => {
+                    say!("{}: {error}; leaves it out", account.name);
+                    continue;
+                }
+                opened => opened?,
+            };
             let mut uids = match folder.label {
                 Some(_) => server.uids_from(1).await?,
                 None => Vec::new(),
@@ -79,7 +86,9 @@ impl Plan {
         for (n, folder) in self.folders.iter().enumerate() {
             let Some(label) = &folder.label else { continue };
             let path = |uid: &u32| spool.join(n.to_string()).join(uid.to_string());
-            let message = |uid| SpooledMessage { path: path(uid), label: label.clone() };
+            let validity = folder.position.validity;
+            let place = |uid: &u32| Location { folder: folder.folder.clone(), validity, uid: *uid };
+            let message = |uid| SpooledMessage { path: path(uid), label: label.clone(), place: place(uid) };
             messages.extend(folder.uids.iter().map(message));
         }
         messages

@@ -1,0 +1,301 @@
+"""`tamis mailbox` on mailboxes as people keep them, and in ordinary trouble."""
+
+import os
+import re
+import time
+
+from agent import DAY, Agent, filed, move, name_of, odd_set_up, topic_mail, where
+from dovecot import NOBODY, PASSWORD, Dovecot, bodies, ok
+from imapd import Box, Imapd, arrivals
+from support import MAIL, check, equal, wait_for
+
+SHARED = """
+namespace public {
+  prefix = Public/
+  separator = /
+  location = maildir:FOLDER/public
+  type = public
+  list = yes
+}
+"""
+
+
+def example(label):
+    return [path.read_bytes() for path in sorted((MAIL / label).iterdir())]
+
+
+def labels(agent):
+    """The label of each folder in the settings."""
+    found = re.findall(r"\[\[account\.folder\]\]\nname = (?:\"([^\"\n]*)\"|'(.*)')\n(?:label = (?:\"([^\"\n]*)\"|'(.*)'))?",
+                       agent.settings.read_text())
+    return {a or b: c or d for a, b, c, d in found}
+
+
+def kept():
+    """An emptied inbox with everything in the archive, yearly archives, subfolders of folders that are no labels, shared
+    folders, names with quotes: good mail stays out of the junk, and training that would harm is refused."""
+    server = Dovecot(more=SHARED)
+    now, ham, spam = int(time.time()), example("ham"), example("spam")
+    dated = [(now - 60 * DAY + n * 60_000, it) for n, it in enumerate(ham)]
+    fill = lambda name, mails: server.fill("anna", name, mails)
+    fill("INBOX", [])
+    fill("Archive", dated[:40])
+    fill("Archive/2024", dated[40:60])
+    fill("Junk", [(now - 60 * DAY + n * 60_000, it) for n, it in enumerate(spam)])
+    topic = lambda name: [(now - 50 * DAY + n * 3_600, topic_mail(name, n)) for n in range(40)]
+    client = server.client("anna")
+    (server.folder / "public").mkdir()
+    os.chown(server.folder / "public", NOBODY, NOBODY)
+    odd = ['The "best" \\\\ of', "Sent/2024", "Drafts/old", "Trash/Rust", "Public/team"]
+    for name in odd:
+        ok(client.create('"' + name.replace('"', '\\"') + '"'))
+    fill("Rust/2023", topic("Rust")[:20])
+    fill("Rust/2024", topic("Rust")[20:])
+    agent = Agent()
+    said = agent.set_up(server, "anna")
+    equal(labels(agent), {"INBOX": "inbox", "Archive": "inbox", "Archive/2024": "inbox", "Junk": "spam", "Rust/2023": "Rust",
+                          "Rust/2024": "Rust", 'The "best" \\ of': 'The "best" \\ of'}, said)
+    # settings of someone who takes the archive for nothing: refused, with the lines to change
+    whole = agent.settings.read_text()
+    agent.settings.write_text(re.sub(r'(name = "Archive.*"\n)label = "inbox"\n', r"\1", whole))
+    said = agent.run("train", expected=3)
+    lines = agent.settings.read_text().splitlines()
+    for name in ("INBOX", "Archive"):
+        line = lines.index(f'name = "{name}"') + 1
+        check(f"(line {line} of the settings)" in said, said)
+    check(not agent.model("anna").exists(), "no model is made")
+    # a folder that is the same as another
+    for name in ("Again", "Twice"):
+        fill(name, [(now - n * 3_600, topic_mail("same", len(name + str(n)) * 100 + n + (name == "Twice") * 50)) for n in range(40)])
+    agent.settings.write_text(whole + "".join(f'\n[[account.folder]]\nname = "{it}"\nlabel = "{it}"\n' for it in ("Again", "Twice")))
+    said = agent.run("train", expected=3)
+    check("Again (line" in said and "Twice (line" in said, said)
+    agent.settings.write_text(whole)
+    agent.run("train")
+    for message in ham[60:]:
+        ok(client.append("INBOX", None, None, message))
+    agent.run("run", "--once")
+    junked = len(bodies(client, "Junk")) - len(spam)
+    equal(junked, 0, f"of {len(ham) - 60} good messages, in the junk")
+    return f"{len(ham) - 60} good messages, none in the junk"
+
+
+def mailbox_of(boxes, capability="IMAP4rev1 IDLE MOVE UIDPLUS", quirk=None):
+    """A scripted server with 40 messages in each folder but those of the program, and a trained agent."""
+    filed(boxes, {name: 40 for name, box in boxes.items() if "\\" not in box.attributes or "Junk" in box.attributes})
+    imapd = Imapd(boxes, capability, quirk)
+    agent = Agent()
+    odd_set_up(imapd, agent)
+    agent.change(("confirm_days = 1", "confirm_days = 0"), ("poll_seconds = 60", "poll_seconds = 1"))
+    agent.run("train")
+    return imapd, agent
+
+
+def stays():
+    """What stays is a label; threads, lists and rules decide; who was written to is not junk; what is taken back is ham."""
+    boxes = {"INBOX": Box(), "Junk": Box("\\Junk"), "Rust": Box(), "Bills": Box(), "Sent": Box("\\Sent")}
+    imapd, agent = mailbox_of(boxes)
+    inbox, junk, rust, bills = (boxes[name] for name in ("INBOX", "Junk", "Rust", "Bills"))
+
+    def learned(message):
+        return agent.learned("eve").get(name_of(message), [])
+
+    def run():
+        agent.run("run", "--once", "-q")
+
+    def there(box, message):
+        return [uid for uid, (it, _) in box.messages.items() if it == message]
+
+    def take(source, message, target):
+        [uid] = there(source, message)
+        return target.add(*source.messages.pop(uid))
+
+    run()
+    # in the inbox: unread is nothing, read is a label once, and a later move corrects it
+    message = topic_mail("something new", 1)
+    uid = inbox.add(message)
+    run()
+    equal(learned(message), [], "unread in the inbox")
+    inbox.messages[uid][1].add("\\Seen")
+    for _ in range(2):
+        run()
+    equal(learned(message), ["inbox"], "read and left in the inbox")
+    take(inbox, message, bills)
+    run()
+    equal(learned(message), ["Bills"], "moved later")
+    # a copy in the inbox unlearns nothing
+    inbox.add(message)
+    for _ in range(2):
+        run()
+    equal(learned(message), ["Bills"], "copied into the inbox")
+
+    # what the provider junks is not its owner's decision until it stays there
+    junked = topic_mail("Junk", 5_000)
+    uid = junk.add(junked)
+    run()
+    equal(learned(junked), [], "junked by the provider")
+    junk.messages[uid][1].add("\\Seen")
+    run()
+    equal(learned(junked), ["spam"], "read and left in the junk")
+
+    # an answer follows its thread, a list the messages of the list, a rule outranks all
+    def unknown(n, head):
+        words = " ".join(f"zebra{n}x{i}" for i in range(20))
+        return f"Message-ID: <z{n}@example.net>\r\n{head}\r\n\r\n{words}\r\n".encode()
+
+    for n in range(3):
+        take_in = unknown(n, "List-Id: <garden.example>\r\nSubject: roses in may")
+        rust.add(take_in)
+        arrivals[take_in] = time.time()
+    run()
+    agent.change(('[[account.folder]]\nname = "INBOX"', '[[account.rule]]\nsubject = "INVOICE"\nfolder = "Bills"\n\n[[account.rule]]\n'
+                  'from = "rust@"\n\n[[account.folder]]\nname = "INBOX"'))
+    cases = {unknown(10, "In-Reply-To: <z1@example.net>"): (rust, "answers a message there"),
+             unknown(11, "Subject: Re: roses in May"): (rust, "answers a message there"),
+             unknown(12, "List-Id: Gardens <garden.example>"): (rust, "its mailing list is there"),
+             unknown(13, "Subject: Your invoice"): (bills, "by a rule"),
+             topic_mail("Rust", 7_000): (inbox, None)}
+    for mail in cases:
+        inbox.add(mail)
+    run()
+    log = agent.run("log")
+    for mail, (box, why) in cases.items():
+        equal(len(there(box, mail)), 1, f"{mail[:90]} goes to its place")
+        check(why is None or why in log, log)
+
+    # nobody to whom the owner has written goes to the junk
+    spam = topic_mail("Junk", 6_000)
+    friend = spam.replace(b"From: junk@", b"From: Friend <junk@").replace(b"example.net\r\nSub", b"example.net>\r\nSub").replace(b"<junk-6", b"<friend-6")
+    for mail in (friend, spam.replace(b"junk@", b"other@")):
+        arrivals[mail] = time.time()
+    sent = b"From: eve@example.org\r\nTo: \"A friend\" <JUNK@example.net>\r\nMessage-ID: <s1@x>\r\n\r\nhello\r\n"
+    boxes["Sent"].add(sent)
+    inbox.add(friend)
+    inbox.add(spam.replace(b"junk@", b"other@"))
+    run()
+    equal((len(there(inbox, friend)), len(there(junk, spam.replace(b"junk@", b"other@")))), (1, 1), "a friend's and another's")
+    equal(learned(sent), [], "sent mail is not learned")
+
+    # undone, junked and taken back is ham
+    other = spam.replace(b"junk@", b"other@")
+    agent.run("undo", "--since", "1m")
+    take(inbox, other, junk)
+    run()
+    equal(learned(other), ["spam"], "junked after it was undone")
+    take(junk, other, inbox)
+    run()
+    equal(learned(other), ["inbox"], "taken back after that")
+    imapd.close()
+    return "inbox, junk, threads, lists, rules, correspondents, undo"
+
+
+def troubles():
+    """Passing trouble of all kinds: each is told once, and everything goes on."""
+    boxes = {"INBOX": Box(), "Junk": Box("\\Junk"), "Rust": Box(), "Bills": Box(), "Trips": Box()}
+    state = {}
+
+    def quirk(words):
+        for trouble, answer in state.items():
+            if " ".join(words).startswith(trouble):
+                return answer
+        return None
+
+    imapd, agent = mailbox_of(boxes, quirk=quirk)
+    # Courier tells UIDNEXT by STATUS alone
+    imapd.uid_next_on_open = False
+    secret = agent.home / "secret"
+    agent.change((f"echo {PASSWORD}", f"cat {secret}"))
+    state |= {"STATUS Bills": b"TAG NO [NOPERM] Permission denied\r\n", "UID MOVE": b"TAG NO [OVERQUOTA] Quota exceeded\r\n"}
+    agent.start()
+    wait_for(lambda: "printed nothing" in agent.said.read_text(), "the keyring is locked")
+    secret.write_text(PASSWORD)
+    refused = boxes["INBOX"].add(topic_mail("Rust", 1_000)) if "inbox_read_at" in positions(agent) else None
+    wait_for(lambda: "inbox_read_at" in positions(agent), "the first look")
+    refused = refused or boxes["INBOX"].add(topic_mail("Rust", 1_000))
+    wait_for(lambda: "the mailbox is full" in agent.said.read_text(), "the move is refused")
+    # a folder behind the one that cannot be read is learned from
+    message = topic_mail("Bills", 2_000)
+    boxes["Trips"].add(message)
+    wait_for(lambda: agent.learned("eve").get(name_of(message)) == ["Trips"], "the other folders are looked into")
+    del state["UID MOVE"]
+    agent.kill()
+    agent.run("run", "--once", "-q")
+    check(refused not in boxes["INBOX"].messages, "what was refused is moved later")
+
+    # folders go and come, settings are edited, with a mistake at first
+    agent.start()
+    saved = boxes.pop("Rust")
+    wait_for(lambda: "no folder Rust (any more)" in agent.said.read_text(), "a folder that is gone")
+    boxes["Rust"] = saved
+    text = agent.settings.read_text()
+    agent.settings.write_text(text.replace("threshold = 0.8", "treshold = 0.8"))
+    wait_for(lambda: "treshold" in agent.said.read_text(), "a mistake in the settings")
+    line = text.splitlines().index("threshold = 0.8") + 1
+    check(f"line {line}" in agent.said.read_text(), agent.said.read_text())
+    agent.settings.write_text(text + '\n[[account.rule]]\nsubject = "junk"\nfolder = "Trips"\n')
+    wait_for(lambda: "changed settings" in agent.said.read_text(), "the settings are read again")
+    boxes["INBOX"].add(topic_mail("Junk", 3_000))
+    wait_for(lambda: topic_mail("Junk", 3_000) in [it for it, _ in boxes["Trips"].messages.values()], "the new rule holds")
+    check(agent.process.poll() is None, "it still runs")
+    agent.kill()
+    said = agent.said.read_text()
+    # it was started twice
+    for trouble, n in (("Permission denied", 2), ("Quota exceeded", 1), ("no folder Rust", 1), ("treshold", 1)):
+        equal(sum(trouble in line for line in said.splitlines()), n, f"lines about {trouble}: {said}")
+    check("code:" not in said and "docs.rs" not in said, said)
+
+    # a label that is renamed is told; a refused login is told at once and touches no other account
+    agent.change(('label = "Trips"', 'label = "Journeys"'))
+    said = agent.run("run", "--once")
+    check("no folder has the label Trips" in said, said)
+    other = text.replace('"eve"', '"bad"', 1).replace(str(secret), "/dev/null")
+    agent.settings.write_text(text + "\n" + other)
+    agent.start()
+    wait_for(lambda: "bad: account bad: there is no model" in agent.said.read_text(), "the other account")
+    check(agent.process.poll() is None, "the account that can go on does")
+    agent.kill()
+    imapd.close()
+    return "keyring, quota, rights, folders, settings, another account"
+
+
+def positions(agent):
+    path = agent.state("eve") / "positions.json"
+    return path.read_text() if path.exists() else ""
+
+
+def two_agents():
+    """Two machines sort one mailbox: what one puts somewhere is no decision to the other, what the owner takes out stays."""
+    server = Dovecot()
+    now = int(time.time())
+    for name in ("INBOX", "Rust", "Bills"):
+        server.fill("anna", name, [(now - 9 * DAY + n, topic_mail(name, n)) for n in range(60)], seen=False)
+    agents = [Agent(), Agent()]
+    for agent in agents:
+        agent.set_up(server, "anna")
+        agent.change(("poll_seconds = 60", "poll_seconds = 1"))
+        agent.run("train")
+        agent.start()
+    client = server.client("anna")
+    for agent in agents:
+        wait_for(lambda: "inbox_read_at" in (agent.state("anna") / "positions.json").read_text(), "the first look")
+    rust, bills = ([topic_mail(name, 1_000 + n) for n in range(20)] for name in ("Rust", "Bills"))
+    for pair in zip(rust, bills):
+        for message in pair:
+            ok(client.append("INBOX", None, None, message))
+    wait_for(lambda: len(bodies(client, "Rust")) == 80 and len(bodies(client, "Bills")) == 80, "all are sorted")
+    # the owner takes half of them out at once, and moves some that were not sorted there
+    for message, uid in [(it, uid) for uid, it in bodies(client, "Rust").items() if it in rust]:
+        ok(client.select("Rust"))
+        move(client, uid, "INBOX")
+    inbox_of = lambda agent, messages, label: all(agent.learned("anna").get(name_of(it)) == label for it in messages)
+    wait_for(lambda: all(inbox_of(agent, rust, ["inbox"]) for agent in agents), "both learn what was taken out", 60)
+    time.sleep(3)
+    places = where(client, ["INBOX", "Rust", "Bills"])
+    for messages, name, label in ((rust, "INBOX", ["inbox"]), (bills, "Bills", None)):
+        for message in messages:
+            equal([at for at, _ in places[message]], [name], f"place of {name_of(message)}")
+        for agent in agents:
+            check(inbox_of(agent, messages, label), f"what an agent learned of {name}")
+    for agent in agents:
+        agent.kill()
+    return f"{len(rust)} of {len(rust) + len(bills)} taken out of where an agent put them"
