@@ -49,6 +49,20 @@ impl Corpus {
         Corpus::checked(Kind::Text, train, test, expected)
     }
 
+    /// `train.jsonl` and `test.jsonl`, an object with `label` and `text` a line.
+    pub fn lines(path: &Path) -> Corpus {
+        let [train, test] = ["train.jsonl", "test.jsonl"].map(|part| {
+            let lines = std::fs::read_to_string(path.join(part)).unwrap();
+            let document = |line: &str| {
+                let row: serde_json::Value = serde_json::from_str(line).unwrap();
+                let [label, text] = ["label", "text"].map(|name| row[name].as_str().unwrap().to_owned());
+                Labelled { label, raw: text.into_bytes() }
+            };
+            lines.lines().map(document).collect()
+        });
+        Corpus { kind: Kind::Text, train, test }
+    }
+
     /// The first documents of one table to learn, the rest to test on.
     pub fn first(path: &Path, expected: [usize; 2]) -> Corpus {
         let mut train = read_table(path);

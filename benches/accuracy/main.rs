@@ -26,7 +26,7 @@ use report::Report;
 /// What can be measured alone: its name, the folder it needs, how to go about it.
 type Part = (&'static str, &'static str, fn(&Path, &mut Report));
 
-const PARTS: [Part; 14] = [
+const PARTS: [Part; 15] = [
     ("sentence-polarity", "sentence-polarity", text::sentence_polarity),
     ("ohsumed-23", "ohsumed-23", text::ohsumed),
     ("sms", "sms-spam-collection", text::sms),
@@ -37,6 +37,7 @@ const PARTS: [Part; 14] = [
     ("korean-nsmc", "korean-nsmc", text::korean_reviews),
     ("german-germeval", "german-germeval", text::german_tweets),
     ("thai-wisesight", "thai-wisesight", text::thai_posts),
+    ("short-texts", "short-texts", text::short_texts),
     ("spamassassin", "spamassassin", mail::spamassassin),
     ("replay", "spamassassin", replay::spamassassin),
     ("few-labels", "20newsgroups-bydate", news::few_labels),

@@ -90,7 +90,27 @@ pub fn thai_posts(path: &Path, report: &mut Report) {
     evaluate(report, "Thai posts", &posts, default());
 }
 
-/// The defaults without pieces of words.
+/// Nine sets of short texts: intents, emotions, citations, comments, domains.
+pub fn short_texts(path: &Path, report: &mut Report) {
+    let sets = [
+        "banking77",
+        "goemotions",
+        "sci_cite",
+        "indo_smsa",
+        "trec6",
+        "tw_irony",
+        "youtube",
+        "url_phish",
+        "dga",
+    ];
+    for set in sets {
+        let texts = Corpus::lines(&path.join(set));
+        evaluate(report, set, &texts, default());
+        evaluate(report, &format!("{set}, words alone"), &texts, words_alone());
+    }
+}
+
+/// The defaults without further families of terms.
 fn words_alone() -> TrainOptions {
     let mut options = default();
     options.families.clear();

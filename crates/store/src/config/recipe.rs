@@ -132,6 +132,15 @@ impl TermFamily {
         }
     }
 
+    /// The share of the loss that it must take away to be worth its terms: with pieces or pairs, a model is several times as
+    /// large; signs are few.
+    pub fn price(self) -> f64 {
+        match self {
+            TermFamily::Pieces | TermFamily::AllPieces | TermFamily::Pairs => 0.01,
+            TermFamily::Signs => 0.002,
+        }
+    }
+
     /// The recipe with this family; `None` if it has it, or another in its place.
     #[must_use]
     pub fn added_to(self, recipe: &Recipe) -> Option<Recipe> {

@@ -198,10 +198,11 @@ pub struct TriedTerms {
 }
 
 impl TriedTerms {
-    /// Whether its terms became terms of the model: the loss is less by a hundredth, since further terms make a model
-    /// several times as large, and by more than 5 nats in all, so that few documents do not decide by chance.
+    /// Whether its terms became terms of the model: the loss is less by the [price](TermFamily::price), and by more than 5
+    /// nats in all, so that few documents do not decide by chance.
     pub fn is_chosen(&self) -> bool {
-        self.with < 0.99 * self.without && (self.without - self.with) * self.documents > 5.0
+        let gain = self.without - self.with;
+        gain > self.family.price() * self.without && gain * self.documents > 5.0
     }
 }
 
