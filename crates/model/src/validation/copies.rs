@@ -32,9 +32,13 @@ pub(crate) struct Repeats {
 impl Repeats {
     pub(crate) fn new(documents: &dyn Documents) -> Repeats {
         let labels: Vec<Label> = (0..documents.len()).map(|at| documents.label(at)).collect();
-        let unit = unit_of(&labels);
+        Repeats::of(&labels, documents.groups_are_copies())
+    }
+
+    fn of(labels: &[Label], are_copies: bool) -> Repeats {
+        let unit = unit_of(labels);
         let (mut n_repeated, mut n_drawn) = (0, 0);
-        if documents.groups_are_copies() {
+        if are_copies {
             for equal in labels.chunk_by(|a, b| a.group == b.group) {
                 let n = equal.iter().map(|label| u64::from(label.multiplicity / unit)).sum::<u64>();
                 let n_labels = equal.chunk_by(|a, b| a.class == b.class).count();
@@ -200,5 +204,44 @@ impl KnownTerms for CountsWithout<'_> {
         self.cells.clear();
         self.cells.extend(self.counts.cells(id).filter_map(without));
         Ok(KnownTerm { cells: &self.cells, weights: &[] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The usual weight and the unit of texts, each with its labels and the copies under each.
+    fn repeats(texts: &[&[(ClassId, u32)]]) -> (f64, Option<u32>) {
+        let label = |(group, (class, multiplicity)): (usize, &(ClassId, u32))| Label {
+            class: *class,
+            multiplicity: *multiplicity,
+            group: group as u64,
+            fraction: 0,
+        };
+        let of_text = |(group, text): (usize, &&[(ClassId, u32)])| {
+            text.iter().map(move |own| label((group, own))).collect::<Vec<_>>()
+        };
+        let labels: Vec<_> = texts.iter().enumerate().flat_map(of_text).collect();
+        let Repeats { usual, unit, .. } = Repeats::of(&labels, true);
+        assert_eq!(Repeats::of(&labels, false).unit, None);
+        (usual, unit)
+    }
+
+    #[test]
+    fn texts_come_again_if_copies_have_several_labels() {
+        // copied, all of them or those of a label
+        assert_eq!(repeats(&[&[(0, 1)], &[(1, 1)], &[(0, 1)]]), (1.0, None));
+        assert_eq!(repeats(&[&[(0, 2)], &[(1, 2)], &[(0, 4)]]), (2.0, None));
+        assert_eq!(repeats(&[&[(0, 1)], &[(0, 1)], &[(0, 1)], &[(1, 9)]]), (1.0, None));
+        // under each label once, it has them all
+        assert_eq!(repeats(&[&[(0, 1), (1, 1)], &[(0, 1)]]), (1.0, None));
+        // drawn, and then given twice
+        assert_eq!(repeats(&[&[(0, 3), (1, 1)], &[(0, 1)], &[(1, 4)]]), (1.0, Some(1)));
+        assert_eq!(repeats(&[&[(0, 6), (1, 2)], &[(0, 2)], &[(1, 8)]]), (2.0, Some(2)));
+        assert_eq!(repeats(&[&[(0, 20), (1, 20), (2, 20)]]), (1.0, Some(1)));
+        // a single contradiction among many copies
+        let copied: &[(ClassId, u32)] = &[(0, 3)];
+        assert_eq!(repeats(&[&[&[(0, 2), (1, 1)][..]], &[copied; 20][..]].concat()), (3.0, None));
     }
 }

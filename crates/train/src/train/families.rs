@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use rayon::prelude::*;
 use tamis_model::{Classes, Counts, Documents, FitProblem};
 use tamis_store::config::decision::DecisionOptions;
@@ -18,7 +18,7 @@ use crate::gather::texts::{RawExample, TextPlace, Texts, label_hash};
 use crate::train::trainer::Trainer;
 
 /// The sample has about as many texts as have `MOST_WORDS` words together, more of them the fewer labels there are, at most
-/// `MOST`; and of each label at least `OF_EACH`, if it has so many.
+/// `MOST`; and of each label at least `OF_EACH`, if it has so many, and if `MOST` suffices for all labels.
 const MOST: u64 = 4_000;
 const MOST_WORDS: RangeInclusive<u64> = 1 << 16..=1 << 17;
 const WORDS_TIMES_LABELS: u64 = 1 << 20;
@@ -82,20 +82,23 @@ impl Trainer {
         let most_words =
             (WORDS_TIMES_LABELS / self.classes.len() as u64).clamp(*MOST_WORDS.start(), *MOST_WORDS.end());
         let most = (most_words * documents / words.max(1)).min(MOST) as usize;
-        let labels: Vec<_> = self.classes.iter().map(|(_, label)| label_hash(Some(label))).collect();
+        let of_each = OF_EACH.min(MOST as usize / self.classes.len());
+        // of each label, the number of texts in the sample
+        let mut of_labels: HashMap<u32, usize> =
+            self.classes.iter().map(|(_, label)| (label_hash(Some(label)), 0)).collect();
         let mut places = texts.places().to_vec();
         places.sort_unstable_by_key(|place| place.hash);
-        let (mut different, mut of_labels) = (HashSet::new(), vec![0; labels.len()]);
+        let mut different = HashSet::new();
         // all copies of a text are in the sample, or none
         let is_in_sample = |place: &TextPlace| {
-            let Some(label) = labels.iter().position(|label| *label == place.label) else { return false };
+            let Some(of_label) = of_labels.get_mut(&place.label) else { return false };
             if different.contains(&place.hash) {
                 return true;
             }
-            let is_one = different.len() < most || of_labels[label] < OF_EACH;
+            let is_one = different.len() < most || *of_label < of_each;
             if is_one {
                 different.insert(place.hash);
-                of_labels[label] += 1;
+                *of_label += 1;
             }
             is_one
         };
