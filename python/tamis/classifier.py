@@ -96,7 +96,7 @@ class TamisClassifier(Predictor):
         Kinds of columns of a table: "gaussian" (numbers, normally distributed within a label), "categorical",
         "bernoulli" (yes or no), "text" or "skip". Those of other columns are guessed; see ``columns_``.
     raw : bool, default False
-        Read texts that are HTML or XML as they are, tags included, instead of as their text.
+        Read texts that are HTML as they are, tags included, instead of as their text.
     content_only : bool, default False
         Of mail, use only the words of body and subject.
     ignore_header : list of str, optional

@@ -30,7 +30,7 @@ pub(crate) struct ReadingArgs {
     /// For mail, use only the words of body and subject, not headers, structure or links
     #[arg(long)]
     content_only: bool,
-    /// For text, keep the tags of HTML and XML. By default, only their text is read
+    /// For text, keep the tags of HTML. By default, only its text is read
     #[arg(long)]
     raw: bool,
     /// Also score each window of this many bytes of the body (100 or more; 1500 if not given) and use the highest

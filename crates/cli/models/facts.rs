@@ -26,7 +26,7 @@ pub(crate) fn print_facts(out: &mut impl Write, canvas: Option<Canvas>, filter: 
         writeln!(out, "target      {}", shown(target))?;
         writeln!(out, "columns     {}", columns.collect::<Vec<_>>().join(", "))?;
     }
-    let markup = if recipe.raw { ", HTML and XML with their tags" } else { "" };
+    let markup = if recipe.raw { ", HTML with its tags" } else { "" };
     let pieces = match recipe.pieces {
         Some(PieceLengths { min, max }) if min == max => format!(", pieces of {min} characters"),
         Some(PieceLengths { min, max }) => format!(", pieces of {min} to {max} characters"),

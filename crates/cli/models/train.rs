@@ -139,6 +139,10 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
         let wrapped = counted(trainer.n_wrapped(), "message");
         say!("tamis: {wrapped} learned without the report of another filter that wrapped them");
     }
+    if trainer.n_html() > 0 {
+        let pages = counted(trainer.n_html(), "document");
+        note!("of {pages} of HTML, only the text is read; --raw keeps the tags");
+    }
     say_equal(&trainer, options.repeat);
     check_contradictions(&trainer, &names, &corpus, args.copies.contradictions)?;
     drop(names);

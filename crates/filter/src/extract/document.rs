@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_128;
 pub enum Document<'a> {
     /// A raw RFC 5322 message.
     Mail(&'a [u8]),
-    /// Text. Of HTML and XML only the text is read, unless [`Recipe::raw`](crate::Recipe::raw) is set.
+    /// Text. Of HTML only the text is read, unless [`Recipe::raw`](crate::Recipe::raw) is set.
     Text(&'a str),
     /// Named fields of text: `("subject", "...")`; the field with the empty name is the body. For a table, a row: cells
     /// by column name. A column without a field is missing; other fields are ignored.

@@ -21,6 +21,7 @@ pub struct Extraction {
     pub(super) places: Places,
     pub(super) identity: Identity,
     pub(super) limits_hit: LimitsHit,
+    pub(super) is_html: bool,
     /// Bytes of a text, or of all texts of a row, that may still be read.
     pub(super) bytes_left: usize,
     /// The real values of a row.
@@ -82,6 +83,11 @@ impl Extraction {
     /// The terms of each categorical, flag or text column of a row.
     pub fn groups(&self) -> impl Iterator<Item = CountRow<'_>> {
         self.groups[..self.places.group_ends.len()].iter().map(CountVector::row)
+    }
+
+    /// Whether it was a text that is HTML, of which only the text was read.
+    pub fn is_html(&self) -> bool {
+        self.is_html
     }
 
     /// Whether the body is long enough for windows.
@@ -202,6 +208,7 @@ impl Extraction {
         self.identity.name.clear();
         self.identity.stable_fields.clear();
         self.limits_hit = LimitsHit::default();
+        self.is_html = false;
         self.n_windows = 0;
         self.reals.clear();
         self.missing.clear();

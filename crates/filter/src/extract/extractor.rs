@@ -71,6 +71,7 @@ impl Extractor {
             (Document::Text(text), Kind::Text) => {
                 let text = counted.within_limit(text);
                 let text = if recipe.raw { Cow::Borrowed(text) } else { markup_to_text(text) };
+                counted.is_html = matches!(text, Cow::Owned(_));
                 for stretch in stretches(&text, recipe.stretch()) {
                     self.add_words("", stretch, counted, vocabulary);
                     counted.end_stretch();

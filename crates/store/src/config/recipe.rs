@@ -27,7 +27,7 @@ pub struct Recipe {
     /// Limits on how much of a message is read. Of a text, or of all texts of a row together, [`Limits::bytes`] are
     /// read: 16 MiB by default, since each different word takes memory.
     pub limits: Limits,
-    /// For text: read HTML and XML documents as they are, tags included. By default only their text is read; see
+    /// For text: read HTML as it is, tags included. By default only its text is read; see
     /// [`tamis_mail::markup_to_text`].
     pub raw: bool,
     /// For mail: use only the words of body and subject. By default, headers, structure and links are used as well.

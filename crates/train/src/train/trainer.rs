@@ -72,6 +72,8 @@ pub(crate) struct TrainingTally {
     n_truncated: u64,
     /// Counted messages that were inside another filter's wrapper.
     n_wrapped: u64,
+    /// Counted texts that were HTML.
+    n_html: u64,
     /// Missing cells of each column.
     pub(crate) missing: Vec<u64>,
 }
@@ -160,6 +162,11 @@ impl Trainer {
     /// Number of counted messages that were inside another filter's wrapper.
     pub fn n_wrapped(&self) -> u64 {
         self.tally.n_wrapped
+    }
+
+    /// Number of counted texts that were HTML, of which only the text was read.
+    pub fn n_html(&self) -> u64 {
+        self.tally.n_html
     }
 
     /// Sets another scoring. The counts do not depend on it.
@@ -358,6 +365,7 @@ impl Trainer {
         self.current.counted.missing().iter().for_each(|column| self.tally.missing[*column] += 1);
         let hit = self.current.counted.limits_hit();
         self.tally.n_wrapped += u64::from(hit.wrapper);
+        self.tally.n_html += u64::from(self.current.counted.is_html());
         self.tally.n_truncated += u64::from(!hit.is_empty() && !hit.wrapper);
         self.remember(document)?;
         self.current.digest = Some(digest);
@@ -460,6 +468,7 @@ impl Trainer {
         self.tally.n_equal += other.tally.n_equal;
         self.tally.n_truncated += other.tally.n_truncated;
         self.tally.n_wrapped += other.tally.n_wrapped;
+        self.tally.n_html += other.tally.n_html;
         self.tally.missing.iter_mut().zip(other.tally.missing).for_each(|(here, there)| *here += there);
         Ok(())
     }
