@@ -1,4 +1,4 @@
-//! Text in other forms: HTML and XML, UTF-16, arrays of JSON; lists of stop words.
+//! Text in other forms: HTML, not XML, UTF-16, arrays of JSON; lists of stop words.
 
 use crate::support::{World, stderr, stdout};
 

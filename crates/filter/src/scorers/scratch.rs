@@ -52,11 +52,11 @@ impl Scratch {
     /// let mut options = TrainOptions::new(Kind::Text);
     /// options.labels = Labels::Many;
     /// let mut trainer = Trainer::new(options)?;
-    /// for _ in 0..20 {
-    ///     trainer.add("fruit", Document::Text("apples and pears"))?;
-    ///     trainer.add("metal", Document::Text("iron and tin"))?;
-    ///     trainer.add(&join_labels(["fruit", "metal"]), Document::Text("tin of pears"))?;
-    ///     trainer.add(&join_labels([]), Document::Text("rain and wind"))?;
+    /// for day in 0..20 {
+    ///     trainer.add("fruit", Document::Text(&format!("apples and pears, day {day}")))?;
+    ///     trainer.add("metal", Document::Text(&format!("iron and tin, day {day}")))?;
+    ///     trainer.add(&join_labels(["fruit", "metal"]), Document::Text(&format!("tin of pears, day {day}")))?;
+    ///     trainer.add(&join_labels([]), Document::Text(&format!("rain and wind, day {day}")))?;
     /// }
     /// let (filter, mut scratch) = (trainer.finish()?.into_filter()?, Scratch::default());
     /// let mut labels = |text| -> Result<Vec<&str>, tamis_train::Error> {

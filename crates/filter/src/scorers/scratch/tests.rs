@@ -110,7 +110,8 @@ fn text(words: &[u8]) -> String {
 /// Trains on `documents` with `n_labels` labels. If there are more than two labels, the first has no documents.
 fn train(scoring: Scoring, n_labels: usize, documents: &[(usize, Vec<u8>)]) -> Trainer {
     let is_expected = matches!(scoring, Scoring::ExpectationMaximization(_));
-    let options = TrainOptions { scoring: Some(scoring), ..TrainOptions::new(Kind::Text) };
+    let options =
+        TrainOptions { scoring: Some(scoring), families: Vec::new(), ..TrainOptions::new(Kind::Text) };
     let mut trainer = Trainer::new(options).unwrap();
     let labels = &LABELS[..n_labels];
     for label in labels {
