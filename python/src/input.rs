@@ -1,6 +1,5 @@
 //! Documents, tables and labels from Python: lists, numpy, pandas, polars and Arrow, borrowed where that is possible.
 
-
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use tamis_train::{Document, Kind, Recipe, join_labels, split_labels};

@@ -7,7 +7,8 @@ use std::str::FromStr;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use tamis_train::options::{
-    Estimate, LabelShare, Language, LikelihoodName, PieceOption, PriorOption, Select, Span, WordRule, stop_words,
+    Estimate, LabelShare, Language, LikelihoodName, PieceOption, PriorOption, Select, Span, WordRule,
+    stop_words,
 };
 
 use crate::error::{Exception, Result};
@@ -147,7 +148,9 @@ impl Pieces {
     fn option(self) -> std::result::Result<PieceOption, String> {
         match self {
             Pieces::AreThere(are_there) => if are_there { "on" } else { "off" }.parse(),
-            Pieces::Lengths(lengths) => lengths.span().and_then(|Span { min, max }| format!("{min}-{max}").parse()),
+            Pieces::Lengths(lengths) => {
+                lengths.span().and_then(|Span { min, max }| format!("{min}-{max}").parse())
+            }
         }
     }
 }
