@@ -18,8 +18,10 @@ use crate::gather::texts::{RawExample, TextPlace, Texts, label_hash};
 use crate::train::trainer::Trainer;
 
 /// The sample has about as many texts as have `MOST_WORDS` words together, more of them the fewer labels there are, at most
-/// `MOST`; and of each label at least `OF_EACH`, if it has so many, and if `MOST` suffices for all labels.
-const MOST: u64 = 4_000;
+/// `MOST`, fewer of very many labels; and of each label at least `OF_EACH`, if it has so many, and if there are not too many
+/// labels.
+const MOST: usize = 4_000;
+const TEXTS_TIMES_LABELS: usize = 400_000;
 const MOST_WORDS: RangeInclusive<u64> = 1 << 16..=1 << 17;
 const WORDS_TIMES_LABELS: u64 = 1 << 20;
 const OF_EACH: usize = 10;
@@ -81,8 +83,9 @@ impl Trainer {
         let (documents, words) = totals().fold((0, 0), |(n, tf), of| (n + of.documents, tf + of.tf));
         let most_words =
             (WORDS_TIMES_LABELS / self.classes.len() as u64).clamp(*MOST_WORDS.start(), *MOST_WORDS.end());
-        let most = (most_words * documents / words.max(1)).min(MOST) as usize;
-        let of_each = OF_EACH.min(MOST as usize / self.classes.len());
+        let most_texts = MOST.min(TEXTS_TIMES_LABELS / self.classes.len());
+        let most = most_texts.min((most_words * documents / words.max(1)) as usize);
+        let of_each = OF_EACH.min(most_texts / self.classes.len());
         // of each label, the number of texts in the sample
         let mut of_labels: HashMap<u32, usize> =
             self.classes.iter().map(|(_, label)| (label_hash(Some(label)), 0)).collect();
