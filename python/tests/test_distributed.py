@@ -22,15 +22,15 @@ def test_partitions_in_any_order_give_the_same_bytes_and_about_the_scores_of_one
     # others have no word of their label
     rows = zip(*generated(500, LABELS[:n_labels], seed=2))
     test, answers = zip(*((text, label) for text, label in rows if label in text))
-    model = fitted_by_partitions(shards, ngrams=1)
-    assert model == fitted_by_partitions(shards[::-1], ngrams=1)
+    model = fitted_by_partitions(shards, ngrams=1, pieces=False, signs=False)
+    assert model == fitted_by_partitions(shards[::-1], ngrams=1, pieces=False, signs=False)
 
     def accuracy(filter: Filter) -> float:
         chances = [filter.score(text).probabilities for text in test]
         return sum(max(of, key=of.get) == label for of, label in zip(chances, answers)) / len(test)
 
     documents, labels = (sum(parts, []) for parts in zip(*shards))
-    one = Filter.train(documents, labels, kind="text", ngrams=1)
+    one = Filter.train(documents, labels, kind="text", ngrams=1, pieces=False, signs=False)
     assert accuracy(one) > 0.95
     assert accuracy(Filter.from_bytes(model)) >= accuracy(one) - 0.01
 
@@ -38,7 +38,7 @@ def test_partitions_in_any_order_give_the_same_bytes_and_about_the_scores_of_one
 def test_options_of_scoring_and_decisions_count():
     shards = halves(*generated(800, LABELS[:2]))
     asked = [{}, {"max_fpr": 0.1}, {"alpha": 0.5}, {"correction": False}]
-    models = {fitted_by_partitions(shards, ngrams=1, **options) for options in asked}
+    models = {fitted_by_partitions(shards, ngrams=1, pieces=False, signs=False, **options) for options in asked}
     assert len(models) == len(asked)
 
 
@@ -52,13 +52,13 @@ def test_what_does_not_belong_together_is_refused():
     counts = counts_of(partial)
     assert len(counts) < len(partial)
     with pytest.raises(TamisError, match="documents"):
-        alone = Counter(ngrams=1)
+        alone = Counter(ngrams=1, pieces=False, signs=False)
         alone.merge(counts)
         alone.finish()
-    with pytest.raises(TamisError, match="an open choice of pairs of words"):
+    with pytest.raises(TamisError, match="an open choice of terms"):
         counts_of(Counter().partial())
     with pytest.raises(TamisError, match="at least 2 labels"):
-        DistributedFit(Counter(ngrams=1), Counter(ngrams=1), 1)
+        DistributedFit(Counter(ngrams=1, pieces=False, signs=False), Counter(ngrams=1, pieces=False, signs=False), 1)
     lead = DistributedFit(counter(), counter(), 1)
     plan = FitPlan(lead.plan())
     state, change = plan.round(partial, None, lead.correction())

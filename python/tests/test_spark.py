@@ -82,13 +82,13 @@ def test_the_model_has_the_bytes_of_one_machine(spark, options, n_labels, sort):
 def test_groups_come_along(spark, fit):
     rows = [(label, text, f"author {i % 17}") for i, (label, text) in enumerate(texts(240, 3))]
     df = spark.createDataFrame(rows, "label string, text string, author string").repartition(5)
-    options = {"ngrams": 1, "fit": fit}
+    options = {"ngrams": 1, "pieces": False, "signs": False, "fit": fit}
     page = train(df, "label", "text", group_col="author", **options).report().html
     assert "each held out as a whole" in page
     assert "drawn like these" in train(df, "label", "text", **options).report().html
     if fit == "driver":
         labels, documents, authors = zip(*rows)
-        expected = Filter.train(list(documents), list(labels), groups=list(authors), kind="text", ngrams=1)
+        expected = Filter.train(list(documents), list(labels), groups=list(authors), kind="text", ngrams=1, pieces=False, signs=False)
         assert train(df, "label", "text", group_col="author", **options).to_bytes() == expected.to_bytes()
 
 
@@ -189,7 +189,7 @@ def test_executors_fit_as_partitions_in_one_process_do(spark):
     df = frame(spark, texts(600, 4), 60).repartition(11, "text")
     model = train(df, "label", "text", fit="distributed")
     assert 8 < len(partitions(df)) <= 11
-    assert model.to_bytes() == fitted_by_partitions(partitions(df), ngrams=1)
+    assert model.to_bytes() == fitted_by_partitions(partitions(df), ngrams=1, pieces=False, signs=False)
     assert model.information["remembered"] == 0
 
 
@@ -228,7 +228,7 @@ def test_what_executors_fitted_that_are_killed_between_rounds_is_fitted_again(sp
     model = train(df, "label", "text", fit="distributed", max_fpr=0.2)
     assert len(sent) > 6
     # words alone, as the sample chooses
-    assert model.to_bytes() == fitted_by_partitions(partitions(df), max_fpr=0.2, ngrams=1)
+    assert model.to_bytes() == fitted_by_partitions(partitions(df), max_fpr=0.2, ngrams=1, pieces=False, signs=False)
 
 
 def test_who_fits_is_told(spark, capsys):

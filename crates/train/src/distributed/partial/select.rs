@@ -56,7 +56,7 @@ fn check_distributed(header: &PartialHeader) -> Result<()> {
         Some(got) => got,
         _ if options.counts_once() => "documents of which equal ones count once",
         _ if options.recipe.windows.is_some() => "windows of text",
-        _ if header.has_texts => "an open choice of pairs of words",
+        _ if header.has_texts => "an open choice of terms",
         _ => return Ok(()),
     };
     Err(Reason::DistributedUnsupported { got }.into())
