@@ -87,7 +87,7 @@ test("a text may be a string or bytes, and its model says what it is for", () =>
 test("a model of many labels gives a document those that the program gives", () => {
     const file = join(folder, "many.tamis");
     const texts = { fruit: "apples and pears", metal: "iron and tin", "fruit,metal": "tin of pears", "": "rain and wind" };
-    const rows = Object.entries(texts).flatMap(([label, text]) => Array(20).fill(JSON.stringify({ label: label.split(",").filter(Boolean), text })));
+    const rows = Object.entries(texts).flatMap(([label, text]) => Array.from({ length: 20 }, (_, day) => JSON.stringify({ label: label.split(",").filter(Boolean), text: `${text}, day ${day}` })));
     writeFileSync(join(folder, "many.jsonl"), rows.join("\n"));
     tamis("train", "-q", "--labels", "many", "-m", file, join(folder, "many.jsonl"));
     const filter = Filter.fromBytes(readFileSync(file));
