@@ -44,7 +44,7 @@ def test_options_of_scoring_and_decisions_count():
 
 def test_what_does_not_belong_together_is_refused():
     def counter(**options) -> Counter:
-        made = Counter(**{"ngrams": 1} | options)
+        made = Counter(**{"ngrams": 1, "pieces": False, "signs": False} | options)
         made.add(*generated(300, LABELS))
         return made
 
