@@ -137,6 +137,20 @@ def large(corpora):
     end_all()
 
 
+def deliver(agent, client, batch, first):
+    """Delivers messages, numbered from `first`, and lets the agent sort them. Returns their UIDs in the inbox, and by UID where
+    the sorted ones are."""
+    before, uids = len(agent.events("anna")), []
+    for n, (_, message) in enumerate(batch, first):
+        message = (b"X-Delivery: %d\n" % n + message).replace(b"\n", b"\r\n")
+        said = ok(client.append("INBOX", None, None, message))
+        uids.append(int(re.search(rb"APPENDUID \d+ (\d+)", said[0])[1]))
+    measured(agent, "run", "--once", "-q")
+    events = agent.events("anna")[before:]
+    sorted_from = {e["id"]: e["from"]["uid"] for e in events if e["event"] == "sorting"}
+    return uids, {sorted_from[e["id"]]: e["place"] for e in events if e["event"] == "sorted" and e["id"] in sorted_from}
+
+
 def one_by_one(corpora, threshold, confirms):
     """Messages arrive in tens; after each ten the user puts where it belongs what is not there, and reads everything."""
     server = Dovecot()
@@ -163,18 +177,10 @@ def one_by_one(corpora, threshold, confirms):
     words, rows, recent = WordCount(), {}, []
     for name, message in known:
         words.learn(name, message)
-    right = wrong = majority = counted = n_events = 0
+    right = wrong = majority = counted = 0
     for begin in range(0, len(rest), 10):
-        batch, uids = rest[begin:begin + 10], []
-        for n, (_, message) in enumerate(batch, begin):
-            message = (b"X-Delivery: %d\n" % n + message).replace(b"\n", b"\r\n")
-            said = ok(client.append("INBOX", None, None, message))
-            uids.append(int(re.search(rb"APPENDUID \d+ (\d+)", said[0])[1]))
-        measured(agent, "run", "--once", "-q")
-        events = agent.events("anna")
-        sorted_from = {e["id"]: e["from"]["uid"] for e in events[n_events:] if e["event"] == "sorting"}
-        places = {sorted_from[e["id"]]: e["place"] for e in events[n_events:] if e["event"] == "sorted" and e["id"] in sorted_from}
-        n_events = len(events)
+        batch = rest[begin:begin + 10]
+        uids, places = deliver(agent, client, batch, begin)
         for uid, (name, message) in zip(uids, batch):
             place = places.get(uid, {"folder": "INBOX", "uid": uid})
             is_right, is_filed = place["folder"] == name, uid in places
@@ -235,18 +241,10 @@ def life(corpora, kind, until):
         agent.change(("confirm_days = 1", "confirm_days = 0"))
     measured(agent, "train", "-q")
     measured(agent, "run", "--once", "-q")
-    client, n_events, outcomes, rows = server.client("anna"), len(agent.events("anna")), [], []
+    client, outcomes, rows = server.client("anna"), [], []
     for begin in range(0, len(rest), 10):
-        batch, uids = rest[begin:begin + 10], []
-        for n, (_, message) in enumerate(batch, begin):
-            message = (b"X-Delivery: %d\n" % n + message).replace(b"\n", b"\r\n")
-            said = ok(client.append("INBOX", None, None, message))
-            uids.append(int(re.search(rb"APPENDUID \d+ (\d+)", said[0])[1]))
-        measured(agent, "run", "--once", "-q")
-        events = agent.events("anna")
-        sorted_from = {e["id"]: e["from"]["uid"] for e in events[n_events:] if e["event"] == "sorting"}
-        places = {sorted_from[e["id"]]: e["place"] for e in events[n_events:] if e["event"] == "sorted" and e["id"] in sorted_from}
-        n_events = len(events)
+        batch = rest[begin:begin + 10]
+        uids, places = deliver(agent, client, batch, begin)
         for uid, (name, _) in zip(uids, batch):
             place = places.get(uid, {"folder": "INBOX", "uid": uid})
             is_left = place["folder"] == "INBOX" != name
@@ -378,8 +376,8 @@ def main():
             plain_table(["folders", "after", "right", "left in the inbox", "wrong"],
                         ((kind, *row) for kind in LIVES if args.only in (None, kind) for row in life(args.corpora, kind, args.until)))
         if args.only in (None, "mailboxes"):
-            print("## e. Mailboxes as people keep them\n\nBesides, 600 messages of spam in Junk and two folders of 100. Of the next 500 good "
-                  "messages of the inbox, so many went to the junk, and to other folders.\n")
+            print("## e. Mailboxes as people keep them\n\nEach also has 600 messages of spam in Junk and two folders of 100. The table shows how many of the next 500 good "
+                  "messages of the inbox went to the junk, and to other folders.\n")
             plain_table(["mailbox", "in the junk", "elsewhere", "refused"], mailboxes(args.corpora))
     finally:
         end_all()
