@@ -1,7 +1,7 @@
 //! Text: topics, groups, terms, documents without a label.
 
+mod families;
 mod groups;
-mod pairs;
 mod public_corpora;
 mod text_forms;
 mod topics;

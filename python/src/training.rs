@@ -118,7 +118,7 @@ impl Training {
     /// # Errors
     /// A document or label cannot be learned, or a signal stops it.
     pub(crate) fn partial(&self, py: Python<'_>) -> Result<Partial> {
-        let trainer = self.count_by(py, self.options.train.clone())?;
+        let trainer = self.count(py)?;
         run(py, self.threads, move |_| trainer.into_partial())
     }
 
@@ -157,11 +157,7 @@ impl Training {
 
     /// A trainer that has learned all documents.
     fn count(&self, py: Python<'_>) -> Result<Trainer> {
-        self.count_by(py, self.options.train.clone())
-    }
-
-    fn count_by(&self, py: Python<'_>, options: TrainOptions) -> Result<Trainer> {
-        let labelled = self.labelled.clone();
+        let (labelled, options) = (self.labelled.clone(), self.options.train.clone());
         let progress = Progress::new(py, self.progress, self.labelled.len())?;
         let job = move |watch: &Watch| count(&labelled, &options, watch);
         run_shown(py, self.threads, &progress, job)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
-use tamis_program::{counted, grouped, make_private, named, open_model, say, shown_path, today};
+use tamis_program::{counted, grouped, make_private, named, open_model, say, shown_path};
 use tamis_train::exchange::import_bogofilter;
 use tamis_train::options::RobinsonFisher;
 use tamis_train::{Document, ErrorKind, Filter, Keep, Kind, LearnOptions, Learner, Lock, TrainOptions};
@@ -158,7 +158,7 @@ impl ModelFolder {
     fn create(&self) -> Result<Learner> {
         let path = self.model();
         let mut options = LearnOptions::default();
-        options.learned_at = Some(today());
+        options.learned_at = Some(LearnOptions::today());
         let mut of_mail = TrainOptions::new(Kind::Mail);
         of_mail.keep = Some(Keep::Vectors);
         Learner::create(&path, of_mail, ["ham", "spam"], options).map_err(named(&path))

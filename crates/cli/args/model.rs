@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tamis_program::{counted, make_private, open_model, shown_path, today};
+use tamis_program::{counted, make_private, open_model, shown_path};
 use tamis_train::distributed::Partial;
 use tamis_train::{Error, ErrorKind, Filter, LearnOptions, LiveFilter, Lock};
 
@@ -51,7 +51,7 @@ impl ChangeArgs {
         let mut options = LearnOptions::default();
         options.lock_timeout = Duration::from_secs(self.wait);
         options.log_limit = self.log_limit;
-        options.learned_at = Some(today());
+        options.learned_at = Some(LearnOptions::today());
         options
     }
 }

@@ -8,10 +8,10 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
-use tamis_program::{
-    DAY, ERROR, commit, counted, done, expectation, grouped, named, say, shown, shown_path, today,
+use tamis_program::{DAY, ERROR, commit, counted, done, expectation, grouped, named, say, shown, shown_path};
+use tamis_train::{
+    ErrorKind, Filter, KnownDocument, LearnOptions, Learner, Scoring, document_name, split_labels,
 };
-use tamis_train::{ErrorKind, Filter, KnownDocument, Learner, Scoring, document_name, split_labels};
 
 use crate::args::{ChangeArgs, InputArgs, ModelArg};
 use crate::formats::labels::learned_as;
@@ -239,7 +239,7 @@ type DocumentsByLabel = Vec<(String, Vec<DatedDocument>)>;
 
 /// The documents to forget of each label, and the number of those without a date.
 fn old_documents(args: &ExpireArgs, filter: &Filter) -> Result<(DocumentsByLabel, u64)> {
-    let (mut dated, mut undated, today) = (BTreeMap::new(), 0, today());
+    let (mut dated, mut undated, today) = (BTreeMap::new(), 0, LearnOptions::today());
     if !filter.has_many_labels() {
         dated.extend(filter.classes().iter().map(|(class, _)| (class, Vec::new())));
     }

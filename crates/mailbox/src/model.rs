@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use tamis_program::{commit, named, say, shown, shown_path, today};
+use tamis_program::{commit, named, say, shown, shown_path};
 use tamis_train::{Document, Error, ErrorKind, Filter, LearnOptions, Learner, LiveFilter, Scratch};
 
 use crate::ledger::entry::Opinion;
@@ -98,7 +98,7 @@ impl AccountModel {
         messages: impl IntoIterator<Item = (&'a [u8], Option<&'a str>)>,
     ) -> Result<()> {
         let mut options = LearnOptions::default();
-        options.learned_at = Some(today());
+        options.learned_at = Some(LearnOptions::today());
         let mut learner = Learner::open(&self.path, options).map_err(named(&self.path))?;
         if let Some(shared) = &self.shared {
             learner.set_fallback(shared.filter()).map_err(named(&self.path))?;

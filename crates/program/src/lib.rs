@@ -21,7 +21,7 @@ pub use expected::{expectation, noun};
 pub use model::{LazyModel, check_unchanged, commit, make_private, open_model};
 pub use output::{
     DAY, ERROR, Volume, at, clean, day, done, is_closed_pipe, json_line, named, now, one_word, plain, say_at,
-    say_line, seconds_now, shown, shown_path, today, told,
+    say_line, seconds_now, shown, shown_path, told,
 };
 pub use passthrough::rescue::{
     arm, asks_for_passthrough, keep_lost_pages, passes_input_through, survive_file_limits,

@@ -268,11 +268,6 @@ pub fn day(seconds: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// The end of the current day (UTC), in seconds since 1970, so that everything learned on one day has the same date.
-pub fn today() -> i64 {
-    (seconds_now().div_euclid(DAY) + 1) * DAY - 1
-}
-
 /// Seconds per day.
 pub const DAY: i64 = 86_400;
 

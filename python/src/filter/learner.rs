@@ -1,7 +1,7 @@
 //! The class `Learner`.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use pyo3::types::PyType;
@@ -23,9 +23,6 @@ pub(crate) struct LearningSession {
 /// How long a thread waits for a lock before it lets Python handle signals.
 const SLICE: Duration = Duration::from_millis(100);
 
-/// Seconds per day.
-const DAY: u64 = 86_400;
-
 /// Opens a model for learning once nobody else is changing it. Python's other threads run meanwhile.
 ///
 /// # Errors
@@ -45,9 +42,7 @@ pub(crate) fn open(
         let mut options = LearnOptions::default();
         options.lock_timeout = left.min(SLICE);
         options.retrain = retrain;
-        // as `tamis learn` does: what is learned on one day (UTC) has its end as the date
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        options.learned_at = i64::try_from((now.as_secs() / DAY + 1) * DAY - 1).ok();
+        options.learned_at = Some(LearnOptions::today());
         match py.detach(|| attempt(options)) {
             Ok(learner) => return Ok(LearningSession { learner, scratch: Scratch::default() }),
             Err(error) if error.kind() == ErrorKind::Locked && left > SLICE => py.check_signals()?,

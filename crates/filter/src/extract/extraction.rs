@@ -85,7 +85,7 @@ impl Extraction {
         self.groups[..self.places.group_ends.len()].iter().map(CountVector::row)
     }
 
-    /// Whether it was a text that is HTML, of which only the text was read.
+    /// Whether the document was HTML, so that its tags were left out.
     pub fn is_html(&self) -> bool {
         self.is_html
     }

@@ -129,8 +129,8 @@ impl Replay {
         Ok(Some(Replay { filter: learner.into_filter(), outcomes, messages: replayed, since }))
     }
 
-    /// The two labels, of those of folders but the junk, that are most often mistaken for one another: with a confidence of
-    /// 95 %, more than a quarter of the time. With the number of mistakes and of their messages.
+    /// The two labels that are most often mistaken for one another, if that happens more than a quarter of the time with a
+    /// confidence of 95 %; the number of mistakes, and that of their messages. Junk and the inbox do not count.
     pub(crate) fn confusable(&self, account: &Account) -> Option<([&str; 2], usize, usize)> {
         let mut mistakes: BTreeMap<[&str; 2], usize> = BTreeMap::new();
         for message in &self.messages {

@@ -73,9 +73,7 @@ impl FitProblem<'_> {
     ) -> Option<PartsTrial> {
         let prior = priors(self.counts.totals(), &self.columns);
         let lanes = self.stack_lanes(choices, &prior, predictions).into_iter().map(|lane| lane.trial);
-        lanes
-            .filter(|trial| !predictions.is_empty() && trial.shares > 0.0)
-            .min_by(|a, b| a.correction.total_cmp(&b.correction))
+        lanes.filter(|trial| trial.shares > 0.0).min_by(|a, b| a.correction.total_cmp(&b.correction))
     }
 
     /// Fits the stacking weights to held-out scores. Returns the choices and how well they predict.

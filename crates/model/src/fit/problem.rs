@@ -70,8 +70,9 @@ const MAX_HELD_OUT: [usize; 2] = [20_000, 2_000];
 /// With at least this many documents, of which fewer than one in [`FEW_HELD_OUT`] are held out, those need no coefficients.
 pub(crate) const MANY: usize = 40_000;
 pub(crate) const FEW_HELD_OUT: usize = 20;
-/// For a comparison of terms: all documents are held out in so many folds, or one fold of many.
+/// The number of folds in a comparison of terms.
 pub(crate) const FOLDS_OF_TERMS: usize = 3;
+/// Of this many documents or more, only one of these folds is held out.
 pub(crate) const MANY_FOR_TERMS: usize = 4_000;
 /// Held-out documents that are enough for thresholds.
 const ENOUGH_FOR_THRESHOLDS: usize = 4_000;

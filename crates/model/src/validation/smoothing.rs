@@ -6,7 +6,7 @@ use tamis_tokenizer::CountVector;
 use crate::bayes::Smoothing;
 use crate::counts::{Counts, Statistics};
 use crate::linear::{Choices, Columns, SmoothingTrial, WeightedOptions, priors};
-use crate::validation::copies::{Copies, Repeats};
+use crate::validation::copies::Copies;
 use crate::validation::documents::{Block, BlockRow, Documents};
 use crate::validation::folds::Groups;
 use crate::validation::left_out::LeaveOneOut;
@@ -76,8 +76,10 @@ impl SmoothingChoice {
         columns: &Columns,
         options: &WeightedOptions,
     ) -> SmoothingChoice {
+        let reads_all = documents.len() * columns.len() <= MAX_SCORES;
+        let source = if reads_all { BlockReader::new(documents) } else { BlockReader::unread(documents) };
         // what is learned twice from beginning to end is smoothed twice as much
-        let usual = Repeats::new(documents).usual().max(1.0);
+        let usual = source.repeats.usual().max(1.0);
         let usually = |alpha: f64| Smoothing::try_from(alpha * usual).ok();
         let mut default = Choices::for_columns(columns);
         default.alpha = usually(default.alpha.alpha()).unwrap_or(default.alpha);
@@ -92,8 +94,6 @@ impl SmoothingChoice {
         let powers = options.idf_power.map_or(POWERS.to_vec(), |power| vec![power]);
         let most = sample_size(MAX_SAMPLE[usize::from(columns.are_labels())], columns);
         let sample = Groups::new(documents).sample(most, min_per_class(columns)).weights;
-        let reads_all = documents.len() * columns.len() <= MAX_SCORES;
-        let source = if reads_all { BlockReader::new(documents) } else { BlockReader::unread(documents) };
         let sample = SampleTerms::new(&source, &sample);
         let grid = Grid { counts, columns, default: default.bayes };
         let each = grid.search(&Points { alphas, powers }, &sample);

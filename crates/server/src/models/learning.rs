@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::sleep;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use tamis_train::replication::Record;
 use tamis_train::{ErrorKind, LearnOptions, LearnOutcome, Learner};
@@ -28,9 +28,6 @@ const PAUSE: Duration = Duration::from_millis(15);
 
 /// How long to wait for other processes that change the model.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Seconds per day.
-const DAY: u64 = 86_400;
 
 /// What learning needs besides the model.
 pub(crate) struct LearningContext {
@@ -232,9 +229,7 @@ fn apply_feedback(
 fn open(model: &LiveModel) -> Result<Learner, ServiceError> {
     let mut options = LearnOptions::default();
     options.lock_timeout = LOCK_TIMEOUT;
-    // everything learned on one day (UTC) has the same date, its end
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    options.learned_at = i64::try_from((now.as_secs() / DAY + 1) * DAY - 1).ok();
+    options.learned_at = Some(LearnOptions::today());
     let shared = model.shared.as_ref().map(|shared| shared.opened()).transpose()?;
     let opened = match &shared {
         Some(shared) => {

@@ -8,7 +8,7 @@ mod replicate;
 mod seen;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tamis_filter::extract::document::{Document, digest_of_nothing};
 use tamis_filter::extract::extraction::Extraction;
@@ -74,6 +74,14 @@ pub struct LearnOptions {
 }
 
 impl LearnOptions {
+    /// The end of the current day (UTC), in seconds since 1970: for [`learned_at`](Self::learned_at), so that what is
+    /// learned on one day has the same date.
+    pub fn today() -> i64 {
+        const DAY: u64 = 86_400;
+        let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        i64::try_from((since_1970.as_secs() / DAY + 1) * DAY - 1).unwrap_or(0)
+    }
+
     /// The highest [`log_limit`](Self::log_limit), 128 MiB: readers refuse a longer log.
     pub const MAX_LOG_LIMIT: usize = log::LIMIT;
 
