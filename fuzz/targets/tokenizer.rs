@@ -18,7 +18,10 @@ pub fn run(data: &[u8]) {
     let found = terms(&tokenizer, &text, &mut scratch);
     assert!(found.iter().all(|term| !term.is_empty()));
     assert_eq!(terms(&tokenizer, &text, &mut scratch), found, "a scratch used before");
-    assert_eq!(found, n_grams(&options, &text));
+    let expected = n_grams(&options, &text);
+    let (words, signs) = found.split_at(expected.len());
+    assert_eq!(words, expected);
+    assert!(signs.iter().all(|sign| options.signs && sign.starts_with('^')), "{signs:?}");
 
     let mut vocabulary = Vocabulary::new();
     let counts = tokenizer.count(&text, &mut vocabulary, &mut scratch).expect("few terms");
@@ -47,6 +50,8 @@ pub(super) fn options(choices: &mut Choices<'_>) -> TokenizerOptions {
     options.min_chars = u16::from(chars & 3);
     options.max_chars = u16::from(chars >> 2) * 5;
     options.unspaced_bigrams = flag(6);
+    options.ends = flag(7);
+    options.signs = choices.byte() & 1 == 1;
     options
 }
 
@@ -66,22 +71,29 @@ fn is_of_four(term: &str) -> bool {
     term.chars().count() == 4 && term.chars().all(is_of_alphabet)
 }
 
-/// The n-grams, put together from what the same options have for n = 1.
+/// The n-grams without signs, put together from what the same options have for n = 1.
 fn n_grams(options: &TokenizerOptions, text: &str) -> Vec<String> {
     let (one, range, space) = match options.terms {
         Ngrams::Words { min, max } => (Ngrams::Words { min: 1, max: 1 }, min..=max, " "),
         Ngrams::Characters { min, max } => (Ngrams::Characters { min: 1, max: 1 }, min..=max, ""),
     };
     let mut of_one = options.clone();
-    of_one.terms = one;
+    (of_one.terms, of_one.ends, of_one.signs) = (one, false, false);
     let tokenizer = Tokenizer::new(of_one).expect("as before");
     let mut words = terms(&tokenizer, text, &mut Scratch::default());
     if options.unspaced_bigrams && matches!(options.terms, Ngrams::Words { max: 2.., .. }) {
         // they are only beside single words
         words.retain(|word| !is_of_four(word));
     }
+    if options.ends && space == " " && *range.end() > 1 && !words.is_empty() {
+        words = std::iter::once("^".into()).chain(words).chain(["^".into()]).collect();
+    }
     let ending_at = |end: usize| range.clone().filter_map(move |n| Some(end.checked_sub(n.into())?..end));
-    (1..=words.len()).flat_map(ending_at).map(|gram| words[gram].join(space)).collect()
+    (1..=words.len())
+        .flat_map(ending_at)
+        .map(|gram| words[gram].join(space))
+        .filter(|gram| gram != "^")
+        .collect()
 }
 
 fn words_are_those_of_the_reference(text: &str) {

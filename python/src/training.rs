@@ -323,7 +323,7 @@ fn counted_rows<'a>(
     options: &TrainOptions,
 ) -> Result<Vec<LabelledRow<'a, DocumentRow<'a>>>> {
     let mut of_words = options.clone();
-    of_words.families.clear();
+    of_words.refinements.clear();
     let mut trainer = Trainer::new(of_words)?;
     let mut given = Vec::with_capacity(labelled.len());
     for row in 0..labelled.len() {

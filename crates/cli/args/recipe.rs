@@ -7,7 +7,7 @@ use clap::Args;
 use tamis_mail::decode_text;
 use tamis_program::{note, shown_path};
 use tamis_train::options::{
-    Labels, Language, PieceOption, Span, TermFamily, TermOptions, WordRule, stop_words,
+    Labels, Language, PieceOption, Refinement, Span, TermOptions, WordRule, stop_words,
 };
 use tamis_train::{Information, Kind, TrainOptions};
 
@@ -74,8 +74,8 @@ pub(crate) struct TermArgs {
     /// 5, such as 2-5 [default: for text if that predicts held-out documents better]
     #[arg(long, value_name = "on|off|MIN-MAX")]
     pieces: Option<PieceOption>,
-    /// Also use signs as terms, namely punctuation, hashtags, mentions and capitals: on or off [default: for text if that
-    /// predicts held-out documents better]
+    /// Also use signs as terms, namely punctuation, hashtags, mentions and capitals: on or off [default: on for mail,
+    /// and for text if that predicts held-out documents better]
     #[arg(long, value_name = "on|off", hide_possible_values = true)]
     signs: Option<Switch>,
     /// Use sequences of characters as terms instead of words: 3-5
@@ -133,14 +133,17 @@ fn words_of(path: &Path) -> Result<Vec<String>> {
     Ok(decode_text(&words, None).split_whitespace().map(str::to_owned).collect())
 }
 
-/// Prints a note if families of terms were chosen.
+/// Prints a note if there are more terms than words.
 pub(crate) fn say_chosen_terms(information: &Information<'_>) {
-    let tried = information.chosen.map_or(&[][..], |chosen| &chosen.terms);
-    let chosen = || tried.iter().filter(|tried| tried.is_chosen()).map(|tried| tried.family);
-    // all lengths take the place of four characters
-    let is_replaced =
-        |family: &TermFamily| *family == TermFamily::Pieces && chosen().any(|of| of == TermFamily::AllPieces);
-    let names: Vec<_> = chosen().filter(|family| !is_replaced(family)).map(TermFamily::name).collect();
+    let tried = information.chosen.map_or(&[][..], |chosen| &chosen.refinements);
+    let chosen = || tried.iter().filter(|tried| tried.is_chosen()).map(|tried| tried.refinement);
+    let are_terms = |refinement: &Refinement| match refinement {
+        // all lengths take the place of four characters
+        Refinement::Pieces => chosen().all(|of| of != Refinement::AllPieces),
+        Refinement::Regularisation => false,
+        Refinement::AllPieces | Refinement::Pairs | Refinement::Signs => true,
+    };
+    let names: Vec<_> = chosen().filter(are_terms).map(Refinement::name).collect();
     if let Some((last, others)) = names.split_last() {
         let others = others.iter().map(|name| format!(", {name}")).collect::<String>();
         note!("words{others} and {last} are terms, since they predict held-out documents better");

@@ -264,7 +264,7 @@ fn hold_out(
 /// Keeps only the documents that count.
 fn remove_copies(options: &TrainOptions, examples: &mut Vec<EvaluationDocument>) -> Result<()> {
     let mut of_words = options.clone();
-    of_words.families.clear();
+    of_words.refinements.clear();
     let mut trainer = Trainer::new(of_words)?;
     let mut counts = Vec::with_capacity(examples.len());
     for example in &*examples {

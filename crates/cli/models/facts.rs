@@ -7,7 +7,7 @@ use serde_json::json;
 use tamis_program::{counted, grouped, shown};
 use tamis_train::information::{
     Choices, MixedChoices, ModelSelection, Moments, PartsTrial, SmoothingTrial, TauTrial, Teacher,
-    TriedTerms, Trust, Unlabelled,
+    TriedRefinement, Trust, Unlabelled,
 };
 use tamis_train::options::{
     ClassPrior, Column, ColumnKind, EmOptions, Mixed, Ngrams, Parameters, PieceLengths, RobinsonFisher,
@@ -168,11 +168,15 @@ fn print_chosen(out: &mut impl Write, options: &WeightedOptions, chosen: &ModelS
     let [of_alpha, of_power] = [options.alpha.is_some(), options.idf_power.is_some()].map(given);
     writeln!(out, "smoothing   alpha {}{of_alpha}, idf power {idf_power}{of_power}", alpha.alpha())?;
     print_why(out, options, chosen)?;
-    for (at, tried) in chosen.terms.iter().enumerate() {
+    for (at, tried) in chosen.refinements.iter().enumerate() {
         let (title, verdict) =
             (["tried", ""][at.min(1)], ["left out", "taken"][usize::from(tried.is_chosen())]);
-        let TriedTerms { family, with, without, .. } = tried;
-        writeln!(out, "{title:11} {}: log loss {with:.4}, {without:.4} without; {verdict}", family.name())?;
+        let TriedRefinement { refinement, with, without, .. } = tried;
+        writeln!(
+            out,
+            "{title:11} {}: log loss {with:.4}, {without:.4} without; {verdict}",
+            refinement.name()
+        )?;
     }
     if let Some(unlabelled) = &chosen.unlabelled {
         print_unlabelled(out, unlabelled)?;

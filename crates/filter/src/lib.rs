@@ -77,7 +77,7 @@ pub mod options {
     pub use tamis_store::config::options::{
         Estimate, LabelShare, LikelihoodName, PieceOption, PriorOption, ScoringOptions, Span, TermOptions,
     };
-    pub use tamis_store::config::recipe::TermFamily;
+    pub use tamis_store::config::refinement::Refinement;
     pub use tamis_store::config::scoring::{ExpectationMaximization, Mixed};
     pub use tamis_store::config::training::Labels;
 
@@ -92,7 +92,8 @@ pub mod options {
 pub mod information {
     pub use crate::score::remembered::{LearnedRange, Suspect};
     pub use tamis_store::config::decision::{HeldOutPerformance, LabelDecision};
-    pub use tamis_store::config::scoring::{ModelSelection, Teacher, TriedTeacher, TriedTerms, Unlabelled};
+    pub use tamis_store::config::refinement::TriedRefinement;
+    pub use tamis_store::config::scoring::{ModelSelection, Teacher, TriedTeacher, Unlabelled};
     pub use tamis_store::file::fitted::TableStatistics;
     pub use tamis_store::file::header::{Changes, Retention};
     pub use tamis_store::store::information::{FileSize, ModelSize};

@@ -6,5 +6,6 @@ pub mod decision;
 pub mod labels;
 pub mod options;
 pub mod recipe;
+pub mod refinement;
 pub mod scoring;
 pub mod training;

@@ -74,6 +74,8 @@ struct FixedTerms {
     ends: bool,
     pieces: FixedPieces,
     signs: bool,
+    /// `None` if scoring has none.
+    regularisation: Option<f64>,
 }
 
 #[derive(IntoPyObject)]
@@ -162,7 +164,7 @@ impl Counter {
         Filter::of_model(training::finish(py, trainer, &self.options, threads)?)
     }
 
-    /// Chooses by the counted documents which families of terms there are, and ends the counter. Returns the options that
+    /// Chooses by the counted documents which terms there are and how the correction is regularised, and ends the counter. Returns the options that
     /// fix them, for text that is not cut into characters.
     fn choose_terms(&self, py: Python<'_>) -> Result<FixedTerms> {
         let trainer = self.trainer.take(py)?;
@@ -174,6 +176,7 @@ impl Counter {
             ends: tokenizer.ends,
             pieces: pieces.map_or(FixedPieces::None(false), |of| FixedPieces::Lengths((of.min, of.max))),
             signs: tokenizer.signs,
+            regularisation: chosen.scoring().weighted().filter(|of| of.correction).map(|of| of.regularisation),
         })
     }
 

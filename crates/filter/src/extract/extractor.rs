@@ -207,8 +207,9 @@ impl Extractor {
         let in_group = identity.wanted && (prefix.is_empty() || self.recipe.kind == Kind::Table);
         let part = if prefix.is_empty() { body } else { outside };
         let mut hash = identity.body_hash;
-        let mut counted = |occurrences: &[Occurrence]| {
-            if in_group {
+        let mut counted = |are_signs: bool, occurrences: &[Occurrence]| {
+            // programs that deliver mail quote and wrap it
+            if in_group && !are_signs {
                 hash = occurrences.iter().fold(hash, |hash, occurrence| chain(hash, occurrence.fingerprint));
             }
             if self.has_parts {
@@ -217,6 +218,7 @@ impl Extractor {
         };
         let as_they_are = prefix.is_empty() && !self.has_colons;
         self.tokenizer.for_each_batch(text, tokenizer_scratch, |batch| {
+            let mut counted = |occurrences: &[Occurrence]| counted(batch.are_signs(), occurrences);
             let outcome = if as_they_are {
                 vocabulary.count_batch(batch, &mut counted)
             } else {

@@ -15,7 +15,7 @@ impl Filter {
         let header = &self.store.header;
         let mut options = TrainOptions::new(header.recipe.kind);
         (options.recipe, options.scoring) = (header.recipe.clone(), Some(header.scoring.options()));
-        options.families.clear();
+        options.refinements.clear();
         options.names = header.stored.names;
         options
     }

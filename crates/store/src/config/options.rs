@@ -12,7 +12,8 @@ use tamis_tokenizer::{Ngrams, PieceLengths};
 use crate::config::column::{Column, ColumnKind};
 use crate::config::decision::{Decision, DecisionOptions};
 use crate::config::labels::positive_class;
-use crate::config::recipe::{Keep, Recipe, TermFamily};
+use crate::config::recipe::{Keep, Recipe};
+use crate::config::refinement::Refinement;
 use crate::config::scoring::{ExpectationMaximization, Mixed, Scoring};
 use crate::config::training::{Labels, TrainOptions};
 use crate::error::{Error, Result};
@@ -465,15 +466,16 @@ impl TrainOptions {
             (_, Some(Span { min, max })) => tokenizer.terms = Ngrams::Characters { min, max },
             _ => (),
         }
-        tokenizer.signs = signs.unwrap_or(false);
+        tokenizer.signs = signs.unwrap_or(tokenizer.signs && characters.is_none());
         self.recipe.pieces = match pieces {
             PieceOption::On(lengths) => Some(lengths),
             PieceOption::Auto | PieceOption::Off => None,
         };
-        self.families.retain(|family| match family {
-            TermFamily::Pieces | TermFamily::AllPieces => pieces == PieceOption::Auto,
-            TermFamily::Pairs => ngrams.is_none(),
-            TermFamily::Signs => signs.is_none(),
+        self.refinements.retain(|family| match family {
+            Refinement::Pieces | Refinement::AllPieces => pieces == PieceOption::Auto,
+            Refinement::Pairs => ngrams.is_none(),
+            Refinement::Signs => signs.is_none(),
+            Refinement::Regularisation => true,
         });
         Ok(())
     }
@@ -485,6 +487,9 @@ impl TrainOptions {
     /// An option is out of range, or does not suit the kind of documents, the columns or the other options.
     pub fn prepare(&mut self, asked: &ScoringOptions) -> Result<()> {
         self.recipe.check()?;
+        if asked.regularisation.is_some() {
+            self.refinements.retain(|refinement| *refinement != Refinement::Regularisation);
+        }
         self.scoring = match asked.with_prior(&self.recipe, None, 0)? {
             Scoring::Mixed(_) if self.keep == Some(Keep::Vectors) => {
                 let message = "expected columns of text only, whose terms can be remembered";

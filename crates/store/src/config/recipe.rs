@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tamis_mail::Limits;
-use tamis_tokenizer::{Ngrams, PieceLengths, TokenizerOptions};
+use tamis_tokenizer::{PieceLengths, TokenizerOptions};
 
 use crate::config::column::{Column, ColumnKind};
 use crate::kind::Kind;
@@ -37,7 +37,7 @@ pub struct Recipe {
     pub bogofilter: bool,
     /// For text and mail: also count pieces of words; see
     /// [`Vocabulary::count_pieces`](tamis_tokenizer::Vocabulary::count_pieces). Of a mail, only words of body and
-    /// subject have pieces. Needs words as terms. None by default, but [training](TermFamily) may
+    /// subject have pieces. Needs words as terms. None by default, but [training](Refinement) may
     /// add them.
     pub pieces: Option<PieceLengths>,
     /// Header fields to ignore besides those of [`tamis_mail::ignored`]; a final `*` stands for any ending. None by
@@ -101,60 +101,5 @@ impl Recipe {
     /// window.
     pub fn stretch(&self) -> usize {
         self.windows.map_or(usize::MAX, |window| (window as usize).div_ceil(2))
-    }
-}
-
-/// Terms that a text may have beside its words.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum TermFamily {
-    /// Pieces of words, of four characters.
-    Pieces,
-    /// Pieces of all lengths instead.
-    AllPieces,
-    /// Pairs of neighbouring words, and the words at the text's ends.
-    Pairs,
-    /// Punctuation, hashtags, mentions and capitals; see [`TokenizerOptions::signs`](tamis_tokenizer::TokenizerOptions::signs).
-    Signs,
-}
-
-impl TermFamily {
-    /// All families, in the order in which they are tried.
-    pub const ALL: [TermFamily; 4] =
-        [TermFamily::Pieces, TermFamily::AllPieces, TermFamily::Pairs, TermFamily::Signs];
-
-    /// Its name, as programs show it.
-    pub fn name(self) -> &'static str {
-        match self {
-            TermFamily::Pieces => "pieces of words",
-            TermFamily::AllPieces => "pieces of all lengths",
-            TermFamily::Pairs => "pairs of words",
-            TermFamily::Signs => "signs",
-        }
-    }
-
-    /// The share of the loss that it must take away to be worth its terms: with pieces or pairs, a model is several times as
-    /// large; signs are few.
-    pub fn price(self) -> f64 {
-        match self {
-            TermFamily::Pieces | TermFamily::AllPieces | TermFamily::Pairs => 0.01,
-            TermFamily::Signs => 0.002,
-        }
-    }
-
-    /// The recipe with this family; `None` if it has it, or another in its place.
-    #[must_use]
-    pub fn added_to(self, recipe: &Recipe) -> Option<Recipe> {
-        let mut with = recipe.clone();
-        let (tokenizer, pieces) = (&mut with.tokenizer, &mut with.pieces);
-        match self {
-            TermFamily::Pieces if pieces.is_none() => *pieces = Some(PieceLengths::FOUR),
-            TermFamily::AllPieces if *pieces == Some(PieceLengths::FOUR) => *pieces = Some(PieceLengths::ALL),
-            TermFamily::Pairs if tokenizer.terms == Ngrams::default() => {
-                (tokenizer.terms, tokenizer.ends) = (Ngrams::Words { min: 1, max: 2 }, true);
-            }
-            TermFamily::Signs if !tokenizer.signs => tokenizer.signs = true,
-            _ => return None,
-        }
-        Some(with)
     }
 }

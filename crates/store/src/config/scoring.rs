@@ -10,7 +10,8 @@ use tamis_model::{
 
 use crate::config::column::{Column, ColumnKind};
 use crate::config::decision::LabelDecision;
-use crate::config::recipe::{Keep, Recipe, TermFamily};
+use crate::config::recipe::{Keep, Recipe};
+use crate::config::refinement::TriedRefinement;
 use crate::error::{Reason, Result};
 use crate::kind::Kind;
 
@@ -132,8 +133,8 @@ pub struct ModelSelection {
     /// How well class shares, counts and correction predict held-out documents, and how far each is trusted; `None` if
     /// no document could be held out.
     pub parts: Option<PartsTrial>,
-    /// The families of terms that were tried, in order.
-    pub terms: Vec<TriedTerms>,
+    /// The refinements that were tried, in order.
+    pub refinements: Vec<TriedRefinement>,
     /// How unlabelled documents were used, if there were any.
     pub unlabelled: Option<Unlabelled>,
     /// The decision on each label, in a model of many labels; otherwise empty.
@@ -184,28 +185,6 @@ pub struct TriedTeacher {
     pub loss: f64,
 }
 
-/// A family of terms that was tried on a sample, and the mean log loss of its held-out documents, in nats per document.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct TriedTerms {
-    /// The family.
-    pub family: TermFamily,
-    /// The loss with it.
-    pub with: f64,
-    /// The loss without it.
-    pub without: f64,
-    /// The number of documents of the sample.
-    pub documents: f64,
-}
-
-impl TriedTerms {
-    /// Whether its terms became terms of the model: the loss is less by the [price](TermFamily::price), and by more than 5
-    /// nats in all, so that few documents do not decide by chance.
-    pub fn is_chosen(&self) -> bool {
-        let gain = self.without - self.with;
-        gain > self.family.price() * self.without && gain * self.documents > 5.0
-    }
-}
-
 impl ModelSelection {
     /// The defaults, for when there are too few documents to choose by.
     pub fn for_classes(n_classes: usize) -> Self {
@@ -216,7 +195,7 @@ impl ModelSelection {
             smoothing: Vec::new(),
             taus: Vec::new(),
             parts: None,
-            terms: Vec::new(),
+            refinements: Vec::new(),
             unlabelled: None,
             labels: Vec::new(),
         }

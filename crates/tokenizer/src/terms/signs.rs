@@ -1,10 +1,7 @@
 //! Signs: what a text has beside its words. Punctuation, hashtags and mentions, capitals.
 
 use crate::characters::fold_into;
-use crate::words::batch::Batch;
-
-/// Written before every sign. No word contains this character.
-const SIGN: char = '^';
+use crate::words::batch::{Batch, SIGN};
 
 /// An end of a text, as a word.
 pub(crate) const END: Batch<'static> = Batch { bytes: b"^", spans: &[[0, 1]] };
@@ -92,10 +89,14 @@ impl SignBuffers {
 
 /// Whether a character is punctuation: of ASCII, of Latin, Arabic and Devanagari, and of East Asia. Others are rare, or
 /// words by themselves.
+#[inline]
 fn is_punctuation(c: char) -> bool {
+    if c.is_ascii() { c.is_ascii_punctuation() } else { is_punctuation_beyond_ascii(c) }
+}
+
+fn is_punctuation_beyond_ascii(c: char) -> bool {
     matches!(c,
-        '!'..='/' | ':'..='@' | '['..='`' | '{'..='~'
-        | '\u{a1}' | '\u{a7}' | '\u{ab}' | '\u{b6}' | '\u{b7}' | '\u{bb}' | '\u{bf}'
+        '\u{a1}' | '\u{a7}' | '\u{ab}' | '\u{b6}' | '\u{b7}' | '\u{bb}' | '\u{bf}'
         | '\u{60c}' | '\u{61b}' | '\u{61f}' | '\u{964}' | '\u{965}'
         | '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}'
         | '\u{3001}'..='\u{3003}' | '\u{3008}'..='\u{3011}' | '\u{3014}'..='\u{301f}'

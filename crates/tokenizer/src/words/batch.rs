@@ -1,5 +1,8 @@
 //! Positions of words, batches of terms, and stretches of long text.
 
+/// Written before every sign. No word contains this character.
+pub(crate) const SIGN: char = '^';
+
 /// A word and its position.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WordSpan<'t> {
@@ -35,6 +38,11 @@ impl<'a> Batch<'a> {
     /// Calls `emit` with a batch of one term.
     pub(crate) fn of_one(term: &str, emit: &mut impl FnMut(Batch<'_>)) {
         emit(Batch { bytes: term.as_bytes(), spans: &[[0, term.len()]] });
+    }
+
+    /// Whether these are [signs](crate::TokenizerOptions::signs).
+    pub fn are_signs(&self) -> bool {
+        self.spans.first().is_some_and(|[start, _]| self.bytes[*start] == SIGN as u8)
     }
 
     /// The terms.

@@ -47,7 +47,7 @@ const TOLERANCE: f64 = 0.02;
 /// use tamis_train::{Document, Kind, TrainOptions, Trainer};
 ///
 /// let mut options = TrainOptions::new(Kind::Text);
-/// options.families.clear();
+/// options.refinements.clear();
 /// let count = |words: [&str; 2]| {
 ///     let mut trainer = Trainer::new(options.clone())?;
 ///     for i in 0..100 {

@@ -2,7 +2,7 @@ use tamis_filter::extract::document::Document;
 use tamis_filter::scorers::scratch::Scratch;
 use tamis_store::config::decision::HeldOutPerformance;
 use tamis_store::config::recipe::Keep;
-use tamis_store::config::recipe::TermFamily;
+use tamis_store::config::refinement::Refinement;
 use tamis_store::config::scoring::Scoring;
 use tamis_store::config::training::TrainOptions;
 use tamis_store::error::Reason;
@@ -16,7 +16,7 @@ use crate::train::trainer::Trainer;
 
 fn options() -> TrainOptions {
     let mut options = TrainOptions::new(Kind::Text);
-    options.families.clear();
+    options.refinements.clear();
     options
 }
 
@@ -160,7 +160,7 @@ fn what_does_not_belong_together_is_refused() {
 fn what_needs_all_documents_is_refused() {
     let (rows, fixed) = (documents(60, 2), options());
     let changes: [fn(&mut TrainOptions); 3] = [
-        |options| options.families = vec![TermFamily::Pairs],
+        |options| options.refinements = vec![Refinement::Pairs],
         |options| options.repeat = false,
         |options| options.recipe.windows = Some(50),
     ];

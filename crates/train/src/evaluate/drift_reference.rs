@@ -294,7 +294,7 @@ mod tests {
 
     fn trained(texts: &[&str]) -> Filter {
         let mut options = TrainOptions::new(Kind::Text);
-        (options.keep, options.families) = (Some(Keep::Vectors), Vec::new());
+        (options.keep, options.refinements) = (Some(Keep::Vectors), Vec::new());
         options.recipe.pieces = Some(PieceLengths::FOUR);
         let mut trainer = Trainer::new(options).unwrap();
         for (n, text) in texts.iter().enumerate() {

@@ -224,7 +224,7 @@ impl Prequential {
         }
         let folder = TempDir::new().map_err(|error| Error::io(&std::env::temp_dir())(error))?;
         let keep = options.keep.or(Some(Keep::Vectors));
-        (options.families, options.keep) = (Vec::new(), keep);
+        (options.refinements, options.keep) = (Vec::new(), keep);
         let path = folder.path().join("model.tamis");
         let learner = Learner::create(&path, options, labels, LearnOptions::default())?;
         Ok(Prequential { learner, scratch: Scratch::default(), _folder: folder })

@@ -127,7 +127,7 @@ pub(crate) fn conclude(
         smoothing: fitted.smoothing.tried,
         taus: fitted.taus,
         parts: fitted.parts,
-        terms: Vec::new(),
+        refinements: Vec::new(),
         unlabelled: None,
         labels,
     };

@@ -49,7 +49,7 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
     let from = FitInput { classes, statistics: of, documents, taught: None, table: None };
     let mut fitted = fit(fittable(scoring), &asked, default, from)?;
     if let (FittedScoring::Weighted { chosen, .. }, Some(before)) = (&mut fitted.scoring, scoring.chosen()) {
-        chosen.terms.clone_from(&before.terms);
+        chosen.refinements.clone_from(&before.refinements);
         chosen.unlabelled.clone_from(&before.unlabelled);
     }
     let sections = term_sections(terms.len(), |writer, id| {

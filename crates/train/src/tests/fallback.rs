@@ -32,7 +32,7 @@ fn options(is_corrected: bool) -> TrainOptions {
     TrainOptions {
         scoring: Some(Scoring::Weighted(weighted)),
         keep,
-        families: Vec::new(),
+        refinements: Vec::new(),
         ..TrainOptions::new(Kind::Text)
     }
 }

@@ -1,5 +1,5 @@
-//! Which families of terms there are beside words: those with which held-out documents of a sample are predicted better.
-//! All documents are read again only if there are any.
+//! Which terms there are beside words, and how strongly the correction is regularised: as held-out documents of a sample are
+//! predicted best. All documents are read again only if there are more terms.
 
 use std::ops::RangeInclusive;
 
@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use tamis_model::{Classes, Counts, Documents, FitProblem};
 use tamis_store::config::decision::DecisionOptions;
 use tamis_store::config::labels::columns_of;
-use tamis_store::config::recipe::TermFamily;
-use tamis_store::config::scoring::{Scoring, TriedTerms};
+use tamis_store::config::refinement::{Refinement, TriedRefinement};
+use tamis_store::config::scoring::Scoring;
 use tamis_store::config::training::TrainOptions;
 use tamis_store::error::Result;
 
@@ -27,36 +27,35 @@ const WORDS_TIMES_LABELS: u64 = 1 << 20;
 const OF_EACH: usize = 10;
 
 impl Trainer {
-    /// Decides which [families of terms](TrainOptions::to_try) there are, one after another: each becomes terms if the
-    /// held-out documents of a sample are then predicted better, counts and correction together. The documents learned
+    /// Decides which [refinements](TrainOptions::to_try) are taken, one after another: each is if the held-out documents of
+    /// a sample are then predicted better, counts and correction together. The documents learned
     /// so far decide; later ones are counted accordingly. [`finish`](Self::finish) does this too.
     ///
     /// # Errors
     /// If a count overflows, or a temporary file cannot be used.
     pub fn choose_terms(mut self) -> Result<Trainer> {
         let Some(texts) = self.choices.texts.take() else { return Ok(self) };
-        let families = self.options.to_try().to_vec();
+        let refinements = self.options.to_try().to_vec();
         // unlabelled documents are set apart only when training ends
-        if families.is_empty() || self.n_unlabelled() > 0 || self.classes.len() < 2 {
+        if refinements.is_empty() || self.n_unlabelled() > 0 || self.classes.len() < 2 {
             return Ok(self);
         }
         let sample = self.sample(&texts);
-        let mut options = TrainOptions { families: Vec::new(), ..self.options.clone() };
+        let mut options = TrainOptions { refinements: Vec::new(), ..self.options.clone() };
         let loss_with = |options: &TrainOptions| {
             held_out_loss(learn_again(options, &self.classes, &texts, sample.clone(), in_group_of_text)?)
         };
         let Some((mut least, documents)) = loss_with(&options)? else { return Ok(self) };
         let mut tried = Vec::new();
         // pieces have a second chance beside what was taken since
-        let again = families.iter().filter(|family| **family == TermFamily::Pieces);
-        for (at, family) in families.iter().chain(again).copied().enumerate() {
-            let Some(recipe) = family.added_to(&options.recipe) else { continue };
-            if at >= families.len() && options.recipe == self.options.recipe {
+        let again = refinements.iter().filter(|refinement| **refinement == Refinement::Pieces);
+        for (at, refinement) in refinements.iter().chain(again).copied().enumerate() {
+            let Some(with) = options.with(refinement) else { continue };
+            if at >= refinements.len() && options.recipe == self.options.recipe {
                 continue;
             }
-            let with = TrainOptions { recipe, ..options.clone() };
             let Some((loss, _)) = loss_with(&with)? else { continue };
-            let trial = TriedTerms { family, with: loss, without: least, documents };
+            let trial = TriedRefinement { refinement, with: loss, without: least, documents };
             tried.push(trial);
             if trial.is_chosen() {
                 (options, least) = (with, loss);

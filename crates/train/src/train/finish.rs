@@ -85,7 +85,7 @@ impl Trainer {
         let learned = FitInput { classes: &classes, statistics, documents: &mut documents, taught, table };
         let mut fitted = fit(scoring, asked, default, learned)?;
         if let FittedScoring::Weighted { chosen, .. } = &mut fitted.scoring {
-            chosen.terms = choices.tried;
+            chosen.refinements = choices.tried;
         }
         write_model(options, classes, TrainingSet { texts, merged, documents }, fitted)
     }

@@ -7,7 +7,8 @@ use tamis_model::{ClassId, Classes, Counts, Label};
 use tamis_store::config::decision::DecisionOptions;
 use tamis_store::config::labels::{NO_LABELS, check_label, split_labels};
 use tamis_store::config::recipe::Recipe;
-use tamis_store::config::scoring::{Scoring, TriedTerms};
+use tamis_store::config::refinement::TriedRefinement;
+use tamis_store::config::scoring::Scoring;
 use tamis_store::config::training::{Labels, TrainOptions};
 use tamis_store::disk::spool::spill;
 use tamis_store::error::{Error, Reason, Result};
@@ -87,14 +88,14 @@ pub(crate) struct CurrentDocument {
     pub(crate) digest: Option<[u8; 16]>,
 }
 
-/// Which terms there are, as far as training decides it.
+/// What training adds to the defaults.
 #[derive(Default)]
 pub(crate) struct TermChoices {
-    /// The texts of all documents, as long as it is open which families of terms there are. They are counted again if
-    /// there are any.
+    /// The texts of all documents, as long as it is open which terms there are. They are counted again if there are more
+    /// than words.
     pub(crate) texts: Option<Texts>,
-    /// The families that were tried.
-    pub(crate) tried: Vec<TriedTerms>,
+    /// The refinements that were tried.
+    pub(crate) tried: Vec<TriedRefinement>,
 }
 
 impl Trainer {
@@ -167,6 +168,11 @@ impl Trainer {
     /// Number of counted texts that were HTML, of which only the text was read.
     pub fn n_html(&self) -> u64 {
         self.tally.n_html
+    }
+
+    /// How counts become scores.
+    pub fn scoring(&self) -> Scoring {
+        self.options.scoring()
     }
 
     /// Sets another scoring. The counts do not depend on it.

@@ -111,7 +111,7 @@ fn text(words: &[u8]) -> String {
 fn train(scoring: Scoring, n_labels: usize, documents: &[(usize, Vec<u8>)]) -> Trainer {
     let is_expected = matches!(scoring, Scoring::ExpectationMaximization(_));
     let options =
-        TrainOptions { scoring: Some(scoring), families: Vec::new(), ..TrainOptions::new(Kind::Text) };
+        TrainOptions { scoring: Some(scoring), refinements: Vec::new(), ..TrainOptions::new(Kind::Text) };
     let mut trainer = Trainer::new(options).unwrap();
     let labels = &LABELS[..n_labels];
     for label in labels {

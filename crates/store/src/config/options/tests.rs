@@ -185,10 +185,10 @@ fn terms_that_are_given_are_not_chosen() {
     assert_eq!(plain, TrainOptions::new(Kind::Text));
     let pairs = terms(Some("1-2"), None, "auto", None).unwrap();
     assert_eq!(pairs.recipe.tokenizer.terms, Ngrams::Words { min: 1, max: 2 });
-    assert_eq!(pairs.families, [TermFamily::Pieces, TermFamily::AllPieces, TermFamily::Signs]);
+    assert_eq!(pairs.refinements, [Refinement::Pieces, Refinement::AllPieces, Refinement::Signs]);
     let pieces = terms(None, None, "2-5", Some(true)).unwrap();
     assert_eq!((pieces.recipe.pieces, pieces.recipe.tokenizer.signs), (Some(PieceLengths::ALL), true));
-    assert_eq!(pieces.families, [TermFamily::Pairs]);
+    assert_eq!(pieces.refinements, [Refinement::Pairs]);
     let characters = terms(None, Some("3"), "off", None).unwrap();
     assert_eq!(characters.recipe.tokenizer.terms, Ngrams::Characters { min: 3, max: 3 });
     assert_eq!(characters.to_try(), []);

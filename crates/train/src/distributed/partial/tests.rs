@@ -113,7 +113,7 @@ fn cases() -> Vec<Case> {
     vec![
         case("pairs chosen", Kind::Text, two(), &|_| ()),
         case("pairs not chosen", Kind::Text, numbers(240), &|_| ()),
-        case("words", Kind::Text, two(), &|options| options.families.clear()),
+        case("words", Kind::Text, two(), &|options| options.refinements.clear()),
         case("four labels", Kind::Text, four(), &|_| ()),
         case("remembered", Kind::Text, four(), &|options| options.keep = Some(Keep::Vectors)),
         case("counts alone", Kind::Text, four(), &counts_alone),

@@ -25,7 +25,7 @@ fn texts(n: usize) -> Vec<(String, String)> {
 
 fn options() -> TrainOptions {
     // whether pieces are terms would depend on the number of documents
-    TrainOptions { labels: Labels::Many, families: Vec::new(), ..TrainOptions::new(Kind::Text) }
+    TrainOptions { labels: Labels::Many, refinements: Vec::new(), ..TrainOptions::new(Kind::Text) }
 }
 
 fn model(texts: &[(String, String)]) -> Model {

@@ -16,7 +16,7 @@ use crate::update::learner::{LearnOptions, Learner};
 const LABELS: [&str; 3] = ["ham", "spam", "eggs"];
 
 fn options(scoring: Option<Scoring>, keep: Keep) -> TrainOptions {
-    TrainOptions { scoring, keep: Some(keep), families: Vec::new(), ..TrainOptions::new(Kind::Text) }
+    TrainOptions { scoring, keep: Some(keep), refinements: Vec::new(), ..TrainOptions::new(Kind::Text) }
 }
 
 /// Trains a model that knows the first two labels, and others if there are documents of them.

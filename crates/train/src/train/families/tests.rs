@@ -65,7 +65,7 @@ fn options() -> impl Strategy<Value = TrainOptions> {
 /// The model of the documents, learned by one trainer with these options.
 fn model<'a>(options: &TrainOptions, documents: impl IntoIterator<Item = &'a Words>) -> Option<Model> {
     let mut trainer = Trainer::new(options.clone()).unwrap();
-    assert_eq!(trainer.choices.texts.is_some(), !options.families.is_empty());
+    assert_eq!(trainer.choices.texts.is_some(), !options.refinements.is_empty());
     documents.into_iter().for_each(|document| document.teach(&mut trainer));
     trainer.finish().ok()
 }
@@ -81,10 +81,10 @@ proptest! {
         let mut whole = trainers.pop().unwrap();
         trainers.into_iter().for_each(|trainer| whole.merge(trainer).unwrap());
         let mut chosen = whole.choose_terms().unwrap();
-        let expected = TrainOptions { families: Vec::new(), recipe: chosen.recipe().clone(), ..options.clone() };
+        let expected = TrainOptions { refinements: Vec::new(), recipe: chosen.recipe().clone(), ..options.clone() };
         // except for the losses that decided, which the header keeps
         let tried = std::mem::take(&mut chosen.choices.tried);
-        let has_any = tried.iter().any(TriedTerms::is_chosen);
+        let has_any = tried.iter().any(TriedRefinement::is_chosen);
         prop_assert_eq!(has_any, expected.recipe != options.recipe);
         prop_assert_eq!(chosen.finish().ok(), model(&expected, documents.iter().rev()));
         let [one, other] = [false, true].map(|is_reversed| match is_reversed {
@@ -118,11 +118,11 @@ fn two_labels(n: usize, words: Text) -> Trainer {
 }
 
 /// The families that a model has.
-fn families(trainer: Trainer) -> Vec<TermFamily> {
+fn families(trainer: Trainer) -> Vec<Refinement> {
     let filter = trainer.finish().unwrap().into_filter().unwrap();
     let information = filter.information();
     let tried = information.chosen.map_or(&[][..], |chosen| &chosen.terms);
-    tried.iter().filter(|tried| tried.is_chosen()).map(|tried| tried.family).collect()
+    tried.iter().filter(|tried| tried.is_chosen()).map(|tried| tried.refinement).collect()
 }
 
 /// Only both words together show the label.
@@ -153,13 +153,13 @@ fn made_up(label: usize, random: &mut dyn FnMut(usize) -> usize) -> String {
 #[test]
 fn families_are_terms_where_they_predict_better() {
     for n_labels in [2, 3, 4] {
-        assert_eq!(families(labelled(n_labels, 400, together)), [TermFamily::Pairs], "{n_labels} labels");
-        assert_eq!(families(labelled(n_labels, 400, by_sign))[..], [TermFamily::Signs], "{n_labels} labels");
+        assert_eq!(families(labelled(n_labels, 400, together)), [Refinement::Pairs], "{n_labels} labels");
+        assert_eq!(families(labelled(n_labels, 400, by_sign))[..], [Refinement::Signs], "{n_labels} labels");
     }
     assert_eq!(families(two_labels(400, one)), []);
-    assert_eq!(families(two_labels(400, made_up))[..2], [TermFamily::Pieces, TermFamily::AllPieces]);
+    assert_eq!(families(two_labels(400, made_up))[..2], [Refinement::Pieces, Refinement::AllPieces]);
     // few documents too
-    assert_eq!(families(two_labels(40, by_sign)), [TermFamily::Signs]);
+    assert_eq!(families(two_labels(40, by_sign)), [Refinement::Signs]);
     // nothing to learn from
     let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
     (0..200).for_each(|i| trainer.add(LABELS[i % 2], Document::Text(&format!("{}", i * i))).unwrap());
@@ -169,7 +169,7 @@ fn families_are_terms_where_they_predict_better() {
 #[test]
 fn what_is_asked_for_is_not_chosen() {
     let asked: [fn(&mut TrainOptions); 4] = [
-        |options| options.families.clear(),
+        |options| options.refinements.clear(),
         |options| options.recipe.tokenizer.terms = Ngrams::Characters { min: 1, max: 1 },
         |options| options.scoring = Some(Scoring::NaiveBayes(Scoring::parameters())),
         |options| options.recipe.kind = Kind::Mail,
@@ -184,7 +184,7 @@ fn what_is_asked_for_is_not_chosen() {
     let mut unlabelled = two_labels(400, together);
     unlabelled.add_unlabelled(Document::Text("not so good")).unwrap();
     // labelled documents decide, and the others are counted accordingly
-    assert_eq!(families(unlabelled), [TermFamily::Pairs]);
+    assert_eq!(families(unlabelled), [Refinement::Pairs]);
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn trained(n: usize, options: TrainOptions) -> Model {
 
 /// Options of a model with pieces of words, as asked for.
 fn with_pieces() -> TrainOptions {
-    let mut options = TrainOptions { families: Vec::new(), ..TrainOptions::new(Kind::Text) };
+    let mut options = TrainOptions { refinements: Vec::new(), ..TrainOptions::new(Kind::Text) };
     options.recipe.pieces = Some(PieceLengths::FOUR);
     options
 }
@@ -264,7 +264,7 @@ fn pieces_are_terms_where_words_have_many_forms() {
     // a word form that was never seen
     let score = filter.score_text("talostakaan", &mut Scratch::default()).unwrap();
     assert_eq!(filter.label_of(&score), "house");
-    let fixed = TrainOptions { families: Vec::new(), ..TrainOptions::new(Kind::Text) };
+    let fixed = TrainOptions { refinements: Vec::new(), ..TrainOptions::new(Kind::Text) };
     let without = trained(300, fixed).into_filter().unwrap();
     let information = without.information();
     assert!(information.recipe.pieces.is_none() && information.chosen.unwrap().terms.is_empty());

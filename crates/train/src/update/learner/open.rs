@@ -121,7 +121,7 @@ impl Learner {
 
 /// Creates a model with `labels` that has learned nothing.
 fn empty<'a>(mut train: TrainOptions, labels: impl IntoIterator<Item = &'a str>) -> Result<Model> {
-    train.families.clear();
+    train.refinements.clear();
     let mut trainer = Trainer::new(train)?;
     for label in labels {
         trainer.class_of(label)?;

@@ -27,7 +27,7 @@ const LABELS: [&str; 3] = ["eggs", "ham", "spam"];
 fn trained(n_labels: usize, keep: Keep, texts: &[(usize, String)]) -> Vec<u8> {
     let mut trainer = Trainer::new(TrainOptions {
         keep: Some(keep),
-        families: Vec::new(),
+        refinements: Vec::new(),
         ..TrainOptions::new(Kind::Text)
     })
     .unwrap();

@@ -6,7 +6,7 @@ use super::*;
 fn nearly_full(keep: Keep) -> Vec<u8> {
     let mut trainer = Trainer::new(TrainOptions {
         keep: Some(keep),
-        families: Vec::new(),
+        refinements: Vec::new(),
         ..TrainOptions::new(Kind::Text)
     })
     .unwrap();
