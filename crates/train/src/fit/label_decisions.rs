@@ -66,20 +66,22 @@ pub(crate) fn expect_labels(
 /// The threshold with the best F1, which lies between two documents. `judged` is sorted, the highest log-odds first.
 ///
 /// What a few documents say of a label is chance, so the best F1 is sought for a mixture of two counts of its documents:
-/// those that have the label, and the sum of its probabilities. The latter counts like [`PRIOR_DOCUMENTS`] documents.
+/// those that have the label, and the sum of its probabilities. The latter counts like [`PRIOR_DOCUMENTS`] documents. A label
+/// that cannot be told would have the best F1 if every document had it, so it needs [evidence](least).
 fn for_f1(judged: &[LabelPrediction]) -> f64 {
-    let positives: f64 = judged.iter().filter(|of| of.has_label).map(|of| of.weight).sum();
+    let positives = positives_of(judged);
     let share = positives / (positives + PRIOR_DOCUMENTS);
     let mixed = |of: &LabelPrediction| {
         let observed = if of.has_label { 1.0 } else { 0.0 };
         of.weight * (share * observed + (1.0 - share) * sigmoid(of.log_odds))
     };
     let positives: f64 = judged.iter().map(mixed).sum();
-    let (mut found, mut given, mut best, mut threshold) = (0.0, 0.0, 0.0, 0.0);
-    for (at, of) in judged.iter().enumerate() {
+    let least = least(judged);
+    let (mut found, mut given, mut best, mut threshold) = (0.0, 0.0, 0.0, least.max(0.0));
+    for (at, of) in judged.iter().take_while(|of| of.log_odds > least).enumerate() {
         given += of.weight;
         found += mixed(of);
-        let next = next_log_odds(judged, at);
+        let next = next_log_odds(judged, at).max(least);
         let f1 = 2.0 * found / (given + positives);
         if f1 > best && next < of.log_odds {
             (best, threshold) = (f1, 0.5 * (of.log_odds + next));
@@ -88,12 +90,27 @@ fn for_f1(judged: &[LabelPrediction]) -> f64 {
     threshold
 }
 
+/// The weight of the documents that have the label.
+fn positives_of(judged: &[LabelPrediction]) -> f64 {
+    judged.iter().filter(|of| of.has_label).map(|of| of.weight).sum()
+}
+
+/// The lowest threshold of a label that fewer than half of the documents have: log-odds clearly above those of its share.
+fn least(judged: &[LabelPrediction]) -> f64 {
+    let (positives, all) = (positives_of(judged), judged.iter().map(|of| of.weight).sum::<f64>());
+    let of_share = (positives / (all - positives)).ln();
+    if of_share < 0.0 { of_share + EVIDENCE } else { f64::NEG_INFINITY }
+}
+
 /// The log-odds of the document after this one, between which a threshold may lie. After the last one the threshold gives
 /// the label to every document, so it must not be above zero.
 fn next_log_odds(judged: &[LabelPrediction], at: usize) -> f64 {
     let of = judged[at].log_odds;
     judged.get(at + 1).map_or((of - 1.0).min(-of), |next| next.log_odds)
 }
+
+/// Log-odds, in nats, that are evidence.
+const EVIDENCE: f64 = 0.1;
 
 /// The number of documents with a label that its probabilities count like.
 const PRIOR_DOCUMENTS: f64 = 3.0;

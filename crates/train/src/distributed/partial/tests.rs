@@ -194,7 +194,7 @@ fn the_cases_are_what_they_say() {
         let case = case(name);
         let filter = trainer(&case.options, &case.documents).finish().unwrap().into_filter().unwrap();
         let information = filter.information();
-        assert!(!information.chosen.unwrap().terms.is_empty(), "{name}: not tried");
+        assert!(!information.chosen.unwrap().refinements.is_empty(), "{name}: not tried");
         let terms = |recipe: &Recipe| recipe.tokenizer.terms;
         assert_eq!(terms(information.recipe) != terms(&case.options.recipe), is_chosen, "{name}");
     }

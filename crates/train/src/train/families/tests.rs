@@ -121,7 +121,7 @@ fn two_labels(n: usize, words: Text) -> Trainer {
 fn families(trainer: Trainer) -> Vec<Refinement> {
     let filter = trainer.finish().unwrap().into_filter().unwrap();
     let information = filter.information();
-    let tried = information.chosen.map_or(&[][..], |chosen| &chosen.terms);
+    let tried = information.chosen.map_or(&[][..], |chosen| &chosen.refinements);
     tried.iter().filter(|tried| tried.is_chosen()).map(|tried| tried.refinement).collect()
 }
 
@@ -267,7 +267,7 @@ fn pieces_are_terms_where_words_have_many_forms() {
     let fixed = TrainOptions { refinements: Vec::new(), ..TrainOptions::new(Kind::Text) };
     let without = trained(300, fixed).into_filter().unwrap();
     let information = without.information();
-    assert!(information.recipe.pieces.is_none() && information.chosen.unwrap().terms.is_empty());
+    assert!(information.recipe.pieces.is_none() && information.chosen.unwrap().refinements.is_empty());
 }
 
 #[test]

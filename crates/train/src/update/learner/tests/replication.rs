@@ -325,7 +325,7 @@ fn what_a_record_must_suit_is_said() {
     // what was never learned, and what has no terms
     let forgotten = server.learner().record(None, document).unwrap();
     assert!(!old.learner().apply(&forgotten).unwrap());
-    let nothing = Document::Fields(&[("", " - ")]);
+    let nothing = Document::Fields(&[("", "  ")]);
     for label in [Some("ham"), None] {
         let record = old.learner().record(label, nothing).unwrap();
         assert!(!old.learner().apply(&Record::from_bytes(&record.to_bytes()).unwrap()).unwrap());
