@@ -105,8 +105,8 @@ pub use reals::{
     Moments, RowPrediction, StopReason, Trust,
 };
 pub use validation::{
-    BLOCK, Block, Documents, Example, Label, Prediction, SmoothingChoice, WeightedLoss, assign_folds,
-    is_worse, is_worse_by,
+    BLOCK, Block, Documents, Example, Label, NearDuplicates, Prediction, SmoothingChoice, WeightedLoss,
+    assign_folds, is_worse, is_worse_by,
 };
 
 /// The README's example.

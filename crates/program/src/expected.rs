@@ -30,8 +30,12 @@ pub fn expectation(filter: &Filter) -> Option<String> {
     let (HeldOutPerformance::Detection { groups, .. }
     | HeldOutPerformance::Accuracy { groups, .. }
     | HeldOutPerformance::Labels { groups, .. }) = expected;
+    let near_duplicates = match information.chosen.map_or(0, |chosen| chosen.near_duplicates) {
+        0 => String::new(),
+        n => format!("; {} held out together", counted(n, "near-duplicate")),
+    };
     let (on, how) = match groups {
-        0 => ("drawn like these", "95 % interval".to_owned()),
+        0 => ("drawn like these", format!("95 % interval{near_duplicates}")),
         _ => ("of new groups", format!("{}, each held out as a whole", counted(groups, "group"))),
     };
     let on = format!("{documents} {on}");

@@ -103,7 +103,8 @@ impl FitProblem<'_> {
             let values = values.flat_map(|((b, d), p)| [*b, *d, *p]);
             targets.push(&mut input, values, label.class, held.weight);
             documents += f64::from(label.multiplicity);
-            let (class, is_drawn, copies) = groups.entry(label.group).or_insert((label.class, false, 0.0));
+            let group = self.documents.held_out_with(held.document);
+            let (class, is_drawn, copies) = groups.entry(group).or_insert((label.class, false, 0.0));
             *is_drawn |= label.class != *class;
             *copies += f64::from(label.multiplicity);
         }

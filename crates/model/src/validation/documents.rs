@@ -71,6 +71,11 @@ pub trait Documents: Sync {
         false
     }
 
+    /// The group that a document is held out with: its own, unless [near-duplicates](crate::NearDuplicates) are in others.
+    fn held_out_with(&self, document: usize) -> u64 {
+        self.label(document).group
+    }
+
     /// Whether any document has windows; used for two classes only.
     fn has_windows(&self) -> bool {
         false

@@ -27,7 +27,7 @@ impl Groups {
     pub(crate) fn new(documents: &dyn Documents) -> Groups {
         // documents are numbered by u32
         let mut order: Vec<(u64, u32)> =
-            (0..).zip(0..documents.len()).map(|(i, at)| (documents.label(at).group, i)).collect();
+            (0..).zip(0..documents.len()).map(|(i, at)| (documents.held_out_with(at), i)).collect();
         order.par_sort_unstable();
         let mut start = 0;
         let of_group = |equal: &[(u64, u32)]| {

@@ -133,6 +133,9 @@ pub struct ModelSelection {
     /// How well class shares, counts and correction predict held-out documents, and how far each is trusted; `None` if
     /// no document could be held out.
     pub parts: Option<PartsTrial>,
+    /// The number of documents that were held out together with others that are variations of the same text, see
+    /// [`NearDuplicates`](tamis_model::NearDuplicates).
+    pub near_duplicates: u64,
     /// The refinements that were tried, in order.
     pub refinements: Vec<TriedRefinement>,
     /// How unlabelled documents were used, if there were any.
@@ -195,6 +198,7 @@ impl ModelSelection {
             smoothing: Vec::new(),
             taus: Vec::new(),
             parts: None,
+            near_duplicates: 0,
             refinements: Vec::new(),
             unlabelled: None,
             labels: Vec::new(),

@@ -1,12 +1,14 @@
 //! Fits a scoring to documents, beyond counting them.
 
 use crate::fit::label_decisions::{decide_labels, expect_labels};
-use tamis_model::{Classes, Counts, Documents, Label, Prediction, Statistics, WeightedOptions};
+use tamis_model::{
+    Classes, Counts, Documents, Label, NearDuplicates, Prediction, Statistics, WeightedOptions,
+};
 use tamis_store::config::decision::{Decision, DecisionOptions};
 use tamis_store::config::labels::{are_sets, columns_of, positive_class, spam_class};
 use tamis_store::config::scoring::{ModelSelection, Scoring};
 use tamis_store::error::{Error, Result};
-use tamis_store::file::documents::as_kept;
+use tamis_store::file::documents::{as_kept, is_named};
 use tamis_store::file::fitted::FittedScoring;
 
 use crate::fit::calibration::{
@@ -51,6 +53,9 @@ pub(crate) fn fit(
         }
         Scoring::Weighted(options) => {
             let thresholds = Thresholds { asked, default, totals: statistics.totals() };
+            if !documents.documents.iter().any(|document| is_named(document.group)) {
+                documents.near_duplicates = NearDuplicates::find(statistics, documents);
+            }
             let smoothing = solution::smoothing(&options, statistics, documents, classes)?;
             let fitted = solution::weights(&options, smoothing, statistics, documents, classes)?;
             let fitted = match taught.as_ref().filter(|taught| taught.record.teacher.is_some()) {
@@ -64,6 +69,7 @@ pub(crate) fn fit(
         }
     };
     if let FittedScoring::Weighted { chosen, .. } = &mut fitted.scoring {
+        chosen.near_duplicates = documents.near_duplicates.documents();
         chosen.unlabelled = taught.map(|taught| taught.record);
     }
     documents.check().map(|()| fitted)
@@ -127,6 +133,7 @@ pub(crate) fn conclude(
         smoothing: fitted.smoothing.tried,
         taus: fitted.taus,
         parts: fitted.parts,
+        near_duplicates: 0,
         refinements: Vec::new(),
         unlabelled: None,
         labels,

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Mutex, OnceLock};
 
 use rayon::prelude::*;
-use tamis_model::{BLOCK, Block, ClassId, Documents, Label};
+use tamis_model::{BLOCK, Block, ClassId, Documents, Label, NearDuplicates};
 use tamis_store::disk::spool::spill;
 use tamis_store::error::Result;
 use tamis_store::file::documents::groups_are_copies;
@@ -25,6 +25,7 @@ pub(crate) struct Collection {
     n_terms: usize,
     is_of_two: bool,
     groups_are_copies: bool,
+    pub(crate) near_duplicates: NearDuplicates,
     windows: Option<Windows>,
     /// The first error in reading terms.
     failed: OnceLock<io::Error>,
@@ -71,6 +72,7 @@ impl Collection {
             n_terms,
             is_of_two,
             groups_are_copies: false,
+            near_duplicates: NearDuplicates::default(),
             windows,
             failed: OnceLock::new(),
             spare: Mutex::default(),
@@ -95,6 +97,7 @@ impl Collection {
             n_terms,
             is_of_two: false,
             groups_are_copies: false,
+            near_duplicates: NearDuplicates::default(),
             windows: None,
             failed: OnceLock::new(),
             spare: Mutex::default(),
@@ -174,6 +177,10 @@ impl Documents for Collection {
 
     fn groups_are_copies(&self) -> bool {
         self.groups_are_copies
+    }
+
+    fn held_out_with(&self, document: usize) -> u64 {
+        self.near_duplicates.group_of(self.documents[document].group)
     }
 
     fn has_windows(&self) -> bool {

@@ -1,11 +1,12 @@
 //! Which terms there are beside words, and how strongly the correction is regularised: as held-out documents of a sample are
 //! predicted best. All documents are read again only if there are more terms.
 
+use std::cell::OnceCell;
 use std::ops::RangeInclusive;
 
 use hashbrown::{HashMap, HashSet};
 use rayon::prelude::*;
-use tamis_model::{Classes, Counts, Documents, FitProblem};
+use tamis_model::{Classes, Counts, Documents, FitProblem, NearDuplicates};
 use tamis_store::config::decision::DecisionOptions;
 use tamis_store::config::labels::columns_of;
 use tamis_store::config::refinement::{Refinement, TriedRefinement};
@@ -21,7 +22,7 @@ use crate::train::trainer::Trainer;
 /// `MOST`, fewer of very many labels; and of each label at least `OF_EACH`, if it has so many, and if there are not too many
 /// labels.
 const MOST: usize = 4_000;
-const TEXTS_TIMES_LABELS: usize = 400_000;
+const TEXTS_TIMES_LABELS: usize = 150_000;
 const MOST_WORDS: RangeInclusive<u64> = 1 << 16..=1 << 17;
 const WORDS_TIMES_LABELS: u64 = 1 << 20;
 const OF_EACH: usize = 10;
@@ -42,8 +43,10 @@ impl Trainer {
         }
         let sample = self.sample(&texts);
         let mut options = TrainOptions { refinements: Vec::new(), ..self.options.clone() };
+        let near_duplicates = OnceCell::new();
         let loss_with = |options: &TrainOptions| {
-            held_out_loss(learn_again(options, &self.classes, &texts, sample.clone(), in_group_of_text)?)
+            let trainer = learn_again(options, &self.classes, &texts, sample.clone(), in_group_of_text)?;
+            held_out_loss(trainer, &near_duplicates)
         };
         let Some((mut least, documents)) = loss_with(&options)? else { return Ok(self) };
         let mut tried = Vec::new();
@@ -143,9 +146,15 @@ fn in_group_of_text(trainer: &mut Trainer, given: &RawExample<'_>) -> Result<()>
 }
 
 /// The mean log loss of held-out documents, in nats, and their number; `None` if none could be held out.
-fn held_out_loss(mut trainer: Trainer) -> Result<Option<(f64, f64)>> {
+/// The first call decides which are near-duplicates.
+fn held_out_loss(
+    mut trainer: Trainer,
+    near_duplicates: &OnceCell<NearDuplicates>,
+) -> Result<Option<(f64, f64)>> {
     let Scoring::Weighted(options) = trainer.options.scoring() else { return Ok(None) };
-    let learned = trainer.take_in_order()?;
+    let mut learned = trainer.take_in_order()?;
+    let find = || NearDuplicates::find(&learned.merged.statistics, &learned.documents);
+    learned.documents.near_duplicates = near_duplicates.get_or_init(find).clone();
     let (counts, documents) = (&learned.merged.statistics, &learned.documents);
     let smoothing = solution::smoothing(&options, counts, documents, &trainer.classes)?;
     let problem = FitProblem { counts, documents, columns: columns_of(&trainer.classes)?, options: &options };
