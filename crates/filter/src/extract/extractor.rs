@@ -209,7 +209,7 @@ impl Extractor {
         let mut hash = identity.body_hash;
         let mut counted = |are_signs: bool, occurrences: &[Occurrence]| {
             // programs that deliver mail quote and wrap it
-            if in_group && !are_signs {
+            if in_group && !(are_signs && self.recipe.kind == Kind::Mail) {
                 hash = occurrences.iter().fold(hash, |hash, occurrence| chain(hash, occurrence.fingerprint));
             }
             if self.has_parts {

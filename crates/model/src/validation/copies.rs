@@ -17,8 +17,8 @@ const AT_LEAST_ONE_IN: usize = 10;
 /// What it means in a fit that texts are repeated.
 ///
 /// A text that was drawn again may have another label then; one that was only copied has the same. So copies are taken
-/// for ones that somebody made, and are left out together. But if many of the repeated texts have several labels, texts
-/// come again: each copy counts, and one is left out at a time.
+/// for ones that somebody made, and are left out together. But if many of the short texts that are repeated have several
+/// labels, texts come again: each copy counts, and one is left out at a time. Long texts do not come again by chance.
 pub(crate) struct Repeats {
     /// The usual weight of a document: the median, so that what is learned twice from beginning to end is fitted as it is
     /// once; if texts come again, what all weights are multiples of.
@@ -32,14 +32,19 @@ pub(crate) struct Repeats {
 impl Repeats {
     pub(crate) fn new(documents: &dyn Documents) -> Repeats {
         let labels: Vec<Label> = (0..documents.len()).map(|at| documents.label(at)).collect();
-        Repeats::of(&labels, documents.groups_are_copies())
+        Repeats::of(&labels, documents.groups_are_copies().then_some(&|at| documents.is_long(at)))
     }
 
-    fn of(labels: &[Label], are_copies: bool) -> Repeats {
+    /// `is_long` says which texts are, where groups are copies.
+    fn of(labels: &[Label], is_long: Option<&dyn Fn(usize) -> bool>) -> Repeats {
         let unit = unit_of(labels);
-        let (mut n_repeated, mut n_drawn) = (0, 0);
-        if are_copies {
+        let (mut n_repeated, mut n_drawn, mut start) = (0, 0, 0);
+        if let Some(is_long) = is_long {
             for equal in labels.chunk_by(|a, b| a.group == b.group) {
+                start += equal.len();
+                if is_long(start - 1) {
+                    continue;
+                }
                 let n = equal.iter().map(|label| u64::from(label.multiplicity / unit)).sum::<u64>();
                 let n_labels = equal.chunk_by(|a, b| a.class == b.class).count();
                 n_repeated += usize::from(n > 1);
@@ -223,8 +228,9 @@ mod tests {
             text.iter().map(move |own| label((group, own))).collect::<Vec<_>>()
         };
         let labels: Vec<_> = texts.iter().enumerate().flat_map(of_text).collect();
-        let Repeats { usual, unit, .. } = Repeats::of(&labels, true);
-        assert_eq!(Repeats::of(&labels, false).unit, None);
+        let Repeats { usual, unit, .. } = Repeats::of(&labels, Some(&|_| false));
+        assert_eq!(Repeats::of(&labels, None).unit, None);
+        assert_eq!(Repeats::of(&labels, Some(&|_| true)).unit, None);
         (usual, unit)
     }
 

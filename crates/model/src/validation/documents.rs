@@ -76,6 +76,11 @@ pub trait Documents: Sync {
         self.label(document).group
     }
 
+    /// Whether a document is too [long](crate::NearDuplicates::is_long) to come again by chance.
+    fn is_long(&self, _document: usize) -> bool {
+        false
+    }
+
     /// Whether any document has windows; used for two classes only.
     fn has_windows(&self) -> bool {
         false

@@ -12,17 +12,20 @@ use crate::validation::reader::BlockReader;
 
 /// Groups whose documents are near-duplicates of one another, and are held out together.
 ///
-/// Two documents are if at least four fifths of the terms that either has are in both. Terms that more than a quarter of all
+/// Two documents are if, by an estimate, four fifths of the terms that either has are in both. Terms that more than a quarter of all
 /// documents have do not count, nor documents with fewer than ten others: short texts are alike by chance.
 #[derive(Clone, Debug, Default)]
 pub struct NearDuplicates {
     /// The lowest group of those together with a group; none of a group that is alone.
     lowest: HashMap<u64, u64>,
+    /// How many documents have others in their place.
     documents: u64,
+    /// Whether each document is long.
+    long: Vec<bool>,
 }
 
 const SIMILAR: f64 = 0.8;
-const LEAST_TERMS: u32 = 10;
+const LEAST_TERMS: usize = 10;
 const COMMON: u64 = 4;
 
 /// Documents are compared that have this many of the lowest hashes of their terms in common, but one.
@@ -35,55 +38,35 @@ impl NearDuplicates {
     /// they are. Source: Broder, "On the resemblance and containment of documents" (1997); Li, Owen and Zhang, "One
     /// permutation hashing" (2012).
     pub fn find(counts: &Statistics, documents: &dyn Documents) -> NearDuplicates {
-        let all: u64 = counts.totals().iter().map(|totals| totals.documents).sum();
-        let frequency = |id| match counts.document_frequency(id) {
-            df if df * COMMON > all => Frequency::Common,
-            0 | 1 => Frequency::Unique,
-            _ => Frequency::Shared,
-        };
-        let ids = 0..documents.n_terms() as TermId;
-        let terms = TermHashes { frequencies: ids.into_par_iter().map(frequency).collect() };
-        let source = BlockReader::unread(documents);
-        let mut keys: Vec<(u64, u32)> = Vec::new();
+        let (source, terms) = (BlockReader::unread(documents), TermHashes::new(counts, documents.n_terms()));
+        let (mut keys, mut long): (Vec<(u64, u32)>, Vec<bool>) = Default::default();
         source.for_all(|first, block| {
+            let rows = || (0..block.len()).into_par_iter();
+            long.par_extend(rows().map(|at| terms.are_many(block.terms(at))));
             let keys_of = |at: usize| terms.keys(block.terms(at)).map(move |key| (key, (first + at) as u32));
-            keys.par_extend((0..block.len()).into_par_iter().flat_map_iter(keys_of));
+            keys.par_extend(rows().filter(|at| long[first + at]).flat_map_iter(keys_of));
         });
         keys.par_sort_unstable();
         let alike: Vec<&[(u64, u32)]> =
             keys.chunk_by(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1).collect();
-        let mut candidates: Vec<u32> =
-            alike.iter().copied().flatten().map(|(_, document)| *document).collect();
-        candidates.par_sort_unstable();
-        candidates.dedup();
-        let mut sketches: Vec<Sketch> = Vec::with_capacity(candidates.len());
-        source.for_all(|first, block| {
-            let range = first as u32..(first + block.len()) as u32;
-            let [start, end] = [range.start, range.end].map(|at| candidates.partition_point(|of| *of < at));
-            let sketch = |of: &u32| terms.sketch(block.terms(*of as usize - first));
-            sketches.par_extend(candidates[start..end].par_iter().map(sketch));
-        });
-        let sketch = |document: u32| candidates.binary_search(&document).ok().map(|at| &sketches[at]);
-        let mut together = NearDuplicates::default();
+        let sketches = terms.sketches(&source, &alike);
+        let mut found = NearDuplicates { long, ..NearDuplicates::default() };
         for alike in alike {
-            for (at, (_, document)) in alike.iter().enumerate().skip(1) {
-                for (_, other) in [alike[0], alike[at - 1]] {
-                    let both = [*document, other];
-                    let [Some(one), Some(two)] = both.map(sketch) else { continue };
-                    if similarity(one, two) >= SIMILAR {
-                        together.join(both.map(|document| documents.label(document as usize).group));
+            for pair in alike.windows(2) {
+                for other in [alike[0].1, pair[0].1] {
+                    let both = [other, pair[1].1];
+                    if similarity(both.map(|document| &sketches[&document])) >= SIMILAR {
+                        found.join(both.map(|document| documents.label(document as usize).group));
                     }
                 }
             }
         }
-        let groups: Vec<u64> = together.lowest.keys().copied().collect();
-        groups.into_iter().for_each(|group| {
-            let lowest = together.group_of(group);
-            together.lowest.insert(group, lowest);
-        });
-        let is_any = |document: &usize| together.lowest.contains_key(&documents.label(*document).group);
-        together.documents = (0..documents.len()).into_par_iter().filter(is_any).count() as u64;
-        together
+        let groups: Vec<u64> = found.lowest.keys().copied().collect();
+        let lowest: Vec<_> = groups.into_iter().map(|group| (group, found.group_of(group))).collect();
+        found.lowest.extend(lowest);
+        let is_any = |at: &usize| found.lowest.contains_key(&documents.label(*at).group);
+        found.documents = (0..documents.len()).into_par_iter().filter(is_any).count() as u64;
+        found
     }
 
     /// The group that a group's documents are held out with.
@@ -95,6 +78,11 @@ impl NearDuplicates {
         lowest
     }
 
+    /// Whether a document has so many terms that another like it is no chance. They count as for near-duplicates.
+    pub fn is_long(&self, document: usize) -> bool {
+        self.long.get(document).copied().unwrap_or(false)
+    }
+
     /// The number of documents that are near-duplicates of others of another group.
     pub fn documents(&self) -> u64 {
         self.documents
@@ -104,7 +92,8 @@ impl NearDuplicates {
         let [one, two] = groups.map(|group| self.group_of(group));
         if one != two {
             let lowest = one.min(two);
-            self.lowest.extend([(one, lowest), (two, lowest)]);
+            // the paths stay short
+            self.lowest.extend([one, two, groups[0], groups[1]].map(|group| (group, lowest)));
         }
     }
 }
@@ -117,6 +106,7 @@ enum Frequency {
     Common,
 }
 
+/// The terms that count, and hashes of them.
 struct TermHashes {
     frequencies: Vec<Frequency>,
 }
@@ -126,29 +116,58 @@ type Sketch = [u16; 64];
 const EMPTY: u16 = u16::MAX;
 
 impl TermHashes {
+    fn new(counts: &Statistics, n_terms: usize) -> TermHashes {
+        let all: u64 = counts.totals().iter().map(|totals| totals.documents).sum();
+        let frequency = |id| match counts.document_frequency(id) {
+            df if df * COMMON > all => Frequency::Common,
+            0 | 1 => Frequency::Unique,
+            _ => Frequency::Shared,
+        };
+        TermHashes { frequencies: (0..n_terms as TermId).into_par_iter().map(frequency).collect() }
+    }
+
     /// The hashes of the terms that count.
     fn of<'a>(&'a self, row: BlockRow<'a>) -> impl Iterator<Item = (u64, Frequency)> + 'a {
         let hash = |id: &TermId| (scramble(u64::from(*id) + 1), self.frequencies[*id as usize]);
         row.ids.iter().map(hash).filter(|(_, frequency)| *frequency != Frequency::Common)
     }
 
-    /// Hashes of the lowest hashes but one; none of a short document.
+    /// Whether at least [`LEAST_TERMS`] terms count.
+    fn are_many(&self, row: BlockRow<'_>) -> bool {
+        self.of(row).nth(LEAST_TERMS - 1).is_some()
+    }
+
+    /// Hashes of the lowest hashes but one.
     fn keys(&self, row: BlockRow<'_>) -> impl Iterator<Item = u64> + use<> {
-        let (mut lowest, mut n) = ([u64::MAX; LOWEST], 0);
+        let mut lowest = [u64::MAX; LOWEST];
         for (hash, frequency) in self.of(row) {
-            n += 1;
             if frequency == Frequency::Shared && hash < lowest[LOWEST - 1] {
                 let at = lowest.partition_point(|lower| *lower < hash);
                 lowest[at..].rotate_right(1);
                 lowest[at] = hash;
             }
         }
-        let is_long = n >= LEAST_TERMS && lowest[LOWEST - 1] < u64::MAX;
+        let are_enough = lowest[LOWEST - 1] < u64::MAX;
         let without = move |left_out: usize| {
             let others = lowest.iter().enumerate().filter(|(at, _)| *at != left_out);
             others.fold(0, |key: u64, (_, hash)| scramble(key.rotate_left(17) ^ hash))
         };
-        (0..LOWEST).take(if is_long { LOWEST } else { 0 }).map(without)
+        (0..LOWEST).take(if are_enough { LOWEST } else { 0 }).map(without)
+    }
+
+    /// The sketches of documents that may be near-duplicates.
+    fn sketches(&self, source: &BlockReader<'_>, alike: &[&[(u64, u32)]]) -> HashMap<u32, Sketch> {
+        let mut wanted: Vec<u32> = alike.iter().copied().flatten().map(|(_, document)| *document).collect();
+        wanted.par_sort_unstable();
+        wanted.dedup();
+        let mut sketches = HashMap::with_capacity(wanted.len());
+        source.for_all(|first, block| {
+            let place = |document: usize| wanted.partition_point(|wanted| (*wanted as usize) < document);
+            let of_block = &wanted[place(first)..place(first + block.len())];
+            let sketch = |of: &u32| (*of, self.sketch(block.terms(*of as usize - first)));
+            sketches.par_extend(of_block.par_iter().map(sketch));
+        });
+        sketches
     }
 
     fn sketch(&self, row: BlockRow<'_>) -> Sketch {
@@ -162,7 +181,7 @@ impl TermHashes {
 }
 
 /// An estimate of the share of the terms of either document that are in both.
-fn similarity(one: &Sketch, two: &Sketch) -> f64 {
+fn similarity([one, two]: [&Sketch; 2]) -> f64 {
     let of_either = std::iter::zip(one, two).filter(|(a, b)| **a != EMPTY || **b != EMPTY);
     let (equal, all) = of_either.fold((0, 0), |(equal, all), (a, b)| (equal + u32::from(a == b), all + 1));
     f64::from(equal) / f64::from(all.max(1))
@@ -185,7 +204,7 @@ mod tests {
         for i in 0..400 {
             let mut own = if i % 10 == 9 { rows[i - 1].clone() } else { terms(i as u32) };
             if i % 10 == 9 {
-                own[..3].copy_from_slice(&[4_001 + i as u32, 4_500 + i as u32, 5_000 + i as u32]);
+                own[0] = 4_001 + i as u32;
             }
             rows.push(own);
         }

@@ -183,6 +183,10 @@ impl Documents for Collection {
         self.near_duplicates.group_of(self.documents[document].group)
     }
 
+    fn is_long(&self, document: usize) -> bool {
+        self.near_duplicates.is_long(document)
+    }
+
     fn has_windows(&self) -> bool {
         // with more than two labels, nothing is fitted to windows
         self.is_of_two && self.windows.is_some()

@@ -1,7 +1,6 @@
 //! Which terms there are beside words, and how strongly the correction is regularised: as held-out documents of a sample are
 //! predicted best. All documents are read again only if there are more terms.
 
-use std::cell::OnceCell;
 use std::ops::RangeInclusive;
 
 use hashbrown::{HashMap, HashSet};
@@ -43,10 +42,9 @@ impl Trainer {
         }
         let sample = self.sample(&texts);
         let mut options = TrainOptions { refinements: Vec::new(), ..self.options.clone() };
-        let near_duplicates = OnceCell::new();
         let loss_with = |options: &TrainOptions| {
             let trainer = learn_again(options, &self.classes, &texts, sample.clone(), in_group_of_text)?;
-            held_out_loss(trainer, &near_duplicates)
+            held_out_loss(trainer)
         };
         let Some((mut least, documents)) = loss_with(&options)? else { return Ok(self) };
         let mut tried = Vec::new();
@@ -146,15 +144,11 @@ fn in_group_of_text(trainer: &mut Trainer, given: &RawExample<'_>) -> Result<()>
 }
 
 /// The mean log loss of held-out documents, in nats, and their number; `None` if none could be held out.
-/// The first call decides which are near-duplicates.
-fn held_out_loss(
-    mut trainer: Trainer,
-    near_duplicates: &OnceCell<NearDuplicates>,
-) -> Result<Option<(f64, f64)>> {
+fn held_out_loss(mut trainer: Trainer) -> Result<Option<(f64, f64)>> {
     let Scoring::Weighted(options) = trainer.options.scoring() else { return Ok(None) };
     let mut learned = trainer.take_in_order()?;
-    let find = || NearDuplicates::find(&learned.merged.statistics, &learned.documents);
-    learned.documents.near_duplicates = near_duplicates.get_or_init(find).clone();
+    let near_duplicates = NearDuplicates::find(&learned.merged.statistics, &learned.documents);
+    learned.documents.near_duplicates = near_duplicates;
     let (counts, documents) = (&learned.merged.statistics, &learned.documents);
     let smoothing = solution::smoothing(&options, counts, documents, &trainer.classes)?;
     let problem = FitProblem { counts, documents, columns: columns_of(&trainer.classes)?, options: &options };
