@@ -81,11 +81,14 @@ proptest! {
         let mut whole = trainers.pop().unwrap();
         trainers.into_iter().for_each(|trainer| whole.merge(trainer).unwrap());
         let mut chosen = whole.choose_terms().unwrap();
-        let expected = TrainOptions { refinements: Vec::new(), recipe: chosen.recipe().clone(), ..options.clone() };
+        let scoring = Some(chosen.scoring());
+        let expected =
+            TrainOptions { refinements: Vec::new(), recipe: chosen.recipe().clone(), scoring, ..options.clone() };
         // except for the losses that decided, which the header keeps
         let tried = std::mem::take(&mut chosen.choices.tried);
         let has_any = tried.iter().any(TriedRefinement::is_chosen);
-        prop_assert_eq!(has_any, expected.recipe != options.recipe);
+        let has_more = expected.recipe != options.recipe || expected.scoring != Some(options.scoring());
+        prop_assert_eq!(has_any, has_more);
         prop_assert_eq!(chosen.finish().ok(), model(&expected, documents.iter().rev()));
         let [one, other] = [false, true].map(|is_reversed| match is_reversed {
             false => model(&options, &documents),
@@ -117,8 +120,8 @@ fn two_labels(n: usize, words: Text) -> Trainer {
     labelled(2, n, words)
 }
 
-/// The families that a model has.
-fn families(trainer: Trainer) -> Vec<Refinement> {
+/// What a model has taken.
+fn refinements(trainer: Trainer) -> Vec<Refinement> {
     let filter = trainer.finish().unwrap().into_filter().unwrap();
     let information = filter.information();
     let tried = information.chosen.map_or(&[][..], |chosen| &chosen.refinements);
@@ -151,19 +154,22 @@ fn made_up(label: usize, random: &mut dyn FnMut(usize) -> usize) -> String {
 }
 
 #[test]
-fn families_are_terms_where_they_predict_better() {
+fn what_predicts_better_is_taken() {
     for n_labels in [2, 3, 4] {
-        assert_eq!(families(labelled(n_labels, 400, together)), [Refinement::Pairs], "{n_labels} labels");
-        assert_eq!(families(labelled(n_labels, 400, by_sign))[..], [Refinement::Signs], "{n_labels} labels");
+        assert_eq!(refinements(labelled(n_labels, 400, together)), [Refinement::Pairs], "{n_labels} labels");
+        assert_eq!(refinements(labelled(n_labels, 400, by_sign))[..], [Refinement::Signs], "{n_labels} labels");
     }
-    assert_eq!(families(two_labels(400, one)), []);
-    assert_eq!(families(two_labels(400, made_up))[..2], [Refinement::Pieces, Refinement::AllPieces]);
+    assert_eq!(refinements(two_labels(400, one)), []);
+    assert_eq!(refinements(two_labels(400, made_up))[..2], [Refinement::Pieces, Refinement::AllPieces]);
+    // labels given by chance
+    let by_chance = |label: usize, random: &mut dyn FnMut(usize) -> usize| one([label, random(2)][random(2)], random);
+    assert_eq!(refinements(two_labels(400, by_chance)), [Refinement::Regularisation]);
     // few documents too
-    assert_eq!(families(two_labels(40, by_sign)), [Refinement::Signs]);
+    assert_eq!(refinements(two_labels(40, by_sign)), [Refinement::Signs]);
     // nothing to learn from
     let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
     (0..200).for_each(|i| trainer.add(LABELS[i % 2], Document::Text(&format!("{}", i * i))).unwrap());
-    families(trainer);
+    refinements(trainer);
 }
 
 #[test]
@@ -180,11 +186,11 @@ fn what_is_asked_for_is_not_chosen() {
         assert!(Trainer::new(options).unwrap().choices.texts.is_none());
     }
     let later = two_labels(400, together).with_scoring(Scoring::NaiveBayes(Scoring::parameters()));
-    assert_eq!(families(later), []);
+    assert_eq!(refinements(later), []);
     let mut unlabelled = two_labels(400, together);
     unlabelled.add_unlabelled(Document::Text("not so good")).unwrap();
     // labelled documents decide, and the others are counted accordingly
-    assert_eq!(families(unlabelled), [Refinement::Pairs]);
+    assert_eq!(refinements(unlabelled), [Refinement::Pairs]);
 }
 
 #[test]
