@@ -314,7 +314,7 @@ mod tests {
         let mut recipe = Recipe::new(Kind::Mail);
         recipe.tokenizer.word_rule = WordRule::Unicode;
         let (terms, _) = count(recipe, Document::Fields(&[("", "s:cheap")])).unwrap();
-        assert_eq!(terms, ["body:s:cheap"]);
+        assert_eq!(terms, ["body:s:cheap", "body:^:"]);
         let (terms, _) = count(Recipe::new(Kind::Mail), Document::Fields(&[("Subject", "cheap")])).unwrap();
         assert_eq!(terms, ["s:cheap"]);
     }

@@ -57,8 +57,9 @@ fn a_message() {
     }
     let message = Message::parse(MESSAGE.as_bytes(), &Limits::default());
     let content = self::terms(&message, true);
-    assert_eq!(content[..5], ["s:re", "s:free", "s:offer", "s:x1", "buy"]);
-    assert!(content.iter().all(|term| term.starts_with("s:") || !term.contains(':')), "{content:?}");
+    let words: Vec<_> = content.iter().filter(|term| !term.contains('^')).collect();
+    assert_eq!(words[..5], ["s:re", "s:free", "s:offer", "s:x1", "buy"]);
+    assert!(words.iter().all(|term| term.starts_with("s:") || !term.contains(':')), "{content:?}");
 }
 
 #[test]
@@ -67,7 +68,9 @@ fn no_body_poses_as_a_header() {
     let plain: BTreeSet<_> = read(&format!("{header}y")).into_iter().collect();
     let body = "from:a:x@y.org s:re subj:re hn:x-mailer rcvd:n:9 mid：ok to:n:8 ct﹕text/html\nReceived: from z.org\n";
     for term in read(&format!("{header}{body}")) {
-        assert!(plain.contains(&term) || !term.contains(':') || term.starts_with("len:"), "{term}");
+        // no term of a header begins with a sign
+        let is_own = term.starts_with('^') || term.starts_with("len:");
+        assert!(plain.contains(&term) || !term.contains(':') || is_own, "{term}");
     }
 }
 

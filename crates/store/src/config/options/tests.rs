@@ -185,10 +185,13 @@ fn terms_that_are_given_are_not_chosen() {
     assert_eq!(plain, TrainOptions::new(Kind::Text));
     let pairs = terms(Some("1-2"), None, "auto", None).unwrap();
     assert_eq!(pairs.recipe.tokenizer.terms, Ngrams::Words { min: 1, max: 2 });
-    assert_eq!(pairs.refinements, [Refinement::Pieces, Refinement::AllPieces, Refinement::Signs]);
+    let others = Refinement::ALL.into_iter().filter(|refinement| *refinement != Refinement::Pairs);
+    assert_eq!(pairs.refinements, others.collect::<Vec<_>>());
     let pieces = terms(None, None, "2-5", Some(true)).unwrap();
     assert_eq!((pieces.recipe.pieces, pieces.recipe.tokenizer.signs), (Some(PieceLengths::ALL), true));
-    assert_eq!(pieces.refinements, [Refinement::Pairs]);
+    assert_eq!(pieces.refinements, [Refinement::Pairs, Refinement::Regularisation]);
+    let all = terms(Some("1-2"), None, "on", Some(false)).unwrap();
+    assert_eq!((&all.refinements[..], all.to_try()), (&[Refinement::Regularisation][..], &[][..]));
     let characters = terms(None, Some("3"), "off", None).unwrap();
     assert_eq!(characters.recipe.tokenizer.terms, Ngrams::Characters { min: 3, max: 3 });
     assert_eq!(characters.to_try(), []);

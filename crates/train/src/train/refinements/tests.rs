@@ -157,12 +157,17 @@ fn made_up(label: usize, random: &mut dyn FnMut(usize) -> usize) -> String {
 fn what_predicts_better_is_taken() {
     for n_labels in [2, 3, 4] {
         assert_eq!(refinements(labelled(n_labels, 400, together)), [Refinement::Pairs], "{n_labels} labels");
-        assert_eq!(refinements(labelled(n_labels, 400, by_sign))[..], [Refinement::Signs], "{n_labels} labels");
+        assert_eq!(
+            refinements(labelled(n_labels, 400, by_sign))[..],
+            [Refinement::Signs],
+            "{n_labels} labels"
+        );
     }
     assert_eq!(refinements(two_labels(400, one)), []);
     assert_eq!(refinements(two_labels(400, made_up))[..2], [Refinement::Pieces, Refinement::AllPieces]);
     // labels given by chance
-    let by_chance = |label: usize, random: &mut dyn FnMut(usize) -> usize| one([label, random(2)][random(2)], random);
+    let by_chance =
+        |label: usize, random: &mut dyn FnMut(usize) -> usize| one([label, random(2)][random(2)], random);
     assert_eq!(refinements(two_labels(400, by_chance)), [Refinement::Regularisation]);
     // few documents too
     assert_eq!(refinements(two_labels(40, by_sign)), [Refinement::Signs]);
