@@ -113,7 +113,7 @@ pub fn short_texts(path: &Path, report: &mut Report) {
 /// The defaults without further families of terms.
 fn words_alone() -> TrainOptions {
     let mut options = default();
-    options.families.clear();
+    options.refinements.clear();
     options
 }
 

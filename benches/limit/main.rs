@@ -42,7 +42,7 @@ fn options(rule: WordRule, scoring: Option<Scoring>) -> TrainOptions {
     // the limit is of single words
     let mut options = TrainOptions::new(Kind::Text);
     options.scoring = scoring;
-    options.families.clear();
+    options.refinements.clear();
     options.recipe.tokenizer.word_rule = rule;
     options
 }

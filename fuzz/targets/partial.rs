@@ -38,7 +38,7 @@ pub fn run(data: &[u8]) {
 /// A small partial of every kind.
 fn partials() -> Vec<Vec<u8>> {
     let mut text = TrainOptions::new(Kind::Text);
-    text.families.clear();
+    text.refinements.clear();
     let mut remembered = text.clone();
     remembered.keep = Some(Keep::Vectors);
     let mut bayes = text.clone();

@@ -46,7 +46,7 @@ pub fn run(data: &[u8]) {
 
 fn said(n_labels: usize) -> Said {
     let mut options = TrainOptions::new(Kind::Text);
-    options.families.clear();
+    options.refinements.clear();
     let new = || Trainer::new(options.clone()).expect("options in range");
     let mut trainer = new();
     for i in 0..12 {

@@ -58,7 +58,7 @@ impl Corpus {
         (options.repeat, options.names) = (true, false);
         let one = count(&options, self.train.iter()).finish().unwrap();
         options.recipe = one.clone().into_filter().unwrap().information().recipe.clone();
-        options.families.clear();
+        options.refinements.clear();
         let (accuracy, area) = self.measure(one);
         println!("{name}: one machine {accuracy:.4} {area:.4} %");
         for n_partitions in [8, 32] {

@@ -37,7 +37,7 @@ fn trainer(options: TrainOptions, labelled: &[Text], unlabelled: &[Text]) -> Tra
 
 /// Words alone, which leave something to learn.
 fn of_words() -> TrainOptions {
-    TrainOptions { families: Vec::new(), ..TrainOptions::new(Kind::Text) }
+    TrainOptions { refinements: Vec::new(), ..TrainOptions::new(Kind::Text) }
 }
 
 fn model(labelled: &[Text], unlabelled: &[Text]) -> Model {

@@ -14,7 +14,9 @@
 //! ```
 //! use tamis_tokenizer::{CountMatrix, Scratch, Tokenizer, TokenizerOptions, Vocabulary};
 //!
-//! let tokenizer = Tokenizer::new(TokenizerOptions::mail())?;
+//! let mut options = TokenizerOptions::mail();
+//! options.signs = false;
+//! let tokenizer = Tokenizer::new(options)?;
 //! let (mut vocabulary, mut scratch) = (Vocabulary::new(), Scratch::default());
 //! let mut matrix = CountMatrix::new();
 //! for text in ["Win $1000 now! WIN!", "See you at ten"] {

@@ -78,7 +78,7 @@ impl Learner {
     /// learner.learn("ham", Document::Mail(b"Subject: pills\n\nYour prescription\n"))?;
     /// learner.commit()?;
     /// let filter = learner.into_filter();
-    /// assert!(filter.score_mail(b"Subject: prescription\n\n", &mut Scratch::default())?.log_odds < 0.0);
+    /// assert!(filter.score_mail(b"Subject: your prescription\n\nYour prescription\n", &mut Scratch::default())?.log_odds < 0.0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
