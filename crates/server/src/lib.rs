@@ -31,6 +31,7 @@ pub use service::admission::{Incoming, TooLong};
 pub use service::answer::{Answer, REQUIRED, TermReason};
 pub use service::{ModelState, Request, Service};
 pub use settings::address::Address;
+pub use settings::page::{HistoryContent, PageSettings};
 pub use settings::password::hash as hash_password;
 pub use settings::user::{GroupId, MailServer, UserId};
 pub use settings::{

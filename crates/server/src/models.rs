@@ -8,7 +8,8 @@ pub(crate) mod request;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
+use std::{fs, io};
 
 use anyhow::{Context, Result};
 
@@ -29,6 +30,13 @@ pub(crate) struct ModelRegistry {
 struct UserModel {
     model: Arc<LiveModel>,
     last_used: Instant,
+}
+
+/// The file of a user's model.
+pub(crate) struct UserFile {
+    pub(crate) user: String,
+    pub(crate) bytes: u64,
+    pub(crate) changed: SystemTime,
 }
 
 impl ModelRegistry {
@@ -149,6 +157,36 @@ impl ModelRegistry {
         // one for all users
         failures.dedup();
         failures
+    }
+
+    /// The number of corrections that wait to be learned.
+    pub(crate) fn n_waiting(&self) -> usize {
+        let own = std::iter::once(&self.shared).chain(self.named.values()).cloned();
+        own.chain(self.users().values().map(|user| user.model.clone())).map(|m| m.queue.n_waiting()).sum()
+    }
+
+    /// The files of users' models: whose, how many bytes, and when each was changed last.
+    ///
+    /// # Errors
+    /// If their folder cannot be listed.
+    pub(crate) fn user_files(&self) -> io::Result<Vec<UserFile>> {
+        let Some(pattern) = &self.settings.users else { return Ok(Vec::new()) };
+        let pattern = pattern.to_string_lossy();
+        let (before, after) = pattern.split_once("%u").unwrap_or((&pattern, ""));
+        let (folder, prefix) = before.rsplit_once('/').unwrap_or((".", before));
+        let mut files = Vec::new();
+        for file in fs::read_dir(if folder.is_empty() { "/" } else { folder })? {
+            let file = file?;
+            let name = file.file_name();
+            let user = name.to_str().and_then(|name| name.strip_prefix(prefix)?.strip_suffix(after));
+            let Some(user) = user.and_then(safe_name) else { continue };
+            // one that is gone meanwhile is none
+            let Ok(metadata) = file.metadata() else { continue };
+            let changed = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+            files.push(UserFile { user, bytes: metadata.len(), changed });
+        }
+        files.sort_by(|a, b| a.user.cmp(&b.user));
+        Ok(files)
     }
 
     /// Users' models that are open.

@@ -2,16 +2,17 @@
 
 pub(crate) mod admission;
 pub(crate) mod answer;
+pub(crate) mod history;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use tamis_mail::Limits;
-use tamis_train::{Classes, Document, Filter, Kind, Scratch, TermContribution};
+use tamis_mail::{Limits, LimitsHit};
+use tamis_train::{Classes, Document, Explanation, Filter, Kind, Scratch};
 
 use crate::models::ModelRegistry;
 use crate::models::learning::{LearningContext, enqueue};
@@ -22,6 +23,7 @@ use crate::record::outbox::Outbox;
 use crate::record::{Door, MessageOutcome, Metrics};
 use crate::service::admission::{Admission, Incoming, TooLong};
 use crate::service::answer::{Answer, TermReason};
+use crate::service::history::{History, HistoryEntry, ScoredMessage, Taught};
 use crate::settings::password::Password;
 use crate::settings::{FleetSettings, ServerSettings};
 
@@ -38,12 +40,14 @@ pub struct Request<'a> {
     pub reasons: usize,
     /// Whether to tell the probability of each label.
     pub probabilities: bool,
+    /// Who asks, for what is shown of corrections.
+    pub by: &'a str,
 }
 
 impl<'a> Request<'a> {
     /// A request through `door` for a model.
     pub fn new(door: Door, model: ModelId<'a>) -> Self {
-        Request { door, model, queue_id: "", reasons: 0, probabilities: false }
+        Request { door, model, queue_id: "", reasons: 0, probabilities: false, by: "" }
     }
 }
 
@@ -76,6 +80,7 @@ pub struct Service {
     learning: Arc<LearningContext>,
     pub(crate) metrics: Arc<Metrics>,
     log: Arc<Log>,
+    pub(crate) history: Arc<History>,
     pub(crate) started: Instant,
 }
 
@@ -128,6 +133,10 @@ impl Service {
             }
             _ => settings.http.password.clone().map(Password::new).map(Arc::new),
         };
+        let history = match before {
+            Some(before) if before.settings.page == settings.page => before.history.clone(),
+            _ => Arc::new(History::new(&settings.page)),
+        };
         let learning =
             LearningContext { metrics: metrics.clone(), most_waiting: limits.waiting_to_learn, outbox };
         let service = Service {
@@ -137,6 +146,7 @@ impl Service {
             learning: Arc::new(learning),
             metrics,
             log,
+            history,
             started: Instant::now(),
             settings,
         };
@@ -168,7 +178,12 @@ impl Service {
 
     /// Looks whether models have changed, and opens them again. Returns what failed.
     pub fn follow(&self) -> Vec<ServiceError> {
-        self.models.follow()
+        let failures = self.models.follow();
+        if self.history.is_on() {
+            // a percent of a processor at most
+            self.find_reasons(&self.history.latest(), Duration::from_millis(10));
+        }
+        failures
     }
 
     /// A message that is about to arrive.
@@ -192,14 +207,24 @@ impl Service {
         let begun = Instant::now();
         let work = || {
             let open = self.models.to_score(request.model)?.opened()?;
-            open.ask(|filter, scratch| self.answer(request, filter, scratch, document))
+            open.ask(|filter, scratch| match document {
+                Document::Mail(_) if self.history.is_on() => {
+                    scratch.keep_counts();
+                    let answer = self.answer(request, filter, scratch, document)?;
+                    Ok((answer, Some(filter.counted(scratch))))
+                }
+                _ => Ok((self.answer(request, filter, scratch, document)?, None)),
+            })
         };
         // the scratch of a defective message is dropped or overwritten, and models are only read
-        let answer = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        let mut answered = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
             self.metrics.defects.fetch_add(1, Relaxed);
             Err(ServiceError::Defect)
         });
-        self.metrics.count(request.door, outcome(&answer), begun.elapsed());
+        let counted = answered.as_mut().ok().and_then(|(_, counted)| counted.take());
+        let answer = answered.map(|(answer, _)| answer);
+        let outcome = outcome(&answer);
+        self.metrics.count(request.door, outcome, begun.elapsed());
         let error = answer.as_ref().err().map(ToString::to_string).unwrap_or_default();
         let line = match &answer {
             Ok(answer) => LogLine {
@@ -212,7 +237,64 @@ impl Service {
             Err(_) => LogLine { verdict: Some("error"), error: &error, ..LogLine::default() },
         };
         self.write_log(request, begun, document, line);
-        answer
+        let mut answer = answer?;
+        if let (Some(counted), Document::Mail(raw)) = (counted, document) {
+            let Request { door, model, .. } = *request;
+            let (label, log_odds) = (&answer.label, answer.log_odds);
+            let message = ScoredMessage { door, model, label, outcome, log_odds, raw, counted };
+            answer.history = Some(self.history.push(message));
+        }
+        Ok(answer)
+    }
+
+    /// Finds the terms that weigh most in messages of the history, in this order, by the model as it is now; each once, and
+    /// those that take longer than `most` the next time.
+    pub(crate) fn find_reasons<'e>(
+        &self,
+        of: impl IntoIterator<Item = &'e Arc<HistoryEntry>>,
+        most: Duration,
+    ) {
+        /// Terms that are told.
+        const MOST: usize = 5;
+        let end = Instant::now() + most;
+        for entry in of.into_iter().filter(|entry| entry.reasons.get().is_none()) {
+            if Instant::now() > end {
+                return;
+            }
+            let document = Document::Counted(&entry.counted);
+            let terms = |_: &Filter, explanation: &Explanation, _| {
+                explanation.terms.iter().take(MOST).cloned().map(TermReason::from).collect()
+            };
+            // a model that cannot be read has none
+            let _ = entry.reasons.set(self.explain(entry.model.id(), document, terms).unwrap_or_default());
+        }
+    }
+
+    /// Explains the score of a document.
+    ///
+    /// # Errors
+    /// As [`score`](Self::score).
+    pub(crate) fn explain<T>(
+        &self,
+        model: ModelId<'_>,
+        document: Document<'_>,
+        mut show: impl FnMut(&Filter, &Explanation, LimitsHit) -> T,
+    ) -> Result<T, ServiceError> {
+        let open = self.models.to_score(model)?.opened()?;
+        open.ask(|filter, scratch| {
+            let explanation = filter.explain(document, scratch)?;
+            Ok(show(filter, &explanation, scratch.limits_hit()))
+        })
+    }
+
+    /// Bytes of messages in the server, rounded up.
+    pub(crate) fn bytes_in_flight(&self) -> usize {
+        self.admission.in_flight()
+    }
+
+    /// The models.
+    pub(crate) fn models(&self) -> &ModelRegistry {
+        &self.models
     }
 
     fn answer(
@@ -233,8 +315,7 @@ impl Service {
             n => {
                 let explanation = filter.explain(document, scratch)?;
                 let terms = explanation.terms.into_iter().take(n);
-                let reason = |TermContribution { term, contribution, .. }| TermReason { term, contribution };
-                let reasons = terms.map(reason).collect();
+                let reasons = terms.map(TermReason::from).collect();
                 Answer::new(&filter.verdict(&explanation.score, scratch), reasons)
             }
         };
@@ -291,6 +372,7 @@ impl Service {
         let owned = match document {
             Document::Mail(bytes) => OwnedDocument::Mail(bytes.to_vec()),
             Document::Text(text) => OwnedDocument::Text(text.to_owned()),
+            Document::Counted(of) => OwnedDocument::Counted(Box::new(of.clone())),
             Document::Fields(_) => {
                 return Err(ServiceError::Request("expected mail or text, got a row".to_owned()));
             }
@@ -308,10 +390,19 @@ impl Service {
         let learned = match (&feedback, &outcome) {
             (_, Err(_)) => "error",
             (Feedback::Learn(label), _) => label,
-            (Feedback::Forget, _) => "none",
+            (Feedback::Forget | Feedback::Find, _) => "none",
         };
         let line = LogLine { learned: Some(learned), error: &error, ..LogLine::default() };
-        self.write_log(request, begun, document, line);
+        if feedback != Feedback::Find {
+            self.write_log(request, begun, document, line);
+        }
+        if let (true, Document::Mail(raw), Ok(outcome)) = (self.history.is_on(), document, &outcome) {
+            let label = (feedback != Feedback::Forget).then(|| learned.to_owned());
+            let by = format!("{}, {}", request.door.name(), request.by);
+            if *outcome != FeedbackOutcome::Unknown {
+                self.history.note(&message_id(raw), &Taught { label, back: None, by });
+            }
+        }
         outcome
     }
 
@@ -366,6 +457,7 @@ impl Service {
         let gauge = |name, help, value: usize| (name, help, value as f64);
         let mut gauges = vec![
             gauge("bytes_in_flight", "Bytes of messages in the server.", self.admission.in_flight()),
+            gauge("waiting_to_learn", "Corrections that wait to be learned.", self.models.n_waiting()),
             gauge("user_models", "Users' models that are open.", self.models.open_users().len()),
         ];
         if let Some(outbox) = self.outbox() {

@@ -3,6 +3,7 @@
 
 pub(crate) mod address;
 mod descriptors;
+pub(crate) mod page;
 pub(crate) mod password;
 pub(crate) mod user;
 
@@ -15,6 +16,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use crate::settings::address::Address;
+use crate::settings::page::PageSettings;
 use crate::settings::user::{GroupId, MailServer, UserId};
 
 /// Everything that a settings file can set. By default no door is open; see [`loopback`](Self::loopback).
@@ -34,6 +36,8 @@ pub struct ServerSettings {
     pub milter: MilterSettings,
     /// The door for rspamc, for applications and for watching the server.
     pub http: HttpSettings,
+    /// The page for people.
+    pub page: PageSettings,
     /// What the server takes on.
     pub limits: LimitSettings,
     /// The log of verdicts.
@@ -356,9 +360,9 @@ impl ServerSettings {
         Ok(settings)
     }
 
-    /// The addresses of each door: spamd, milter, HTTP.
-    pub(crate) fn doors(&self) -> [&[Address]; 3] {
-        [&self.spamd.listen, &self.milter.listen, &self.http.listen]
+    /// The addresses of each door: spamd, milter, HTTP, page.
+    pub(crate) fn doors(&self) -> [&[Address]; 4] {
+        [&self.spamd.listen, &self.milter.listen, &self.http.listen, &self.page.listen]
     }
 
     /// Parses and checks the text of a settings file.
@@ -376,7 +380,7 @@ impl ServerSettings {
     pub(crate) fn check(&self) -> Result<()> {
         ensure!(
             !self.doors().concat().is_empty(),
-            "expected at least one address to listen at: spamd.listen, milter.listen or http.listen"
+            "expected at least one address to listen at: spamd.listen, milter.listen, http.listen or page.listen"
         );
         let probabilities = [
             ("verdict.prior", self.verdict.prior),
@@ -425,6 +429,10 @@ impl ServerSettings {
         if let Some(hash) = &self.http.password {
             password::check_hash(hash).context("http.password")?;
         }
+        ensure!(
+            self.page.listen.is_empty() || self.http.password.is_some(),
+            "page.listen: expected http.password to be set, to what tamisd --hash-password prints"
+        );
         let text = &self.milter.reject_text;
         ensure!(
             text.starts_with("5.") && text.len() <= 400 && text.chars().all(|c| (' '..='~').contains(&c)),
@@ -452,6 +460,8 @@ impl ServerSettings {
         );
         for (key, value) in [
             ("limits.message_bytes", message_bytes as u64),
+            ("page.messages", self.page.messages as u64),
+            ("page.bytes", self.page.bytes as u64),
             ("limits.connections", connections as u64),
             ("limits.waiting_to_learn", waiting_to_learn as u64),
             ("limits.command_seconds", command_seconds),
@@ -520,6 +530,8 @@ mod tests {
         let default = ServerSettings::default();
         assert_eq!(whole.limits, default.limits);
         assert_eq!(whole.log, default.log);
+        let page = PageSettings { listen: Vec::new(), owner: None, group: None, ..whole.page };
+        assert_eq!(page, default.page);
         let fleet = whole.fleet.unwrap();
         assert_eq!((fleet.stream, fleet.keep), (default_stream(), default_keep()));
     }
@@ -527,7 +539,7 @@ mod tests {
     #[test]
     fn the_example_has_every_key() {
         let whole = whole_example();
-        for table in ["", "models", "verdict", "spamd", "milter", "http", "limits", "log", "fleet"] {
+        for table in ["", "models", "verdict", "spamd", "milter", "http", "page", "limits", "log", "fleet"] {
             let header = if table.is_empty() { String::new() } else { format!("[{table}]\n") };
             let error =
                 toml::from_str::<ServerSettings>(&format!("{header}quux = 1\n")).unwrap_err().to_string();
@@ -578,6 +590,8 @@ mod tests {
             "[milter]\nidle_seconds = 0\n",
             "[limits]\nstop_seconds = 0\n",
             "[log]\nto = \"sylog\"\n",
+            "[page]\nlisten = [\"tcp:127.0.0.1:0\"]\n",
+            "[page]\nhistory = \"all\"\n",
             "[fleet]\nurl = \"nonsense\"\n",
             "[fleet]\nurl = \"rediss://10.0.0.5/\"\n",
             "[spamd]\nlearn = [\"no such user\"]\n",

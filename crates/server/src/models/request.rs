@@ -20,19 +20,26 @@ pub enum Feedback {
     Learn(String),
     /// Forget it, whatever its label.
     Forget,
+    /// Tell whether it is known, and change nothing.
+    Find,
 }
 
 /// What came of feedback.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum FeedbackOutcome {
     /// The document was learned, or moved to the label.
     Learned,
+    /// The counts of a document were learned, and it was known under this label before.
+    Moved(String),
     /// It was known under the label.
     Already,
     /// It was forgotten.
     Forgotten,
-    /// It was to be forgotten, and was not known.
+    /// It was to be forgotten or found, and was not known.
     Unknown,
+    /// It was found: the label it is known under.
+    Known(String),
 }
 
 /// Why a request was not served. Each door has its own answer to each.

@@ -47,6 +47,13 @@ impl Refusal {
     }
 }
 
+impl Refusal {
+    /// The status, and what went wrong.
+    pub(super) fn into_parts(self) -> (StatusCode, String) {
+        (self.status, self.error)
+    }
+}
+
 impl From<ServiceError> for Refusal {
     fn from(failure: ServiceError) -> Self {
         let status = match failure {

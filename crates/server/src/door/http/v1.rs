@@ -229,6 +229,7 @@ async fn correct(
     feedback: Feedback,
 ) -> Result<FeedbackOutcome, Refusal> {
     let posted = PostedDocument::read(context, request, TooLong::Refuse).await?;
-    let request = Request::new(Door::Http, model);
+    let by = context.peer.to_string();
+    let request = Request { by: &by, ..Request::new(Door::Http, model) };
     Ok(context.service.correct(&request, feedback, posted.document()?).await?)
 }

@@ -1,0 +1,139 @@
+//! What all views share: the frame, the header fields that keep a browser safe, and how text of others is shown.
+
+use std::time::SystemTime;
+
+use axum::http::StatusCode;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::response::{IntoResponse, Response};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use crate::door::http::refusal::Refusal;
+use crate::models::request::ServiceError;
+
+/// The views, by path.
+const VIEWS: [(&str, &str); 6] = [
+    ("/recent", "Recent"),
+    ("/try", "Try"),
+    ("/teach", "Teach"),
+    ("/model", "Model"),
+    ("/users", "Users"),
+    ("/now", "Now"),
+];
+
+/// Nothing but the style of this server, and forms to it. Pictures of a model set widths within their elements.
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+const POLICY_OF_PICTURES: &str = "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// A view: where it is, and what it shows.
+pub(super) struct View<'a> {
+    /// Its path; empty before the sign-in.
+    pub(super) path: &'a str,
+    pub(super) title: &'a str,
+    pub(super) content: Markup,
+    pub(super) has_pictures: bool,
+}
+
+impl<'a> View<'a> {
+    /// A view of [`VIEWS`].
+    pub(super) fn new(path: &'a str, content: Markup) -> Self {
+        let title = VIEWS.iter().find(|(known, _)| *known == path).map_or("tamisd", |(_, title)| title);
+        View { path, title, content, has_pictures: false }
+    }
+
+    fn document(&self) -> Markup {
+        html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width,initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    title { (self.title) " – tamisd" }
+                    link rel="icon" href="data:,";
+                    link rel="stylesheet" href="/style.css";
+                }
+                body {
+                    a.skip href="#main" { "Skip to the content" }
+                    header.bar {
+                        strong { "tamisd" }
+                        @if !self.path.is_empty() {
+                            nav aria-label="Views" {
+                                ul { @for (path, title) in VIEWS {
+                                    li { a href=(path) aria-current=[(path == self.path).then_some("page")] { (title) } }
+                                } }
+                            }
+                            form method="post" action="/sign-out" { button { "Sign out" } }
+                        }
+                    }
+                    main #main { h1 { (self.title) } (self.content) }
+                }
+            }
+        }
+    }
+}
+
+impl IntoResponse for View<'_> {
+    fn into_response(self) -> Response {
+        let fields: [(HeaderName, &str); 5] = [
+            (CONTENT_SECURITY_POLICY, if self.has_pictures { POLICY_OF_PICTURES } else { POLICY }),
+            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            // without it, browsers do not tell the origin of a form
+            (REFERRER_POLICY, "same-origin"),
+            (CACHE_CONTROL, "no-store"),
+            (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        ];
+        (fields, axum::response::Html(self.document().into_string())).into_response()
+    }
+}
+
+/// Why a request was not served, as a view.
+pub(super) struct Failure(Refusal);
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Failure(refusal)
+    }
+}
+
+impl From<ServiceError> for Failure {
+    fn from(failure: ServiceError) -> Self {
+        Failure(failure.into())
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let (status, text) = self.0.into_parts();
+        let path = if status == StatusCode::FORBIDDEN { "" } else { "/" };
+        let content = html! {
+            p role="alert" { (shown(&text, 1_000)) }
+            p { a href="/" { "Back" } }
+        };
+        let mut response = View { title: "That did not work", ..View::new(path, content) }.into_response();
+        *response.status_mut() = status;
+        response
+    }
+}
+
+/// Text of others: its first characters, as text whatever it holds. Characters that a page would act on are shown as
+/// codes.
+pub(super) fn shown(text: &str, most: usize) -> Markup {
+    PreEscaped(tamis_report::shown(&tamis_report::cut(text, most)))
+}
+
+/// A time, to the second.
+pub(super) fn time(time: SystemTime) -> Markup {
+    let text = humantime::format_rfc3339_seconds(time).to_string();
+    let short = text.replace('T', " ").replace('Z', "");
+    html! { time datetime=(text) { (short) } }
+}
+
+/// Nats with their sign.
+pub(super) fn nats(number: f64) -> String {
+    format!("{number:+.2}").replace('-', "\u{2212}")
+}
+
+/// What a browser is told of a request's outcome.
+pub(super) type Shown = Result<Response, Failure>;
