@@ -400,7 +400,7 @@ impl Service {
             let label = (feedback != Feedback::Forget).then(|| learned.to_owned());
             let by = format!("{}, {}", request.door.name(), request.by);
             if *outcome != FeedbackOutcome::Unknown {
-                self.history.note(&message_id(raw), &Taught { label, back: None, by });
+                self.history.note(&message_id(raw), request.model, &Taught { label, back: None, by });
             }
         }
         outcome

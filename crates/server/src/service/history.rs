@@ -175,13 +175,14 @@ impl History {
         Some(entries.kept[place].clone())
     }
 
-    /// Notes what somebody has taught of a message through another door, by its Message-ID.
-    pub(crate) fn note(&self, message_id: &str, taught: &Taught) {
+    /// Notes what somebody has taught a model of a message, by its Message-ID.
+    pub(crate) fn note(&self, message_id: &str, model: ModelId<'_>, taught: &Taught) {
         if message_id.is_empty() {
             return;
         }
         let latest = self.latest();
-        let same = latest.iter().filter(|entry| entry.counted.name() == message_id);
+        let same =
+            latest.iter().filter(|entry| entry.counted.name() == message_id && entry.model.id() == model);
         same.for_each(|entry| entry.set_taught(Some(taught.clone())));
     }
 
@@ -247,7 +248,7 @@ mod tests {
         assert_eq!(history.get(3).unwrap().subject_and_sender(), ["one two", "Jö <j@x>"]);
         let n_bytes = history.get(3).unwrap().n_bytes();
         let small = History::new(&PageSettings { bytes: 2 * n_bytes, messages: 9, ..settings.clone() });
-        (0..5).for_each(|_| drop(push(&small, &mut scratch)));
+        (0..5).for_each(|n| assert_eq!(push(&small, &mut scratch), n));
         assert_eq!(small.latest().len(), 2);
         let terms = History::new(&PageSettings { history: HistoryContent::Terms, ..settings });
         push(&terms, &mut scratch);

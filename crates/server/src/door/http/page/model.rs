@@ -6,10 +6,11 @@ use maud::{Markup, PreEscaped, html};
 use serde::Deserialize;
 use tamis_report::{EvaluationReport, Mislabel, model_page};
 use tamis_train::evaluate::{Evaluation, stored_scores, suspects};
+use tamis_train::options::Ngrams;
 use tamis_train::{Filter, Scoring};
 
 use crate::door::http::access::SharedContext;
-use crate::door::http::page::layout::{Failure, Shown, View, shown, time};
+use crate::door::http::page::layout::{Failure, Shown, View, nats, shown, time};
 use crate::door::http::page::tried::model_of;
 use crate::models::request::{ModelId, ServiceError};
 use crate::service::Service;
@@ -73,30 +74,27 @@ fn of(service: &Service, model: ModelId<'_>) -> Result<Markup, Failure> {
 fn chosen(filter: &Filter) -> Markup {
     let information = filter.information();
     let decision = filter.decision();
-    let families = &information.recipe.tokenizer;
-    let facts = [
-        (
-            "scoring",
-            if matches!(information.scoring, Scoring::Weighted(_)) {
-                "weighted log-odds"
-            } else {
-                "naive Bayes"
-            }
-            .to_owned(),
-        ),
-        (
-            "terms",
-            format!(
-                "{:?}{}",
-                families.terms,
-                if information.recipe.pieces.is_some() { ", pieces of words" } else { "" }
-            ),
-        ),
-        ("spam above, in nats", format!("{:+.2}", decision.upper)),
-        ("ham up to, in nats", format!("{:+.2}", decision.lower)),
+    let (recipe, is_weighted) = (information.recipe, matches!(information.scoring, Scoring::Weighted(_)));
+    let words = match recipe.tokenizer.terms {
+        Ngrams::Words { max: 1, .. } => "words",
+        Ngrams::Words { .. } => "words and pairs of them",
+        Ngrams::Characters { .. } => "characters",
+    };
+    let pieces = if recipe.pieces.is_some() { ", and pieces of words" } else { "" };
+    let mut facts = vec![
+        ("scoring", if is_weighted { "weighted log-odds" } else { "naive Bayes" }.to_owned()),
+        ("terms", format!("{words}{pieces}")),
+        ("spam above, in nats", nats(decision.upper)),
+        ("ham up to, in nats", nats(decision.lower)),
         ("documents learned or forgotten since training", information.changes.since_training.to_string()),
         ("bytes of its log", information.file.log_bytes.to_string()),
     ];
+    if let Some(chosen) = information.chosen {
+        let choices = chosen.in_use();
+        facts.push(("smoothing", choices.alpha.alpha().to_string()));
+        facts.push(("power of idf", choices.idf_power.to_string()));
+        facts.push(("share of the counts under the correction", choices.tau.to_string()));
+    }
     html! { table {
         caption { "What was chosen" }
         tbody { @for (name, value) in facts { tr { th scope="row" { (name) } td.number { (value) } } } }

@@ -130,8 +130,8 @@ fn row(entry: &HistoryEntry) -> Markup {
     let [subject, sender] = entry.subject_and_sender();
     html! {
         tr id=(format!("m{}", entry.id)) {
-            td { (time(entry.time)) br; span.soft { (entry.door.name()) } }
-            td { (verdict(entry)) br; span.number { (nats(entry.log_odds)) } }
+            td { (time(entry.time)) " " br; span.soft { (entry.door.name()) } }
+            td { (verdict(entry)) " " br; span.number { (nats(entry.log_odds)) } }
             td.message {
                 @if !subject.is_empty() { (shown(&subject, MOST_TEXT)) br; }
                 @if !sender.is_empty() { span.soft { (shown(&sender, MOST_TEXT)) } br; }
@@ -205,7 +205,9 @@ async fn teach_as(context: &HttpContext, entry: &HistoryEntry, act: &str) -> Res
     };
     // taught twice, it goes back to what was before the first time
     let back = entry.taught().and_then(|taught| taught.back).unwrap_or(before);
-    entry.set_taught(Some(Taught { label: Some(label), back: Some(back), by: by(context) }));
+    let taught = Taught { label: Some(label), back: None, by: by(context) };
+    context.service.history.note(entry.counted.name(), entry.model.id(), &taught);
+    entry.set_taught(Some(Taught { back: Some(back), ..taught }));
     Ok(())
 }
 
