@@ -36,7 +36,7 @@ pub use settings::password::hash as hash_password;
 pub use settings::user::{GroupId, MailServer, UserId};
 pub use settings::{
     FleetSettings, HttpSettings, LimitSettings, LogSettings, MilterSettings, ModelSettings, OnError,
-    ServerSettings, SpamdSettings, VerdictSettings,
+    ServerSettings, SocketMode, SpamdSettings, VerdictSettings,
 };
 
 /// Parsers of what clients send, for fuzzing.

@@ -32,13 +32,6 @@ struct UserModel {
     last_used: Instant,
 }
 
-/// The file of a user's model.
-pub(crate) struct UserFile {
-    pub(crate) user: String,
-    pub(crate) bytes: u64,
-    pub(crate) changed: SystemTime,
-}
-
 impl ModelRegistry {
     /// # Errors
     /// If no path is set and there is no default.
@@ -138,13 +131,12 @@ impl ModelRegistry {
     /// # Errors
     /// If there is none. What a user has taught is for no other model.
     pub(crate) fn by_name(&self, name: &str) -> Result<Arc<LiveModel>, ServiceError> {
-        match name.strip_prefix("user/") {
-            Some(user) if self.settings.users.is_none() => {
-                Err(ServiceError::UnknownModel(format!("user/{user}")))
+        match ModelId::of_name(name) {
+            ModelId::User(_) if self.settings.users.is_none() => {
+                Err(ServiceError::UnknownModel(name.to_owned()))
             }
-            Some(user) => self.to_learn(ModelId::User(user)),
-            None if name.is_empty() => Ok(self.shared.clone()),
-            None => self.to_learn(ModelId::Named(name)),
+            ModelId::Shared => Ok(self.shared.clone()),
+            id => self.to_learn(id),
         }
     }
 
@@ -169,7 +161,7 @@ impl ModelRegistry {
     ///
     /// # Errors
     /// If their folder cannot be listed.
-    pub(crate) fn user_files(&self) -> io::Result<Vec<UserFile>> {
+    pub(crate) fn user_files(&self) -> io::Result<Vec<(String, u64, SystemTime)>> {
         let Some(pattern) = &self.settings.users else { return Ok(Vec::new()) };
         let pattern = pattern.to_string_lossy();
         let (before, after) = pattern.split_once("%u").unwrap_or((&pattern, ""));
@@ -182,10 +174,9 @@ impl ModelRegistry {
             let Some(user) = user.and_then(safe_name) else { continue };
             // one that is gone meanwhile is none
             let Ok(metadata) = file.metadata() else { continue };
-            let changed = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            files.push(UserFile { user, bytes: metadata.len(), changed });
+            files.push((user, metadata.len(), metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH)));
         }
-        files.sort_by(|a, b| a.user.cmp(&b.user));
+        files.sort();
         Ok(files)
     }
 

@@ -44,7 +44,8 @@ pub(crate) enum MessageOutcome {
     Error,
 }
 
-const OUTCOMES: [&str; 5] = ["spam", "ham", "unsure", "label", "error"];
+/// What can come of a message, by name.
+pub(crate) const OUTCOMES: [&str; 5] = ["spam", "ham", "unsure", "label", "error"];
 
 /// Upper bounds of the histogram of seconds.
 const BOUNDS: [f64; 10] = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0];

@@ -107,10 +107,10 @@ async fn open(settings: &ServerSettings) -> Result<Vec<(Door, Listener)>> {
     let mut handed = SystemdSockets::from_environment();
     let ServerSettings { spamd, milter, http, page, .. } = settings;
     let files = [
-        SocketFile { mode: spamd.mode, owner: spamd.owner, group: spamd.group },
-        SocketFile { mode: milter.mode, owner: milter.owner, group: milter.group },
-        SocketFile { mode: http.mode, owner: http.owner, group: http.group },
-        SocketFile { mode: page.mode, owner: page.owner, group: page.group },
+        SocketFile { mode: spamd.mode.0, owner: spamd.owner, group: spamd.group },
+        SocketFile { mode: milter.mode.0, owner: milter.owner, group: milter.group },
+        SocketFile { mode: http.mode.0, owner: http.owner, group: http.group },
+        SocketFile { mode: page.mode.0, owner: page.owner, group: page.group },
     ];
     let mut listeners = Vec::new();
     for ((door, addresses), like) in Door::ALL.into_iter().zip(settings.doors()).zip(files) {

@@ -7,12 +7,12 @@ pub(crate) mod history;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context as _, Result, bail};
-use tamis_mail::{Limits, LimitsHit};
-use tamis_train::{Classes, Document, Explanation, Filter, Kind, Scratch};
+use tamis_mail::{Limits, LimitsHit, Message};
+use tamis_train::{Classes, CountedDocument, Document, Explanation, Filter, Kind, Scratch};
 
 use crate::models::ModelRegistry;
 use crate::models::learning::{LearningContext, enqueue};
@@ -23,7 +23,8 @@ use crate::record::outbox::Outbox;
 use crate::record::{Door, MessageOutcome, Metrics};
 use crate::service::admission::{Admission, Incoming, TooLong};
 use crate::service::answer::{Answer, TermReason};
-use crate::service::history::{History, HistoryEntry, ScoredMessage, Taught};
+use crate::service::history::{History, HistoryEntry, Taught};
+use crate::settings::page::HistoryContent;
 use crate::settings::password::Password;
 use crate::settings::{FleetSettings, ServerSettings};
 
@@ -179,7 +180,7 @@ impl Service {
     /// Looks whether models have changed, and opens them again. Returns what failed.
     pub fn follow(&self) -> Vec<ServiceError> {
         let failures = self.models.follow();
-        if self.history.is_on() {
+        if self.history.kept() != HistoryContent::None {
             // a percent of a processor at most
             self.find_reasons(&self.history.latest(), Duration::from_millis(10));
         }
@@ -207,22 +208,13 @@ impl Service {
         let begun = Instant::now();
         let work = || {
             let open = self.models.to_score(request.model)?.opened()?;
-            open.ask(|filter, scratch| match document {
-                Document::Mail(_) if self.history.is_on() => {
-                    scratch.keep_counts();
-                    let answer = self.answer(request, filter, scratch, document)?;
-                    Ok((answer, Some(filter.counted(scratch))))
-                }
-                _ => Ok((self.answer(request, filter, scratch, document)?, None)),
-            })
+            open.ask(|filter, scratch| self.answer(request, filter, scratch, document))
         };
         // the scratch of a defective message is dropped or overwritten, and models are only read
-        let mut answered = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        let mut answer = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
             self.metrics.defects.fetch_add(1, Relaxed);
             Err(ServiceError::Defect)
         });
-        let counted = answered.as_mut().ok().and_then(|(_, counted)| counted.take());
-        let answer = answered.map(|(answer, _)| answer);
         let outcome = outcome(&answer);
         self.metrics.count(request.door, outcome, begun.elapsed());
         let error = answer.as_ref().err().map(ToString::to_string).unwrap_or_default();
@@ -237,14 +229,36 @@ impl Service {
             Err(_) => LogLine { verdict: Some("error"), error: &error, ..LogLine::default() },
         };
         self.write_log(request, begun, document, line);
-        let mut answer = answer?;
-        if let (Some(counted), Document::Mail(raw)) = (counted, document) {
-            let Request { door, model, .. } = *request;
-            let (label, log_odds) = (&answer.label, answer.log_odds);
-            let message = ScoredMessage { door, model, label, outcome, log_odds, raw, counted };
-            answer.history = Some(self.history.push(message));
+        if let (Ok(answer), Document::Mail(raw)) = (&mut answer, document) {
+            answer.history =
+                answer.counted.take().map(|counted| self.keep(request, answer, outcome, raw, *counted));
         }
-        Ok(answer)
+        answer
+    }
+
+    /// Keeps a message for the page. Returns its number.
+    fn keep(
+        &self,
+        request: &Request<'_>,
+        answer: &Answer,
+        outcome: MessageOutcome,
+        raw: &[u8],
+        counted: CountedDocument,
+    ) -> u64 {
+        let has_fields = self.history.kept() == HistoryContent::Headers;
+        self.history.push(HistoryEntry {
+            id: 0,
+            time: SystemTime::now(),
+            door: request.door,
+            model: request.model.name(),
+            label: answer.label.clone(),
+            outcome,
+            log_odds: answer.log_odds,
+            fields: if has_fields { subject_and_sender(raw) } else { Default::default() },
+            counted,
+            reasons: OnceLock::new(),
+            taught: Mutex::default(),
+        })
     }
 
     /// Finds the terms that weigh most in messages of the history, in this order, by the model as it is now; each once, and
@@ -266,7 +280,9 @@ impl Service {
                 explanation.terms.iter().take(MOST).cloned().map(TermReason::from).collect()
             };
             // a model that cannot be read has none
-            let _ = entry.reasons.set(self.explain(entry.model.id(), document, terms).unwrap_or_default());
+            let _ = entry
+                .reasons
+                .set(self.explain(ModelId::of_name(&entry.model), document, terms).unwrap_or_default());
         }
     }
 
@@ -287,11 +303,6 @@ impl Service {
         })
     }
 
-    /// Bytes of messages in the server, rounded up.
-    pub(crate) fn bytes_in_flight(&self) -> usize {
-        self.admission.in_flight()
-    }
-
     /// The models.
     pub(crate) fn models(&self) -> &ModelRegistry {
         &self.models
@@ -310,6 +321,10 @@ impl Service {
                 "expected a model of mail or text, got one of tables".to_owned(),
             ));
         }
+        let is_kept = matches!(document, Document::Mail(_)) && self.history.kept() != HistoryContent::None;
+        if is_kept {
+            scratch.keep_counts();
+        }
         let mut answer = match request.reasons.max(self.settings.verdict.reasons) {
             0 => Answer::new(&filter.verdict(&filter.score(document, scratch)?, scratch), Vec::new()),
             n => {
@@ -319,6 +334,7 @@ impl Service {
                 Answer::new(&filter.verdict(&explanation.score, scratch), reasons)
             }
         };
+        answer.counted = is_kept.then(|| Box::new(filter.counted(scratch)));
         if request.probabilities {
             let labels = filter.classes().iter().map(|(_, label)| label.to_owned());
             answer.probabilities = labels.zip(scratch.probabilities().iter().copied()).collect();
@@ -396,12 +412,13 @@ impl Service {
         if feedback != Feedback::Find {
             self.write_log(request, begun, document, line);
         }
-        if let (true, Document::Mail(raw), Ok(outcome)) = (self.history.is_on(), document, &outcome) {
+        if let (Document::Mail(raw), Ok(done)) = (document, &outcome)
+            && self.history.kept() != HistoryContent::None
+            && *done != FeedbackOutcome::Unknown
+        {
             let label = (feedback != Feedback::Forget).then(|| learned.to_owned());
             let by = format!("{}, {}", request.door.name(), request.by);
-            if *outcome != FeedbackOutcome::Unknown {
-                self.history.note(&message_id(raw), request.model, &Taught { label, back: None, by });
-            }
+            self.history.note(&message_id(raw), &request.model.name(), &Taught { label, back: None, by });
         }
         outcome
     }
@@ -507,14 +524,25 @@ fn outcome(answer: &Result<Answer, ServiceError>) -> MessageOutcome {
     }
 }
 
-/// Maximum bytes of a message that are searched for its Message-ID.
+/// Maximum bytes of a message that are searched for fields of its header, and characters of a field that are kept.
 const MOST_HEADER: usize = 64 << 10;
+const MOST_FIELD: usize = 200;
 
 /// The Message-ID of a message, without its angle brackets; empty if there is none.
 pub(crate) fn message_id(raw: &[u8]) -> String {
+    header(raw).header("message-id").map_or_else(String::new, tamis_train::document_name)
+}
+
+/// The beginnings of the subject and the sender of a message; empty if it has none.
+fn subject_and_sender(raw: &[u8]) -> [String; 2] {
+    let header = header(raw);
+    ["subject", "from"].map(|name| header.header(name).unwrap_or_default().chars().take(MOST_FIELD).collect())
+}
+
+/// The header of a message.
+fn header(raw: &[u8]) -> Message {
     let raw = &raw[..raw.len().min(MOST_HEADER)];
     let is_end = |at: &usize| raw[at + 1..].starts_with(b"\n") || raw[at + 1..].starts_with(b"\r\n");
     let end = (0..raw.len()).filter(|at| raw[*at] == b'\n').find(is_end).map_or(raw.len(), |at| at + 1);
-    let message = tamis_mail::Message::parse(&raw[..end], &Limits::default());
-    message.header("message-id").map_or_else(String::new, tamis_train::document_name)
+    Message::parse(&raw[..end], &Limits::default())
 }

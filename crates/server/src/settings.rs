@@ -12,8 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 use crate::settings::address::Address;
 use crate::settings::page::PageSettings;
@@ -87,15 +86,14 @@ pub struct VerdictSettings {
 }
 
 /// `[spamd]`
-#[derive(Clone, Deserialize, Debug)]
+#[derive(Clone, Default, Deserialize, Debug)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct SpamdSettings {
     /// Where to listen; nowhere if empty.
     pub listen: Vec<Address>,
     /// The mode of Unix sockets; 0660 by default.
-    #[serde(deserialize_with = "octal")]
-    pub mode: u32,
+    pub mode: SocketMode,
     /// The owner of Unix sockets; that of the server by default.
     pub owner: Option<UserId>,
     /// The group of Unix sockets; that of the server by default.
@@ -115,8 +113,7 @@ pub struct MilterSettings {
     /// Where to listen; nowhere if empty.
     pub listen: Vec<Address>,
     /// The mode of Unix sockets; 0660 by default.
-    #[serde(deserialize_with = "octal")]
-    pub mode: u32,
+    pub mode: SocketMode,
     /// The owner of Unix sockets; that of the server by default.
     pub owner: Option<UserId>,
     /// The group of Unix sockets; that of the server by default.
@@ -148,15 +145,14 @@ pub enum OnError {
 }
 
 /// `[http]`
-#[derive(Clone, Deserialize, Debug)]
+#[derive(Clone, Default, Deserialize, Debug)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct HttpSettings {
     /// Where to listen; nowhere if empty.
     pub listen: Vec<Address>,
     /// The mode of Unix sockets; 0660 by default.
-    #[serde(deserialize_with = "octal")]
-    pub mode: u32,
+    pub mode: SocketMode,
     /// The owner of Unix sockets; that of the server by default.
     pub owner: Option<UserId>,
     /// The group of Unix sockets; that of the server by default.
@@ -241,19 +237,23 @@ impl Default for ModelSettings {
     }
 }
 
-/// The usual mode of a socket.
-const MODE: u32 = 0o660;
+/// The mode of a Unix socket: at most four octal digits, 0660 by default.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, Debug)]
+#[serde(try_from = "String")]
+pub struct SocketMode(pub u32);
 
-impl Default for SpamdSettings {
+impl Default for SocketMode {
     fn default() -> Self {
-        SpamdSettings {
-            listen: Vec::new(),
-            mode: MODE,
-            owner: None,
-            group: None,
-            learn: Vec::new(),
-            learn_over_tcp: false,
-        }
+        SocketMode(0o660)
+    }
+}
+
+impl TryFrom<String> for SocketMode {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let mode = u32::from_str_radix(&text, 8).ok().filter(|mode| *mode <= 0o777);
+        mode.map(SocketMode).ok_or_else(|| format!("expected octal digits such as 0660, got {text:?}"))
     }
 }
 
@@ -261,7 +261,7 @@ impl Default for MilterSettings {
     fn default() -> Self {
         MilterSettings {
             listen: Vec::new(),
-            mode: MODE,
+            mode: SocketMode::default(),
             owner: None,
             group: None,
             headers: true,
@@ -271,19 +271,6 @@ impl Default for MilterSettings {
             tempfail: None,
             on_error: OnError::Accept,
             idle_seconds: 7_200,
-        }
-    }
-}
-
-impl Default for HttpSettings {
-    fn default() -> Self {
-        HttpSettings {
-            listen: Vec::new(),
-            mode: MODE,
-            owner: None,
-            group: None,
-            password: None,
-            hosts: Vec::new(),
         }
     }
 }
@@ -474,13 +461,6 @@ impl ServerSettings {
         }
         Ok(())
     }
-}
-
-/// The mode of a Unix socket: at most four octal digits.
-fn octal<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    let mode = u32::from_str_radix(&text, 8).ok().filter(|mode| *mode <= 0o777);
-    mode.ok_or_else(|| D::Error::custom(format!("expected octal digits such as 0660, got {text:?}")))
 }
 
 /// The error of parsing, with the nearest known key for one that is not known.

@@ -27,7 +27,7 @@ use crate::extract::extraction::{Extraction, Identity};
 /// assert_eq!(filter.score(Document::Counted(&counted), &mut scratch)?, score);
 /// # Ok::<(), tamis_train::Error>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub struct CountedDocument {
     kind: Kind,
     /// The words, one after the other.

@@ -49,7 +49,7 @@ pub(super) struct Places {
 }
 
 /// What identifies a document.
-#[derive(Clone, Default)]
+#[derive(Clone, PartialEq, Default)]
 pub(super) struct Identity {
     /// Whether it is wanted: for documents that are learned.
     pub(super) wanted: bool,

@@ -13,6 +13,26 @@ pub enum ModelId<'a> {
     Named(&'a str),
 }
 
+impl<'a> ModelId<'a> {
+    /// The model's name: empty for the shared one, `user/NAME` for a user's, otherwise as in the settings.
+    pub fn name(self) -> String {
+        match self {
+            ModelId::Shared => String::new(),
+            ModelId::User(user) => format!("user/{user}"),
+            ModelId::Named(name) => name.to_owned(),
+        }
+    }
+
+    /// The model of a [name](Self::name).
+    pub fn of_name(name: &'a str) -> Self {
+        match name.strip_prefix("user/") {
+            Some(user) => ModelId::User(user),
+            None if name.is_empty() => ModelId::Shared,
+            None => ModelId::Named(name),
+        }
+    }
+}
+
 /// What a model is told of a document.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Feedback {

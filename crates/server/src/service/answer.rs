@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 use tamis_mail::passthrough::{SpamStatus, Verdict, fields, head};
-use tamis_train::TermContribution;
+use tamis_train::{CountedDocument, TermContribution};
 
 /// The verdict on a document. As JSON, it has the keys of the program's output.
 #[derive(Clone, PartialEq, Serialize, Debug)]
@@ -28,6 +28,9 @@ pub struct Answer {
     /// For models with a class for spam.
     #[serde(skip)]
     pub spam: Option<SpamStatus>,
+    /// The counts of the message, until it is kept.
+    #[serde(skip)]
+    pub(crate) counted: Option<Box<CountedDocument>>,
     /// Its number in the history of the page, if it is kept there.
     #[serde(skip)]
     pub(crate) history: Option<u64>,
@@ -73,6 +76,7 @@ impl Answer {
             reasons: Some(reasons).filter(|reasons| !reasons.is_empty()),
             unsure,
             spam,
+            counted: None,
             history: None,
         }
     }

@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 
+use crate::settings::SocketMode;
 use crate::settings::address::Address;
 use crate::settings::user::{GroupId, UserId};
-use crate::settings::{MODE, octal};
 
 /// `[page]`: a page in the browser, behind the password of `http.password`.
 #[derive(Clone, PartialEq, Deserialize, Debug)]
@@ -14,8 +14,7 @@ pub struct PageSettings {
     /// Where to listen; nowhere if empty, which is the default.
     pub listen: Vec<Address>,
     /// The mode of Unix sockets; 0660 by default.
-    #[serde(deserialize_with = "octal")]
-    pub mode: u32,
+    pub mode: SocketMode,
     /// The owner of Unix sockets; that of the server by default.
     pub owner: Option<UserId>,
     /// The group of Unix sockets; that of the server by default.
@@ -51,7 +50,7 @@ impl Default for PageSettings {
     fn default() -> Self {
         PageSettings {
             listen: Vec::new(),
-            mode: MODE,
+            mode: SocketMode::default(),
             owner: None,
             group: None,
             history: HistoryContent::Terms,

@@ -4,12 +4,10 @@
 
 mod layout;
 mod model;
-mod now;
 mod parts;
 mod recent;
 mod session;
 mod teach;
-mod terms;
 mod tried;
 
 use std::sync::LazyLock;
@@ -37,7 +35,7 @@ static ROUTER: LazyLock<Router> = LazyLock::new(|| {
         .route("/teach/learn", post(teach::learn))
         .route("/model", get(model::show))
         .route("/users", get(model::users))
-        .route("/now", get(now::show))
+        .route("/now", get(model::now))
         .route("/sign-out", post(session::sign_out))
         .layer(from_fn(signed_in))
         .route("/", get(|| async { Redirect::to("/recent") }))

@@ -11,15 +11,12 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::door::http::refusal::Refusal;
 use crate::models::request::ServiceError;
+use crate::service::answer::TermReason;
 
 /// The views, by path.
+#[rustfmt::skip]
 const VIEWS: [(&str, &str); 6] = [
-    ("/recent", "Recent"),
-    ("/try", "Try"),
-    ("/teach", "Teach"),
-    ("/model", "Model"),
-    ("/users", "Users"),
-    ("/now", "Now"),
+    ("/recent", "Recent"), ("/try", "Try"), ("/teach", "Teach"), ("/model", "Model"), ("/users", "Users"), ("/now", "Now"),
 ];
 
 /// Nothing but the style of this server, and forms to it. Pictures of a model set widths within their elements.
@@ -47,26 +44,18 @@ impl<'a> View<'a> {
             (DOCTYPE)
             html lang="en" {
                 head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width,initial-scale=1";
-                    meta name="color-scheme" content="light dark";
+                    meta charset="utf-8"; meta name="viewport" content="width=device-width,initial-scale=1"; meta name="color-scheme" content="light dark";
                     title { (self.title) " – tamisd" }
-                    link rel="icon" href="data:,";
-                    link rel="stylesheet" href="/style.css";
+                    link rel="icon" href="data:,"; link rel="stylesheet" href="/style.css";
                 }
                 body {
                     a.skip href="#main" { "Skip to the content" }
-                    header.bar {
-                        strong { "tamisd" }
-                        @if !self.path.is_empty() {
-                            nav aria-label="Views" {
-                                ul { @for (path, title) in VIEWS {
-                                    li { a href=(path) aria-current=[(path == self.path).then_some("page")] { (title) } }
-                                } }
-                            }
-                            form method="post" action="/sign-out" { button { "Sign out" } }
-                        }
-                    }
+                    header.bar { strong { "tamisd" } @if !self.path.is_empty() {
+                        nav aria-label="Views" { ul { @for (path, title) in VIEWS {
+                            li { a href=(path) aria-current=[(path == self.path).then_some("page")] { (title) } }
+                        } } }
+                        form method="post" action="/sign-out" { button { "Sign out" } }
+                    } }
                     main #main { h1 { (self.title) } (self.content) }
                 }
             }
@@ -103,14 +92,17 @@ impl From<ServiceError> for Failure {
     }
 }
 
+impl From<tamis_train::Error> for Failure {
+    fn from(error: tamis_train::Error) -> Self {
+        ServiceError::from(error).into()
+    }
+}
+
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let (status, text) = self.0.into_parts();
         let path = if status == StatusCode::FORBIDDEN { "" } else { "/" };
-        let content = html! {
-            p role="alert" { (shown(&text, 1_000)) }
-            p { a href="/" { "Back" } }
-        };
+        let content = html! { p role="alert" { (shown(&text, 1_000)) } p { a href="/" { "Back" } } };
         let mut response = View { title: "That did not work", ..View::new(path, content) }.into_response();
         *response.status_mut() = status;
         response
@@ -135,5 +127,44 @@ pub(super) fn nats(number: f64) -> String {
     format!("{number:+.2}").replace('-', "\u{2212}")
 }
 
+/// A table of facts.
+pub(super) fn facts<'a>(caption: &str, facts: impl IntoIterator<Item = (&'a str, String)>) -> Markup {
+    html! { table { caption { (caption) } tbody { @for (name, value) in facts { tr { th scope="row" { (name) } td.number { (value) } } } } } }
+}
+
 /// What a browser is told of a request's outcome.
 pub(super) type Shown = Result<Response, Failure>;
+
+/// Maximum characters of a term.
+const MOST_TERM: usize = 40;
+
+/// Half the width of a bar.
+const HALF: f64 = 100.0;
+
+/// A few terms on a line, the sign of each told by more than its colour.
+pub(super) fn terms(terms: &[TermReason]) -> Markup {
+    html! { ul.terms { @for of in terms { li class=(side(of.contribution)) { (shown(&of.term, MOST_TERM)) " " (nats(of.contribution)) } } } }
+}
+
+/// A table of terms with a bar each, `label` to the right and `other` to the left.
+pub(super) fn bars(terms: &[TermReason], label: &str, other: &str) -> Markup {
+    let strongest = terms.iter().map(|term| term.contribution.abs()).fold(1e-9, f64::max);
+    html! { table.bars {
+        caption { "What each term adds, in nats: to the right for " (shown(label, MOST_TERM)) ", to the left for " (shown(other, MOST_TERM)) "." }
+        thead { tr { @for name in ["term", "adds", "bar"] { th scope="col" { (name) } } } }
+        tbody { @for TermReason { term, contribution } in terms {
+            @let width = (contribution.abs() / strongest).min(1.0) * HALF;
+            @let start = if *contribution < 0.0 { HALF - width } else { HALF };
+            tr {
+                th scope="row" { (shown(term, MOST_TERM)) } td.number { (nats(*contribution)) }
+                td { svg.bar viewBox="0 0 200 12" aria-hidden="true" {
+                    rect class=(side(*contribution)) x=(format!("{start:.1}")) y="1" width=(format!("{width:.1}")) height="10" {} line x1="100" x2="100" y1="0" y2="12" {}
+                } }
+            }
+        } }
+    } }
+}
+
+fn side(contribution: f64) -> &'static str {
+    if contribution < 0.0 { "minus" } else { "plus" }
+}

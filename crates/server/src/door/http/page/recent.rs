@@ -1,22 +1,23 @@
 //! *Recent*: the latest messages, and teaching them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Query, Request};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
+use tamis_train::Document;
 
 use crate::door::http::access::{HttpContext, SharedContext};
-use crate::door::http::page::layout::{Shown, View, nats, shown, time};
+use crate::door::http::page::layout::{Shown, View, nats, shown, terms, time};
 use crate::door::http::page::parts::form_of;
-use crate::door::http::page::terms;
 use crate::door::http::refusal::Refusal;
 use crate::models::request::{Feedback, FeedbackOutcome, ModelId};
 use crate::record::{Door, MessageOutcome};
 use crate::service::history::{HistoryEntry, Taught};
 use crate::service::{Request as Question, Service};
-use tamis_train::Document;
+use crate::settings::page::HistoryContent;
 
 /// Rows that are shown if none are asked for, and at most.
 const ROWS: usize = 100;
@@ -31,7 +32,7 @@ const MOST_TEXT: usize = 80;
 /// Which messages to show.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Filter {
+struct Filter {
     /// `spam`, `ham`, `unsure` or empty.
     verdict: String,
     door: String,
@@ -40,34 +41,33 @@ pub(super) struct Filter {
     rows: Option<usize>,
 }
 
-/// The outcomes by the names that a filter has for them.
-const VERDICTS: [(&str, MessageOutcome); 3] =
-    [("spam", MessageOutcome::Spam), ("ham", MessageOutcome::Ham), ("unsure", MessageOutcome::Unsure)];
+const VERDICTS: [&str; 3] = ["spam", "ham", "unsure"];
 
-impl Filter {
-    fn keeps(&self, entry: &HistoryEntry) -> bool {
-        let is_verdict =
-            |(name, outcome): &(&str, MessageOutcome)| *name == self.verdict && *outcome == entry.outcome;
-        let has = |text: &str| text.to_lowercase().contains(&self.q.to_lowercase());
-        let is_found = || {
-            let [subject, sender] = entry.subject_and_sender();
-            has(user(entry))
-                || has(&subject)
-                || has(&sender)
-                || has(entry.counted.name())
-                || entry.counted.words().any(|(word, _)| has(word))
-        };
-        (self.verdict.is_empty() || VERDICTS.iter().any(is_verdict))
-            && (self.door.is_empty() || self.door == entry.door.name())
-            && (self.q.is_empty() || is_found())
+/// The verdict on a message by the name that a filter has for it.
+fn verdict(entry: &HistoryEntry) -> &'static str {
+    match entry.outcome {
+        MessageOutcome::Spam => "spam",
+        MessageOutcome::Ham => "ham",
+        _ => "unsure",
     }
 }
 
-fn user(entry: &HistoryEntry) -> &str {
-    match entry.model.id() {
-        ModelId::Shared => "",
-        ModelId::User(name) | ModelId::Named(name) => name,
+impl Filter {
+    fn keeps(&self, entry: &HistoryEntry) -> bool {
+        let has = |text: &str| text.to_lowercase().contains(&self.q.to_lowercase());
+        (self.verdict.is_empty() || self.verdict == verdict(entry))
+            && (self.door.is_empty() || self.door == entry.door.name())
+            && (self.q.is_empty()
+                || [user(entry), &entry.fields[0], &entry.fields[1], entry.counted.name()]
+                    .into_iter()
+                    .any(has)
+                || entry.counted.words().any(|(word, _)| has(word)))
     }
+}
+
+/// The user, or the model's name.
+fn user(entry: &HistoryEntry) -> &str {
+    entry.model.strip_prefix("user/").unwrap_or(&entry.model)
 }
 
 /// `GET /recent`
@@ -79,13 +79,13 @@ pub(super) async fn show(context: SharedContext, request: Request) -> Response {
 }
 
 fn table(service: &Service, filter: &Filter, query: &str) -> Markup {
-    if !service.history.is_on() {
+    if service.history.kept() == HistoryContent::None {
         return html! { p { "Nothing is kept of messages: " code { "page.history" } " is " code { "none" } "." } };
     }
     let all = service.history.latest();
-    let most = filter.rows.unwrap_or(ROWS).clamp(1, MOST_ROWS);
     let mut found = all.iter().filter(|entry| filter.keeps(entry));
-    let rows: Vec<_> = found.by_ref().take(most).collect();
+    let rows: Vec<&Arc<HistoryEntry>> =
+        found.by_ref().take(filter.rows.unwrap_or(ROWS).clamp(1, MOST_ROWS)).collect();
     let n_more = found.count();
     service.find_reasons(rows.iter().copied(), FOR_REASONS);
     html! {
@@ -94,9 +94,7 @@ fn table(service: &Service, filter: &Filter, query: &str) -> Markup {
         form method="post" action="/recent" {
             input type="hidden" name="query" value=(query);
             div.scroll tabindex="0" role="region" aria-label="Messages" { table.rows {
-                thead { tr {
-                    @for name in ["time", "verdict", "message", "terms that weigh most", "teach"] { th scope="col" { (name) } }
-                } }
+                thead { tr { @for name in ["time", "verdict", "message", "terms that weigh most", "teach"] { th scope="col" { (name) } } } }
                 tbody { @for entry in rows { (row(entry)) } }
             } }
         }
@@ -107,62 +105,43 @@ fn filter_form(filter: &Filter) -> Markup {
     let select = |name: &str, chosen: &str, values: &[&str]| {
         html! {
             label for=(name) { (name) }
-            select #(name) name=(name) {
-                option value="" { "all" }
-                @for value in values { option value=(value) selected[*value == chosen] { (value) } }
-            }
+            select #(name) name=(name) { option value="" { "all" } @for value in values { option value=(value) selected[*value == chosen] { (value) } } }
         }
     };
-    html! {
-        form.filter method="get" action="/recent" role="search" {
-            (select("verdict", &filter.verdict, &VERDICTS.map(|(name, _)| name)))
-            (select("door", &filter.door, &Door::ALL.map(Door::name)))
-            label for="q" { "with" }
-            input #q type="search" name="q" value=(filter.q) maxlength="200";
-            label for="rows" { "rows" }
-            input #rows type="number" name="rows" min="1" max=(MOST_ROWS) value=(filter.rows.unwrap_or(ROWS));
-            button { "Show" }
-        }
-    }
+    html! { form.filter method="get" action="/recent" role="search" {
+        (select("verdict", &filter.verdict, &VERDICTS)) (select("door", &filter.door, &Door::ALL.map(Door::name)))
+        label for="q" { "with" } input #q type="search" name="q" value=(filter.q) maxlength="200";
+        label for="rows" { "rows" } input #rows type="number" name="rows" min="1" max=(MOST_ROWS) value=(filter.rows.unwrap_or(ROWS));
+        button { "Show" }
+    } }
 }
 
 fn row(entry: &HistoryEntry) -> Markup {
-    let [subject, sender] = entry.subject_and_sender();
+    let [subject, sender] = &entry.fields;
     html! {
         tr id=(format!("m{}", entry.id)) {
             td { (time(entry.time)) " " br; span.soft { (entry.door.name()) } }
-            td { (verdict(entry)) " " br; span.number { (nats(entry.log_odds)) } }
+            td { strong class=(verdict(entry)) { (shown(&entry.label, MOST_TEXT)) } " " br; span.number { (nats(entry.log_odds)) } }
             td.message {
-                @if !subject.is_empty() { (shown(&subject, MOST_TEXT)) br; }
-                @if !sender.is_empty() { span.soft { (shown(&sender, MOST_TEXT)) } br; }
                 @if subject.is_empty() && sender.is_empty() { span.soft { (shown(entry.counted.name(), MOST_TEXT)) } br; }
+                @else { (shown(subject, MOST_TEXT)) br; span.soft { (shown(sender, MOST_TEXT)) } br; }
                 @if !user(entry).is_empty() { span.soft { "for " (shown(user(entry), MOST_TEXT)) } }
             }
-            td { @match entry.reasons.get() { Some(terms) => (terms::line(terms)), None => { span.soft { "when you look again" } } } }
+            td { @match entry.reasons.get() { Some(found) => (terms(found)), None => { span.soft { "when you look again" } } } }
             td { (buttons(entry)) }
         }
     }
 }
 
-/// The verdict on a message.
-fn verdict(entry: &HistoryEntry) -> Markup {
-    let class = match entry.outcome {
-        MessageOutcome::Spam => "spam",
-        MessageOutcome::Ham => "ham",
-        _ => "unsure",
-    };
-    html! { strong class=(class) { (shown(&entry.label, MOST_TEXT)) } }
-}
-
 /// What was taught of a message and by whom, and buttons to teach it: for a form that is posted to `/recent`.
 pub(super) fn buttons(entry: &HistoryEntry) -> Markup {
-    let taught = entry.taught();
+    let taught = entry.taught().clone();
     let button = |act: &str, text: &str| {
         html! { button name="act" value=(format!("{act} {}", entry.id)) aria-describedby=(format!("m{}", entry.id)) { (text) } " " }
     };
     html! {
         @if let Some(Taught { label, by, .. }) = &taught {
-            span { @match label { Some(label) => { "taught " strong { (shown(label, MOST_TEXT)) } } None => { "forgotten" } } }
+            @match label { Some(label) => { "taught " strong { (shown(label, MOST_TEXT)) } } None => { "forgotten" } }
             " " span.soft { "by " (shown(by, MOST_TEXT)) } br;
         }
         (button("spam", "spam")) (button("ham", "ham"))
@@ -182,10 +161,9 @@ struct Act {
 pub(super) async fn teach(context: SharedContext, request: Request) -> Shown {
     let Act { act, query } = form_of(&context, request).await?;
     let (act, id) =
-        act.split_once(' ').and_then(|(act, id)| Some((act, id.parse().ok()?))).unwrap_or(("", 0));
-    let entry = context.service.history.get(id).ok_or_else(|| {
-        Refusal::unprocessable("This message is not kept any more; newer ones have taken its place.")
-    })?;
+        act.split_once(' ').and_then(|(act, id)| Some((act, id.parse().ok()?))).unwrap_or_default();
+    let gone = "This message is not kept any more; newer ones have taken its place.";
+    let entry = context.service.history.get(id).ok_or_else(|| Refusal::unprocessable(gone))?;
     match act {
         "spam" | "ham" => teach_as(&context, &entry, act).await?,
         "back" => take_back(&context, &entry).await?,
@@ -196,33 +174,29 @@ pub(super) async fn teach(context: SharedContext, request: Request) -> Shown {
 }
 
 async fn teach_as(context: &HttpContext, entry: &HistoryEntry, act: &str) -> Result<(), Refusal> {
-    let label = context.service.label(entry.model.id(), act)?;
-    let outcome = correct(context, entry, Feedback::Learn(label.clone())).await?;
-    let before = match outcome {
+    let label = context.service.label(ModelId::of_name(&entry.model), act)?;
+    let before = match correct(context, entry, Feedback::Learn(label.clone())).await? {
         FeedbackOutcome::Moved(before) => Feedback::Learn(before),
         FeedbackOutcome::Already => Feedback::Learn(label.clone()),
         _ => Feedback::Forget,
     };
+    let by = format!("{}, {}", Door::Page.name(), context.peer);
+    let taught = Taught { label: Some(label), back: None, by };
     // taught twice, it goes back to what was before the first time
-    let back = entry.taught().and_then(|taught| taught.back).unwrap_or(before);
-    let taught = Taught { label: Some(label), back: None, by: by(context) };
-    context.service.history.note(entry.counted.name(), entry.model.id(), &taught);
-    entry.set_taught(Some(Taught { back: Some(back), ..taught }));
+    let back = entry.taught().take().and_then(|taught| taught.back).unwrap_or(before);
+    context.service.history.note(entry.counted.name(), &entry.model, &taught);
+    *entry.taught() = Some(Taught { back: Some(back), ..taught });
     Ok(())
 }
 
 /// Puts a message back to what was known of it before.
 async fn take_back(context: &HttpContext, entry: &HistoryEntry) -> Result<(), Refusal> {
-    let Some(back) = entry.taught().and_then(|taught| taught.back) else {
-        return Err(Refusal::unprocessable("It was taken back already, or not taught here."));
-    };
+    let back = entry.taught().as_ref().and_then(|taught| taught.back.clone());
+    let back =
+        back.ok_or_else(|| Refusal::unprocessable("It was taken back already, or not taught here."))?;
     correct(context, entry, back).await?;
-    entry.set_taught(None);
+    *entry.taught() = None;
     Ok(())
-}
-
-fn by(context: &HttpContext) -> String {
-    format!("{}, {}", Door::Page.name(), context.peer)
 }
 
 async fn correct(
@@ -230,6 +204,6 @@ async fn correct(
     entry: &HistoryEntry,
     feedback: Feedback,
 ) -> Result<FeedbackOutcome, Refusal> {
-    let question = Question::new(Door::Page, entry.model.id());
+    let question = Question::new(Door::Page, ModelId::of_name(&entry.model));
     Ok(context.service.correct(&question, feedback, Document::Counted(&entry.counted)).await?)
 }

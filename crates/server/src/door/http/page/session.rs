@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use maud::{Markup, html};
+use maud::html;
 use serde::Deserialize;
 use subtle::ConstantTimeEq;
 
@@ -64,11 +64,10 @@ pub(super) async fn form() -> Response {
 }
 
 fn sign_in_view(problem: Option<&str>) -> View<'static> {
-    let content: Markup = html! {
+    let content = html! {
         @if let Some(problem) = problem { p role="alert" { (problem) } }
         form.stack method="post" action="/sign-in" {
-            label for="password" { "Password" }
-            input #password type="password" name="password" required autocomplete="current-password";
+            label for="password" { "Password" } input #password type="password" name="password" required autocomplete="current-password";
             button { "Sign in" }
         }
         p.note { "It is the one whose hash is " code { "http.password" } " in the settings." }
@@ -96,9 +95,8 @@ pub(super) async fn sign_in(context: SharedContext, request: Request) -> Shown {
     let token = BASE64_URL_SAFE_NO_PAD.encode(bytes);
     let hash = context.service.settings().http.password.clone().unwrap_or_default();
     let mut open = sessions();
-    if open.len() >= MOST {
-        open.remove(0);
-    }
+    let too_many = (open.len() + 1).saturating_sub(MOST);
+    open.drain(..too_many);
     open.push(Session { token: token.clone(), until: Instant::now() + LIFETIME, hash });
     drop(open);
     let secure = if origin.is_some_and(|origin| origin.starts_with(b"https:")) { "; Secure" } else { "" };

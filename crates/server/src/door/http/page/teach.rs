@@ -16,30 +16,34 @@ use tamis_mail::{maildir, mbox};
 use tamis_train::{CountedDocument, Document, Scratch};
 
 use crate::door::http::access::SharedContext;
-use crate::door::http::page::layout::{Shown, View, shown};
+use crate::door::http::page::layout::{Shown, View, facts, shown};
 use crate::door::http::page::parts::{Parts, form_of};
 use crate::door::http::page::tried::model_of;
 use crate::door::http::refusal::Refusal;
-use crate::models::request::{Feedback, FeedbackOutcome, ServiceError};
+use crate::models::request::{Feedback, FeedbackOutcome, ModelId, ServiceError};
 use crate::record::Door;
-use crate::service::history::ModelName;
 use crate::service::{CurrentService, Request as Question, Service};
 
-/// Messages that are looked up or learned at a time.
+/// Messages that are looked up or learned at a time, contradictions that are listed, and the pause before a full queue is
+/// tried again.
 const BATCH: usize = 64;
-/// Contradictions that are listed.
 const LISTED: usize = 50;
-/// The pause before a full queue is tried again.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// A file that was uploaded: one at a time, the next takes its place.
-#[derive(Default)]
 struct Upload {
     label: String,
-    model: Option<ModelName>,
-    /// Messages, and those that were looked up or, later, learned.
+    model: String,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    phase: Phase,
+    /// Messages, those that were looked up or learned, and those that this changed.
     n: usize,
     n_done: usize,
+    n_learned: usize,
     /// Those that the file holds more than once, that are known under the label, and that are no messages to learn.
     n_repeated: usize,
     n_known: usize,
@@ -47,52 +51,44 @@ struct Upload {
     new: Vec<CountedDocument>,
     /// Those that are known under another label, and which.
     contradictions: Vec<(CountedDocument, String)>,
-    n_learned: usize,
-    phase: Phase,
     error: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum Phase {
     #[default]
-    Nothing,
     Looking,
     Told,
     Learning,
     Done,
 }
 
-impl Upload {
-    fn begin(&mut self, n: usize, n_skipped: usize) {
-        (self.n, self.n_skipped) = (n, n_skipped);
-    }
+static UPLOAD: Mutex<Option<Arc<Upload>>> = Mutex::new(None);
 
-    /// The label and the model to learn with.
-    fn target(&self) -> (String, Option<ModelName>) {
-        (self.label.clone(), self.model.clone())
-    }
+fn last_upload() -> MutexGuard<'static, Option<Arc<Upload>>> {
+    UPLOAD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-static UPLOAD: Mutex<Option<Arc<Mutex<Upload>>>> = Mutex::new(None);
+impl Upload {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    fn is_busy(&self) -> bool {
+        matches!(self.state().phase, Phase::Looking | Phase::Learning)
+    }
 }
 
 /// `GET /teach`
 pub(super) async fn show(context: SharedContext) -> Response {
-    let upload = lock(&UPLOAD).clone();
-    let upload = upload.as_ref().map(|upload| lock(upload));
-    let is_busy =
-        upload.as_ref().is_some_and(|upload| matches!(upload.phase, Phase::Looking | Phase::Learning));
-    let state = upload.map(|upload| state(&upload));
+    let upload = last_upload().clone();
+    let is_busy = upload.as_ref().is_some_and(|upload| upload.is_busy());
     let content = html! {
-        @if let Some(state) = state { section role="status" { (state) } }
+        @if let Some(upload) = upload { section role="status" { (progress(&upload)) } }
         @if !is_busy { (form(&context.service)) }
     };
     let view = View::new("/teach", content);
     match is_busy {
-        // until it has ended
         true => ([(HeaderName::from_static("refresh"), "2")], view).into_response(),
         false => view.into_response(),
     }
@@ -106,46 +102,35 @@ fn form(service: &Service) -> Markup {
     html! {
         h2 { "Upload" }
         form.stack method="post" action="/teach" enctype="multipart/form-data" {
-            label for="label" { "The messages are" }
-            select #label name="label" { option { "spam" } option { "ham" } }
-            label for="user" { "for the model of this user; empty for the shared one" }
-            input #user name="user" maxlength="100" autocomplete="off";
-            label for="file" { "mbox, or a tar of a Maildir" }
-            input #file type="file" name="file" required;
+            label for="label" { "The messages are" } select #label name="label" { option { "spam" } option { "ham" } }
+            label for="user" { "for the model of this user; empty for the shared one" } input #user name="user" maxlength="100" autocomplete="off";
+            label for="file" { "mbox, or a tar of a Maildir" } input #file type="file" name="file" required;
             button { "Look at it" }
         }
         p.note { "Nothing is learned before you have seen what the file holds. At most " (most_bytes(service) >> 20) " MB at a time; for more, " code { "tamis learn" } " on the server." }
     }
 }
 
-fn state(upload: &Upload) -> Markup {
-    let Upload { n, n_done, n_learned, new, contradictions, .. } = upload;
+fn progress(upload: &Upload) -> Markup {
+    let state = upload.state();
+    let State { n, n_done, contradictions, .. } = &*state;
     let label = shown(&upload.label, 80);
-    let more = contradictions.len().saturating_sub(LISTED);
     html! {
-        @match upload.phase {
-            Phase::Nothing => {}
+        @match state.phase {
             Phase::Looking => { p { "Looking at " (n) " messages. " progress max=(n) value=(n_done) aria-label="looked at" { (n_done) } } }
             Phase::Learning => { p { "Learning. " progress max=(n) value=(n_done) aria-label="learned" { (n_done) } " " (n_done) " of " (n) } }
-            Phase::Done => { p { (n_learned) " messages were learned as " (label) "." } }
+            Phase::Done => { p { (state.n_learned) " messages were learned as " (label) "." } }
             Phase::Told => {
                 h2 { "What the file holds" }
-                table { tbody {
-                    tr { th scope="row" { "new messages" } td.number { (new.len()) } }
-                    tr { th scope="row" { "known as " (label) " already" } td.number { (upload.n_known) } }
-                    tr { th scope="row" { "known under another label" } td.number { (contradictions.len()) } }
-                    tr { th scope="row" { "more than once in the file" } td.number { (upload.n_repeated) } }
-                    tr { th scope="row" { "deleted ones, and what is no message" } td.number { (upload.n_skipped) } }
-                } }
-                @if !contradictions.is_empty() {
-                    h2 { "Known under another label" }
-                    ul { @for (document, known) in contradictions.iter().take(LISTED) {
-                        li { (shown(document.name(), 100)) ": " (shown(known, 80)) }
-                    } }
-                    @if more > 0 { p { "And " (more) " more." } }
-                }
+                (facts("Messages", [
+                    ("new", state.new.len()), ("known under this label already", state.n_known), ("known under another label", contradictions.len()),
+                    ("more than once in the file", state.n_repeated), ("deleted ones, and what is no message", state.n_skipped),
+                ].map(|(name, n)| (name, n.to_string()))))
                 form method="post" action="/teach/learn" {
                     @if !contradictions.is_empty() {
+                        h2 { "Known under another label" }
+                        ul { @for (document, known) in contradictions.iter().take(LISTED) { li { (shown(document.name(), 100)) ": " (shown(known, 80)) } } }
+                        @if contradictions.len() > LISTED { p { "And " (contradictions.len() - LISTED) " more." } }
                         p { label { input type="checkbox" name="all" value="yes"; " also move those " (contradictions.len()) " to " (label) } }
                     }
                     button { "Learn as " (label) } " "
@@ -153,7 +138,7 @@ fn state(upload: &Upload) -> Markup {
                 }
             }
         }
-        @if let Some(error) = &upload.error { p role="alert" { (shown(error, 500)) } }
+        @if let Some(error) = &state.error { p role="alert" { (shown(error, 500)) } }
     }
 }
 
@@ -161,136 +146,110 @@ fn state(upload: &Upload) -> Markup {
 pub(super) async fn upload(context: SharedContext, request: Request) -> Shown {
     let service = &context.service;
     let parts = Parts::read(&context, request, most_bytes(service)).await?;
-    let model = ModelName::new(model_of(parts.field("user")));
-    let label = service.label(model.id(), parts.field("label"))?;
-    let mut place = lock(&UPLOAD);
-    if place.as_ref().is_some_and(|upload| matches!(lock(upload).phase, Phase::Looking | Phase::Learning)) {
+    let model = model_of(parts.field("user")).name();
+    let label = service.label(ModelId::of_name(&model), parts.field("label"))?;
+    let upload = Arc::new(Upload { label, model, state: Mutex::default() });
+    let mut last = last_upload();
+    if last.as_ref().is_some_and(|last| last.is_busy()) {
         return Err(Refusal::unprocessable(
             "Another file is being looked at or learned; wait until that is done.",
         )
         .into());
     }
-    let begun = Upload { label, model: Some(model.clone()), phase: Phase::Looking, ..Upload::default() };
-    let upload = Arc::new(Mutex::new(begun));
-    *place = Some(upload.clone());
-    drop(place);
+    *last = Some(upload.clone());
+    drop(last);
     let current = context.current.clone();
     tokio::spawn(async move {
-        let (looked_at, of) = (upload.clone(), current.clone());
-        let count = move || count(&of.get(), &model, &parts, &looked_at);
-        let counted = tokio::task::spawn_blocking(count).await.unwrap_or(Err(ServiceError::Defect));
-        let outcome = match counted {
-            Ok(documents) => look_up(&current, documents, &upload).await,
+        let (counting, service) = (upload.clone(), current.get());
+        let counted = tokio::task::spawn_blocking(move || count(&service, &counting, &parts)).await;
+        let outcome = match counted.unwrap_or(Err(ServiceError::Defect)) {
+            Ok(documents) => each(&current, &upload, &Feedback::Find, documents).await,
             Err(error) => Err(error),
         };
-        let mut upload = lock(&upload);
-        upload.error = outcome.err().map(|error| error.to_string());
-        upload.phase = if upload.error.is_some() { Phase::Done } else { Phase::Told };
+        let mut state = upload.state();
+        state.phase = if outcome.is_err() { Phase::Done } else { Phase::Told };
+        state.error = outcome.err().map(|error| error.to_string());
     });
     Ok(Redirect::to("/teach").into_response())
 }
 
 /// Counts the messages of a file, each once.
-fn count(
-    service: &Service,
-    model: &ModelName,
-    parts: &Parts,
-    upload: &Mutex<Upload>,
-) -> Result<Vec<CountedDocument>, ServiceError> {
-    let mut messages = Vec::new();
-    let n_skipped =
-        for_each_message(parts.message.bytes(), service.bytes_to_score(), |raw| messages.push(raw));
-    let n_skipped =
-        n_skipped.map_err(|error| ServiceError::Request(format!("The file cannot be read: {error}")))?;
-    lock(upload).begin(messages.len(), n_skipped);
-    let open = service.models().to_score(model.id())?.opened()?;
+fn count(service: &Service, upload: &Upload, parts: &Parts) -> Result<Vec<CountedDocument>, ServiceError> {
+    let (mut messages, mut n_skipped) = (Vec::new(), 0);
+    let read = for_each_message(parts.message.bytes(), service.bytes_to_score(), |raw| {
+        if mbox::not_to_learn(&raw).is_none() { messages.push(raw) } else { n_skipped += 1 }
+    });
+    read.map_err(|error| ServiceError::Request(format!("The file cannot be read: {error}")))?;
+    let filter = service.models().to_score(ModelId::of_name(&upload.model))?.opened()?.filter();
     let (mut seen, mut documents, mut scratch) = (HashSet::new(), Vec::new(), Scratch::default());
     scratch.keep_counts();
-    let filter = open.filter();
-    for raw in messages {
-        let digest = filter.digest(Document::Mail(&raw))?;
-        if !seen.insert(digest) {
-            lock(upload).n_repeated += 1;
-            continue;
+    for raw in &messages {
+        if seen.insert(filter.digest(Document::Mail(raw))?) {
+            filter.score_mail(raw, &mut scratch)?;
+            documents.push(filter.counted(&scratch));
         }
-        filter.score_mail(&raw, &mut scratch)?;
-        documents.push(filter.counted(&scratch));
     }
+    let mut state = upload.state();
+    (state.n, state.n_skipped, state.n_repeated) =
+        (documents.len(), n_skipped, messages.len() - documents.len());
     Ok(documents)
 }
 
-/// Visits the messages of an mbox, or of a Maildir in a tar. Returns the number of those that are not to be learned.
-fn for_each_message(bytes: &[u8], most: usize, mut visit: impl FnMut(Vec<u8>)) -> std::io::Result<usize> {
-    let mut n_skipped = 0;
-    let mut take = |raw: Vec<u8>| match mbox::not_to_learn(&raw) {
-        None => visit(raw),
-        Some(_) => n_skipped += 1,
-    };
-    if bytes.get(257..262) == Some(b"ustar") {
-        for file in tar::Archive::new(bytes).entries()? {
-            let file = file?;
-            let path = file.path()?.into_owned();
-            let folder = path.parent().and_then(|folder| folder.file_name());
-            let is_message = file.header().entry_type().is_file()
-                && [Some(OsStr::new("cur")), Some(OsStr::new("new"))].contains(&folder)
-                && !path.file_name().is_some_and(maildir::is_deleted);
-            if is_message {
-                let mut raw = Vec::new();
-                file.take(most as u64).read_to_end(&mut raw)?;
-                take(raw);
-            }
-        }
-    } else {
-        mbox::Reader::new(bytes, most).try_for_each(|entry| entry.map(|entry| take(entry.bytes)))?;
+/// Visits the messages of an mbox, or of a Maildir in a tar.
+fn for_each_message(bytes: &[u8], most: usize, mut visit: impl FnMut(Vec<u8>)) -> std::io::Result<()> {
+    if bytes.get(257..262) != Some(b"ustar") {
+        return mbox::Reader::new(bytes, most).try_for_each(|entry| entry.map(|entry| visit(entry.bytes)));
     }
-    Ok(n_skipped)
+    for file in tar::Archive::new(bytes).entries()? {
+        let file = file?;
+        let path = String::from_utf8_lossy(&file.path_bytes()).into_owned();
+        let is_message = file.header().entry_type().is_file()
+            && (path.contains("/cur/") || path.contains("/new/"))
+            && !maildir::is_deleted(OsStr::new(&path));
+        if is_message {
+            let mut raw = Vec::new();
+            file.take(most as u64).read_to_end(&mut raw)?;
+            visit(raw);
+        }
+    }
+    Ok(())
 }
 
-/// Looks up under which label each message is known.
-async fn look_up(
+/// Looks up or learns documents, some at a time, and again while too much waits.
+async fn each(
     current: &CurrentService,
+    upload: &Upload,
+    feedback: &Feedback,
     mut documents: Vec<CountedDocument>,
-    upload: &Mutex<Upload>,
 ) -> Result<(), ServiceError> {
-    let (label, model) = lock(upload).target();
     while !documents.is_empty() {
         let batch = documents.split_off(documents.len().saturating_sub(BATCH));
-        let outcomes = correct(current, model.as_ref(), &Feedback::Find, &batch).await?;
-        let mut upload = lock(upload);
-        upload.n_done += batch.len();
-        for (document, outcome) in batch.into_iter().zip(outcomes) {
+        let service = current.get();
+        let question = Question::new(Door::Page, ModelId::of_name(&upload.model));
+        let one = |of| service.correct(&question, feedback.clone(), Document::Counted(of));
+        let outcomes: Result<Vec<_>, _> = join_all(batch.iter().map(one)).await.into_iter().collect();
+        if outcomes == Err(ServiceError::Busy) {
+            documents.extend(batch);
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        }
+        let mut state = upload.state();
+        state.n_done += batch.len();
+        for (document, outcome) in batch.into_iter().zip(outcomes?) {
             match outcome {
-                FeedbackOutcome::Known(known) if known == label => upload.n_known += 1,
-                FeedbackOutcome::Known(known) => upload.contradictions.push((document, known)),
-                _ => upload.new.push(document),
+                FeedbackOutcome::Known(known) if known == upload.label => state.n_known += 1,
+                FeedbackOutcome::Known(known) => state.contradictions.push((document, known)),
+                FeedbackOutcome::Unknown => state.new.push(document),
+                FeedbackOutcome::Learned | FeedbackOutcome::Moved(_) => state.n_learned += 1,
+                FeedbackOutcome::Already | FeedbackOutcome::Forgotten => (),
             }
         }
     }
     Ok(())
 }
 
-/// Learns or looks up documents together, again while too much waits.
-async fn correct(
-    current: &CurrentService,
-    model: Option<&ModelName>,
-    feedback: &Feedback,
-    documents: &[CountedDocument],
-) -> Result<Vec<FeedbackOutcome>, ServiceError> {
-    loop {
-        let service = current.get();
-        let question = Question::new(Door::Page, model.unwrap_or(&ModelName::Shared).id());
-        let one = |document| service.correct(&question, feedback.clone(), Document::Counted(document));
-        let outcomes: Result<Vec<_>, _> = join_all(documents.iter().map(one)).await.into_iter().collect();
-        match outcomes {
-            Err(ServiceError::Busy) => tokio::time::sleep(PAUSE).await,
-            outcomes => return outcomes,
-        }
-    }
-}
-
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
-#[derive(Default)]
 struct Choice {
     all: String,
     drop: String,
@@ -299,50 +258,29 @@ struct Choice {
 /// `POST /teach/learn`
 pub(super) async fn learn(context: SharedContext, request: Request) -> Shown {
     let choice: Choice = form_of(&context, request).await?;
-    let mut place = lock(&UPLOAD);
-    let told = place.clone().filter(|upload| lock(upload).phase == Phase::Told);
-    let Some(upload) = told else {
+    let mut last = last_upload();
+    let Some(upload) = last.clone().filter(|upload| upload.state().phase == Phase::Told) else {
         return Err(
             Refusal::unprocessable("There is no file to learn; it was learned or dropped already.").into()
         );
     };
     if !choice.drop.is_empty() {
-        *place = None;
+        *last = None;
         return Ok(Redirect::to("/teach").into_response());
     }
-    drop(place);
-    let documents = {
-        let mut upload = lock(&upload);
-        let mut documents = std::mem::take(&mut upload.new);
-        let others = std::mem::take(&mut upload.contradictions);
-        if !choice.all.is_empty() {
-            documents.extend(others.into_iter().map(|(document, _)| document));
-        }
-        (upload.phase, upload.n, upload.n_done) = (Phase::Learning, documents.len(), 0);
-        documents
-    };
+    let mut state = upload.state();
+    let (mut documents, others) = (std::mem::take(&mut state.new), std::mem::take(&mut state.contradictions));
+    if !choice.all.is_empty() {
+        documents.extend(others.into_iter().map(|(document, _)| document));
+    }
+    (state.phase, state.n, state.n_done) = (Phase::Learning, documents.len(), 0);
+    drop(state);
     let current = context.current.clone();
     tokio::spawn(async move {
-        let outcome = learn_all(&current, &documents, &upload).await;
-        let mut upload = lock(&upload);
-        (upload.phase, upload.error) = (Phase::Done, outcome.err().map(|error| error.to_string()));
+        let feedback = Feedback::Learn(upload.label.clone());
+        let outcome = each(&current, &upload, &feedback, documents).await;
+        let mut state = upload.state();
+        (state.phase, state.error) = (Phase::Done, outcome.err().map(|error| error.to_string()));
     });
     Ok(Redirect::to("/teach").into_response())
-}
-
-async fn learn_all(
-    current: &CurrentService,
-    documents: &[CountedDocument],
-    upload: &Mutex<Upload>,
-) -> Result<(), ServiceError> {
-    let (label, model) = lock(upload).target();
-    for batch in documents.chunks(BATCH) {
-        let outcomes = correct(current, model.as_ref(), &Feedback::Learn(label.clone()), batch).await?;
-        let is_learned =
-            |of: &&FeedbackOutcome| matches!(of, FeedbackOutcome::Learned | FeedbackOutcome::Moved(_));
-        let mut upload = lock(upload);
-        upload.n_done += batch.len();
-        upload.n_learned += outcomes.iter().filter(is_learned).count();
-    }
-    Ok(())
 }
