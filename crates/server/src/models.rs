@@ -2,6 +2,7 @@
 
 pub(crate) mod learning;
 pub(crate) mod model;
+mod names;
 pub(crate) mod queue;
 pub(crate) mod request;
 
@@ -14,12 +15,14 @@ use std::{fs, io};
 use anyhow::{Context, Result};
 
 use crate::models::model::LiveModel;
+use crate::models::names::UserNames;
 use crate::models::request::{ModelId, ServiceError};
 use crate::settings::{ModelSettings, ServerSettings, VerdictSettings};
 
 /// All models of the server. Of users' models, a bounded number is open; the least recently used is closed first.
 pub(crate) struct ModelRegistry {
     settings: ModelSettings,
+    names: UserNames,
     verdict: VerdictSettings,
     pub(crate) shared: Arc<LiveModel>,
     named: BTreeMap<String, Arc<LiveModel>>,
@@ -36,6 +39,7 @@ impl ModelRegistry {
     /// # Errors
     /// If no path is set and there is no default.
     pub(crate) fn new(settings: &ServerSettings) -> Result<Self> {
+        let names = UserNames::new(settings)?;
         let ServerSettings { models: settings, verdict, .. } = settings;
         let shared =
             settings.shared.clone().or_else(default_path).context(
@@ -46,6 +50,7 @@ impl ModelRegistry {
             shared: model("", &shared),
             named: settings.named.iter().map(|(name, path)| (name.clone(), model(name, path))).collect(),
             users: Mutex::default(),
+            names,
             settings: settings.clone(),
             verdict: verdict.clone(),
         })
@@ -67,7 +72,7 @@ impl ModelRegistry {
     /// If no model has that name.
     pub(crate) fn to_learn(&self, id: ModelId<'_>) -> Result<Arc<LiveModel>, ServiceError> {
         if let (ModelId::User(user), Some(_)) = (id, &self.settings.users)
-            && safe_name(user).is_none()
+            && self.names.user(user).is_some_and(|user| safe_name(&user).is_none())
         {
             return Err(ServiceError::Request(format!(
                 "expected a user with a name that can be a file's, got {user:?}"
@@ -88,7 +93,7 @@ impl ModelRegistry {
                 let named = self.named.get(name);
                 Some(named.ok_or_else(|| ServiceError::UnknownModel(name.to_owned()))?.clone())
             }
-            ModelId::User(user) => safe_name(user).and_then(|user| self.user(&user)),
+            ModelId::User(user) => self.names.user(user).and_then(|user| self.user(&safe_name(&user)?)),
             ModelId::Shared => None,
         };
         Ok(own.unwrap_or_else(|| self.shared.clone()))
@@ -166,14 +171,14 @@ impl ModelRegistry {
         let pattern = pattern.to_string_lossy();
         let (before, after) = pattern.split_once("%u").unwrap_or((&pattern, ""));
         let (folder, prefix) = before.rsplit_once('/').unwrap_or((".", before));
+        let suffix = after.split('/').next().unwrap_or_default();
         let mut files = Vec::new();
-        for file in fs::read_dir(if folder.is_empty() { "/" } else { folder })? {
-            let file = file?;
-            let name = file.file_name();
-            let user = name.to_str().and_then(|name| name.strip_prefix(prefix)?.strip_suffix(after));
+        for file in fs::read_dir(format!("{folder}/"))? {
+            let name = file?.file_name();
+            let user = name.to_str().and_then(|name| name.strip_prefix(prefix)?.strip_suffix(suffix));
             let Some(user) = user.and_then(safe_name) else { continue };
             // one that is gone meanwhile is none
-            let Ok(metadata) = file.metadata() else { continue };
+            let Ok(metadata) = fs::metadata(pattern.replace("%u", &user)) else { continue };
             files.push((user, metadata.len(), metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH)));
         }
         files.sort();
@@ -214,6 +219,23 @@ fn safe_name(user: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_person_has_one_model() {
+        let mut settings = ServerSettings::default();
+        let aliases = tempfile::NamedTempFile::new().unwrap();
+        fs::write(&aliases, "# x\nboss:\tjoe\nsales@example.org ann\nlist: joe, ann\na: b\nb: a\n").unwrap();
+        settings.models.aliases = Some(aliases.path().to_owned());
+        settings.models.domains = vec!["Example.org".to_owned()];
+        settings.models.delimiter = Some('+');
+        let names = UserNames::new(&settings).unwrap();
+        let same = "joe+x@example.ORG joe, boss@example.org joe, sales@example.org ann, joe+x@example.net joe@example.net, list list";
+        for (name, user) in same.split(", ").filter_map(|pair| pair.split_once(' ')) {
+            assert_eq!(names.user(name).as_deref(), Some(user), "{name}");
+        }
+        assert_eq!(names.user("root"), None);
+        assert!(names.user("a").is_some());
+    }
 
     #[test]
     fn no_user_names_a_file_elsewhere() {

@@ -105,12 +105,12 @@ fn join_fleet(daemon: &Arc<Daemon>) -> Result<()> {
 /// Opens every door of the settings.
 async fn open(settings: &ServerSettings) -> Result<Vec<(Door, Listener)>> {
     let mut handed = SystemdSockets::from_environment();
-    let ServerSettings { spamd, milter, http, page, .. } = settings;
+    let ServerSettings { spamd, milter, http, .. } = settings;
     let files = [
         SocketFile { mode: spamd.mode.0, owner: spamd.owner, group: spamd.group },
         SocketFile { mode: milter.mode.0, owner: milter.owner, group: milter.group },
         SocketFile { mode: http.mode.0, owner: http.owner, group: http.group },
-        SocketFile { mode: page.mode.0, owner: page.owner, group: page.group },
+        SocketFile { mode: 0o660, owner: None, group: None },
     ];
     let mut listeners = Vec::new();
     for ((door, addresses), like) in Door::ALL.into_iter().zip(settings.doors()).zip(files) {

@@ -181,8 +181,9 @@ impl Service {
     pub fn follow(&self) -> Vec<ServiceError> {
         let failures = self.models.follow();
         if self.history.kept() != HistoryContent::None {
-            // a percent of a processor at most
-            self.find_reasons(&self.history.latest(), Duration::from_millis(10));
+            self.history.tick();
+            // half a percent of a processor at most
+            self.find_reasons(&self.history.latest(), Duration::from_millis(5));
         }
         failures
     }
@@ -321,7 +322,7 @@ impl Service {
                 "expected a model of mail or text, got one of tables".to_owned(),
             ));
         }
-        let is_kept = matches!(document, Document::Mail(_)) && self.history.kept() != HistoryContent::None;
+        let is_kept = matches!(document, Document::Mail(_)) && self.history.takes_one();
         if is_kept {
             scratch.keep_counts();
         }

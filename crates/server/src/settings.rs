@@ -60,6 +60,12 @@ pub struct ModelSettings {
     pub mail_servers: Vec<MailServer>,
     /// Whether the first correction of a user makes his model; true by default.
     pub create: bool,
+    /// Domains whose users are those of this system: `joe@example.org` is `joe`.
+    pub domains: Vec<String>,
+    /// What ends a user's name in an address: with `+`, `joe+lists` is `joe`.
+    pub delimiter: Option<char>,
+    /// A map of aliases as Postfix reads it, `aliases(5)` or `virtual(5)`. What leads to one user is that user.
+    pub aliases: Option<PathBuf>,
     /// Models of other kinds, by name.
     pub named: BTreeMap<String, PathBuf>,
     /// Maximum number of users' models that are open; 1,000 by default.
@@ -230,6 +236,9 @@ impl Default for ModelSettings {
             users: None,
             mail_servers: Vec::new(),
             create: true,
+            domains: Vec::new(),
+            delimiter: None,
+            aliases: None,
             named: BTreeMap::new(),
             max_open: 1_000,
             max_open_bytes: 256 << 20,
@@ -425,16 +434,7 @@ impl ServerSettings {
             text.starts_with("5.") && text.len() <= 400 && text.chars().all(|c| (' '..='~').contains(&c)),
             "milter.reject_text: expected a line of ASCII that begins with an enhanced code such as 5.7.1, got {text:?}"
         );
-        let LimitSettings {
-            connections,
-            message_bytes,
-            bytes_in_flight,
-            command_seconds,
-            message_seconds,
-            idle_seconds,
-            stop_seconds,
-            waiting_to_learn,
-        } = self.limits;
+        let LimitSettings { message_bytes, bytes_in_flight, .. } = self.limits;
         ensure!(
             message_bytes <= bytes_in_flight,
             "limits.bytes_in_flight: expected at least limits.message_bytes, {message_bytes}, got {bytes_in_flight}"
@@ -448,13 +448,12 @@ impl ServerSettings {
         for (key, value) in [
             ("limits.message_bytes", message_bytes as u64),
             ("page.messages", self.page.messages as u64),
-            ("page.bytes", self.page.bytes as u64),
-            ("limits.connections", connections as u64),
-            ("limits.waiting_to_learn", waiting_to_learn as u64),
-            ("limits.command_seconds", command_seconds),
-            ("limits.message_seconds", message_seconds),
-            ("limits.idle_seconds", idle_seconds),
-            ("limits.stop_seconds", stop_seconds),
+            ("limits.connections", self.limits.connections as u64),
+            ("limits.waiting_to_learn", self.limits.waiting_to_learn as u64),
+            ("limits.command_seconds", self.limits.command_seconds),
+            ("limits.message_seconds", self.limits.message_seconds),
+            ("limits.idle_seconds", self.limits.idle_seconds),
+            ("limits.stop_seconds", self.limits.stop_seconds),
             ("milter.idle_seconds", milter.idle_seconds),
         ] {
             ensure!(value > 0, "{key}: expected a number above 0, got 0");
@@ -510,7 +509,7 @@ mod tests {
         let default = ServerSettings::default();
         assert_eq!(whole.limits, default.limits);
         assert_eq!(whole.log, default.log);
-        let page = PageSettings { listen: Vec::new(), owner: None, group: None, ..whole.page };
+        let page = PageSettings { listen: Vec::new(), ..whole.page };
         assert_eq!(page, default.page);
         let fleet = whole.fleet.unwrap();
         assert_eq!((fleet.stream, fleet.keep), (default_stream(), default_keep()));

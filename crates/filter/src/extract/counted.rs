@@ -29,7 +29,8 @@ use crate::extract::extraction::{Extraction, Identity};
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct CountedDocument {
-    kind: Kind,
+    /// The kind of models that it was counted for.
+    pub(super) kind: Kind,
     /// The words, one after the other.
     text: String,
     /// The end of each word in `text`, and its occurrences.
@@ -66,16 +67,6 @@ impl CountedDocument {
     /// The name of the document: a mail's Message-ID. Empty if it has none.
     pub fn name(&self) -> &str {
         &self.identity.name
-    }
-
-    /// The limits that truncated the document.
-    pub fn limits_hit(&self) -> LimitsHit {
-        self.limits_hit
-    }
-
-    /// The kind of models that it was counted for.
-    pub(super) fn kind(&self) -> Kind {
-        self.kind
     }
 
     /// The words with their occurrences.

@@ -97,9 +97,9 @@ impl Extractor {
                     self.add_words(&prefix, text, counted, vocabulary);
                 }
             }
-            (Document::Counted(of), expected) if of.kind() == expected => of.count(counted, vocabulary)?,
+            (Document::Counted(of), expected) if of.kind == expected => of.count(counted, vocabulary)?,
             (Document::Counted(of), expected) => {
-                return Err(Reason::Kind { expected, got: of.kind() }.into());
+                return Err(Reason::Kind { expected, got: of.kind }.into());
             }
             (Document::Mail(_), expected) => return Err(Reason::Kind { expected, got: Kind::Mail }.into()),
             (Document::Text(_), expected) => return Err(Reason::Kind { expected, got: Kind::Text }.into()),

@@ -1,6 +1,7 @@
 //! The latest messages, as counts of their terms, in memory alone: what the page shows, and what it teaches from.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
@@ -52,10 +53,20 @@ impl HistoryEntry {
     }
 }
 
+/// Messages that are kept in a second: counting what is kept takes a tenth of the time of a score, and nobody looks at
+/// more.
+const PER_SECOND: usize = 200;
+
+/// Bytes that messages take on average at most.
+const MEAN_BYTES: usize = 16 << 10;
+
 /// The latest messages, within bounds of number and bytes.
 pub(crate) struct History {
     settings: PageSettings,
     entries: Mutex<Entries>,
+    /// Messages that are still kept in this second, and the number of those that were not.
+    room: AtomicUsize,
+    pub(crate) n_left_out: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -67,7 +78,21 @@ struct Entries {
 
 impl History {
     pub(crate) fn new(settings: &PageSettings) -> Self {
-        History { settings: settings.clone(), entries: Mutex::default() }
+        let (entries, n_left_out) = Default::default();
+        History { settings: settings.clone(), entries, room: PER_SECOND.into(), n_left_out }
+    }
+
+    /// Begins a second.
+    pub(crate) fn tick(&self) {
+        self.room.store(PER_SECOND, Relaxed);
+    }
+
+    /// Whether the next message is kept.
+    pub(crate) fn takes_one(&self) -> bool {
+        let is_on = self.kept() != HistoryContent::None;
+        let takes = is_on && self.room.try_update(Relaxed, Relaxed, |room| room.checked_sub(1)).is_ok();
+        self.n_left_out.fetch_add(usize::from(is_on && !takes), Relaxed);
+        takes
     }
 
     /// What is kept of messages.
@@ -83,7 +108,7 @@ impl History {
         entries.n_bytes += entry.n_bytes();
         entries.kept.push_back(Arc::new(entry));
         while entries.kept.len() > self.settings.messages
-            || entries.n_bytes > self.settings.bytes && entries.kept.len() > 1
+            || entries.n_bytes > self.settings.messages * MEAN_BYTES && entries.kept.len() > 1
         {
             let Some(oldest) = entries.kept.pop_front() else { break };
             entries.n_bytes -= oldest.n_bytes();

@@ -2,9 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::settings::SocketMode;
 use crate::settings::address::Address;
-use crate::settings::user::{GroupId, UserId};
 
 /// `[page]`: a page in the browser, behind the password of `http.password`.
 #[derive(Clone, PartialEq, Deserialize, Debug)]
@@ -13,18 +11,11 @@ use crate::settings::user::{GroupId, UserId};
 pub struct PageSettings {
     /// Where to listen; nowhere if empty, which is the default.
     pub listen: Vec<Address>,
-    /// The mode of Unix sockets; 0660 by default.
-    pub mode: SocketMode,
-    /// The owner of Unix sockets; that of the server by default.
-    pub owner: Option<UserId>,
-    /// The group of Unix sockets; that of the server by default.
-    pub group: Option<GroupId>,
     /// What is kept of messages, in memory alone; `terms` by default.
     pub history: HistoryContent,
-    /// Maximum number of messages that are kept; 1,000 by default.
+    /// Maximum number of messages that are kept; 1,000 by default. They take 16 KiB on average at most: beyond that there are
+    /// fewer.
     pub messages: usize,
-    /// Maximum bytes that they take; 16 MiB by default.
-    pub bytes: usize,
 }
 
 /// What is kept of a message.
@@ -48,14 +39,6 @@ impl PageSettings {
 
 impl Default for PageSettings {
     fn default() -> Self {
-        PageSettings {
-            listen: Vec::new(),
-            mode: SocketMode::default(),
-            owner: None,
-            group: None,
-            history: HistoryContent::Terms,
-            messages: 1_000,
-            bytes: 16 << 20,
-        }
+        PageSettings { listen: Vec::new(), history: HistoryContent::Terms, messages: 1_000 }
     }
 }

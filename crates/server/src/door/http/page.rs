@@ -42,9 +42,6 @@ static ROUTER: LazyLock<Router> = LazyLock::new(|| {
         .route("/sign-in", get(session::form).post(session::sign_in))
         .route("/style.css", get(style))
         .fallback(|| async { failure(StatusCode::NOT_FOUND, "There is nothing at this address.") })
-        .method_not_allowed_fallback(|| async {
-            failure(StatusCode::METHOD_NOT_ALLOWED, "This address is for another method.")
-        })
         .layer(DefaultBodyLimit::max(MOST_FORM))
         .layer(from_fn(guard))
 });

@@ -13,8 +13,8 @@ use crate::models::request::ServiceError;
 /// Why a request was not served: a status and a text, which becomes `{"error": TEXT}`.
 #[derive(Debug)]
 pub(super) struct Refusal {
-    status: StatusCode,
-    error: String,
+    pub(super) status: StatusCode,
+    pub(super) error: String,
     /// Seconds until it may be tried again.
     retry_after: Option<u64>,
 }
@@ -44,13 +44,6 @@ impl Refusal {
 
     pub(super) fn too_slow() -> Self {
         Refusal::new(StatusCode::REQUEST_TIMEOUT, "the request took too long to arrive")
-    }
-}
-
-impl Refusal {
-    /// The status, and what went wrong.
-    pub(super) fn into_parts(self) -> (StatusCode, String) {
-        (self.status, self.error)
     }
 }
 

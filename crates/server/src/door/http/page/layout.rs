@@ -10,7 +10,6 @@ use axum::response::{IntoResponse, Response};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::door::http::refusal::Refusal;
-use crate::models::request::ServiceError;
 use crate::service::answer::TermReason;
 
 /// The views, by path.
@@ -29,14 +28,13 @@ pub(super) struct View<'a> {
     pub(super) path: &'a str,
     pub(super) title: &'a str,
     pub(super) content: Markup,
-    pub(super) has_pictures: bool,
 }
 
 impl<'a> View<'a> {
     /// A view of [`VIEWS`].
     pub(super) fn new(path: &'a str, content: Markup) -> Self {
         let title = VIEWS.iter().find(|(known, _)| *known == path).map_or("tamisd", |(_, title)| title);
-        View { path, title, content, has_pictures: false }
+        View { path, title, content }
     }
 
     fn document(&self) -> Markup {
@@ -66,7 +64,7 @@ impl<'a> View<'a> {
 impl IntoResponse for View<'_> {
     fn into_response(self) -> Response {
         let fields: [(HeaderName, &str); 5] = [
-            (CONTENT_SECURITY_POLICY, if self.has_pictures { POLICY_OF_PICTURES } else { POLICY }),
+            (CONTENT_SECURITY_POLICY, if self.path == "/model" { POLICY_OF_PICTURES } else { POLICY }),
             (X_CONTENT_TYPE_OPTIONS, "nosniff"),
             // without it, browsers do not tell the origin of a form
             (REFERRER_POLICY, "same-origin"),
@@ -80,29 +78,20 @@ impl IntoResponse for View<'_> {
 /// Why a request was not served, as a view.
 pub(super) struct Failure(Refusal);
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        Failure(refusal)
-    }
-}
-
-impl From<ServiceError> for Failure {
-    fn from(failure: ServiceError) -> Self {
+impl<E> From<E> for Failure
+where
+    Refusal: From<E>,
+{
+    fn from(failure: E) -> Self {
         Failure(failure.into())
-    }
-}
-
-impl From<tamis_train::Error> for Failure {
-    fn from(error: tamis_train::Error) -> Self {
-        ServiceError::from(error).into()
     }
 }
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let (status, text) = self.0.into_parts();
+        let Refusal { status, error, .. } = self.0;
         let path = if status == StatusCode::FORBIDDEN { "" } else { "/" };
-        let content = html! { p role="alert" { (shown(&text, 1_000)) } p { a href="/" { "Back" } } };
+        let content = html! { p role="alert" { (shown(&error, 1_000)) } p { a href="/" { "Back" } } };
         let mut response = View { title: "That did not work", ..View::new(path, content) }.into_response();
         *response.status_mut() = status;
         response

@@ -6,13 +6,13 @@ use std::time::Duration;
 use axum::extract::{Query, Request};
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, PreEscaped, html};
-use serde::Deserialize;
 use tamis_report::{EvaluationReport, Mislabel, model_page};
 use tamis_train::evaluate::{Evaluation, stored_scores, suspects};
 use tamis_train::{Filter, Scoring};
 
 use crate::door::http::access::SharedContext;
 use crate::door::http::page::layout::{Failure, Shown, View, facts, nats, shown, time};
+use crate::door::http::page::parts::Fields;
 use crate::door::http::page::tried::model_of;
 use crate::models::request::{ModelId, ServiceError};
 use crate::record::OUTCOMES;
@@ -25,29 +25,23 @@ const LABELS: usize = 4;
 const TERMS: usize = 15;
 const MOST_TERMS: usize = 300_000;
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Which {
-    user: String,
-}
-
 /// `GET /model`
 pub(super) async fn show(context: SharedContext, request: Request) -> Shown {
-    let which = Query::<Which>::try_from_uri(request.uri()).map(|Query(which)| which).unwrap_or_default();
-    let shown = tokio::task::spawn_blocking(move || of(&context.service, model_of(&which.user))).await;
+    let query = Query::<Fields>::try_from_uri(request.uri()).map(|Query(query)| query).unwrap_or_default();
+    let shown = tokio::task::spawn_blocking(move || of(&context.service, model_of(query.text("user")))).await;
     let content = shown.map_err(|_| ServiceError::Defect)??;
-    Ok(View { has_pictures: true, ..View::new("/model", content) }.into_response())
+    Ok(View::new("/model", content).into_response())
 }
 
 fn of(service: &Service, model: ModelId<'_>) -> Result<Markup, Failure> {
     let filter = service.models().to_score(model)?.opened()?.filter();
     let information = filter.information();
     let is_weighted = matches!(information.scoring, Scoring::Weighted(_)) && !filter.has_many_labels();
-    let suspects = if is_weighted { mislabels(&filter)? } else { Vec::new() };
+    let suspects = if is_weighted { mislabels(&filter).map_err(ServiceError::from)? } else { Vec::new() };
     let size = if information.size.terms > MOST_TERMS { [0, 0] } else { [LABELS, TERMS] };
     let name = if let ModelId::User(user) = model { user } else { "that all share" };
-    let page = model_page(name, &filter, size, &suspects)?;
-    let scores = stored_scores(&filter)?;
+    let page = model_page(name, &filter, size, &suspects).map_err(ServiceError::from)?;
+    let scores = stored_scores(&filter).map_err(ServiceError::from)?;
     let evaluation = &Evaluation::new(filter.classes(), filter.spam(), &scores);
     let (title, decision) = ("documents that were held out", Some(filter.decision()));
     let held_out = EvaluationReport { title, evaluation, decision, mislabels: &[] };
@@ -65,12 +59,10 @@ fn chosen(filter: &Filter) -> Markup {
         ("spam above, in nats", nats(decision.upper)),
         ("ham up to, in nats", nats(decision.lower)),
         ("documents learned or forgotten since training", information.changes.since_training.to_string()),
-        ("bytes of its log", information.file.log_bytes.to_string()),
     ];
     if let Some(choices) = information.chosen.map(|selection| selection.in_use()) {
         chosen.push(("smoothing", choices.alpha.alpha().to_string()));
         chosen.push(("power of idf", choices.idf_power.to_string()));
-        chosen.push(("share of the counts under the correction", choices.tau.to_string()));
     }
     facts("What was chosen", chosen)
 }
@@ -88,9 +80,6 @@ fn mislabels(filter: &Filter) -> tamis_train::Result<Vec<Mislabel>> {
         .collect())
 }
 
-/// Maximum number of users that are listed.
-const MOST_USERS: usize = 10_000;
-
 /// `GET /users`
 pub(super) async fn users(context: SharedContext) -> Shown {
     let service = context.service.clone();
@@ -101,10 +90,10 @@ pub(super) async fn users(context: SharedContext) -> Shown {
     let content = html! {
         @if context.service.settings().models.users.is_none() { p { "All users share one model: " code { "models.users" } " is not set." } }
         @else {
-            p { (files.len()) " users have a model, of " (bytes) " bytes together." @if files.len() > MOST_USERS { " The first " (MOST_USERS) " are listed." } }
+            p { (files.len()) " users have a model, of " (bytes) " bytes together." }
             div.scroll tabindex="0" role="region" aria-label="Users" { table {
                 thead { tr { @for name in ["user", "bytes", "changed last"] { th scope="col" { (name) } } } }
-                tbody { @for (user, bytes, changed) in files.iter().take(MOST_USERS) { tr {
+                tbody { @for (user, bytes, changed) in &files { tr {
                     th scope="row" { a href=(format!("/model?user={}", user.replace('+', "%2B"))) { (shown(user, 64)) } }
                     td.number { (bytes) } td { (time(*changed)) }
                 } } }

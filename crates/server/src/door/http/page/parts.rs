@@ -1,24 +1,34 @@
 //! What forms send: a few fields, and messages.
 
+use std::collections::HashMap;
+
 use axum::extract::{DefaultBodyLimit, Form, FromRequest, Multipart, Request};
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
 use tokio::time::timeout;
 
 use crate::door::http::access::HttpContext;
 use crate::door::http::refusal::Refusal;
 use crate::service::admission::{Incoming, TooLong};
 
+/// The fields of a form or a query.
+#[derive(Default, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Fields(HashMap<String, String>);
+
+impl Fields {
+    /// A field; empty if there is none.
+    pub(super) fn text(&self, name: &str) -> &str {
+        self.0.get(name).map_or("", |value| value)
+    }
+}
+
 /// The fields of a small form.
 ///
 /// # Errors
 /// If it does not arrive, is too long, or is another form.
-pub(super) async fn form_of<T: DeserializeOwned>(
-    context: &HttpContext,
-    request: Request,
-) -> Result<T, Refusal> {
+pub(super) async fn form_of(context: &HttpContext, request: Request) -> Result<Fields, Refusal> {
     let limit = context.service.settings().limits.command();
-    let form = timeout(limit, Form::<T>::from_request(request, &())).await;
-    let form = form.map_err(|_| Refusal::too_slow())?;
+    let form = timeout(limit, Form::from_request(request, &())).await.map_err(|_| Refusal::too_slow())?;
     form.map(|Form(form)| form).map_err(|rejection| Refusal::new(rejection.status(), rejection.body_text()))
 }
 
@@ -27,7 +37,7 @@ const MOST_FIELD: usize = 1_000;
 
 /// A form with a message, or with a file of them. Its bytes count as in flight until it is dropped.
 pub(super) struct Parts {
-    fields: Vec<(String, String)>,
+    pub(super) fields: Fields,
     pub(super) message: Incoming,
 }
 
@@ -43,7 +53,7 @@ impl Parts {
     ) -> Result<Self, Refusal> {
         DefaultBodyLimit::disable().apply(&mut request);
         let message = context.service.incoming(TooLong::Refuse).at_most(most);
-        let mut parts = Parts { fields: Vec::new(), message };
+        let mut parts = Parts { fields: Fields::default(), message };
         let reading = timeout(context.service.settings().limits.message(), parts.fill(request));
         reading.await.unwrap_or_else(|_| Err(Refusal::too_slow()))?;
         Ok(parts)
@@ -67,15 +77,10 @@ impl Parts {
                     false => value.extend_from_slice(&chunk),
                 }
             }
-            if !is_message && self.fields.len() < 10 {
-                self.fields.push((name, String::from_utf8_lossy(&value).into_owned()));
+            if !is_message && self.fields.0.len() < 10 {
+                self.fields.0.insert(name, String::from_utf8_lossy(&value).into_owned());
             }
         }
         Ok(())
-    }
-
-    /// A field; empty if there is none.
-    pub(super) fn field(&self, name: &str) -> &str {
-        self.fields.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value.trim())
     }
 }

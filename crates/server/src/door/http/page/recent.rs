@@ -1,6 +1,7 @@
 //! *Recent*: the latest messages, and teaching them.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use axum::extract::{Query, Request};
@@ -86,11 +87,11 @@ fn table(service: &Service, filter: &Filter, query: &str) -> Markup {
     let mut found = all.iter().filter(|entry| filter.keeps(entry));
     let rows: Vec<&Arc<HistoryEntry>> =
         found.by_ref().take(filter.rows.unwrap_or(ROWS).clamp(1, MOST_ROWS)).collect();
-    let n_more = found.count();
+    let (n_more, n_left_out) = (found.count(), service.history.n_left_out.load(Relaxed));
     service.find_reasons(rows.iter().copied(), FOR_REASONS);
     html! {
         (filter_form(filter))
-        p role="status" { (rows.len()) " of " (all.len()) " messages" @if n_more > 0 { "; " (n_more) " more match, for which ask for more rows" } "." }
+        p role="status" { (rows.len()) " of " (all.len()) " messages" @if n_more > 0 { "; " (n_more) " more match, for which ask for more rows" } "." @if n_left_out > 0 { " " (n_left_out) " came too fast to be kept." } }
         form method="post" action="/recent" {
             input type="hidden" name="query" value=(query);
             div.scroll tabindex="0" role="region" aria-label="Messages" { table.rows {
@@ -149,19 +150,11 @@ pub(super) fn buttons(entry: &HistoryEntry) -> Markup {
     }
 }
 
-#[derive(Deserialize)]
-struct Act {
-    /// `spam`, `ham` or `back`, and the number of the message.
-    act: String,
-    #[serde(default)]
-    query: String,
-}
-
 /// `POST /recent`
 pub(super) async fn teach(context: SharedContext, request: Request) -> Shown {
-    let Act { act, query } = form_of(&context, request).await?;
-    let (act, id) =
-        act.split_once(' ').and_then(|(act, id)| Some((act, id.parse().ok()?))).unwrap_or_default();
+    let form = form_of(&context, request).await?;
+    let (act, id) = form.text("act").split_once(' ').unwrap_or_default();
+    let id = id.parse().unwrap_or(u64::MAX);
     let gone = "This message is not kept any more; newer ones have taken its place.";
     let entry = context.service.history.get(id).ok_or_else(|| Refusal::unprocessable(gone))?;
     match act {
@@ -169,7 +162,7 @@ pub(super) async fn teach(context: SharedContext, request: Request) -> Shown {
         "back" => take_back(&context, &entry).await?,
         _ => return Err(Refusal::unprocessable("Expected spam, ham or back.").into()),
     }
-    let query: String = query.chars().filter(|c| c.is_ascii_graphic() && *c != '#').collect();
+    let query: String = form.text("query").chars().filter(|c| c.is_ascii_graphic() && *c != '#').collect();
     Ok(Redirect::to(&format!("/recent?{query}#m{id}")).into_response())
 }
 

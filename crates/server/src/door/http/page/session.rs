@@ -10,7 +10,6 @@ use axum::response::{IntoResponse, Redirect, Response};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use maud::html;
-use serde::Deserialize;
 use subtle::ConstantTimeEq;
 
 use crate::door::http::access::{HttpContext, SharedContext, is_right};
@@ -75,17 +74,12 @@ fn sign_in_view(problem: Option<&str>) -> View<'static> {
     View { title: "Sign in", ..View::new("", content) }
 }
 
-#[derive(Deserialize)]
-struct SignIn {
-    password: String,
-}
-
 /// `POST /sign-in`
 pub(super) async fn sign_in(context: SharedContext, request: Request) -> Shown {
     // behind a proxy with TLS, the cookie is for TLS alone
     let origin = request.headers().get(ORIGIN).map(|origin| origin.as_bytes().to_vec());
-    let SignIn { password } = form_of(&context, request).await?;
-    if !is_right(&context, password.into_bytes()).await? {
+    let password = form_of(&context, request).await?.text("password").as_bytes().to_vec();
+    if !is_right(&context, password).await? {
         let mut response = sign_in_view(Some("The password is wrong.")).into_response();
         *response.status_mut() = StatusCode::UNAUTHORIZED;
         return Ok(response);
@@ -95,9 +89,8 @@ pub(super) async fn sign_in(context: SharedContext, request: Request) -> Shown {
     let token = BASE64_URL_SAFE_NO_PAD.encode(bytes);
     let hash = context.service.settings().http.password.clone().unwrap_or_default();
     let mut open = sessions();
-    let too_many = (open.len() + 1).saturating_sub(MOST);
-    open.drain(..too_many);
-    open.push(Session { token: token.clone(), until: Instant::now() + LIFETIME, hash });
+    open.insert(0, Session { token: token.clone(), until: Instant::now() + LIFETIME, hash });
+    open.truncate(MOST);
     drop(open);
     let secure = if origin.is_some_and(|origin| origin.starts_with(b"https:")) { "; Secure" } else { "" };
     let seconds = LIFETIME.as_secs();

@@ -11,7 +11,6 @@ use axum::http::HeaderName;
 use axum::response::{IntoResponse, Redirect, Response};
 use futures_util::future::join_all;
 use maud::{Markup, html};
-use serde::Deserialize;
 use tamis_mail::{maildir, mbox};
 use tamis_train::{CountedDocument, Document, Scratch};
 
@@ -117,8 +116,7 @@ fn progress(upload: &Upload) -> Markup {
     let label = shown(&upload.label, 80);
     html! {
         @match state.phase {
-            Phase::Looking => { p { "Looking at " (n) " messages. " progress max=(n) value=(n_done) aria-label="looked at" { (n_done) } } }
-            Phase::Learning => { p { "Learning. " progress max=(n) value=(n_done) aria-label="learned" { (n_done) } " " (n_done) " of " (n) } }
+            Phase::Looking | Phase::Learning => { p { "Working through the messages: " progress max=(n) value=(n_done) aria-label="done" { (n_done) } " " (n_done) " of " (n) } }
             Phase::Done => { p { (state.n_learned) " messages were learned as " (label) "." } }
             Phase::Told => {
                 h2 { "What the file holds" }
@@ -146,8 +144,8 @@ fn progress(upload: &Upload) -> Markup {
 pub(super) async fn upload(context: SharedContext, request: Request) -> Shown {
     let service = &context.service;
     let parts = Parts::read(&context, request, most_bytes(service)).await?;
-    let model = model_of(parts.field("user")).name();
-    let label = service.label(ModelId::of_name(&model), parts.field("label"))?;
+    let model = model_of(parts.fields.text("user")).name();
+    let label = service.label(ModelId::of_name(&model), parts.fields.text("label"))?;
     let upload = Arc::new(Upload { label, model, state: Mutex::default() });
     let mut last = last_upload();
     if last.as_ref().is_some_and(|last| last.is_busy()) {
@@ -248,29 +246,22 @@ async fn each(
     Ok(())
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Choice {
-    all: String,
-    drop: String,
-}
-
 /// `POST /teach/learn`
 pub(super) async fn learn(context: SharedContext, request: Request) -> Shown {
-    let choice: Choice = form_of(&context, request).await?;
+    let choice = form_of(&context, request).await?;
     let mut last = last_upload();
     let Some(upload) = last.clone().filter(|upload| upload.state().phase == Phase::Told) else {
         return Err(
             Refusal::unprocessable("There is no file to learn; it was learned or dropped already.").into()
         );
     };
-    if !choice.drop.is_empty() {
+    if !choice.text("drop").is_empty() {
         *last = None;
         return Ok(Redirect::to("/teach").into_response());
     }
     let mut state = upload.state();
     let (mut documents, others) = (std::mem::take(&mut state.new), std::mem::take(&mut state.contradictions));
-    if !choice.all.is_empty() {
+    if !choice.text("all").is_empty() {
         documents.extend(others.into_iter().map(|(document, _)| document));
     }
     (state.phase, state.n, state.n_done) = (Phase::Learning, documents.len(), 0);

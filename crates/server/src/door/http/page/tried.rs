@@ -37,14 +37,14 @@ fn form() -> Markup {
 
 /// The model of a form's field `user`.
 pub(super) fn model_of(user: &str) -> ModelId<'_> {
-    if user.is_empty() { ModelId::Shared } else { ModelId::User(user) }
+    if user.trim().is_empty() { ModelId::Shared } else { ModelId::User(user.trim()) }
 }
 
 /// `POST /try`
 pub(super) async fn score(context: SharedContext, request: Request) -> Shown {
     let service = &context.service;
     let parts = Parts::read(&context, request, service.settings().limits.message_bytes).await?;
-    let model = model_of(parts.field("user"));
+    let model = model_of(parts.fields.text("user"));
     // the one line that an empty field beside a file sends
     let raw = parts.message.bytes().trim_ascii_start();
     let answer = service.score(&Question::new(Door::Page, model), Document::Mail(raw))?;
