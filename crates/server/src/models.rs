@@ -173,6 +173,9 @@ impl ModelRegistry {
         let (folder, prefix) = before.rsplit_once('/').unwrap_or((".", before));
         let suffix = after.split('/').next().unwrap_or_default();
         let mut files = Vec::new();
+        if !Path::new(folder).exists() {
+            return Ok(files);
+        }
         for file in fs::read_dir(format!("{folder}/"))? {
             let name = file?.file_name();
             let user = name.to_str().and_then(|name| name.strip_prefix(prefix)?.strip_suffix(suffix));
