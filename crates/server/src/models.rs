@@ -159,7 +159,9 @@ impl ModelRegistry {
     /// The number of corrections that wait to be learned.
     pub(crate) fn n_waiting(&self) -> usize {
         let own = std::iter::once(&self.shared).chain(self.named.values()).cloned();
-        own.chain(self.users().values().map(|user| user.model.clone())).map(|m| m.queue.n_waiting()).sum()
+        own.chain(self.users().values().map(|user| user.model.clone()))
+            .map(|m| m.queue.lock().waiting.len())
+            .sum()
     }
 
     /// The files of users' models: whose, how many bytes, and when each was changed last.

@@ -75,7 +75,7 @@ impl CurrentService {
 /// takes the place of this one.
 pub struct Service {
     settings: ServerSettings,
-    models: ModelRegistry,
+    pub(crate) models: ModelRegistry,
     admission: Arc<Admission>,
     pub(crate) password: Option<Arc<Password>>,
     learning: Arc<LearningContext>,
@@ -262,15 +262,13 @@ impl Service {
         })
     }
 
-    /// Finds the terms that weigh most in messages of the history, in this order, by the model as it is now; each once, and
+    /// Finds the five terms that weigh most in messages of the history, in this order, by the model as it is now; each once, and
     /// those that take longer than `most` the next time.
     pub(crate) fn find_reasons<'e>(
         &self,
         of: impl IntoIterator<Item = &'e Arc<HistoryEntry>>,
         most: Duration,
     ) {
-        /// Terms that are told.
-        const MOST: usize = 5;
         let end = Instant::now() + most;
         for entry in of.into_iter().filter(|entry| entry.reasons.get().is_none()) {
             if Instant::now() > end {
@@ -278,7 +276,7 @@ impl Service {
             }
             let document = Document::Counted(&entry.counted);
             let terms = |_: &Filter, explanation: &Explanation, _| {
-                explanation.terms.iter().take(MOST).cloned().map(TermReason::from).collect()
+                explanation.terms.iter().take(5).cloned().map(TermReason::from).collect()
             };
             // a model that cannot be read has none
             let _ = entry
@@ -304,11 +302,6 @@ impl Service {
         })
     }
 
-    /// The models.
-    pub(crate) fn models(&self) -> &ModelRegistry {
-        &self.models
-    }
-
     fn answer(
         &self,
         request: &Request<'_>,
@@ -323,9 +316,7 @@ impl Service {
             ));
         }
         let is_kept = matches!(document, Document::Mail(_)) && self.history.takes_one();
-        if is_kept {
-            scratch.keep_counts();
-        }
+        scratch.keep_counts(is_kept);
         let mut answer = match request.reasons.max(self.settings.verdict.reasons) {
             0 => Answer::new(&filter.verdict(&filter.score(document, scratch)?, scratch), Vec::new()),
             n => {

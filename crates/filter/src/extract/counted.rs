@@ -21,7 +21,7 @@ use crate::extract::extraction::{Extraction, Identity};
 /// let filter = trainer.finish()?.into_filter()?;
 ///
 /// let mut scratch = Scratch::default();
-/// scratch.keep_counts();
+/// scratch.keep_counts(true);
 /// let score = filter.score_mail(b"Subject: offer\n\nbuy cheap pills, cheap!\n", &mut scratch)?;
 /// let counted = filter.counted(&scratch);
 /// assert_eq!(filter.score(Document::Counted(&counted), &mut scratch)?, score);

@@ -67,9 +67,9 @@ impl Extraction {
         Extraction { identity: Identity { wanted: true, ..Identity::default() }, ..Self::default() }
     }
 
-    /// From now on also computes what [`identifying`](Self::identifying) does.
-    pub(crate) fn identify(&mut self) {
-        self.identity.wanted = true;
+    /// Sets whether the next documents are identified, as by [`identifying`](Self::identifying).
+    pub(crate) fn identify(&mut self, wanted: bool) {
+        self.identity.wanted = wanted;
     }
 
     /// The whole document; call [`rows`](Self::rows) before.

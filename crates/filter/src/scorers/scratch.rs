@@ -96,10 +96,11 @@ impl Scratch {
         self.counted.missing()
     }
 
-    /// From now on keeps what [`Filter::counted`](crate::Filter::counted) needs, which makes scoring some percent slower.
-    pub fn keep_counts(&mut self) {
-        self.counted.identify();
-        if !self.memo.keeps_texts {
+    /// Sets whether the next documents are counted as [`Filter::counted`](crate::Filter::counted) needs it, which makes
+    /// scoring some percent slower; false by default.
+    pub fn keep_counts(&mut self, keeps: bool) {
+        self.counted.identify(keeps);
+        if keeps && !self.memo.keeps_texts {
             self.memo = Memo { keeps_texts: true, ..Memo::default() };
         }
     }

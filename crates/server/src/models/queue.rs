@@ -58,11 +58,6 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of updates that wait.
-    pub(crate) fn n_waiting(&self) -> usize {
-        self.lock().waiting.len()
-    }
-
     /// Whether nothing waits and nothing is being learned.
     pub(crate) fn is_idle(&self) -> bool {
         let state = self.lock();

@@ -21,7 +21,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 
 use crate::door::http::access::{SharedContext, guard};
-use crate::door::http::page::layout::Failure;
+use crate::door::http::page::layout::{Failure, View};
 use crate::door::http::refusal::Refusal;
 
 /// Maximum bytes of a form without a message.
@@ -30,7 +30,7 @@ const MOST_FORM: usize = 16 << 10;
 static ROUTER: LazyLock<Router> = LazyLock::new(|| {
     Router::new()
         .route("/recent", get(recent::show).post(recent::teach))
-        .route("/try", get(tried::show).post(tried::score))
+        .route("/try", get(|| async { View::new("/try", tried::form()) }).post(tried::score))
         .route("/teach", get(teach::show).post(teach::upload))
         .route("/teach/learn", post(teach::learn))
         .route("/model", get(model::show))
@@ -39,8 +39,11 @@ static ROUTER: LazyLock<Router> = LazyLock::new(|| {
         .route("/sign-out", post(session::sign_out))
         .layer(from_fn(signed_in))
         .route("/", get(|| async { Redirect::to("/recent") }))
-        .route("/sign-in", get(session::form).post(session::sign_in))
-        .route("/style.css", get(style))
+        .route("/sign-in", get(|| async { session::form(None) }).post(session::sign_in))
+        .route(
+            "/style.css",
+            get(([(CONTENT_TYPE, "text/css; charset=utf-8")], include_str!("page/style.css"))),
+        )
         .fallback(|| async { failure(StatusCode::NOT_FOUND, "There is nothing at this address.") })
         .layer(DefaultBodyLimit::max(MOST_FORM))
         .layer(from_fn(guard))
@@ -64,8 +67,4 @@ async fn signed_in(context: SharedContext, request: Request, next: Next) -> Resp
     } else {
         failure(StatusCode::FORBIDDEN, "You are not signed in any more; nothing was done.").into_response()
     }
-}
-
-async fn style() -> Response {
-    ([(CONTENT_TYPE, "text/css; charset=utf-8")], include_str!("page/style.css")).into_response()
 }

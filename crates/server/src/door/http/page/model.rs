@@ -34,7 +34,7 @@ pub(super) async fn show(context: SharedContext, request: Request) -> Shown {
 }
 
 fn of(service: &Service, model: ModelId<'_>) -> Result<Markup, Failure> {
-    let filter = service.models().to_score(model)?.opened()?.filter();
+    let filter = service.models.to_score(model)?.opened()?.filter();
     let information = filter.information();
     let is_weighted = matches!(information.scoring, Scoring::Weighted(_)) && !filter.has_many_labels();
     let suspects = if is_weighted { mislabels(&filter).map_err(ServiceError::from)? } else { Vec::new() };
@@ -83,7 +83,7 @@ fn mislabels(filter: &Filter) -> tamis_train::Result<Vec<Mislabel>> {
 /// `GET /users`
 pub(super) async fn users(context: SharedContext) -> Shown {
     let service = context.service.clone();
-    let files = tokio::task::spawn_blocking(move || service.models().user_files()).await;
+    let files = tokio::task::spawn_blocking(move || service.models.user_files()).await;
     let files = files.map_err(|_| ServiceError::Defect)?;
     let files = files.map_err(|error| ServiceError::Model(format!("models.users: {error}")))?;
     let bytes: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();

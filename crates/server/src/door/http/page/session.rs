@@ -57,12 +57,8 @@ fn token(headers: &HeaderMap) -> Option<&str> {
     pairs.find(|(name, _)| *name == COOKIE_NAME).map(|(_, value)| value)
 }
 
-/// `GET /sign-in`
-pub(super) async fn form() -> Response {
-    sign_in_view(None).into_response()
-}
-
-fn sign_in_view(problem: Option<&str>) -> View<'static> {
+/// `GET /sign-in`, and after a problem.
+pub(super) fn form(problem: Option<&str>) -> View<'static> {
     let content = html! {
         @if let Some(problem) = problem { p role="alert" { (problem) } }
         form.stack method="post" action="/sign-in" {
@@ -80,7 +76,7 @@ pub(super) async fn sign_in(context: SharedContext, request: Request) -> Shown {
     let origin = request.headers().get(ORIGIN).map(|origin| origin.as_bytes().to_vec());
     let password = form_of(&context, request).await?.text("password").as_bytes().to_vec();
     if !is_right(&context, password).await? {
-        let mut response = sign_in_view(Some("The password is wrong.")).into_response();
+        let mut response = form(Some("The password is wrong.")).into_response();
         *response.status_mut() = StatusCode::UNAUTHORIZED;
         return Ok(response);
     }

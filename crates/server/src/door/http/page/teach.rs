@@ -178,9 +178,9 @@ fn count(service: &Service, upload: &Upload, parts: &Parts) -> Result<Vec<Counte
         if mbox::not_to_learn(&raw).is_none() { messages.push(raw) } else { n_skipped += 1 }
     });
     read.map_err(|error| ServiceError::Request(format!("The file cannot be read: {error}")))?;
-    let filter = service.models().to_score(ModelId::of_name(&upload.model))?.opened()?.filter();
+    let filter = service.models.to_score(ModelId::of_name(&upload.model))?.opened()?.filter();
     let (mut seen, mut documents, mut scratch) = (HashSet::new(), Vec::new(), Scratch::default());
-    scratch.keep_counts();
+    scratch.keep_counts(true);
     for raw in &messages {
         if seen.insert(filter.digest(Document::Mail(raw))?) {
             filter.score_mail(raw, &mut scratch)?;

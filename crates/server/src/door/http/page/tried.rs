@@ -1,7 +1,7 @@
 //! *Try*: the verdict on a message that is pasted or chosen, and why.
 
 use axum::extract::Request;
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use maud::{Markup, html};
 use tamis_mail::LimitsHit;
 use tamis_train::{Document, Explanation, Filter};
@@ -18,12 +18,8 @@ use crate::service::answer::TermReason;
 /// Maximum number of terms that are shown.
 const MOST_TERMS: usize = 40;
 
-/// `GET /try`
-pub(super) async fn show() -> Response {
-    View::new("/try", form()).into_response()
-}
-
-fn form() -> Markup {
+/// What `GET /try` shows.
+pub(super) fn form() -> Markup {
     html! {
         form.stack method="post" action="/try" enctype="multipart/form-data" {
             label for="message" { "A message, with its header" } textarea #message name="message" rows="12" spellcheck="false" {}
