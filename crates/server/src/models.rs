@@ -7,10 +7,10 @@ pub(crate) mod queue;
 pub(crate) mod request;
 
 use std::collections::{BTreeMap, HashMap};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime};
-use std::{fs, io};
 
 use anyhow::{Context, Result};
 
@@ -165,21 +165,16 @@ impl ModelRegistry {
     }
 
     /// The files of users' models: whose, how many bytes, and when each was changed last.
-    ///
-    /// # Errors
-    /// If their folder cannot be listed.
-    pub(crate) fn user_files(&self) -> io::Result<Vec<(String, u64, SystemTime)>> {
-        let Some(pattern) = &self.settings.users else { return Ok(Vec::new()) };
+    pub(crate) fn user_files(&self) -> Vec<(String, u64, SystemTime)> {
+        let Some(pattern) = &self.settings.users else { return Vec::new() };
         let pattern = pattern.to_string_lossy();
         let (before, after) = pattern.split_once("%u").unwrap_or((&pattern, ""));
         let (folder, prefix) = before.rsplit_once('/').unwrap_or((".", before));
         let suffix = after.split('/').next().unwrap_or_default();
         let mut files = Vec::new();
-        if !Path::new(folder).exists() {
-            return Ok(files);
-        }
-        for file in fs::read_dir(format!("{folder}/"))? {
-            let name = file?.file_name();
+        // without the folder there are none yet
+        for file in fs::read_dir(format!("{folder}/")).into_iter().flatten().flatten() {
+            let name = file.file_name();
             let user = name.to_str().and_then(|name| name.strip_prefix(prefix)?.strip_suffix(suffix));
             let Some(user) = user.and_then(safe_name) else { continue };
             // one that is gone meanwhile is none
@@ -187,7 +182,7 @@ impl ModelRegistry {
             files.push((user, metadata.len(), metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH)));
         }
         files.sort();
-        Ok(files)
+        files
     }
 
     /// Users' models that are open.

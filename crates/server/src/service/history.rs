@@ -78,8 +78,8 @@ struct Entries {
 
 impl History {
     pub(crate) fn new(settings: &PageSettings) -> Self {
-        let (entries, n_left_out) = Default::default();
-        History { settings: settings.clone(), entries, room: PER_SECOND.into(), n_left_out }
+        let (settings, entries) = (settings.clone(), Mutex::default());
+        History { settings, entries, room: PER_SECOND.into(), n_left_out: 0.into() }
     }
 
     /// Begins a second.

@@ -81,11 +81,9 @@ fn mislabels(filter: &Filter) -> tamis_train::Result<Vec<Mislabel>> {
 }
 
 /// `GET /users`
-pub(super) async fn users(context: SharedContext) -> Shown {
+pub(super) async fn users(context: SharedContext) -> Response {
     let service = context.service.clone();
-    let files = tokio::task::spawn_blocking(move || service.models.user_files()).await;
-    let files = files.map_err(|_| ServiceError::Defect)?;
-    let files = files.map_err(|error| ServiceError::Model(format!("models.users: {error}")))?;
+    let files = tokio::task::spawn_blocking(move || service.models.user_files()).await.unwrap_or_default();
     let bytes: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
     let content = html! {
         @if context.service.settings().models.users.is_none() { p { "All users share one model: " code { "models.users" } " is not set." } }
@@ -100,7 +98,7 @@ pub(super) async fn users(context: SharedContext) -> Shown {
             } }
         }
     };
-    Ok(View::new("/users", content).into_response())
+    View::new("/users", content).into_response()
 }
 
 /// `GET /now`
