@@ -125,7 +125,7 @@ fn row(entry: &HistoryEntry) -> Markup {
             td { strong class=(verdict(entry)) { (shown(&entry.label, MOST_TEXT)) } " " br; span.number { (nats(entry.log_odds)) } }
             td.message {
                 @if subject.is_empty() && sender.is_empty() { span.soft { (shown(entry.counted.name(), MOST_TEXT)) } br; }
-                @else { (shown(subject, MOST_TEXT)) br; span.soft { (shown(sender, MOST_TEXT)) } br; }
+                @else { (shown(subject, MOST_TEXT)) br; @if !sender.is_empty() { span.soft { (shown(sender, MOST_TEXT)) } br; } }
                 @if !user(entry).is_empty() { span.soft { "for " (shown(user(entry), MOST_TEXT)) } }
             }
             td { @match entry.reasons.get() { Some(found) => (terms(found)), None => { span.soft { "when you look again" } } } }
