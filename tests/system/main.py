@@ -13,9 +13,11 @@ import agent
 import clients
 import faults
 import fleet
+import guide
 import milters
 import mta
 import owners
+import page
 import sieve
 import units
 from support import Skipped, end_all, model
@@ -32,6 +34,9 @@ TESTS = {
     "http": clients.http,
     "idle": milters.idle,
     "exim": mta.exim,
+    "guide": guide.guide,
+    "page": page.page,
+    "server": sieve.by_server,
     "units": units.units,
     "learning": units.learning,
     "full": faults.full_disk,

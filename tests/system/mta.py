@@ -1,4 +1,4 @@
-"""Exim with tamisd, in a folder of its own. Postfix and miltertest are in the tests of crates/server."""
+"""Exim and Postfix with tamisd, in folders of their own. What Postfix does with verdicts is in the tests of crates/server."""
 
 import grp
 import os
@@ -7,6 +7,7 @@ import re
 import subprocess
 import time
 
+from guide import guide_block
 from support import (INBOX, IS_ROOT, SCRATCH, TAMIS, Skipped, Tamisd, check, connect, equal, folder, free_port, model,
                      need, register, run, start, wait_for)
 
@@ -77,6 +78,7 @@ check_data:
   deny condition = ${{if eq{{$h_X-Test:}}{{reject}}}}
        spam = b
        message = looks like spam
+{guide}
   warn spam = b:true/defer_ok
        add_header = X-Score: $spam_score int=$spam_score_int action=$spam_action
        add_header = X-Report: ${{sg{{$spam_report}}{{\\\\n}}{{ | }}}}
@@ -117,7 +119,7 @@ def exim():
             (at / name).mkdir()
             os.chown(at / name, user.pw_uid, user.pw_gid)
         config = at / "exim.conf"
-        config.write_text(EXIM.format(at=at, exim=program, user=user.pw_name, group=group, port=server.port("spamd"),
+        config.write_text(EXIM.format(at=at, guide=guide_block("exim"), exim=program, user=user.pw_name, group=group, port=server.port("spamd"),
                                       variant=variant))
         port = free_port()
         with open(at / "said", "w") as said:
@@ -151,6 +153,11 @@ def exim():
             scores.append(float(score))
             if not variant:
                 check("Content analysis details" in text, f"Exim's report: {text[:600]}")
+        # the guide's lines: the score of the one recipient's model, in place of a forged one
+        send(port, ham, ["X-Spam-Score: -99", "X-Spam-Score: -98"])
+        delivered = lambda: re.split(r"^From ", box.read_text(errors="replace"), flags=re.M)[-1]
+        wait_for(lambda: box.read_text(errors="replace").count("\nX-Score: ") == 3, "Exim delivers what is forged")
+        equal(re.findall(r"\nX-Spam-Score: (.*)", delivered()), [f"{scores[-1]:g}"], "Exim's header fields")
         reply = send(port, spam, ["X-Test: reject"])
         check(reply.startswith("550") and "looks like spam" in reply, f"Exim rejects: {reply}\n{log()}")
         reply = send(port, ham, ["X-Test: reject"])
@@ -163,3 +170,64 @@ def exim():
         daemon.wait(20)
     equal(scores[:2], scores[2:], "the scores of both variants")
     return f"{scores[0]:+.1f} and {scores[1]:+.1f} as spamd and as variant=rspamd, spam rejected, mail without the filter accepted"
+
+
+MAIN = """
+compatibility_level = 3.6
+queue_directory = {at}/queue
+data_directory = {at}/data
+command_directory = /usr/sbin
+daemon_directory = /usr/lib/postfix/sbin
+inet_interfaces = 127.0.0.1
+inet_protocols = ipv4
+myhostname = mx.example.org
+mydestination = example.org
+local_recipient_maps =
+alias_maps =
+alias_database =
+mailbox_transport = virtual
+virtual_mailbox_base = {at}/mail
+virtual_mailbox_maps = static:box/
+virtual_mailbox_domains =
+mynetworks = 127.0.0.0/8
+virtual_uid_maps = static:1000
+virtual_gid_maps = static:1000
+maillog_file = {at}/postfix.log
+maillog_file_prefixes = {at}
+smtpd_milters = unix:{socket}
+milter_default_action = tempfail
+"""
+SERVICES = "cleanup qmgr pickup showq bounce defer trace error retry local virtual smtp proxymap anvil".split()
+PROGRAMS = {"defer": "bounce", "trace": "bounce", "retry": "error"}
+
+
+class Postfix:
+    """Postfix with a milter, in a folder. `stop` ends it."""
+
+    def __init__(self, socket):
+        need("swaks")
+        if not IS_ROOT or not os.path.exists("/usr/lib/postfix/sbin/master"):
+            raise Skipped("Postfix is not installed, or this is not root")
+        self.folder, self.port = folder("postfix", 0o755), free_port()
+        for name, owner in [("etc", 0), ("queue", 0), ("data", pwd.getpwnam("postfix").pw_uid), ("mail", 1000)]:
+            (self.folder / name).mkdir()
+            os.chown(self.folder / name, owner, -1)
+        (self.folder / "etc/main.cf").write_text(MAIN.format(at=self.folder, socket=socket))
+        lines = [f"127.0.0.1:{self.port} inet n - n - - smtpd", "postlog unix-dgram n - n - 1 postlogd",
+                 "rewrite unix - - n - - trivial-rewrite"]
+        for name in SERVICES:
+            program = PROGRAMS.get(name, name)
+            private = "n" if name in ("cleanup", "qmgr", "pickup", "showq") else "-"
+            unprivileged = "n" if name in ("local", "virtual") else "-"
+            wakeup, most = {"qmgr": (300, 1), "pickup": (60, 1), "anvil": ("-", 1)}.get(name, ("-", "-"))
+            most = 0 if program in ("bounce", "cleanup") else most
+            lines.append(f"{name} unix {private} {unprivileged} n {wakeup} {most} {program}")
+        (self.folder / "etc/master.cf").write_text("\n".join(lines) + "\n")
+        self.control("start")
+        register(int((self.folder / "queue/pid/master.pid").read_text()))
+
+    def control(self, what):
+        run(["/usr/sbin/postfix", "-c", self.folder / "etc", what])
+
+    def stop(self):
+        self.control("stop")

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import pwd
 import shutil
 import signal
 import smtplib
@@ -10,8 +11,10 @@ import threading
 from contextlib import contextmanager
 from pathlib import Path
 
+import dovecot
 from dovecot import NOBODY, Dovecot, bodies, ok
-from support import TAMIS, Skipped, check, equal, folder, mail, need, run, wait_for
+from guide import guide_block
+from support import IS_ROOT, TAMIS, Tamisd, Skipped, check, equal, folder, mail, need, run, wait_for
 
 # the label of each folder, with words of its own
 TOPICS = {
@@ -281,3 +284,35 @@ def labels(dovecot):
         check(b"Forged" not in b"".join(ok(client.list())), "no folder of a forged label")
     check(b"Work" not in b"".join(ok(dora.list())), "no folder for a user without a model")
     return 7
+
+
+def by_server():
+    """The guide's program for tamisd: who moves a message teaches his model of the server."""
+    need("sievec")
+    need("spamc")
+    if not IS_ROOT:
+        raise Skipped("Dovecot switches users, which takes root")
+    # mailboxes of a user of their own, who may teach
+    dovecot.NOBODY = pwd.getpwnam("games").pw_uid
+    server = Tamisd('users = "FOLDER/%u.tamis"\n[spamd]\nlisten = ["unix:FOLDER/spamd.sock"]\nmode = "0666"\nlearn = ["games"]\n')
+    imap = Learning()
+    imap.program.write_text(guide_block("sh").replace("/run/tamis", str(server.folder)))
+    imap.fill("joe", "INBOX", [(1_700_000_000 + n, mail(n, "moved")) for n in range(3)])
+    client = imap.client("joe")
+    ok(client.select("INBOX"))
+    ok(client.uid("MOVE", "1:2", "Junk"))
+
+    def learned():
+        path = server.folder / "joe.tamis"
+        lines = run([TAMIS, "export", "--documents", "-m", path]).splitlines() if path.exists() else []
+        return sorted((row["name"], row["label"]) for row in map(json.loads, lines) if "digest" in row)
+
+    names = ["moved-0@example.net", "moved-1@example.net"]
+    wait_for(lambda: learned() == [(name, "spam") for name in names], f"both are learned: {imap.log()}")
+    ok(client.select("Junk"))
+    ok(client.uid("MOVE", "1", "INBOX"))
+    wait_for(lambda: learned() == [(names[0], "ham"), (names[1], "spam")], "one is learned as ham")
+    client.logout()
+    imap.stop()
+    server.stop()
+    return "moves teach the server by the guide's program"

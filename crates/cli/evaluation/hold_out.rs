@@ -8,8 +8,8 @@ use tamis_program::shown_path;
 use tamis_train::evaluate::{HeldOutScore, Prequential, cross_validate, cross_validate_labels};
 use tamis_train::options::Labels;
 use tamis_train::{
-    ClassId, Classes, Decision, Document, Kind, Score, Scoring, TrainOptions, Trainer, may_judge,
-    positive_class, spam_class, split_labels,
+    ClassId, Classes, CountedDocument, Decision, Document, Kind, Score, Scoring, TrainOptions, Trainer,
+    may_judge, positive_class, spam_class, split_labels,
 };
 
 use crate::args::Order;
@@ -31,6 +31,7 @@ enum DocumentContent {
     Mail(Vec<u8>),
     Text(String),
     Row(Vec<(String, String)>),
+    Counted(CountedDocument),
 }
 
 /// The key that documents are ordered by.
@@ -46,6 +47,7 @@ impl EvaluationDocument {
         let content = match document {
             Document::Mail(bytes) => DocumentContent::Mail(bytes.to_vec()),
             Document::Text(text) => DocumentContent::Text(text.to_owned()),
+            Document::Counted(of) => DocumentContent::Counted(of.clone()),
             Document::Fields(cells) => DocumentContent::Row(
                 cells.iter().map(|(name, cell)| ((*name).to_owned(), (*cell).to_owned())).collect(),
             ),
@@ -68,6 +70,7 @@ impl EvaluationDocument {
         match &self.content {
             DocumentContent::Mail(bytes) => DocumentView::Mail(bytes),
             DocumentContent::Text(text) => DocumentView::Text(text.into()),
+            DocumentContent::Counted(of) => DocumentView::Counted(of),
             DocumentContent::Row(cells) => {
                 DocumentView::Row(cells.iter().map(|(name, cell)| (&**name, &**cell)).collect())
             }

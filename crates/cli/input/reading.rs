@@ -8,7 +8,7 @@ use std::path::Path;
 
 use tamis_mail::{Limits, Message};
 use tamis_program::{decoded, is_encoded};
-use tamis_train::{Document, Kind};
+use tamis_train::{CountedDocument, Document, Kind};
 
 use crate::formats::records::Cells;
 use crate::output::ByteCounter;
@@ -109,6 +109,7 @@ pub(crate) enum DocumentView<'a> {
     Mail(&'a [u8]),
     Text(Cow<'a, str>),
     Row(Vec<(&'a str, &'a str)>),
+    Counted(&'a CountedDocument),
 }
 
 impl<'a> DocumentView<'a> {
@@ -128,6 +129,7 @@ impl<'a> DocumentView<'a> {
             DocumentView::Mail(bytes) => Document::Mail(bytes),
             DocumentView::Text(text) => Document::Text(text),
             DocumentView::Row(cells) => Document::Fields(cells),
+            DocumentView::Counted(of) => Document::Counted(of),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Extraction: documents to counts of terms.
 
+pub mod counted;
 pub mod document;
 pub mod extraction;
 pub mod extractor;

@@ -38,6 +38,7 @@ pub mod scorers;
 #[doc(hidden)]
 pub mod score;
 
+pub use extract::counted::CountedDocument;
 pub use extract::document::Document;
 pub use score::explain::{Explanation, TermContribution};
 pub use score::filter::Filter;

@@ -24,7 +24,7 @@ pub use reports::evaluation::EvaluationReport;
 pub use reports::explanation::{explanation_page, score_page};
 pub use reports::mislabels::Mislabel;
 pub use reports::model::model_page;
-pub use text::{counted, cut, grouped};
+pub use text::{counted, cut, grouped, shown};
 
 /// The README's example.
 #[cfg(doctest)]

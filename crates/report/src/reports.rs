@@ -76,12 +76,14 @@ impl Page {
         if findings.len() > 1 {
             let _ = write!(out, "<ul class=\"short\">{}</ul>", findings.concat());
         }
-        out.push_str("</header>\n<main>");
+        // a page that holds a fragment has its own
+        let main = if heading == "h1" { "main" } else { "div" };
+        let _ = write!(out, "</header>\n<{main}>");
         for (n, figure) in self.figures.iter().enumerate() {
             figure.write(&mut out, &format!("{prefix}{}", n + 1));
         }
         self.tables.iter().for_each(|table| table.write(&mut out));
-        out.push_str("</main>");
+        let _ = write!(out, "</{main}>");
         out
     }
 }

@@ -27,6 +27,15 @@ pub(crate) fn running(text: &str) -> String {
     text.split('\n').map(escaped).collect::<Vec<_>>().join("\n")
 }
 
+/// Text of others as HTML: isolated from its surroundings, and text whatever it holds.
+///
+/// ```
+/// assert_eq!(tamis_report::shown("<b>\u{1b}"), "<bdi>&lt;b&gt;\\u{1b}</bdi>");
+/// ```
+pub fn shown(text: &str) -> String {
+    Name(text).to_string()
+}
+
 struct Escaped<'a>(&'a str);
 
 impl Display for Escaped<'_> {

@@ -67,7 +67,7 @@ async fn refuse(door: Door, mut connection: Connection) {
         Door::Spamd => spamd::reply::FULL,
         // it is closed, and the MTA's default applies
         Door::Milter => b"",
-        Door::Http => http::FULL,
+        Door::Http | Door::Page => http::FULL,
     };
     // a client that does not read this loses nothing by it
     let _ = connection.write(full, Duration::from_secs(1)).await;
@@ -78,7 +78,7 @@ async fn serve(door: Door, connection: Connection, service: CurrentService) {
     match door {
         Door::Spamd => spamd::serve(connection, &service.get()).await,
         Door::Milter => milter::serve(connection, service).await,
-        Door::Http => http::serve(connection, service).await,
+        Door::Http | Door::Page => http::serve(door, connection, service).await,
     }
 }
 

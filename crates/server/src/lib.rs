@@ -31,11 +31,12 @@ pub use service::admission::{Incoming, TooLong};
 pub use service::answer::{Answer, REQUIRED, TermReason};
 pub use service::{ModelState, Request, Service};
 pub use settings::address::Address;
+pub use settings::page::{HistoryContent, PageSettings};
 pub use settings::password::hash as hash_password;
 pub use settings::user::{GroupId, MailServer, UserId};
 pub use settings::{
     FleetSettings, HttpSettings, LimitSettings, LogSettings, MilterSettings, ModelSettings, OnError,
-    ServerSettings, SpamdSettings, VerdictSettings,
+    ServerSettings, SocketMode, SpamdSettings, VerdictSettings,
 };
 
 /// Parsers of what clients send, for fuzzing.

@@ -2,23 +2,27 @@
 
 pub(crate) mod learning;
 pub(crate) mod model;
+mod names;
 pub(crate) mod queue;
 pub(crate) mod request;
 
 use std::collections::{BTreeMap, HashMap};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use anyhow::{Context, Result};
 
 use crate::models::model::LiveModel;
+use crate::models::names::UserNames;
 use crate::models::request::{ModelId, ServiceError};
 use crate::settings::{ModelSettings, ServerSettings, VerdictSettings};
 
 /// All models of the server. Of users' models, a bounded number is open; the least recently used is closed first.
 pub(crate) struct ModelRegistry {
     settings: ModelSettings,
+    names: UserNames,
     verdict: VerdictSettings,
     pub(crate) shared: Arc<LiveModel>,
     named: BTreeMap<String, Arc<LiveModel>>,
@@ -35,6 +39,7 @@ impl ModelRegistry {
     /// # Errors
     /// If no path is set and there is no default.
     pub(crate) fn new(settings: &ServerSettings) -> Result<Self> {
+        let names = UserNames::new(settings)?;
         let ServerSettings { models: settings, verdict, .. } = settings;
         let shared =
             settings.shared.clone().or_else(default_path).context(
@@ -45,6 +50,7 @@ impl ModelRegistry {
             shared: model("", &shared),
             named: settings.named.iter().map(|(name, path)| (name.clone(), model(name, path))).collect(),
             users: Mutex::default(),
+            names,
             settings: settings.clone(),
             verdict: verdict.clone(),
         })
@@ -66,7 +72,7 @@ impl ModelRegistry {
     /// If no model has that name.
     pub(crate) fn to_learn(&self, id: ModelId<'_>) -> Result<Arc<LiveModel>, ServiceError> {
         if let (ModelId::User(user), Some(_)) = (id, &self.settings.users)
-            && safe_name(user).is_none()
+            && self.names.user(user).is_some_and(|user| safe_name(&user).is_none())
         {
             return Err(ServiceError::Request(format!(
                 "expected a user with a name that can be a file's, got {user:?}"
@@ -87,7 +93,7 @@ impl ModelRegistry {
                 let named = self.named.get(name);
                 Some(named.ok_or_else(|| ServiceError::UnknownModel(name.to_owned()))?.clone())
             }
-            ModelId::User(user) => safe_name(user).and_then(|user| self.user(&user)),
+            ModelId::User(user) => self.names.user(user).and_then(|user| self.user(&safe_name(&user)?)),
             ModelId::Shared => None,
         };
         Ok(own.unwrap_or_else(|| self.shared.clone()))
@@ -130,13 +136,12 @@ impl ModelRegistry {
     /// # Errors
     /// If there is none. What a user has taught is for no other model.
     pub(crate) fn by_name(&self, name: &str) -> Result<Arc<LiveModel>, ServiceError> {
-        match name.strip_prefix("user/") {
-            Some(user) if self.settings.users.is_none() => {
-                Err(ServiceError::UnknownModel(format!("user/{user}")))
+        match ModelId::of_name(name) {
+            ModelId::User(_) if self.settings.users.is_none() => {
+                Err(ServiceError::UnknownModel(name.to_owned()))
             }
-            Some(user) => self.to_learn(ModelId::User(user)),
-            None if name.is_empty() => Ok(self.shared.clone()),
-            None => self.to_learn(ModelId::Named(name)),
+            ModelId::Shared => Ok(self.shared.clone()),
+            id => self.to_learn(id),
         }
     }
 
@@ -149,6 +154,35 @@ impl ModelRegistry {
         // one for all users
         failures.dedup();
         failures
+    }
+
+    /// The number of corrections that wait to be learned.
+    pub(crate) fn n_waiting(&self) -> usize {
+        let own = std::iter::once(&self.shared).chain(self.named.values()).cloned();
+        own.chain(self.users().values().map(|user| user.model.clone()))
+            .map(|m| m.queue.lock().waiting.len())
+            .sum()
+    }
+
+    /// The files of users' models: whose, how many bytes, and when each was changed last.
+    pub(crate) fn user_files(&self) -> Vec<(String, u64, SystemTime)> {
+        let Some(pattern) = &self.settings.users else { return Vec::new() };
+        let pattern = pattern.to_string_lossy();
+        let (before, after) = pattern.split_once("%u").unwrap_or((&pattern, ""));
+        let (folder, prefix) = before.rsplit_once('/').unwrap_or((".", before));
+        let suffix = after.split('/').next().unwrap_or_default();
+        let mut files = Vec::new();
+        // without the folder there are none yet
+        for file in fs::read_dir(format!("{folder}/")).into_iter().flatten().flatten() {
+            let name = file.file_name();
+            let user = name.to_str().and_then(|name| name.strip_prefix(prefix)?.strip_suffix(suffix));
+            let Some(user) = user.and_then(safe_name) else { continue };
+            // one that is gone meanwhile is none
+            let Ok(metadata) = fs::metadata(pattern.replace("%u", &user)) else { continue };
+            files.push((user, metadata.len(), metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH)));
+        }
+        files.sort();
+        files
     }
 
     /// Users' models that are open.
@@ -185,6 +219,23 @@ fn safe_name(user: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_person_has_one_model() {
+        let mut settings = ServerSettings::default();
+        let aliases = tempfile::NamedTempFile::new().unwrap();
+        fs::write(&aliases, "# x\nboss:\tjoe\nsales@example.org ann\nlist: joe, ann\na: b\nb: a\n").unwrap();
+        settings.models.aliases = Some(aliases.path().to_owned());
+        settings.models.domains = vec!["Example.org".to_owned()];
+        settings.models.delimiter = Some('+');
+        let names = UserNames::new(&settings).unwrap();
+        let same = "joe+x@example.ORG joe, boss@example.org joe, sales@example.org ann, joe+x@example.net joe@example.net, list list";
+        for (name, user) in same.split(", ").filter_map(|pair| pair.split_once(' ')) {
+            assert_eq!(names.user(name).as_deref(), Some(user), "{name}");
+        }
+        assert_eq!(names.user("root"), None);
+        assert!(names.user("a").is_some());
+    }
 
     #[test]
     fn no_user_names_a_file_elsewhere() {

@@ -4,8 +4,10 @@
 pub(crate) mod log;
 pub(crate) mod outbox;
 
+use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// A way into the server.
@@ -17,15 +19,17 @@ pub enum Door {
     Milter,
     /// HTTP.
     Http,
+    /// The page for people.
+    Page,
 }
 
 impl Door {
     /// All doors.
-    pub const ALL: [Door; 3] = [Door::Spamd, Door::Milter, Door::Http];
+    pub const ALL: [Door; 4] = [Door::Spamd, Door::Milter, Door::Http, Door::Page];
 
     /// The door's name.
     pub fn name(self) -> &'static str {
-        ["spamd", "milter", "http"][self as usize]
+        ["spamd", "milter", "http", "page"][self as usize]
     }
 }
 
@@ -40,7 +44,8 @@ pub(crate) enum MessageOutcome {
     Error,
 }
 
-const OUTCOMES: [&str; 5] = ["spam", "ham", "unsure", "label", "error"];
+/// What can come of a message, by name.
+pub(crate) const OUTCOMES: [&str; 5] = ["spam", "ham", "unsure", "label", "error"];
 
 /// Upper bounds of the histogram of seconds.
 const BOUNDS: [f64; 10] = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0];
@@ -49,7 +54,7 @@ const BOUNDS: [f64; 10] = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1
 #[derive(Default)]
 pub(crate) struct Metrics {
     /// Messages by door and outcome.
-    messages: [[AtomicU64; OUTCOMES.len()]; 3],
+    messages: [[AtomicU64; OUTCOMES.len()]; Door::ALL.len()],
     /// Messages by the time they took to score, one more than bounds.
     seconds: [AtomicU64; BOUNDS.len() + 1],
     nanoseconds: AtomicU64,
@@ -63,7 +68,9 @@ pub(crate) struct Metrics {
     /// Passwords that were wrong.
     pub(crate) wrong_passwords: AtomicU64,
     /// Open connections by door.
-    pub(crate) connections: [AtomicU64; 3],
+    pub(crate) connections: [AtomicU64; Door::ALL.len()],
+    /// Messages by outcome, second by second, of the last minute.
+    seconds_ago: Mutex<VecDeque<[u64; OUTCOMES.len()]>>,
     /// Commits of what was learned, and models retrained.
     pub(crate) commits: AtomicU64,
     pub(crate) retrained: AtomicU64,
@@ -88,6 +95,35 @@ impl Metrics {
     /// Messages over all doors: spam, ham, unsure, other labels, errors.
     pub(crate) fn scored(&self) -> [u64; OUTCOMES.len()] {
         std::array::from_fn(|outcome| self.messages.iter().map(|door| door[outcome].load(Relaxed)).sum())
+    }
+
+    /// Notes the messages so far; called every second.
+    pub(crate) fn tick(&self) {
+        let mut seconds = self.seconds_ago.lock().unwrap_or_else(PoisonError::into_inner);
+        seconds.push_back(self.scored());
+        let too_many = seconds.len().saturating_sub(60);
+        seconds.drain(..too_many);
+    }
+
+    /// Messages of the last minute, as [`scored`](Self::scored).
+    pub(crate) fn last_minute(&self) -> [u64; OUTCOMES.len()] {
+        let seconds = self.seconds_ago.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = seconds.front().copied().unwrap_or_default();
+        let now = self.scored();
+        std::array::from_fn(|outcome| now[outcome] - before[outcome])
+    }
+
+    /// The time within which this share of messages was scored, rounded up to a bound of the histogram, in seconds;
+    /// infinite beyond the last.
+    pub(crate) fn quantile(&self, share: f64) -> f64 {
+        let counts = self.seconds.each_ref().map(|n| n.load(Relaxed));
+        let wanted = counts.iter().sum::<u64>() as f64 * share;
+        let mut sum = 0;
+        let place = counts.iter().position(|n| {
+            sum += n;
+            sum as f64 >= wanted
+        });
+        place.and_then(|place| BOUNDS.get(place)).copied().unwrap_or(f64::INFINITY)
     }
 
     /// The counters and some gauges as OpenMetrics text.

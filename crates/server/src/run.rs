@@ -107,9 +107,10 @@ async fn open(settings: &ServerSettings) -> Result<Vec<(Door, Listener)>> {
     let mut handed = SystemdSockets::from_environment();
     let ServerSettings { spamd, milter, http, .. } = settings;
     let files = [
-        SocketFile { mode: spamd.mode, owner: spamd.owner, group: spamd.group },
-        SocketFile { mode: milter.mode, owner: milter.owner, group: milter.group },
-        SocketFile { mode: http.mode, owner: http.owner, group: http.group },
+        SocketFile { mode: spamd.mode.0, owner: spamd.owner, group: spamd.group },
+        SocketFile { mode: milter.mode.0, owner: milter.owner, group: milter.group },
+        SocketFile { mode: http.mode.0, owner: http.owner, group: http.group },
+        SocketFile { mode: 0o660, owner: None, group: None },
     ];
     let mut listeners = Vec::new();
     for ((door, addresses), like) in Door::ALL.into_iter().zip(settings.doors()).zip(files) {
@@ -132,6 +133,7 @@ async fn follow(daemon: Arc<Daemon>) {
             () = stopping.wait() => return,
         }
         let service = daemon.service.get();
+        service.metrics.tick();
         let Ok(failures) = tokio::task::spawn_blocking(move || service.follow()).await else { continue };
         // each once, until it changes
         failures.iter().filter(|failure| !told.contains(*failure)).for_each(|f| (daemon.say)(&f.to_string()));

@@ -2,16 +2,17 @@
 
 pub(crate) mod admission;
 pub(crate) mod answer;
+pub(crate) mod history;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context as _, Result, bail};
-use tamis_mail::Limits;
-use tamis_train::{Classes, Document, Filter, Kind, Scratch, TermContribution};
+use tamis_mail::{Limits, LimitsHit, Message};
+use tamis_train::{Classes, CountedDocument, Document, Explanation, Filter, Kind, Scratch};
 
 use crate::models::ModelRegistry;
 use crate::models::learning::{LearningContext, enqueue};
@@ -22,6 +23,8 @@ use crate::record::outbox::Outbox;
 use crate::record::{Door, MessageOutcome, Metrics};
 use crate::service::admission::{Admission, Incoming, TooLong};
 use crate::service::answer::{Answer, TermReason};
+use crate::service::history::{History, HistoryEntry, Taught};
+use crate::settings::page::HistoryContent;
 use crate::settings::password::Password;
 use crate::settings::{FleetSettings, ServerSettings};
 
@@ -38,12 +41,14 @@ pub struct Request<'a> {
     pub reasons: usize,
     /// Whether to tell the probability of each label.
     pub probabilities: bool,
+    /// Who asks, for what is shown of corrections.
+    pub by: &'a str,
 }
 
 impl<'a> Request<'a> {
     /// A request through `door` for a model.
     pub fn new(door: Door, model: ModelId<'a>) -> Self {
-        Request { door, model, queue_id: "", reasons: 0, probabilities: false }
+        Request { door, model, queue_id: "", reasons: 0, probabilities: false, by: "" }
     }
 }
 
@@ -70,12 +75,13 @@ impl CurrentService {
 /// takes the place of this one.
 pub struct Service {
     settings: ServerSettings,
-    models: ModelRegistry,
+    pub(crate) models: ModelRegistry,
     admission: Arc<Admission>,
     pub(crate) password: Option<Arc<Password>>,
     learning: Arc<LearningContext>,
     pub(crate) metrics: Arc<Metrics>,
     log: Arc<Log>,
+    pub(crate) history: Arc<History>,
     pub(crate) started: Instant,
 }
 
@@ -128,6 +134,10 @@ impl Service {
             }
             _ => settings.http.password.clone().map(Password::new).map(Arc::new),
         };
+        let history = match before {
+            Some(before) if before.settings.page == settings.page => before.history.clone(),
+            _ => Arc::new(History::new(&settings.page)),
+        };
         let learning =
             LearningContext { metrics: metrics.clone(), most_waiting: limits.waiting_to_learn, outbox };
         let service = Service {
@@ -137,6 +147,7 @@ impl Service {
             learning: Arc::new(learning),
             metrics,
             log,
+            history,
             started: Instant::now(),
             settings,
         };
@@ -168,7 +179,13 @@ impl Service {
 
     /// Looks whether models have changed, and opens them again. Returns what failed.
     pub fn follow(&self) -> Vec<ServiceError> {
-        self.models.follow()
+        let failures = self.models.follow();
+        if self.history.kept() != HistoryContent::None {
+            self.history.tick();
+            // half a percent of a processor at most
+            self.find_reasons(&self.history.latest(), Duration::from_millis(5));
+        }
+        failures
     }
 
     /// A message that is about to arrive.
@@ -195,11 +212,12 @@ impl Service {
             open.ask(|filter, scratch| self.answer(request, filter, scratch, document))
         };
         // the scratch of a defective message is dropped or overwritten, and models are only read
-        let answer = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        let mut answer = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
             self.metrics.defects.fetch_add(1, Relaxed);
             Err(ServiceError::Defect)
         });
-        self.metrics.count(request.door, outcome(&answer), begun.elapsed());
+        let outcome = outcome(&answer);
+        self.metrics.count(request.door, outcome, begun.elapsed());
         let error = answer.as_ref().err().map(ToString::to_string).unwrap_or_default();
         let line = match &answer {
             Ok(answer) => LogLine {
@@ -212,7 +230,76 @@ impl Service {
             Err(_) => LogLine { verdict: Some("error"), error: &error, ..LogLine::default() },
         };
         self.write_log(request, begun, document, line);
+        if let (Ok(answer), Document::Mail(raw)) = (&mut answer, document) {
+            answer.history =
+                answer.counted.take().map(|counted| self.keep(request, answer, outcome, raw, *counted));
+        }
         answer
+    }
+
+    /// Keeps a message for the page. Returns its number.
+    fn keep(
+        &self,
+        request: &Request<'_>,
+        answer: &Answer,
+        outcome: MessageOutcome,
+        raw: &[u8],
+        counted: CountedDocument,
+    ) -> u64 {
+        let has_fields = self.history.kept() == HistoryContent::Headers;
+        self.history.push(HistoryEntry {
+            id: 0,
+            time: SystemTime::now(),
+            door: request.door,
+            model: request.model.name(),
+            label: answer.label.clone(),
+            outcome,
+            log_odds: answer.log_odds,
+            fields: if has_fields { subject_and_sender(raw) } else { Default::default() },
+            counted,
+            reasons: OnceLock::new(),
+            taught: Mutex::default(),
+        })
+    }
+
+    /// Finds the five terms that weigh most in messages of the history, in this order, by the model as it is now; each once, and
+    /// those that take longer than `most` the next time.
+    pub(crate) fn find_reasons<'e>(
+        &self,
+        of: impl IntoIterator<Item = &'e Arc<HistoryEntry>>,
+        most: Duration,
+    ) {
+        let end = Instant::now() + most;
+        for entry in of.into_iter().filter(|entry| entry.reasons.get().is_none()) {
+            if Instant::now() > end {
+                return;
+            }
+            let document = Document::Counted(&entry.counted);
+            let terms = |_: &Filter, explanation: &Explanation, _| {
+                explanation.terms.iter().take(5).cloned().map(TermReason::from).collect()
+            };
+            // a model that cannot be read has none
+            let _ = entry
+                .reasons
+                .set(self.explain(ModelId::of_name(&entry.model), document, terms).unwrap_or_default());
+        }
+    }
+
+    /// Explains the score of a document.
+    ///
+    /// # Errors
+    /// As [`score`](Self::score).
+    pub(crate) fn explain<T>(
+        &self,
+        model: ModelId<'_>,
+        document: Document<'_>,
+        mut show: impl FnMut(&Filter, &Explanation, LimitsHit) -> T,
+    ) -> Result<T, ServiceError> {
+        let open = self.models.to_score(model)?.opened()?;
+        open.ask(|filter, scratch| {
+            let explanation = filter.explain(document, scratch)?;
+            Ok(show(filter, &explanation, scratch.limits_hit()))
+        })
     }
 
     fn answer(
@@ -228,16 +315,18 @@ impl Service {
                 "expected a model of mail or text, got one of tables".to_owned(),
             ));
         }
+        let is_kept = matches!(document, Document::Mail(_)) && self.history.takes_one();
+        scratch.keep_counts(is_kept);
         let mut answer = match request.reasons.max(self.settings.verdict.reasons) {
             0 => Answer::new(&filter.verdict(&filter.score(document, scratch)?, scratch), Vec::new()),
             n => {
                 let explanation = filter.explain(document, scratch)?;
                 let terms = explanation.terms.into_iter().take(n);
-                let reason = |TermContribution { term, contribution, .. }| TermReason { term, contribution };
-                let reasons = terms.map(reason).collect();
+                let reasons = terms.map(TermReason::from).collect();
                 Answer::new(&filter.verdict(&explanation.score, scratch), reasons)
             }
         };
+        answer.counted = is_kept.then(|| Box::new(filter.counted(scratch)));
         if request.probabilities {
             let labels = filter.classes().iter().map(|(_, label)| label.to_owned());
             answer.probabilities = labels.zip(scratch.probabilities().iter().copied()).collect();
@@ -291,6 +380,7 @@ impl Service {
         let owned = match document {
             Document::Mail(bytes) => OwnedDocument::Mail(bytes.to_vec()),
             Document::Text(text) => OwnedDocument::Text(text.to_owned()),
+            Document::Counted(of) => OwnedDocument::Counted(Box::new(of.clone())),
             Document::Fields(_) => {
                 return Err(ServiceError::Request("expected mail or text, got a row".to_owned()));
             }
@@ -308,10 +398,20 @@ impl Service {
         let learned = match (&feedback, &outcome) {
             (_, Err(_)) => "error",
             (Feedback::Learn(label), _) => label,
-            (Feedback::Forget, _) => "none",
+            (Feedback::Forget | Feedback::Find, _) => "none",
         };
         let line = LogLine { learned: Some(learned), error: &error, ..LogLine::default() };
-        self.write_log(request, begun, document, line);
+        if feedback != Feedback::Find {
+            self.write_log(request, begun, document, line);
+        }
+        if let (Document::Mail(raw), Ok(done)) = (document, &outcome)
+            && self.history.kept() != HistoryContent::None
+            && *done != FeedbackOutcome::Unknown
+        {
+            let label = (feedback != Feedback::Forget).then(|| learned.to_owned());
+            let by = format!("{}, {}", request.door.name(), request.by);
+            self.history.note(&message_id(raw), &request.model.name(), &Taught { label, back: None, by });
+        }
         outcome
     }
 
@@ -366,6 +466,7 @@ impl Service {
         let gauge = |name, help, value: usize| (name, help, value as f64);
         let mut gauges = vec![
             gauge("bytes_in_flight", "Bytes of messages in the server.", self.admission.in_flight()),
+            gauge("waiting_to_learn", "Corrections that wait to be learned.", self.models.n_waiting()),
             gauge("user_models", "Users' models that are open.", self.models.open_users().len()),
         ];
         if let Some(outbox) = self.outbox() {
@@ -415,14 +516,25 @@ fn outcome(answer: &Result<Answer, ServiceError>) -> MessageOutcome {
     }
 }
 
-/// Maximum bytes of a message that are searched for its Message-ID.
+/// Maximum bytes of a message that are searched for fields of its header, and characters of a field that are kept.
 const MOST_HEADER: usize = 64 << 10;
+const MOST_FIELD: usize = 200;
 
 /// The Message-ID of a message, without its angle brackets; empty if there is none.
 pub(crate) fn message_id(raw: &[u8]) -> String {
+    header(raw).header("message-id").map_or_else(String::new, tamis_train::document_name)
+}
+
+/// The beginnings of the subject and the sender of a message; empty if it has none.
+fn subject_and_sender(raw: &[u8]) -> [String; 2] {
+    let header = header(raw);
+    ["subject", "from"].map(|name| header.header(name).unwrap_or_default().chars().take(MOST_FIELD).collect())
+}
+
+/// The header of a message.
+fn header(raw: &[u8]) -> Message {
     let raw = &raw[..raw.len().min(MOST_HEADER)];
     let is_end = |at: &usize| raw[at + 1..].starts_with(b"\n") || raw[at + 1..].starts_with(b"\r\n");
     let end = (0..raw.len()).filter(|at| raw[*at] == b'\n').find(is_end).map_or(raw.len(), |at| at + 1);
-    let message = tamis_mail::Message::parse(&raw[..end], &Limits::default());
-    message.header("message-id").map_or_else(String::new, tamis_train::document_name)
+    Message::parse(&raw[..end], &Limits::default())
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod address;
 mod descriptors;
+pub(crate) mod page;
 pub(crate) mod password;
 pub(crate) mod user;
 
@@ -11,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 use crate::settings::address::Address;
+use crate::settings::page::PageSettings;
 use crate::settings::user::{GroupId, MailServer, UserId};
 
 /// Everything that a settings file can set. By default no door is open; see [`loopback`](Self::loopback).
@@ -34,6 +35,8 @@ pub struct ServerSettings {
     pub milter: MilterSettings,
     /// The door for rspamc, for applications and for watching the server.
     pub http: HttpSettings,
+    /// The page for people.
+    pub page: PageSettings,
     /// What the server takes on.
     pub limits: LimitSettings,
     /// The log of verdicts.
@@ -57,6 +60,12 @@ pub struct ModelSettings {
     pub mail_servers: Vec<MailServer>,
     /// Whether the first correction of a user makes his model; true by default.
     pub create: bool,
+    /// Domains whose users are those of this system: `joe@example.org` is `joe`.
+    pub domains: Vec<String>,
+    /// What ends a user's name in an address: with `+`, `joe+lists` is `joe`.
+    pub delimiter: Option<char>,
+    /// A map of aliases as Postfix reads it, `aliases(5)` or `virtual(5)`. What leads to one user is that user.
+    pub aliases: Option<PathBuf>,
     /// Models of other kinds, by name.
     pub named: BTreeMap<String, PathBuf>,
     /// Maximum number of users' models that are open; 1,000 by default.
@@ -83,15 +92,14 @@ pub struct VerdictSettings {
 }
 
 /// `[spamd]`
-#[derive(Clone, Deserialize, Debug)]
+#[derive(Clone, Default, Deserialize, Debug)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct SpamdSettings {
     /// Where to listen; nowhere if empty.
     pub listen: Vec<Address>,
     /// The mode of Unix sockets; 0660 by default.
-    #[serde(deserialize_with = "octal")]
-    pub mode: u32,
+    pub mode: SocketMode,
     /// The owner of Unix sockets; that of the server by default.
     pub owner: Option<UserId>,
     /// The group of Unix sockets; that of the server by default.
@@ -111,8 +119,7 @@ pub struct MilterSettings {
     /// Where to listen; nowhere if empty.
     pub listen: Vec<Address>,
     /// The mode of Unix sockets; 0660 by default.
-    #[serde(deserialize_with = "octal")]
-    pub mode: u32,
+    pub mode: SocketMode,
     /// The owner of Unix sockets; that of the server by default.
     pub owner: Option<UserId>,
     /// The group of Unix sockets; that of the server by default.
@@ -144,15 +151,14 @@ pub enum OnError {
 }
 
 /// `[http]`
-#[derive(Clone, Deserialize, Debug)]
+#[derive(Clone, Default, Deserialize, Debug)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct HttpSettings {
     /// Where to listen; nowhere if empty.
     pub listen: Vec<Address>,
     /// The mode of Unix sockets; 0660 by default.
-    #[serde(deserialize_with = "octal")]
-    pub mode: u32,
+    pub mode: SocketMode,
     /// The owner of Unix sockets; that of the server by default.
     pub owner: Option<UserId>,
     /// The group of Unix sockets; that of the server by default.
@@ -230,6 +236,9 @@ impl Default for ModelSettings {
             users: None,
             mail_servers: Vec::new(),
             create: true,
+            domains: Vec::new(),
+            delimiter: None,
+            aliases: None,
             named: BTreeMap::new(),
             max_open: 1_000,
             max_open_bytes: 256 << 20,
@@ -237,19 +246,23 @@ impl Default for ModelSettings {
     }
 }
 
-/// The usual mode of a socket.
-const MODE: u32 = 0o660;
+/// The mode of a Unix socket: at most four octal digits, 0660 by default.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, Debug)]
+#[serde(try_from = "String")]
+pub struct SocketMode(pub u32);
 
-impl Default for SpamdSettings {
+impl Default for SocketMode {
     fn default() -> Self {
-        SpamdSettings {
-            listen: Vec::new(),
-            mode: MODE,
-            owner: None,
-            group: None,
-            learn: Vec::new(),
-            learn_over_tcp: false,
-        }
+        SocketMode(0o660)
+    }
+}
+
+impl TryFrom<String> for SocketMode {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let mode = u32::from_str_radix(&text, 8).ok().filter(|mode| *mode <= 0o777);
+        mode.map(SocketMode).ok_or_else(|| format!("expected octal digits such as 0660, got {text:?}"))
     }
 }
 
@@ -257,7 +270,7 @@ impl Default for MilterSettings {
     fn default() -> Self {
         MilterSettings {
             listen: Vec::new(),
-            mode: MODE,
+            mode: SocketMode::default(),
             owner: None,
             group: None,
             headers: true,
@@ -267,19 +280,6 @@ impl Default for MilterSettings {
             tempfail: None,
             on_error: OnError::Accept,
             idle_seconds: 7_200,
-        }
-    }
-}
-
-impl Default for HttpSettings {
-    fn default() -> Self {
-        HttpSettings {
-            listen: Vec::new(),
-            mode: MODE,
-            owner: None,
-            group: None,
-            password: None,
-            hosts: Vec::new(),
         }
     }
 }
@@ -356,9 +356,9 @@ impl ServerSettings {
         Ok(settings)
     }
 
-    /// The addresses of each door: spamd, milter, HTTP.
-    pub(crate) fn doors(&self) -> [&[Address]; 3] {
-        [&self.spamd.listen, &self.milter.listen, &self.http.listen]
+    /// The addresses of each door: spamd, milter, HTTP, page.
+    pub(crate) fn doors(&self) -> [&[Address]; 4] {
+        [&self.spamd.listen, &self.milter.listen, &self.http.listen, &self.page.listen]
     }
 
     /// Parses and checks the text of a settings file.
@@ -376,7 +376,7 @@ impl ServerSettings {
     pub(crate) fn check(&self) -> Result<()> {
         ensure!(
             !self.doors().concat().is_empty(),
-            "expected at least one address to listen at: spamd.listen, milter.listen or http.listen"
+            "expected at least one address to listen at: spamd.listen, milter.listen, http.listen or page.listen"
         );
         let probabilities = [
             ("verdict.prior", self.verdict.prior),
@@ -425,21 +425,16 @@ impl ServerSettings {
         if let Some(hash) = &self.http.password {
             password::check_hash(hash).context("http.password")?;
         }
+        ensure!(
+            self.page.listen.is_empty() || self.http.password.is_some(),
+            "page.listen: expected http.password to be set, to what tamisd --hash-password prints"
+        );
         let text = &self.milter.reject_text;
         ensure!(
             text.starts_with("5.") && text.len() <= 400 && text.chars().all(|c| (' '..='~').contains(&c)),
             "milter.reject_text: expected a line of ASCII that begins with an enhanced code such as 5.7.1, got {text:?}"
         );
-        let LimitSettings {
-            connections,
-            message_bytes,
-            bytes_in_flight,
-            command_seconds,
-            message_seconds,
-            idle_seconds,
-            stop_seconds,
-            waiting_to_learn,
-        } = self.limits;
+        let LimitSettings { message_bytes, bytes_in_flight, .. } = self.limits;
         ensure!(
             message_bytes <= bytes_in_flight,
             "limits.bytes_in_flight: expected at least limits.message_bytes, {message_bytes}, got {bytes_in_flight}"
@@ -452,25 +447,19 @@ impl ServerSettings {
         );
         for (key, value) in [
             ("limits.message_bytes", message_bytes as u64),
-            ("limits.connections", connections as u64),
-            ("limits.waiting_to_learn", waiting_to_learn as u64),
-            ("limits.command_seconds", command_seconds),
-            ("limits.message_seconds", message_seconds),
-            ("limits.idle_seconds", idle_seconds),
-            ("limits.stop_seconds", stop_seconds),
+            ("page.messages", self.page.messages as u64),
+            ("limits.connections", self.limits.connections as u64),
+            ("limits.waiting_to_learn", self.limits.waiting_to_learn as u64),
+            ("limits.command_seconds", self.limits.command_seconds),
+            ("limits.message_seconds", self.limits.message_seconds),
+            ("limits.idle_seconds", self.limits.idle_seconds),
+            ("limits.stop_seconds", self.limits.stop_seconds),
             ("milter.idle_seconds", milter.idle_seconds),
         ] {
             ensure!(value > 0, "{key}: expected a number above 0, got 0");
         }
         Ok(())
     }
-}
-
-/// The mode of a Unix socket: at most four octal digits.
-fn octal<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    let mode = u32::from_str_radix(&text, 8).ok().filter(|mode| *mode <= 0o777);
-    mode.ok_or_else(|| D::Error::custom(format!("expected octal digits such as 0660, got {text:?}")))
 }
 
 /// The error of parsing, with the nearest known key for one that is not known.
@@ -520,6 +509,8 @@ mod tests {
         let default = ServerSettings::default();
         assert_eq!(whole.limits, default.limits);
         assert_eq!(whole.log, default.log);
+        let page = PageSettings { listen: Vec::new(), ..whole.page };
+        assert_eq!(page, default.page);
         let fleet = whole.fleet.unwrap();
         assert_eq!((fleet.stream, fleet.keep), (default_stream(), default_keep()));
     }
@@ -527,7 +518,7 @@ mod tests {
     #[test]
     fn the_example_has_every_key() {
         let whole = whole_example();
-        for table in ["", "models", "verdict", "spamd", "milter", "http", "limits", "log", "fleet"] {
+        for table in ["", "models", "verdict", "spamd", "milter", "http", "page", "limits", "log", "fleet"] {
             let header = if table.is_empty() { String::new() } else { format!("[{table}]\n") };
             let error =
                 toml::from_str::<ServerSettings>(&format!("{header}quux = 1\n")).unwrap_err().to_string();
@@ -578,6 +569,8 @@ mod tests {
             "[milter]\nidle_seconds = 0\n",
             "[limits]\nstop_seconds = 0\n",
             "[log]\nto = \"sylog\"\n",
+            "[page]\nlisten = [\"tcp:127.0.0.1:0\"]\n",
+            "[page]\nhistory = \"all\"\n",
             "[fleet]\nurl = \"nonsense\"\n",
             "[fleet]\nurl = \"rediss://10.0.0.5/\"\n",
             "[spamd]\nlearn = [\"no such user\"]\n",

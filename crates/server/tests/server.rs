@@ -16,5 +16,7 @@ mod http;
 mod life;
 #[path = "server/milter.rs"]
 mod milter;
+#[path = "server/page.rs"]
+mod page;
 #[path = "server/spamd.rs"]
 mod spamd;

@@ -15,7 +15,7 @@ pub use curves::{LearningStep, LogOddsBin, OperatingPoint, ReliabilityBin};
 pub use drift::{Drift, DriftSample, MovedTerm};
 pub use drift_reference::{DriftReference, NewDocuments};
 pub use evaluation::{Evaluation, Figure};
-pub use held_out::suspects;
+pub use held_out::{stored_scores, suspects};
 pub use labels::{HeldOutLabels, LabelFigures, cross_validate_labels};
 pub use measure::{Measure, Unit};
 pub use suggest::{CandidatePool, KnownDocuments, Suggestion, Suggestions};

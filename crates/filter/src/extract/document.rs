@@ -4,6 +4,8 @@ use tamis_store::config::recipe::Recipe;
 use tamis_tokenizer::TermCount;
 use xxhash_rust::xxh3::xxh3_128;
 
+use crate::extract::counted::CountedDocument;
+
 /// One document to learn from or to score.
 ///
 /// A model of mail takes `Mail` and `Fields`, a model of text takes `Text` and `Fields`, a model of a table `Fields`.
@@ -16,6 +18,8 @@ pub enum Document<'a> {
     /// Named fields of text: `("subject", "...")`; the field with the empty name is the body. For a table, a row: cells
     /// by column name. A column without a field is missing; other fields are ignored.
     Fields(&'a [(&'a str, &'a str)]),
+    /// The counts of a mail or text that was scored before. A [`Trainer`](crate::TrainOptions) does not take them.
+    Counted(&'a CountedDocument),
 }
 
 impl Document<'_> {
@@ -25,6 +29,7 @@ impl Document<'_> {
             Document::Mail(raw) => raw.len(),
             Document::Text(text) => text.len(),
             Document::Fields(fields) => fields.iter().map(|(_, text)| text.len()).sum(),
+            Document::Counted(of) => of.n_bytes(),
         }
     }
 }
@@ -56,9 +61,4 @@ fn mix(fingerprint: u64, count: u32) -> u128 {
 /// The digest of documents without terms. They share it, but do not count as equal.
 pub fn digest_of_nothing(recipe: &Recipe) -> [u8; 16] {
     digest(recipe.version, &[], &vec![None; recipe.n_reals()])
-}
-
-/// Adds one more term to a hash of terms in order.
-pub(super) fn chain(group: u64, fingerprint: u64) -> u64 {
-    (group.rotate_left(23) ^ fingerprint).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

@@ -4,8 +4,6 @@ use tamis_mail::LimitsHit;
 use tamis_store::file::documents::message;
 use tamis_tokenizer::{CountRow, CountVector, TermCount, TermId, Vocabulary, VocabularyFull};
 
-use crate::extract::document::chain;
-
 /// The results of extracting a document besides its terms, which the vocabulary counts. Also holds buffers.
 #[derive(Default)]
 pub struct Extraction {
@@ -51,7 +49,7 @@ pub(super) struct Places {
 }
 
 /// What identifies a document.
-#[derive(Default)]
+#[derive(Clone, PartialEq, Default)]
 pub(super) struct Identity {
     /// Whether it is wanted: for documents that are learned.
     pub(super) wanted: bool,
@@ -67,6 +65,11 @@ impl Extraction {
     /// Buffers that also compute [`body_hash`](Self::body_hash), date and name.
     pub fn identifying() -> Self {
         Extraction { identity: Identity { wanted: true, ..Identity::default() }, ..Self::default() }
+    }
+
+    /// Sets whether the next documents are identified, as by [`identifying`](Self::identifying).
+    pub(crate) fn identify(&mut self, wanted: bool) {
+        self.identity.wanted = wanted;
     }
 
     /// The whole document; call [`rows`](Self::rows) before.
@@ -236,3 +239,8 @@ impl Extraction {
 /// Maximum number of occurrences outside the body in each window: more than real mail has, and few enough that a
 /// message with many of them and many windows stays cheap.
 pub(super) const MOST_OUTSIDE: usize = 4_096;
+
+/// Adds one more term to a hash of terms in order.
+pub(super) fn chain(group: u64, fingerprint: u64) -> u64 {
+    (group.rotate_left(23) ^ fingerprint).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}

@@ -13,8 +13,8 @@ use tamis_tokenizer::{
     Batch, Ngrams, Occurrence, Tokenizer, TokenizerOptions, Vocabulary, WordRule, fingerprint, stretches,
 };
 
-use crate::extract::document::{Document, chain};
-use crate::extract::extraction::{Extraction, Places};
+use crate::extract::document::Document;
+use crate::extract::extraction::{Extraction, Places, chain};
 
 /// A compiled recipe.
 pub struct Extractor {
@@ -97,6 +97,10 @@ impl Extractor {
                     self.add_words(&prefix, text, counted, vocabulary);
                 }
             }
+            (Document::Counted(of), expected) if of.kind == expected => of.count(counted, vocabulary)?,
+            (Document::Counted(of), expected) => {
+                return Err(Reason::Kind { expected, got: of.kind }.into());
+            }
             (Document::Mail(_), expected) => return Err(Reason::Kind { expected, got: Kind::Mail }.into()),
             (Document::Text(_), expected) => return Err(Reason::Kind { expected, got: Kind::Text }.into()),
         }
@@ -142,7 +146,7 @@ impl Extractor {
                     }
                 });
             }
-            Document::Fields(_) => (),
+            Document::Fields(_) | Document::Counted(_) => (),
         }
     }
 

@@ -4,6 +4,7 @@ use tamis_mail::passthrough::{SpamStatus, Verdict};
 use tamis_model::ClassId;
 use tamis_store::error::{Reason, Result};
 
+use crate::extract::counted::CountedDocument;
 use crate::extract::document::Document;
 use crate::score::filter::Filter;
 use crate::score::verdict::{Score, likeliest, sigmoid, verdict};
@@ -105,6 +106,19 @@ impl Filter {
             row.copy_from_slice(scratch.probabilities());
         }
         Ok(())
+    }
+
+    /// The score of a document whose log-odds of the [`positive_class`](crate::positive_class) are known, in nats and before
+    /// the shift to an expected prior; for models of two labels.
+    pub fn judge(&self, log_odds: f64) -> Score {
+        let positive = self.scorer.positive().unwrap_or_default();
+        verdict(&self.decision(), positive, self.spam(), log_odds, 1)
+    }
+
+    /// The counts of the mail or text that was scored last with `scratch`, for later. Call
+    /// [`keep_counts`](Scratch::keep_counts) before it is scored: otherwise its words are empty.
+    pub fn counted(&self, scratch: &Scratch) -> CountedDocument {
+        CountedDocument::new(self.extractor.recipe().kind, &scratch.counted, &scratch.memo.terms)
     }
 
     /// The score of the verdict: that of the other class if the score refers to spam.

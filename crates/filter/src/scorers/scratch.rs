@@ -96,6 +96,15 @@ impl Scratch {
         self.counted.missing()
     }
 
+    /// Sets whether the next documents are counted as [`Filter::counted`](crate::Filter::counted) needs it, which makes
+    /// scoring some percent slower; false by default.
+    pub fn keep_counts(&mut self, keeps: bool) {
+        self.counted.identify(keeps);
+        if keeps && !self.memo.keeps_texts {
+            self.memo = Memo { keeps_texts: true, ..Memo::default() };
+        }
+    }
+
     /// Builds the rows of the counted document.
     pub(crate) fn build_rows(&mut self, layers: Layers<'_>) {
         let Scratch { counted, memo, .. } = self;
@@ -112,6 +121,8 @@ pub(crate) struct Memo {
     model: Option<Arc<()>>,
     behind: Option<Arc<()>>,
     pub terms: Vocabulary,
+    /// Whether the texts of terms are kept, whatever the model.
+    keeps_texts: bool,
     /// What the shared model knows of the terms. It stays when the model in front of it changes.
     shared: SharedTerms,
     weights: WeightCache,
@@ -196,6 +207,7 @@ impl Default for Memo {
             model: None,
             behind: None,
             terms: Vocabulary::without_texts(),
+            keeps_texts: false,
             shared: SharedTerms::default(),
             weights: WeightCache::new(0),
             sums: DocumentSums::default(),
@@ -215,12 +227,13 @@ impl Memo {
         let weights = WeightCache::new(n_sums);
         let kept = CacheExtent { bytes: weights.table.bytes(), ..CacheExtent::default() };
         let (model, behind) = (Some(model.clone()), behind.cloned());
-        Memo { model, behind, terms, weights, kept, limits: self.limits, ..Memo::default() }
+        let Memo { keeps_texts, limits, .. } = *self;
+        Memo { model, behind, terms, keeps_texts, weights, kept, limits, ..Memo::default() }
     }
 
     /// Prepares to score a document with `model`: drops the cache of another model, and terms of the previous document
     /// that are not kept. What is cached of the shared model `behind` it stays. The texts of terms are kept only with
-    /// `has_pieces`, to find the pieces of words in them.
+    /// `has_pieces`, to find the pieces of words in them, or to tell them.
     pub(crate) fn prepare(
         &mut self,
         model: &Arc<()>,
@@ -233,7 +246,8 @@ impl Memo {
         let has_behind = || self.model.is_some() && behind.is_some_and(|it| is(&self.behind, it));
         let is_full = self.passed > PASSED * self.limits.terms || self.weights.round == u32::MAX;
         if is_full || !is_same && !has_behind() {
-            let terms = if has_pieces { Vocabulary::new() } else { Vocabulary::without_texts() };
+            let terms =
+                if has_pieces || self.keeps_texts { Vocabulary::new() } else { Vocabulary::without_texts() };
             *self = self.of_model(model, behind, n_sums, terms);
         } else if !is_same {
             self.model = Some(model.clone());

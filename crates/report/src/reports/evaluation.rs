@@ -198,5 +198,5 @@ fn values(evaluation: &Evaluation) -> DataTable {
         vec![format!("<span data-key=\"{key}\">{words}</span>"), value, low, high]
     };
     let rows = evaluation.figures.iter().map(row).collect();
-    DataTable::new("All figures", &["", "value", "from", "to (95 %)"], rows)
+    DataTable::new("All figures", &["figure", "value", "from", "to (95 %)"], rows)
 }

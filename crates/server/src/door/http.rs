@@ -1,9 +1,10 @@
-//! The HTTP door: rspamd's API, an API of our own, and what watches the server.
+//! The HTTP door: rspamd's API, an API of our own, and what watches the server. The page for people is a door of its own.
 
 mod access;
 mod body;
 mod guesses;
 mod label;
+mod page;
 mod refusal;
 mod routes;
 mod rspamd;
@@ -31,6 +32,7 @@ use crate::door::http::routes::router;
 use crate::door::http::timed::TimedStream;
 use crate::models::request::ServiceError;
 use crate::net::{Connection, linger};
+use crate::record::Door;
 use crate::service::CurrentService;
 
 /// The answer to a connection that is one too many.
@@ -40,13 +42,13 @@ pub(crate) const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After
 /// each, which does not count as in flight.
 const BUFFER: usize = 16 << 10;
 
-/// Serves a connection until it ends.
-pub(crate) async fn serve(connection: Connection, service: CurrentService) {
+/// Serves a connection of a door until it ends.
+pub(crate) async fn serve(door: Door, connection: Connection, service: CurrentService) {
     let Connection { stream, peer, mut stopping } = connection;
     // its limits of time stay those that it began with
     let limits = service.get().settings().limits.clone();
     let (stream, timer) = TimedStream::new(stream, &limits);
-    let router = TowerToHyperService::new(router());
+    let router = TowerToHyperService::new(if door == Door::Page { page::router() } else { router() });
     let answer = service_fn(move |mut request: Request<Incoming>| {
         let context = Arc::new(HttpContext { service: service.get(), current: service.clone(), peer });
         request.extensions_mut().insert(context.clone());

@@ -97,7 +97,7 @@ async fn converse(connection: &mut Connection, service: &Service) -> Result<Vec<
     }
     let bytes = incoming.bytes();
     if request.method == Method::Tell {
-        return tell(&request, service, message(bytes)).await;
+        return tell(&request, service, connection.peer, message(bytes)).await;
     }
     let mut question = question(&request);
     question.model = connection.peer.permitted(question.model, service.settings());
@@ -171,8 +171,14 @@ fn check_may_learn(peer: Peer, service: &Service) -> Result<(), ServiceError> {
 }
 
 /// Learns or forgets, and answers when that is on the disk.
-async fn tell(request: &SpamdRequest, service: &Service, message: &[u8]) -> Result<Vec<u8>, NoAnswer> {
-    let question = question(request);
+async fn tell(
+    request: &SpamdRequest,
+    service: &Service,
+    peer: Peer,
+    message: &[u8],
+) -> Result<Vec<u8>, NoAnswer> {
+    let by = peer.to_string();
+    let question = Request { by: &by, ..question(request) };
     let feedback = match (request.set, request.remove) {
         (true, _) => {
             let class = request.class.as_deref().unwrap_or_default();

@@ -174,17 +174,30 @@ fn attempt(
             // not the model's fault
             Err(error) => Err(ServiceError::Request(error.to_string())),
         },
-        (Update::Document(feedback, document), None) => apply_feedback(&mut learner, feedback, document),
-        (Update::Document(feedback, document), Some(_)) => {
+        (Update::Document(Feedback::Find, document), _) => {
+            let known = known_label(&mut learner, document)?;
+            Ok(known.map_or(FeedbackOutcome::Unknown, FeedbackOutcome::Known))
+        }
+        (Update::Document(feedback, document), outbox) => {
             let label = match feedback {
                 Feedback::Learn(label) => Some(label.as_str()),
-                Feedback::Forget => None,
+                Feedback::Forget | Feedback::Find => None,
             };
-            let record = learner.record(label, document.as_document())?;
-            let outcome = apply_record(&mut learner, &record)?;
-            // told although nothing changed here: another server may have been told otherwise meanwhile
-            records.push(record.to_bytes());
-            Ok(outcome)
+            let before = match document {
+                // so that it can be taken back
+                OwnedDocument::Counted(_) if label.is_some() => known_label(&mut learner, document)?,
+                _ => None,
+            };
+            let outcome = if outbox.is_some() {
+                let record = learner.record(label, document.as_document())?;
+                // told even if nothing changes here: another server may have been told otherwise meanwhile
+                records.push(record.to_bytes());
+                apply_record(&mut learner, &record)?
+            } else {
+                apply_feedback(&mut learner, label, document)?
+            };
+            let moved = before.filter(|_| outcome == FeedbackOutcome::Learned);
+            Ok(moved.map_or(outcome, FeedbackOutcome::Moved))
         }
     };
     let outcomes: BatchOutcomes = batch.iter().map(|(update, _)| update).map(apply).collect();
@@ -207,17 +220,22 @@ fn apply_record(learner: &mut Learner, record: &Record) -> Result<FeedbackOutcom
     })
 }
 
+/// The label that a document is known under.
+fn known_label(learner: &mut Learner, document: &OwnedDocument) -> Result<Option<String>, ServiceError> {
+    Ok(learner.known_labels(document.as_document())?.into_iter().next())
+}
+
 fn apply_feedback(
     learner: &mut Learner,
-    feedback: &Feedback,
+    label: Option<&str>,
     document: &OwnedDocument,
 ) -> Result<FeedbackOutcome, ServiceError> {
-    match feedback {
-        Feedback::Learn(label) => Ok(match learner.learn(label, document.as_document())? {
+    match label {
+        Some(label) => Ok(match learner.learn(label, document.as_document())? {
             LearnOutcome::Already => FeedbackOutcome::Already,
             _ => FeedbackOutcome::Learned,
         }),
-        Feedback::Forget => match learner.forget(None, document.as_document()) {
+        None => match learner.forget(None, document.as_document()) {
             Ok(_) => Ok(FeedbackOutcome::Forgotten),
             Err(error) if error.kind() == ErrorKind::NotLearned => Ok(FeedbackOutcome::Unknown),
             Err(error) => Err(error.into()),
@@ -260,7 +278,9 @@ fn finish(model: &LiveModel, context: &LearningContext, batch: UpdateBatch, outc
     for ((update, answer), outcome) in batch.into_iter().zip(outcomes) {
         match (update, &outcome) {
             (Update::Record(_), _) => metrics.fleet_applied.fetch_add(1, Relaxed),
-            (_, Ok(FeedbackOutcome::Learned)) => metrics.learned.fetch_add(1, Relaxed),
+            (_, Ok(FeedbackOutcome::Learned | FeedbackOutcome::Moved(_))) => {
+                metrics.learned.fetch_add(1, Relaxed)
+            }
             (_, Ok(FeedbackOutcome::Forgotten)) => metrics.forgotten.fetch_add(1, Relaxed),
             _ => 0,
         };

@@ -3,7 +3,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tamis_train::Document;
+use tamis_train::{CountedDocument, Document};
 use tokio::sync::oneshot;
 
 use crate::models::request::{Feedback, FeedbackOutcome, ServiceError};
@@ -20,6 +20,7 @@ pub(crate) enum Update {
 pub(crate) enum OwnedDocument {
     Mail(Vec<u8>),
     Text(String),
+    Counted(Box<CountedDocument>),
 }
 
 impl OwnedDocument {
@@ -27,6 +28,7 @@ impl OwnedDocument {
         match self {
             OwnedDocument::Mail(bytes) => Document::Mail(bytes),
             OwnedDocument::Text(text) => Document::Text(text),
+            OwnedDocument::Counted(of) => Document::Counted(of),
         }
     }
 }

@@ -13,6 +13,26 @@ pub enum ModelId<'a> {
     Named(&'a str),
 }
 
+impl<'a> ModelId<'a> {
+    /// The model's name: empty for the shared one, `user/NAME` for a user's, otherwise as in the settings.
+    pub fn name(self) -> String {
+        match self {
+            ModelId::Shared => String::new(),
+            ModelId::User(user) => format!("user/{user}"),
+            ModelId::Named(name) => name.to_owned(),
+        }
+    }
+
+    /// The model of a [name](Self::name).
+    pub fn of_name(name: &'a str) -> Self {
+        match name.strip_prefix("user/") {
+            Some(user) => ModelId::User(user),
+            None if name.is_empty() => ModelId::Shared,
+            None => ModelId::Named(name),
+        }
+    }
+}
+
 /// What a model is told of a document.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Feedback {
@@ -20,19 +40,26 @@ pub enum Feedback {
     Learn(String),
     /// Forget it, whatever its label.
     Forget,
+    /// Tell whether it is known, and change nothing.
+    Find,
 }
 
 /// What came of feedback.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum FeedbackOutcome {
     /// The document was learned, or moved to the label.
     Learned,
+    /// The counts of a document were learned, and it was known under this label before.
+    Moved(String),
     /// It was known under the label.
     Already,
     /// It was forgotten.
     Forgotten,
-    /// It was to be forgotten, and was not known.
+    /// It was to be forgotten or found, and was not known.
     Unknown,
+    /// It was found: the label it is known under.
+    Known(String),
 }
 
 /// Why a request was not served. Each door has its own answer to each.

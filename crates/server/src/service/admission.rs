@@ -122,6 +122,11 @@ impl Incoming {
         self.too_long = TooLong::Refuse;
     }
 
+    /// With another limit of bytes.
+    pub(crate) fn at_most(self, most: usize) -> Self {
+        Incoming { limit: most, ..self }
+    }
+
     /// Keeps at most the first `most` bytes.
     pub fn keep_at_most(&mut self, most: usize) {
         self.limit = self.limit.min(most);

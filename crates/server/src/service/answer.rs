@@ -2,6 +2,7 @@
 
 use serde::{Serialize, Serializer};
 use tamis_mail::passthrough::{SpamStatus, Verdict, fields, head};
+use tamis_train::{CountedDocument, TermContribution};
 
 /// The verdict on a document. As JSON, it has the keys of the program's output.
 #[derive(Clone, PartialEq, Serialize, Debug)]
@@ -27,6 +28,12 @@ pub struct Answer {
     /// For models with a class for spam.
     #[serde(skip)]
     pub spam: Option<SpamStatus>,
+    /// The counts of the message, until it is kept.
+    #[serde(skip)]
+    pub(crate) counted: Option<Box<CountedDocument>>,
+    /// Its number in the history of the page, if it is kept there.
+    #[serde(skip)]
+    pub(crate) history: Option<u64>,
     /// The reasons that `passthrough` writes.
     #[serde(skip)]
     reasons_text: String,
@@ -39,6 +46,12 @@ pub struct TermReason {
     pub term: String,
     /// What it adds to the log-odds, in nats.
     pub contribution: f64,
+}
+
+impl From<TermContribution> for TermReason {
+    fn from(TermContribution { term, contribution, .. }: TermContribution) -> Self {
+        TermReason { term, contribution }
+    }
 }
 
 /// Labels in their order.
@@ -63,6 +76,8 @@ impl Answer {
             reasons: Some(reasons).filter(|reasons| !reasons.is_empty()),
             unsure,
             spam,
+            counted: None,
+            history: None,
         }
     }
 

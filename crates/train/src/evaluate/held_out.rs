@@ -10,6 +10,7 @@ use tamis_store::error::{Error, Reason, Result};
 use tamis_store::file::documents::{NO_DATE, StoredDocument, named};
 use tamis_store::file::fitted::FittedScoring;
 
+use crate::evaluate::validation::HeldOutScore;
 use crate::merge::refit::counted;
 use crate::merge::rewrite::keeps_terms;
 use crate::merge::stores::Stores;
@@ -104,6 +105,29 @@ fn judge(z: &[f64], class: ClassId) -> HeldOutVerdict {
         top: against(proposed),
         log_odds: against(usize::from(class)),
     }
+}
+
+/// The held-out scores that a model of two labels stores, each with its document's label: for
+/// [`Evaluation::new`](crate::evaluate::Evaluation::new). Other models store none.
+///
+/// # Errors
+/// If the model is damaged.
+pub fn stored_scores(filter: &Filter) -> Result<Vec<HeldOutScore>> {
+    let chosen = filter.store().header.scoring.chosen();
+    let Some(chosen) = chosen.filter(|_| filter.classes().len() == 2 && !filter.has_many_labels()) else {
+        return Ok(Vec::new());
+    };
+    let choices = chosen.in_use();
+    let score = |document: Result<StoredDocument>| {
+        let StoredDocument { class, held_out, .. } = document?;
+        let score = held_out.map(|held_out| filter.judge(choices.log_odds(held_out)));
+        Ok(score.map(|score| {
+            let is_own = score.scored_class == class;
+            let probability = if is_own { score.probability } else { 1.0 - score.probability };
+            HeldOutScore::new(class, score, probability)
+        }))
+    };
+    filter.store().documents().map(score).filter_map(Result::transpose).collect()
 }
 
 /// The remembered documents whose held-out scores contradict their labels, the worst first: they are probably

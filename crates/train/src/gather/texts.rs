@@ -54,6 +54,9 @@ impl Texts {
 
     /// Stores a text.
     pub(crate) fn push(&mut self, given: &RawExample<'_>) -> Result<()> {
+        if let Document::Counted(_) = given.document {
+            return Err(Error::option("document", "expected a text, got counts of one"));
+        }
         let mut record = std::mem::take(&mut self.record);
         record.clear();
         // labels are never empty, and an empty group means none
@@ -184,7 +187,7 @@ fn put_document(document: Document<'_>, record: &mut Vec<u8>) {
             let strings = fields.iter().flat_map(|(name, text)| [name, text]);
             strings.for_each(|string| put_run(string.as_bytes(), record));
         }
-        Document::Mail(_) => (),
+        Document::Mail(_) | Document::Counted(_) => (),
     }
 }
 

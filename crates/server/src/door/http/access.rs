@@ -22,8 +22,8 @@ use crate::door::http::refusal::Refusal;
 use crate::models::request::{ModelId, ServiceError};
 use crate::net::Peer;
 use crate::service::{CurrentService, Service};
-use crate::settings::HttpSettings;
 use crate::settings::address::Address;
+use crate::settings::{HttpSettings, ServerSettings};
 
 /// What a request is served with.
 pub(super) struct HttpContext {
@@ -97,7 +97,11 @@ pub(super) async fn check_may_watch(context: &HttpContext, headers: &HeaderMap) 
     }
 }
 
-async fn is_right(context: &HttpContext, password: Vec<u8>) -> Result<bool, Refusal> {
+/// Whether a password is right. Those who guess have to wait.
+///
+/// # Errors
+/// If it cannot be tried now.
+pub(super) async fn is_right(context: &HttpContext, password: Vec<u8>) -> Result<bool, Refusal> {
     let HttpContext { service, peer, .. } = context;
     let Some(own) = service.password.clone() else { return Ok(false) };
     // nobody who guesses holds up who knows it
@@ -144,19 +148,19 @@ fn password(headers: &HeaderMap) -> Option<Vec<u8>> {
 /// # Errors
 /// If it was not.
 pub(super) async fn guard(context: SharedContext, request: Request, next: Next) -> Result<Response, Refusal> {
-    let settings = &context.service.settings().http;
+    let settings = context.service.settings();
     if let Peer::Address(_) = context.peer {
         check_host(&request, settings)?;
     }
     // over a Unix socket too: there may be a proxy for browsers in front
     if request.method() != Method::GET && request.method() != Method::HEAD {
-        check_origin(request.headers(), settings)?;
+        check_origin(request.headers(), &settings.http)?;
     }
     Ok(next.run(request).await)
 }
 
 /// A page reaches this server by rebinding only under the name of its own site.
-fn check_host(request: &Request, settings: &HttpSettings) -> Result<(), Refusal> {
+fn check_host(request: &Request, settings: &ServerSettings) -> Result<(), Refusal> {
     let mut hosts = request.headers().get_all(HOST).iter();
     let host = match (hosts.next(), hosts.next()) {
         (Some(host), None) => host.to_str().ok().and_then(|host| host.parse::<Authority>().ok()),
@@ -180,9 +184,9 @@ fn check_host(request: &Request, settings: &HttpSettings) -> Result<(), Refusal>
 }
 
 /// Whether a host is this server: localhost, an address it listens at, or listed in the settings.
-fn is_own_host(host: &str, settings: &HttpSettings) -> bool {
+fn is_own_host(host: &str, settings: &ServerSettings) -> bool {
     let Ok(address) = host.trim_matches(['[', ']']).parse::<IpAddr>() else {
-        return host.eq_ignore_ascii_case("localhost") || is_listed(host, settings);
+        return host.eq_ignore_ascii_case("localhost") || is_listed(host, &settings.http);
     };
     let address = address.to_canonical();
     let is_at = |listen: &Address| match listen {
@@ -191,7 +195,8 @@ fn is_own_host(host: &str, settings: &HttpSettings) -> bool {
         // its address is systemd's to know
         Address::Systemd(_) => true,
     };
-    address.is_loopback() || settings.listen.iter().any(is_at) || is_listed(host, settings)
+    let listening = [&settings.http.listen, &settings.page.listen].into_iter().flatten();
+    address.is_loopback() || { listening }.any(is_at) || is_listed(host, &settings.http)
 }
 
 fn is_listed(host: &str, settings: &HttpSettings) -> bool {

@@ -13,8 +13,8 @@ use crate::models::request::ServiceError;
 /// Why a request was not served: a status and a text, which becomes `{"error": TEXT}`.
 #[derive(Debug)]
 pub(super) struct Refusal {
-    status: StatusCode,
-    error: String,
+    pub(super) status: StatusCode,
+    pub(super) error: String,
     /// Seconds until it may be tried again.
     retry_after: Option<u64>,
 }

@@ -120,7 +120,8 @@ async fn learn(context: &HttpContext, http: HttpRequest, class: &str) -> Result<
     check_may_learn(context, http.headers()).await?;
     let (parts, body) = http.into_parts();
     let incoming = read(context, &parts.headers, body, TooLong::Refuse).await?;
-    let request = request(&parts.headers);
+    let by = context.peer.to_string();
+    let request = Request { by: &by, ..request(&parts.headers) };
     let label = context.service.label(request.model, class)?;
     let document = Document::Mail(incoming.bytes());
     let outcome = context.service.correct(&request, Feedback::Learn(label), document).await?;

@@ -42,14 +42,6 @@ struct LearnQuery {
     model: Option<String>,
 }
 
-/// What a query says about a document to forget.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ForgetQuery {
-    user: Option<String>,
-    model: Option<String>,
-}
-
 impl ScoreQuery {
     /// The model that is query.
     ///
@@ -214,8 +206,8 @@ pub(super) async fn learn(context: SharedContext, request: HttpRequest) -> Resul
 /// `POST /v1/forget`
 pub(super) async fn forget(context: SharedContext, request: HttpRequest) -> Result<Response, Refusal> {
     check_may_learn(&context, request.headers()).await?;
-    let ForgetQuery { user, model } = query(request.uri())?;
-    let model = named(user.as_deref(), model.as_deref())?;
+    let query: ScoreQuery = query(request.uri())?;
+    let model = query.model()?;
     match correct(&context, request, model, Feedback::Forget).await? {
         FeedbackOutcome::Unknown => Err(ServiceError::NotLearned.into()),
         _ => Ok(Json(json!({ "forgotten": true })).into_response()),
@@ -229,6 +221,7 @@ async fn correct(
     feedback: Feedback,
 ) -> Result<FeedbackOutcome, Refusal> {
     let posted = PostedDocument::read(context, request, TooLong::Refuse).await?;
-    let request = Request::new(Door::Http, model);
+    let by = context.peer.to_string();
+    let request = Request { by: &by, ..Request::new(Door::Http, model) };
     Ok(context.service.correct(&request, feedback, posted.document()?).await?)
 }

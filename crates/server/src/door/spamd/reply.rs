@@ -38,9 +38,9 @@ pub(super) fn failed(failure: &ServiceError) -> Vec<u8> {
 /// What came of a TELL. spamc says "already un/learned" if neither line is there.
 pub(super) fn told(corrected: Option<FeedbackOutcome>) -> Vec<u8> {
     let did = match corrected {
-        Some(FeedbackOutcome::Learned) => "DidSet: local\r\n",
+        Some(FeedbackOutcome::Learned | FeedbackOutcome::Moved(_)) => "DidSet: local\r\n",
         Some(FeedbackOutcome::Forgotten) => "DidRemove: local\r\n",
-        Some(FeedbackOutcome::Already | FeedbackOutcome::Unknown) | None => "",
+        Some(FeedbackOutcome::Already | FeedbackOutcome::Unknown | FeedbackOutcome::Known(_)) | None => "",
     };
     format!("SPAMD/1.1 0 EX_OK\r\n{did}\r\n\r\n").into_bytes()
 }

@@ -1,5 +1,6 @@
 //! Finds the stored records of a document: by its digest and, for mail, by what does not change in transit.
 
+use tamis_filter::extract::document::Document;
 use tamis_model::ClassId;
 use tamis_store::error::Result;
 use tamis_store::file::documents::StoredDocument;
@@ -7,6 +8,23 @@ use tamis_store::file::documents::StoredDocument;
 use super::Learner;
 
 impl Learner {
+    /// The labels that a document is known under, by its terms or as a message; none if it is not known, or has no
+    /// terms.
+    ///
+    /// # Errors
+    /// If the document is not of the model's kind, or the model is damaged in a part that is read.
+    pub fn known_labels(&mut self, document: Document<'_>) -> Result<Vec<String>> {
+        let document = self.read(None, document)?;
+        if self.is_nothing(document.digest) {
+            return Ok(Vec::new());
+        }
+        let known = self.known_as(&document, None)?;
+        let mut labels: Vec<_> = known.iter().map(|known| self.label(known.class)).collect();
+        labels.sort();
+        labels.dedup();
+        Ok(labels)
+    }
+
     /// The stored records of a digest, under any class.
     pub(super) fn known(&self, digest: [u8; 16]) -> Result<Vec<StoredDocument>> {
         let classes = 0..self.filter.store().header.classes.len() as ClassId;

@@ -1,0 +1,102 @@
+//! The counts of a document, kept without the document.
+
+use std::fmt;
+
+use tamis_mail::LimitsHit;
+use tamis_store::kind::Kind;
+use tamis_tokenizer::{TermCount, Vocabulary, VocabularyFull};
+
+use crate::extract::extraction::{Extraction, Identity};
+
+/// The counts of a mail or text that was scored: enough to score, explain, learn or forget it as if it were still
+/// there, and not the document. Its words stand in the order in which each occurred first. It has no
+/// [windows](crate::Recipe::windows).
+///
+/// ```
+/// use tamis_train::{Document, Kind, Scratch, TrainOptions, Trainer};
+///
+/// let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail))?;
+/// trainer.add("ham", Document::Mail(b"Subject: lunch\n\nSoup at noon?\n"))?;
+/// trainer.add("spam", Document::Mail(b"Subject: pills\n\nCheap pills, buy now!\n"))?;
+/// let filter = trainer.finish()?.into_filter()?;
+///
+/// let mut scratch = Scratch::default();
+/// scratch.keep_counts(true);
+/// let score = filter.score_mail(b"Subject: offer\n\nbuy cheap pills, cheap!\n", &mut scratch)?;
+/// let counted = filter.counted(&scratch);
+/// assert_eq!(filter.score(Document::Counted(&counted), &mut scratch)?, score);
+/// # Ok::<(), tamis_train::Error>(())
+/// ```
+#[derive(Clone, PartialEq)]
+pub struct CountedDocument {
+    /// The kind of models that it was counted for.
+    pub(super) kind: Kind,
+    /// The words, one after the other.
+    text: String,
+    /// The end of each word in `text`, and its occurrences.
+    words: Vec<(u32, u32)>,
+    identity: Identity,
+    limits_hit: LimitsHit,
+    is_html: bool,
+}
+
+impl CountedDocument {
+    pub(crate) fn new(kind: Kind, counted: &Extraction, vocabulary: &Vocabulary) -> Self {
+        let (mut text, words) = (String::new(), counted.words(vocabulary.document()));
+        let mut place = |word: &TermCount| {
+            text.push_str(vocabulary.term(word.id).unwrap_or_default());
+            (text.len() as u32, word.count)
+        };
+        CountedDocument {
+            kind,
+            words: words.iter().map(&mut place).collect(),
+            text,
+            identity: counted.identity.clone(),
+            limits_hit: counted.limits_hit,
+            is_html: counted.is_html,
+        }
+    }
+
+    /// The bytes that it takes in memory.
+    pub fn n_bytes(&self) -> usize {
+        let Identity { name, stable_fields, .. } = &self.identity;
+        let texts = self.text.len() + name.len() + stable_fields.len();
+        size_of::<Self>() + texts + self.words.len() * size_of::<(u32, u32)>()
+    }
+
+    /// The name of the document: a mail's Message-ID. Empty if it has none.
+    pub fn name(&self) -> &str {
+        &self.identity.name
+    }
+
+    /// The words with their occurrences.
+    pub fn words(&self) -> impl Iterator<Item = (&str, u32)> {
+        let mut start = 0;
+        self.words.iter().map(move |(end, n)| {
+            let word = &self.text[std::mem::replace(&mut start, *end as usize)..*end as usize];
+            (word, *n)
+        })
+    }
+
+    /// Counts the words again.
+    pub(super) fn count(
+        &self,
+        counted: &mut Extraction,
+        vocabulary: &mut Vocabulary,
+    ) -> Result<(), VocabularyFull> {
+        let wanted = counted.identity.wanted;
+        counted.identity = Identity { wanted, ..self.identity.clone() };
+        (counted.limits_hit, counted.is_html) = (self.limits_hit, self.is_html);
+        for (word, n) in self.words() {
+            (0..n).try_for_each(|_| vocabulary.count(word).map(drop))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for CountedDocument {
+    /// Without the words, which may come from someone's mail.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CountedDocument({}, {} words)", self.kind, self.words.len())
+    }
+}
