@@ -274,9 +274,9 @@ namespace inbox {
 """
 
 
-def mailboxes(corpora):
+def mailboxes(corpora, seed, wanted):
     """Mailboxes as people keep them, and where the next 500 good messages go."""
-    chance, now = random.Random(4), int(time.time())
+    chance, now = random.Random(seed), int(time.time())
     ham, spam = (chance.sample(list(spamassassin(corpora, kind)), n) for kind, n in (("ham", 2_000), ("spam", 600)))
     topics = {name: list(group(corpora, name))[:100] for name in ("rec.autos", "sci.med")}
     read, new = ham[:1_000], ham[1_000:1_500]
@@ -290,6 +290,8 @@ def mailboxes(corpora):
         "Gmail's labels": {"INBOX": read[:300], "[Gmail]/All Mail": read + topics["rec.autos"], "[Gmail]/Sent Mail": read[:20]},
     }
     for kind, folders in kinds.items():
+        if wanted not in kind:
+            continue
         server = Dovecot(more=GMAIL if "Gmail" in kind else SHARED if "shared" in kind else "")
         if "shared" in kind:
             for path in (server.folder / "public", server.folder / "public/.team", server.folder / "public/.junk"):
@@ -353,6 +355,8 @@ class WordCount:
 def main():
     arguments = parser(__doc__, "corpora")
     arguments.add_argument("--only", choices=["large", "stream", *LIVES, "mailboxes"])
+    arguments.add_argument("--seed", type=int, default=4, help="which messages the mailboxes have")
+    arguments.add_argument("--mailbox", default="", help="only mailboxes with this in their names")
     arguments.add_argument("--until", type=int, default=5_000, help="messages of ordinary life")
     args = arguments.parse_args()
     print(f"# A mailbox\n\n{commit_and_machine()}; Dovecot on loopback.\n")
@@ -378,7 +382,7 @@ def main():
         if args.only in (None, "mailboxes"):
             print("## e. Mailboxes as people keep them\n\nEach also has 600 messages of spam in Junk and two folders of 100. The table shows how many of the next 500 good "
                   "messages of the inbox went to the junk, and to other folders.\n")
-            plain_table(["mailbox", "in the junk", "elsewhere", "refused"], mailboxes(args.corpora))
+            plain_table(["mailbox", "in the junk", "elsewhere", "refused"], mailboxes(args.corpora, args.seed, args.mailbox))
     finally:
         end_all()
         shutil.rmtree(os.environ["SCRATCH"], ignore_errors=True)

@@ -42,6 +42,8 @@ TESTS = {
     "hostile": agent.hostile,
     "kept": owners.kept,
     "stays": owners.stays,
+    "digest": owners.digest,
+    "existing": owners.existing,
     "troubles": owners.troubles,
     "two": owners.two_agents,
 }

@@ -1,5 +1,7 @@
 """`tamis mailbox` on mailboxes as people keep them, and in ordinary trouble."""
 
+import email
+import json
 import os
 import re
 import time
@@ -187,6 +189,80 @@ def stays():
     equal(learned(other), ["inbox"], "taken back after that")
     imapd.close()
     return "inbox, junk, threads, lists, rules, correspondents, undo"
+
+
+def digest():
+    """Once a day a message tells what was filed and what was unsure; it is neither sorted nor learned."""
+    boxes = {"INBOX": Box(), "Junk": Box("\\Junk"), "Rust": Box(), "Bills": Box()}
+    inbox = boxes["INBOX"]
+    imapd, agent = mailbox_of(boxes)
+    agent.change(("digest = false", "digest = true"))
+    path = agent.state("eve") / "positions.json"
+
+    def a_day_later():
+        known = json.loads(path.read_text())
+        path.write_text(json.dumps(known | {"digest_at": known["digest_at"] - DAY}))
+        agent.run("run", "--once")
+        return [message for message, _ in inbox.messages.values() if b"Subject: tamis: " in message]
+
+    agent.run("run", "--once")
+    equal(a_day_later(), [], "nothing was filed")
+    inbox.add(topic_mail("Rust", 1_000))
+    inbox.add(topic_mail("Bills", 1_000))
+    for n in range(7):
+        head, _, body = topic_mail("Rust", 2_000 + n).partition(b"\r\n\r\n")
+        inbox.add(head.replace(b"rust@", b"?@").replace(b"Subject: rust", b"Subject: half") + b"\r\n\r\n" + body[:80] + topic_mail("Bills", n)[-90:])
+    agent.run("run", "--once")
+    n_unsure = len(inbox.messages) - 40
+    check(n_unsure >= 6, f"{n_unsure} are unsure")
+    [sent] = a_day_later()
+    mail = email.message_from_bytes(sent)
+    text = mail.get_payload(decode=True).decode()
+    n_filed = 9 - n_unsure
+    equal(mail["Subject"], f"tamis: {n_filed} messages filed, {n_unsure} unsure", text)
+    check("Rust (" in text and "Bills (" in text and "rust 1000" in text, text)
+    equal(text.count(": half"), 5 + n_filed - 2, text)
+    for message, flags in inbox.messages.values():
+        flags.add("\\Seen")
+    agent.run("run", "--once")
+    sent = a_day_later()
+    equal(len(sent), 2, "digests are neither sorted nor told")
+    for _ in range(2):
+        check(not {name_of(it) for it in sent} & set(agent.learned("eve")), "digests are not learned")
+        agent.run("train")
+    imapd.close()
+    return mail["Subject"]
+
+
+def existing():
+    """What already lies in the inbox is sorted when asked for, as if it had not been learned; what was put back stays."""
+    boxes = {"INBOX": Box(), "Junk": Box("\\Junk"), "Rust": Box()}
+    inbox, rust = boxes["INBOX"], boxes["Rust"]
+    there = [topic_mail("Rust", 1_000 + n) for n in range(10)]
+    for message in there:
+        inbox.add(message, ["\\Seen"])
+    imapd, agent = mailbox_of(boxes)
+    count = lambda: (len(inbox.messages), len(rust.messages))
+    learned = lambda: [agent.learned("eve").get(name_of(message)) for message in there]
+    agent.run("run", "--once")
+    equal(count(), (50, 40), "without being asked, nothing is sorted")
+    said = agent.run("run", "--once", "--existing", "--dry-run")
+    equal((said.count("would go to Rust"), count(), learned()), (10, (50, 40), [["inbox"]] * 10), said)
+    agent.run("run", "--once", "--existing")
+    equal((count(), learned()), ((40, 50), [None] * 10), "the inbox is sorted, and its label is forgotten")
+    # they were read before, so that they lie there says nothing
+    agent.run("run", "--once")
+    equal(learned(), [None] * 10, "what the filter put there is no evidence")
+    [uid] = [uid for uid, (message, _) in rust.messages.items() if message == there[0]]
+    inbox.add(*rust.messages.pop(uid))
+    for _ in range(2):
+        agent.run("run", "--once", "--existing")
+    equal((count(), learned()), ((41, 49), [["inbox"]] + [None] * 9), "what its owner took back stays")
+    agent.run("undo")
+    agent.run("run", "--once", "--existing")
+    equal(count(), (50, 40), "undone, it stays undone")
+    imapd.close()
+    return f"{len(there)} of 50 messages"
 
 
 def troubles():

@@ -71,6 +71,9 @@ pub struct Account {
     /// Days after which a message that has been read or answered, and is still in place, is learned.
     #[serde(default = "confirm_days")]
     pub confirm_days: u32,
+    /// Whether to put a message into the inbox once a day that tells what was filed, and what was unsure.
+    #[serde(default)]
+    pub digest: bool,
     /// What is sorted by its header fields, before anything else; the first rule that applies decides.
     #[serde(default, rename = "rule", skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<SortRule>,

@@ -1,6 +1,6 @@
 //! Where a message of the inbox goes.
 
-use crate::ledger::entry::{Cause, Id, Opinion};
+use crate::ledger::entry::{Cause, Opinion};
 use crate::ledger::header::{Header, address};
 use crate::ledger::messages::MessageStates;
 use crate::settings::{Account, JUNK_THRESHOLD};
@@ -14,7 +14,7 @@ pub(crate) struct Verdict {
 }
 
 /// Where a message of the inbox goes; `None` if it stays. Rules come first, then the model where it is sure, then the thread
-/// and the mailing list. Only the model sends to the junk, and nobody to whom the owner has written.
+/// and the mailing list. Only the model sends to the junk, and nobody whom the owner knows.
 pub(crate) fn decide(
     account: &Account,
     messages: &MessageStates,
@@ -43,17 +43,20 @@ pub(crate) fn decide(
     Some(Verdict { folder, label: label.to_owned(), cause })
 }
 
-/// Whether the owner has written to where a message comes from. Junk often claims to come from oneself.
+/// Whether the owner has written to where a message comes from, or has kept mail from there and none of it is junk. Junk often
+/// claims to come from oneself.
 fn is_known(account: &Account, messages: &MessageStates, header: &Header) -> bool {
+    let Some(sender) = header.sender() else { return false };
     let own = [&account.user, &account.name].map(|text| address(text));
-    let is_known = |it: &Id| messages.correspondents.contains(it) && !own.contains(it);
-    header.senders().iter().any(is_known)
+    let is_kept =
+        || messages.labels_of(sender).is_some_and(|mut labels| !labels.any(|it| account.is_junk(it)));
+    !own.contains(&sender) && (messages.correspondents.contains(&sender) || is_kept())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::entry::{Event, JournalEntry};
+    use crate::ledger::entry::{Event, Id, JournalEntry};
     use crate::settings::SortRule;
 
     #[test]
@@ -70,9 +73,15 @@ mod tests {
         };
         let mut messages = MessageStates::default();
         let mut apply = |id, event| messages.apply(JournalEntry { at: String::new(), id, event });
-        for (mail, label) in [(b"Message-ID: <1@x>\n\n", "rust"), (b"Message-ID: <2@x>\n\n", "spam")] {
-            let (label, links) = (Some(label.to_owned()), Header::parse(mail).links);
-            apply(Id::hash(mail), Event::Taught { label, place: None, links });
+        for (mail, label) in [
+            ("Message-ID: <1@x>\n\n", "rust"),
+            ("Message-ID: <2@x>\n\n", "spam"),
+            ("From: News <news@x>\n\n", "inbox"),
+            ("From: <both@x>\n\n", "inbox"),
+            ("From: <both@x>\n\nx", "spam"),
+        ] {
+            let (label, links) = (Some(label.to_owned()), Header::parse(mail.as_bytes()).links);
+            apply(Id::hash(mail.as_bytes()), Event::Taught { label, place: None, links });
         }
         apply(address("friend@x"), Event::Correspondent);
         apply(address("anna@example.org"), Event::Correspondent);
@@ -84,6 +93,9 @@ mod tests {
             ("From: a@x", "rust", 0.81, Some(("Rust", Cause::Score))),
             ("From: a@x", "inbox", 0.99, None),
             ("From: friend@x", "spam", 1.0, None),
+            ("From: \"friend@x\" <other@x>", "spam", 1.0, Some(("Junk", Cause::Score))),
+            ("From: NEWS@x", "spam", 1.0, None),
+            ("From: both@x", "spam", 1.0, Some(("Junk", Cause::Score))),
             ("From: anna@example.org", "spam", 1.0, Some(("Junk", Cause::Score))),
             ("In-Reply-To: <1@x>", "bills", 0.5, Some(("Rust", Cause::Thread))),
             ("In-Reply-To: <1@x>", "bills", 0.9, Some(("Bills", Cause::Score))),

@@ -24,6 +24,8 @@ pub(crate) struct RunMode {
     pub(crate) is_dry: bool,
     /// Whether to end after one look.
     pub(crate) once: bool,
+    /// Whether to sort also what has been in the inbox before.
+    pub(crate) existing: bool,
 }
 
 /// An account while it is connected.

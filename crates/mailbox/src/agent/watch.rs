@@ -127,6 +127,7 @@ impl Agent<'_> {
         let confirmed = if learned.is_ok() { self.confirm().await } else { Ok(()) };
         // last, since the inbox stays open for waiting
         self.look_into_inbox().await?;
+        self.send_digest().await?;
         learned.and(confirmed)
     }
 }

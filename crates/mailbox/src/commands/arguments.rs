@@ -20,6 +20,7 @@ Example:
   tamis mailbox setup anna@example.org     finds the server, proposes which folders mean what
   tamis mailbox train                      learns from them, and shows how last month would have been sorted
   tamis mailbox run --dry-run --once       shows what would be moved now
+  tamis mailbox run --existing --once      sorts the inbox itself, too (--dry-run only shows it)
   tamis mailbox run                        sorts what arrives, learns from what you move
   tamis mailbox undo                       moves everything back"
 )]
@@ -103,6 +104,10 @@ pub(crate) struct RunArgs {
     /// Show what would be done, and do nothing; needs --once
     #[arg(short = 'n', long, requires = "once")]
     pub(crate) dry_run: bool,
+    /// Sort also what already lies in the inbox, but nothing that you have put back there; needs --once. Look first at what
+    /// --dry-run shows
+    #[arg(long, requires = "once")]
+    pub(crate) existing: bool,
     /// Do not move messages, but give them a keyword: $Junk or tamis-LABEL
     #[arg(long)]
     pub(crate) flag_only: bool,
@@ -118,7 +123,7 @@ impl RunArgs {
             (_, true) => Some(SortAction::Copy),
             _ => None,
         };
-        RunMode { action, is_dry: self.dry_run, once: self.once }
+        RunMode { action, is_dry: self.dry_run, once: self.once, existing: self.existing }
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct Mailbox {
     /// Its name as text.
     pub(crate) name: String,
     /// Its name as it is sent.
-    raw: String,
+    pub(super) raw: String,
     /// What separates it from the folder it is in.
     pub(crate) delimiter: Option<char>,
     /// What it is for.

@@ -27,6 +27,7 @@ pub(crate) fn keyword(label: &str) -> String {
 pub(crate) struct FetchedMessage {
     pub(crate) uid: u32,
     pub(crate) is_deleted: bool,
+    pub(crate) is_read: bool,
     /// The keyword that an agent, this one or another, gave it before it moved it.
     pub(crate) keyword: Option<String>,
     /// When it was changed last, by the server's count (RFC 7162).
@@ -135,6 +136,7 @@ impl ImapSession {
                     AttributeValue::Uid(uid) => message.uid = *uid,
                     AttributeValue::Flags(flags) => {
                         message.is_deleted = has(flags, "\\Deleted");
+                        message.is_read = has(flags, "\\Seen");
                         let is_keyword = |flag: &&Cow<'_, str>| flag.starts_with(KEYWORD);
                         message.keyword = flags.iter().find(is_keyword).map(|flag| flag.clone().into_owned());
                     }

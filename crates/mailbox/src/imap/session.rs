@@ -15,6 +15,7 @@ use thiserror::Error;
 use tokio::time::timeout;
 
 use crate::imap::bounded::ImapStream;
+use crate::imap::folders::Mailbox;
 
 /// How long the server may take for its next response.
 const SILENCE: Duration = Duration::from_secs(120);
@@ -136,6 +137,22 @@ impl ImapSession {
         let _ = timeout(Duration::from_secs(5), self.exchange("logging out", "LOGOUT", |_| {})).await;
     }
 
+    /// Puts a message into a folder, unread.
+    pub(crate) async fn append(&mut self, to: &Mailbox, message: &[u8]) -> Result<(), ImapError> {
+        let lost =
+            |error: &dyn std::fmt::Display| ImapError::Lost(format!("a message to {}: {error}", to.name));
+        let mut session = self.take()?;
+        let appended = timeout(SILENCE, guarded(session.append(&to.raw, None, None, message))).await;
+        appended.map_err(|_| lost(&"the server is silent"))??.map_err(|error| lost(&in_words(error)))?;
+        self.session = Some(session);
+        Ok(())
+    }
+
+    /// The session, which is lost unless it is put back.
+    fn take(&mut self) -> Result<Session<ImapStream>, ImapError> {
+        self.session.take().ok_or_else(|| ImapError::Lost("the connection is closed".to_owned()))
+    }
+
     /// Sends a command and calls `each` with every response, the last included. Any failure but a refusal ends the
     /// connection.
     pub(super) async fn exchange(
@@ -145,9 +162,7 @@ impl ImapSession {
         mut each: impl FnMut(&Response<'_>),
     ) -> Result<(), ImapError> {
         let lost = |error: &dyn std::fmt::Display| ImapError::Lost(format!("{what}: {error}"));
-        let Some(mut session) = self.session.take() else {
-            return Err(ImapError::Lost("the connection is closed".to_owned()));
-        };
+        let mut session = self.take()?;
         let sent = timeout(SILENCE, session.run_command(command)).await;
         let id =
             sent.map_err(|_| lost(&"the server does not read"))?.map_err(|error| lost(&in_words(error)))?;

@@ -49,16 +49,19 @@ impl Header {
         let references = ids(&format!("{} {}", field("references"), field("in-reply-to")));
         let threads = references.into_iter().rev().chain(by_subject.filter(|_| is_reply));
         let threads = threads.map(|id| (Cause::Thread, id));
+        let from = field("from");
+        let sender = addresses(&from).pop();
+        let own_id = ids(&field("message-id")).into_iter().take(1);
         Header {
             refers_to: threads.chain(by_list.map(|id| (Cause::List, id))).collect(),
-            links: ids(&field("message-id")).into_iter().take(1).chain(by_subject).chain(by_list).collect(),
+            links: own_id.chain(by_subject).chain(by_list).chain(sender).collect(),
             summary: MessageSummary {
                 // whole, since it is searched for
                 message_id: whole("message-id"),
                 sender: short(&whole("from")),
                 subject: short(message.subject()),
             },
-            from: field("from"),
+            from,
             to: format!("{} {}", field("to"), field("cc")),
             list,
             subject: message.subject().to_lowercase(),
@@ -84,9 +87,9 @@ impl Header {
             .all(|(wanted, got)| wanted.as_ref().is_none_or(|wanted| got.contains(&wanted.to_lowercase())))
     }
 
-    /// The addresses it comes from.
-    pub(crate) fn senders(&self) -> Vec<Id> {
-        addresses(&self.from)
+    /// The address it comes from; one in the name before it is anybody's.
+    pub(crate) fn sender(&self) -> Option<Id> {
+        addresses(&self.from).pop()
     }
 
     /// The addresses it goes to.
@@ -160,7 +163,7 @@ mod tests {
             b"From: =?utf-8?q?Caf=C3=A9?= <no-reply@SHOP.example>\r\nTo: Anna+shop@x\r\n\r\nTo: b@x",
         );
         assert_eq!(header.summary.sender, "Café <no-reply@SHOP.example>");
-        assert_eq!(header.senders(), [address("no-reply@shop.example")]);
+        assert_eq!(header.sender(), Some(address("no-reply@shop.example")));
         assert_eq!(header.recipients(), [address("anna+shop@x")]);
     }
 }

@@ -27,6 +27,8 @@ pub(crate) struct Positions {
     pub(crate) folders: BTreeMap<String, FolderPosition>,
     /// When the inbox was last read to its end, in seconds since 1970.
     pub(crate) inbox_read_at: Option<i64>,
+    /// When the last digest was sent, in seconds since 1970.
+    pub(crate) digest_at: Option<i64>,
 }
 
 /// The names of the two files.
