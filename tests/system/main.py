@@ -42,6 +42,7 @@ TESTS = {
     "hostile": agent.hostile,
     "kept": owners.kept,
     "stays": owners.stays,
+    "oauth": owners.oauth,
     "digest": owners.digest,
     "existing": owners.existing,
     "troubles": owners.troubles,

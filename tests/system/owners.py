@@ -1,10 +1,13 @@
 """`tamis mailbox` on mailboxes as people keep them, and in ordinary trouble."""
 
 import email
+import http.server
 import json
 import os
 import re
+import threading
 import time
+import urllib.parse
 
 from agent import DAY, Agent, filed, move, name_of, odd_set_up, topic_mail, where
 from dovecot import NOBODY, PASSWORD, Dovecot, bodies, ok
@@ -189,6 +192,89 @@ def stays():
     equal(learned(other), ["inbox"], "taken back after that")
     imapd.close()
     return "inbox, junk, threads, lists, rules, correspondents, undo"
+
+
+class IdentityServer:
+    """Gives codes and tokens: first those whom nobody has let in yet, then in a hurry, then with a token."""
+
+    def __init__(self):
+        self.asked, self.refuses, self.refresh = [], False, "r0"
+        identity = self
+
+        class Door(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                form = dict(urllib.parse.parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode()))
+                identity.asked.append((self.path, form))
+                status, answer = identity.answer(self.path, form)
+                body = json.dumps(answer).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.HTTPServer(("127.0.0.1", 0), Door)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def answer(self, path, form):
+        if form.get("client_id") != "tamis-test":
+            return 400, {"error": "invalid_client"}
+        if path == "/device":
+            return 200, {"device_code": "d1", "user_code": "WXYZ", "verification_uri": "http://id.example/device", "interval": 1}
+        if form["grant_type"] == "refresh_token":
+            if self.refuses or form["refresh_token"] != self.refresh:
+                return 400, {"error": "invalid_grant"}
+            self.refresh += "r"
+            return 200, {"access_token": f"a-{self.refresh}", "expires_in": 3600, "refresh_token": self.refresh}
+        n = sum(path == "/token" for path, _ in self.asked)
+        if n == 1:
+            return 400, {"error": "authorization_pending"}
+        return 200, {"access_token": "a1", "expires_in": 3600, "refresh_token": self.refresh}
+
+
+def oauth():
+    """A token by device code, kept in a private file, renewed when it ends, and asked for again when it is refused."""
+    boxes = filed({"INBOX": Box(), "Junk": Box("\\Junk"), "Rust": Box()}, {"INBOX": 40, "Junk": 40, "Rust": 40})
+    imapd, agent, identity = Imapd(boxes), Agent(), IdentityServer()
+    where = "--client-id", "tamis-test", "--device-url", f"{identity.url}/device", "--token-url", f"{identity.url}/token"
+    said = odd_set_up(imapd, agent, *where, "--scope", "imap")
+    check("open http://id.example/device and enter WXYZ" in said, said)
+    bearer = lambda: imapd.tokens[-1].split(b"Bearer ")[1].strip(b"\x01").decode()
+    equal(bearer(), "a1", "the token")
+    path = agent.state("eve") / "token.json"
+    equal(path.stat().st_mode & 0o777, 0o600, "mode of the tokens")
+    check("a1" not in agent.settings.read_text(), "no token is in the settings")
+    agent.run("train")
+    n = len(identity.asked)
+    agent.run("run", "--once")
+    equal((bearer(), len(identity.asked)), ("a1", n), "a token is used until it ends")
+
+    def ends():
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"ends_at": 0}))
+
+    for token in ("a-r0r", "a-r0rr"):
+        ends()
+        agent.run("run", "--once")
+        equal(bearer(), token, "renewed, with what the server gave last")
+    equal(identity.asked[-1], ("/token", {"grant_type": "refresh_token", "refresh_token": "r0r", "scope": "imap", "client_id": "tamis-test"}),
+          "the request")
+    identity.refuses = True
+    ends()
+    said = agent.run("run", "--once", expected=77)
+    check("invalid_grant; run tamis mailbox setup eve again" in said and said.count("\n") == 1, said)
+    said = agent.run("setup", "eve")
+    check("enter WXYZ" in said and "already" in said, said)
+    agent.run("run", "--once")
+    identity.server.shutdown()
+    ends()
+    identity.server.server_close()
+    said = agent.run("run", "--once", expected=3)
+    check("the identity server" in said and said.count("\n") == 1, said)
+    imapd.close()
+    return "device code, renewed twice, refused, asked again, gone"
 
 
 def digest():

@@ -41,6 +41,8 @@ pub struct Account {
     /// A command that prints an OAuth 2 access token, in place of a password.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub token: Vec<String>,
+    /// An identity server that gives such tokens, in place of a command.
+    pub oauth: Option<OAuth>,
     /// The model; by default a file named after the account.
     pub model: Option<PathBuf>,
     /// A shared model behind it, if there is one.
@@ -80,6 +82,30 @@ pub struct Account {
     /// What the folders mean. Folders that are not named here are ignored.
     #[serde(default, rename = "folder")]
     pub folders: Vec<FolderSettings>,
+}
+
+/// `[account.oauth]`: an identity server, and what it knows the program by.
+#[derive(Clone, PartialEq, Deserialize, Serialize, clap::Args, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct OAuth {
+    /// The id of tamis at an identity server, in place of a password: asks you to enter a code at a browser
+    #[arg(long, value_name = "ID", required = false, conflicts_with_all = ["password", "token"])]
+    pub client_id: String,
+    /// The secret that belongs to the id, if it has one
+    #[arg(long, value_name = "TEXT", requires = "client_id")]
+    pub client_secret: Option<String>,
+    /// Where the identity server gives codes (RFC 8628) [default: Microsoft's]
+    #[arg(long, value_name = "URL", requires = "client_id", default_value_t = device_url(), hide_default_value = true)]
+    #[serde(default = "device_url")]
+    pub device_url: String,
+    /// Where it gives tokens [default: Microsoft's]
+    #[arg(long, value_name = "URL", requires = "client_id", default_value_t = token_url(), hide_default_value = true)]
+    #[serde(default = "token_url")]
+    pub token_url: String,
+    /// What the tokens are for [default: IMAP at Microsoft]
+    #[arg(long, value_name = "TEXT", requires = "client_id", default_value_t = scope(), hide_default_value = true)]
+    #[serde(default = "scope")]
+    pub scope: String,
 }
 
 /// `[[account.folder]]`
@@ -145,6 +171,18 @@ pub enum SortAction {
 
 fn inbox() -> String {
     "INBOX".to_owned()
+}
+
+fn device_url() -> String {
+    "https://login.microsoftonline.com/common/oauth2/v2.0/devicecode".to_owned()
+}
+
+fn token_url() -> String {
+    "https://login.microsoftonline.com/common/oauth2/v2.0/token".to_owned()
+}
+
+fn scope() -> String {
+    "https://outlook.office.com/IMAP.AccessAsUser.All offline_access".to_owned()
 }
 
 fn threshold() -> f64 {
@@ -242,8 +280,15 @@ impl Account {
         if self.name.is_empty() || self.name.starts_with('.') || !self.name.chars().all(is_plain) {
             bail!("name: expected letters, digits and . - _ + @, got {:?}", self.name);
         }
-        if self.password.is_empty() == self.token.is_empty() {
-            bail!("expected either password or token, a command that prints it");
+        let ways = [!self.password.is_empty(), !self.token.is_empty(), self.oauth.is_some()];
+        if ways.iter().filter(|is_there| **is_there).count() != 1 {
+            bail!("expected either password or token, a command that prints it, or [account.oauth]");
+        }
+        for url in self.oauth.iter().flat_map(|oauth| [&oauth.device_url, &oauth.token_url]) {
+            let is_local = url.starts_with("http://127.0.0.1:") || url.starts_with("http://localhost:");
+            if !url.starts_with("https://") && !is_local {
+                bail!("oauth: expected a URL that begins with https://, got {url:?}");
+            }
         }
         let thresholds = self.folders.iter().filter_map(|folder| folder.threshold);
         if let Some(got) = thresholds.chain([self.threshold]).find(|t| !(0.5..=1.0).contains(t)) {

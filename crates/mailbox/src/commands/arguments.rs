@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use tamis_program::{at, seconds_now};
 
 use crate::agent::state::RunMode;
-use crate::settings::{SortAction, Tls};
+use crate::settings::{OAuth, SortAction, Tls};
 
 /// Sort a mailbox by what you have filed, and learn from the messages you move
 #[derive(Parser, Debug)]
@@ -41,7 +41,7 @@ pub struct AgentArgs {
 #[derive(Subcommand, Debug)]
 pub(crate) enum AgentCommand {
     /// Write the settings of an account: the server, and what its folders mean
-    Setup(SetupArgs),
+    Setup(Box<SetupArgs>),
     /// Learn from the folders, and show how the last month would have been sorted. Moves nothing
     Train(TrainMailboxArgs),
     /// Sort what arrives, and learn from what is moved
@@ -78,6 +78,8 @@ pub(crate) struct SetupArgs {
     /// A command that prints an OAuth 2 access token (XOAUTH2), in place of a password
     #[arg(long, value_name = "COMMAND", conflicts_with = "password")]
     pub(crate) token: Option<String>,
+    #[command(flatten)]
+    pub(crate) oauth: Option<OAuth>,
     /// The name of the account [default: ADDRESS]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,

@@ -12,9 +12,9 @@ use tamis_train::evaluate::{Evaluation, HeldOutScore};
 use tamis_train::{Document, Filter, LearnOptions, Learner, Lock, Scratch};
 
 use crate::agent::decide::decide;
+use crate::files::replace;
 use crate::ledger::entry::{Event, Id, JournalEntry, MessageSummary};
 use crate::ledger::header::Header;
-use crate::ledger::journal::replace;
 use crate::ledger::messages::MessageStates;
 use crate::model::{learn, likeliest};
 use crate::settings::Account;
