@@ -16,6 +16,7 @@ import fleet
 import milters
 import mta
 import owners
+import servers
 import sieve
 import units
 from support import Skipped, end_all, model
@@ -46,6 +47,10 @@ TESTS = {
     "digest": owners.digest,
     "existing": owners.existing,
     "troubles": owners.troubles,
+    "courier": servers.courier,
+    "cyrus": servers.cyrus,
+    "courier-moves": servers.courier_moves,
+    "cyrus-moves": servers.cyrus_moves,
     "two": owners.two_agents,
 }
 SKIPPED = 77

@@ -83,10 +83,11 @@ fn meaning(mailbox: &Mailbox, server_roles: &BTreeMap<&str, Role>) -> Option<Mea
         let by_name = || NAMES.iter().find(|(_, names)| has(names)).map(|(role, _)| role);
         role = role.or_else(|| server_roles.get(path).or_else(by_name).cloned());
     }
-    let topic: Vec<&str> = mailbox.name.split(delimiter).take_while(|part| !is_year(part)).collect();
+    // where folders are below the inbox, it says nothing
+    let parts = mailbox.name.split(delimiter).skip_while(|part| part.eq_ignore_ascii_case("inbox"));
+    let topic: Vec<&str> = parts.take_while(|part| !is_year(part)).collect();
     // years of no topic are an archive
-    let has_topic = topic.iter().any(|part| !part.eq_ignore_ascii_case("inbox"));
-    let role = role.or_else(|| (!has_topic).then_some(Role::Archive));
+    let role = role.or_else(|| topic.is_empty().then_some(Role::Archive));
     Some(role.map_or_else(|| Meaning::Topic(topic.join(&delimiter.to_string())), Meaning::Role))
 }
 
@@ -202,6 +203,7 @@ mod tests {
             ("All", Some(Role::All), 9, "-"),
             ("Rust/2023", None, 9, "Rust"),
             ("Rust/2024", None, 9, "Rust"),
+            ("INBOX/Bills", None, 9, "Bills"),
         ]);
         assert_eq!((account.junk.as_deref(), account.sent.as_deref()), (Some("Verdacht"), Some("Gesendet")));
     }
