@@ -215,7 +215,11 @@ class Cutter:
         with contextlib.suppress(OSError):
             while True:
                 here, _ = self.listener.accept()
-                there = socket.create_connection(("127.0.0.1", self.to))
+                try:
+                    there = socket.create_connection(("127.0.0.1", self.to))
+                except ConnectionRefusedError:
+                    here.close()
+                    continue
                 self.connections.append((here, there))
                 for pair in ((here, there), (there, here)):
                     threading.Thread(target=self.pass_on, args=pair, daemon=True).start()

@@ -51,6 +51,7 @@ TESTS = {
     "cyrus": servers.cyrus,
     "courier-moves": servers.courier_moves,
     "cyrus-moves": servers.cyrus_moves,
+    "week": owners.week,
     "two": owners.two_agents,
 }
 SKIPPED = 77

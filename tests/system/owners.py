@@ -1,18 +1,22 @@
 """`tamis mailbox` on mailboxes as people keep them, and in ordinary trouble."""
 
+import contextlib
 import email
 import http.server
+import itertools
 import json
 import os
 import re
+import shutil
+import signal
 import threading
 import time
 import urllib.parse
 
-from agent import DAY, Agent, filed, move, name_of, odd_set_up, topic_mail, where
+from agent import DAY, Agent, Cutter, filed, move, name_of, odd_set_up, topic_mail, where
 from dovecot import NOBODY, PASSWORD, Dovecot, bodies, ok
 from imapd import Box, Imapd, arrivals
-from support import MAIL, check, equal, wait_for
+from support import MAIL, check, equal, need, run, wait_for
 
 SHARED = """
 namespace public {
@@ -418,6 +422,116 @@ def troubles():
     agent.kill()
     imapd.close()
     return "keyring, quota, rights, folders, settings, another account"
+
+
+QUOTA = """
+mail_plugins = $mail_plugins quota
+plugin {
+  quota = count:user
+  quota_vsizes = yes
+  quota_rule = *:messages=QUOTA
+}
+"""
+
+
+def week():
+    """What goes wrong on a server in a week, each for some seconds, to one agent that runs through: each is one line."""
+    # with MOVE, a full mailbox would refuse nothing
+    server, now = Dovecot(more=QUOTA.replace("QUOTA", "10000"), capability="IMAP4rev1 IDLE UIDPLUS CONDSTORE"), int(time.time())
+    for name in ("INBOX", "Junk", "Rust", "Bills"):
+        server.fill("anna", name, [(now - 9 * DAY + n, topic_mail(name, n)) for n in range(40)], seen=False)
+    agent, cutter = Agent(), Cutter(server.tls_port)
+    server.tls_port, secret = cutter.port, agent.home / "secret"
+    secret.write_text(PASSWORD)
+    agent.set_up(server, "anna")
+    agent.change((f"echo {PASSWORD}", f"cat {secret}"), ("poll_seconds = 60", "poll_seconds = 1"))
+    text = agent.settings.read_text()
+    # the certificate that the agent trusts is a file of its own
+    shutil.copy(server.certificate, agent.home / "ca.pem")
+    text = text.replace(str(server.certificate), str(agent.home / "ca.pem"))
+    agent.settings.write_text(text)
+    agent.run("train")
+    agent.start("-q")
+    kept, numbers, maildir = server.config.read_text(), itertools.count(1_000), server.folder / "mail/anna/Maildir"
+
+    def set_quota(messages):
+        server.config.write_text(kept.replace("messages=10000", f"messages={messages}"))
+        server.process.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        cutter.cut()
+
+    def other_certificate():
+        for name in ("cert.pem", "key.pem"):
+            shutil.copy(server.folder / name, server.folder / f"own-{name}")
+        run([need("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=portal.example", "-keyout",
+             server.folder / "key.pem", "-out", server.folder / "cert.pem"])
+        server.process.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        cutter.cut()
+
+    def own_certificate():
+        for name in ("cert.pem", "key.pem"):
+            shutil.copy(server.folder / f"own-{name}", server.folder / name)
+        server.process.send_signal(signal.SIGHUP)
+
+    def forget_password():
+        secret.write_text("")
+        cutter.cut()
+
+    def rename(name, to):
+        client = server.client("anna")
+        ok(client.rename(name, to))
+        client.logout()
+
+    faults = {
+        "no connection": (lambda: (server.stop(), cutter.cut()), server.start),
+        "certificate": (other_certificate, own_certificate),
+        "printed nothing": (forget_password, lambda: secret.write_text(PASSWORD)),
+        "the mailbox is full": (lambda: set_quota(100), lambda: set_quota(10_000)),
+        "looking at Bills": (lambda: (maildir / ".Bills").chmod(0), lambda: (maildir / ".Bills").chmod(0o755)),
+        "no folder Bills": (lambda: rename("Bills", "Old"), lambda: rename("Old", "Bills")),
+        "treshold": (lambda: agent.settings.write_text(text.replace("threshold", "treshold")), lambda: agent.settings.write_text(text)),
+    }
+    arrived = []
+
+    def sorts():
+        """A new message is sorted."""
+        arrived.append(topic_mail("Rust", next(numbers)))
+        client = server.client("anna")
+        ok(client.append("INBOX", None, None, arrived[-1]))
+
+        def is_there():
+            # Dovecot itself may be at a loss for a moment
+            with contextlib.suppress(AssertionError):
+                return arrived[-1] in bodies(client, "Rust").values()
+
+        wait_for(is_there, f"it sorts again: {agent.said.read_text()}", 40)
+        client.logout()
+
+    sorts()
+    for what, (begin, end) in faults.items():
+        before = agent.said.stat().st_size
+        begin()
+        if "full" in what:
+            (maildir / "new/1.M1P1.host").write_bytes(topic_mail("Bills", next(numbers)))
+            os.chown(maildir / "new/1.M1P1.host", NOBODY, NOBODY)
+        time.sleep(9)
+        lines = agent.said.read_text()[before:].splitlines()
+        end()
+        sorts()
+        # one for the fault, and one for the connection if it is lost with it
+        check(any(what in line for line in lines) and len(lines) <= 2 and len(set(lines)) == len(lines), f"lines about {what}: {lines}")
+        check(agent.process.poll() is None, "it still runs")
+    for _ in range(3):
+        cutter.cut()
+        sorts()
+    agent.kill()
+    agent.run("run", "--once")
+    client = server.client("anna")
+    places = where(client, ["INBOX", "Rust", "Bills", "Junk"])
+    equal([len(places[message]) for message in arrived], [1] * len(arrived), "copies of what arrived")
+    equal(len(bodies(client, "Bills")), 41, "what was refused is moved later")
+    return f"{len(faults)} faults and cuts, {len(arrived)} messages sorted meanwhile"
 
 
 def positions(agent):
