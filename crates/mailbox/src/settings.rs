@@ -132,6 +132,9 @@ pub struct SortRule {
     pub list: Option<String>,
     /// A part of the subject.
     pub subject: Option<String>,
+    /// Whether it is sent to many who can unsubscribe, and is not a mailing list to which one can write. What is junk is not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub newsletter: bool,
     /// The folder that such messages go to; without one, they stay in the inbox.
     pub folder: Option<String>,
 }
@@ -318,9 +321,9 @@ impl Account {
         }
         for rule in &self.rules {
             let patterns = [&rule.from, &rule.to, &rule.list, &rule.subject];
-            if patterns.iter().all(|it| it.is_none()) || patterns.into_iter().flatten().any(String::is_empty)
-            {
-                bail!("rule: expected from, to, list or subject with some text, got {rule:?}");
+            let says_nothing = patterns.iter().all(|it| it.is_none()) && !rule.newsletter;
+            if says_nothing || patterns.into_iter().flatten().any(String::is_empty) {
+                bail!("rule: expected from, to, list or subject with some text, or newsletter, got {rule:?}");
             }
         }
         if let Some(junk) = &self.junk

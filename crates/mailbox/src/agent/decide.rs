@@ -3,7 +3,7 @@
 use crate::ledger::entry::{Cause, Opinion};
 use crate::ledger::header::{Header, address};
 use crate::ledger::messages::MessageStates;
-use crate::settings::{Account, JUNK_THRESHOLD};
+use crate::settings::{Account, JUNK_THRESHOLD, SortRule};
 
 /// Where a message goes, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,25 +22,30 @@ pub(crate) fn decide(
     opinion: Option<&Opinion>,
 ) -> Option<Verdict> {
     let elsewhere = |folder: &str| (folder != account.inbox).then(|| folder.to_owned());
-    if let Some(rule) = account.rules.iter().find(|rule| header.matches(rule)) {
+    let by_score = opinion.filter(|it| is_sure(account, messages, header, it));
+    let is_junk = by_score.is_some_and(|opinion| account.is_junk(&opinion.label));
+    let applies = |rule: &&SortRule| header.matches(rule) && !(rule.newsletter && is_junk);
+    if let Some(rule) = account.rules.iter().find(applies) {
         let folder = elsewhere(rule.folder.as_deref()?)?;
         let label = account.label_of(&folder).unwrap_or(&folder).to_owned();
         return Some(Verdict { folder, label, cause: Cause::Rule });
     }
-    let is_sure = |opinion: &&Opinion| {
-        let (label, is_junk) = (&*opinion.label, account.is_junk(&opinion.label));
-        let own = account.folder_of(label).and_then(|folder| folder.threshold);
-        let usual = || match is_junk {
-            true => account.threshold.max(JUNK_THRESHOLD),
-            false => messages.threshold(label, account.threshold, account.max_wrong),
-        };
-        opinion.probability >= own.unwrap_or_else(usual) && !(is_junk && is_known(account, messages, header))
-    };
-    let by_score = opinion.filter(is_sure).map(|opinion| (&*opinion.label, Cause::Score));
+    let by_score = by_score.map(|opinion| (&*opinion.label, Cause::Score));
     let by_links = || messages.label_by_links(header).filter(|(label, _)| !account.is_junk(label));
     let (label, cause) = by_score.or_else(by_links)?;
     let folder = elsewhere(&account.folder_of(label)?.name)?;
     Some(Verdict { folder, label: label.to_owned(), cause })
+}
+
+/// Whether the model is as sure as the folder of a label asks for.
+fn is_sure(account: &Account, messages: &MessageStates, header: &Header, opinion: &Opinion) -> bool {
+    let (label, is_junk) = (&*opinion.label, account.is_junk(&opinion.label));
+    let own = account.folder_of(label).and_then(|folder| folder.threshold);
+    let usual = || match is_junk {
+        true => account.threshold.max(JUNK_THRESHOLD),
+        false => messages.threshold(label, account.threshold, account.max_wrong),
+    };
+    opinion.probability >= own.unwrap_or_else(usual) && !(is_junk && is_known(account, messages, header))
 }
 
 /// Whether the owner has written to where a message comes from, or has kept mail from there and none of it is junk. Junk often
@@ -57,7 +62,6 @@ fn is_known(account: &Account, messages: &MessageStates, header: &Header) -> boo
 mod tests {
     use super::*;
     use crate::ledger::entry::{Event, Id, JournalEntry};
-    use crate::settings::SortRule;
 
     #[test]
     fn rules_outrank_the_score_and_the_score_outranks_threads() {
@@ -66,9 +70,11 @@ mod tests {
             folder: folder.map(str::to_owned),
             ..SortRule::default()
         };
+        let newsletters =
+            SortRule { newsletter: true, folder: Some("News".to_owned()), ..SortRule::default() };
         let account = Account {
             junk: Some("Junk".to_owned()),
-            rules: vec![rule("shop@x", Some("Bills")), rule("boss@x", None)],
+            rules: vec![rule("shop@x", Some("Bills")), rule("boss@x", None), newsletters],
             ..Account::example(&[("INBOX", "inbox"), ("Junk", "spam"), ("Rust", "rust"), ("Bills", "bills")])
         };
         let mut messages = MessageStates::default();
@@ -90,6 +96,9 @@ mod tests {
             ("From: Boss <BOSS@x>", "spam", 1.0, None),
             ("From: a@x", "spam", 0.96, Some(("Junk", Cause::Score))),
             ("From: a@x", "spam", 0.94, None),
+            ("From: a@x\nList-Unsubscribe: <x>", "inbox", 0.99, Some(("News", Cause::Rule))),
+            ("From: a@x\nList-Unsubscribe: <x>\nList-Post: <x>", "inbox", 0.99, None),
+            ("From: a@x\nList-Unsubscribe: <x>", "spam", 0.96, Some(("Junk", Cause::Score))),
             ("From: a@x", "rust", 0.81, Some(("Rust", Cause::Score))),
             ("From: a@x", "inbox", 0.99, None),
             ("From: friend@x", "spam", 1.0, None),

@@ -39,7 +39,8 @@ pub(crate) fn run(args: &TrainMailboxArgs, path: &Path, account: &Account) -> Re
     make_private(&spool).with_context(|| shown_path(&spool))?;
     let plan = runtime()?.block_on(gather(account, &spool))?;
     let mut messages = plan.messages(&spool);
-    remove_digests(&ledger, &mut messages)?;
+    // they teach nothing
+    messages.retain(|it| !read(&it.path).is_ok_and(|bytes| ledger.messages.is_digest(&bytes)));
     if messages.iter().all(|message| message.label == messages[0].label) {
         bail!(
             "account {}: expected messages in folders of at least two labels; file some first",
@@ -67,15 +68,6 @@ pub(crate) fn run(args: &TrainMailboxArgs, path: &Path, account: &Account) -> Re
     ledger.keep_positions()?;
     fs::remove_dir_all(&spool).with_context(|| shown_path(&spool))?;
     note!("Next: tamis mailbox run (with --dry-run --once it only shows what it would move)");
-    Ok(())
-}
-
-/// Removes digests, which teach nothing.
-fn remove_digests(ledger: &Ledger, messages: &mut Vec<SpooledMessage>) -> Result<()> {
-    let is_digest = |message: &SpooledMessage| Ok(ledger.messages.is_digest(&read(&message.path)?));
-    let digests: Vec<bool> = messages.iter().map(is_digest).collect::<Result<_>>()?;
-    let mut digests = digests.into_iter();
-    messages.retain(|_| digests.next() != Some(true));
     Ok(())
 }
 

@@ -24,6 +24,7 @@ pub(crate) struct Header {
     pub(crate) to: String,
     pub(crate) list: String,
     pub(crate) subject: String,
+    pub(crate) is_newsletter: bool,
     /// What other messages may refer to.
     pub(crate) links: Vec<Id>,
     /// What it refers to, the closest first.
@@ -63,6 +64,8 @@ impl Header {
             },
             from,
             to: format!("{} {}", field("to"), field("cc")),
+            is_newsletter: message.header("list-unsubscribe").is_some()
+                && message.header("list-post").is_none(),
             list,
             subject: message.subject().to_lowercase(),
         }
@@ -76,15 +79,12 @@ impl Header {
 
     /// Whether a rule applies.
     pub(crate) fn matches(&self, rule: &SortRule) -> bool {
-        let fields = [
-            (&rule.from, &self.from),
-            (&rule.to, &self.to),
-            (&rule.list, &self.list),
-            (&rule.subject, &self.subject),
-        ];
-        fields
-            .iter()
-            .all(|(wanted, got)| wanted.as_ref().is_none_or(|wanted| got.contains(&wanted.to_lowercase())))
+        let has = |wanted: &Option<String>, got: &str| {
+            wanted.as_ref().is_none_or(|wanted| got.contains(&wanted.to_lowercase()))
+        };
+        let is_sent_so =
+            has(&rule.from, &self.from) && has(&rule.to, &self.to) && has(&rule.list, &self.list);
+        is_sent_so && has(&rule.subject, &self.subject) && (!rule.newsletter || self.is_newsletter)
     }
 
     /// The address it comes from; one in the name before it is anybody's.
