@@ -6,9 +6,10 @@ use chrono::DateTime;
 use imap_proto::rfc4315::UidSetMember;
 use imap_proto::{AttributeValue, MailboxDatum, Response, ResponseCode};
 use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
 
 use crate::imap::folders::{Mailbox, quote};
-use crate::imap::session::{ImapError, ImapSession};
+use crate::imap::session::{ImapError, ImapSession, SILENCE, guarded, in_words};
 
 /// How much of a message is read, in bytes.
 pub(crate) const MOST_OF_MESSAGE: usize = 256 << 10;
@@ -230,6 +231,17 @@ impl ImapSession {
         })
         .await?;
         Ok(is_done)
+    }
+
+    /// Puts a message into a folder, unread.
+    pub(crate) async fn append(&mut self, to: &Mailbox, message: &[u8]) -> Result<(), ImapError> {
+        let lost =
+            |error: &dyn std::fmt::Display| ImapError::Lost(format!("a message to {}: {error}", to.name));
+        let mut session = self.take()?;
+        let appended = timeout(SILENCE, guarded(session.append(&to.raw, None, None, message))).await;
+        appended.map_err(|_| lost(&"the server is silent"))??.map_err(|error| lost(&in_words(error)))?;
+        self.session = Some(session);
+        Ok(())
     }
 
     async fn transfer(

@@ -15,10 +15,9 @@ use thiserror::Error;
 use tokio::time::timeout;
 
 use crate::imap::bounded::ImapStream;
-use crate::imap::folders::Mailbox;
 
 /// How long the server may take for its next response.
-const SILENCE: Duration = Duration::from_secs(120);
+pub(super) const SILENCE: Duration = Duration::from_secs(120);
 
 /// A failure of the server or the connection, by what to do about it.
 #[derive(Clone, PartialEq, Eq, Error, Debug)]
@@ -73,7 +72,7 @@ pub(crate) async fn guarded<T>(work: impl Future<Output = T>) -> Result<T, ImapE
 /// A session of a user who is logged in.
 pub(crate) struct ImapSession {
     /// `None` after the connection failed.
-    session: Option<Session<ImapStream>>,
+    pub(super) session: Option<Session<ImapStream>>,
     extensions: HashSet<&'static str>,
     /// The folder that is open, as it is sent, and whether it may be changed.
     pub(super) open: Option<(String, bool, FolderStatus)>,
@@ -137,19 +136,8 @@ impl ImapSession {
         let _ = timeout(Duration::from_secs(5), self.exchange("logging out", "LOGOUT", |_| {})).await;
     }
 
-    /// Puts a message into a folder, unread.
-    pub(crate) async fn append(&mut self, to: &Mailbox, message: &[u8]) -> Result<(), ImapError> {
-        let lost =
-            |error: &dyn std::fmt::Display| ImapError::Lost(format!("a message to {}: {error}", to.name));
-        let mut session = self.take()?;
-        let appended = timeout(SILENCE, guarded(session.append(&to.raw, None, None, message))).await;
-        appended.map_err(|_| lost(&"the server is silent"))??.map_err(|error| lost(&in_words(error)))?;
-        self.session = Some(session);
-        Ok(())
-    }
-
     /// The session, which is lost unless it is put back.
-    fn take(&mut self) -> Result<Session<ImapStream>, ImapError> {
+    pub(super) fn take(&mut self) -> Result<Session<ImapStream>, ImapError> {
         self.session.take().ok_or_else(|| ImapError::Lost("the connection is closed".to_owned()))
     }
 
