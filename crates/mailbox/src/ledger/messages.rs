@@ -1,6 +1,6 @@
 //! What the journal says about each message.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use tamis_model::clopper_pearson;
 
@@ -14,6 +14,9 @@ const THRESHOLDS: [f64; 9] = [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99];
 
 /// Minimum number of messages of a mailing list that decide about the next.
 const LEAST_OF_LIST: u32 = 3;
+
+/// How many of the last messages say what arrives.
+const RECENT_ARRIVALS: usize = 200;
 
 /// How many messages the assumed share of a label in what arrives counts as.
 const USUAL_ARRIVALS: f64 = 5.0;
@@ -72,6 +75,8 @@ pub(crate) struct MessageStates {
     links: HashMap<Id, BTreeMap<String, u32>>,
     /// The addresses that the owner has written to, hashed.
     pub(crate) correspondents: HashSet<Id>,
+    /// The last messages that the model has judged, the oldest first.
+    arrivals: VecDeque<Id>,
     /// The digests that were sent, by their links.
     digests: HashSet<Id>,
 }
@@ -134,13 +139,12 @@ impl MessageStates {
         lower.or_else(higher).unwrap_or(1.0)
     }
 
-    /// The share of a label in what arrives: by what the owner says or, until then, the model. A share of `usual` counts as
-    /// [`USUAL_ARRIVALS`] messages.
+    /// The share of a label in what has arrived of late: by what the owner says or, until then, the model. A share of `usual`
+    /// counts as [`USUAL_ARRIVALS`] messages.
     pub(crate) fn share_of_arrivals(&self, label: &str, usual: f64) -> f64 {
         let (mut of_label, mut all) = (usual * USUAL_ARRIVALS, USUAL_ARRIVALS);
-        for (known, opinion) in
-            self.states.values().filter_map(|known| Some((known, known.opinion.as_ref()?)))
-        {
+        for known in self.arrivals.iter().filter_map(|id| self.states.get(id)) {
+            let Some(opinion) = &known.opinion else { continue };
             let learned = known.learned.as_ref().map(|learned| f64::from(u8::from(learned == label)));
             of_label += learned.unwrap_or(if opinion.label == label { opinion.probability } else { 0.0 });
             all += 1.0;
@@ -157,6 +161,11 @@ impl MessageStates {
         if let Some(others) = others {
             others.insert(entry.id);
             return;
+        }
+        let is_judged = matches!(entry.event, Event::Left { opinion: Some(_), .. } | Event::Sorting(_));
+        if is_judged && !self.arrivals.contains(&entry.id) {
+            self.arrivals.push_back(entry.id);
+            self.arrivals.drain(..self.arrivals.len().saturating_sub(RECENT_ARRIVALS));
         }
         let known = self.states.entry(entry.id).or_default();
         match entry.event {
