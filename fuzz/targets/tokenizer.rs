@@ -92,7 +92,6 @@ fn n_grams(options: &TokenizerOptions, text: &str) -> Vec<String> {
     (1..=words.len())
         .flat_map(ending_at)
         .map(|gram| words[gram].join(space))
-        .filter(|gram| gram != "^")
         .collect()
 }
 

@@ -215,7 +215,11 @@ class Cutter:
         with contextlib.suppress(OSError):
             while True:
                 here, _ = self.listener.accept()
-                there = socket.create_connection(("127.0.0.1", self.to))
+                try:
+                    there = socket.create_connection(("127.0.0.1", self.to))
+                except ConnectionRefusedError:
+                    here.close()
+                    continue
                 self.connections.append((here, there))
                 for pair in ((here, there), (there, here)):
                     threading.Thread(target=self.pass_on, args=pair, daemon=True).start()
@@ -241,11 +245,12 @@ FOLDERS = ("INBOX", "Junk", "Lists/rust", "Bills", "Trips")
 CLIENTS, MOVES = 20, 1_000
 
 
-def moves():
+def moves(make=Dovecot):
     """Twenty clients move messages while an agent is killed, cut off, without disk, and its model rewritten, and another
     agent sorts the same mailbox."""
     total = int(os.environ.get("MOVES", MOVES))
-    server = Dovecot()
+    server = make()
+    names = [server.name(name) for name in FOLDERS]
     now = int(time.time())
     for name in FOLDERS:
         mails = [topic_mail(name, number) for number in range(60)]
@@ -257,7 +262,8 @@ def moves():
         one.change(("poll_seconds = 60", "poll_seconds = 1"))
         one.run("train")
     labels = dict(re.findall(r'name = "([^"]+)"\nlabel = "([^"]+)"', agent.settings.read_text()))
-    equal(labels, {"INBOX": "inbox", "Junk": "spam", "Lists/rust": "Lists/rust", "Bills": "Bills", "Trips": "Trips"}, "labels")
+    equal(set(names) - set(labels), set(), "folders without labels")
+    equal([labels[name] for name in names[:2]], ["inbox", "spam"], "labels")
     todo, failures, arrived = list(range(total)), [], []
     lock, over = threading.Lock(), threading.Event()
 
@@ -274,7 +280,7 @@ def moves():
                     message = topic_mail(FOLDERS[step // 20 % len(FOLDERS)], 10_000 + step)
                     ok(client.append("INBOX", None, None, message))
                     arrived.append(message)
-                name, to = chance.sample(FOLDERS, 2)
+                name, to = chance.sample(names, 2)
                 ok(client.select(f'"{name}"'))
                 uids = ok(client.uid("SEARCH", "UNDELETED"))[0].split()
                 if not uids:
@@ -284,7 +290,7 @@ def moves():
                 with lock:
                     if client.uid("FETCH", uid, "(FLAGS)")[1][0] is None:
                         continue
-                    if number % 2:
+                    if number % 2 and server.MOVES:
                         move(client, uid, to)
                     else:
                         # as programs do that cannot move
@@ -340,13 +346,13 @@ def moves():
     for _ in range(2):
         agent.run("run", "--once")
         other.run("run", "--once")
-    places = where(client, [*FOLDERS, "Trash", "Sent"])
-    at_first = {name: [topic_mail(name, number) for number in range(60)] for name in FOLDERS}
+    places = where(client, [*names, server.name("Trash"), server.name("Sent")])
+    at_first = {at: [topic_mail(name, number) for number in range(60)] for at, name in zip(names, FOLDERS)}
     everything = [message for mails in at_first.values() for message in mails] + arrived
     for message in everything:
         equal(len(places[message]), 1, f"copies of {name_of(message)}: {places[message]}")
     equal(len(places), len(everything), "messages")
-    for name in FOLDERS:
+    for name in names:
         ok(client.select(f'"{name}"', readonly=True))
         equal(ok(client.uid("SEARCH", "SEEN"))[0], b"", f"messages of {name} that were marked as read")
     put = {(event["message_id"].strip("<>"), event["to"]) for one in (agent, other) for event in one.events("bob")
@@ -368,7 +374,7 @@ def moves():
             is_new = message in arrived
             if is_new and not got:
                 # it stayed where it arrived, is where an agent put it, or where its provider may have put it
-                check(name in ("INBOX", "Junk") or (name_of(message), name) in put, f"{name_of(message)} was moved to {name} and not learned")
+                check(name in names[:2] or (name_of(message), name) in put, f"{name_of(message)} was moved to {name} and not learned")
                 continue
             equal(got, [labels[name]], f"label of {name_of(message)}, which is in {name}")
             n_corrected += is_new or message not in at_first[name]

@@ -64,6 +64,8 @@ namespace inbox {{
 class Dovecot:
     """The server. `capability` replaces what it says it can do, as for one that cannot move."""
 
+    MOVES, owner = True, NOBODY
+
     def __init__(self, more="", capability="", lmtp=False):
         need("doveadm")
         if not IS_ROOT:
@@ -115,6 +117,11 @@ class Dovecot:
         client.login(user, PASSWORD)
         return client
 
+    @staticmethod
+    def name(name):
+        """A folder's name as the server has it."""
+        return name
+
     def fill(self, user, name, mails, seen=True, begin=0):
         """Puts messages into a folder as if they had arrived a second after one another, up to now."""
         box = self.folder / "mail" / user / "Maildir"
@@ -127,7 +134,7 @@ class Dovecot:
             path.write_bytes(mail)
             os.utime(path, (date, date))
         for at in [self.folder / "mail" / user, *(self.folder / "mail" / user).rglob("*")]:
-            os.chown(at, NOBODY, NOBODY)
+            os.chown(at, self.owner, -1)
 
 
 def ok(answer):

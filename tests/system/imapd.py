@@ -54,7 +54,16 @@ class Imapd:
                 tag, command = line.decode().strip().split(" ", 1)
                 words = command.replace('"', "").split()
                 self.commands.append(command)
+                literal = re.search(r"\{(\d+)\}$", command)
+                if literal:
+                    stream.sendall(b"+ go on\r\n")
+                    message = lines.read(int(literal[1]))
+                    lines.readline()
                 answer = self.quirk(words) if self.quirk else None
+                if answer is None and literal:
+                    with self.lock:
+                        self.boxes[words[1]].add(message)
+                        answer = b"TAG OK done\r\n"
                 if answer == "cut":
                     return
                 if answer is None:

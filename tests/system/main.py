@@ -18,6 +18,7 @@ import milters
 import mta
 import owners
 import page
+import servers
 import sieve
 import units
 from support import Skipped, end_all, model
@@ -47,7 +48,15 @@ TESTS = {
     "hostile": agent.hostile,
     "kept": owners.kept,
     "stays": owners.stays,
+    "oauth": owners.oauth,
+    "digest": owners.digest,
+    "existing": owners.existing,
     "troubles": owners.troubles,
+    "courier": servers.courier,
+    "cyrus": servers.cyrus,
+    "courier-moves": servers.courier_moves,
+    "cyrus-moves": servers.cyrus_moves,
+    "week": owners.week,
     "two": owners.two_agents,
 }
 SKIPPED = 77

@@ -1,13 +1,22 @@
 """`tamis mailbox` on mailboxes as people keep them, and in ordinary trouble."""
 
+import contextlib
+import email
+import http.server
+import itertools
+import json
 import os
 import re
+import shutil
+import signal
+import threading
 import time
+import urllib.parse
 
-from agent import DAY, Agent, filed, move, name_of, odd_set_up, topic_mail, where
+from agent import DAY, Agent, Cutter, filed, move, name_of, odd_set_up, topic_mail, where
 from dovecot import NOBODY, PASSWORD, Dovecot, bodies, ok
 from imapd import Box, Imapd, arrivals
-from support import MAIL, check, equal, wait_for
+from support import MAIL, check, equal, need, run, wait_for
 
 SHARED = """
 namespace public {
@@ -189,6 +198,163 @@ def stays():
     return "inbox, junk, threads, lists, rules, correspondents, undo"
 
 
+class IdentityServer:
+    """Gives codes and tokens: first those whom nobody has let in yet, then in a hurry, then with a token."""
+
+    def __init__(self):
+        self.asked, self.refuses, self.refresh = [], False, "r0"
+        identity = self
+
+        class Door(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                form = dict(urllib.parse.parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode()))
+                identity.asked.append((self.path, form))
+                status, answer = identity.answer(self.path, form)
+                body = json.dumps(answer).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.HTTPServer(("127.0.0.1", 0), Door)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def answer(self, path, form):
+        if form.get("client_id") != "tamis-test":
+            return 400, {"error": "invalid_client"}
+        if path == "/device":
+            return 200, {"device_code": "d1", "user_code": "WXYZ", "verification_uri": "http://id.example/device", "interval": 1}
+        if form["grant_type"] == "refresh_token":
+            if self.refuses or form["refresh_token"] != self.refresh:
+                return 400, {"error": "invalid_grant"}
+            self.refresh += "r"
+            return 200, {"access_token": f"a-{self.refresh}", "expires_in": 3600, "refresh_token": self.refresh}
+        n = sum(path == "/token" for path, _ in self.asked)
+        if n == 1:
+            return 400, {"error": "authorization_pending"}
+        return 200, {"access_token": "a1", "expires_in": 3600, "refresh_token": self.refresh}
+
+
+def oauth():
+    """A token by device code, kept in a private file, renewed when it ends, and asked for again when it is refused."""
+    boxes = filed({"INBOX": Box(), "Junk": Box("\\Junk"), "Rust": Box()}, {"INBOX": 40, "Junk": 40, "Rust": 40})
+    imapd, agent, identity = Imapd(boxes), Agent(), IdentityServer()
+    where = "--client-id", "tamis-test", "--device-url", f"{identity.url}/device", "--token-url", f"{identity.url}/token"
+    said = odd_set_up(imapd, agent, *where, "--scope", "imap")
+    check("open http://id.example/device and enter WXYZ" in said, said)
+    bearer = lambda: imapd.tokens[-1].split(b"Bearer ")[1].strip(b"\x01").decode()
+    equal(bearer(), "a1", "the token")
+    path = agent.state("eve") / "token.json"
+    equal(path.stat().st_mode & 0o777, 0o600, "mode of the tokens")
+    check("a1" not in agent.settings.read_text(), "no token is in the settings")
+    agent.run("train")
+    n = len(identity.asked)
+    agent.run("run", "--once")
+    equal((bearer(), len(identity.asked)), ("a1", n), "a token is used until it ends")
+
+    def ends():
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"ends_at": 0}))
+
+    for token in ("a-r0r", "a-r0rr"):
+        ends()
+        agent.run("run", "--once")
+        equal(bearer(), token, "renewed, with what the server gave last")
+    equal(identity.asked[-1], ("/token", {"grant_type": "refresh_token", "refresh_token": "r0r", "scope": "imap", "client_id": "tamis-test"}),
+          "the request")
+    identity.refuses = True
+    ends()
+    said = agent.run("run", "--once", expected=77)
+    check("invalid_grant; run tamis mailbox setup eve again" in said and said.count("\n") == 1, said)
+    said = agent.run("setup", "eve")
+    check("enter WXYZ" in said and "already" in said, said)
+    agent.run("run", "--once")
+    identity.server.shutdown()
+    ends()
+    identity.server.server_close()
+    said = agent.run("run", "--once", expected=3)
+    check("the identity server" in said and said.count("\n") == 1, said)
+    imapd.close()
+    return "device code, renewed twice, refused, asked again, gone"
+
+
+def digest():
+    """Once a day a message tells what was filed and what was unsure; it is neither sorted nor learned."""
+    boxes = {"INBOX": Box(), "Junk": Box("\\Junk"), "Rust": Box(), "Bills": Box()}
+    inbox = boxes["INBOX"]
+    imapd, agent = mailbox_of(boxes)
+    agent.change(("digest = false", "digest = true"))
+    path = agent.state("eve") / "positions.json"
+
+    def a_day_later():
+        known = json.loads(path.read_text())
+        path.write_text(json.dumps(known | {"digest_at": known["digest_at"] - DAY}))
+        agent.run("run", "--once")
+        return [message for message, _ in inbox.messages.values() if b"Subject: tamis: " in message]
+
+    agent.run("run", "--once")
+    equal(a_day_later(), [], "nothing was filed")
+    inbox.add(topic_mail("Rust", 1_000))
+    inbox.add(topic_mail("Bills", 1_000))
+    for n in range(7):
+        head, _, body = topic_mail("Rust", 2_000 + n).partition(b"\r\n\r\n")
+        inbox.add(head.replace(b"rust@", b"?@").replace(b"Subject: rust", b"Subject: half") + b"\r\n\r\n" + body[:80] + topic_mail("Bills", n)[-90:])
+    agent.run("run", "--once")
+    n_unsure = len(inbox.messages) - 40
+    check(n_unsure >= 6, f"{n_unsure} are unsure")
+    [sent] = a_day_later()
+    mail = email.message_from_bytes(sent)
+    text = mail.get_payload(decode=True).decode()
+    n_filed = 9 - n_unsure
+    equal(mail["Subject"], f"tamis: {n_filed} messages filed, {n_unsure} unsure", text)
+    check("Rust (" in text and "Bills (" in text and "rust 1000" in text, text)
+    equal(text.count(": half"), 5 + n_filed - 2, text)
+    for message, flags in inbox.messages.values():
+        flags.add("\\Seen")
+    agent.run("run", "--once")
+    sent = a_day_later()
+    equal(len(sent), 2, "digests are neither sorted nor told")
+    for _ in range(2):
+        check(not {name_of(it) for it in sent} & set(agent.learned("eve")), "digests are not learned")
+        agent.run("train")
+    imapd.close()
+    return mail["Subject"]
+
+
+def existing():
+    """What already lies in the inbox is sorted when asked for, as if it had not been learned; what was put back stays."""
+    boxes = {"INBOX": Box(), "Junk": Box("\\Junk"), "Rust": Box()}
+    inbox, rust = boxes["INBOX"], boxes["Rust"]
+    there = [topic_mail("Rust", 1_000 + n) for n in range(10)]
+    for message in there:
+        inbox.add(message, ["\\Seen"])
+    imapd, agent = mailbox_of(boxes)
+    count = lambda: (len(inbox.messages), len(rust.messages))
+    learned = lambda: [agent.learned("eve").get(name_of(message)) for message in there]
+    agent.run("run", "--once")
+    equal(count(), (50, 40), "without being asked, nothing is sorted")
+    said = agent.run("run", "--once", "--existing", "--dry-run")
+    equal((said.count("would go to Rust"), count(), learned()), (10, (50, 40), [["inbox"]] * 10), said)
+    agent.run("run", "--once", "--existing")
+    equal((count(), learned()), ((40, 50), [None] * 10), "the inbox is sorted, and its label is forgotten")
+    # they were read before, so that they lie there says nothing
+    agent.run("run", "--once")
+    equal(learned(), [None] * 10, "what the filter put there is no evidence")
+    [uid] = [uid for uid, (message, _) in rust.messages.items() if message == there[0]]
+    inbox.add(*rust.messages.pop(uid))
+    for _ in range(2):
+        agent.run("run", "--once", "--existing")
+    equal((count(), learned()), ((41, 49), [["inbox"]] + [None] * 9), "what its owner took back stays")
+    agent.run("undo")
+    agent.run("run", "--once", "--existing")
+    equal(count(), (50, 40), "undone, it stays undone")
+    imapd.close()
+    return f"{len(there)} of 50 messages"
+
+
 def troubles():
     """Passing trouble of all kinds: each is told once, and everything goes on."""
     boxes = {"INBOX": Box(), "Junk": Box("\\Junk"), "Rust": Box(), "Bills": Box(), "Trips": Box()}
@@ -256,6 +422,116 @@ def troubles():
     agent.kill()
     imapd.close()
     return "keyring, quota, rights, folders, settings, another account"
+
+
+QUOTA = """
+mail_plugins = $mail_plugins quota
+plugin {
+  quota = count:user
+  quota_vsizes = yes
+  quota_rule = *:messages=QUOTA
+}
+"""
+
+
+def week():
+    """What goes wrong on a server in a week, each for some seconds, to one agent that runs through: each is one line."""
+    # with MOVE, a full mailbox would refuse nothing
+    server, now = Dovecot(more=QUOTA.replace("QUOTA", "10000"), capability="IMAP4rev1 IDLE UIDPLUS CONDSTORE"), int(time.time())
+    for name in ("INBOX", "Junk", "Rust", "Bills"):
+        server.fill("anna", name, [(now - 9 * DAY + n, topic_mail(name, n)) for n in range(40)], seen=False)
+    agent, cutter = Agent(), Cutter(server.tls_port)
+    server.tls_port, secret = cutter.port, agent.home / "secret"
+    secret.write_text(PASSWORD)
+    agent.set_up(server, "anna")
+    agent.change((f"echo {PASSWORD}", f"cat {secret}"), ("poll_seconds = 60", "poll_seconds = 1"))
+    text = agent.settings.read_text()
+    # the certificate that the agent trusts is a file of its own
+    shutil.copy(server.certificate, agent.home / "ca.pem")
+    text = text.replace(str(server.certificate), str(agent.home / "ca.pem"))
+    agent.settings.write_text(text)
+    agent.run("train")
+    agent.start("-q")
+    kept, numbers, maildir = server.config.read_text(), itertools.count(1_000), server.folder / "mail/anna/Maildir"
+
+    def set_quota(messages):
+        server.config.write_text(kept.replace("messages=10000", f"messages={messages}"))
+        server.process.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        cutter.cut()
+
+    def other_certificate():
+        for name in ("cert.pem", "key.pem"):
+            shutil.copy(server.folder / name, server.folder / f"own-{name}")
+        run([need("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=portal.example", "-keyout",
+             server.folder / "key.pem", "-out", server.folder / "cert.pem"])
+        server.process.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        cutter.cut()
+
+    def own_certificate():
+        for name in ("cert.pem", "key.pem"):
+            shutil.copy(server.folder / f"own-{name}", server.folder / name)
+        server.process.send_signal(signal.SIGHUP)
+
+    def forget_password():
+        secret.write_text("")
+        cutter.cut()
+
+    def rename(name, to):
+        client = server.client("anna")
+        ok(client.rename(name, to))
+        client.logout()
+
+    faults = {
+        "no connection": (lambda: (server.stop(), cutter.cut()), server.start),
+        "certificate": (other_certificate, own_certificate),
+        "printed nothing": (forget_password, lambda: secret.write_text(PASSWORD)),
+        "the mailbox is full": (lambda: set_quota(100), lambda: set_quota(10_000)),
+        "looking at Bills": (lambda: (maildir / ".Bills").chmod(0), lambda: (maildir / ".Bills").chmod(0o755)),
+        "no folder Bills": (lambda: rename("Bills", "Old"), lambda: rename("Old", "Bills")),
+        "treshold": (lambda: agent.settings.write_text(text.replace("threshold", "treshold")), lambda: agent.settings.write_text(text)),
+    }
+    arrived = []
+
+    def sorts():
+        """A new message is sorted."""
+        arrived.append(topic_mail("Rust", next(numbers)))
+        client = server.client("anna")
+        ok(client.append("INBOX", None, None, arrived[-1]))
+
+        def is_there():
+            # Dovecot itself may be at a loss for a moment
+            with contextlib.suppress(AssertionError):
+                return arrived[-1] in bodies(client, "Rust").values()
+
+        wait_for(is_there, f"it sorts again: {agent.said.read_text()}", 40)
+        client.logout()
+
+    sorts()
+    for what, (begin, end) in faults.items():
+        before = agent.said.stat().st_size
+        begin()
+        if "full" in what:
+            (maildir / "new/1.M1P1.host").write_bytes(topic_mail("Bills", next(numbers)))
+            os.chown(maildir / "new/1.M1P1.host", NOBODY, NOBODY)
+        time.sleep(9)
+        lines = agent.said.read_text()[before:].splitlines()
+        end()
+        sorts()
+        # one for the fault, and one for the connection if it is lost with it
+        check(any(what in line for line in lines) and len(lines) <= 2 and len(set(lines)) == len(lines), f"lines about {what}: {lines}")
+        check(agent.process.poll() is None, "it still runs")
+    for _ in range(3):
+        cutter.cut()
+        sorts()
+    agent.kill()
+    agent.run("run", "--once")
+    client = server.client("anna")
+    places = where(client, ["INBOX", "Rust", "Bills", "Junk"])
+    equal([len(places[message]) for message in arrived], [1] * len(arrived), "copies of what arrived")
+    equal(len(bodies(client, "Bills")), 41, "what was refused is moved later")
+    return f"{len(faults)} faults and cuts, {len(arrived)} messages sorted meanwhile"
 
 
 def positions(agent):

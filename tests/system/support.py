@@ -93,7 +93,7 @@ def register(pid):
 
 def start(arguments, **options):
     """Starts a process that is ended at the latest when the test ends."""
-    process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, **options)
+    process = subprocess.Popen(arguments, **{"stdin": subprocess.DEVNULL} | options)
     register(process.pid)
     _running.append(process)
     return process

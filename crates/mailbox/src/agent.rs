@@ -2,6 +2,7 @@
 
 pub(crate) mod confirm;
 pub(crate) mod decide;
+pub(crate) mod digest;
 pub(crate) mod inbox;
 pub(crate) mod labels;
 pub(crate) mod state;

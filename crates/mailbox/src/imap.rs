@@ -5,4 +5,6 @@ pub(crate) mod connect;
 pub(crate) mod folders;
 pub(crate) mod fuzzed;
 pub(crate) mod messages;
+pub(crate) mod oauth;
 pub(crate) mod session;
+mod trust;

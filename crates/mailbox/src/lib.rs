@@ -7,6 +7,8 @@
 compile_error!("the agent is for Unix: models in files, and private folders");
 
 // The rooms, the lowest first: none uses one that comes after it (tests/code/rooms.rs).
+mod files;
+
 mod settings;
 
 mod imap;

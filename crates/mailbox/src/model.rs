@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use tamis_program::{commit, named, say, shown, shown_path};
-use tamis_train::{Document, Error, ErrorKind, Filter, LearnOptions, Learner, LiveFilter, Scratch};
+use tamis_train::{ClassId, Document, Error, ErrorKind, Filter, LearnOptions, Learner, LiveFilter, Scratch};
 
 use crate::ledger::entry::Opinion;
+use crate::ledger::messages::MessageStates;
 use crate::settings::{Account, model_file};
 
 /// Maximum number of reasons.
@@ -62,13 +63,27 @@ impl AccountModel {
         Ok(())
     }
 
-    /// The likeliest label of a message; `None` if the model knows none of its words.
-    pub(crate) fn judge(&self, bytes: &[u8]) -> Result<Option<Opinion>> {
-        let likeliest = self.filter.ask(|filter, scratch| {
+    /// The likeliest label of a message that has arrived; `None` if the model knows none of its words. One that was learned is
+    /// judged as if it had not been.
+    pub(crate) fn judge(
+        &self,
+        account: &Account,
+        known: &MessageStates,
+        bytes: &[u8],
+        is_learned: bool,
+    ) -> Result<Option<Opinion>> {
+        let judge = |filter: &Filter, scratch: &mut Scratch| {
             let score = filter.score(Document::Mail(bytes), scratch)?;
-            Ok::<_, Error>(likeliest(filter, scratch).filter(|_| score.known_terms > 0))
-        });
-        likeliest.map_err(named(&self.path))
+            Ok::<_, Error>(likeliest(account, known, filter, scratch).filter(|_| score.known_terms > 0))
+        };
+        if !is_learned {
+            return self.filter.ask(|filter, scratch| judge(filter, scratch)).map_err(named(&self.path));
+        }
+        // never committed
+        let mut learner = self.learner()?;
+        learn(&mut learner, Document::Mail(bytes), None)
+            .and_then(|()| judge(learner.filter(), &mut Scratch::default()))
+            .map_err(named(&self.path))
     }
 
     /// The terms of a message that speak most for a label, with what each adds in nats.
@@ -97,16 +112,21 @@ impl AccountModel {
         &self,
         messages: impl IntoIterator<Item = (&'a [u8], Option<&'a str>)>,
     ) -> Result<()> {
+        let mut learner = self.learner()?;
+        for (bytes, label) in messages {
+            learn(&mut learner, Document::Mail(bytes), label).map_err(named(&self.path))?;
+        }
+        commit(&mut learner)
+    }
+
+    fn learner(&self) -> Result<Learner> {
         let mut options = LearnOptions::default();
         options.learned_at = Some(LearnOptions::today());
         let mut learner = Learner::open(&self.path, options).map_err(named(&self.path))?;
         if let Some(shared) = &self.shared {
             learner.set_fallback(shared.filter()).map_err(named(&self.path))?;
         }
-        for (bytes, label) in messages {
-            learn(&mut learner, Document::Mail(bytes), label).map_err(named(&self.path))?;
-        }
-        commit(&mut learner)
+        Ok(learner)
     }
 }
 
@@ -124,12 +144,41 @@ pub(crate) fn learn(learner: &mut Learner, document: Document<'_>, label: Option
     learner.learn(label, document).map(drop)
 }
 
-/// The likeliest label of the message that was scored last.
-pub(crate) fn likeliest(filter: &Filter, scratch: &Scratch) -> Option<Opinion> {
-    let probabilities = scratch.probabilities().iter().copied().zip(0..);
-    let (probability, class) = probabilities.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))?;
+/// The likeliest label of the message that was scored last, if it has arrived in the inbox.
+///
+/// The junk holds what the provider put there too, so its share of what was learned is not that of what arrives: the
+/// probabilities are shifted to the latter.
+pub(crate) fn likeliest(
+    account: &Account,
+    known: &MessageStates,
+    filter: &Filter,
+    scratch: &Scratch,
+) -> Option<Opinion> {
+    let weight_of = |class| {
+        let is_junk = filter.classes().label(class).is_some_and(|label| account.is_junk(label));
+        if is_junk { junk_weight(known, filter, class) } else { 1.0 }
+    };
+    let weighted = (0..).zip(scratch.probabilities()).map(|(class, p)| (class, p * weight_of(class)));
+    let weighted: Vec<(ClassId, f64)> = weighted.collect();
+    let sum: f64 = weighted.iter().map(|(_, weight)| weight).sum();
+    let (class, weight) = weighted.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
+    let probability = weight / sum;
     let log_odds = (probability / (1.0 - probability)).ln().clamp(-1e3, 1e3);
     Some(Opinion { label: filter.classes().label(class)?.to_owned(), probability, log_odds })
+}
+
+/// By how much junk is rarer in what arrives than in what the model has learned, as a ratio of odds; 1 if it is not rarer.
+fn junk_weight(known: &MessageStates, filter: &Filter, class: ClassId) -> f64 {
+    let filter = filter.fallback().map_or(filter, |shared| shared);
+    let totals = filter.information().totals;
+    let all: u64 = totals.iter().map(|total| total.documents).sum();
+    let learned =
+        totals.get(usize::from(class)).map_or(0, |total| total.documents) as f64 / all.max(1) as f64;
+    let label = filter.classes().label(class).unwrap_or_default();
+    let arriving = known.share_of_arrivals(label, learned.min(0.5));
+    let odds = |share: f64| share / (1.0 - share);
+    let ratio = odds(arriving) / odds(learned);
+    if ratio < 1.0 { ratio } else { 1.0 }
 }
 
 fn open_shared(path: &Path) -> Result<LiveFilter> {

@@ -41,6 +41,8 @@ pub struct Account {
     /// A command that prints an OAuth 2 access token, in place of a password.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub token: Vec<String>,
+    /// An identity server that gives such tokens, in place of a command.
+    pub oauth: Option<OAuth>,
     /// The model; by default a file named after the account.
     pub model: Option<PathBuf>,
     /// A shared model behind it, if there is one.
@@ -71,12 +73,39 @@ pub struct Account {
     /// Days after which a message that has been read or answered, and is still in place, is learned.
     #[serde(default = "confirm_days")]
     pub confirm_days: u32,
+    /// Whether to put a message into the inbox once a day that tells what was filed, and what was unsure.
+    #[serde(default)]
+    pub digest: bool,
     /// What is sorted by its header fields, before anything else; the first rule that applies decides.
     #[serde(default, rename = "rule", skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<SortRule>,
     /// What the folders mean. Folders that are not named here are ignored.
     #[serde(default, rename = "folder")]
     pub folders: Vec<FolderSettings>,
+}
+
+/// `[account.oauth]`: an identity server, and what it knows the program by.
+#[derive(Clone, PartialEq, Deserialize, Serialize, clap::Args, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct OAuth {
+    /// The id of tamis at an identity server, in place of a password: asks you to enter a code at a browser
+    #[arg(long, value_name = "ID", required = false, conflicts_with_all = ["password", "token"])]
+    pub client_id: String,
+    /// The secret that belongs to the id, if it has one
+    #[arg(long, value_name = "TEXT", requires = "client_id")]
+    pub client_secret: Option<String>,
+    /// Where the identity server gives codes (RFC 8628) [default: Microsoft's]
+    #[arg(long, value_name = "URL", requires = "client_id", default_value_t = device_url(), hide_default_value = true)]
+    #[serde(default = "device_url")]
+    pub device_url: String,
+    /// Where it gives tokens [default: Microsoft's]
+    #[arg(long, value_name = "URL", requires = "client_id", default_value_t = token_url(), hide_default_value = true)]
+    #[serde(default = "token_url")]
+    pub token_url: String,
+    /// What the tokens are for [default: IMAP at Microsoft]
+    #[arg(long, value_name = "TEXT", requires = "client_id", default_value_t = scope(), hide_default_value = true)]
+    #[serde(default = "scope")]
+    pub scope: String,
 }
 
 /// `[[account.folder]]`
@@ -103,6 +132,9 @@ pub struct SortRule {
     pub list: Option<String>,
     /// A part of the subject.
     pub subject: Option<String>,
+    /// Whether it is sent to many who can unsubscribe, and is not a mailing list to which one can write. What is junk is not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub newsletter: bool,
     /// The folder that such messages go to; without one, they stay in the inbox.
     pub folder: Option<String>,
 }
@@ -142,6 +174,18 @@ pub enum SortAction {
 
 fn inbox() -> String {
     "INBOX".to_owned()
+}
+
+fn device_url() -> String {
+    "https://login.microsoftonline.com/common/oauth2/v2.0/devicecode".to_owned()
+}
+
+fn token_url() -> String {
+    "https://login.microsoftonline.com/common/oauth2/v2.0/token".to_owned()
+}
+
+fn scope() -> String {
+    "https://outlook.office.com/IMAP.AccessAsUser.All offline_access".to_owned()
 }
 
 fn threshold() -> f64 {
@@ -239,8 +283,15 @@ impl Account {
         if self.name.is_empty() || self.name.starts_with('.') || !self.name.chars().all(is_plain) {
             bail!("name: expected letters, digits and . - _ + @, got {:?}", self.name);
         }
-        if self.password.is_empty() == self.token.is_empty() {
-            bail!("expected either password or token, a command that prints it");
+        let ways = [!self.password.is_empty(), !self.token.is_empty(), self.oauth.is_some()];
+        if ways.iter().filter(|is_there| **is_there).count() != 1 {
+            bail!("expected either password or token, a command that prints it, or [account.oauth]");
+        }
+        for url in self.oauth.iter().flat_map(|oauth| [&oauth.device_url, &oauth.token_url]) {
+            let is_local = url.starts_with("http://127.0.0.1:") || url.starts_with("http://localhost:");
+            if !url.starts_with("https://") && !is_local {
+                bail!("oauth: expected a URL that begins with https://, got {url:?}");
+            }
         }
         let thresholds = self.folders.iter().filter_map(|folder| folder.threshold);
         if let Some(got) = thresholds.chain([self.threshold]).find(|t| !(0.5..=1.0).contains(t)) {
@@ -270,9 +321,9 @@ impl Account {
         }
         for rule in &self.rules {
             let patterns = [&rule.from, &rule.to, &rule.list, &rule.subject];
-            if patterns.iter().all(|it| it.is_none()) || patterns.into_iter().flatten().any(String::is_empty)
-            {
-                bail!("rule: expected from, to, list or subject with some text, got {rule:?}");
+            let says_nothing = patterns.iter().all(|it| it.is_none()) && !rule.newsletter;
+            if says_nothing || patterns.into_iter().flatten().any(String::is_empty) {
+                bail!("rule: expected from, to, list or subject with some text, or newsletter, got {rule:?}");
             }
         }
         if let Some(junk) = &self.junk

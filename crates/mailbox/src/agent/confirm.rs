@@ -8,7 +8,7 @@ use tamis_program::{DAY, at, seconds_now};
 
 use crate::agent::state::{Agent, FiledMessage};
 use crate::imap::messages::Location;
-use crate::ledger::entry::Id;
+use crate::ledger::entry::{Id, Sorting};
 use crate::ledger::messages::MessageState;
 use crate::settings::SortAction;
 
@@ -93,8 +93,10 @@ impl Agent<'_> {
         if let Some(sorting) = known.unfinished() {
             return (sorting.from == *place).then_some(Wait::Sort);
         }
-        let is_flagged = known.sorted.as_ref().is_some_and(|sorted| sorted.what.action == SortAction::Flag);
-        if known.learned.is_some() || is_flagged || self.account.label_of(&place.folder).is_none() {
+        // what was flagged has not moved, and what was read before says nothing now
+        let says_nothing = |sorting: &Sorting| sorting.action == SortAction::Flag || sorting.was_read;
+        let says_nothing = known.sorted.as_ref().is_some_and(|sorted| says_nothing(&sorted.what));
+        if known.learned.is_some() || says_nothing || self.account.label_of(&place.folder).is_none() {
             return None;
         }
         let is_junk = self.account.junk.as_ref() == Some(&place.folder);

@@ -48,6 +48,7 @@ impl Agent<'_> {
         let opened = self.server.have_open(&inbox, true).await?;
         let known = self.ledger.positions.folders.get(&inbox.name).copied();
         let first = match known {
+            _ if self.mode.existing => 1,
             Some(position) if position.validity == opened.validity => position.next_uid,
             // the server has renumbered all messages; those that did not just arrive stay
             Some(_) => 1,
@@ -91,13 +92,18 @@ impl Agent<'_> {
         fetched: Vec<FetchedMessage>,
     ) -> Result<Option<u32>> {
         let (mut corrections, mut waits) = (Vec::new(), None);
-        for message in fetched.into_iter().filter(|message| !message.is_deleted) {
+        for message in self.ledger.messages.of_others(fetched) {
             let id = Id::hash(&message.bytes);
             let place = Location { folder: inbox.name.clone(), validity, uid: message.uid };
             let known = self.ledger.messages.get(id).cloned();
             let read_at = self.ledger.positions.inbox_read_at;
             let by_another = message.keyword.as_ref().map(|_| self.action());
-            match next(known.as_ref(), &place, message.arrived, read_at, by_another) {
+            let step = next(known.as_ref(), &place, message.arrived, read_at, by_another);
+            let may_judge = self.may_sort_again(known.as_ref(), by_another);
+            match step {
+                InboxStep::Nothing | InboxStep::Leave if may_judge => {
+                    self.judge_and_sort(inbox, id, place, &message).await?;
+                }
                 InboxStep::Nothing => {}
                 // it stays known that this agent sorted it
                 InboxStep::Leave if known.as_ref().is_some_and(|known| known.is_undone) => {
@@ -133,6 +139,17 @@ impl Agent<'_> {
         Ok(waits)
     }
 
+    /// Whether to sort a message that has been in the inbox before: if that was asked for, unless its owner has put it back
+    /// there, it was sorted already, or it was learned elsewhere.
+    fn may_sort_again(&self, known: Option<&MessageState>, by_another: Option<SortAction>) -> bool {
+        let label = self.account.label_of(&self.account.inbox);
+        let is_new = |known: &MessageState| {
+            let is_of_inbox = known.learned.is_none() || known.learned.as_deref() == label;
+            is_of_inbox && known.sorted.is_none() && !known.is_undone && !known.is_corrected
+        };
+        self.mode.existing && by_another.is_none() && known.is_none_or(is_new)
+    }
+
     /// Whether a message is still in the other folder that it is known to have been in. An agent that looks once waits a
     /// moment for it to be removed there.
     async fn is_still_elsewhere(&mut self, known: Option<&MessageState>, inbox: &Mailbox) -> Result<bool> {
@@ -160,10 +177,14 @@ impl Agent<'_> {
         message: &FetchedMessage,
     ) -> Result<()> {
         let header = Header::parse(&message.bytes);
-        let opinion = self.model.judge(&message.bytes)?;
+        let is_learned = self.ledger.messages.get(id).is_some_and(|known| known.learned.is_some());
+        let opinion = self.model.judge(self.account, &self.ledger.messages, &message.bytes, is_learned)?;
         let verdict = decide(self.account, &self.ledger.messages, &header, opinion.as_ref());
         let target = verdict.and_then(|verdict| Some((self.mailbox(&verdict.folder)?, verdict)));
         let Some((to, Verdict { label, cause, .. })) = target else {
+            if is_learned {
+                return Ok(());
+            }
             return self.note([(id, Event::Left { place: from, opinion })]);
         };
         let (opinion, reasons) = match opinion {
@@ -171,11 +192,17 @@ impl Agent<'_> {
             // what the model says of the folder that others chose is not known
             _ => (Opinion { label, probability: 1.0, log_odds: 0.0 }, Vec::new()),
         };
-        let (action, message, modseq) = (self.action(), header.summary, message.modseq);
-        let sorting = Sorting { action, from, to: to.name.clone(), cause, opinion, message, reasons };
+        let (to_name, was_read) = (to.name.clone(), message.is_read);
+        let (action, summary, modseq) = (self.action(), header.summary, message.modseq);
+        let sorting =
+            Sorting { action, from, to: to_name, cause, was_read, opinion, message: summary, reasons };
         self.announce(&sorting);
         if self.mode.is_dry {
             return Ok(());
+        }
+        if is_learned {
+            let (bytes, place) = (message.bytes.clone(), sorting.from.clone());
+            self.learn(&[FiledMessage { id, bytes, label: None, place }])?;
         }
         self.server.have_open(inbox, true).await?;
         self.ledger.note([(id, Event::Sorting(Box::new(sorting.clone())))])?;

@@ -102,7 +102,7 @@ impl Agent<'_> {
         let junk = junk.map(|junk| (junk, self.account.label_of(junk).unwrap_or_default()));
         let (mut corrections, mut events) = (Vec::new(), Vec::new());
         let label = folder.label.as_deref();
-        for message in fetched.into_iter().filter(|message| !message.is_deleted) {
+        for message in self.ledger.messages.of_others(fetched) {
             let place = Location { folder: folder.name.clone(), validity: opened.validity, uid: message.uid };
             let id = Id::hash(&message.bytes);
             let by_agent = message.keyword.is_some() && message.keyword == label.map(keyword);

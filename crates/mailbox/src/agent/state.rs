@@ -24,6 +24,8 @@ pub(crate) struct RunMode {
     pub(crate) is_dry: bool,
     /// Whether to end after one look.
     pub(crate) once: bool,
+    /// Whether to sort also what has been in the inbox before.
+    pub(crate) existing: bool,
 }
 
 /// An account while it is connected.
@@ -51,11 +53,11 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Reports a trouble, once until it is over.
-    pub(crate) fn report(&mut self, account: &Account, is_there: bool, trouble: &str) {
+    /// Reports a trouble, once until it is over. It is the same as long as `what` is: servers add times to what they say.
+    pub(crate) fn report(&mut self, account: &Account, is_there: bool, what: &str, trouble: &str) {
         if !is_there {
-            self.reported.remove(trouble);
-        } else if self.reported.insert(trouble.to_owned()) {
+            self.reported.remove(what);
+        } else if self.reported.insert(what.to_owned()) {
             say!("{}: {trouble}", account.name);
         }
     }
@@ -94,7 +96,7 @@ impl<'a> Agent<'a> {
     pub(crate) fn mailbox(&mut self, name: &str) -> Option<Mailbox> {
         let found = self.mailboxes.iter().find(|mailbox| mailbox.name == name).cloned();
         let trouble = format!("there is no folder {} (any more)", shown(name));
-        self.memory.report(self.account, found.is_none(), &trouble);
+        self.memory.report(self.account, found.is_none(), &trouble, &trouble);
         found
     }
 
@@ -103,8 +105,8 @@ impl<'a> Agent<'a> {
         match said {
             Ok(said) => Ok(Some(said)),
             Err(error) => match error.downcast_ref() {
-                Some(refused) if ImapError::is_refusal(refused) => {
-                    self.memory.report(self.account, true, &refused.to_string());
+                Some(refused @ ImapError::Refused { what, .. }) if refused.is_refusal() => {
+                    self.memory.report(self.account, true, what, &refused.to_string());
                     Ok(None)
                 }
                 _ => Err(error),

@@ -31,7 +31,7 @@ pub(crate) async fn watch(path: &Path, account: &Account, mode: RunMode) -> Resu
     let mut model = AccountModel::open(&account)?;
     let mut ledger = Ledger::open(&state_folder(&account)?)?;
     ledger.unlock();
-    let (mut memory, mut pause) = (Memory::default(), FIRST_PAUSE);
+    let (mut memory, mut pause, mut trouble) = (Memory::default(), FIRST_PAUSE, String::new());
     model.compare_labels(&account);
     loop {
         if let Some(changed) = changed(path, &account, &mut memory) {
@@ -48,6 +48,7 @@ pub(crate) async fn watch(path: &Path, account: &Account, mode: RunMode) -> Resu
         };
         if memory.has_looked {
             pause = FIRST_PAUSE;
+            trouble.clear();
         }
         let failure = error.downcast_ref::<ImapError>();
         if mode.once || matches!(failure, Some(ImapError::Login(_))) {
@@ -56,7 +57,11 @@ pub(crate) async fn watch(path: &Path, account: &Account, mode: RunMode) -> Resu
         if failure.is_some_and(ImapError::is_throttling) {
             pause = pause.max(THROTTLED_PAUSE);
         }
-        say!("{}: {}; tries again in {} s", account.name, told(&error), pause.as_secs());
+        // a trouble of days is one line
+        if trouble != told(&error) {
+            trouble = told(&error);
+            say!("{}: {trouble}; tries again until it works", account.name);
+        }
         tokio::time::sleep(pause).await;
         pause = (2 * pause).min(LONGEST_PAUSE);
     }
@@ -70,7 +75,8 @@ fn changed(path: &Path, account: &Account, memory: &mut Memory) -> Option<(Accou
         found.map(|found| AccountModel::open(&found).map(|model| (found, model))).transpose()
     };
     read().unwrap_or_else(|error: anyhow::Error| {
-        memory.report(account, true, &told(&error));
+        let trouble = told(&error);
+        memory.report(account, true, &trouble, &trouble);
         None
     })
 }
@@ -127,6 +133,7 @@ impl Agent<'_> {
         let confirmed = if learned.is_ok() { self.confirm().await } else { Ok(()) };
         // last, since the inbox stays open for waiting
         self.look_into_inbox().await?;
+        self.send_digest().await?;
         learned.and(confirmed)
     }
 }

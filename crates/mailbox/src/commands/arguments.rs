@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use tamis_program::{at, seconds_now};
 
 use crate::agent::state::RunMode;
-use crate::settings::{SortAction, Tls};
+use crate::settings::{OAuth, SortAction, Tls};
 
 /// Sort a mailbox by what you have filed, and learn from the messages you move
 #[derive(Parser, Debug)]
@@ -20,6 +20,7 @@ Example:
   tamis mailbox setup anna@example.org     finds the server, proposes which folders mean what
   tamis mailbox train                      learns from them, and shows how last month would have been sorted
   tamis mailbox run --dry-run --once       shows what would be moved now
+  tamis mailbox run --existing --once      sorts the inbox itself, too (--dry-run only shows it)
   tamis mailbox run                        sorts what arrives, learns from what you move
   tamis mailbox undo                       moves everything back"
 )]
@@ -40,7 +41,7 @@ pub struct AgentArgs {
 #[derive(Subcommand, Debug)]
 pub(crate) enum AgentCommand {
     /// Write the settings of an account: the server, and what its folders mean
-    Setup(SetupArgs),
+    Setup(Box<SetupArgs>),
     /// Learn from the folders, and show how the last month would have been sorted. Moves nothing
     Train(TrainMailboxArgs),
     /// Sort what arrives, and learn from what is moved
@@ -77,6 +78,8 @@ pub(crate) struct SetupArgs {
     /// A command that prints an OAuth 2 access token (XOAUTH2), in place of a password
     #[arg(long, value_name = "COMMAND", conflicts_with = "password")]
     pub(crate) token: Option<String>,
+    #[command(flatten)]
+    pub(crate) oauth: Option<OAuth>,
     /// The name of the account [default: ADDRESS]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
@@ -103,6 +106,10 @@ pub(crate) struct RunArgs {
     /// Show what would be done, and do nothing; needs --once
     #[arg(short = 'n', long, requires = "once")]
     pub(crate) dry_run: bool,
+    /// Sort also what already lies in the inbox, but nothing that you have put back there; needs --once. Look first at what
+    /// --dry-run shows
+    #[arg(long, requires = "once")]
+    pub(crate) existing: bool,
     /// Do not move messages, but give them a keyword: $Junk or tamis-LABEL
     #[arg(long)]
     pub(crate) flag_only: bool,
@@ -118,7 +125,7 @@ impl RunArgs {
             (_, true) => Some(SortAction::Copy),
             _ => None,
         };
-        RunMode { action, is_dry: self.dry_run, once: self.once }
+        RunMode { action, is_dry: self.dry_run, once: self.once, existing: self.existing }
     }
 }
 

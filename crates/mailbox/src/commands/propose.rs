@@ -6,7 +6,7 @@ use tamis_store::config::labels::check_labels;
 use tamis_train::Classes;
 
 use crate::imap::folders::{Mailbox, Role};
-use crate::settings::{Account, FolderSettings};
+use crate::settings::{Account, FolderSettings, SortRule};
 
 /// Names of folders, in lower case and separated by bars, on servers that do not say what a folder is for.
 const NAMES: [(Role, &str); 5] = [
@@ -83,10 +83,11 @@ fn meaning(mailbox: &Mailbox, server_roles: &BTreeMap<&str, Role>) -> Option<Mea
         let by_name = || NAMES.iter().find(|(_, names)| has(names)).map(|(role, _)| role);
         role = role.or_else(|| server_roles.get(path).or_else(by_name).cloned());
     }
-    let topic: Vec<&str> = mailbox.name.split(delimiter).take_while(|part| !is_year(part)).collect();
+    // where folders are below the inbox, it says nothing
+    let parts = mailbox.name.split(delimiter).skip_while(|part| part.eq_ignore_ascii_case("inbox"));
+    let topic: Vec<&str> = parts.take_while(|part| !is_year(part)).collect();
     // years of no topic are an archive
-    let has_topic = topic.iter().any(|part| !part.eq_ignore_ascii_case("inbox"));
-    let role = role.or_else(|| (!has_topic).then_some(Role::Archive));
+    let role = role.or_else(|| topic.is_empty().then_some(Role::Archive));
     Some(role.map_or_else(|| Meaning::Topic(topic.join(&delimiter.to_string())), Meaning::Role))
 }
 
@@ -117,6 +118,11 @@ pub(crate) fn propose(account: &mut Account, listed: &[ListedFolder]) {
         threshold: None,
     };
     let mut topics: BTreeMap<&str, String> = BTreeMap::new();
+    let is_newsletters = |it: &&ListedFolder| it.mailbox.name.to_lowercase().ends_with("newsletters");
+    if let Some(it) = meant.iter().map(|it| it.0).find(is_newsletters).filter(|_| account.rules.is_empty()) {
+        let folder = Some(it.mailbox.name.clone());
+        account.rules.push(SortRule { newsletter: true, folder, ..SortRule::default() });
+    }
     account.folders = inbox.map(|it| folder(it, Some(ham))).into_iter().collect();
     for (it, meaning) in &meant {
         let label = match meaning {
@@ -202,6 +208,7 @@ mod tests {
             ("All", Some(Role::All), 9, "-"),
             ("Rust/2023", None, 9, "Rust"),
             ("Rust/2024", None, 9, "Rust"),
+            ("INBOX/Bills", None, 9, "Bills"),
         ]);
         assert_eq!((account.junk.as_deref(), account.sent.as_deref()), (Some("Verdacht"), Some("Gesendet")));
     }
@@ -213,5 +220,11 @@ mod tests {
         let topics = names.iter().zip(labels).map(|(name, label)| (*name, None, 9, label));
         let account = check(&[("INBOX", None, 9, "inbox")].into_iter().chain(topics).collect::<Vec<_>>());
         check_labels(&Classes::new(account.labels()).unwrap()).unwrap();
+    }
+
+    #[test]
+    fn a_folder_for_newsletters_gets_them() {
+        let account = check(&[("INBOX", None, 9, "inbox"), ("Newsletters", None, 0, "Newsletters")]);
+        assert!(account.rules[0].newsletter && account.rules[0].folder.as_deref() == Some("Newsletters"));
     }
 }

@@ -13,6 +13,7 @@ use crate::commands::agent::runtime;
 use crate::commands::arguments::SetupArgs;
 use crate::commands::propose::{ListedFolder, propose};
 use crate::imap::connect::answers;
+use crate::imap::oauth::log_in;
 use crate::imap::session::ImapSession;
 use crate::settings::{Account, MailboxSettings};
 
@@ -35,17 +36,16 @@ async fn setup(args: &SetupArgs, path: &Path) -> Result<()> {
     let mut account = Account::new(name, &host, args.user.as_deref().unwrap_or(&args.address));
     (account.port, account.tls) = (args.port, args.tls);
     account.ca = args.ca.as_deref().map(std::path::absolute).transpose().context("--ca")?;
-    match (&args.password, &args.token) {
-        (_, Some(command)) => account.token = shell(command),
-        (Some(command), None) => account.password = shell(command),
-        (None, None) => account.password = keyring(name)?,
+    match (&args.password, &args.token, &args.oauth) {
+        (.., Some(oauth)) => account.oauth = Some(oauth.clone()),
+        (_, Some(command), _) => account.token = shell(command),
+        (Some(command), ..) => account.password = shell(command),
+        _ => account.password = keyring(name)?,
     }
     let text = |account: &Account| toml::to_string(&MailboxSettings { accounts: vec![account.clone()] });
     // before anything is sent
     MailboxSettings::parse(&text(&account)?)?;
-    let mut server = ImapSession::connect(&account).await?;
-    let listed = list(&mut server, &account).await?;
-    server.log_out().await;
+    let listed = list(&account).await?;
     propose(&mut account, &listed);
     show(&account, &listed)?;
     if account.labels().len() < 2 {
@@ -66,9 +66,7 @@ async fn setup(args: &SetupArgs, path: &Path) -> Result<()> {
 
 /// Prints the folders that the settings of an account do not have.
 async fn show_new_folders(account: &Account, path: &Path) -> Result<()> {
-    let mut server = ImapSession::connect(account).await?;
-    let listed = list(&mut server, account).await?;
-    server.log_out().await;
+    let listed = list(account).await?;
     let mut proposed = account.clone();
     propose(&mut proposed, &listed);
     proposed.folders.retain(|folder| account.folders.iter().all(|known| known.name != folder.name));
@@ -84,7 +82,9 @@ async fn show_new_folders(account: &Account, path: &Path) -> Result<()> {
 }
 
 /// The folders of the server, with what is known of them.
-async fn list(server: &mut ImapSession, account: &Account) -> Result<Vec<ListedFolder>> {
+async fn list(account: &Account) -> Result<Vec<ListedFolder>> {
+    account.oauth.as_ref().map_or(Ok(()), |oauth| log_in(account, oauth))?;
+    let mut server = ImapSession::connect(account).await?;
     let (mailboxes, left_out) = server.mailboxes().await?;
     if left_out > 0 {
         say!(
@@ -107,6 +107,7 @@ async fn list(server: &mut ImapSession, account: &Account) -> Result<Vec<ListedF
         let is_shared = mailbox.is_shared(&namespaces);
         listed.push(ListedFolder { mailbox, messages, is_shared });
     }
+    server.log_out().await;
     Ok(listed)
 }
 

@@ -10,12 +10,13 @@ use async_imap::{Authenticator, Client};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::imap::bounded::{ImapStream, Transport};
+use crate::imap::oauth::access_token;
 use crate::imap::session::{ImapError, ImapSession, brief, guarded, in_words};
+use crate::imap::trust::trusted;
 use crate::settings::{Account, Tls};
 
 /// How long connecting and logging in may take.
@@ -47,6 +48,9 @@ fn lost(error: impl Display) -> ImapError {
 
 /// Asks the command for the password or the token.
 fn secret(account: &Account) -> Result<String, ImapError> {
+    if let Some(oauth) = &account.oauth {
+        return access_token(account, oauth);
+    }
     let command = if account.token.is_empty() { &account.password } else { &account.token };
     let Some((program, arguments)) = command.split_first() else {
         return Err(ImapError::Login("no command for the password".to_owned()));
@@ -102,13 +106,7 @@ async fn greet(stream: ImapStream) -> Result<Client<ImapStream>, ImapError> {
 
 async fn encrypted(account: &Account, tcp: impl Transport + 'static) -> Result<ImapStream, ImapError> {
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if let Some(path) = &account.ca {
-        let invalid = |error: &dyn Display| ImapError::Lost(format!("ca = {}: {error}", path.display()));
-        for certificate in CertificateDer::pem_file_iter(path).map_err(|error| invalid(&error))? {
-            roots.add(certificate.map_err(|error| invalid(&error))?).map_err(|error| invalid(&error))?;
-        }
-    }
+    roots.add_parsable_certificates(trusted(account)?);
     let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
     let name = ServerName::try_from(account.host.clone())
         .map_err(|_| ImapError::Login(format!("{}: not a host name", account.host)))?;
@@ -124,7 +122,7 @@ async fn log_in(
     account: &Account,
     secret: String,
 ) -> Result<ImapSession, ImapError> {
-    let session = if account.token.is_empty() {
+    let session = if account.token.is_empty() && account.oauth.is_none() {
         client.login(&account.user, secret).await
     } else {
         let response = format!("user={}\x01auth=Bearer {secret}\x01\x01", account.user);

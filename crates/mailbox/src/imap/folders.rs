@@ -16,7 +16,7 @@ pub(crate) struct Mailbox {
     /// Its name as text.
     pub(crate) name: String,
     /// Its name as it is sent.
-    raw: String,
+    pub(super) raw: String,
     /// What separates it from the folder it is in.
     pub(crate) delimiter: Option<char>,
     /// What it is for.
@@ -130,7 +130,19 @@ impl ImapSession {
         to_change: bool,
     ) -> Result<FolderStatus, ImapError> {
         self.open = None;
-        let verb = if to_change { "SELECT" } else { "EXAMINE" };
+        let mut opened = self.enter(folder, if to_change { "SELECT" } else { "EXAMINE" }).await?;
+        if opened.next_uid == 0 && opened.validity != 0 {
+            // Courier says it by STATUS alone, and numbers a folder anew until it is opened to change it; opened again, it
+            // has all messages below
+            let next_uid = self.status(folder).await?.next_uid;
+            opened = FolderStatus { next_uid, ..self.enter(folder, "SELECT").await? };
+        }
+        let opened = require_uids(folder, opened)?;
+        self.open = Some((folder.raw.clone(), to_change, opened));
+        Ok(opened)
+    }
+
+    async fn enter(&mut self, folder: &Mailbox, verb: &str) -> Result<FolderStatus, ImapError> {
         let mut opened = FolderStatus::default();
         let command = format!("{verb} {}", folder.quoted()?);
         self.exchange(&format!("opening {}", folder.name), &command, |response| match response {
@@ -143,12 +155,6 @@ impl ImapSession {
             _ => {}
         })
         .await?;
-        if opened.next_uid == 0 && opened.validity != 0 {
-            // Courier says it here only
-            opened.next_uid = self.status(folder).await?.next_uid;
-        }
-        let opened = require_uids(folder, opened)?;
-        self.open = Some((folder.raw.clone(), to_change, opened));
         Ok(opened)
     }
 

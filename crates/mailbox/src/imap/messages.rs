@@ -6,9 +6,10 @@ use chrono::DateTime;
 use imap_proto::rfc4315::UidSetMember;
 use imap_proto::{AttributeValue, MailboxDatum, Response, ResponseCode};
 use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
 
 use crate::imap::folders::{Mailbox, quote};
-use crate::imap::session::{ImapError, ImapSession};
+use crate::imap::session::{ImapError, ImapSession, SILENCE, guarded, in_words};
 
 /// How much of a message is read, in bytes.
 pub(crate) const MOST_OF_MESSAGE: usize = 256 << 10;
@@ -27,6 +28,7 @@ pub(crate) fn keyword(label: &str) -> String {
 pub(crate) struct FetchedMessage {
     pub(crate) uid: u32,
     pub(crate) is_deleted: bool,
+    pub(crate) is_read: bool,
     /// The keyword that an agent, this one or another, gave it before it moved it.
     pub(crate) keyword: Option<String>,
     /// When it was changed last, by the server's count (RFC 7162).
@@ -135,6 +137,7 @@ impl ImapSession {
                     AttributeValue::Uid(uid) => message.uid = *uid,
                     AttributeValue::Flags(flags) => {
                         message.is_deleted = has(flags, "\\Deleted");
+                        message.is_read = has(flags, "\\Seen");
                         let is_keyword = |flag: &&Cow<'_, str>| flag.starts_with(KEYWORD);
                         message.keyword = flags.iter().find(is_keyword).map(|flag| flag.clone().into_owned());
                     }
@@ -228,6 +231,17 @@ impl ImapSession {
         })
         .await?;
         Ok(is_done)
+    }
+
+    /// Puts a message into a folder, unread.
+    pub(crate) async fn append(&mut self, to: &Mailbox, message: &[u8]) -> Result<(), ImapError> {
+        let lost =
+            |error: &dyn std::fmt::Display| ImapError::Lost(format!("a message to {}: {error}", to.name));
+        let mut session = self.take()?;
+        let appended = timeout(SILENCE, guarded(session.append(&to.raw, None, None, message))).await;
+        appended.map_err(|_| lost(&"the server is silent"))??.map_err(|error| lost(&in_words(error)))?;
+        self.session = Some(session);
+        Ok(())
     }
 
     async fn transfer(

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use crate::imap::bounded::ImapStream;
 
 /// How long the server may take for its next response.
-const SILENCE: Duration = Duration::from_secs(120);
+pub(super) const SILENCE: Duration = Duration::from_secs(120);
 
 /// A failure of the server or the connection, by what to do about it.
 #[derive(Clone, PartialEq, Eq, Error, Debug)]
@@ -72,7 +72,7 @@ pub(crate) async fn guarded<T>(work: impl Future<Output = T>) -> Result<T, ImapE
 /// A session of a user who is logged in.
 pub(crate) struct ImapSession {
     /// `None` after the connection failed.
-    session: Option<Session<ImapStream>>,
+    pub(super) session: Option<Session<ImapStream>>,
     extensions: HashSet<&'static str>,
     /// The folder that is open, as it is sent, and whether it may be changed.
     pub(super) open: Option<(String, bool, FolderStatus)>,
@@ -136,6 +136,11 @@ impl ImapSession {
         let _ = timeout(Duration::from_secs(5), self.exchange("logging out", "LOGOUT", |_| {})).await;
     }
 
+    /// The session, which is lost unless it is put back.
+    pub(super) fn take(&mut self) -> Result<Session<ImapStream>, ImapError> {
+        self.session.take().ok_or_else(|| ImapError::Lost("the connection is closed".to_owned()))
+    }
+
     /// Sends a command and calls `each` with every response, the last included. Any failure but a refusal ends the
     /// connection.
     pub(super) async fn exchange(
@@ -145,9 +150,7 @@ impl ImapSession {
         mut each: impl FnMut(&Response<'_>),
     ) -> Result<(), ImapError> {
         let lost = |error: &dyn std::fmt::Display| ImapError::Lost(format!("{what}: {error}"));
-        let Some(mut session) = self.session.take() else {
-            return Err(ImapError::Lost("the connection is closed".to_owned()));
-        };
+        let mut session = self.take()?;
         let sent = timeout(SILENCE, session.run_command(command)).await;
         let id =
             sent.map_err(|_| lost(&"the server does not read"))?.map_err(|error| lost(&in_words(error)))?;

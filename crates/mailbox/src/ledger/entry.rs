@@ -72,6 +72,8 @@ pub(crate) enum Event {
     Undone { place: Option<Location> },
     /// Not a message: the owner has written to the address with this hash.
     Correspondent,
+    /// Not a message of others: the Message-ID of a digest has this hash.
+    Digest,
 }
 
 /// Why a message goes where it goes.
@@ -95,6 +97,9 @@ pub(crate) struct Sorting {
     pub(crate) to: String,
     #[serde(default)]
     pub(crate) cause: Cause,
+    /// Whether its owner had read it before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) was_read: bool,
     #[serde(flatten)]
     pub(crate) opinion: Opinion,
     #[serde(flatten)]
@@ -143,6 +148,7 @@ impl Sorting {
             from,
             to: to.to_owned(),
             cause: Cause::Score,
+            was_read: false,
             opinion: Opinion { label: "spam".to_owned(), probability: 1.0, log_odds: 9.0 },
             message: MessageSummary::default(),
             reasons: Vec::new(),

@@ -24,6 +24,7 @@ pub(crate) struct Header {
     pub(crate) to: String,
     pub(crate) list: String,
     pub(crate) subject: String,
+    pub(crate) is_newsletter: bool,
     /// What other messages may refer to.
     pub(crate) links: Vec<Id>,
     /// What it refers to, the closest first.
@@ -49,17 +50,22 @@ impl Header {
         let references = ids(&format!("{} {}", field("references"), field("in-reply-to")));
         let threads = references.into_iter().rev().chain(by_subject.filter(|_| is_reply));
         let threads = threads.map(|id| (Cause::Thread, id));
+        let from = field("from");
+        let sender = addresses(&from).pop();
+        let own_id = ids(&field("message-id")).into_iter().take(1);
         Header {
             refers_to: threads.chain(by_list.map(|id| (Cause::List, id))).collect(),
-            links: ids(&field("message-id")).into_iter().take(1).chain(by_subject).chain(by_list).collect(),
+            links: own_id.chain(by_subject).chain(by_list).chain(sender).collect(),
             summary: MessageSummary {
                 // whole, since it is searched for
                 message_id: whole("message-id"),
                 sender: short(&whole("from")),
                 subject: short(message.subject()),
             },
-            from: field("from"),
+            from,
             to: format!("{} {}", field("to"), field("cc")),
+            is_newsletter: message.header("list-unsubscribe").is_some()
+                && message.header("list-post").is_none(),
             list,
             subject: message.subject().to_lowercase(),
         }
@@ -73,20 +79,17 @@ impl Header {
 
     /// Whether a rule applies.
     pub(crate) fn matches(&self, rule: &SortRule) -> bool {
-        let fields = [
-            (&rule.from, &self.from),
-            (&rule.to, &self.to),
-            (&rule.list, &self.list),
-            (&rule.subject, &self.subject),
-        ];
-        fields
-            .iter()
-            .all(|(wanted, got)| wanted.as_ref().is_none_or(|wanted| got.contains(&wanted.to_lowercase())))
+        let has = |wanted: &Option<String>, got: &str| {
+            wanted.as_ref().is_none_or(|wanted| got.contains(&wanted.to_lowercase()))
+        };
+        let is_sent_so =
+            has(&rule.from, &self.from) && has(&rule.to, &self.to) && has(&rule.list, &self.list);
+        is_sent_so && has(&rule.subject, &self.subject) && (!rule.newsletter || self.is_newsletter)
     }
 
-    /// The addresses it comes from.
-    pub(crate) fn senders(&self) -> Vec<Id> {
-        addresses(&self.from)
+    /// The address it comes from; one in the name before it is anybody's.
+    pub(crate) fn sender(&self) -> Option<Id> {
+        addresses(&self.from).pop()
     }
 
     /// The addresses it goes to.
@@ -160,7 +163,7 @@ mod tests {
             b"From: =?utf-8?q?Caf=C3=A9?= <no-reply@SHOP.example>\r\nTo: Anna+shop@x\r\n\r\nTo: b@x",
         );
         assert_eq!(header.summary.sender, "Café <no-reply@SHOP.example>");
-        assert_eq!(header.senders(), [address("no-reply@shop.example")]);
+        assert_eq!(header.sender(), Some(address("no-reply@shop.example")));
         assert_eq!(header.recipients(), [address("anna+shop@x")]);
     }
 }

@@ -1,16 +1,16 @@
 //! The journal and the positions on the disk, and the lock that lets one program at a time write them.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, ErrorKind, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tamis_program::{now, shown_path};
 
+use crate::files::{read_if_there, replace};
 use crate::ledger::entry::{Event, Id, JournalEntry};
 use crate::ledger::messages::MessageStates;
 
@@ -27,6 +27,8 @@ pub(crate) struct Positions {
     pub(crate) folders: BTreeMap<String, FolderPosition>,
     /// When the inbox was last read to its end, in seconds since 1970.
     pub(crate) inbox_read_at: Option<i64>,
+    /// When the last digest was sent, in seconds since 1970.
+    pub(crate) digest_at: Option<i64>,
 }
 
 /// The names of the two files.
@@ -139,30 +141,10 @@ fn read(file: &File, from: u64, mut take: impl FnMut(JournalEntry)) -> Result<u6
     }
 }
 
-/// Reads a file of JSON; `None` if there is none.
-pub(crate) fn read_if_there<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
-    match fs::read(path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).with_context(|| shown_path(path)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| shown_path(path)),
-    }
-}
-
-/// Replaces a private file, whole or not at all.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    let write = || {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(bytes)?;
-        file.as_file().sync_data()?;
-        file.persist(path)?;
-        File::open(folder)?.sync_all()
-    };
-    write().with_context(|| shown_path(path))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::imap::messages::Location;
 

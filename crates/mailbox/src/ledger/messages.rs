@@ -1,10 +1,10 @@
 //! What the journal says about each message.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use tamis_model::clopper_pearson;
 
-use crate::imap::messages::Location;
+use crate::imap::messages::{FetchedMessage, Location};
 use crate::ledger::entry::{Cause, Event, Id, JournalEntry, Opinion, Sorting};
 use crate::ledger::header::Header;
 use crate::settings::SortAction;
@@ -14,6 +14,12 @@ const THRESHOLDS: [f64; 9] = [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99];
 
 /// Minimum number of messages of a mailing list that decide about the next.
 const LEAST_OF_LIST: u32 = 3;
+
+/// How many of the last messages say what arrives.
+const RECENT_ARRIVALS: usize = 200;
+
+/// How many messages the assumed share of a label in what arrives counts as.
+const USUAL_ARRIVALS: f64 = 5.0;
 
 /// What is known about a message.
 #[derive(Clone, PartialEq, Default, Debug)]
@@ -35,6 +41,8 @@ pub(crate) struct MessageState {
     pub(crate) is_being_taught: bool,
     /// Whether it was moved back after sorting, or was about to be.
     pub(crate) is_undone: bool,
+    /// Whether its owner has moved it from where the filter put it.
+    pub(crate) is_corrected: bool,
 }
 
 /// What the filter did with a message.
@@ -67,6 +75,10 @@ pub(crate) struct MessageStates {
     links: HashMap<Id, BTreeMap<String, u32>>,
     /// The addresses that the owner has written to, hashed.
     pub(crate) correspondents: HashSet<Id>,
+    /// The last messages that the model has judged, the oldest first.
+    arrivals: VecDeque<Id>,
+    /// The digests that were sent, by their links.
+    digests: HashSet<Id>,
 }
 
 impl MessageStates {
@@ -76,6 +88,23 @@ impl MessageStates {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, &MessageState)> {
         self.states.iter().map(|(id, known)| (*id, known))
+    }
+
+    /// Those of messages that are not marked as deleted, without digests.
+    pub(crate) fn of_others(&self, mut fetched: Vec<FetchedMessage>) -> Vec<FetchedMessage> {
+        fetched.retain(|message| !message.is_deleted && !self.is_digest(&message.bytes));
+        fetched
+    }
+
+    /// Whether a message is a digest, which is neither sorted nor learned.
+    pub(crate) fn is_digest(&self, bytes: &[u8]) -> bool {
+        !self.digests.is_empty() && Header::parse(bytes).links.iter().any(|it| self.digests.contains(it))
+    }
+
+    /// The labels of the messages that can be referred to in this way; `None` if there are none.
+    pub(crate) fn labels_of(&self, link: Id) -> Option<impl Iterator<Item = &str>> {
+        let labels = self.links.get(&link).filter(|labels| !labels.is_empty())?;
+        Some(labels.keys().map(|label| &**label))
     }
 
     /// The label of the messages that one refers to, if they have only one.
@@ -110,10 +139,33 @@ impl MessageStates {
         lower.or_else(higher).unwrap_or(1.0)
     }
 
+    /// The share of a label in what has arrived of late: by what the owner says or, until then, the model. A share of `usual`
+    /// counts as [`USUAL_ARRIVALS`] messages.
+    pub(crate) fn share_of_arrivals(&self, label: &str, usual: f64) -> f64 {
+        let (mut of_label, mut all) = (usual * USUAL_ARRIVALS, USUAL_ARRIVALS);
+        for known in self.arrivals.iter().filter_map(|id| self.states.get(id)) {
+            let Some(opinion) = &known.opinion else { continue };
+            let learned = known.learned.as_ref().map(|learned| f64::from(u8::from(learned == label)));
+            of_label += learned.unwrap_or(if opinion.label == label { opinion.probability } else { 0.0 });
+            all += 1.0;
+        }
+        of_label / all
+    }
+
     pub(crate) fn apply(&mut self, entry: JournalEntry) {
-        if entry.event == Event::Correspondent {
-            self.correspondents.insert(entry.id);
+        let others = match entry.event {
+            Event::Correspondent => Some(&mut self.correspondents),
+            Event::Digest => Some(&mut self.digests),
+            _ => None,
+        };
+        if let Some(others) = others {
+            others.insert(entry.id);
             return;
+        }
+        let is_judged = matches!(entry.event, Event::Left { opinion: Some(_), .. } | Event::Sorting(_));
+        if is_judged && !self.arrivals.contains(&entry.id) {
+            self.arrivals.push_back(entry.id);
+            self.arrivals.drain(..self.arrivals.len().saturating_sub(RECENT_ARRIVALS));
         }
         let known = self.states.entry(entry.id).or_default();
         match entry.event {
@@ -153,6 +205,7 @@ impl MessageStates {
                 }
                 if known.sorted.as_ref().is_some_and(|it| label.as_ref() != Some(&it.what.opinion.label)) {
                     known.sorted = None;
+                    known.is_corrected = true;
                 }
                 if place.is_some() {
                     (known.place, known.placed_at) = (place, entry.at);
@@ -165,7 +218,7 @@ impl MessageStates {
                 (known.place, known.placed_at) = (place, entry.at);
                 (known.is_undone, known.by_agent) = (true, false);
             }
-            Event::Correspondent => {}
+            Event::Correspondent | Event::Digest => {}
         }
     }
 }
@@ -207,6 +260,23 @@ mod tests {
         assert_eq!(label(&known(events.clone()), &of_thread), None);
         events.push((4, learned("rust", &[list])));
         assert_eq!(label(&known(events), &of_list).as_deref(), Some("rust"));
+    }
+
+    #[test]
+    fn the_share_of_what_arrives_is_not_that_of_the_folders() {
+        let left = |label: &str, probability| Event::Left {
+            place: Location { folder: "INBOX".to_owned(), validity: 1, uid: 1 },
+            opinion: Some(Opinion { label: label.to_owned(), probability, log_odds: 0.0 }),
+        };
+        let share = |events: Vec<(u64, Event)>| known(events).share_of_arrivals("spam", 0.4);
+        // two of five are assumed; what was only learned from a folder has not arrived
+        assert_eq!(share(vec![(1, learned("spam", &[]))]), 0.4);
+        let mut events: Vec<_> = (0..10).map(|n| (n, left("rust", 0.9))).collect();
+        events.extend((10..15).map(|n| (n, left("spam", 0.8))));
+        assert!((share(events.clone()) - 6.0 / 20.0).abs() < 1e-12);
+        // what its owner says of it counts
+        events.extend([(0, learned("spam", &[])), (10, learned("rust", &[]))]);
+        assert!((share(events) - (6.0 + 1.0 - 0.8) / 20.0).abs() < 1e-12);
     }
 
     #[test]

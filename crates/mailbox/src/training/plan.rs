@@ -6,10 +6,11 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use tamis_program::{say, shown};
 
+use crate::files::{read_if_there, replace};
 use crate::imap::folders::Mailbox;
 use crate::imap::messages::Location;
 use crate::imap::session::ImapSession;
-use crate::ledger::journal::{FolderPosition, read_if_there, replace};
+use crate::ledger::journal::FolderPosition;
 use crate::settings::Account;
 use crate::training::learn::SpooledMessage;
 

@@ -12,9 +12,9 @@ use tamis_train::evaluate::{Evaluation, HeldOutScore};
 use tamis_train::{Document, Filter, LearnOptions, Learner, Lock, Scratch};
 
 use crate::agent::decide::decide;
+use crate::files::replace;
 use crate::ledger::entry::{Event, Id, JournalEntry, MessageSummary};
 use crate::ledger::header::Header;
-use crate::ledger::journal::replace;
 use crate::ledger::messages::MessageStates;
 use crate::model::{learn, likeliest};
 use crate::settings::Account;
@@ -108,7 +108,7 @@ impl Replay {
                 let Some(class) = class else { continue };
                 let score = filter.score(Document::Mail(&bytes), &mut scratch)?;
                 outcomes.push(HeldOutScore::new(class, score, scratch.probabilities()[usize::from(class)]));
-                let opinion = likeliest(filter, &scratch).filter(|_| score.known_terms > 0);
+                let opinion = likeliest(account, &known, filter, &scratch).filter(|_| score.known_terms > 0);
                 let header = Header::parse(&bytes);
                 let verdict = decide(account, &known, &header, opinion.as_ref());
                 let left = Event::Left { place: message.place.clone(), opinion: opinion.clone() };

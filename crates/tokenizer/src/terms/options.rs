@@ -106,7 +106,7 @@ pub struct TokenizerOptions {
     /// four characters. Digits of these scripts still make numbers. Stop words apply to bigrams; length limits and
     /// stemming do not. By default, true.
     pub unspaced_bigrams: bool,
-    /// Whether n-grams of two words and more include those with the beginning or the end of the text, written `^`. By
+    /// Whether the beginning and the end of the text, each written `^`, count as words of n-grams longer than one. By
     /// default, false.
     pub ends: bool,
     /// Whether a text has signs beside its words, each written after `^`: runs of punctuation (a character at most three
