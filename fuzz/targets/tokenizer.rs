@@ -89,10 +89,7 @@ fn n_grams(options: &TokenizerOptions, text: &str) -> Vec<String> {
         words = std::iter::once("^".into()).chain(words).chain(["^".into()]).collect();
     }
     let ending_at = |end: usize| range.clone().filter_map(move |n| Some(end.checked_sub(n.into())?..end));
-    (1..=words.len())
-        .flat_map(ending_at)
-        .map(|gram| words[gram].join(space))
-        .collect()
+    (1..=words.len()).flat_map(ending_at).map(|gram| words[gram].join(space)).collect()
 }
 
 fn words_are_those_of_the_reference(text: &str) {
