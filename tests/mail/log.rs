@@ -42,7 +42,7 @@ fn every_verdict_is_logged_without_subject_or_address() {
     check(3, [("learned", "ham"), ("log-odds", "")], id);
     // what was known already is no correction
     world.run_with_input(&["learn", "ham", "--log", "log"], &message);
-    world.run_with_input(&["score", "-p", "--log", "log"], b"Subject: free shipping\n\nx\n");
+    world.run_with_input(&["score", "-p", "--log", "log"], b"Subject: Free shipping, cheap deposit\n\nx\n");
     check(4, [("verdict", "unsure"), ("learned", "")], "-");
     let text = fs::read_to_string(world.path("log")).unwrap();
     let of_message = String::from_utf8(message).unwrap();
