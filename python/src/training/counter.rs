@@ -176,7 +176,11 @@ impl Counter {
             ends: tokenizer.ends,
             pieces: pieces.map_or(FixedPieces::None(false), |of| FixedPieces::Lengths((of.min, of.max))),
             signs: tokenizer.signs,
-            regularisation: chosen.scoring().weighted().filter(|of| of.correction).map(|of| of.regularisation),
+            regularisation: chosen
+                .scoring()
+                .weighted()
+                .filter(|of| of.correction)
+                .map(|of| of.regularisation),
         })
     }
 
