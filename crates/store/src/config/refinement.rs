@@ -45,9 +45,10 @@ impl Refinement {
     /// large; signs are few. Less of a change of C would be chance.
     pub fn price(self) -> f64 {
         match self {
-            Refinement::Pieces | Refinement::AllPieces | Refinement::Pairs => 0.01,
+            Refinement::Pieces | Refinement::AllPieces | Refinement::Pairs | Refinement::Regularisation => {
+                0.01
+            }
             Refinement::Signs => 0.002,
-            Refinement::Regularisation => 0.005,
         }
     }
 }

@@ -155,9 +155,9 @@ fn made_up(label: usize, random: &mut dyn FnMut(usize) -> usize) -> String {
     (0..12).map(|_| char::from(letters[random(8)])).collect()
 }
 
-/// Of twenty labels, three tenths are given by chance.
+/// Of twenty labels, a fifth are given by chance.
 fn by_chance(label: usize, random: &mut dyn FnMut(usize) -> usize) -> String {
-    let about = if random(10) < 3 { random(20) } else { label };
+    let about = if random(5) == 0 { random(20) } else { label };
     let mut words: Vec<_> = (0..8).map(|_| format!("w{}", random(300))).collect();
     words.extend((0..2).map(|_| format!("t{}", about * 40 + random(40))));
     words.join(" ")
