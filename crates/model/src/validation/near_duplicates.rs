@@ -12,8 +12,8 @@ use crate::validation::reader::BlockReader;
 
 /// Groups whose documents are near-duplicates of one another, and are held out together.
 ///
-/// Two documents are if, by an estimate, four fifths of the terms that either has are in both. Terms that more than a quarter of all
-/// documents have do not count, nor documents with fewer than ten others: short texts are alike by chance.
+/// Two documents are if, by an estimate, four fifths of the terms that either has are in both. Terms that more than a
+/// quarter of all documents have do not count, nor documents with fewer than ten others: short texts are alike by chance.
 #[derive(Clone, Debug, Default)]
 pub struct NearDuplicates {
     /// The lowest group of those together with a group; none of a group that is alone.

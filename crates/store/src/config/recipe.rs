@@ -37,7 +37,7 @@ pub struct Recipe {
     pub bogofilter: bool,
     /// For text and mail: also count pieces of words; see
     /// [`Vocabulary::count_pieces`](tamis_tokenizer::Vocabulary::count_pieces). Of a mail, only words of body and
-    /// subject have pieces. Needs words as terms. None by default, but [training](Refinement) may
+    /// subject have pieces. Needs words as terms. None by default, but [training](crate::config::refinement::Refinement) may
     /// add them.
     pub pieces: Option<PieceLengths>,
     /// Header fields to ignore besides those of [`tamis_mail::ignored`]; a final `*` stands for any ending. None by

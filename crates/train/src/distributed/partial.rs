@@ -25,7 +25,7 @@ use crate::train::trainer::Trainer;
 /// documents at all.
 ///
 /// A partial holds the terms of its documents if the scoring needs them. It holds their texts as long as it is open
-/// whether [families of terms](crate::options::Refinement) there are. It never holds their names.
+/// which [refinements](crate::options::Refinement) there are. It never holds their names.
 ///
 /// ```
 /// use tamis_train::distributed::Partial;
