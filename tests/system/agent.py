@@ -74,7 +74,8 @@ class Agent:
         documents = [json.loads(line) for line in lines if line.startswith(b'{"digest"')]
         labels = collections.defaultdict(list)
         for document in documents:
-            labels[document["name"]].extend([document["label"]] * document.get("copies", 1))
+            # one that was read while its server moved it may have none
+            labels[document.get("name")].extend([document["label"]] * document.get("copies", 1))
         return labels
 
     def events(self, account):

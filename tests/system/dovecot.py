@@ -64,13 +64,15 @@ namespace inbox {{
 class Dovecot:
     """The server. `capability` replaces what it says it can do, as for one that cannot move."""
 
-    MOVES, owner = True, NOBODY
+    MOVES = True
 
     def __init__(self, more="", capability="", lmtp=False):
         need("doveadm")
         if not IS_ROOT:
             raise Skipped("Dovecot switches users, which takes root")
         self.folder = folder("dovecot")
+        # of the mailboxes, as it is set now
+        self.owner = NOBODY
         self.port, self.tls_port, self.lmtp_port = free_port(), free_port(), free_port()
         self.certificate = self.folder / "cert.pem"
         run([need("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
