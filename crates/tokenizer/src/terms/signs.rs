@@ -1,6 +1,7 @@
 //! Signs: what a text has beside its words. Punctuation, hashtags and mentions, capitals.
 
 use crate::characters::fold_into;
+use crate::characters::normalize::normalize;
 use crate::words::batch::{Batch, SIGN};
 
 /// An end of a text, as a word.
@@ -68,6 +69,9 @@ impl SignBuffers {
 
     /// A word that begins with a capital.
     fn capitals(&mut self, word: &str) {
+        let mut plain = std::mem::take(&mut self.folded);
+        // letters may be disguised
+        let word = if word.is_ascii() { word } else { normalize(word, &mut plain) };
         let n = word.chars().count();
         if n > 1 && word.chars().all(char::is_uppercase) {
             self.push("AA".chars());
@@ -77,6 +81,7 @@ impl SignBuffers {
         } else {
             self.push("Aa".chars());
         }
+        self.folded = plain;
     }
 
     fn push(&mut self, sign: impl Iterator<Item = char>) {
@@ -120,6 +125,7 @@ mod tests {
         assert_eq!(signs("Oh :-) WOW!!!!! a.b"), "^Aa ^:-) ^AA ^WOW ^!!! ^.");
         assert_eq!(signs("@Joe_S #TBT# I"), "^@ ^@joe_s ^Aa ^_ ^Aa ^# ^#tbt ^AA ^TBT ^# ^Aa");
         assert_eq!(signs("=-=-=-=-= ÜBER „ja“ 你好！"), "^=-=-=- ^AA ^ÜBER ^„ ^“ ^！");
+        assert_eq!(signs("ＦＲＥＥ F\u{420}EE"), "^AA ^FREE ^AA ^FPEE");
         assert_eq!(signs("😀 x"), "");
         assert_eq!(signs(&format!("#{0} {0}", "X".repeat(33))), "^# ^AA ^AA");
     }
