@@ -164,8 +164,8 @@ impl Counter {
         Filter::of_model(training::finish(py, trainer, &self.options, threads)?)
     }
 
-    /// Chooses by the counted documents which terms there are and how the correction is regularised, and ends the counter. Returns the options that
-    /// fix them, for text that is not cut into characters.
+    /// Chooses by the counted documents which terms there are and how the correction is regularised, and ends the counter.
+    /// Returns the options that fix them, for text that is not cut into characters.
     fn choose_terms(&self, py: Python<'_>) -> Result<FixedTerms> {
         let trainer = self.trainer.take(py)?;
         let chosen = run(py, 1, move |_| trainer.choose_terms())?;

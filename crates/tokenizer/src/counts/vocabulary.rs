@@ -499,7 +499,7 @@ mod tests {
             }
             let (mut one, mut other) = (Vocabulary::new(), Vocabulary::new());
             for spans in spans.chunks(Batch::MOST) {
-                let batch = Batch { bytes: text.as_bytes(), spans };
+                let batch = Batch { bytes: text.as_bytes(), spans, are_signs: false };
                 let expected: Vec<_> = batch.iter().map(|term| one.count(term).unwrap()).collect();
                 let each = |occurrences: &[Occurrence]| {
                     assert!(occurrences.iter().map(|o| o.place).eq(expected));

@@ -96,7 +96,7 @@ mod tests {
                 text += word;
                 spans.push([text.len() - word.len(), text.len()]);
             }
-            let batch = Batch { bytes: text.as_bytes(), spans: &spans };
+            let batch = Batch { bytes: text.as_bytes(), spans: &spans, are_signs: false };
             window.push(batch, min, max, &mut |batch| terms.extend(batch.iter().map(str::to_owned)));
         }
         terms

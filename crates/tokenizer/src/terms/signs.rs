@@ -2,10 +2,13 @@
 
 use crate::characters::fold_into;
 use crate::characters::normalize::normalize;
-use crate::words::batch::{Batch, SIGN};
+use crate::words::batch::Batch;
+
+/// Written before every sign. No word contains this character.
+const SIGN: char = '^';
 
 /// An end of a text, as a word.
-pub(crate) const END: Batch<'static> = Batch { bytes: b"^", spans: &[[0, 1]] };
+pub(crate) const END: Batch<'static> = Batch { bytes: b"^", spans: &[[0, 1]], are_signs: false };
 
 /// Of a character repeated in a row, this many are written.
 const REPEATED: usize = 3;
@@ -39,7 +42,8 @@ pub(crate) fn for_each_batch(text: &str, signs: &mut SignBuffers, emit: impl FnM
         }
         rest = after;
     }
-    Batch::of_bytes(signs.text.as_bytes(), &signs.spans).for_each(emit);
+    let batches = Batch::of_bytes(signs.text.as_bytes(), &signs.spans);
+    batches.map(|batch| Batch { are_signs: true, ..batch }).for_each(emit);
     signs.text.clear();
     signs.spans.clear();
 }

@@ -67,6 +67,20 @@ fn words_of_mail() {
     check(TokenizerOptions::mail(), text, &[&words[..], &signs].concat());
 }
 
+/// The ends of a text are written as signs are, and are words.
+#[test]
+fn only_signs_are_signs() {
+    let terms = Ngrams::Words { min: 2, max: 2 };
+    let tokenizer =
+        Tokenizer::new(TokenizerOptions { terms, ends: true, ..TokenizerOptions::mail() }).unwrap();
+    let (mut words, mut signs) = (Vec::new(), Vec::new());
+    tokenizer.for_each_batch("Buy it!", &mut Scratch::default(), |batch| {
+        let to = if batch.are_signs() { &mut signs } else { &mut words };
+        to.extend(batch.iter().map(str::to_owned));
+    });
+    assert_eq!((words.join(", "), signs.join(", ")), ("^ buy, buy it!, it! ^".into(), "^Aa, ^!".into()));
+}
+
 #[test]
 fn length_is_in_characters() {
     let options = TokenizerOptions { min_chars: 2, max_chars: 10, ..TokenizerOptions::text() };

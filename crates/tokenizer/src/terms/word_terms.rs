@@ -81,7 +81,7 @@ impl<F: FnMut(Batch<'_>)> PendingWords<'_, F> {
         let fit = || are_short && options.min_chars == 1 && usize::from(options.max_chars) >= SHORT;
         if self.plain && fit() && self.buffers.spans.is_empty() {
             // the common case
-            return (self.emit)(Batch { bytes: &self.buffers.bytes, spans });
+            return (self.emit)(Batch { bytes: &self.buffers.bytes, spans, are_signs: false });
         }
         self.buffers.spans.extend_from_slice(spans);
         if self.buffers.spans.len() >= Batch::MOST {

@@ -1,8 +1,5 @@
 //! Positions of words, batches of terms, and stretches of long text.
 
-/// Written before every sign. No word contains this character.
-pub(crate) const SIGN: char = '^';
-
 /// A word and its position.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WordSpan<'t> {
@@ -18,6 +15,7 @@ pub struct Batch<'a> {
     pub(crate) bytes: &'a [u8],
     /// Start and end of each term. At most [`Batch::MOST`] terms.
     pub(crate) spans: &'a [[usize; 2]],
+    pub(crate) are_signs: bool,
 }
 
 impl<'a> Batch<'a> {
@@ -32,17 +30,21 @@ impl<'a> Batch<'a> {
     /// The same for bytes that are UTF-8 within the spans. Batches have about equal size.
     pub(crate) fn of_bytes(bytes: &'a [u8], spans: &'a [[usize; 2]]) -> impl Iterator<Item = Batch<'a>> {
         let batches = spans.len().div_ceil(Batch::MOST);
-        spans.chunks(spans.len().div_ceil(batches.max(1)).max(1)).map(move |spans| Batch { bytes, spans })
+        spans.chunks(spans.len().div_ceil(batches.max(1)).max(1)).map(move |spans| Batch {
+            bytes,
+            spans,
+            are_signs: false,
+        })
     }
 
     /// Calls `emit` with a batch of one term.
     pub(crate) fn of_one(term: &str, emit: &mut impl FnMut(Batch<'_>)) {
-        emit(Batch { bytes: term.as_bytes(), spans: &[[0, term.len()]] });
+        emit(Batch { bytes: term.as_bytes(), spans: &[[0, term.len()]], are_signs: false });
     }
 
     /// Whether these are [signs](crate::TokenizerOptions::signs).
     pub fn are_signs(&self) -> bool {
-        self.spans.first().is_some_and(|[start, _]| self.bytes[*start] == SIGN as u8)
+        self.are_signs
     }
 
     /// The terms.

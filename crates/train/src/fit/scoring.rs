@@ -1,9 +1,7 @@
 //! Fits a scoring to documents, beyond counting them.
 
 use crate::fit::label_decisions::{decide_labels, expect_labels};
-use tamis_model::{
-    Classes, Counts, Documents, Label, NearDuplicates, Prediction, Statistics, WeightedOptions,
-};
+use tamis_model::{Classes, Counts, Documents, Label, Prediction, Statistics, WeightedOptions};
 use tamis_store::config::decision::{Decision, DecisionOptions};
 use tamis_store::config::labels::{are_sets, columns_of, positive_class, spam_class};
 use tamis_store::config::scoring::{ModelSelection, Scoring};
@@ -54,7 +52,7 @@ pub(crate) fn fit(
         Scoring::Weighted(options) => {
             let thresholds = Thresholds { asked, default, totals: statistics.totals() };
             if !documents.documents.iter().any(|document| is_named(document.group)) {
-                documents.near_duplicates = NearDuplicates::find(statistics, documents);
+                documents.hold_near_duplicates_together(statistics);
             }
             let smoothing = solution::smoothing(&options, statistics, documents, classes)?;
             let fitted = solution::weights(&options, smoothing, statistics, documents, classes)?;

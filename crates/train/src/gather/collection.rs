@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Mutex, OnceLock};
 
 use rayon::prelude::*;
-use tamis_model::{BLOCK, Block, ClassId, Documents, Label, NearDuplicates};
+use tamis_model::{BLOCK, Block, ClassId, Documents, Label, NearDuplicates, Statistics};
 use tamis_store::disk::spool::spill;
 use tamis_store::error::Result;
 use tamis_store::file::documents::groups_are_copies;
@@ -108,6 +108,11 @@ impl Collection {
     pub(crate) fn of_kind(self, kind: Kind) -> Self {
         let groups_are_copies = groups_are_copies(kind, self.documents.iter().map(|document| document.group));
         Collection { groups_are_copies, ..self }
+    }
+
+    /// From now on, near-duplicates among the documents, which have these counts, are held out together.
+    pub(crate) fn hold_near_duplicates_together(&mut self, counts: &Statistics) {
+        self.near_duplicates = NearDuplicates::find(counts, self);
     }
 
     /// Checks that everything requested could be read.

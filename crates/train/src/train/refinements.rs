@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use hashbrown::{HashMap, HashSet};
 use rayon::prelude::*;
-use tamis_model::{Classes, Counts, Documents, FitProblem, NearDuplicates};
+use tamis_model::{Classes, Counts, Documents, FitProblem};
 use tamis_store::config::decision::DecisionOptions;
 use tamis_store::config::labels::columns_of;
 use tamis_store::config::refinement::{Refinement, TriedRefinement};
@@ -147,8 +147,7 @@ fn in_group_of_text(trainer: &mut Trainer, given: &RawExample<'_>) -> Result<()>
 fn held_out_loss(mut trainer: Trainer) -> Result<Option<(f64, f64)>> {
     let Scoring::Weighted(options) = trainer.options.scoring() else { return Ok(None) };
     let mut learned = trainer.take_in_order()?;
-    let near_duplicates = NearDuplicates::find(&learned.merged.statistics, &learned.documents);
-    learned.documents.near_duplicates = near_duplicates;
+    learned.documents.hold_near_duplicates_together(&learned.merged.statistics);
     let (counts, documents) = (&learned.merged.statistics, &learned.documents);
     let smoothing = solution::smoothing(&options, counts, documents, &trainer.classes)?;
     let problem = FitProblem { counts, documents, columns: columns_of(&trainer.classes)?, options: &options };
