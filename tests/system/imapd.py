@@ -3,11 +3,10 @@
 import base64
 import contextlib
 import re
-import socket
 import threading
 import time
 
-from support import free_port
+from support import free_port, listen
 
 
 # when a message arrived, which moving and copying do not change
@@ -34,17 +33,10 @@ class Imapd:
         self.boxes, self.capability, self.quirk, self.all_mail = boxes, capability, quirk, all_mail
         self.commands, self.tokens, self.lock, self.port = [], [], threading.RLock(), free_port()
         self.uid_next_on_open = True
-        self.listener = socket.create_server(("127.0.0.1", self.port))
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.listener = listen(self.port, self.serve)
 
     def close(self):
         self.listener.close()
-
-    def accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                stream, _ = self.listener.accept()
-                threading.Thread(target=self.serve, args=(stream,), daemon=True).start()
 
     def serve(self, stream):
         with contextlib.suppress(OSError, ValueError), stream, stream.makefile("rb") as lines:

@@ -7,14 +7,12 @@ import contextlib
 import imaplib
 import os
 import re
-import socket
 import subprocess
-import threading
 import time
 
 from agent import DAY, Agent, moves, name_of, topic_mail, where
 from dovecot import NOBODY, PASSWORD, Dovecot, bodies, ok
-from support import IS_ROOT, SCRATCH, Skipped, check, equal, folder, free_port, run, start, wait_for
+from support import IS_ROOT, SCRATCH, Skipped, check, equal, folder, free_port, listen, run, start, wait_for
 
 
 def unpacked(name):
@@ -81,14 +79,7 @@ class Courier:
         # what tells it of changes, under a name of its own; a process on its own waits long for one
         name = self.environment["GAM_CLIENT_ID"] = f"tamis-{os.getpid()}-{self.port}"
         start([at / "usr/libexec/gam_server", "--notimeout", name], env=self.environment)
-        self.listener = socket.create_server(("127.0.0.1", self.port))
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                stream, _ = self.listener.accept()
-                threading.Thread(target=self.log_in, args=(stream,), daemon=True).start()
+        self.listener = listen(self.port, self.log_in)
 
     def log_in(self, stream):
         # unbuffered: what follows the login is for another

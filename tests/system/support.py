@@ -1,5 +1,6 @@
 """What the tests share: processes that are ended in any case, tamisd in a folder, and clients of its doors."""
 
+import contextlib
 import http.client
 import itertools
 import json
@@ -10,6 +11,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -64,6 +66,20 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def listen(port, serve):
+    """Serves each connection in a thread of its own, until the listener that is returned is closed."""
+    listener = socket.create_server(("127.0.0.1", port))
+
+    def accept():
+        with contextlib.suppress(OSError):
+            while True:
+                stream, _ = listener.accept()
+                threading.Thread(target=serve, args=(stream,), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    return listener
 
 
 _folders = itertools.count()
