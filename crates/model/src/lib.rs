@@ -95,7 +95,7 @@ pub use metrics::intervals::{
     Interval, TooFewNegatives, clopper_pearson, clopper_pearson_upper, threshold_for_fpr, wilson,
 };
 #[doc(hidden)]
-pub use numbers::{SplitMix64, Twofold, argmax};
+pub use numbers::{Cholesky, SingularPivot, SplitMix64, Twofold, argmax, dot};
 pub use numbers::{log_normalize, log_sum_exp, softmax};
 #[doc(hidden)]
 pub use reals::checked;

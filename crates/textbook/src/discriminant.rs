@@ -3,7 +3,10 @@
 use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
-use tamis_model::{ClassId, ClassPrior, ObservationError, ParametersError, argmax, log_normalize, softmax};
+use tamis_model::{
+    Cholesky, ClassId, ClassPrior, ObservationError, ParametersError, SingularPivot, argmax, dot,
+    log_normalize, softmax,
+};
 
 use crate::scatter::{ScatterStatistics, check};
 
@@ -68,7 +71,13 @@ impl DiscriminantParameters {
         let class_log_prior = self.prior.log_prior_of(&documents)?;
         let mut covariance = statistics.covariance();
         self.regularization.apply(&mut covariance);
-        let cholesky = Cholesky::new(&covariance)?;
+        let singular = |SingularPivot { feature, expected, got }| ParametersError::Singular {
+            class: None,
+            feature,
+            expected,
+            got,
+        };
+        let cholesky = Cholesky::new(&covariance).map_err(singular)?;
         let center = statistics.center();
         let deviations = statistics.deviations(&center);
         let mut weights = deviations.clone();
@@ -204,67 +213,6 @@ impl Hyperplane {
     }
 }
 
-/// If a pivot is at most this share of the feature's variance, the earlier features explain it to twelve digits.
-const TOLERANCE: f64 = 1e-12;
-
-/// The lower triangle L of a symmetric positive definite matrix L L^T: row `i` has `i + 1` numbers.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Cholesky {
-    rows: Vec<Vec<f64>>,
-}
-
-impl Cholesky {
-    /// Factorises a covariance matrix, given by its lower triangle.
-    ///
-    /// # Errors
-    /// A feature that is constant, or a linear function of earlier features.
-    fn new(matrix: &[Vec<f64>]) -> Result<Cholesky, ParametersError> {
-        let mut rows: Vec<Vec<f64>> = Vec::with_capacity(matrix.len());
-        for (feature, source) in matrix.iter().enumerate() {
-            let mut row = Vec::with_capacity(feature + 1);
-            for (above, value) in rows.iter().zip(source) {
-                row.push((value - dot(&row, above)) / above[row.len()]);
-            }
-            let variance = source[feature];
-            let (expected, got) = (TOLERANCE * variance, variance - dot(&row, &row));
-            // written so that NaN fails
-            if !(got > expected && got.is_finite()) {
-                return Err(ParametersError::Singular { class: None, feature, expected, got });
-            }
-            row.push(got.sqrt());
-            rows.push(row);
-        }
-        Ok(Cholesky { rows })
-    }
-
-    /// Solves L z = x in place.
-    fn solve_lower(&self, x: &mut [f64]) {
-        for (i, row) in self.rows.iter().enumerate() {
-            x[i] = (x[i] - dot(&row[..i], x)) / row[i];
-        }
-    }
-
-    /// Solves L L^T z = x in place.
-    fn solve(&self, x: &mut [f64]) {
-        self.solve_lower(x);
-        for (i, row) in self.rows.iter().enumerate().rev() {
-            x[i] /= row[i];
-            let solved = x[i];
-            x.iter_mut().zip(&row[..i]).for_each(|(x, l)| *x -= solved * l);
-        }
-    }
-
-    /// The logarithm of the matrix's determinant.
-    fn log_determinant(&self) -> f64 {
-        self.rows.iter().enumerate().map(|(i, row)| 2.0 * row[i].ln()).sum()
-    }
-}
-
-/// The dot product over the shorter length.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -372,33 +320,5 @@ mod tests {
         let model = parameters.fit(&learned(&ROWS[..3])).unwrap();
         model.predict_proba(&[1.0, 1.0], &mut out).unwrap();
         assert!((out[0] - 4.0 / 5.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn solves() {
-        // L = [2], [1, 3], [-1, 2, 1]
-        let matrix = [vec![4.0], vec![2.0, 10.0], vec![-2.0, 5.0, 6.0]];
-        let cholesky = Cholesky::new(&matrix).unwrap();
-        assert_eq!(cholesky.rows, [vec![2.0], vec![1.0, 3.0], vec![-1.0, 2.0, 1.0]]);
-        assert!((cholesky.log_determinant() - 36f64.ln()).abs() < 1e-12);
-        // the matrix times z = (1, 2, 3)
-        let mut x = [2.0, 37.0, 26.0];
-        cholesky.solve(&mut x);
-        assert!(x.iter().zip([1.0, 2.0, 3.0]).all(|(x, z)| (x - z).abs() < 1e-12), "{x:?}");
-    }
-
-    #[test]
-    fn names_the_feature_that_is_no_news() {
-        let singular = |matrix: &[Vec<f64>]| match Cholesky::new(matrix) {
-            Err(ParametersError::Singular { class: None, feature, .. }) => Some(feature),
-            _ => None,
-        };
-        assert_eq!(singular(&[vec![1.0], vec![0.0, 0.0]]), Some(1));
-        assert_eq!(singular(&[vec![1.0], vec![0.5, 1.0], vec![1.5, 1.5, 3.0]]), Some(2));
-        assert_eq!(singular(&[vec![f64::NAN]]), Some(0));
-        assert_eq!(singular(&[vec![f64::INFINITY]]), Some(0));
-        // scale alone does not make a matrix singular
-        assert_eq!(singular(&[vec![1e-30], vec![0.0, 1e30]]), None);
-        assert_eq!(singular(&[]), None);
     }
 }
