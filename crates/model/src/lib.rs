@@ -20,7 +20,8 @@
 //! keeps a given false-positive rate, and [`metrics`] evaluate predictions.
 //!
 //! Real values are learned separately from counts: [`Moments`] give normal distributions.
-//! [`MixedNaiveBayes`] combines table columns of different kinds. What the filter does not use of the theory, such as
+//! [`MixedNaiveBayes`] combines table columns of different kinds. Dense vectors, such as sentence embeddings, have
+//! [`VectorStatistics`], from which a [`VectorDiscriminant`] is derived. What the filter does not use of the theory, such as
 //! sampling, decisions by loss and discriminant analysis, is in `tamis-textbook`.
 //!
 //! Invariant: memory and work grow with the non-zero counts, never with terms x classes. All terms that a class lacks
@@ -70,6 +71,8 @@ mod fit;
 
 mod reals;
 
+mod vectors;
+
 pub mod metrics;
 
 pub use bayes::{
@@ -108,6 +111,7 @@ pub use validation::{
     BLOCK, Block, Documents, Example, Label, NearDuplicates, Prediction, SmoothingChoice, WeightedLoss,
     assign_folds, is_worse, is_worse_by,
 };
+pub use vectors::{VectorDiscriminant, VectorDocument, VectorFit, VectorStatistics};
 
 /// The README's example.
 #[cfg(doctest)]

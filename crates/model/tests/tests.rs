@@ -7,4 +7,5 @@ mod golden;
 mod properties;
 mod support;
 mod unsmoothed;
+mod vectors;
 mod weighted;

@@ -204,7 +204,7 @@ struct StackedLane {
 /// By chance alone, twice the gain is a chi-squared variable with one degree of freedom, which rarely exceeds c = 4.
 ///
 /// Source: James and Stein, "Estimation with quadratic loss" (1961): the positive part of their estimator.
-fn shrinkage(gain: f64) -> f64 {
+pub(crate) fn shrinkage(gain: f64) -> f64 {
     if gain > 2.0 { 1.0 - 2.0 / gain } else { 0.0 }
 }
 

@@ -1,0 +1,189 @@
+//! Linear discriminant analysis of dense vectors, with a shrunk covariance and shrunk means.
+
+use crate::bayes::ParametersError;
+use crate::counts::ObservationError;
+use crate::numbers::{Cholesky, dot, softmax};
+use crate::vectors::statistics::VectorStatistics;
+
+/// A linear score per class: within a class, vectors are normal with a mean of its own and a covariance shared by all.
+///
+/// Both are shrunk, so that there is an answer from the first document on. The covariance is
+/// `(W + s d t I) / (f + s d)`, where W is the scatter within classes with f degrees of freedom, d the number of
+/// dimensions, and t the mean variance of a dimension: `strength` s says how many times d documents the prior, equal
+/// variances, is worth. The mean of a class with n documents is drawn to the mean of all by `k = t / b` documents,
+/// where b is the mean square of a dimension's differences between the means. t itself is drawn to the variance of all
+/// documents by one document, since copies, or one document a class, have no variance within classes.
+///
+/// A class without documents has the mean of all. Vectors that are all equal give every class the score 0.
+///
+/// Memory is 8 bytes per class and dimension. Deriving takes d^3 / 6 multiplications and d^2 per class.
+///
+/// Source: Ledoit and Wolf, "A well-conditioned estimator for large-dimensional covariance matrices" (2004), for the
+/// target; Friedman, "Regularized Discriminant Analysis" (1989).
+///
+/// ```
+/// use tamis_model::{VectorDiscriminant, VectorStatistics};
+///
+/// let mut statistics = VectorStatistics::new(2, 2)?;
+/// for (class, x) in [(0, [0.1, 0.9]), (0, [-0.1, 0.8]), (1, [0.9, 0.1]), (1, [0.8, -0.2])] {
+///     statistics.observe(class, &x)?;
+/// }
+/// let model = VectorDiscriminant::derive(&statistics, VectorDiscriminant::STRENGTH)?;
+/// let mut scores = Vec::new();
+/// model.scores(&[0.7, 0.3], &mut scores)?;
+/// assert!(scores[1] > scores[0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct VectorDiscriminant {
+    /// The mean of all documents, subtracted to avoid cancellation.
+    center: Vec<f64>,
+    /// A vector per class: the inverse covariance times the mean of the class, less the center.
+    weights: Vec<f64>,
+    offsets: Vec<f64>,
+    log_shares: Vec<f64>,
+}
+
+impl VectorDiscriminant {
+    /// The default strength of the prior of the covariance, in documents per dimension.
+    pub const STRENGTH: f64 = 4.0;
+
+    /// Derives the scores.
+    ///
+    /// # Errors
+    /// A `strength` out of [1e-3, 1e6].
+    pub fn derive(statistics: &VectorStatistics, strength: f64) -> Result<Self, ParametersError> {
+        let out = ParametersError::OutOfRange {
+            name: "strength",
+            expected: "a number in [1e-3, 1e6]",
+            got: strength,
+        };
+        (1e-3..=1e6).contains(&strength).then(|| Self::with_strength(statistics, strength)).ok_or(out)
+    }
+
+    pub(crate) fn with_strength(statistics: &VectorStatistics, strength: f64) -> VectorDiscriminant {
+        let centered = Centered::new(statistics);
+        let mut deviations = centered.means.clone();
+        let weights = centered.shrink(&mut deviations, strength);
+        let d = statistics.n_dimensions().max(1);
+        let halves = deviations.chunks_exact(d).zip(weights.chunks_exact(d)).map(|(m, w)| -0.5 * dot(m, w));
+        let documents = statistics.documents();
+        let mut offsets: Vec<f64> = halves.collect();
+        offsets.resize(documents.len(), 0.0);
+        let all = statistics.n_documents() as f64 + 0.5 * documents.len() as f64;
+        let log_shares = documents.iter().map(|n| ((*n as f64 + 0.5) / all).ln()).collect();
+        VectorDiscriminant { center: centered.center, weights, offsets, log_shares }
+    }
+
+    /// The number of classes.
+    pub fn n_classes(&self) -> usize {
+        self.offsets.len()
+    }
+
+    /// The logarithm of each class's share of the documents, with half a document more for each class.
+    pub fn log_shares(&self) -> &[f64] {
+        &self.log_shares
+    }
+
+    /// Writes the log-likelihood (nats, up to a constant) of a vector in each class to `out`: without class shares, and
+    /// too certain, so that it wants a [scale](crate::VectorFit::scale).
+    ///
+    /// # Errors
+    /// A wrong number of values; a value that is not finite or is above 1,024 in magnitude.
+    pub fn scores(&self, x: &[f32], out: &mut Vec<f64>) -> Result<(), ObservationError> {
+        let d = self.center.len();
+        VectorStatistics::check(d, x)?;
+        let x: Vec<f64> = x.iter().zip(&self.center).map(|(x, center)| f64::from(*x) - center).collect();
+        out.clear();
+        let class =
+            |(class, offset): (usize, &f64)| dot(&self.weights[class * d..(class + 1) * d], &x) + offset;
+        out.extend(self.offsets.iter().enumerate().map(class));
+        Ok(())
+    }
+
+    /// Writes the probability of each class to `out`: the scores times `scale`, and the class shares.
+    ///
+    /// # Errors
+    /// As [`scores`](Self::scores).
+    pub fn predict_proba(&self, x: &[f32], scale: f64, out: &mut Vec<f64>) -> Result<(), ObservationError> {
+        self.scores(x, out)?;
+        out.iter_mut().zip(&self.log_shares).for_each(|(z, share)| *z = scale * *z + share);
+        softmax(out);
+        Ok(())
+    }
+}
+
+/// The statistics as real numbers, with the mean of all documents as the origin.
+struct Centered {
+    documents: Vec<f64>,
+    /// The mean of all documents.
+    center: Vec<f64>,
+    /// The mean of each class less that of all; 0 without documents.
+    means: Vec<f64>,
+    /// The lower triangle of the scatter within classes.
+    within: Vec<Vec<f64>>,
+    /// The mean variance of a dimension over all documents.
+    variance: f64,
+}
+
+impl Centered {
+    /// Subtracts the mean of all documents from the integers, so that no digits cancel however far from 0 they are.
+    fn new(statistics: &VectorStatistics) -> Centered {
+        let (d, step) = (statistics.n_dimensions(), VectorStatistics::STEP);
+        let n = i128::from(statistics.n_documents().max(1));
+        let classes = || (0..).zip(statistics.documents()).map(|(class, n)| (statistics.sum(class), *n));
+        let mut totals = vec![0i128; d];
+        classes()
+            .for_each(|(sum, _)| totals.iter_mut().zip(sum).for_each(|(all, own)| *all += i128::from(*own)));
+        let mean = |(sum, total): (&i64, &i128), own: u64| {
+            let difference = n * i128::from(*sum) - i128::from(own) * total;
+            difference as f64 / (n as f64 * own.max(1) as f64) * step
+        };
+        let class =
+            |(sum, own): (&'_ [i64], u64)| sum.iter().zip(&totals).map(|both| mean(both, own)).collect();
+        let means: Vec<f64> = classes().flat_map::<Vec<f64>, _>(class).collect();
+        let scatter = |i: usize, j: usize, sum: &i64| {
+            (n * i128::from(*sum) - totals[i] * totals[j]) as f64 / n as f64 * step * step
+        };
+        let row = |i| statistics.products(i).iter().enumerate().map(|(j, sum)| scatter(i, j, sum)).collect();
+        let mut within: Vec<Vec<f64>> = (0..d).map(row).collect();
+        let squares: f64 = within.iter().filter_map(|row| row.last()).sum();
+        let documents: Vec<f64> = classes().map(|(_, n)| n as f64).collect();
+        for (mean, n) in means.chunks_exact(d.max(1)).zip(&documents) {
+            for (row, a) in within.iter_mut().zip(mean) {
+                let a = n * a;
+                row.iter_mut().zip(mean).for_each(|(sum, b)| *sum -= a * b);
+            }
+        }
+        let center = totals.iter().map(|total| *total as f64 / n as f64 * step).collect();
+        Centered { documents, center, means, within, variance: squares / (n as f64 * d.max(1) as f64) }
+    }
+
+    /// Shrinks means and covariance. Returns the inverse covariance times each mean.
+    fn shrink(&self, means: &mut [f64], strength: f64) -> Vec<f64> {
+        let d = self.center.len();
+        if d == 0 {
+            return Vec::new();
+        }
+        let n_classes = self.documents.iter().filter(|n| **n > 0.0).count() as f64;
+        let freedom = self.documents.iter().sum::<f64>() - n_classes;
+        let trace: f64 = self.within.iter().filter_map(|row| row.last()).sum();
+        let variance = (trace.max(0.0) / d as f64 + self.variance) / (freedom + 1.0);
+        let prior = strength * d as f64;
+        let mut covariance = self.within.clone();
+        for row in &mut covariance {
+            row.iter_mut().for_each(|sum| *sum /= freedom + prior);
+            row.last_mut().into_iter().for_each(|sum| *sum += prior * variance / (freedom + prior));
+        }
+        // fails if all vectors are equal, or there are none
+        let Ok(factor) = Cholesky::new(&covariance) else { return vec![0.0; means.len()] };
+        let between = dot(means, means) / (d as f64 * n_classes);
+        let classes = || means.chunks_exact(d).zip(&self.documents);
+        let share = |n: f64| n * between / (n * between + variance);
+        let shrunk: Vec<f64> = classes().flat_map(|(mean, n)| mean.iter().map(|m| m * share(*n))).collect();
+        means.copy_from_slice(&shrunk);
+        let mut weights = shrunk;
+        weights.chunks_exact_mut(d).for_each(|weights| factor.solve(weights));
+        weights
+    }
+}
