@@ -51,7 +51,7 @@ struct Entry {
 }
 
 /// Bytes of an entry of `documents`.
-const RECORD: usize = 70;
+const RECORD: usize = 74;
 
 fn pass_coefficients(bytes: &mut Bytes<'_>) {
     // of each its column, what it adds to the bias, and to weights
@@ -60,11 +60,19 @@ fn pass_coefficients(bytes: &mut Bytes<'_>) {
     }
 }
 
-/// Reads a document off its two entries; what it adds to weights is passed over.
-fn entry(mut record: Bytes<'_>, mut vector: Bytes<'_>, texts: &[String]) -> Entry {
+fn pass_dense(bytes: &mut Bytes<'_>) {
+    let length = bytes.varint();
+    bytes.take(4 * length);
+}
+
+/// Reads a document off its two entries; what it adds to weights is passed over, and in a log its dense vector.
+fn entry(mut record: Bytes<'_>, mut vector: Bytes<'_>, texts: &[String], is_logged: bool) -> Entry {
     let (digest, class, copies) = (record.take(16).to_vec(), record.number(2), record.number(4));
     let name = vector.text();
     pass_coefficients(&mut vector);
+    if is_logged {
+        pass_dense(&mut vector);
+    }
     let (mut terms, mut next) = (BTreeMap::new(), 0);
     while !vector.0.is_empty() {
         let coded = vector.varint();
@@ -146,7 +154,7 @@ fn read_documents(model: &mut Model, documents: &[u8], vectors: &[u8]) {
         let (digest, class) = (&record.0[..16], usize::from(record.0[16]));
         model.documents.retain(|known| known.digest != digest || known.class != class);
         if Bytes(&record.0[18..]).number(4) > 0 {
-            model.documents.push(entry(record, vector, &model.texts));
+            model.documents.push(entry(record, vector, &model.texts, false));
         }
         start = end;
     }
@@ -210,12 +218,13 @@ fn read_log(model: &mut Model, mut log: Bytes<'_>, length: usize, seed: u32) {
                 entries.take(8);
                 model.texts.push(entries.text());
             }
-            // its name and coefficients stand before so many bytes of terms
+            // its name, coefficients and dense vector stand before so many bytes of terms
             let mut terms = entries;
             terms.run();
             pass_coefficients(&mut terms);
+            pass_dense(&mut terms);
             let n = entries.0.len() - terms.0.len() + Bytes(&record.0[RECORD - 8..]).number(8);
-            apply(model, is_learned, entry(record, Bytes(entries.take(n)), &model.texts));
+            apply(model, is_learned, entry(record, Bytes(entries.take(n)), &model.texts, true));
         }
     }
 }

@@ -24,6 +24,7 @@ struct EvaluationDocument {
     label: String,
     group: Option<String>,
     content: DocumentContent,
+    vector: Vec<f32>,
     key: SortKey,
 }
 
@@ -44,6 +45,7 @@ enum SortKey {
 
 impl EvaluationDocument {
     fn new(item: &Item<'_>, given: Attributes<'_>, document: Document<'_>, order: Order) -> Self {
+        let (document, vector) = document.apart();
         let content = match document {
             Document::Mail(bytes) => DocumentContent::Mail(bytes.to_vec()),
             Document::Text(text) => DocumentContent::Text(text.to_owned()),
@@ -51,6 +53,8 @@ impl EvaluationDocument {
             Document::Fields(cells) => DocumentContent::Row(
                 cells.iter().map(|(name, cell)| ((*name).to_owned(), (*cell).to_owned())).collect(),
             ),
+            // it is apart
+            Document::Embedded { .. } => DocumentContent::Text(String::new()),
         };
         let path = &item.file.path;
         let file_name = path.file_name().unwrap_or(path.as_os_str()).as_encoded_bytes();
@@ -63,7 +67,8 @@ impl EvaluationDocument {
         };
         let Attributes { label, group, .. } = given;
         let (label, group) = (label.to_owned(), group.map(str::to_owned));
-        EvaluationDocument { name: item.name().into_owned(), label, group, content, key }
+        let (name, vector) = (item.name().into_owned(), vector.to_vec());
+        EvaluationDocument { name, label, group, content, vector, key }
     }
 
     fn loaded(&self) -> DocumentView<'_> {
@@ -237,7 +242,8 @@ fn hold_out(
     let Some(folds) = args.method.folds else {
         let mut online = Prequential::new(options, classes.iter().map(|(_, label)| label))?;
         let held_out = |example: EvaluationDocument| {
-            let score = online.next(&example.label, example.loaded().document())?;
+            let score =
+                online.next(&example.label, example.loaded().document().with_vector(&example.vector))?;
             Ok((example.name, score))
         };
         return Ok(Outcomes::One(examples.into_iter().map(held_out).collect::<Result<_>>()?));
@@ -247,10 +253,14 @@ fn hold_out(
     }
     let own: Vec<_> = examples.iter().map(EvaluationDocument::loaded).collect();
     let others: Vec<_> = unlabelled.iter().map(EvaluationDocument::loaded).collect();
+    let [own, others] = [&own, &others].map(|views| views.iter().map(DocumentView::document));
+    let (own, others): (Vec<_>, Vec<_>) = (own.collect(), others.collect());
     let labelled = examples.iter().zip(&own);
-    let labelled: Vec<_> =
-        labelled.map(|(example, own)| (&*example.label, example.group.as_deref(), own.document())).collect();
-    let others: Vec<_> = others.iter().map(DocumentView::document).collect();
+    let labelled = labelled
+        .map(|(example, own)| (&*example.label, example.group.as_deref(), own.with_vector(&example.vector)));
+    let labelled: Vec<_> = labelled.collect();
+    let others = others.iter().zip(unlabelled).map(|(own, example)| own.with_vector(&example.vector));
+    let others: Vec<_> = others.collect();
     let names = examples.iter().map(|example| example.name.clone());
     Ok(match options.labels {
         Labels::One => {

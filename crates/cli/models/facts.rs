@@ -11,7 +11,7 @@ use tamis_train::information::{
 };
 use tamis_train::options::{
     ClassPrior, Column, ColumnKind, EmOptions, Mixed, Ngrams, Parameters, PieceLengths, RobinsonFisher,
-    TokenizerOptions, WeightedOptions,
+    TokenizerOptions, VectorSpace, WeightedOptions,
 };
 use tamis_train::{Decision, Filter, Information, Keep, Scoring, TermContribution, positive_class};
 
@@ -113,7 +113,7 @@ fn print_scoring(out: &mut impl Write, filter: &Filter) -> Result<()> {
         }
         Scoring::Weighted(options) => {
             if let Some(chosen) = information.chosen {
-                print_chosen(out, &options, chosen)?;
+                print_chosen(out, &options, chosen, information.recipe.vectors.as_ref())?;
             }
             print_decision(out, filter)?;
         }
@@ -157,9 +157,14 @@ fn print_decision(out: &mut impl Write, filter: &Filter) -> Result<()> {
 }
 
 /// Prints the choices of weighted scoring, and the losses that decided them.
-fn print_chosen(out: &mut impl Write, options: &WeightedOptions, chosen: &ModelSelection) -> Result<()> {
-    let Choices { alpha, idf_power, tau, .. } = chosen.choices;
-    let Choices { stack: [counts, correction, offset], line: [slope, more], .. } = *chosen.in_use();
+fn print_chosen(
+    out: &mut impl Write,
+    options: &WeightedOptions,
+    chosen: &ModelSelection,
+    vectors: Option<&VectorSpace>,
+) -> Result<()> {
+    let Choices { alpha, idf_power, tau, strength, .. } = chosen.choices;
+    let Choices { stack: [counts, correction, vector, offset], line: [slope, more], .. } = *chosen.in_use();
     match options.correction {
         true => writeln!(out, "likelihood  weighted, correction on (C {})", options.regularisation)?,
         false => writeln!(out, "likelihood  weighted, correction off")?,
@@ -192,10 +197,18 @@ fn print_chosen(out: &mut impl Write, options: &WeightedOptions, chosen: &ModelS
         };
         writeln!(out, "correction  on {tau} of the counts{why}")?;
         let since = if chosen.refitted.is_some() { " (refitted to what was learned since)" } else { "" };
-        writeln!(out, "log-odds    {counts:.4} counts {correction:+.4} correction {offset:+.4}{since}")?;
+        let of_vector = vectors.map_or(String::new(), |_| format!(" {vector:+.4} vector"));
+        writeln!(
+            out,
+            "log-odds    {counts:.4} counts {correction:+.4} correction{of_vector} {offset:+.4}{since}"
+        )?;
+    }
+    if let Some(VectorSpace { dimensions, encoder }) = vectors {
+        let by = if encoder.is_empty() { String::new() } else { format!(" by {}", shown(encoder)) };
+        writeln!(out, "vectors     {dimensions} dimensions{by}, prior of strength {strength}")?;
     }
     if let Some(parts) = chosen.parts {
-        print_parts(out, options, parts)?;
+        print_parts(out, options, parts, vectors.is_some())?;
     }
     if (slope, more) != (1.0, 0.0) {
         writeln!(out, "windows     {slope:.4} times the highest log-odds of a part {more:+.4}")?;
@@ -204,12 +217,20 @@ fn print_chosen(out: &mut impl Write, options: &WeightedOptions, chosen: &ModelS
 }
 
 /// Prints how well class shares, counts and correction predict held-out documents, and how far each is trusted.
-fn print_parts(out: &mut impl Write, options: &WeightedOptions, parts: PartsTrial) -> Result<()> {
-    let PartsTrial { shares, counts, correction, belief, belief_in_ratio, .. } = parts;
+fn print_parts(
+    out: &mut impl Write,
+    options: &WeightedOptions,
+    parts: PartsTrial,
+    has_vectors: bool,
+) -> Result<()> {
+    let PartsTrial { shares, counts, correction, vectors, belief, belief_in_ratio, .. } = parts;
     writeln!(out, "held out    log loss {shares:.4} by class shares alone, {counts:.4} by counts alone")?;
     if options.correction {
         let ratio = 100.0 * belief_in_ratio;
         writeln!(out, "            {correction:.4} by both, their ratio fitted to {ratio:.1} %")?;
+    }
+    if has_vectors {
+        writeln!(out, "            {vectors:.4} with the vectors too")?;
     }
     writeln!(out, "            believed to {:.1} %", 100.0 * belief)?;
     Ok(())

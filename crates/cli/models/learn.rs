@@ -378,7 +378,11 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
             add(learner, label)?;
             match counts.learn(args, learner, LabelledDocument { label, group, document }, name) {
                 Ok(true) if log.is_some() => {
-                    let id = if let Document::Mail(raw) = document { message_id(raw) } else { String::new() };
+                    let id = if let Document::Mail(raw) = document.apart().0 {
+                        message_id(raw)
+                    } else {
+                        String::new()
+                    };
                     logged.push((id, label.to_owned()));
                 }
                 Err(error) if error.kind() == ErrorKind::Label => bail!("{error}; --new-label adds it"),
@@ -436,12 +440,12 @@ pub(crate) fn for_each(
             || Ok(()),
             |(), item, given, document| {
                 let name = || shown_path(&item.name());
-                if matches!(document, Document::Mail([])) {
+                if matches!(document.apart().0, Document::Mail([])) {
                     say!("tamis: {}: expected a message, got nothing", name());
                     has_empty.fetch_or(item.named(), Ordering::Relaxed);
                     return Ok(());
                 }
-                if matches!(document, Document::Mail(bytes) if item.named() && !looks_like_mail(bytes)) {
+                if matches!(document.apart().0, Document::Mail(bytes) if item.named() && !looks_like_mail(bytes)) {
                     say!("tamis: {}: this does not look like mail, which the model is for", name());
                 }
                 let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);

@@ -78,6 +78,7 @@ pub mod options {
     pub use tamis_store::config::options::{
         Estimate, LabelShare, LikelihoodName, PieceOption, PriorOption, ScoringOptions, Span, TermOptions,
     };
+    pub use tamis_store::config::recipe::VectorSpace;
     pub use tamis_store::config::refinement::Refinement;
     pub use tamis_store::config::scoring::{ExpectationMaximization, Mixed};
     pub use tamis_store::config::training::Labels;

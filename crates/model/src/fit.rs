@@ -14,6 +14,5 @@ mod training;
 #[doc(hidden)]
 pub use calibration::LEAST_BELIEF;
 pub use calibration::TAUS;
-pub(crate) use calibration::shrinkage;
 pub use partition::{Partition, ROUNDS, RoundChange, is_sampled};
 pub use problem::{FitProblem, WeightedFit};

@@ -65,13 +65,13 @@ mod bayes;
 
 mod linear;
 
+mod vectors;
+
 mod validation;
 
 mod fit;
 
 mod reals;
-
-mod vectors;
 
 pub mod metrics;
 
@@ -111,7 +111,7 @@ pub use validation::{
     BLOCK, Block, Documents, Example, Label, NearDuplicates, Prediction, SmoothingChoice, WeightedLoss,
     assign_folds, is_worse, is_worse_by,
 };
-pub use vectors::{VectorDiscriminant, VectorDocument, VectorFit, VectorStatistics};
+pub use vectors::{VectorDiscriminant, VectorStatistics};
 
 /// The README's example.
 #[cfg(doctest)]

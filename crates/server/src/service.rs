@@ -315,7 +315,7 @@ impl Service {
                 "expected a model of mail or text, got one of tables".to_owned(),
             ));
         }
-        let is_kept = matches!(document, Document::Mail(_)) && self.history.takes_one();
+        let is_kept = matches!(document.apart().0, Document::Mail(_)) && self.history.takes_one();
         scratch.keep_counts(is_kept);
         let mut answer = match request.reasons.max(self.settings.verdict.reasons) {
             0 => Answer::new(&filter.verdict(&filter.score(document, scratch)?, scratch), Vec::new()),
@@ -350,7 +350,7 @@ impl Service {
             ModelId::User(user) => (user, ""),
             ModelId::Named(name) => ("", name),
         };
-        let id = match document {
+        let id = match document.apart().0 {
             Document::Mail(raw) => message_id(raw),
             _ => String::new(),
         };
@@ -377,15 +377,16 @@ impl Service {
         document: Document<'_>,
     ) -> Result<FeedbackOutcome, ServiceError> {
         let begun = Instant::now();
-        let owned = match document {
+        let (bare, vector) = document.apart();
+        let owned = match bare {
             Document::Mail(bytes) => OwnedDocument::Mail(bytes.to_vec()),
             Document::Text(text) => OwnedDocument::Text(text.to_owned()),
             Document::Counted(of) => OwnedDocument::Counted(Box::new(of.clone())),
-            Document::Fields(_) => {
+            Document::Fields(_) | Document::Embedded { .. } => {
                 return Err(ServiceError::Request("expected mail or text, got a row".to_owned()));
             }
         };
-        let update = Update::Document(feedback.clone(), owned);
+        let update = Update::Document(feedback.clone(), owned, vector.to_vec());
         let model = self.models.to_learn(request.model);
         let outcome = match model.and_then(|model| enqueue(&model, &self.learning, update)) {
             Ok(outcome) => outcome.await,
@@ -404,7 +405,7 @@ impl Service {
         if feedback != Feedback::Find {
             self.write_log(request, begun, document, line);
         }
-        if let (Document::Mail(raw), Ok(done)) = (document, &outcome)
+        if let (Document::Mail(raw), Ok(done)) = (bare, &outcome)
             && self.history.kept() != HistoryContent::None
             && *done != FeedbackOutcome::Unknown
         {

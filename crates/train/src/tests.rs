@@ -4,4 +4,5 @@ mod fallback;
 mod header;
 mod mixed;
 mod terms;
+mod vectors;
 mod words;

@@ -38,6 +38,7 @@ pub struct CountedDocument {
     identity: Identity,
     limits_hit: LimitsHit,
     is_html: bool,
+    dense: Vec<f32>,
 }
 
 impl CountedDocument {
@@ -54,6 +55,7 @@ impl CountedDocument {
             identity: counted.identity.clone(),
             limits_hit: counted.limits_hit,
             is_html: counted.is_html,
+            dense: counted.dense.clone(),
         }
     }
 
@@ -61,7 +63,7 @@ impl CountedDocument {
     pub fn n_bytes(&self) -> usize {
         let Identity { name, stable_fields, .. } = &self.identity;
         let texts = self.text.len() + name.len() + stable_fields.len();
-        size_of::<Self>() + texts + self.words.len() * size_of::<(u32, u32)>()
+        size_of::<Self>() + size_of_val(&self.dense[..]) + texts + self.words.len() * size_of::<(u32, u32)>()
     }
 
     /// The name of the document: a mail's Message-ID. Empty if it has none.
@@ -87,6 +89,7 @@ impl CountedDocument {
         let wanted = counted.identity.wanted;
         counted.identity = Identity { wanted, ..self.identity.clone() };
         (counted.limits_hit, counted.is_html) = (self.limits_hit, self.is_html);
+        counted.dense.clone_from(&self.dense);
         for (word, n) in self.words() {
             (0..n).try_for_each(|_| vocabulary.count(word).map(drop))?;
         }

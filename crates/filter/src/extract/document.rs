@@ -20,6 +20,31 @@ pub enum Document<'a> {
     Fields(&'a [(&'a str, &'a str)]),
     /// The counts of a mail or text that was scored before. A [`Trainer`](crate::TrainOptions) does not take them.
     Counted(&'a CountedDocument),
+    /// A document with a dense vector beside it, for a model that has [vectors](Recipe::vectors). Any document may lack its
+    /// vector: what it says is then left out. The text identifies a document, or its vector if it has no text.
+    Embedded {
+        /// The document; an empty text if there is nothing but the vector.
+        of: &'a Document<'a>,
+        /// Finite numbers of at most 1,024 in magnitude, as many as the model's vectors have. About unit length is best.
+        vector: &'a [f32],
+    },
+}
+
+impl<'a> Document<'a> {
+    /// The document with a vector beside it; as it is if that is empty.
+    pub fn with_vector(&'a self, vector: &'a [f32]) -> Document<'a> {
+        if vector.is_empty() { *self } else { Document::Embedded { of: self, vector } }
+    }
+
+    /// The document, and the vector beside it; an empty one if it has none.
+    pub fn apart(mut self) -> (Document<'a>, &'a [f32]) {
+        let mut dense: &[f32] = &[];
+        while let Document::Embedded { of, vector } = self {
+            dense = if dense.is_empty() { vector } else { dense };
+            self = *of;
+        }
+        (self, dense)
+    }
 }
 
 impl Document<'_> {
@@ -30,6 +55,7 @@ impl Document<'_> {
             Document::Text(text) => text.len(),
             Document::Fields(fields) => fields.iter().map(|(_, text)| text.len()).sum(),
             Document::Counted(of) => of.n_bytes(),
+            Document::Embedded { of, vector } => of.n_bytes() + size_of_val(vector),
         }
     }
 }

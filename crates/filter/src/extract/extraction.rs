@@ -26,6 +26,8 @@ pub struct Extraction {
     pub(super) reals: Vec<Option<f64>>,
     /// The missing columns.
     pub(super) missing: Vec<usize>,
+    /// The dense vector beside the document.
+    pub(super) dense: Vec<f32>,
     /// The rows of the whole document, of its windows and of its columns.
     whole: CountVector,
     windows: Vec<CountVector>,
@@ -146,6 +148,11 @@ impl Extraction {
         &self.reals
     }
 
+    /// The dense vector of the document; empty if it has none.
+    pub fn dense(&self) -> &[f32] {
+        &self.dense
+    }
+
     /// The missing columns of a row.
     pub fn missing(&self) -> &[usize] {
         &self.missing
@@ -215,6 +222,7 @@ impl Extraction {
         self.n_windows = 0;
         self.reals.clear();
         self.missing.clear();
+        self.dense.clear();
     }
 
     /// The beginning of a text that the limit still allows, in whole characters.

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use tamis_mail::{Message, Piece, Scope, for_each_bogofilter_token, markup_to_text};
+use tamis_model::VectorStatistics;
 use tamis_store::config::column::ColumnKind;
 use tamis_store::config::columns::TableColumns;
-use tamis_store::config::recipe::{RECIPE_VERSION, Recipe};
+use tamis_store::config::recipe::{RECIPE_VERSION, Recipe, VectorSpace};
 use tamis_store::error::{Error, Reason, Result};
 use tamis_store::file::documents::document_name;
 use tamis_store::kind::Kind;
@@ -39,6 +40,15 @@ impl Extractor {
         }
         if recipe.windows == Some(0) {
             return Err(Error::option("windows", "expected at least 1 byte, got 0"));
+        }
+        if let Some(VectorSpace { dimensions, .. }) = &recipe.vectors
+            && !(1..=VectorStatistics::MAX_DIMENSIONS).contains(&(*dimensions as usize))
+        {
+            let most = VectorStatistics::MAX_DIMENSIONS;
+            return Err(Error::option(
+                "vectors",
+                format!("expected 1 to {most} dimensions, got {dimensions}"),
+            ));
         }
         let tokenizer = Tokenizer::new(recipe.tokenizer)?;
         recipe.tokenizer = tokenizer.options().clone();
@@ -97,6 +107,9 @@ impl Extractor {
                     self.add_words(&prefix, text, counted, vocabulary);
                 }
             }
+            (Document::Embedded { of, vector }, _) => {
+                return self.count_embedded(*of, vector, counted, vocabulary);
+            }
             (Document::Counted(of), expected) if of.kind == expected => of.count(counted, vocabulary)?,
             (Document::Counted(of), expected) => {
                 return Err(Reason::Kind { expected, got: of.kind }.into());
@@ -114,6 +127,28 @@ impl Extractor {
             }
         }
         counted.full.take().map_or(Ok(()), |full| Err(full.into()))
+    }
+
+    /// Counts a document that has a vector. If it has no words, the vector is what it is known by.
+    fn count_embedded(
+        &self,
+        document: Document<'_>,
+        vector: &[f32],
+        counted: &mut Extraction,
+        vocabulary: &mut Vocabulary,
+    ) -> Result<()> {
+        self.count(document, counted, vocabulary)?;
+        let expected = self.recipe.vectors.as_ref().map_or(0, |space| space.dimensions as usize);
+        VectorStatistics::check(expected, vector)?;
+        counted.dense.clear();
+        counted.dense.extend_from_slice(vector);
+        if vocabulary.document().is_empty() {
+            let values = vector.iter().map(|value| f64::from(value + 0.0));
+            counted.reals.extend(values.clone().map(Some));
+            let hash = values.fold(counted.identity.body_hash, |hash, value| chain(hash, value.to_bits()));
+            counted.identity.body_hash = hash;
+        }
+        Ok(())
     }
 
     /// Where the word begins in a term, after the prefix of its field. `None` if the term has no pieces: only single
@@ -135,6 +170,7 @@ impl Extractor {
     /// Calls `emit` with the prefix of the terms and the text, for each text of a document that is cut into words: of a
     /// mail, those of subject and body.
     pub(crate) fn for_each_text(&self, document: Document<'_>, mut emit: impl FnMut(&str, &str)) {
+        let (document, _) = document.apart();
         match document {
             Document::Text(text) if self.recipe.raw => emit("", text),
             Document::Text(text) => emit("", &markup_to_text(text)),
@@ -146,7 +182,7 @@ impl Extractor {
                     }
                 });
             }
-            Document::Fields(_) | Document::Counted(_) => (),
+            Document::Fields(_) | Document::Counted(_) | Document::Embedded { .. } => (),
         }
     }
 

@@ -36,7 +36,7 @@ pub(crate) fn derive(
             let columns = columns_of(&header.classes)?;
             let log_odds = WeightedLogOdds::new(chosen.in_use(), bias, totals, n_features, &columns)?;
             let lines = chosen.labels.iter().map(|label| label.line).collect();
-            Box::new(WeightedScorer { log_odds: log_odds.with_lines(lines), positive })
+            Box::new(WeightedScorer::new(log_odds.with_lines(lines), positive))
         }
         FittedScoring::NaiveBayes { parameters, summary } => {
             Box::new(naive_bayes(parameters, summary, header.classes.len())?)

@@ -1,12 +1,14 @@
 //! Weighted scoring with a correction.
 
-use tamis_model::{ClassId, Readings, WeightedLogOdds};
+use std::sync::OnceLock;
+
+use tamis_model::{ClassId, Readings, VectorDiscriminant, WeightedLogOdds};
 use tamis_store::error::Result;
 use tamis_store::store::layers::{DecodedTerm, Layers};
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 use crate::extract::extraction::Extraction;
-use crate::scorers::scorer::{Contest, Explained, Reasons, Scorer};
+use crate::scorers::scorer::{Contest, Explained, RealReason, Reasons, Scorer};
 use crate::scorers::scratch::{Memo, Scratch};
 
 /// Weighted log-odds with correction.
@@ -14,9 +16,29 @@ pub struct WeightedScorer {
     pub log_odds: WeightedLogOdds,
     /// With two classes, the class that log-odds refer to.
     pub(crate) positive: ClassId,
+    /// That of dense vectors, derived for the first document that has one.
+    discriminant: OnceLock<Option<VectorDiscriminant>>,
 }
 
 impl WeightedScorer {
+    pub(crate) fn new(log_odds: WeightedLogOdds, positive: ClassId) -> Self {
+        WeightedScorer { log_odds, positive, discriminant: OnceLock::new() }
+    }
+
+    /// The scores of a document's vector, one per column; none without a vector.
+    pub fn vector_scores(&self, layers: Layers<'_>, vector: &[f32]) -> Vec<f64> {
+        let mut scores = Vec::new();
+        if vector.is_empty() {
+            return scores;
+        }
+        let (columns, strength) = (self.log_odds.columns(), self.log_odds.choices().strength);
+        let derive = || VectorDiscriminant::derive(&*layers.vectors()?, columns, strength).ok();
+        let discriminant = self.discriminant.get_or_init(derive).as_ref();
+        // the extractor has checked the vector
+        let _ = discriminant.map(|discriminant| discriminant.scores(vector, &mut scores));
+        scores
+    }
+
     /// Whether there are two classes, so that the score is a single number.
     pub fn is_of_two(&self) -> bool {
         self.log_odds.columns().is_one()
@@ -27,11 +49,17 @@ impl WeightedScorer {
         self.log_odds.read(&mut DecodedTerm::new(layers), row, out)
     }
 
-    /// Writes log-odds to `out`, see [`WeightedLogOdds::log_odds`]; returns the number of known terms.
-    pub(crate) fn scores(&self, layers: Layers<'_>, row: CountRow<'_>, out: &mut Vec<f64>) -> Result<usize> {
-        let mut readings = Readings::default();
-        self.read(layers, row, &mut readings)?;
-        self.log_odds.log_odds(&readings, out);
+    /// Writes log-odds to `out`, see [`WeightedLogOdds::log_odds`], with the vector's scores in `readings`; returns the
+    /// number of known terms.
+    pub(crate) fn scores(
+        &self,
+        layers: Layers<'_>,
+        row: CountRow<'_>,
+        readings: &mut Readings,
+        out: &mut Vec<f64>,
+    ) -> Result<usize> {
+        self.read(layers, row, readings)?;
+        self.log_odds.log_odds(readings, out);
         Ok(readings.known_terms)
     }
 
@@ -44,8 +72,10 @@ impl WeightedScorer {
     ) -> Result<Option<(f64, CountRow<'a>)>> {
         let mut best: Option<(f64, CountRow<'a>)> = None;
         let mut z = Vec::new();
+        let vector = self.vector_scores(layers, counted.dense());
+        let mut readings = Readings { vector, ..Readings::default() };
         for row in std::iter::once(counted.whole()).chain(counted.windows()) {
-            if self.scores(layers, row, &mut z)? > 0
+            if self.scores(layers, row, &mut readings, &mut z)? > 0
                 && let Some(&z) = z.first()
                 && best.is_none_or(|(highest, _)| z > highest)
             {
@@ -74,6 +104,23 @@ impl WeightedScorer {
     }
 }
 
+impl WeightedScorer {
+    /// What a document's vector contributes, after calibration by a line of this `slope`; `None` without one.
+    fn vector_reason(
+        &self,
+        layers: Layers<'_>,
+        vector: &[f32],
+        Contest { class, against }: Contest,
+        slope: f64,
+    ) -> Option<RealReason> {
+        let scores = self.vector_scores(layers, vector);
+        let contribution = slope * self.log_odds.vector_contribution(&scores, [class, against]);
+        let rows = layers.vectors()?.documents().to_vec();
+        let term = format!("vector of {}", vector.len());
+        (!scores.is_empty()).then_some(RealReason { term, rows, contribution })
+    }
+}
+
 impl Scorer for WeightedScorer {
     fn n_sums(&self) -> usize {
         self.log_odds.n_sums()
@@ -99,10 +146,11 @@ impl Scorer for WeightedScorer {
     }
 
     fn read_sums(&self, layers: Layers<'_>, scratch: &mut Scratch) -> Result<usize> {
-        let Scratch { memo, readings, posterior, .. } = &mut *scratch;
+        let Scratch { memo, counted, readings, posterior, .. } = &mut *scratch;
         self.log_odds.read_sums(&memo.sums, readings);
+        readings.vector = self.vector_scores(layers, counted.dense());
         self.log_odds.log_odds(readings, posterior);
-        let known_terms = readings.known_terms;
+        let known_terms = readings.known_terms + usize::from(!readings.vector.is_empty());
         if self.is_of_two() && scratch.counted.has_windows() {
             scratch.build_rows(layers);
             let best = self.best(layers, &scratch.counted)?;
@@ -124,12 +172,13 @@ impl Scorer for WeightedScorer {
             [slope, offset] = self.log_odds.line(usize::from(contest.class));
         }
         let (intercept, mut contributions) = self.contributions(layers, row, contest)?;
+        let values = self.vector_reason(layers, counted.dense(), contest, slope);
         contributions.iter_mut().for_each(|(_, contribution)| *contribution *= slope);
         if self.is_of_two() {
             offset = contest.sign(self.positive) * (offset + decision.log_odds(0.0));
         }
         let intercept = slope * intercept + offset;
-        Ok(Reasons { row, intercept, contributions, values: Vec::new() })
+        Ok(Reasons { row, intercept, contributions, values: values.into_iter().collect() })
     }
 
     fn term_weight(&self, layers: Layers<'_>, id: TermId, class: ClassId) -> Result<Option<f64>> {

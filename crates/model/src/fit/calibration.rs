@@ -7,14 +7,11 @@ use rayon::prelude::*;
 
 use crate::counts::{ClassTotals, Counts};
 use crate::fit::problem::{FitProblem, WeightedFit};
-use crate::linear::{Choices, PartsTrial, TauTrial, priors};
+use crate::linear::{Choices, DEFAULT_STRENGTH, PARTS, PartsTrial, STRENGTHS, TauTrial, priors};
 use crate::validation::{ColumnPrediction, Prediction, SmoothingChoice, StackingInput, Targets};
 
 /// The shares tau of the counts that a fit of two classes chooses from.
 pub const TAUS: [f64; 2] = [0.5, 1.0];
-
-/// Parts of a log-odds: counts, correction, class shares.
-const PARTS: usize = 3;
 
 impl FitProblem<'_> {
     /// The choices once smoothing is chosen: the rest are defaults, or fixed by the options.
@@ -24,13 +21,46 @@ impl FitProblem<'_> {
         Choices { alpha, idf_power, bayes, ..default }
     }
 
+    /// Chooses the strength of the vectors' prior, by how well the vectors alone predict, and reduces the predictions to its
+    /// scores. Few documents choose nothing.
+    fn choose_strength(&self, predictions: &mut [ColumnPrediction]) -> f64 {
+        let (targets, n) = (Targets::new(&self.columns, self.counts.totals()), self.columns.len());
+        if self.vectors.is_none() {
+            return DEFAULT_STRENGTH;
+        }
+        let prior = priors(self.counts.totals(), &self.columns);
+        let loss = |at: usize| {
+            let mut input = targets.input(2);
+            for ColumnPrediction { held, .. } in &*predictions {
+                let own = held.vector.iter().skip(at * n).zip(&prior).flat_map(|(v, p)| [*v, *p]);
+                let weight = if held.vector.is_empty() { 0.0 } else { held.weight };
+                targets.push(&mut input, own, self.documents.label(held.document).class, weight);
+            }
+            input.total(&input.losses(&input.fit(&[Choices::for_columns(&self.columns).stack[2], 0.0], 1)))
+        };
+        let losses: Vec<f64> = (0..STRENGTHS.len()).map(loss).collect();
+        let best = (0..losses.len()).min_by(|a, b| losses[*a].total_cmp(&losses[*b]));
+        let best = best.filter(|at| shrinkage(losses[0] - losses[*at]) > 0.0).unwrap_or(0);
+        self.keep_strength(predictions, STRENGTHS[best]);
+        STRENGTHS[best]
+    }
+
+    /// Reduces the predictions to the vectors' scores with one strength.
+    pub(crate) fn keep_strength(&self, predictions: &mut [ColumnPrediction], strength: f64) {
+        let (n, at) = (self.columns.len(), STRENGTHS.iter().position(|s| *s == strength).unwrap_or_default());
+        for ColumnPrediction { held, .. } in predictions {
+            held.vector = held.vector.iter().skip(at * n).take(n).copied().collect();
+        }
+    }
+
     /// Chooses the stacking weights and, for two classes, which fitted column becomes the correction: there is one for
     /// each of [`TAUS`]. Returns the fit with these choices, and the position of that column.
     pub(crate) fn calibrate(
         &self,
         mut fit: WeightedFit,
-        predictions: &[ColumnPrediction],
+        predictions: &mut [ColumnPrediction],
     ) -> (WeightedFit, usize) {
+        fit.choices.strength = self.choose_strength(predictions);
         fit.prior = priors(self.counts.totals(), &self.columns);
         let lanes = self.stack_lanes(fit.choices, &fit.prior, predictions);
         if self.options.correction {
@@ -38,7 +68,7 @@ impl FitProblem<'_> {
             fit.taus
                 .extend(tried.map(|lane| TauTrial { tau: lane.choices.tau, loss: lane.trial.correction }));
         }
-        let of = |lane: &(usize, StackedLane)| lane.1.trial.correction;
+        let of = |lane: &(usize, StackedLane)| lane.1.trial.vectors;
         let best = lanes.into_iter().enumerate().min_by(|a, b| of(a).total_cmp(&of(b)));
         let Some((lane, StackedLane { trial: parts, choices, held_out })) = best else { return (fit, 0) };
         let choices = self.with_window_line(choices, &held_out);
@@ -73,13 +103,13 @@ impl FitProblem<'_> {
     ) -> Option<PartsTrial> {
         let prior = priors(self.counts.totals(), &self.columns);
         let lanes = self.stack_lanes(choices, &prior, predictions).into_iter().map(|lane| lane.trial);
-        lanes.filter(|trial| trial.shares > 0.0).min_by(|a, b| a.correction.total_cmp(&b.correction))
+        lanes.filter(|trial| trial.shares > 0.0).min_by(|a, b| a.vectors.total_cmp(&b.vectors))
     }
 
     /// Fits the stacking weights to held-out scores. Returns the choices and how well they predict.
     ///
     /// Compares three models, each more complex than the one before: the class shares alone; counts and correction in
-    /// their default ratio; the two with fitted weights, or the counts alone where these do better. Each step is shrunk
+    /// their default ratio, and the vector beside them; all with fitted weights, or fewer where these do better. Each step is shrunk
     /// according to its gain on held-out documents, see [`shrinkage`]. The documents of a group count as one.
     fn with_stacking(
         &self,
@@ -90,17 +120,16 @@ impl FitProblem<'_> {
         let targets = Targets::new(&self.columns, self.counts.totals());
         let mut input = targets.input(PARTS);
         let (mut documents, mut groups) = (0.0, HashMap::new());
-        // of a document without known terms, nothing but the class shares says anything
+        // of a document without known terms and vector, nothing but the class shares says anything
         let mut unknown = targets.input(PARTS);
         for held in held_out.iter().filter(|held| held.weight > 0.0) {
             let label = self.documents.label(held.document);
-            if held.known_terms == 0 {
-                let values = prior.iter().flat_map(|p| [0.0, 0.0, *p]);
+            if !held.has_evidence() {
+                let values = prior.iter().flat_map(|p| [0.0, 0.0, 0.0, *p]);
                 targets.push(&mut unknown, values, label.class, held.weight);
                 continue;
             }
-            let values = held.bayes.iter().zip(&held.correction).zip(prior);
-            let values = values.flat_map(|((b, d), p)| [*b, *d, *p]);
+            let values = held.parts().zip(prior).flat_map(|([b, d, v], p)| [b, d, v, *p]);
             targets.push(&mut input, values, label.class, held.weight);
             documents += f64::from(label.multiplicity);
             let group = self.documents.held_out_with(held.document);
@@ -111,28 +140,39 @@ impl FitProblem<'_> {
         let [negative, positive] =
             self.columns.order(self.counts.totals()).map(|totals| totals.documents as f64 + 0.5);
         let odds = if self.columns.is_one() { (positive / negative).ln() } else { 1.0 };
-        let of_shares = [0.0, 0.0, odds];
+        let of_shares = [0.0, 0.0, 0.0, odds];
         let unknown_loss = unknown.total(&unknown.losses(&of_shares)) * targets.per_document() as f64;
         if input.len() == 0 {
             let shares = if unknown.len() > 0 { unknown_loss / unknown.weight() } else { 0.0 };
-            let trial = PartsTrial { shares, counts: shares, correction: shares, ..PartsTrial::default() };
+            let trial = PartsTrial {
+                shares,
+                counts: shares,
+                correction: shares,
+                vectors: shares,
+                ..PartsTrial::default()
+            };
             return (choices, trial);
         }
         let candidate = |stack: [f64; PARTS]| {
             let loss = input.mean(&input.losses(&stack)) * targets.per_document() as f64;
             StackCandidate { stack, loss: if loss.is_nan() { f64::MAX } else { loss } }
         };
+        let has_vectors = self.vectors.is_some();
         // with more than two classes, the counts' log-odds already include the class shares
-        let has_offset = self.columns.are_independent();
-        let fitted = |has_correction: bool| {
-            let weights = input.fit_free(&choices.stack, vec![true, has_correction, has_offset], 2);
+        let has_offset = self.columns.are_independent() || has_vectors;
+        let fitted = |has_correction: bool, has_vector: bool| {
+            let free = vec![true, has_correction, has_vector, has_offset];
+            let weights = input.fit_free(&choices.stack, free, 3);
             candidate(std::array::from_fn(|part| weights[part]))
         };
         let shares = candidate(of_shares);
-        let default_ratio = candidate(input.scaled(choices.stack, has_offset));
-        let counts = fitted(false);
-        let correction = if self.options.correction { fitted(true) } else { counts };
-        let own_ratio = if counts.loss <= correction.loss { counts } else { correction };
+        let default_ratio = candidate(input.scaled(choices.stack, has_vectors, has_offset));
+        let counts = fitted(false, false);
+        let correction = if self.options.correction { fitted(true, false) } else { counts };
+        let least = |a: StackCandidate, b: StackCandidate| if a.loss <= b.loss { a } else { b };
+        let of_terms = least(counts, correction);
+        let vectors = if has_vectors { fitted(self.options.correction, true) } else { correction };
+        let own_ratio = if has_vectors { least(of_terms, vectors) } else { of_terms };
         // texts by one author, or copies of a newsletter, are not independent evidence, unless their labels differ
         let independent: f64 =
             groups.values().map(|(_, is_drawn, copies)| if *is_drawn { *copies } else { 1.0 }).sum();
@@ -142,9 +182,9 @@ impl FitProblem<'_> {
         let ratio = between(default_ratio.stack, own_ratio.stack, belief_in_ratio);
         let stack = between(shares.stack, ratio, belief);
         let [known, all] = [input.weight(), input.weight() + unknown.weight()];
-        let [shares, counts, correction] =
-            [shares, counts, correction].map(|candidate| (candidate.loss * known + unknown_loss) / all);
-        let trial = PartsTrial { documents, shares, counts, correction, belief, belief_in_ratio };
+        let [shares, counts, correction, vectors] =
+            [shares, counts, correction, vectors].map(|of| (of.loss * known + unknown_loss) / all);
+        let trial = PartsTrial { documents, shares, counts, correction, vectors, belief, belief_in_ratio };
         (Choices { stack, ..choices }, trial)
     }
 
@@ -155,7 +195,7 @@ impl FitProblem<'_> {
             return choices;
         }
         let mut parts = StackingInput::new(1, 2);
-        for held in held_out.iter().filter(|held| held.known_terms > 0) {
+        for held in held_out.iter().filter(|held| held.has_evidence()) {
             let z = held.log_odds(&choices, &[1.0]).first().copied().unwrap_or(0.0);
             let column = self.columns.only(self.documents.label(held.document).class);
             parts.push([z, 1.0], column, held.weight);
@@ -170,7 +210,7 @@ impl FitProblem<'_> {
         if !self.columns.are_labels() {
             return Vec::new();
         }
-        let known = held_out.iter().filter(|held| held.known_terms > 0 && held.weight > 0.0);
+        let known = held_out.iter().filter(|held| held.has_evidence() && held.weight > 0.0);
         let known: Vec<_> = known.map(|held| (held, held.log_odds(choices, prior))).collect();
         let totals = self.columns.totals(self.counts.totals());
         let line = |(column, totals): (usize, &ClassTotals)| {

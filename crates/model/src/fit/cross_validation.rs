@@ -38,7 +38,7 @@ impl FitProblem<'_> {
     /// }
     /// let (columns, options) = (Columns::new(2, 1)?, WeightedOptions::default());
     /// let smoothing = SmoothingChoice::new(&counts, &documents, &columns, &options);
-    /// let problem = FitProblem { counts: &counts, documents: &documents, columns, options: &options };
+    /// let problem = FitProblem { counts: &counts, documents: &documents, columns, vectors: None, options: &options };
     /// let fitted = problem.solve(smoothing)?;
     /// let weight = |term| fitted.correction.weights(term).map(|weight| weight.units).sum::<i64>();
     /// assert!(weight(0) < 0 && weight(1) > 0);
@@ -52,11 +52,11 @@ impl FitProblem<'_> {
         let choices = self.choices_with(&smoothing);
         let fit = WeightedFit::new(choices, smoothing);
         if !self.options.correction && !self.documents.has_windows() {
-            return Ok(self.calibrate(fit, &self.predict_by_counts(&choices)).0);
+            return Ok(self.calibrate(fit, &mut self.predict_by_counts(&choices)).0);
         }
         let cross = CrossValidation::new(self, choices, self.max_held_out(), self.n_folds());
-        let (mut coefficients, predictions) = cross.run();
-        let (mut fit, lane) = self.calibrate(fit, &predictions);
+        let (mut coefficients, mut predictions) = cross.run();
+        let (mut fit, lane) = self.calibrate(fit, &mut predictions);
         if !self.options.correction {
             return Ok(fit);
         }
@@ -105,7 +105,7 @@ impl FitProblem<'_> {
     /// }
     /// let (columns, options) = (Columns::new(3, 0)?, WeightedOptions::default());
     /// let smoothing = SmoothingChoice::new(&counts, &documents, &columns, &options);
-    /// let problem = FitProblem { counts: &counts, documents: &documents, columns, options: &options };
+    /// let problem = FitProblem { counts: &counts, documents: &documents, columns, vectors: None, options: &options };
     /// let choices = problem.solve(smoothing)?.choices;
     /// let scores = problem.hold_out_all(&choices, |held| held.log_odds(&choices, &[0.0; 3]));
     /// let (document, z) = &scores[29];
@@ -120,7 +120,8 @@ impl FitProblem<'_> {
         let cross = CrossValidation::new(self, *choices, usize::MAX, FOLDS_OF_ALL.max(self.n_folds()));
         let fits = cross.train_all();
         let of_fold = |fold: &Fold| {
-            let scores = cross.score(cross.hold_out(fold), &fits);
+            let mut scores = cross.score(cross.hold_out(fold), &fits);
+            self.keep_strength(&mut scores, choices.strength);
             let scored =
                 |scores: &ColumnPrediction| (scores.held.document, of(&scores.with(<[f64]>::to_vec)));
             scores.iter().map(scored).collect::<Vec<_>>()

@@ -54,7 +54,7 @@ const LOCAL_PASSES: usize = 6;
 /// }
 /// let (columns, options) = (Columns::new(2, 1)?, WeightedOptions::default());
 /// let partition = |half| {
-///     let problem = FitProblem { counts: &counts, documents: half, columns: columns.clone(), options: &options };
+///     let problem = FitProblem { counts: &counts, documents: half, columns: columns.clone(), vectors: None, options: &options };
 ///     Partition::new(problem, &Choices::for_classes(2), 2)
 /// };
 /// let mut partitions = [partition(&halves[0])?, partition(&halves[1])?];
@@ -239,8 +239,8 @@ impl FitProblem<'_> {
         let fold = Fold::new(self.documents, all, |document, _| source.weight(document));
         let counts = fold.counts_without(self.counts, self.documents);
         let by_counts = self.score_held_out(&choices, &fold, &counts);
-        let predictions = self.with_correction(by_counts, &fold, correction);
-        let (fitted, _) = self.calibrate(WeightedFit::new(choices, smoothing), &predictions);
+        let mut predictions = self.with_correction(by_counts, &fold, correction);
+        let (fitted, _) = self.calibrate(WeightedFit::new(choices, smoothing), &mut predictions);
         let correction = fitted.choices.correction(&self.columns, correction).map_err(FitError::Counts)?;
         Ok(WeightedFit { correction, ..fitted })
     }

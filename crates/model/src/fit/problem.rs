@@ -8,13 +8,14 @@ use tamis_tokenizer::{CountVector, TermId};
 use crate::counts::{ClassId, Counts, DocumentSums, KnownTerms, Statistics, TermEntry, TermTable};
 use crate::fit::competitors::LeftOutBayes;
 use crate::linear::{
-    Choices, Coefficients, Columns, CorrectedStatistics, Correction, PartsTrial, Readings, TauTrial,
-    WeightedLogOdds, WeightedOptions, priors,
+    Choices, Coefficients, Columns, CorrectedStatistics, Correction, PartsTrial, Readings, STRENGTHS,
+    TauTrial, WeightedLogOdds, WeightedOptions, priors,
 };
 use crate::validation::{
     BlockReader, ColumnPrediction, Documents, Fold, Groups, Prediction, SampleTerms, Sampled,
     SmoothingChoice, cross_validate, min_per_class, sample_size,
 };
+use crate::vectors::{VectorDiscriminant, VectorStatistics};
 
 /// The result of a fit: choices, correction and held-out scores.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,6 +87,8 @@ pub struct FitProblem<'a> {
     pub documents: &'a dyn Documents,
     /// The columns to fit.
     pub columns: Columns,
+    /// The statistics of the documents' [vectors](Documents::vector), if they have any.
+    pub vectors: Option<&'a VectorStatistics>,
     /// The options.
     pub options: &'a WeightedOptions,
 }
@@ -94,7 +97,8 @@ impl FitProblem<'_> {
     /// Held-out scores without a correction: by exact leave-one-out where a group is the copies of a text, else by
     /// cross-validation.
     pub(crate) fn predict_by_counts(&self, choices: &Choices) -> Vec<ColumnPrediction> {
-        let held_out = match self.documents.groups_are_copies() {
+        // a vector is left out with its fold, since each discriminant takes long
+        let held_out = match self.documents.groups_are_copies() && self.vectors.is_none() {
             true => self.leave_one_out(choices),
             false => self.leave_groups_out(choices),
         };
@@ -175,6 +179,22 @@ impl FitProblem<'_> {
         folds.map(|held| Fold::new(self.documents, held, weight)).collect()
     }
 
+    /// The discriminants of the vectors without those of a fold, one for each of [`STRENGTHS`].
+    fn discriminants_without(&self, fold: &Fold) -> Vec<VectorDiscriminant> {
+        let Some(vectors) = self.vectors else { return Vec::new() };
+        let (mut without, mut gone) = (vectors.clone(), vectors.emptied());
+        for (document, copies) in fold.documents.iter().zip(&fold.copies) {
+            let vector = self.documents.vector(*document);
+            if !vector.is_empty() {
+                // refused without a change if it cannot have been learned
+                let _ = gone.observe_times(self.documents.label(*document).class, vector, *copies);
+            }
+        }
+        let _ = without.subtract(&gone);
+        let of = |strength: &f64| VectorDiscriminant::with_strength(&without, &self.columns, *strength);
+        STRENGTHS.par_iter().map(of).collect()
+    }
+
     /// Scores the documents of `fold` that have a weight by `counts`, which must be without them.
     pub(crate) fn score_held_out(
         &self,
@@ -191,6 +211,7 @@ impl FitProblem<'_> {
         // with priors from the counts without the fold, a class would seem rarer just for its own documents
         let scorer = scorer.with_prior(priors(self.counts.totals(), &self.columns));
         let weighed = WeighedTerms::new(&scorer, counts, &fold.rows);
+        let discriminants = self.discriminants_without(fold);
         let read = |(at, document): (usize, &usize)| {
             let label = self.documents.label(*document);
             let (mut readings, mut bayes) = (Readings::default(), Vec::new());
@@ -212,11 +233,21 @@ impl FitProblem<'_> {
                 known_terms: readings.known_terms,
                 correction: Vec::new(),
                 bayes,
+                vector: vector_scores(&discriminants, self.documents.vector(*document)),
                 windows,
             }
         };
         fold.documents.par_iter().enumerate().filter(|(at, _)| fold.weights[*at] > 0.0).map(read).collect()
     }
+}
+
+/// The scores of a vector by each discriminant in turn; none without a vector.
+fn vector_scores(discriminants: &[VectorDiscriminant], vector: &[f32]) -> Vec<f64> {
+    let mut scores = Vec::new();
+    // the statistics have accepted the vector
+    let of = |model: &VectorDiscriminant| model.scores(vector, &mut scores).map(|()| scores.clone());
+    let all = discriminants.iter().filter(|_| !vector.is_empty()).map(of);
+    all.collect::<Result<Vec<_>, _>>().map_or(Vec::new(), |all| all.concat())
 }
 
 /// The weights of the terms of some documents, each derived once.

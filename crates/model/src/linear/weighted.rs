@@ -22,7 +22,8 @@ use crate::numbers::log_smoothed;
 /// ([`Columns`]). Let `n` be the document frequency of a term in the class, `N` the sum of the class's document
 /// frequencies, `r` and `R` the same for all other classes together, `V` the number of terms with counts, `M` the
 /// number of documents, `tf` the occurrences of the term in the document to score, `u` and `b` weight and bias of the
-/// correction, and `a, g, k, q` the numbers of its [`Choices`]:
+/// correction, `v_x` the log-odds of the document's vector (a [`VectorDiscriminant`](crate::VectorDiscriminant); 0 without
+/// one), and `a, g, k, q` the numbers of its [`Choices`]:
 ///
 /// ```text
 /// w = ln((n + a) / (N + aV)) - ln((r + a) / (R + aV))      the log-odds of the term for the class, nats
@@ -31,7 +32,7 @@ use crate::numbers::log_smoothed;
 /// B = k0 s + k1 p                                          p: 1 for two classes, else see `priors`
 /// x = ln(1 + tf) i / sqrt(sum((ln(1 + tf) i)^2))           the document as a vector of length 1 (shorter if the root is below 1)
 /// d = b + sum(x i u)                                       what the correction says
-/// z = q0 B + q1 d + q2 p                                   the log-odds; of more than two classes their softmax
+/// z = q0 B + q1 d + q2 v_x + q3 p                          the log-odds; of more than two classes their softmax
 /// ```
 ///
 /// Terms without counts are left out of all sums. A class without documents is never the likeliest. `ln(1 + tf)` is
@@ -75,7 +76,7 @@ pub struct WeightedLogOdds {
     log_totals: Vec<f64>,
     /// p, one per column.
     prior: Vec<f64>,
-    /// Whether q2 applies to each column: not to a label that was unknown when the correction was fitted, and so has no
+    /// Whether q3 applies to each column: not to a label that was unknown when the correction was fitted, and so has no
     /// bias that it belongs to.
     is_stacked: Vec<bool>,
     /// b, one per column.
@@ -87,13 +88,15 @@ pub struct WeightedLogOdds {
     logs: Arc<Logs>,
 }
 
-/// The scores of a document by counts and by correction, before stacking.
+/// The scores of a document by counts, by correction and by its vector, before stacking.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Readings {
     /// The scores of the counts: s, one per column.
     pub counts: Vec<f64>,
     /// The scores of the correction without its bias: d - b, one per column.
     pub correction: Vec<f64>,
+    /// The log-odds of the document's vector, one per column; empty without one.
+    pub vector: Vec<f64>,
     /// The number of distinct terms of the document with counts; 0 means no evidence.
     pub known_terms: usize,
 }
@@ -311,12 +314,12 @@ impl WeightedLogOdds {
         out.extend(readings.counts.iter().zip(&self.prior).map(|(s, p)| k0 * s + k1 * p));
     }
 
-    /// For two classes, the log-odds of the positive one by counts and by correction, B and d, in nats.
-    pub fn counts_and_correction(&self, readings: &Readings) -> [f64; 2] {
+    /// For two classes, the log-odds of the positive one by counts, by correction and by the vector, B, d and v, in nats.
+    pub fn parts(&self, readings: &Readings) -> [f64; 3] {
         let mut bayes = Vec::new();
         self.bayes(readings, &mut bayes);
         let first = |numbers: &[f64]| numbers.first().copied().unwrap_or(0.0);
-        [first(&bayes), first(&readings.correction) + self.bias(0)]
+        [first(&bayes), first(&readings.correction) + self.bias(0), first(&readings.vector)]
     }
 
     /// Writes the log-odds z of a document to `out`, one per column, in nats: for two classes those of the positive
@@ -324,16 +327,17 @@ impl WeightedLogOdds {
     pub fn log_odds(&self, readings: &Readings, out: &mut Vec<f64>) {
         self.bayes(readings, out);
         for ((column, z), sum) in out.iter_mut().enumerate().zip(&readings.correction) {
-            *z = self.stacked(column, *z, sum + self.bias[column]);
+            let vector = readings.vector.get(column).copied().unwrap_or(0.0);
+            *z = self.stacked(column, [*z, sum + self.bias[column], vector]);
         }
         out.iter_mut().zip(&self.lines).for_each(|(z, [slope, offset])| *z = slope * *z + offset);
         self.rule_out(out);
     }
 
-    /// The log-odds z of a column before calibration, from B and d.
-    pub(crate) fn stacked(&self, column: usize, b: f64, d: f64) -> f64 {
+    /// The log-odds z of a column before calibration, from B, d and v.
+    pub(crate) fn stacked(&self, column: usize, [b, d, v]: [f64; 3]) -> f64 {
         let p = if self.is_stacked[column] { self.prior[column] } else { 0.0 };
-        self.choices.stacked([b, d, p])
+        self.choices.stacked([b, d, v, p])
     }
 
     /// Makes classes without documents the least likely.
@@ -444,9 +448,10 @@ impl WeightedLogOdds {
     }
 
     /// Writes each known term of the document to `out`, in order, with its contribution to the log-odds of the class
-    /// `of` against the class `against`. Returns the log-odds before any term. Together, these add up to the
-    /// [log-odds](Self::log_odds) for two classes; for more, to the difference between the log-odds of the two. Where
-    /// classes are sets of labels, `of` and `against` are columns, and the log-odds those before calibration.
+    /// `of` against the class `against`. Returns the log-odds before any term. Together with those of a
+    /// [vector](Self::vector_contribution), these add up to the [log-odds](Self::log_odds) for two classes; for more, to
+    /// the difference between the log-odds of the two. Where classes are sets of labels, `of` and `against` are columns,
+    /// and the log-odds those before calibration.
     ///
     /// # Errors
     /// Reading a term fails; the contents of `out` are then undefined.
@@ -457,12 +462,7 @@ impl WeightedLogOdds {
         [of, against]: [ClassId; 2],
         out: &mut Vec<(TermId, f64)>,
     ) -> Result<f64, T::Error> {
-        let column = |class: ClassId| match self.columns.are_labels() {
-            true => Some(usize::from(class)),
-            false => self.columns.only(class),
-        };
-        let number = |of: &[f64], class| column(class).and_then(|at| of.get(at)).copied().unwrap_or(0.0);
-        let difference = |numbers: &[f64]| number(numbers, of) - number(numbers, against);
+        let difference = |numbers: &[f64]| self.difference(numbers, [of, against]);
         let (mut entry, mut sums) = (TermEntry::default(), DocumentSums::default());
         sums.begin(self.n_sums());
         let mut known = Vec::new();
@@ -474,7 +474,7 @@ impl WeightedLogOdds {
             }
         }
         let (lengths, mut readings) = (VectorLengths::new(&sums.scalars), Readings::default());
-        let [q0, q1, q2] = self.choices.stack;
+        let [q0, q1, _, q3] = self.choices.stack;
         out.clear();
         for (term, amount, entry) in known {
             sums.begin(self.n_sums());
@@ -485,8 +485,27 @@ impl WeightedLogOdds {
         }
         let stacked: Vec<f64> =
             self.prior.iter().zip(&self.is_stacked).map(|(p, is)| if *is { *p } else { 0.0 }).collect();
-        let shares = q0 * self.choices.bayes[1] * difference(&self.prior) + q2 * difference(&stacked);
+        let shares = q0 * self.choices.bayes[1] * difference(&self.prior) + q3 * difference(&stacked);
         Ok(shares + q1 * difference(&self.bias))
+    }
+}
+
+impl WeightedLogOdds {
+    /// What a document's vector contributes to the log-odds of the class `of` against the class `against`, as in
+    /// [`contributions`](Self::contributions), given its scores by column.
+    pub fn vector_contribution(&self, scores: &[f64], [of, against]: [ClassId; 2]) -> f64 {
+        let [_, _, q2, _] = self.choices.stack;
+        q2 * self.difference(scores, [of, against])
+    }
+
+    /// The difference between the numbers of two classes, or columns of labels, given one per column.
+    fn difference(&self, numbers: &[f64], [of, against]: [ClassId; 2]) -> f64 {
+        let column = |class: ClassId| match self.columns.are_labels() {
+            true => Some(usize::from(class)),
+            false => self.columns.only(class),
+        };
+        let number = |class| column(class).and_then(|at| numbers.get(at)).copied().unwrap_or(0.0);
+        number(of) - number(against)
     }
 }
 

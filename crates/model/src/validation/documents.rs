@@ -66,6 +66,11 @@ pub trait Documents: Sync {
     /// The counts of `documents`, which are given in increasing order.
     fn rows(&self, documents: &[usize]) -> Vec<CountVector>;
 
+    /// The dense vector of a document; empty without one.
+    fn vector(&self, _document: usize) -> &[f32] {
+        &[]
+    }
+
     /// Whether a group is the copies of one text under its labels, so that a document is left out with its group.
     fn groups_are_copies(&self) -> bool {
         false

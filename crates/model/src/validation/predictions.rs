@@ -1,7 +1,7 @@
 //! Held-out scores, and refitting stacking weights to them.
 
 use crate::counts::{ClassId, ClassTotals};
-use crate::linear::{Choices, Columns};
+use crate::linear::{Choices, Columns, PARTS};
 use crate::validation::stacking::StackingInput;
 
 /// The scores of a document by a model that has seen neither it nor any of its group.
@@ -17,49 +17,64 @@ pub struct Prediction {
     pub bayes: Vec<f64>,
     /// The correction's log-odds d, one per column.
     pub correction: Vec<f64>,
+    /// The log-odds v of its vector, one per column; empty without one. During a fit, those of each strength in turn.
+    pub vector: Vec<f64>,
     /// B and d of each of its windows, if it has any; the highest score counts.
     pub windows: Vec<[f64; 2]>,
 }
 
 impl Prediction {
-    /// B and d of the highest-scoring part of the document, the whole or a window, for two classes.
-    pub fn highest(&self, choices: &Choices) -> Option<[f64; 2]> {
-        let whole = self.bayes.first().zip(self.correction.first()).map(|(b, d)| [*b, *d]);
-        let parts = whole.into_iter().chain(self.windows.iter().copied());
+    /// Whether anything speaks for a class: a known term or a vector.
+    pub fn has_evidence(&self) -> bool {
+        self.known_terms > 0 || !self.vector.is_empty()
+    }
+
+    /// B, d and v of each column.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = [f64; 3]> {
+        let v = |column: usize| self.vector.get(column).copied().unwrap_or(0.0);
+        self.bayes.iter().zip(&self.correction).enumerate().map(move |(column, (b, d))| [*b, *d, v(column)])
+    }
+
+    /// B, d and v of the highest-scoring part of the document, the whole or a window, for two classes.
+    pub fn highest(&self, choices: &Choices) -> Option<[f64; 3]> {
+        let v = self.vector.first().copied().unwrap_or(0.0);
+        let windows = self.windows.iter().map(|[b, d]| [*b, *d, v]);
+        let parts = self.parts().take(1).chain(windows);
         parts.max_by(|a, b| choices.stacked_of_two(*a).total_cmp(&choices.stacked_of_two(*b)))
     }
 
     /// The document's log-odds with `choices`, see [`WeightedLogOdds::log_odds`](crate::WeightedLogOdds::log_odds);
     /// `prior` is p of each column.
     pub fn log_odds(&self, choices: &Choices, prior: &[f64]) -> Vec<f64> {
-        let of_columns = self.bayes.iter().zip(&self.correction).zip(prior);
         match self.windows.is_empty() {
-            true => of_columns.map(|((b, d), p)| choices.stacked([*b, *d, *p])).collect(),
-            false => self.highest(choices).into_iter().map(|both| choices.log_odds(both)).collect(),
+            true => self.parts().zip(prior).map(|([b, d, v], p)| choices.stacked([b, d, v, *p])).collect(),
+            false => self.highest(choices).into_iter().map(|parts| choices.log_odds(parts)).collect(),
         }
     }
 }
 
 impl Choices {
-    /// Refits the stacking weights to held-out documents of two classes, each given as its B and d, whether it is
+    /// Refits the stacking weights to held-out documents of two classes, each given as its B, d and v, whether it is
     /// positive, and its weight. With `of_windows`, refits the calibration line of windows instead. Changes nothing if
     /// a class has fewer than 50 documents.
     #[must_use]
-    pub fn refitted(self, scored: &[([f64; 2], bool, f64)], of_windows: bool) -> Self {
+    pub fn refitted(self, scored: &[([f64; 3], bool, f64)], of_windows: bool) -> Self {
         let of = |is_positive| scored.iter().filter(|(_, of, _)| *of == is_positive).count();
         if of(true).min(of(false)) < 50 {
             return self;
         }
-        let mut parts = StackingInput::new(1, if of_windows { 2 } else { 3 });
-        for (both, is_positive, weight) in scored {
-            let stacked = if of_windows { &[self.stacked_of_two(*both)][..] } else { both };
+        let mut parts = StackingInput::new(1, if of_windows { 2 } else { PARTS });
+        for (own, is_positive, weight) in scored {
+            let stacked = if of_windows { &[self.stacked_of_two(*own)][..] } else { own };
             parts.push(stacked.iter().copied().chain([1.0]), is_positive.then_some(0), *weight);
         }
         if of_windows {
             return self.with_line(&parts);
         }
-        let stack = parts.fit(&Choices::for_classes(2).stack, 2);
-        Choices { stack: [stack[0], stack[1], stack[2]], ..self }
+        let has_vectors = scored.iter().any(|([.., v], ..)| *v != 0.0);
+        let default = Choices::for_classes(2).stack;
+        let stack = parts.fit_free(&default, vec![true, true, has_vectors, true], 3);
+        Choices { stack: std::array::from_fn(|part| stack[part]), ..self }
     }
 
     pub(crate) fn with_line(self, parts: &StackingInput) -> Self {
@@ -100,6 +115,7 @@ impl ColumnPrediction {
             to.iter_mut().zip(from).for_each(|(to, from)| *to += share * (from - *to));
         };
         mean(&mut self.held.bayes, &other.held.bayes);
+        mean(&mut self.held.vector, &other.held.vector);
         self.decisions.iter_mut().zip(&other.decisions).for_each(|(to, from)| mean(to, from));
         self.held.known_terms = self.held.known_terms.max(other.held.known_terms);
         self.held.weight = all;

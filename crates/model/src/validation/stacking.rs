@@ -3,6 +3,7 @@
 
 use rayon::prelude::*;
 
+use crate::linear::PARTS;
 use crate::numbers::{softmax_and_sum, softplus, softplus_and_sigmoid};
 
 /// Input of stacking: one score per document, column and model ("part").
@@ -110,16 +111,18 @@ impl StackingInput {
         }
     }
 
-    /// Scales the default weights by the one factor that gives the least log loss. With `has_offset`, fits the weight
-    /// of the offset too.
-    pub(crate) fn scaled(&self, default: [f64; MOST_PARTS], has_offset: bool) -> [f64; MOST_PARTS] {
-        let mut sums = StackingInput::new(self.n_columns, 2);
+    /// Scales the default weights by the factors that give the least log loss: one of counts and correction, and one of
+    /// the vector if it `has_vectors`. With `has_offset`, fits the weight of the offset too.
+    pub(crate) fn scaled(&self, default: [f64; PARTS], has_vectors: bool, has_offset: bool) -> [f64; PARTS] {
+        let mut sums = StackingInput::new(self.n_columns, 3);
         for (values, target) in self.documents() {
-            let both = |column: &[f64]| [default[0] * column[0] + default[1] * column[1], column[2]];
-            sums.push(values.chunks_exact(self.n_parts).flat_map(both), target.column, target.weight);
+            let of_terms = |column: &[f64]| default[0] * column[0] + default[1] * column[1];
+            let parts = |column: &[f64]| [of_terms(column), default[2] * column[2], column[3]];
+            sums.push(values.chunks_exact(self.n_parts).flat_map(parts), target.column, target.weight);
         }
-        let fitted = sums.fit_free(&[1.0, 0.0], vec![true, has_offset], 1);
-        [fitted[0] * default[0], fitted[0] * default[1], fitted[1]]
+        let fitted = sums.fit_free(&[1.0, 1.0, 0.0], vec![true, has_vectors, has_offset], 2);
+        let [terms, vector] = [fitted[0], fitted[1]];
+        [terms * default[0], terms * default[1], vector * default[2], fitted[2]]
     }
 
     /// The summed weight of the documents.
@@ -282,11 +285,9 @@ impl SumOfLogs {
 #[derive(Clone, Copy, Default)]
 struct Derivatives {
     loss: f64,
-    gradient: [f64; MOST_PARTS],
-    hessian: [[f64; MOST_PARTS]; MOST_PARTS],
+    gradient: [f64; PARTS],
+    hessian: [[f64; PARTS]; PARTS],
 }
-
-const MOST_PARTS: usize = 3;
 
 impl NewtonProblem<'_> {
     fn weights(&self, at: &[f64]) -> Vec<f64> {
@@ -314,7 +315,8 @@ impl NewtonProblem<'_> {
         match self.parts.n_parts {
             1 => self.derivatives_of::<1>(at),
             2 => self.derivatives_of::<2>(at),
-            _ => self.derivatives_of::<MOST_PARTS>(at),
+            3 => self.derivatives_of::<3>(at),
+            _ => self.derivatives_of::<PARTS>(at),
         }
     }
 
@@ -365,7 +367,7 @@ impl NewtonProblem<'_> {
                 derivatives.gradient[i] / self.scales[i] + RIDGE * (at[i] - self.centre[i]);
             derivatives.hessian[i][i] += RIDGE + 1e-9;
             if !free[i] {
-                (derivatives.gradient[i], derivatives.hessian[i]) = (0.0, [0.0; MOST_PARTS]);
+                (derivatives.gradient[i], derivatives.hessian[i]) = (0.0, [0.0; PARTS]);
                 derivatives.hessian.iter_mut().for_each(|row| row[i] = 0.0);
                 derivatives.hessian[i][i] = 1.0;
             }
@@ -393,9 +395,9 @@ impl Derivatives {
 
     fn plus(&mut self, other: Derivatives) {
         self.loss += other.loss;
-        for i in 0..MOST_PARTS {
+        for i in 0..PARTS {
             self.gradient[i] += other.gradient[i];
-            for j in 0..MOST_PARTS {
+            for j in 0..PARTS {
                 self.hessian[i][j] += other.hessian[i][j];
             }
         }

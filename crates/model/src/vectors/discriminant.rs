@@ -1,11 +1,13 @@
 //! Linear discriminant analysis of dense vectors, with a shrunk covariance and shrunk means.
 
 use crate::bayes::ParametersError;
-use crate::counts::ObservationError;
-use crate::numbers::{Cholesky, dot, softmax};
+use crate::counts::{ClassId, ObservationError};
+use crate::linear::{Columns, DEFAULT_STRENGTH};
+use crate::numbers::{Cholesky, dot};
 use crate::vectors::statistics::VectorStatistics;
 
-/// A linear score per class: within a class, vectors are normal with a mean of its own and a covariance shared by all.
+/// A linear score per [column](Columns): within a class, vectors are normal with a mean of its own and a covariance shared
+/// by all.
 ///
 /// Both are shrunk, so that there is an answer from the first document on. The covariance is
 /// `(W + s d t I) / (f + s d)`, where W is the scatter within classes with f degrees of freedom, d the number of
@@ -14,79 +16,115 @@ use crate::vectors::statistics::VectorStatistics;
 /// where b is the mean square of a dimension's differences between the means. t itself is drawn to the variance of all
 /// documents by one document, since copies, or one document a class, have no variance within classes.
 ///
-/// A class without documents has the mean of all. Vectors that are all equal give every class the score 0.
+/// The score of a class is its log-likelihood, up to a constant. That of two classes, and of a label, is the
+/// log-likelihood ratio of the documents that have it and the others. A class without documents has the mean of all.
+/// Vectors that are all equal give every column the score 0. Scores leave class shares out, and are too certain: they
+/// want a weight ([`Choices::stack`](crate::Choices::stack)).
 ///
-/// Memory is 8 bytes per class and dimension. Deriving takes d^3 / 6 multiplications and d^2 per class.
+/// Memory is 8 bytes per column and dimension. Deriving takes d^3 / 6 multiplications and d^2 per class.
 ///
 /// Source: Ledoit and Wolf, "A well-conditioned estimator for large-dimensional covariance matrices" (2004), for the
 /// target; Friedman, "Regularized Discriminant Analysis" (1989).
 ///
 /// ```
-/// use tamis_model::{VectorDiscriminant, VectorStatistics};
+/// use tamis_model::{Columns, VectorDiscriminant, VectorStatistics};
 ///
-/// let mut statistics = VectorStatistics::new(2, 2)?;
-/// for (class, x) in [(0, [0.1, 0.9]), (0, [-0.1, 0.8]), (1, [0.9, 0.1]), (1, [0.8, -0.2])] {
+/// let mut statistics = VectorStatistics::new(3, 2)?;
+/// for (class, x) in [(0, [0.1, 0.9]), (0, [-0.1, 0.8]), (1, [0.9, 0.1]), (1, [0.8, -0.2]), (2, [-0.9, -0.7])] {
 ///     statistics.observe(class, &x)?;
 /// }
-/// let model = VectorDiscriminant::derive(&statistics, VectorDiscriminant::STRENGTH)?;
+/// let model = VectorDiscriminant::derive(&statistics, &Columns::new(3, 0)?, VectorDiscriminant::STRENGTH)?;
 /// let mut scores = Vec::new();
 /// model.scores(&[0.7, 0.3], &mut scores)?;
-/// assert!(scores[1] > scores[0]);
+/// assert!(scores[1] > scores[0] && scores[1] > scores[2]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct VectorDiscriminant {
     /// The mean of all documents, subtracted to avoid cancellation.
     center: Vec<f64>,
-    /// A vector per class: the inverse covariance times the mean of the class, less the center.
+    /// A vector per column: the inverse covariance times a mean less the center, or times the difference of two means.
     weights: Vec<f64>,
     offsets: Vec<f64>,
-    log_shares: Vec<f64>,
 }
 
 impl VectorDiscriminant {
     /// The default strength of the prior of the covariance, in documents per dimension.
-    pub const STRENGTH: f64 = 4.0;
+    pub const STRENGTH: f64 = DEFAULT_STRENGTH;
 
     /// Derives the scores.
     ///
     /// # Errors
-    /// A `strength` out of [1e-3, 1e6].
-    pub fn derive(statistics: &VectorStatistics, strength: f64) -> Result<Self, ParametersError> {
+    /// A `strength` out of [1e-3, 1e6]; statistics of another number of classes than the columns are of.
+    pub fn derive(
+        statistics: &VectorStatistics,
+        columns: &Columns,
+        strength: f64,
+    ) -> Result<Self, ParametersError> {
+        let (expected, got) = (columns.n_classes(), statistics.documents().len());
+        if expected != got {
+            return Err(ParametersError::NumberOfClasses { expected, got });
+        }
         let out = ParametersError::OutOfRange {
             name: "strength",
             expected: "a number in [1e-3, 1e6]",
             got: strength,
         };
-        (1e-3..=1e6).contains(&strength).then(|| Self::with_strength(statistics, strength)).ok_or(out)
+        (1e-3..=1e6)
+            .contains(&strength)
+            .then(|| Self::with_strength(statistics, columns, strength))
+            .ok_or(out)
     }
 
-    pub(crate) fn with_strength(statistics: &VectorStatistics, strength: f64) -> VectorDiscriminant {
+    pub(crate) fn with_strength(
+        statistics: &VectorStatistics,
+        columns: &Columns,
+        strength: f64,
+    ) -> VectorDiscriminant {
         let centered = Centered::new(statistics);
-        let mut deviations = centered.means.clone();
-        let weights = centered.shrink(&mut deviations, strength);
-        let d = statistics.n_dimensions().max(1);
-        let halves = deviations.chunks_exact(d).zip(weights.chunks_exact(d)).map(|(m, w)| -0.5 * dot(m, w));
-        let documents = statistics.documents();
-        let mut offsets: Vec<f64> = halves.collect();
-        offsets.resize(documents.len(), 0.0);
-        let all = statistics.n_documents() as f64 + 0.5 * documents.len() as f64;
-        let log_shares = documents.iter().map(|n| ((*n as f64 + 0.5) / all).ln()).collect();
-        VectorDiscriminant { center: centered.center, weights, offsets, log_shares }
+        let mut means = centered.means.clone();
+        let weights = centered.shrink(&mut means, strength);
+        let d = statistics.n_dimensions();
+        let mut model = VectorDiscriminant {
+            center: centered.center,
+            weights: Vec::with_capacity(columns.len() * d),
+            offsets: Vec::with_capacity(columns.len()),
+        };
+        // the mean of some classes, weighted by their documents, and the inverse covariance times it
+        let side = |column: usize, is_positive: bool| {
+            let is_of = |class: &usize| columns.is_positive(*class as ClassId, column) == is_positive;
+            let classes: Vec<usize> = (0..columns.n_classes()).filter(is_of).collect();
+            let all: f64 = classes.iter().map(|class| centered.documents[*class]).sum();
+            let mean = |of: &[f64]| {
+                let mut sum = vec![0.0; d];
+                for class in &classes {
+                    let share = centered.documents[*class] / all.max(1.0);
+                    sum.iter_mut().zip(&of[class * d..]).for_each(|(sum, x)| *sum += share * x);
+                }
+                sum
+            };
+            (mean(&means), mean(&weights))
+        };
+        for column in 0..columns.len() {
+            let (mean, mut weights) = side(column, true);
+            let mut offset = -0.5 * dot(&mean, &weights);
+            if columns.are_independent() {
+                let (mean, others) = side(column, false);
+                offset += 0.5 * dot(&mean, &others);
+                weights.iter_mut().zip(&others).for_each(|(weight, other)| *weight -= other);
+            }
+            model.weights.append(&mut weights);
+            model.offsets.push(offset);
+        }
+        model
     }
 
-    /// The number of classes.
-    pub fn n_classes(&self) -> usize {
+    /// The number of columns.
+    pub fn n_columns(&self) -> usize {
         self.offsets.len()
     }
 
-    /// The logarithm of each class's share of the documents, with half a document more for each class.
-    pub fn log_shares(&self) -> &[f64] {
-        &self.log_shares
-    }
-
-    /// Writes the log-likelihood (nats, up to a constant) of a vector in each class to `out`: without class shares, and
-    /// too certain, so that it wants a [scale](crate::VectorFit::scale).
+    /// Writes the scores of a vector (nats) to `out`, one per column.
     ///
     /// # Errors
     /// A wrong number of values; a value that is not finite or is above 1,024 in magnitude.
@@ -94,21 +132,9 @@ impl VectorDiscriminant {
         let d = self.center.len();
         VectorStatistics::check(d, x)?;
         let x: Vec<f64> = x.iter().zip(&self.center).map(|(x, center)| f64::from(*x) - center).collect();
+        let weights = |column: usize| &self.weights[column * d..(column + 1) * d];
         out.clear();
-        let class =
-            |(class, offset): (usize, &f64)| dot(&self.weights[class * d..(class + 1) * d], &x) + offset;
-        out.extend(self.offsets.iter().enumerate().map(class));
-        Ok(())
-    }
-
-    /// Writes the probability of each class to `out`: the scores times `scale`, and the class shares.
-    ///
-    /// # Errors
-    /// As [`scores`](Self::scores).
-    pub fn predict_proba(&self, x: &[f32], scale: f64, out: &mut Vec<f64>) -> Result<(), ObservationError> {
-        self.scores(x, out)?;
-        out.iter_mut().zip(&self.log_shares).for_each(|(z, share)| *z = scale * *z + share);
-        softmax(out);
+        out.extend(self.offsets.iter().enumerate().map(|(column, offset)| dot(weights(column), &x) + offset));
         Ok(())
     }
 }

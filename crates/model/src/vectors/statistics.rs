@@ -82,6 +82,17 @@ impl VectorStatistics {
         })
     }
 
+    /// Empty statistics of the same classes and dimensions.
+    #[must_use]
+    pub fn emptied(&self) -> Self {
+        VectorStatistics {
+            n_dimensions: self.n_dimensions,
+            documents: vec![0; self.documents.len()],
+            sums: vec![0; self.sums.len()],
+            products: vec![0; self.products.len()],
+        }
+    }
+
     /// The number of documents of each class.
     pub fn documents(&self) -> &[u64] {
         &self.documents
@@ -172,6 +183,30 @@ impl VectorStatistics {
         Ok(())
     }
 
+    /// As [`merge`](Self::merge), of statistics over other classes: `moved` gives the class here of each of them.
+    ///
+    /// # Errors
+    /// A class that is unknown here or has no place; a different number of dimensions; overflow. Nothing changes then.
+    pub fn merge_moved(
+        &mut self,
+        other: &VectorStatistics,
+        moved: &[ClassId],
+    ) -> Result<(), ObservationError> {
+        let mut there = self.emptied();
+        ObservationError::check_shape([moved.len(), self.n_dimensions], other.shape())?;
+        for (class, to) in (0..).zip(moved) {
+            let at = usize::from(*to);
+            let expected = self.documents.len();
+            let n =
+                there.documents.get_mut(at).ok_or(StatisticsError::UnknownClass { expected, got: *to })?;
+            *n += other.documents[usize::from(class)];
+            let start = at * self.n_dimensions;
+            there.sums[start..].iter_mut().zip(other.sum(class)).for_each(|(a, b)| *a += b);
+        }
+        there.products.clone_from(&other.products);
+        self.merge(&there)
+    }
+
     /// Takes away other statistics that are a part of these: the exact inverse of [`merge`](Self::merge).
     ///
     /// # Errors
@@ -214,7 +249,10 @@ impl VectorStatistics {
     }
 
     /// Checks that a vector has `n_dimensions` values, all in range.
-    pub(crate) fn check(n_dimensions: usize, x: &[f32]) -> Result<(), ObservationError> {
+    ///
+    /// # Errors
+    /// It has not.
+    pub fn check(n_dimensions: usize, x: &[f32]) -> Result<(), ObservationError> {
         const RANGE: &str = "a finite number of magnitude at most 1,024";
         ObservationError::check_features(n_dimensions, x.len())?;
         let bad = x.iter().position(|value| !(-GREATEST..=GREATEST).contains(value));

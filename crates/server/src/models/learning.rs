@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use tamis_train::replication::Record;
-use tamis_train::{ErrorKind, LearnOptions, LearnOutcome, Learner};
+use tamis_train::{Document, ErrorKind, LearnOptions, LearnOutcome, Learner};
 use tokio::sync::oneshot;
 
 use crate::models::model::{LiveModel, is_missing};
@@ -174,22 +174,24 @@ fn attempt(
             // not the model's fault
             Err(error) => Err(ServiceError::Request(error.to_string())),
         },
-        (Update::Document(Feedback::Find, document), _) => {
-            let known = known_label(&mut learner, document)?;
+        (Update::Document(Feedback::Find, document, vector), _) => {
+            let known = known_label(&mut learner, document.as_document().with_vector(vector))?;
             Ok(known.map_or(FeedbackOutcome::Unknown, FeedbackOutcome::Known))
         }
-        (Update::Document(feedback, document), outbox) => {
+        (Update::Document(feedback, owned, vector), outbox) => {
+            let document = owned.as_document();
+            let document = document.with_vector(vector);
             let label = match feedback {
                 Feedback::Learn(label) => Some(label.as_str()),
                 Feedback::Forget | Feedback::Find => None,
             };
-            let before = match document {
+            let before = match owned {
                 // so that it can be taken back
                 OwnedDocument::Counted(_) if label.is_some() => known_label(&mut learner, document)?,
                 _ => None,
             };
             let outcome = if outbox.is_some() {
-                let record = learner.record(label, document.as_document())?;
+                let record = learner.record(label, document)?;
                 // told even if nothing changes here: another server may have been told otherwise meanwhile
                 records.push(record.to_bytes());
                 apply_record(&mut learner, &record)?
@@ -221,21 +223,21 @@ fn apply_record(learner: &mut Learner, record: &Record) -> Result<FeedbackOutcom
 }
 
 /// The label that a document is known under.
-fn known_label(learner: &mut Learner, document: &OwnedDocument) -> Result<Option<String>, ServiceError> {
-    Ok(learner.known_labels(document.as_document())?.into_iter().next())
+fn known_label(learner: &mut Learner, document: Document<'_>) -> Result<Option<String>, ServiceError> {
+    Ok(learner.known_labels(document)?.into_iter().next())
 }
 
 fn apply_feedback(
     learner: &mut Learner,
     label: Option<&str>,
-    document: &OwnedDocument,
+    document: Document<'_>,
 ) -> Result<FeedbackOutcome, ServiceError> {
     match label {
-        Some(label) => Ok(match learner.learn(label, document.as_document())? {
+        Some(label) => Ok(match learner.learn(label, document)? {
             LearnOutcome::Already => FeedbackOutcome::Already,
             _ => FeedbackOutcome::Learned,
         }),
-        None => match learner.forget(None, document.as_document()) {
+        None => match learner.forget(None, document) {
             Ok(_) => Ok(FeedbackOutcome::Forgotten),
             Err(error) if error.kind() == ErrorKind::NotLearned => Ok(FeedbackOutcome::Unknown),
             Err(error) => Err(error.into()),

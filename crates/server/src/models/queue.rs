@@ -10,8 +10,8 @@ use crate::models::request::{Feedback, FeedbackOutcome, ServiceError};
 
 /// A change of a model.
 pub(crate) enum Update {
-    /// A document to learn or to forget.
-    Document(Feedback, OwnedDocument),
+    /// A document to learn or to forget, with its vector, which may be empty.
+    Document(Feedback, OwnedDocument, Vec<f32>),
     /// What another server of the fleet, or this one, has learned: the bytes of a record.
     Record(Vec<u8>),
 }

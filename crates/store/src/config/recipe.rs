@@ -47,10 +47,22 @@ pub struct Recipe {
     /// hide a message. Off by default; only for mail and text of two labels with
     /// [`Scoring::Weighted`](crate::config::scoring::Scoring::Weighted).
     pub windows: Option<u32>,
+    /// The dense vectors that documents may have beside their text, such as sentence embeddings; none by default. Only with
+    /// [`Scoring::Weighted`](crate::config::scoring::Scoring::Weighted).
+    pub vectors: Option<VectorSpace>,
     /// The columns of a table to learn from; none for mail and text. A model stores them sorted by name.
     pub columns: Vec<Column>,
     /// The column with the labels, for programs that read such a table again. This crate does not use it.
     pub target: Option<String>,
+}
+
+/// The space of the dense vectors of documents. Vectors of another encoder mean something else, even if they are as long.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct VectorSpace {
+    /// The values of a vector: 1 to 4,096.
+    pub dimensions: u32,
+    /// What makes the vectors, as its user calls it; empty if that was not said.
+    pub encoder: String,
 }
 
 /// What a model remembers of the documents it learned.
@@ -90,6 +102,7 @@ impl Recipe {
             pieces: None,
             ignored_headers: Vec::new(),
             windows: None,
+            vectors: None,
             columns: Vec::new(),
             target: None,
         }

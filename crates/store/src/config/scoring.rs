@@ -12,7 +12,7 @@ use crate::config::column::{Column, ColumnKind};
 use crate::config::decision::LabelDecision;
 use crate::config::recipe::{Keep, Recipe};
 use crate::config::refinement::TriedRefinement;
-use crate::error::{Reason, Result};
+use crate::error::{Error, Reason, Result};
 use crate::kind::Kind;
 
 /// How counts become scores; independent of counting.
@@ -125,7 +125,7 @@ pub struct ModelSelection {
     /// The values chosen, or fixed by hand.
     pub choices: Choices,
     /// The same, with stacking weights refitted to documents learned one by one since then.
-    pub refitted: Option<Choices>,
+    pub refitted: Option<Box<Choices>>,
     /// The smoothings and powers of idf that were tried; empty if there were too few documents to choose by.
     pub smoothing: Vec<SmoothingTrial>,
     /// The shares of the counts on top of which the correction was tried.
@@ -213,7 +213,7 @@ impl ModelSelection {
 
     /// The choices used in scoring.
     pub fn in_use(&self) -> &Choices {
-        self.refitted.as_ref().unwrap_or(&self.choices)
+        self.refitted.as_deref().unwrap_or(&self.choices)
     }
 }
 
@@ -259,6 +259,9 @@ impl Scoring {
     pub fn check(&self, recipe: &Recipe, keep: Keep) -> Result<()> {
         let fail =
             |expected: &str, got: String| Err(Reason::Columns { expected: expected.into(), got }.into());
+        if recipe.vectors.is_some() && self.weighted().is_none() {
+            return Err(Error::option("vectors", "expected weighted scoring, got another"));
+        }
         match (self, not_text(recipe)) {
             (Scoring::Mixed(_), _) if recipe.kind != Kind::Table => {
                 fail("a table for mixed naive Bayes", recipe.kind.to_string())

@@ -30,8 +30,9 @@ pub struct DocumentRecord {
     /// A hash of a mail's Message-ID and body, which do not change in transport; of From, To, Date, Subject and body if it
     /// has no Message-ID. 0 if it has none of them.
     pub message: U64,
-    /// Its held-out scores with two classes: log-odds of the counts and of the correction. NaN if it has none.
-    pub held_out: [F32; 2],
+    /// Its held-out scores with two classes: log-odds of the counts, of the correction and of its dense vector. NaN if it
+    /// has none.
+    pub held_out: [F32; 3],
     /// Its number among the documents learned one by one since the last fit; 0 if the fit included it, or nothing is
     /// fitted.
     pub learned: U32,
@@ -76,12 +77,14 @@ pub struct StoredDocument {
     pub name: Box<str>,
     /// Its part of the correction, by increasing column.
     pub coefficients: Vec<Coefficient>,
-    /// Log-odds of counts and correction by a model without it.
-    pub held_out: Option<[f64; 2]>,
+    /// Log-odds of counts, correction and dense vector by a model without it.
+    pub held_out: Option<[f64; 3]>,
     /// Its number among those learned one by one; 0 for others.
     pub learned: u32,
     /// Its terms.
     pub vector: CountVector,
+    /// Its dense vector; empty if it has none.
+    pub dense: Box<[f32]>,
 }
 
 impl StoredDocument {
@@ -90,7 +93,7 @@ impl StoredDocument {
         record: &DocumentRecord,
         name: Box<str>,
         coefficients: Vec<Coefficient>,
-        vector: CountVector,
+        (vector, dense): (CountVector, Box<[f32]>),
     ) -> Self {
         let held_out = record.held_out.map(|number| f64::from(number.get()));
         StoredDocument {
@@ -106,6 +109,7 @@ impl StoredDocument {
             held_out: Some(held_out).filter(|numbers| numbers.iter().all(|number| number.is_finite())),
             learned: record.learned.get(),
             vector,
+            dense,
         }
     }
 
@@ -119,7 +123,7 @@ impl StoredDocument {
             date: self.date.into(),
             group: self.group.into(),
             message: self.message.into(),
-            held_out: self.held_out.map_or([f32::NAN; 2], as_kept).map(F32::new),
+            held_out: self.held_out.map_or([f32::NAN; 3], as_kept).map(F32::new),
             learned: self.learned.into(),
             vector_end: vector_end.into(),
         }
@@ -160,8 +164,8 @@ pub fn decode_vector(mut bytes: &[u8], n_terms: usize) -> Result<CountVector> {
     CountVector::new(ids, counts).map_err(|_| broken())
 }
 
-/// Rounds two numbers to the precision in which they are stored.
-pub fn as_kept(numbers: [f64; 2]) -> [f32; 2] {
+/// Rounds held-out scores to the precision in which they are stored.
+pub fn as_kept(numbers: [f64; 3]) -> [f32; 3] {
     numbers.map(|number| number as f32)
 }
 
@@ -187,6 +191,30 @@ pub(crate) fn decode_coefficients(bytes: &mut &[u8]) -> Result<Vec<Coefficient>>
         coefficients.push(Coefficient { class, bias: number()?, units: number()? });
     }
     Ok(coefficients)
+}
+
+/// Appends a dense vector, which precedes the terms: its length, which is 0 without one, and its values.
+pub fn encode_dense(dense: &[f32], out: &mut Vec<u8>) {
+    put_varint(dense.len() as u64, out);
+    dense.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
+}
+
+/// Reads the dense vector that precedes terms.
+pub fn decode_dense(bytes: &mut &[u8]) -> Result<Box<[f32]>> {
+    let broken = || Error::inconsistent("vectors", "dense vectors of finite numbers", "other bytes");
+    let length =
+        take_varint(bytes).and_then(|n| usize::try_from(n).ok()?.checked_mul(4)).ok_or_else(broken)?;
+    let (values, rest) = bytes.split_at_checked(length).ok_or_else(broken)?;
+    *bytes = rest;
+    let dense: Box<[f32]> = values.as_chunks().0.iter().map(|value| f32::from_le_bytes(*value)).collect();
+    dense.iter().all(|value| value.is_finite()).then_some(dense).ok_or_else(broken)
+}
+
+/// The dense vector that counts of those of two equal documents: the greater, in the order of their bits. None is less
+/// than any.
+pub fn greatest_dense<'a>(here: &'a [f32], there: &'a [f32]) -> &'a [f32] {
+    let bits = |dense: &'a [f32]| dense.iter().map(|value| value.to_bits());
+    if bits(here).ge(bits(there)) { here } else { there }
 }
 
 /// Maximum length of a name, in bytes.

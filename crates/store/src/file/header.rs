@@ -15,7 +15,7 @@
 //! differ; it has no other use.
 
 use serde::{Deserialize, Serialize};
-use tamis_model::{ClassTotals, Classes, ExpectedNaiveBayes, Summary};
+use tamis_model::{ClassTotals, Classes, ExpectedNaiveBayes, Summary, VectorStatistics};
 
 use crate::config::decision::{Decision, DecisionOptions, HeldOutPerformance, LabelDecision};
 use crate::config::recipe::{Keep, Recipe};
@@ -50,6 +50,8 @@ pub struct ModelHeader {
     pub classes: Classes,
     /// Documents and counts of each.
     pub totals: Vec<ClassTotals>,
+    /// The statistics of the documents' dense vectors, if the recipe has any.
+    pub vectors: Option<VectorStatistics>,
     /// The requirements on decisions, with two classes.
     pub asked: Option<DecisionOptions>,
     /// How scores become verdicts, with two classes.
@@ -100,6 +102,8 @@ pub struct WrittenHeader {
     pub classes: Classes,
     /// As [`ModelHeader::totals`].
     pub totals: Vec<ClassTotals>,
+    /// As [`ModelHeader::vectors`].
+    pub vectors: Option<VectorStatistics>,
     /// As [`ModelHeader::asked`].
     pub asked: Option<DecisionOptions>,
     /// Documents changed.
@@ -136,6 +140,7 @@ impl From<ModelHeader> for WrittenHeader {
             scoring: header.scoring.options(),
             classes: header.classes,
             totals: header.totals,
+            vectors: header.vectors,
             asked: header.asked,
             changes: header.changes.since_training,
             unfitted: header.changes.since_fit,
@@ -192,6 +197,7 @@ impl TryFrom<WrittenHeader> for ModelHeader {
             scoring,
             classes: written.classes,
             totals: written.totals,
+            vectors: written.vectors,
             asked: written.asked,
             decision: written.decision,
             expected: written.expected,
@@ -208,6 +214,7 @@ impl ModelHeader {
         ModelHeader {
             stored: Retention { keep: Keep::Digests, names: true },
             unremembered: false,
+            vectors: None,
             asked: None,
             decision: Decision::for_classes(&classes),
             expected: None,
@@ -239,6 +246,7 @@ impl ModelHeader {
             return Err(Error::inconsistent("header", format!("totals of {n_classes} labels"), totals.len()));
         }
         check_totals(totals)?;
+        check_vectors(&self.vectors, recipe, totals.len())?;
         if !recipe.columns.is_sorted_by(|a, b| a.name < b.name) {
             return Err(Error::inconsistent(
                 "header",
@@ -272,6 +280,21 @@ pub(crate) fn check_totals(totals: &[ClassTotals]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Checks that there are statistics of dense vectors if the recipe has vectors, and of the same shape.
+pub(crate) fn check_vectors(
+    vectors: &Option<VectorStatistics>,
+    recipe: &Recipe,
+    n_classes: usize,
+) -> Result<()> {
+    let shape = |dimensions: usize, n_classes: usize| (dimensions, n_classes);
+    let expected = recipe.vectors.as_ref().map(|space| shape(space.dimensions as usize, n_classes));
+    let got = vectors.as_ref().map(|vectors| shape(vectors.n_dimensions(), vectors.documents().len()));
+    match expected == got {
+        true => Ok(()),
+        false => Err(Error::inconsistent("header", format!("vectors of {expected:?}"), format!("{got:?}"))),
+    }
 }
 
 /// Writes a model file.

@@ -25,8 +25,8 @@ use zerocopy::{FromBytes, IntoBytes};
 use crate::error::{Error, Reason, Result};
 use crate::file::container::checksum;
 use crate::file::documents::{
-    DocumentRecord, StoredDocument, decode_coefficients, decode_name, decode_vector, encode_coefficients,
-    encode_name, encode_vector,
+    DocumentRecord, StoredDocument, decode_coefficients, decode_dense, decode_name, decode_vector,
+    encode_coefficients, encode_dense, encode_name, encode_vector,
 };
 use crate::file::terms::limited;
 use crate::file::varint::{put_varint, take_varint};
@@ -210,6 +210,7 @@ impl LogEntry {
         }
         encode_name(&document.name, out);
         encode_coefficients(&document.coefficients, out);
+        encode_dense(&document.dense, out);
         out.extend(vector);
     }
 
@@ -231,10 +232,11 @@ impl LogEntry {
         }
         let name = decode_name(bytes)?;
         let coefficients: Vec<Coefficient> = decode_coefficients(bytes)?;
+        let dense = decode_dense(bytes)?;
         let length = usize::try_from(record.vector_end.get()).map_err(|_| broken())?;
         let vector = take(bytes, length).ok_or_else(broken)?;
         let vector = decode_vector(vector, n_terms + new_terms.len())?;
-        let document = StoredDocument::new(record, name, coefficients, vector);
+        let document = StoredDocument::new(record, name, coefficients, (vector, dense));
         Ok(LogEntry { learned, document, features, new_terms })
     }
 }
@@ -277,9 +279,10 @@ mod tests {
                     message: u64::from(class) << 60,
                     name: ["", "7@example.org"][usize::from(class) % 2].into(),
                     coefficients: vec![Coefficient { class, bias: -9, units: -3 }],
-                    held_out: held_out.filter(|h| h.is_finite()).map(|h| [f64::from(h), 1.5]),
+                    held_out: held_out.filter(|h| h.is_finite()).map(|h| [f64::from(h), 1.5, 0.25]),
                     learned: 9,
                     vector: CountVector::from_pairs(row).unwrap(),
+                    dense: [0.5, -0.25].repeat(usize::from(class)).into(),
                 },
                 features,
                 new_terms,

@@ -18,7 +18,7 @@
 //! ```
 
 use serde::{Deserialize, Serialize};
-use tamis_model::Classes;
+use tamis_model::{Classes, VectorStatistics};
 
 use crate::config::training::TrainOptions;
 use crate::disk::spool::Spool;
@@ -49,6 +49,8 @@ pub struct PartialHeader {
     pub missing: Vec<u64>,
     /// The number of terms.
     pub n_terms: u64,
+    /// The statistics of dense vectors.
+    pub vectors: Option<VectorStatistics>,
     /// Whether the texts of all documents are included.
     pub has_texts: bool,
     /// Lengths of the sections in bytes, without checksums.

@@ -7,7 +7,7 @@ use zerocopy::IntoBytes;
 use crate::config::recipe::Keep;
 use crate::error::Result;
 use crate::file::documents::{
-    DocumentRecord, StoredDocument, encode_coefficients, encode_name, encode_vector,
+    DocumentRecord, StoredDocument, encode_coefficients, encode_dense, encode_name, encode_vector,
 };
 use crate::file::header::ModelHeader;
 use crate::file::slots;
@@ -50,6 +50,7 @@ impl Store {
         let header = SegmentHeader {
             generation: self.slots.next_generation(),
             totals: self.totals.clone(),
+            vectors: self.vectors.clone(),
             features: self.overlay.features(),
             learned,
             forgotten,
@@ -124,6 +125,9 @@ impl ModelHeader {
             encode_coefficients(&document.coefficients, vectors);
         }
         if self.stored.keep == Keep::Vectors {
+            if self.recipe.vectors.is_some() {
+                encode_dense(&document.dense, vectors);
+            }
             encode_vector(document.vector.row(), vectors);
         }
         document.record(vectors.len() as u64)

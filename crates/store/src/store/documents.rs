@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::config::recipe::Keep;
 use crate::error::{Error, Result};
 use crate::file::documents::{
-    DocumentKey, DocumentRecord, StoredDocument, decode_coefficients, decode_name, decode_vector,
+    DocumentKey, DocumentRecord, StoredDocument, decode_coefficients, decode_dense, decode_name,
+    decode_vector,
 };
 use crate::store::opened::Store;
 use crate::store::overlay::LogDocument;
@@ -160,7 +161,11 @@ impl Store {
             true => decode_coefficients(&mut bytes)?,
             false => Vec::new(),
         };
+        let dense = match self.header.recipe.vectors.is_some() && self.header.stored.keep == Keep::Vectors {
+            true => decode_dense(&mut bytes)?,
+            false => Box::default(),
+        };
         let vector = decode_vector(bytes, self.n_known)?;
-        Ok(Some(StoredDocument::new(record, name, coefficients, vector)))
+        Ok(Some(StoredDocument::new(record, name, coefficients, (vector, dense))))
     }
 }

@@ -1,6 +1,8 @@
 //! The terms used in scoring: those of a model and of the shared model behind it, with their statistics added.
 
-use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Counts, KnownTerm, KnownTerms};
+use std::borrow::Cow;
+
+use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Counts, KnownTerm, KnownTerms, VectorStatistics};
 use tamis_tokenizer::TermId;
 
 use crate::error::{Error, Result};
@@ -206,6 +208,18 @@ impl CommonTerms {
 }
 
 impl<'a> Layers<'a> {
+    /// The statistics of dense vectors, of both models together; `None` if there are none.
+    pub fn vectors(&self) -> Option<Cow<'a, VectorStatistics>> {
+        let own = self.own.vectors.as_ref();
+        let shared = self.shared.and_then(|(shared, _)| shared.vectors.as_ref());
+        let mut vectors = Cow::Borrowed(own.or(shared)?);
+        if let (Some(_), Some(shared)) = (own, shared) {
+            // sums that overflow leave the user's own
+            let _ = vectors.to_mut().merge(shared);
+        }
+        Some(vectors)
+    }
+
     /// `own` alone, or over a shared model.
     pub fn new(own: &'a Store, shared: Option<(&'a Store, &'a CombinedSums)>) -> Self {
         Layers { own, shared }

@@ -1,13 +1,13 @@
 //! A model file in use: its terms, counts, texts and documents, read in place.
 
-use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, ClassWeights, Classes, Counts};
+use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, ClassWeights, Classes, Counts, VectorStatistics};
 use tamis_tokenizer::TermId;
 
 use crate::config::labels::SetLabels;
 use crate::disk::map::ModelBytes;
 use crate::disk::source::MappedFile;
 use crate::error::{Error, Reason, Result};
-use crate::file::header::{self, ModelHeader, ModelLayout};
+use crate::file::header::{self, ModelHeader, ModelLayout, check_vectors};
 use crate::file::log::{self, LogEntry, Rest};
 use crate::file::slots::SegmentSlots;
 use crate::file::terms::{GROUP, Runs, limited};
@@ -26,6 +26,8 @@ pub struct Store {
     pub(super) sets: Option<SetLabels>,
     /// Documents and counts of each class, log and segments included.
     pub totals: Vec<ClassTotals>,
+    /// The statistics of dense vectors, log and segments included; `None` if the model has no vectors.
+    pub vectors: Option<VectorStatistics>,
     /// What the log changes.
     pub overlay: Overlay,
     /// The slots of the file, which list its segments.
@@ -85,6 +87,7 @@ impl Store {
         let mut store = Store {
             sets: SetLabels::derive(&header.classes)?,
             totals: Vec::new(),
+            vectors: None,
             overlay: Overlay::default(),
             log: RecordLog { start: start as u64, records: Vec::new(), rest: Rest::Nothing, file_length },
             bytes,
@@ -140,10 +143,12 @@ impl Store {
         let mut overlay = newest.map_or_else(Overlay::default, |newest| {
             Overlay::over(newest.features, newest.learned, newest.forgotten)
         });
+        let mut vectors = newest.map_or(&self.header.vectors, |newest| &newest.vectors).clone();
+        check_vectors(&vectors, &self.header.recipe, totals.len())?;
         let start = self.log.start as usize;
-        let add = |entry| overlay.add(entry, &mut totals);
+        let add = |entry| overlay.add(entry, &mut totals, &mut vectors);
         let read = log::read(log, start, self.checksum, self.n_known, add)?;
-        (self.totals, self.overlay) = (totals, overlay);
+        (self.totals, self.vectors, self.overlay) = (totals, vectors, overlay);
         Ok(read)
     }
 
@@ -155,7 +160,7 @@ impl Store {
 
     /// Adds an entry that is not yet in the log on disk.
     pub fn add(&mut self, entry: LogEntry) -> Result<()> {
-        self.overlay.add(entry, &mut self.totals)
+        self.overlay.add(entry, &mut self.totals, &mut self.vectors)
     }
 
     /// The immutable part of the file, before slots, segments and log.

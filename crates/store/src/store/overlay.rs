@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
-use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Coefficient};
+use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Coefficient, VectorStatistics};
 use tamis_tokenizer::TermId;
 
 use crate::error::{Error, Reason, Result};
@@ -63,8 +63,13 @@ impl Overlay {
         Overlay { features, learned, forgotten, ..Overlay::default() }
     }
 
-    /// Adds an entry, and updates the model's `totals`.
-    pub fn add(&mut self, mut entry: LogEntry, totals: &mut [ClassTotals]) -> Result<()> {
+    /// Adds an entry, and updates the model's `totals` and the statistics of its `vectors`.
+    pub fn add(
+        &mut self,
+        mut entry: LogEntry,
+        totals: &mut [ClassTotals],
+        vectors: &mut Option<VectorStatistics>,
+    ) -> Result<()> {
         let new_terms = std::mem::take(&mut entry.new_terms);
         let LogEntry { learned, ref document, features, .. } = entry;
         let impossible = |expected: &str| Error::inconsistent("log", expected, "others");
@@ -87,6 +92,12 @@ impl Overlay {
                 .ok_or_else(|| impossible("counts to forget"))?,
         };
         self.new_terms.append(&new_terms)?;
+        if !document.dense.is_empty() {
+            let vectors = vectors.as_mut().ok_or_else(|| impossible("no dense vectors"))?;
+            let change =
+                if learned { VectorStatistics::observe_times } else { VectorStatistics::forget_times };
+            change(vectors, document.class, &document.dense, document.multiplicity)?;
+        }
         *own = sums;
         for (id, count) in row.iter() {
             let tf = copies * i64::from(count);

@@ -17,7 +17,7 @@
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use tamis_model::ClassTotals;
+use tamis_model::{ClassTotals, VectorStatistics};
 use tamis_tokenizer::TermId;
 use zerocopy::little_endian::U64;
 
@@ -34,6 +34,8 @@ pub struct SegmentHeader {
     pub(crate) generation: u64,
     /// Changes of documents and counts of each class.
     pub totals: Vec<ClassTotals>,
+    /// The statistics of dense vectors.
+    pub vectors: Option<VectorStatistics>,
     /// Terms that gained counts minus terms that lost them.
     pub features: i64,
     /// Documents learned.

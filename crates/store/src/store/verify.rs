@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use tamis_model::{Cell, ClassWeights, Correction, Counts, Statistics};
+use tamis_model::{Cell, ClassWeights, Correction, Counts, Statistics, VectorStatistics};
 use tamis_tokenizer::{TermId, fingerprint};
 use zerocopy::little_endian::U32;
 
@@ -133,6 +133,7 @@ impl Store {
         let mut documents = vec![0u64; n_classes];
         let mut counted = Statistics::new(n_classes);
         let mut correction = Correction::default();
+        let mut vectors = self.vectors.as_ref().map(VectorStatistics::emptied);
         let mut before = None;
         for document in self.documents() {
             let document = document?;
@@ -155,6 +156,16 @@ impl Store {
             *count += u64::from(document.multiplicity);
             counted.observe_times(document.class, document.vector.row(), document.multiplicity)?;
             correction.add(document.vector.row(), &document.coefficients)?;
+            if let Some(vectors) = vectors.as_mut().filter(|_| !document.dense.is_empty()) {
+                vectors.observe_times(document.class, &document.dense, document.multiplicity)?;
+            }
+        }
+        if self.header.stored.keep == Keep::Vectors && vectors != self.vectors {
+            return Err(Error::inconsistent(
+                "vectors",
+                "dense vectors that add up to their statistics",
+                "others",
+            ));
         }
         let expected: Vec<u64> = self.totals.iter().map(|t| t.documents).collect();
         // an imported model may lack its documents, but has those it learned since

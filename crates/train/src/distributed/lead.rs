@@ -256,7 +256,7 @@ impl DistributedTrainer {
                 (fitted, documents)
             }
         };
-        let FitPlan { mut options, weighted, classes, texts, merged, .. } = plan;
+        let FitPlan { mut options, weighted, classes, texts, merged, vectors, .. } = plan;
         // the documents are in the partitions
         (options.keep, options.names) = (Some(Keep::Digests), false);
         let (asked, totals) = (&options.decision, merged.statistics.totals());
@@ -264,7 +264,7 @@ impl DistributedTrainer {
         let thresholds = Thresholds { asked, default, totals };
         let fitted = conclude(&weighted, fitted, &thresholds, &documents, &classes)?;
         let none = Collection::new(Vec::new(), Vec::new(), &[], classes.len(), merged.n_terms())?;
-        let learned = TrainingSet { texts, merged, documents: none };
+        let learned = TrainingSet { texts, merged, documents: none, vectors };
         write_model(options, classes, learned, fitted)
     }
 }

@@ -2,7 +2,7 @@
 
 use tamis_model::{
     Classes, Columns, Correction, Counts, Documents, FitProblem, Partition, ROUNDS, RoundChange, Statistics,
-    TAUS, WeightedOptions, is_sampled,
+    TAUS, VectorStatistics, WeightedOptions, is_sampled,
 };
 use tamis_store::config::labels::columns_of;
 use tamis_store::config::scoring::Scoring;
@@ -16,6 +16,7 @@ use crate::distributed::partial::Partial;
 use crate::fit::solution;
 use crate::gather::collection::Collection;
 use crate::gather::merged::{MergedShards, Shard};
+use crate::train::finish::TrainingSet;
 use crate::train::trainer::Trainer;
 
 /// Rounds in which the held-out documents take no part.
@@ -33,6 +34,7 @@ pub struct FitPlan {
     pub(super) columns: Columns,
     pub(super) texts: Vec<TermTexts>,
     pub(super) merged: MergedShards,
+    pub(super) vectors: Option<VectorStatistics>,
     /// The counts without the held-out documents.
     without: Statistics,
 }
@@ -72,8 +74,9 @@ impl FitPlan {
             return Err(Error::inconsistent("message", "labels that were counted", "others"));
         };
         let without = subtract(&in_order.merged, &held_out.merged)?;
-        let (texts, merged, options) = (in_order.texts, in_order.merged, counts.options);
-        Ok(FitPlan { header, options, weighted, classes, columns, texts, merged, without })
+        let TrainingSet { texts, merged, vectors, .. } = in_order;
+        let options = counts.options;
+        Ok(FitPlan { header, options, weighted, classes, columns, texts, merged, vectors, without })
     }
 
     /// Runs one round: fits the partition's documents to the lead's correction, starting from `state` (`None` in the
@@ -164,6 +167,7 @@ impl FitPlan {
             counts: &self.merged.statistics,
             documents,
             columns: self.columns.clone(),
+            vectors: self.vectors.as_ref(),
             options: &self.weighted,
         }
     }

@@ -76,7 +76,13 @@ fn for_each_of_many(
     let (counts, mut documents) = counted(&terms)?;
     let columns = columns_of(classes)?;
     let (choices, prior) = (chosen.in_use(), priors(&store.totals, &columns));
-    let problem = FitProblem { counts: &counts, documents: &documents, columns, options };
+    let problem = FitProblem {
+        counts: &counts,
+        documents: &documents,
+        columns,
+        vectors: store.vectors.as_ref(),
+        options,
+    };
     let judged = problem.hold_out_all(choices, |held: &Prediction| {
         judge(&held.log_odds(choices, &prior), documents.documents[held.document].class)
     });

@@ -67,14 +67,21 @@ pub(crate) struct DocumentLine {
     /// By label: its contributions to the bias of the correction and to the weights of its terms, in fixed point.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) coefficients: BTreeMap<String, [i64; 2]>,
-    /// Its held-out scores: log-odds of the counts and of the correction.
+    /// Its held-out scores: log-odds of the counts, of the correction and of the vector.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) held_out: Option<[f64; 2]>,
+    pub(crate) held_out: Option<[f64; 3]>,
     /// Its number among the documents learned one by one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) learned: u32,
+    /// Its dense vector.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub(crate) vector: Box<[f32]>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) terms: BTreeMap<String, u32>,
+}
+
+fn is_empty(vector: &[f32]) -> bool {
+    vector.is_empty()
 }
 
 fn is_zero<T: Default + PartialEq>(n: &T) -> bool {
@@ -153,6 +160,7 @@ fn document_line(store: &Store, columns: &Classes, document: &StoredDocument) ->
             .collect(),
         held_out: document.held_out,
         learned: document.learned,
+        vector: document.dense.clone(),
         terms,
     })
 }

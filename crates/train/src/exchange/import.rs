@@ -160,6 +160,7 @@ impl Draft {
             held_out: line.held_out,
             learned: line.learned,
             vector: CountVector::default(),
+            dense: line.vector,
         };
         let terms = line.terms.iter().map(|(term, count)| (fingerprint_of(term), *count)).collect();
         self.documents.push((document, terms));

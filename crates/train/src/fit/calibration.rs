@@ -22,7 +22,7 @@ pub(crate) struct Thresholds<'a> {
 
 /// A held-out document of two classes, with its scores.
 pub(crate) struct BinaryPrediction {
-    pub(crate) held_out: [f64; 2],
+    pub(crate) held_out: [f64; 3],
     pub(crate) is_positive: bool,
     pub(crate) multiplicity: u32,
     /// Its position among the documents learned one by one.
@@ -46,7 +46,7 @@ pub(crate) fn calibrate(header: &mut ModelHeader, judged: &mut [BinaryPrediction
         let latest = judged.iter().take(LATEST);
         let weight = |judged: &BinaryPrediction| f64::from(judged.multiplicity.min(1_000));
         let latest = latest.map(|judged| (judged.held_out, judged.is_positive, weight(judged)));
-        chosen.refitted = Some(chosen.choices.refitted(&latest.collect::<Vec<_>>(), has_windows));
+        chosen.refitted = Some(Box::new(chosen.choices.refitted(&latest.collect::<Vec<_>>(), has_windows)));
     }
     let scores = scores(judged, chosen.in_use());
     if let Some(asked) = &header.asked {

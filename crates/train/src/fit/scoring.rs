@@ -1,7 +1,9 @@
 //! Fits a scoring to documents, beyond counting them.
 
 use crate::fit::label_decisions::{decide_labels, expect_labels};
-use tamis_model::{Classes, Counts, Documents, Label, Prediction, Statistics, WeightedOptions};
+use tamis_model::{
+    Classes, Counts, Documents, Label, Prediction, Statistics, VectorStatistics, WeightedOptions,
+};
 use tamis_store::config::decision::{Decision, DecisionOptions};
 use tamis_store::config::labels::{are_sets, columns_of, positive_class, spam_class};
 use tamis_store::config::scoring::{ModelSelection, Scoring};
@@ -21,6 +23,8 @@ use crate::gather::collection::Collection;
 pub(crate) struct FitInput<'a> {
     pub(crate) classes: &'a Classes,
     pub(crate) statistics: &'a Statistics,
+    /// The statistics of dense vectors, if there are any.
+    pub(crate) vectors: Option<&'a VectorStatistics>,
     pub(crate) documents: &'a mut Collection,
     /// Which of the documents had no label.
     pub(crate) taught: Option<PseudoLabels>,
@@ -36,7 +40,7 @@ pub(crate) fn fit(
     default: Decision,
     learned: FitInput<'_>,
 ) -> Result<Solution> {
-    let FitInput { classes, statistics, documents, taught, table } = learned;
+    let FitInput { classes, statistics, vectors, documents, taught, table } = learned;
     let mut fitted = match scoring {
         Scoring::NaiveBayes(parameters) => {
             let Ok(summary) = parameters.summarize(statistics);
@@ -55,7 +59,7 @@ pub(crate) fn fit(
                 documents.hold_near_duplicates_together(statistics);
             }
             let smoothing = solution::smoothing(&options, statistics, documents, classes)?;
-            let fitted = solution::weights(&options, smoothing, statistics, documents, classes)?;
+            let fitted = solution::weights(&options, smoothing, statistics, vectors, documents, classes)?;
             let fitted = match taught.as_ref().filter(|taught| taught.record.teacher.is_some()) {
                 Some(taught) => taught.calibrate(fitted, documents, classes)?,
                 None => fitted,
@@ -94,14 +98,14 @@ pub(crate) fn conclude(
             expect_labels(&labels, n, groups)
         }
         2 => {
-            let known = fitted.held_out.iter().filter(|held| held.known_terms > 0 && held.weight > 0.0);
+            let known = fitted.held_out.iter().filter(|held| held.has_evidence() && held.weight > 0.0);
             // rounded as a model stores them, so that a refit starts from the same numbers
             let kept = |held: &Prediction| {
                 Some((held.document, as_kept(held.highest(&fitted.choices)?).map(f64::from)))
             };
             held_out = known.filter_map(kept).collect();
             let positive = positive_class(classes);
-            let judged = |(document, held_out): &(usize, [f64; 2])| {
+            let judged = |(document, held_out): &(usize, [f64; 3])| {
                 let Label { class, multiplicity, group, .. } = documents.label(*document);
                 BinaryPrediction {
                     held_out: *held_out,

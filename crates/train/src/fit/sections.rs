@@ -7,7 +7,7 @@ use tamis_store::config::recipe::Keep;
 use tamis_store::disk::spool::{Spool, spill};
 use tamis_store::error::Result;
 use tamis_store::file::documents::{
-    DocumentRecord, as_kept, encode_coefficients, encode_name, encode_vector,
+    DocumentRecord, as_kept, encode_coefficients, encode_dense, encode_name, encode_vector,
 };
 use tamis_store::file::fitted::FittedScoring;
 use tamis_store::file::header::{self, ModelHeader};
@@ -73,6 +73,7 @@ pub(crate) fn document_sections(
     documents: &mut Collection,
     fitted: &Solution,
     keep: Keep,
+    has_vectors: bool,
 ) -> Result<DocumentSections> {
     let (mut records, mut vectors) = (Spool::default(), Spool::default());
     let mut held_out = fitted.held_out.iter().peekable();
@@ -89,6 +90,9 @@ pub(crate) fn document_sections(
                     );
                 }
                 if let Some(encoded) = &encoded {
+                    if has_vectors {
+                        encode_dense(document.dense(), &mut vectors);
+                    }
                     encode_vector(encoded.terms(at).vector().row(), &mut vectors);
                 }
                 ends.push(vectors.len() as u64);
@@ -108,7 +112,7 @@ pub(crate) fn document_sections(
                     date: document.date().into(),
                     group: document.group.into(),
                     message: document.message().into(),
-                    held_out: own.map_or([f32::NAN; 2], as_kept).map(F32::new),
+                    held_out: own.map_or([f32::NAN; 3], as_kept).map(F32::new),
                     learned: 0.into(),
                     vector_end: (vectors.len() + end).into(),
                 };

@@ -198,7 +198,7 @@ impl Classifier {
         let mut counts = Statistics::new(of.classes.len());
         documents.iter().try_for_each(|d| counts.observe_times(d.class, d.row, d.multiplicity))?;
         let smoothing = SmoothingChoice::new(&counts, documents, &columns, of.options);
-        let fitted = solution::weights(of.options, smoothing, &counts, documents, of.classes)?;
+        let fitted = solution::weights(of.options, smoothing, &counts, None, documents, of.classes)?;
         let tamis_model::WeightedFit { choices, correction, .. } = fitted;
         let positive = positive_class(of.classes);
         let scorer = |stack| {
@@ -206,7 +206,7 @@ impl Classifier {
             let n_features = counts.n_features() as u64;
             WeightedLogOdds::new(&choices, correction.bias(), counts.totals(), n_features, &columns)
         };
-        let (scorer, corrector) = (scorer(choices.stack)?, scorer([0.0, 1.0, 0.0])?);
+        let (scorer, corrector) = (scorer(choices.stack)?, scorer([0.0, 1.0, 0.0, 0.0])?);
         Ok(Classifier { counts, correction, scorer, corrector, columns, positive })
     }
 
@@ -220,7 +220,8 @@ impl Classifier {
         self.corrector.log_odds(&readings, &mut correction);
         self.scorer.log_odds(&readings, &mut z);
         let known_terms = readings.known_terms;
-        let held_out = Prediction { document, weight, known_terms, bayes, correction, windows: Vec::new() };
+        let held_out =
+            Prediction { document, weight, known_terms, bayes, correction, ..Prediction::default() };
         (held_out, of_classes(z, &self.columns, self.positive))
     }
 }

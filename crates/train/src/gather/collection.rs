@@ -4,7 +4,8 @@ use std::io;
 use std::sync::{Mutex, OnceLock};
 
 use rayon::prelude::*;
-use tamis_model::{BLOCK, Block, ClassId, Documents, Label, NearDuplicates, Statistics};
+use tamis_model::{BLOCK, Block, ClassId, Documents, Label, NearDuplicates, Statistics, VectorStatistics};
+use tamis_store::config::recipe::{Recipe, VectorSpace};
 use tamis_store::disk::spool::spill;
 use tamis_store::error::Result;
 use tamis_store::file::documents::groups_are_copies;
@@ -110,6 +111,32 @@ impl Collection {
         Collection { groups_are_copies, ..self }
     }
 
+    /// The statistics of the documents' dense vectors; `None` if the recipe has none.
+    pub(crate) fn vector_statistics(
+        &self,
+        recipe: &Recipe,
+        n_classes: usize,
+    ) -> Result<Option<VectorStatistics>> {
+        let Some(VectorSpace { dimensions, .. }) = recipe.vectors else { return Ok(None) };
+        let none = VectorStatistics::new(n_classes, dimensions as usize)?;
+        let of_some = |documents: &[TrainingDocument]| -> Result<VectorStatistics> {
+            let mut sums = none.clone();
+            let is_counted =
+                |d: &&TrainingDocument| usize::from(d.class) < n_classes && !d.dense().is_empty();
+            for document in documents.iter().filter(is_counted) {
+                sums.observe_times(document.class, document.dense(), document.multiplicity)?;
+            }
+            Ok(sums)
+        };
+        let add = |mut here: VectorStatistics, there: VectorStatistics| -> Result<VectorStatistics> {
+            here.merge(&there)?;
+            Ok(here)
+        };
+        let at_once = self.documents.len().div_ceil(rayon::current_num_threads()).max(1);
+        let sums = self.documents.par_chunks(at_once).map(of_some).try_reduce(|| none.clone(), add);
+        sums.map(Some)
+    }
+
     /// From now on, near-duplicates among the documents, which have these counts, are held out together.
     pub(crate) fn hold_near_duplicates_together(&mut self, counts: &Statistics) {
         self.near_duplicates = NearDuplicates::find(counts, self);
@@ -178,6 +205,10 @@ impl Documents for Collection {
             self.recycle(encoded);
         }
         rows
+    }
+
+    fn vector(&self, document: usize) -> &[f32] {
+        self.documents[document].dense()
     }
 
     fn groups_are_copies(&self) -> bool {

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use hashbrown::HashTable;
 use tamis_model::{ClassId, Classes, Example, Label};
 use tamis_store::error::Result;
-use tamis_store::file::documents::{NO_DATE, keep_least, least_message};
+use tamis_store::file::documents::{NO_DATE, greatest_dense, keep_least, least_message};
 use tamis_store::file::terms::limited;
 use tamis_tokenizer::{CountRow, fingerprint};
 
@@ -45,6 +45,8 @@ pub(crate) struct More {
     pub(crate) cuts: u64,
     pub(crate) windows: Vec<RowId>,
     pub(crate) reals: Reals,
+    /// Its dense vector; empty if it has none.
+    pub(crate) dense: Box<[f32]>,
     /// By how much its weight in a fit exceeds its multiplicity, as of [`tamis_model::Label`].
     pub(crate) fraction: i32,
 }
@@ -80,6 +82,10 @@ impl TrainingDocument {
         self.more.as_ref().map_or(&[], |more| &more.reals)
     }
 
+    pub(crate) fn dense(&self) -> &[f32] {
+        self.more.as_ref().map_or(&[], |more| &more.dense)
+    }
+
     pub(crate) fn fraction(&self) -> i32 {
         self.more.as_ref().map_or(0, |more| more.fraction)
     }
@@ -110,11 +116,11 @@ impl TrainingDocument {
                 self.more.get_or_insert_default().date = later.more.as_ref().and_then(|more| more.date);
             }
         }
-        self.unite_names(later);
+        self.unite(later);
         self.set_fraction(self.fraction().max(later.fraction()));
     }
 
-    fn unite_names(&mut self, other: &TrainingDocument) {
+    fn unite(&mut self, other: &TrainingDocument) {
         let mut name: Box<str> = self.name().into();
         keep_least(&mut name, other.name());
         if *name != *self.name() {
@@ -123,6 +129,10 @@ impl TrainingDocument {
         let message = least_message(self.message(), other.message());
         if message != self.message() {
             self.more.get_or_insert_default().message = message;
+        }
+        let dense = greatest_dense(self.dense(), other.dense());
+        if dense != self.dense() {
+            self.more.get_or_insert_default().dense = dense.into();
         }
     }
 
@@ -157,11 +167,11 @@ impl TrainingDocument {
 
     /// Swaps two equal documents if needed, so that `self` is the one that counts. Both get the same name.
     pub(crate) fn put_first(&mut self, other: &mut TrainingDocument) {
-        self.unite_names(other);
+        self.unite(other);
         self.set_fraction(self.fraction().max(other.fraction()));
         if other.is_before(self) {
             other.set_fraction(self.fraction());
-            other.unite_names(self);
+            other.unite(self);
             std::mem::swap(self, other);
         }
     }

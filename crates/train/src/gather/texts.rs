@@ -1,8 +1,11 @@
 //! Texts of documents as they were given, in order of arrival. Beyond a bound they are on disk.
 
+use std::borrow::Cow;
+
 use tamis_filter::extract::document::Document;
 use tamis_store::disk::spool::{Cursor, Spool, spill};
 use tamis_store::error::{Error, Result};
+use tamis_store::file::documents::{decode_dense, encode_dense};
 use tamis_store::file::terms::{put_run, take_run};
 use tamis_store::file::varint::{put_varint, take_varint, unzigzag, zigzag};
 use tamis_tokenizer::fingerprint;
@@ -34,6 +37,8 @@ pub(crate) struct RawExample<'a> {
     /// By how much its weight in a fit exceeds 1, as of [`tamis_model::Label`].
     pub(crate) fraction: i32,
     pub(crate) document: Document<'a>,
+    /// Its dense vector; empty if it has none.
+    pub(crate) dense: Cow<'a, [f32]>,
 }
 
 /// A 32-bit hash of a label; 0 if there is none.
@@ -64,6 +69,7 @@ impl Texts {
             .iter()
             .for_each(|it| put_run(it.unwrap_or_default().as_bytes(), &mut record));
         put_varint(zigzag(given.fraction.into()), &mut record);
+        encode_dense(&given.dense, &mut record);
         put_document(given.document, &mut record);
         let outcome = self.push_record(given.label, &record);
         self.record = record;
@@ -163,9 +169,10 @@ impl<'a> RawExample<'a> {
         let [label, group] = [string()?, string()?].map(|it| Some(it).filter(|it| !it.is_empty()));
         let fraction =
             take_varint(&mut record).and_then(|n| i32::try_from(unzigzag(n)).ok()).ok_or_else(broken)?;
+        let dense = Cow::Owned(decode_dense(&mut record)?.into_vec());
         let Some((0xff, mut rest)) = record.split_first() else {
             let text = str::from_utf8(record).map_err(|_| broken())?;
-            return Ok(RawExample { label, group, fraction, document: Document::Text(text) });
+            return Ok(RawExample { label, group, fraction, document: Document::Text(text), dense });
         };
         let mut string = || take_run(&mut rest).and_then(|run| str::from_utf8(run).ok());
         while let Some(name) = string() {
@@ -174,7 +181,7 @@ impl<'a> RawExample<'a> {
         if !rest.is_empty() {
             return Err(broken());
         }
-        Ok(RawExample { label, group, fraction, document: Document::Fields(fields) })
+        Ok(RawExample { label, group, fraction, document: Document::Fields(fields), dense })
     }
 }
 
@@ -187,7 +194,7 @@ fn put_document(document: Document<'_>, record: &mut Vec<u8>) {
             let strings = fields.iter().flat_map(|(name, text)| [name, text]);
             strings.for_each(|string| put_run(string.as_bytes(), record));
         }
-        Document::Mail(_) | Document::Counted(_) => (),
+        Document::Mail(_) | Document::Counted(_) | Document::Embedded { .. } => (),
     }
 }
 

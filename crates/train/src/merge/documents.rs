@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use tamis_model::{Cell, ClassTotals, ClassWeight, Coefficient, Counts, Statistics};
 use tamis_store::error::{Error, Reason, Result};
-use tamis_store::file::documents::{keep_least, least_message};
+use tamis_store::file::documents::{greatest_dense, keep_least, least_message};
 use tamis_store::store::overlay::{add_bias, add_weights, fits, too_large};
 use tamis_tokenizer::TermId;
 
@@ -125,9 +125,13 @@ pub(crate) fn merge_copies(mut group: Vec<SourceDocument>, sums_copies: bool) ->
         (document.group, document.date) = first;
         keep_least(&mut document.name, &other.name);
         document.message = least_message(document.message, other.message);
-        let sureness = |[b, d]: [f64; 2]| (0.5 * b + d).abs();
-        let least_sure = |a: [f64; 2], b: [f64; 2]| match sureness(a).total_cmp(&sureness(b)) {
-            Ordering::Equal => [a[0].min(b[0]), a[1].min(b[1])],
+        let dense = greatest_dense(&document.dense, &other.dense);
+        if sums_copies && dense != &*document.dense {
+            document.dense = dense.into();
+        }
+        let sureness = |[b, d, v]: [f64; 3]| (0.5 * b + d + v).abs();
+        let least_sure = |a: [f64; 3], b: [f64; 3]| match sureness(a).total_cmp(&sureness(b)) {
+            Ordering::Equal => std::array::from_fn(|part| a[part].min(b[part])),
             order => {
                 if order.is_lt() {
                     a

@@ -45,8 +45,8 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
     let (statistics, mut documents) = counted(&terms)?;
     let asked = store.header.asked.unwrap_or_default();
     let default = calibration::default_of(&asked, decision, classes);
-    let (of, documents) = (&statistics, &mut documents);
-    let from = FitInput { classes, statistics: of, documents, taught: None, table: None };
+    let (of, vectors, documents) = (&statistics, store.vectors.as_ref(), &mut documents);
+    let from = FitInput { classes, statistics: of, vectors, documents, taught: None, table: None };
     let mut fitted = fit(fittable(scoring), &asked, default, from)?;
     if let (FittedScoring::Weighted { chosen, .. }, Some(before)) = (&mut fitted.scoring, scoring.chosen()) {
         chosen.refinements.clone_from(&before.refinements);
@@ -56,9 +56,10 @@ pub(crate) fn refit(store: &Store) -> Result<Model> {
         let (fingerprint, text) = terms.term(id)?;
         writer.push(fingerprint, text, statistics.cells(id), fitted.weights.stored(id))
     })?;
-    let documents = document_sections(documents, &fitted, store.header.stored.keep)?;
+    let documents = document_sections(documents, &fitted, store.header.stored.keep, vectors.is_some())?;
     let header = ModelHeader {
         totals: store.totals.clone(),
+        vectors: store.vectors.clone(),
         scoring: fitted.scoring,
         decision: if store.header.asked.is_some() { fitted.decision } else { decision },
         expected: fitted.expected,
@@ -108,6 +109,7 @@ fn learned(document: &StoredDocument) -> TrainingDocument {
         name: document.name.clone(),
         message: document.message,
         fraction: document.fraction,
+        dense: document.dense.clone(),
         ..More::default()
     };
     let mut learned = TrainingDocument::new(digest, group, more);

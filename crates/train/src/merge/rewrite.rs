@@ -1,6 +1,6 @@
 //! Rewriting models as one file without a log: compaction, new labels, merging.
 
-use tamis_model::{Classes, Counts, WeightedOptions};
+use tamis_model::{Classes, Counts, VectorStatistics, WeightedOptions};
 use tamis_store::config::decision::{Decision, LabelDecision};
 use tamis_store::config::labels::{labels_of, positive_class};
 use tamis_store::config::recipe::Keep;
@@ -47,7 +47,7 @@ pub(crate) fn merge_stores(
         writer.push(fingerprint, text, cells.into_iter(), weights)
     })?;
     let mut header = merged_header(stores, &terms, classes, stored)?;
-    let (documents, mut held_out) = documents(&terms, &header, repeat)?;
+    let (documents, mut held_out) = documents(&terms, &mut header, repeat)?;
     if terms.of.keeps_weights[0] && header.classes.len() == 2 {
         calibration::calibrate(&mut header, &mut held_out)?;
     }
@@ -96,6 +96,7 @@ fn merged_header(
         scoring,
         classes,
         totals: terms.totals.clone(),
+        vectors: terms.of.vectors()?,
         asked,
         decision,
         expected,
@@ -127,11 +128,14 @@ fn unlabelled(stores: &[&Store]) -> Option<Unlabelled> {
 /// The sections of documents, and the held-out documents with their scores.
 fn documents(
     terms: &MergedTerms<'_>,
-    header: &ModelHeader,
+    header: &mut ModelHeader,
     repeat: bool,
 ) -> Result<(DocumentSections, Vec<BinaryPrediction>)> {
     let positive = positive_class(&header.classes);
     let (mut records, mut vectors, mut judged) = (Vec::new(), Vec::new(), Vec::new());
+    // of one model, the sums are those of its documents
+    let is_anew = terms.of.stores.len() > 1 && header.stored.keep == Keep::Vectors;
+    let mut dense = header.vectors.as_ref().filter(|_| is_anew).map(VectorStatistics::emptied);
     for_each_group(&terms.of, |group| {
         let sums_copies = repeat || group[0].1.digest == terms.of.nothing;
         let (store, mut document) = merge_copies(group, sums_copies)?;
@@ -148,9 +152,13 @@ fn documents(
         if header.stored.keep == Keep::Vectors {
             document.vector = terms.of.renumber(store, &document.vector)?;
         }
+        if let Some(dense) = dense.as_mut().filter(|_| !document.dense.is_empty()) {
+            dense.observe_times(document.class, &document.dense, document.multiplicity)?;
+        }
         records.extend_from_slice(header.encode_document(&document, &mut vectors).as_bytes());
         Ok(())
     })?;
+    header.vectors = dense.or(header.vectors.take());
     Ok((DocumentSections { documents: records.into(), vectors: vectors.into() }, judged))
 }
 

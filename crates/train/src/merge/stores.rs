@@ -1,7 +1,7 @@
 //! Several stores as one: terms with new ids, documents in canonical order.
 
 use tamis_filter::extract::document::digest_of_nothing;
-use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Classes, Counts};
+use tamis_model::{Cell, ClassId, ClassTotals, ClassWeight, Classes, Counts, VectorStatistics};
 use tamis_store::config::labels::labels_of;
 use tamis_store::error::{Error, Reason, Result};
 use tamis_store::file::documents::StoredDocument;
@@ -129,6 +129,16 @@ impl<'a> Stores<'a> {
         }
         add_weights(&mut weights)?;
         Ok(weights)
+    }
+
+    /// The statistics of dense vectors of all stores together.
+    pub(crate) fn vectors(&self) -> Result<Option<VectorStatistics>> {
+        let Some(Some(first)) = self.stores.first().map(|store| &store.vectors) else { return Ok(None) };
+        let mut sum = VectorStatistics::new(self.totals.len(), first.n_dimensions())?;
+        for (store, moved) in self.stores.iter().zip(&self.moved) {
+            store.vectors.iter().try_for_each(|own| sum.merge_moved(own, moved))?;
+        }
+        Ok(Some(sum))
     }
 
     /// Converts a row of a store to the new ids.

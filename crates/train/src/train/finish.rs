@@ -1,6 +1,6 @@
 //! Finishing training: from counts to the bytes of a model file.
 
-use tamis_model::{Classes, Counts, Documents, Statistics};
+use tamis_model::{Classes, Counts, Documents, Statistics, VectorStatistics};
 use tamis_store::config::labels::{check_labels, labels_of};
 use tamis_store::config::scoring::Scoring;
 use tamis_store::config::training::TrainOptions;
@@ -24,6 +24,8 @@ pub(crate) struct TrainingSet {
     pub(crate) texts: Vec<TermTexts>,
     pub(crate) merged: MergedShards,
     pub(crate) documents: Collection,
+    /// The statistics of dense vectors, once all documents are together.
+    pub(crate) vectors: Option<VectorStatistics>,
 }
 
 impl Trainer {
@@ -39,7 +41,11 @@ impl Trainer {
         let documents =
             Collection::new(std::mem::take(&mut self.documents), rows, &merged.ids, n_classes, n_terms)?
                 .of_kind(self.options.recipe.kind);
-        Ok(TrainingSet { texts, merged, documents })
+        let mut vectors = documents.vector_statistics(&self.options.recipe, n_classes)?;
+        if let (Some(vectors), Some(elsewhere)) = (&mut vectors, &self.elsewhere) {
+            vectors.merge(elsewhere)?;
+        }
+        Ok(TrainingSet { texts, merged, documents, vectors })
     }
 
     /// Makes each label of sets a class of its own, even if no document has it alone: a model of many labels has these
@@ -69,7 +75,7 @@ impl Trainer {
         self.set_unlabelled_apart();
         self = self.choose_terms()?;
         let taught = self.learn_unlabelled()?;
-        let TrainingSet { texts, merged, mut documents } = self.take_in_order()?;
+        let TrainingSet { texts, merged, mut documents, vectors } = self.take_in_order()?;
         let statistics = &merged.statistics;
         let Trainer { options, classes, choices, tally, .. } = self;
         let scoring = settle_scoring(&options, classes.len(), statistics)?;
@@ -82,12 +88,19 @@ impl Trainer {
             _ => None,
         };
         let (asked, default) = (&options.decision, options.decision.default_for(&classes)?);
-        let learned = FitInput { classes: &classes, statistics, documents: &mut documents, taught, table };
+        let learned = FitInput {
+            classes: &classes,
+            statistics,
+            vectors: vectors.as_ref(),
+            documents: &mut documents,
+            taught,
+            table,
+        };
         let mut fitted = fit(scoring, asked, default, learned)?;
         if let FittedScoring::Weighted { chosen, .. } = &mut fitted.scoring {
             chosen.refinements = choices.tried;
         }
-        write_model(options, classes, TrainingSet { texts, merged, documents }, fitted)
+        write_model(options, classes, TrainingSet { texts, merged, documents, vectors }, fitted)
     }
 }
 
@@ -98,7 +111,7 @@ pub(crate) fn write_model(
     learned: TrainingSet,
     fitted: Solution,
 ) -> Result<Model> {
-    let TrainingSet { texts, merged, mut documents } = learned;
+    let TrainingSet { texts, merged, mut documents, vectors } = learned;
     let (keep, statistics) = (options.kept(documents.n_pairs()), &merged.statistics);
     let (sections, documents) = rayon::join(
         || {
@@ -107,13 +120,14 @@ pub(crate) fn write_model(
                 writer.push(fingerprint, text, statistics.cells(id), fitted.weights.stored(id))
             })
         },
-        || document_sections(&mut documents, &fitted, keep),
+        || document_sections(&mut documents, &fitted, keep, options.recipe.vectors.is_some()),
     );
     let header = ModelHeader {
         stored: Retention { keep, names: options.names },
         asked: Some(options.decision),
         decision: fitted.decision,
         expected: fitted.expected,
+        vectors,
         ..ModelHeader::new(options.recipe, fitted.scoring, classes, statistics.totals().to_vec())
     };
     seal(header, sections?, documents?)

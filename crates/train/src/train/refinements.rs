@@ -1,6 +1,7 @@
 //! Which terms there are beside words, and how strongly the correction is regularised: as held-out documents of a sample are
 //! predicted best. All documents are read again only if there are more terms.
 
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use hashbrown::{HashMap, HashSet};
@@ -140,7 +141,8 @@ fn learn_again(
 /// together.
 fn in_group_of_text(trainer: &mut Trainer, given: &RawExample<'_>) -> Result<()> {
     let own = format!("{:016x}", given.text_hash());
-    trainer.learn(1, &RawExample { group: given.group.or(Some(&own)), ..*given })
+    let group = given.group.or(Some(&own));
+    trainer.learn(1, &RawExample { group, dense: Cow::Borrowed(&[]), ..*given })
 }
 
 /// The mean log loss of held-out documents, in nats, and their number; `None` if none could be held out.
@@ -150,7 +152,13 @@ fn held_out_loss(mut trainer: Trainer) -> Result<Option<(f64, f64)>> {
     learned.documents.hold_near_duplicates_together(&learned.merged.statistics);
     let (counts, documents) = (&learned.merged.statistics, &learned.documents);
     let smoothing = solution::smoothing(&options, counts, documents, &trainer.classes)?;
-    let problem = FitProblem { counts, documents, columns: columns_of(&trainer.classes)?, options: &options };
+    let problem = FitProblem {
+        counts,
+        documents,
+        columns: columns_of(&trainer.classes)?,
+        vectors: None,
+        options: &options,
+    };
     let parts = problem.try_terms(&smoothing).map_err(solution::refused)?;
     Ok(parts.map(|parts| (parts.counts.min(parts.correction), documents.len() as f64)))
 }

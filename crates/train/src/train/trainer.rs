@@ -1,9 +1,11 @@
 //! The trainer: counts labelled documents into a model.
 
+use std::borrow::Cow;
+
 use tamis_filter::extract::document::{Document, digest, digest_of_nothing};
 use tamis_filter::extract::extraction::Extraction;
 use tamis_filter::extract::extractor::Extractor;
-use tamis_model::{ClassId, Classes, Counts, Label};
+use tamis_model::{ClassId, Classes, Counts, Label, VectorStatistics};
 use tamis_store::config::decision::DecisionOptions;
 use tamis_store::config::labels::{NO_LABELS, check_label, split_labels};
 use tamis_store::config::recipe::Recipe;
@@ -59,6 +61,8 @@ pub struct Trainer {
     pub(crate) nothing: [u8; 16],
     /// Whether it includes counts of documents that are elsewhere.
     pub(crate) counts_alone: bool,
+    /// The statistics of dense vectors of such documents.
+    pub(crate) elsewhere: Option<VectorStatistics>,
     pub(crate) tally: TrainingTally,
     pub(crate) current: CurrentDocument,
     pub(crate) choices: TermChoices,
@@ -124,6 +128,7 @@ impl Trainer {
             apart: Vec::new(),
             nothing,
             counts_alone: false,
+            elsewhere: None,
             tally: TrainingTally { missing, ..TrainingTally::default() },
             current: CurrentDocument { counted: Extraction::identifying(), terms: Vec::new(), digest: None },
             choices: TermChoices { texts, ..TermChoices::default() },
@@ -291,8 +296,8 @@ impl Trainer {
         if weight == 0.0 {
             return Ok(());
         }
-        let (times, fraction) = Label::of_weight(weight);
-        self.learn(times, &RawExample { label: Some(label), group, fraction, document })
+        let ((times, fraction), (document, dense)) = (Label::of_weight(weight), document.apart());
+        self.learn(times, &RawExample { label: Some(label), group, fraction, document, dense: dense.into() })
     }
 
     /// Learns one unlabelled document. With [`Scoring::Weighted`], the end of training decides whether it counts and
@@ -302,15 +307,21 @@ impl Trainer {
     /// # Errors
     /// As [`add`](Self::add).
     pub fn add_unlabelled(&mut self, document: Document<'_>) -> Result<()> {
-        self.learn(1, &RawExample { label: None, group: None, fraction: 0, document })
+        let (document, dense) = document.apart();
+        self.learn(1, &RawExample { label: None, group: None, fraction: 0, document, dense: dense.into() })
     }
 
     /// Learns copies of a document, with or without a label. The first one gets the fraction of its weight.
     pub(crate) fn learn(&mut self, times: u32, given: &RawExample<'_>) -> Result<()> {
         self.current.digest = None;
-        self.count(given.document)?;
+        let (document, dense) = (given.document, &*given.dense);
+        match dense.is_empty() {
+            true => self.count(document)?,
+            false => self.count(Document::Embedded { of: &document, vector: dense })?,
+        }
         for copy in 0..times {
-            let given = RawExample { fraction: if copy == 0 { given.fraction } else { 0 }, ..*given };
+            let fraction = if copy == 0 { given.fraction } else { 0 };
+            let given = RawExample { fraction, dense: Cow::Borrowed(dense), ..*given };
             let n_texts = self.choices.texts.as_ref().map_or(0, |texts| texts.places().len());
             let outcome = self.learn_counted(&given);
             outcome
@@ -330,8 +341,9 @@ impl Trainer {
         let digest = self.digest();
         let part = &mut self.parts[0];
         let counted = &self.current.counted;
-        let reals =
-            (0..).zip(counted.reals()).filter_map(|(column, real)| Some((column, (*real)?))).collect();
+        // the values of a vector that stands for a document are kept as the vector
+        let reals = counted.reals().iter().take(self.options.recipe.n_reals());
+        let reals = (0..).zip(reals).filter_map(|(column, real)| Some((column, (*real)?))).collect();
         let more = More {
             date: counted.date(),
             name: if self.options.names { counted.name().into() } else { Box::default() },
@@ -339,6 +351,7 @@ impl Trainer {
             cuts: counted.cuts(part.vocabulary.document()),
             windows: Vec::new(),
             reals,
+            dense: counted.dense().into(),
             fraction,
         };
         let mut document = TrainingDocument::new(digest, group_number(group, counted.body_hash()), more);
@@ -434,6 +447,7 @@ impl Trainer {
         }
         let class = self.classes.insert(label)?;
         self.parts.iter_mut().for_each(|part| part.statistics.insert_class(class));
+        self.elsewhere.iter_mut().for_each(|vectors| vectors.insert_class(class));
         let moved = |d: &&mut TrainingDocument| d.class >= class && d.class != UNLABELLED;
         self.documents.iter_mut().filter(moved).for_each(|d| d.class += 1);
         Ok(class)
@@ -454,7 +468,7 @@ impl Trainer {
         u16::try_from(parts).map_err(|_| limit)?;
         Classes::new(self.classes.iter().chain(other.classes.iter()).map(|(_, label)| label))?;
         self.check_copies(&other)?;
-        // nothing fails from here on
+        // nothing fails from here on, but an overflow of vectors
         for (_, label) in self.classes.clone().iter() {
             other.class_of(label)?;
         }
@@ -462,6 +476,7 @@ impl Trainer {
             self.class_of(label)?;
         }
         self.counts_alone |= other.counts_alone;
+        self.add_elsewhere(other.elsewhere.as_ref())?;
         self.parts.append(&mut other.parts);
         for mut document in other.documents {
             document.part += first as u16;
@@ -476,6 +491,15 @@ impl Trainer {
         self.tally.n_wrapped += other.tally.n_wrapped;
         self.tally.n_html += other.tally.n_html;
         self.tally.missing.iter_mut().zip(other.tally.missing).for_each(|(here, there)| *here += there);
+        Ok(())
+    }
+
+    /// Adds the statistics of dense vectors of documents that are elsewhere.
+    pub(crate) fn add_elsewhere(&mut self, vectors: Option<&VectorStatistics>) -> Result<()> {
+        match (&mut self.elsewhere, vectors) {
+            (Some(here), Some(there)) => here.merge(there)?,
+            (here, there) => *here = here.take().or(there.cloned()),
+        }
         Ok(())
     }
 

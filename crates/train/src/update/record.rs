@@ -175,7 +175,10 @@ impl Record {
         if new_terms.iter().any(|(print, text)| !text.is_empty() && fingerprint_of(text) != *print) {
             return Err(broken("texts that have the fingerprints", "others"));
         }
-        if digest(self.recipe_version, &self.terms()[..self.n_words], &[]) != document.digest {
+        // without words, the vector identifies the document
+        let values = document.dense.iter().filter(|_| self.n_words == 0);
+        let values: Vec<_> = values.map(|value| Some(f64::from(value + 0.0))).collect();
+        if digest(self.recipe_version, &self.terms()[..self.n_words], &values) != document.digest {
             return Err(broken("the digest of the words", "another"));
         }
         Ok(())

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tamis_model::{
-    ClassPrior, Counting, Counts, Criterion, FeatureLimits, Likelihood, NaiveBayes, Parameters,
+    ClassPrior, Counting, Counts, Criterion, FeatureLimits, Likelihood, NaiveBayes, Parameters, Readings,
     RobinsonScorer, Select, Smoothing, WeightedOptions, WeightedVector, softmax,
 };
 use tamis_store::config::scoring::{ExpectationMaximization, Mixed};
@@ -52,7 +52,7 @@ fn by_rows(filter: &Filter, document: Document<'_>) -> (Vec<f64>, usize, f64) {
     let (row, mut joint) = (scratch.counted.whole(), Vec::new());
     let scorer: &dyn Any = &*filter.scorer;
     let known = if let Some(scorer) = scorer.downcast_ref::<WeightedScorer>() {
-        let known = scorer.scores(filter.layers(), row, &mut joint).unwrap();
+        let known = scorer.scores(filter.layers(), row, &mut Readings::default(), &mut joint).unwrap();
         if let Some(positive) = scorer.positive() {
             let log_odds = filter.decision().log_odds(joint[0]);
             joint = vec![0.0; 2];

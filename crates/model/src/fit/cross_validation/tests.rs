@@ -269,8 +269,8 @@ fn stacking_is_the_formula() {
             let values = b.iter().zip(d).flat_map(|(b, d)| [*b, *d, 1.0].into_iter().take(n_parts));
             parts.push(values, columns.only(document.class), f64::from(document.multiplicity));
         }
-        let default = Choices::for_classes(set.golden.n_classes);
-        let stack = parts.fit(&default.stack[..n_parts], 2);
+        let [of_counts, of_correction, _, of_shares] = Choices::for_classes(set.golden.n_classes).stack;
+        let stack = parts.fit(&[of_counts, of_correction, of_shares][..n_parts], 2);
         for (got, expected) in stack.iter().zip(&set.golden.q) {
             check_near(&set.golden.name, &[*got], &[*expected], 1e-6);
         }
@@ -341,7 +341,9 @@ fn documents_that_are_read_again_give_the_same_fit() {
         let fit = |documents: &dyn Documents| {
             let smoothing = SmoothingChoice::new(&counts, documents, &columns, &options);
             let columns = columns.clone();
-            FitProblem { counts: &counts, documents, columns, options: &options }.solve(smoothing).unwrap()
+            FitProblem { counts: &counts, documents, columns, vectors: None, options: &options }
+                .solve(smoothing)
+                .unwrap()
         };
         let kept = fit(&documents);
         let threads = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();

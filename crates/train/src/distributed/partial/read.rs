@@ -1,9 +1,9 @@
 //! Merges a partial into a trainer.
 
-use tamis_model::{ClassId, Statistics};
+use tamis_model::{ClassId, Statistics, VectorStatistics};
 use tamis_store::disk::spool::spill;
 use tamis_store::error::{Error, Result};
-use tamis_store::file::documents::{NO_DATE, decode_vector};
+use tamis_store::file::documents::{NO_DATE, decode_dense, decode_vector};
 use tamis_store::file::partial::PartialHeader;
 use tamis_store::file::terms::{Runs, limited, take_run};
 use tamis_store::file::varint::{take_varint, unzigzag};
@@ -38,6 +38,7 @@ impl Trainer {
         let ids = add_terms(&mut self.parts[0], header, partial.section(0)?, &classes)?;
         let mut documents = FieldReader(partial.section(1)?);
         let n_reals = self.options.recipe.n_reals();
+        let mut gone = header.vectors.as_ref().map(VectorStatistics::emptied);
         let (mut counted, has_terms) = (vec![0u64; header.documents.len()], self.options.needs_terms());
         for _ in 0..header.n_different {
             let part = &mut self.parts[0];
@@ -53,11 +54,21 @@ impl Trainer {
             let class = usize::from(document.class);
             let Some(counted) = counted.get_mut(class) else { return Err(broken()) };
             *counted = counted.saturating_add(document.multiplicity.into());
+            if let Some(gone) = gone.as_mut().filter(|_| header.counts_alone && !document.dense().is_empty())
+            {
+                gone.observe_times(document.class, document.dense(), document.multiplicity)?;
+            }
             document.class = classes[class];
             self.remember(document)?;
         }
         if !documents.0.is_empty() || (counted != header.documents && !header.counts_alone) {
             return Err(broken());
+        }
+        if let (Some(mut vectors), Some(gone), true) = (header.vectors.clone(), gone, header.counts_alone) {
+            vectors.subtract(&gone)?;
+            let mut moved = VectorStatistics::new(self.classes.len(), vectors.n_dimensions())?;
+            moved.merge_moved(&vectors, &classes[..vectors.documents().len().min(classes.len())])?;
+            self.add_elsewhere(Some(&moved))?;
         }
         self.tally.n_equal = self.tally.n_equal.saturating_add(header.n_equal);
         let missing = self.tally.missing.iter_mut().zip(&header.missing);
@@ -174,13 +185,15 @@ impl<'a> FieldReader<'a> {
             let column = self.number()? as usize;
             reals.push((column, f64::from_bits(u64::from_le_bytes(self.bytes()?))));
         }
+        let dense = decode_dense(&mut self.0)?;
         let vector = decode_vector(self.run()?, n_terms)?;
         let terms = has_terms.then(|| keep(&vector)).transpose()?;
         let mut windows = Vec::new();
         for _ in 0..self.number()? {
             windows.push(keep(&decode_vector(self.run()?, n_terms)?)?);
         }
-        let more = More { date, name: Box::default(), message, cuts, windows, reals: reals.into(), fraction };
+        let (name, reals) = (Box::default(), reals.into());
+        let more = More { date, name, message, cuts, windows, reals, dense, fraction };
         let mut document = TrainingDocument::new(digest, group, more);
         (document.class, document.multiplicity, document.terms) = (class, multiplicity, terms);
         Ok(document)

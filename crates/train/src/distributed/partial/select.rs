@@ -27,6 +27,7 @@ impl Partial {
         }
         let mut trainer = self.to_trainer()?;
         trainer.counts_alone = true;
+        trainer.elsewhere.clone_from(&self.header.vectors);
         trainer.documents.clear();
         trainer.forget_places();
         trainer.into_partial()

@@ -3,7 +3,7 @@
 use tamis_model::{BLOCK, Counts, Documents};
 use tamis_store::disk::spool::{Spool, spill};
 use tamis_store::error::Result;
-use tamis_store::file::documents::{NO_DATE, encode_vector};
+use tamis_store::file::documents::{NO_DATE, encode_dense, encode_vector};
 use tamis_store::file::partial::{self, PartialHeader};
 use tamis_store::file::terms::{put_cells, put_run};
 use tamis_store::file::varint::{put_varint, zigzag};
@@ -28,7 +28,7 @@ impl Trainer {
     pub fn into_partial(mut self) -> Result<Partial> {
         self.options.names = false;
         let texts = self.choices.texts.take();
-        let TrainingSet { texts: terms, merged, mut documents } = self.take_in_order()?;
+        let TrainingSet { texts: terms, merged, mut documents, vectors } = self.take_in_order()?;
         let (terms, of_documents) =
             rayon::join(|| terms_section(&merged, &terms), || documents_section(&mut documents));
         let of_texts = texts.as_ref().map_or_else(|| Ok(Spool::default()), Texts::to_section)?;
@@ -42,6 +42,7 @@ impl Trainer {
             n_equal: self.tally.n_equal,
             missing: self.tally.missing,
             n_terms: merged.n_terms() as u64,
+            vectors,
             has_texts: texts.is_some(),
             lengths: sections.each_ref().map(Spool::len),
         };
@@ -99,6 +100,7 @@ fn encode(document: &TrainingDocument, terms: CountRow<'_>, out: &mut Vec<u8>) {
         put_varint(*column as u64, out);
         out.extend_from_slice(&real.to_bits().to_le_bytes());
     }
+    encode_dense(document.dense(), out);
     put_vector(terms, out);
 }
 

@@ -37,6 +37,7 @@ impl Learner {
             if document.vector.row().is_empty() && !self.filter.store().has_vector(document.key()) {
                 let seen = seen.ok_or(Reason::TermsNotStored)?;
                 document.vector.clone_from(&seen.document.vector);
+                document.dense.clone_from(&seen.document.dense);
             }
             let mut features = 0;
             for id in document.vector.row().ids() {
@@ -70,7 +71,7 @@ impl Learner {
     }
 
     /// A document's part of the correction and, with two classes, its scores before it is learned.
-    fn correct_one(&self, document: &StoredDocument) -> Result<(Vec<Coefficient>, Option<[f64; 2]>)> {
+    fn correct_one(&self, document: &StoredDocument) -> Result<(Vec<Coefficient>, Option<[f64; 3]>)> {
         let FittedScoring::Weighted { options, .. } = &self.filter.store().header.scoring else {
             return Ok((Vec::new(), None));
         };
@@ -90,14 +91,15 @@ impl Learner {
         Ok((scorer.log_odds.online_step(&mut term, layers.totals(), options, &taught)?, held_out))
     }
 
-    /// The log-odds by counts and by correction of the part of the document that scores highest; `None` if no term is
+    /// The log-odds by counts, by correction and by vector of the part of the document that scores highest; `None` if no term is
     /// known.
-    fn held_out(&self, scorer: &WeightedScorer) -> Result<Option<[f64; 2]>> {
+    fn held_out(&self, scorer: &WeightedScorer) -> Result<Option<[f64; 3]>> {
         let best = scorer.best(self.filter.layers(), &self.counted)?;
+        let vector = scorer.vector_scores(self.filter.layers(), self.counted.dense());
         best.map(|(_, row)| {
-            let mut readings = Readings::default();
+            let mut readings = Readings { vector, ..Readings::default() };
             scorer.read(self.filter.layers(), row, &mut readings)?;
-            Ok(scorer.log_odds.counts_and_correction(&readings))
+            Ok(scorer.log_odds.parts(&readings))
         })
         .transpose()
     }

@@ -53,6 +53,7 @@ impl Learner {
             held_out: None,
             learned: 0,
             vector: CountVector::default(),
+            dense: counted.dense().into(),
         })
     }
 }

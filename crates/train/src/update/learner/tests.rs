@@ -363,7 +363,7 @@ fn entry() -> impl Strategy<Value = LogEntry> {
     let class = || prop_oneof![9 => 0u16..2, 1 => 2u16..5];
     let coefficients = proptest::collection::vec((class(), any::<i32>(), any::<i64>()), 0..4);
     let new = proptest::collection::vec((any::<u64>(), text()), 0..3);
-    let numbers = (number(), number(), any::<Option<[f32; 2]>>(), -2i32..3);
+    let numbers = (number(), number(), any::<Option<[f32; 3]>>(), -2i32..3);
     ((proptest::bool::weighted(0.8), class(), 0u8..3), row, coefficients, new, numbers).prop_map(
         |(
             (learned, class, digest),
@@ -390,6 +390,7 @@ fn entry() -> impl Strategy<Value = LogEntry> {
                 held_out: held_out.map(|both| both.map(f64::from)),
                 learned: place,
                 vector: CountVector::from_pairs(row).unwrap(),
+                dense: vec![0.5; usize::from(class > 1)].into(),
             };
             LogEntry { learned, document, features, new_terms }
         },
