@@ -51,7 +51,7 @@ struct Entry {
 }
 
 /// Bytes of an entry of `documents`.
-const RECORD: usize = 74;
+const RECORD: usize = 78;
 
 fn pass_coefficients(bytes: &mut Bytes<'_>) {
     // of each its column, what it adds to the bias, and to weights

@@ -13,7 +13,7 @@ use tamis_train::options::{
     ClassPrior, Column, ColumnKind, EmOptions, Mixed, Ngrams, Parameters, PieceLengths, RobinsonFisher,
     TokenizerOptions, VectorSpace, WeightedOptions,
 };
-use tamis_train::{Decision, Filter, Information, Keep, Scoring, TermContribution, positive_class};
+use tamis_train::{Decision, Filter, Information, Keep, Recipe, Scoring, TermContribution, positive_class};
 
 use crate::output::{Canvas, bar};
 
@@ -113,7 +113,7 @@ fn print_scoring(out: &mut impl Write, filter: &Filter) -> Result<()> {
         }
         Scoring::Weighted(options) => {
             if let Some(chosen) = information.chosen {
-                print_chosen(out, &options, chosen, information.recipe.vectors.as_ref())?;
+                print_chosen(out, &options, chosen, information.recipe)?;
             }
             print_decision(out, filter)?;
         }
@@ -161,10 +161,11 @@ fn print_chosen(
     out: &mut impl Write,
     options: &WeightedOptions,
     chosen: &ModelSelection,
-    vectors: Option<&VectorSpace>,
+    recipe: &Recipe,
 ) -> Result<()> {
     let Choices { alpha, idf_power, tau, strength, .. } = chosen.choices;
-    let Choices { stack: [counts, correction, vector, offset], line: [slope, more], .. } = *chosen.in_use();
+    let Choices { stack: [counts, correction, columns, vector, offset], line: [slope, more], .. } =
+        *chosen.in_use();
     match options.correction {
         true => writeln!(out, "likelihood  weighted, correction on (C {})", options.regularisation)?,
         false => writeln!(out, "likelihood  weighted, correction off")?,
@@ -197,18 +198,21 @@ fn print_chosen(
         };
         writeln!(out, "correction  on {tau} of the counts{why}")?;
         let since = if chosen.refitted.is_some() { " (refitted to what was learned since)" } else { "" };
-        let of_vector = vectors.map_or(String::new(), |_| format!(" {vector:+.4} vector"));
+        let beside =
+            [(recipe.has_other_columns(), columns, "columns"), (recipe.vectors.is_some(), vector, "vector")];
+        let beside = beside.iter().filter(|(is_there, ..)| *is_there);
+        let beside: String = beside.map(|(_, weight, name)| format!(" {weight:+.4} {name}")).collect();
         writeln!(
             out,
-            "log-odds    {counts:.4} counts {correction:+.4} correction{of_vector} {offset:+.4}{since}"
+            "log-odds    {counts:.4} counts {correction:+.4} correction{beside} {offset:+.4}{since}"
         )?;
     }
-    if let Some(VectorSpace { dimensions, encoder }) = vectors {
+    if let Some(VectorSpace { dimensions, encoder }) = &recipe.vectors {
         let by = if encoder.is_empty() { String::new() } else { format!(" by {}", shown(encoder)) };
         writeln!(out, "vectors     {dimensions} dimensions{by}, prior of strength {strength}")?;
     }
     if let Some(parts) = chosen.parts {
-        print_parts(out, options, parts, vectors.is_some())?;
+        print_parts(out, options, parts, recipe)?;
     }
     if (slope, more) != (1.0, 0.0) {
         writeln!(out, "windows     {slope:.4} times the highest log-odds of a part {more:+.4}")?;
@@ -221,15 +225,18 @@ fn print_parts(
     out: &mut impl Write,
     options: &WeightedOptions,
     parts: PartsTrial,
-    has_vectors: bool,
+    recipe: &Recipe,
 ) -> Result<()> {
-    let PartsTrial { shares, counts, correction, vectors, belief, belief_in_ratio, .. } = parts;
+    let PartsTrial { shares, counts, correction, columns, vectors, belief, belief_in_ratio, .. } = parts;
     writeln!(out, "held out    log loss {shares:.4} by class shares alone, {counts:.4} by counts alone")?;
     if options.correction {
         let ratio = 100.0 * belief_in_ratio;
         writeln!(out, "            {correction:.4} by both, their ratio fitted to {ratio:.1} %")?;
     }
-    if has_vectors {
+    if recipe.has_other_columns() {
+        writeln!(out, "            {columns:.4} with the columns that are not text too")?;
+    }
+    if recipe.vectors.is_some() {
         writeln!(out, "            {vectors:.4} with the vectors too")?;
     }
     writeln!(out, "            believed to {:.1} %", 100.0 * belief)?;

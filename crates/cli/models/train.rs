@@ -172,6 +172,7 @@ fn say_terms_left_out(options: &TrainOptions, filter: &Filter) {
     let information = filter.information();
     let is_fitted =
         matches!(information.scoring, Scoring::Weighted(_)) && information.recipe.windows.is_none();
+    let is_fitted = is_fitted && !information.recipe.has_other_columns();
     if options.keep.is_none() && information.stored.keep == Keep::Digests && is_fitted {
         note!(
             "the terms of documents would take more than 64 MB and are not kept, so what is learned later is not fitted \

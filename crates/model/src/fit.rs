@@ -15,4 +15,4 @@ mod training;
 pub use calibration::LEAST_BELIEF;
 pub use calibration::TAUS;
 pub use partition::{Partition, ROUNDS, RoundChange, is_sampled};
-pub use problem::{FitProblem, WeightedFit};
+pub use problem::{Beside, FitProblem, WeightedFit};

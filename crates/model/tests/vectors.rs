@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 use serde::Deserialize;
 use tamis_model::{
-    Block, ClassId, Columns, Documents, FitProblem, Label, ObservationError, Prediction, SmoothingChoice,
-    SplitMix64, Statistics, VectorDiscriminant, VectorStatistics, WeightedFit, WeightedOptions, softmax,
+    Beside, Block, ClassId, Columns, Documents, FitProblem, Label, ObservationError, Prediction,
+    SmoothingChoice, SplitMix64, Statistics, VectorDiscriminant, VectorStatistics, WeightedFit,
+    WeightedOptions, softmax,
 };
 use tamis_testing::check_near;
 use tamis_tokenizer::CountVector;
@@ -176,8 +177,8 @@ fn fit(n_classes: usize, d: usize, rows: &[Row]) -> WeightedFit {
     let columns = Columns::new(n_classes, 1).unwrap();
     let smoothing = SmoothingChoice::new(&counts, &documents, &columns, &options);
     let statistics = learn(n_classes, d, rows);
-    let vectors = Some(&statistics);
-    let problem = FitProblem { counts: &counts, documents: &documents, columns, vectors, options: &options };
+    let beside = Beside { columns: None, vectors: Some(&statistics) };
+    let problem = FitProblem { counts: &counts, documents: &documents, columns, beside, options: &options };
     problem.solve(smoothing).unwrap()
 }
 
@@ -253,8 +254,12 @@ fn draw(random: &mut SplitMix64, n_classes: usize, n: usize, d: usize, distance:
 fn probabilities(statistics: &VectorStatistics, fitted: &WeightedFit, x: &[f32]) -> Vec<f64> {
     let vector = scores(&derive(statistics, fitted.choices.strength), x);
     let n = vector.len();
-    let nothing =
-        Prediction { bayes: vec![0.0; n], correction: vec![0.0; n], vector, ..Prediction::default() };
+    let nothing = Prediction {
+        bayes: vec![0.0; n],
+        correction: vec![0.0; n],
+        beside: [vec![], vector],
+        ..Prediction::default()
+    };
     let mut z = nothing.log_odds(&fitted.choices, &fitted.prior);
     if let [log_odds] = z[..] {
         z = vec![0.0, log_odds];
@@ -296,7 +301,7 @@ fn held_out_scores_are_those_of_the_other_documents() {
             let others = rows.iter().enumerate().filter(|(at, _)| *at != own && *at != other);
             let others: Vec<Row> = others.map(|(_, row)| row.clone()).collect();
             let model = derive(&learn(3, 9, &others), fitted.choices.strength);
-            held.vector == scores(&model, &rows[own].1)
+            held.beside[1] == scores(&model, &rows[own].1)
         });
         assert!(is_near, "{own}");
     }

@@ -54,7 +54,12 @@ fn learn(n_classes: usize, documents: &[Document]) -> Statistics {
 }
 
 fn choices(n_classes: usize, idf_power: f64) -> Choices {
-    Choices { idf_power, bayes: [0.7, 0.4], stack: [0.6, 1.3, 0.0, 0.2], ..Choices::for_classes(n_classes) }
+    Choices {
+        idf_power,
+        bayes: [0.7, 0.4],
+        stack: [0.6, 1.3, 0.0, 0.0, 0.2],
+        ..Choices::for_classes(n_classes)
+    }
 }
 
 fn scorer(choices: &Choices, statistics: &Statistics, bias: &[i64]) -> WeightedLogOdds {
@@ -82,7 +87,7 @@ fn fit(n_classes: usize, documents: &[Document], options: &WeightedOptions) -> W
 fn fit_to(counts: &Statistics, documents: &dyn Documents, options: &WeightedOptions) -> WeightedFit {
     let columns = Columns::new(counts.totals().len(), 1).unwrap();
     let smoothing = SmoothingChoice::new(counts, documents, &columns, options);
-    FitProblem { counts, documents, columns, vectors: None, options }.solve(smoothing).unwrap()
+    FitProblem { counts, documents, columns, beside: Default::default(), options }.solve(smoothing).unwrap()
 }
 
 /// Some correction: of every document one coefficient.
@@ -135,8 +140,8 @@ fn dense(choices: &Choices, statistics: &Statistics, correction: &Correction, ro
         let d = d / length.sqrt().max(1.0) + bias;
         let share = (totals[class].documents as f64 + 0.5) / (documents + 0.5 * totals.len() as f64);
         let p = if one_column { 1.0 } else { share.ln() };
-        let [q0, q1, _, q3] = choices.stack;
-        q0 * (choices.bayes[0] * s + choices.bayes[1] * p) + q1 * d + q3 * p
+        let [q0, q1, .., q4] = choices.stack;
+        q0 * (choices.bayes[0] * s + choices.bayes[1] * p) + q1 * d + q4 * p
     };
     classes.enumerate().map(column).collect()
 }
@@ -404,8 +409,13 @@ fn probability(documents: &[Document], row: CountRow<'_>) -> f64 {
     let (documents, columns) = (EqualTexts(&labelled), Columns::new(2, 1).unwrap());
     let options = WeightedOptions::default();
     let smoothing = SmoothingChoice::new(&statistics, &documents, &columns, &options);
-    let problem =
-        FitProblem { counts: &statistics, documents: &documents, columns, vectors: None, options: &options };
+    let problem = FitProblem {
+        counts: &statistics,
+        documents: &documents,
+        columns,
+        beside: Default::default(),
+        options: &options,
+    };
     let fitted = problem.solve(smoothing).unwrap();
     let scorer = scorer(&fitted.choices, &statistics, fitted.correction.bias());
     let z = read(&scorer, &statistics, &fitted.correction, row)[0];

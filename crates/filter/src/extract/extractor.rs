@@ -161,7 +161,8 @@ impl Extractor {
             Kind::Mail => prefix.is_empty() || prefix == "s:",
             // a pair can look like a word of such a field
             Kind::Text => max == 1 || !prefix.contains(' '),
-            Kind::Table => false,
+            // a category may have a colon, but no name of a column has an equals sign
+            Kind::Table => start > 0 && !prefix.contains('='),
         };
         // pairs have spaces, and signs begin with ^
         (has_pieces && !word.contains(' ') && !term.contains('^')).then_some(start)
@@ -268,6 +269,26 @@ impl Extractor {
             outcome.err().into_iter().for_each(|error| *full = Some(error));
         });
         identity.body_hash = hash;
+    }
+
+    /// The cells of a row that are learned, by column, each as it is written most plainly: rows that are learned alike are
+    /// equal.
+    pub fn plain_row<'a>(&self, fields: &[(&str, &'a str)]) -> Result<Vec<(&str, Cow<'a, str>)>> {
+        let (mut row, mut term) = (Vec::new(), String::new());
+        let cells = self.columns.cells(fields)?;
+        for (column, cell) in self.recipe.columns.iter().zip(cells) {
+            let Some(cell) = cell else { continue };
+            let plain = match column.kind {
+                ColumnKind::Gaussian => Cow::Owned(column.number(cell)?.to_string()),
+                ColumnKind::Bernoulli => {
+                    column.write_term("", cell, &mut term)?;
+                    Cow::Owned(term.clone())
+                }
+                ColumnKind::Categorical | ColumnKind::Text => Cow::Borrowed(cell),
+            };
+            row.push((&*column.name, plain));
+        }
+        Ok(row)
     }
 
     fn add_row(

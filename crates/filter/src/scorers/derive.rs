@@ -1,9 +1,10 @@
 //! Derives the scorer of a model from its header.
 
-use tamis_model::{ClassTotals, WeightedLogOdds};
+use tamis_model::{ClassPrior, ClassTotals, WeightedLogOdds};
 use tamis_store::config::labels::{columns_of, positive_class};
+use tamis_store::config::scoring::Mixed;
 use tamis_store::error::{Error, Result};
-use tamis_store::file::fitted::FittedScoring;
+use tamis_store::file::fitted::{FittedScoring, TableStatistics};
 use tamis_store::file::header::ModelHeader;
 
 use crate::scorers::expected::ExpectedScorer;
@@ -31,12 +32,16 @@ pub(crate) fn derive(
     header.check()?;
     let positive = positive_class(&header.classes);
     Ok(match &header.scoring {
-        FittedScoring::Weighted { options, chosen, .. } => {
+        FittedScoring::Weighted { options, chosen, table, .. } => {
             options.check()?;
             let columns = columns_of(&header.classes)?;
             let log_odds = WeightedLogOdds::new(chosen.in_use(), bias, totals, n_features, &columns)?;
             let lines = chosen.labels.iter().map(|label| label.line).collect();
-            Box::new(WeightedScorer::new(log_odds.with_lines(lines), positive))
+            let uniform = Mixed { prior: ClassPrior::Uniform, ..Mixed::default() };
+            let columns =
+                |table: &TableStatistics| MixedScorer::new(&uniform, &header.recipe, table, &header.totals);
+            let table = table.as_deref().map(columns).transpose()?;
+            Box::new(WeightedScorer::new(log_odds.with_lines(lines), positive, table))
         }
         FittedScoring::NaiveBayes { parameters, summary } => {
             Box::new(naive_bayes(parameters, summary, header.classes.len())?)

@@ -9,8 +9,9 @@ use tamis_store::error::Result;
 use tamis_store::file::fitted::TableStatistics;
 use tamis_store::store::layers::Layers;
 use tamis_store::store::opened::Store;
-use tamis_tokenizer::TermId;
+use tamis_tokenizer::{CountRow, TermId};
 
+use crate::extract::extraction::Extraction;
 use crate::scorers::scorer::{Explained, RealReason, Reasons, Scorer, over_rivals};
 use crate::scorers::scratch::{Memo, Scratch};
 
@@ -32,6 +33,24 @@ impl MixedScorer {
         let columns = TableColumns::new(&mut recipe)?;
         table.check(&recipe, totals.len())?;
         Ok(MixedScorer { model: mixed_model(settings, &recipe, table, totals)?, recipe, columns })
+    }
+
+    /// Whether a term belongs to a column that is not text.
+    pub(crate) fn is_beside_text(&self, term: &str) -> bool {
+        let part = self.columns.of_term(term).and_then(|column| self.model.parts().get(column));
+        !matches!(part, Some(ColumnLikelihood::Terms(_)))
+    }
+
+    /// The log-likelihood of the columns that are not text in each class; none if all are missing.
+    pub(crate) fn beside_text(&self, store: &Store, counted: &Extraction) -> Result<Vec<f64>> {
+        let parts = self.model.parts().iter().filter(|part| !matches!(part, ColumnLikelihood::Gaussian(_)));
+        let is_text = |part: &ColumnLikelihood| matches!(part, ColumnLikelihood::Terms(_));
+        let rows = parts.zip(counted.groups());
+        let rows: Vec<Option<CountRow<'_>>> =
+            rows.map(|(part, row)| (!is_text(part) && !row.is_empty()).then_some(row)).collect();
+        let mut out = Vec::new();
+        let known = self.model.joint_log_likelihood(store, counted.reals(), &rows, &mut out)?;
+        Ok(if known > 0 { out } else { Vec::new() })
     }
 
     /// Writes the weight of a term for each class to `out`; `false` if it belongs to no column.
@@ -136,7 +155,8 @@ impl Scorer for MixedScorer {
                     n_reals += 1;
                 }
                 ColumnLikelihood::Category(_) | ColumnLikelihood::Terms(_) => {
-                    for (id, count) in rows.next().into_iter().flat_map(|row| row.iter()) {
+                    let row = rows.next().filter(|_| self.model.trust().power(part) > 0.0);
+                    for (id, count) in row.into_iter().flat_map(|row| row.iter()) {
                         if self.weights_of(part, layers.own(), id, count, &mut weights)? {
                             contributions.push((id, contest.margin(&weights)));
                         }

@@ -8,6 +8,7 @@ use tamis_store::store::layers::{DecodedTerm, Layers};
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 use crate::extract::extraction::Extraction;
+use crate::scorers::mixed::MixedScorer;
 use crate::scorers::scorer::{Contest, Explained, RealReason, Reasons, Scorer};
 use crate::scorers::scratch::{Memo, Scratch};
 
@@ -18,15 +19,24 @@ pub struct WeightedScorer {
     pub(crate) positive: ClassId,
     /// That of dense vectors, derived for the first document that has one.
     discriminant: OnceLock<Option<VectorDiscriminant>>,
+    /// Of a table, that of the columns that are not text.
+    table: Option<MixedScorer>,
 }
 
 impl WeightedScorer {
-    pub(crate) fn new(log_odds: WeightedLogOdds, positive: ClassId) -> Self {
-        WeightedScorer { log_odds, positive, discriminant: OnceLock::new() }
+    pub(crate) fn new(log_odds: WeightedLogOdds, positive: ClassId, table: Option<MixedScorer>) -> Self {
+        WeightedScorer { log_odds, positive, discriminant: OnceLock::new(), table }
     }
 
-    /// The scores of a document's vector, one per column; none without a vector.
-    pub fn vector_scores(&self, layers: Layers<'_>, vector: &[f32]) -> Vec<f64> {
+    /// The scores of what stands [beside](Readings::beside) a document's text, whose rows are built.
+    pub fn beside(&self, layers: Layers<'_>, counted: &Extraction) -> Result<[Vec<f64>; 2]> {
+        let table = self.table.as_ref().map(|table| table.beside_text(layers.own(), counted));
+        let columns = self.log_odds.columns().log_odds(&table.transpose()?.unwrap_or_default());
+        Ok([columns, self.vector_scores(layers, counted.dense())])
+    }
+
+    /// The scores of a document's vector; none without a vector.
+    fn vector_scores(&self, layers: Layers<'_>, vector: &[f32]) -> Vec<f64> {
         let mut scores = Vec::new();
         if vector.is_empty() {
             return scores;
@@ -49,8 +59,8 @@ impl WeightedScorer {
         self.log_odds.read(&mut DecodedTerm::new(layers), row, out)
     }
 
-    /// Writes log-odds to `out`, see [`WeightedLogOdds::log_odds`], with the vector's scores in `readings`; returns the
-    /// number of known terms.
+    /// Writes log-odds to `out`, see [`WeightedLogOdds::log_odds`], with what stands beside the text in `readings`; returns
+    /// the number of known terms.
     pub(crate) fn scores(
         &self,
         layers: Layers<'_>,
@@ -72,8 +82,7 @@ impl WeightedScorer {
     ) -> Result<Option<(f64, CountRow<'a>)>> {
         let mut best: Option<(f64, CountRow<'a>)> = None;
         let mut z = Vec::new();
-        let vector = self.vector_scores(layers, counted.dense());
-        let mut readings = Readings { vector, ..Readings::default() };
+        let mut readings = Readings { beside: self.beside(layers, counted)?, ..Readings::default() };
         for row in std::iter::once(counted.whole()).chain(counted.windows()) {
             if self.scores(layers, row, &mut readings, &mut z)? > 0
                 && let Some(&z) = z.first()
@@ -113,11 +122,24 @@ impl WeightedScorer {
         Contest { class, against }: Contest,
         slope: f64,
     ) -> Option<RealReason> {
-        let scores = self.vector_scores(layers, vector);
-        let contribution = slope * self.log_odds.vector_contribution(&scores, [class, against]);
-        let rows = layers.vectors()?.documents().to_vec();
-        let term = format!("vector of {}", vector.len());
-        (!scores.is_empty()).then_some(RealReason { term, rows, contribution })
+        let scores = [Vec::new(), self.vector_scores(layers, vector)];
+        let [_, contribution] = self.log_odds.beside(&scores, [class, against]);
+        let (term, rows) = (format!("vector of {}", vector.len()), layers.vectors()?.documents().to_vec());
+        (!vector.is_empty()).then_some(RealReason { term, rows, contribution: slope * contribution })
+    }
+
+    /// The words of a row, without the terms of columns that are not text.
+    fn words(&self, layers: Layers<'_>, row: CountRow<'_>) -> Result<CountVector> {
+        let mut pairs = Vec::new();
+        // unknown terms have ids after those of the model
+        for (id, count) in row.iter().filter(|(id, _)| (*id as usize) < layers.n_terms()) {
+            let is_word = match &self.table {
+                Some(table) => !table.is_beside_text(layers.text(id)?),
+                None => true,
+            };
+            pairs.extend(is_word.then_some((id, count)));
+        }
+        Ok(CountVector::from_pairs(pairs).unwrap_or_default())
     }
 }
 
@@ -131,7 +153,10 @@ impl Scorer for WeightedScorer {
             layers,
             |count| self.log_odds.amount(count),
             |term, entry| {
-                self.log_odds.weigh_term(term.known(), entry);
+                match &self.table {
+                    Some(table) if table.is_beside_text(term.text()?) => entry.clear(),
+                    _ => self.log_odds.weigh_term(term.known(), entry),
+                }
                 Ok(())
             },
         )
@@ -146,11 +171,15 @@ impl Scorer for WeightedScorer {
     }
 
     fn read_sums(&self, layers: Layers<'_>, scratch: &mut Scratch) -> Result<usize> {
+        if self.table.is_some() {
+            scratch.build_rows(layers);
+        }
         let Scratch { memo, counted, readings, posterior, .. } = &mut *scratch;
         self.log_odds.read_sums(&memo.sums, readings);
-        readings.vector = self.vector_scores(layers, counted.dense());
+        readings.beside = self.beside(layers, counted)?;
         self.log_odds.log_odds(readings, posterior);
-        let known_terms = readings.known_terms + usize::from(!readings.vector.is_empty());
+        let beside = readings.beside.iter().filter(|scores| !scores.is_empty()).count();
+        let known_terms = readings.known_terms + beside;
         if self.is_of_two() && scratch.counted.has_windows() {
             scratch.build_rows(layers);
             let best = self.best(layers, &scratch.counted)?;
@@ -171,17 +200,31 @@ impl Scorer for WeightedScorer {
         if self.has_many_labels() {
             [slope, offset] = self.log_odds.line(usize::from(contest.class));
         }
-        let (intercept, mut contributions) = self.contributions(layers, row, contest)?;
-        let values = self.vector_reason(layers, counted.dense(), contest, slope);
+        let words = self.words(layers, row)?;
+        let (intercept, mut contributions) = self.contributions(layers, words.row(), contest)?;
         contributions.iter_mut().for_each(|(_, contribution)| *contribution *= slope);
+        let mut values = Vec::from_iter(self.vector_reason(layers, counted.dense(), contest, slope));
+        if let Some(table) = &self.table {
+            let weight = slope * self.log_odds.choices().stack[2];
+            let mut columns = table.explain(of)?;
+            columns.values.iter_mut().for_each(|value| value.contribution *= weight);
+            values.append(&mut columns.values);
+            contributions.extend(columns.contributions.iter().map(|(id, margin)| (*id, weight * margin)));
+        }
         if self.is_of_two() {
             offset = contest.sign(self.positive) * (offset + decision.log_odds(0.0));
         }
         let intercept = slope * intercept + offset;
-        Ok(Reasons { row, intercept, contributions, values: values.into_iter().collect() })
+        Ok(Reasons { row, intercept, contributions, values })
     }
 
     fn term_weight(&self, layers: Layers<'_>, id: TermId, class: ClassId) -> Result<Option<f64>> {
+        if let Some(table) = self.table.as_ref()
+            && table.is_beside_text(layers.text(id)?)
+        {
+            let [_, _, weight, ..] = self.log_odds.choices().stack;
+            return Ok(table.term_weight(layers, id, class)?.map(|margin| weight * margin));
+        }
         let lone = CountVector::from_pairs([(id, 1)]).unwrap_or_default();
         // with more than two classes every class has a column
         let against = if self.is_of_two() { 1 - class.min(1) } else { ClassId::MAX };

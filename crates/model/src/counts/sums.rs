@@ -25,7 +25,7 @@ pub struct TermEntry {
 
 impl TermEntry {
     /// Empties the entry, keeping its memory.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.cells.clear();
         *self = TermEntry { cells: mem::take(&mut self.cells), ..TermEntry::default() };
     }

@@ -25,18 +25,18 @@ impl FitProblem<'_> {
     /// scores. Few documents choose nothing.
     fn choose_strength(&self, predictions: &mut [ColumnPrediction]) -> f64 {
         let (targets, n) = (Targets::new(&self.columns, self.counts.totals()), self.columns.len());
-        if self.vectors.is_none() {
+        if self.beside.vectors.is_none() {
             return DEFAULT_STRENGTH;
         }
         let prior = priors(self.counts.totals(), &self.columns);
         let loss = |at: usize| {
             let mut input = targets.input(2);
             for ColumnPrediction { held, .. } in &*predictions {
-                let own = held.vector.iter().skip(at * n).zip(&prior).flat_map(|(v, p)| [*v, *p]);
-                let weight = if held.vector.is_empty() { 0.0 } else { held.weight };
+                let own = held.beside[1].iter().skip(at * n).zip(&prior).flat_map(|(v, p)| [*v, *p]);
+                let weight = if held.beside[1].is_empty() { 0.0 } else { held.weight };
                 targets.push(&mut input, own, self.documents.label(held.document).class, weight);
             }
-            input.total(&input.losses(&input.fit(&[Choices::for_columns(&self.columns).stack[2], 0.0], 1)))
+            input.total(&input.losses(&input.fit(&[Choices::for_columns(&self.columns).stack[3], 0.0], 1)))
         };
         let losses: Vec<f64> = (0..STRENGTHS.len()).map(loss).collect();
         let best = (0..losses.len()).min_by(|a, b| losses[*a].total_cmp(&losses[*b]));
@@ -49,7 +49,7 @@ impl FitProblem<'_> {
     pub(crate) fn keep_strength(&self, predictions: &mut [ColumnPrediction], strength: f64) {
         let (n, at) = (self.columns.len(), STRENGTHS.iter().position(|s| *s == strength).unwrap_or_default());
         for ColumnPrediction { held, .. } in predictions {
-            held.vector = held.vector.iter().skip(at * n).take(n).copied().collect();
+            held.beside[1] = held.beside[1].iter().skip(at * n).take(n).copied().collect();
         }
     }
 
@@ -109,7 +109,7 @@ impl FitProblem<'_> {
     /// Fits the stacking weights to held-out scores. Returns the choices and how well they predict.
     ///
     /// Compares three models, each more complex than the one before: the class shares alone; counts and correction in
-    /// their default ratio, and the vector beside them; all with fitted weights, or fewer where these do better. Each step is shrunk
+    /// their default ratio, and what stands beside them; all with fitted weights, or fewer where these do better. Each step is shrunk
     /// according to its gain on held-out documents, see [`shrinkage`]. The documents of a group count as one.
     fn with_stacking(
         &self,
@@ -120,16 +120,16 @@ impl FitProblem<'_> {
         let targets = Targets::new(&self.columns, self.counts.totals());
         let mut input = targets.input(PARTS);
         let (mut documents, mut groups) = (0.0, HashMap::new());
-        // of a document without known terms and vector, nothing but the class shares says anything
+        // of a document without evidence, nothing but the class shares says anything
         let mut unknown = targets.input(PARTS);
         for held in held_out.iter().filter(|held| held.weight > 0.0) {
             let label = self.documents.label(held.document);
             if !held.has_evidence() {
-                let values = prior.iter().flat_map(|p| [0.0, 0.0, 0.0, *p]);
+                let values = prior.iter().flat_map(|p| [0.0, 0.0, 0.0, 0.0, *p]);
                 targets.push(&mut unknown, values, label.class, held.weight);
                 continue;
             }
-            let values = held.parts().zip(prior).flat_map(|([b, d, v], p)| [b, d, v, *p]);
+            let values = held.parts().zip(prior).flat_map(|([b, d, c, v], p)| [b, d, c, v, *p]);
             targets.push(&mut input, values, label.class, held.weight);
             documents += f64::from(label.multiplicity);
             let group = self.documents.held_out_with(held.document);
@@ -140,7 +140,7 @@ impl FitProblem<'_> {
         let [negative, positive] =
             self.columns.order(self.counts.totals()).map(|totals| totals.documents as f64 + 0.5);
         let odds = if self.columns.is_one() { (positive / negative).ln() } else { 1.0 };
-        let of_shares = [0.0, 0.0, 0.0, odds];
+        let of_shares = [0.0, 0.0, 0.0, 0.0, odds];
         let unknown_loss = unknown.total(&unknown.losses(&of_shares)) * targets.per_document() as f64;
         if input.len() == 0 {
             let shares = if unknown.len() > 0 { unknown_loss / unknown.weight() } else { 0.0 };
@@ -148,6 +148,7 @@ impl FitProblem<'_> {
                 shares,
                 counts: shares,
                 correction: shares,
+                columns: shares,
                 vectors: shares,
                 ..PartsTrial::default()
             };
@@ -157,22 +158,23 @@ impl FitProblem<'_> {
             let loss = input.mean(&input.losses(&stack)) * targets.per_document() as f64;
             StackCandidate { stack, loss: if loss.is_nan() { f64::MAX } else { loss } }
         };
-        let has_vectors = self.vectors.is_some();
-        // with more than two classes, the counts' log-odds already include the class shares
-        let has_offset = self.columns.are_independent() || has_vectors;
-        let fitted = |has_correction: bool, has_vector: bool| {
-            let free = vec![true, has_correction, has_vector, has_offset];
-            let weights = input.fit_free(&choices.stack, free, 3);
+        let there = self.beside.is_there();
+        // with more than two classes, the counts' log-odds already include the class shares, but the others do not
+        let has_offset = self.columns.are_independent() || there.contains(&true);
+        let fitted = |has_correction: bool, [columns, vector]: [bool; 2]| {
+            let free = vec![true, has_correction, columns, vector, has_offset];
+            let weights = input.fit_free(&choices.stack, free, 4);
             candidate(std::array::from_fn(|part| weights[part]))
         };
         let shares = candidate(of_shares);
-        let default_ratio = candidate(input.scaled(choices.stack, has_vectors, has_offset));
-        let counts = fitted(false, false);
-        let correction = if self.options.correction { fitted(true, false) } else { counts };
+        let default_ratio = candidate(input.scaled(choices.stack, there, has_offset));
+        let counts = fitted(false, [false; 2]);
+        let has_correction = self.options.correction;
+        let correction = if has_correction { fitted(true, [false; 2]) } else { counts };
+        let columns = if there[0] { fitted(has_correction, [true, false]) } else { correction };
+        let vectors = if there[1] { fitted(has_correction, there) } else { columns };
         let least = |a: StackCandidate, b: StackCandidate| if a.loss <= b.loss { a } else { b };
-        let of_terms = least(counts, correction);
-        let vectors = if has_vectors { fitted(self.options.correction, true) } else { correction };
-        let own_ratio = if has_vectors { least(of_terms, vectors) } else { of_terms };
+        let own_ratio = [correction, columns, vectors].into_iter().fold(counts, least);
         // texts by one author, or copies of a newsletter, are not independent evidence, unless their labels differ
         let independent: f64 =
             groups.values().map(|(_, is_drawn, copies)| if *is_drawn { *copies } else { 1.0 }).sum();
@@ -182,9 +184,10 @@ impl FitProblem<'_> {
         let ratio = between(default_ratio.stack, own_ratio.stack, belief_in_ratio);
         let stack = between(shares.stack, ratio, belief);
         let [known, all] = [input.weight(), input.weight() + unknown.weight()];
-        let [shares, counts, correction, vectors] =
-            [shares, counts, correction, vectors].map(|of| (of.loss * known + unknown_loss) / all);
-        let trial = PartsTrial { documents, shares, counts, correction, vectors, belief, belief_in_ratio };
+        let [shares, counts, correction, columns, vectors] =
+            [shares, counts, correction, columns, vectors].map(|of| (of.loss * known + unknown_loss) / all);
+        let trial =
+            PartsTrial { documents, shares, counts, correction, columns, vectors, belief, belief_in_ratio };
         (Choices { stack, ..choices }, trial)
     }
 

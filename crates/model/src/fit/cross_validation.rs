@@ -38,7 +38,7 @@ impl FitProblem<'_> {
     /// }
     /// let (columns, options) = (Columns::new(2, 1)?, WeightedOptions::default());
     /// let smoothing = SmoothingChoice::new(&counts, &documents, &columns, &options);
-    /// let problem = FitProblem { counts: &counts, documents: &documents, columns, vectors: None, options: &options };
+    /// let problem = FitProblem { counts: &counts, documents: &documents, columns, beside: Default::default(), options: &options };
     /// let fitted = problem.solve(smoothing)?;
     /// let weight = |term| fitted.correction.weights(term).map(|weight| weight.units).sum::<i64>();
     /// assert!(weight(0) < 0 && weight(1) > 0);
@@ -105,7 +105,7 @@ impl FitProblem<'_> {
     /// }
     /// let (columns, options) = (Columns::new(3, 0)?, WeightedOptions::default());
     /// let smoothing = SmoothingChoice::new(&counts, &documents, &columns, &options);
-    /// let problem = FitProblem { counts: &counts, documents: &documents, columns, vectors: None, options: &options };
+    /// let problem = FitProblem { counts: &counts, documents: &documents, columns, beside: Default::default(), options: &options };
     /// let choices = problem.solve(smoothing)?.choices;
     /// let scores = problem.hold_out_all(&choices, |held| held.log_odds(&choices, &[0.0; 3]));
     /// let (document, z) = &scores[29];

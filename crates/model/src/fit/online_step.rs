@@ -71,7 +71,7 @@ impl WeightedLogOdds {
         };
         let choices = self.choices();
         let d = |column: usize| sums[column] / length + self.bias(column);
-        let z = b.iter().enumerate().map(|(column, b)| self.stacked(column, [*b, d(column), 0.0]));
+        let z = b.iter().enumerate().map(|(column, b)| self.stacked(column, [*b, d(column), 0.0, 0.0]));
         let mut z: Vec<f64> = z.collect();
         let mut ranked: Vec<_> = (0..=ClassId::MAX).zip(z.iter().copied()).collect();
         if !columns.is_one() {

@@ -54,7 +54,7 @@ const LOCAL_PASSES: usize = 6;
 /// }
 /// let (columns, options) = (Columns::new(2, 1)?, WeightedOptions::default());
 /// let partition = |half| {
-///     let problem = FitProblem { counts: &counts, documents: half, columns: columns.clone(), vectors: None, options: &options };
+///     let problem = FitProblem { counts: &counts, documents: half, columns: columns.clone(), beside: Default::default(), options: &options };
 ///     Partition::new(problem, &Choices::for_classes(2), 2)
 /// };
 /// let mut partitions = [partition(&halves[0])?, partition(&halves[1])?];

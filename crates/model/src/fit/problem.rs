@@ -1,5 +1,6 @@
 //! The inputs and the result of a fit, its folds, and the scores of held-out documents by the counts.
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 
 use rayon::prelude::*;
@@ -78,6 +79,22 @@ pub(crate) const MANY_FOR_TERMS: usize = 4_000;
 /// Held-out documents that are enough for thresholds.
 const ENOUGH_FOR_THRESHOLDS: usize = 4_000;
 
+/// What stands beside the texts of documents, each a part of the log-odds.
+#[derive(Clone, Copy, Default)]
+pub struct Beside<'a> {
+    /// Of a table, the held-out scores of documents by the columns that are not text, one per column of the scores.
+    pub columns: Option<&'a HashMap<usize, Vec<f64>>>,
+    /// The statistics of the documents' [vectors](Documents::vector).
+    pub vectors: Option<&'a VectorStatistics>,
+}
+
+impl Beside<'_> {
+    /// Whether there are columns, and vectors.
+    pub(crate) fn is_there(&self) -> [bool; 2] {
+        [self.columns.is_some(), self.vectors.is_some()]
+    }
+}
+
 /// The inputs of a fit: documents, counts, columns and options.
 #[derive(Clone)]
 pub struct FitProblem<'a> {
@@ -87,8 +104,8 @@ pub struct FitProblem<'a> {
     pub documents: &'a dyn Documents,
     /// The columns to fit.
     pub columns: Columns,
-    /// The statistics of the documents' [vectors](Documents::vector), if they have any.
-    pub vectors: Option<&'a VectorStatistics>,
+    /// What stands beside the texts of the documents.
+    pub beside: Beside<'a>,
     /// The options.
     pub options: &'a WeightedOptions,
 }
@@ -97,8 +114,8 @@ impl FitProblem<'_> {
     /// Held-out scores without a correction: by exact leave-one-out where a group is the copies of a text, else by
     /// cross-validation.
     pub(crate) fn predict_by_counts(&self, choices: &Choices) -> Vec<ColumnPrediction> {
-        // a vector is left out with its fold, since each discriminant takes long
-        let held_out = match self.documents.groups_are_copies() && self.vectors.is_none() {
+        // what stands beside is left out with its fold, since each discriminant takes long
+        let held_out = match self.documents.groups_are_copies() && self.beside.is_there() == [false; 2] {
             true => self.leave_one_out(choices),
             false => self.leave_groups_out(choices),
         };
@@ -181,7 +198,7 @@ impl FitProblem<'_> {
 
     /// The discriminants of the vectors without those of a fold, one for each of [`STRENGTHS`].
     fn discriminants_without(&self, fold: &Fold) -> Vec<VectorDiscriminant> {
-        let Some(vectors) = self.vectors else { return Vec::new() };
+        let Some(vectors) = self.beside.vectors else { return Vec::new() };
         let (mut without, mut gone) = (vectors.clone(), vectors.emptied());
         for (document, copies) in fold.documents.iter().zip(&fold.copies) {
             let vector = self.documents.vector(*document);
@@ -212,6 +229,9 @@ impl FitProblem<'_> {
         let scorer = scorer.with_prior(priors(self.counts.totals(), &self.columns));
         let weighed = WeighedTerms::new(&scorer, counts, &fold.rows);
         let discriminants = self.discriminants_without(fold);
+        let columns = |document: usize| {
+            self.beside.columns.and_then(|of| of.get(&document)).cloned().unwrap_or_default()
+        };
         let read = |(at, document): (usize, &usize)| {
             let label = self.documents.label(*document);
             let (mut readings, mut bayes) = (Readings::default(), Vec::new());
@@ -233,7 +253,7 @@ impl FitProblem<'_> {
                 known_terms: readings.known_terms,
                 correction: Vec::new(),
                 bayes,
-                vector: vector_scores(&discriminants, self.documents.vector(*document)),
+                beside: [columns(*document), vector_scores(&discriminants, self.documents.vector(*document))],
                 windows,
             }
         };

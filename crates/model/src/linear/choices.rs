@@ -73,9 +73,9 @@ pub struct Choices {
     pub bayes: [f64; 2],
     /// The share of the counts' log-odds that is the offset of the correction's regression.
     pub tau: f64,
-    /// Stacking weights q0 to q3: the log-odds of a document are `q0 B + q1 d + q2 v + q3 p`, with the log-odds `d` of the
-    /// correction and `v` of the document's vector, which is 0 without one.
-    pub stack: [f64; 4],
+    /// Stacking weights q0 to q4: the log-odds of a document are `q0 B + q1 d + q2 c + q3 v + q4 p`, with the log-odds `d` of
+    /// the correction, `c` of the columns of a table that are not text, and `v` of the document's vector; 0 without them.
+    pub stack: [f64; 5],
     /// The strength of the prior of the vectors' covariance, see [`VectorDiscriminant`](crate::VectorDiscriminant).
     pub strength: f64,
     /// Calibration of windows: slope and offset from the highest log-odds of a document's windows to its log-odds.
@@ -92,7 +92,7 @@ impl Choices {
             idf_power: 1.0,
             bayes: if is_two { [0.3, 0.0] } else { [0.4, 1.0] },
             tau: if is_two { 0.5 } else { 0.25 },
-            stack: if is_two { [1.0, 1.0, VECTOR, 0.0] } else { [0.4, 2.0, VECTOR, 0.0] },
+            stack: if is_two { [1.0, 1.0, 1.0, VECTOR, 0.0] } else { [0.4, 2.0, 1.0, VECTOR, 0.0] },
             strength: DEFAULT_STRENGTH,
             line: [1.0, 0.0],
         }
@@ -123,10 +123,11 @@ impl Choices {
         if alpha == Smoothing::maximum_likelihood() {
             return Err(ParametersError::Smoothing { got: alpha.alpha() });
         }
-        let [q0, q1, q2, q3] = stack;
-        let numbers = [bayes[0], bayes[1], q0, q1, q2, q3, line[0], line[1]];
+        let [q0, q1, q2, q3, q4] = stack;
+        let numbers = [bayes[0], bayes[1], q0, q1, q2, q3, q4, line[0], line[1]];
         let wrong = numbers.into_iter().find(|n| !(-MOST..=MOST).contains(n));
-        let negative = [bayes[0], q0, q1, q2, line[0], tau].into_iter().find(|n| !(0.0..=MOST).contains(n));
+        let negative =
+            [bayes[0], q0, q1, q2, q3, line[0], tau].into_iter().find(|n| !(0.0..=MOST).contains(n));
         let strength = Some(strength).filter(|strength| !(1e-3..=1e6).contains(strength));
         let power = Some(idf_power).filter(|power| !(0.0..=MAX_POWER).contains(power));
         match wrong.or(negative).or(power).or(strength) {
@@ -135,26 +136,25 @@ impl Choices {
         }
     }
 
-    /// The log-odds of a document of two classes, from B, d and v of its highest-scoring part.
-    pub fn log_odds(&self, parts: [f64; 3]) -> f64 {
+    /// The log-odds of a document of two classes, from B, d, c and v of its highest-scoring part.
+    pub fn log_odds(&self, parts: [f64; 4]) -> f64 {
         self.line[0] * self.stacked_of_two(parts) + self.line[1]
     }
 
-    /// q0 B + q1 d + q2 v + q3 p
-    pub(crate) fn stacked(&self, parts: [f64; PARTS]) -> f64 {
-        let [q0, q1, q2, q3] = self.stack;
-        let [b, d, v, p] = parts;
-        q0 * b + q1 * d + q2 * v + q3 * p
+    /// q0 B + q1 d + q2 c + q3 v + q4 p
+    pub(crate) fn stacked(&self, [b, d, c, v]: [f64; 4], p: f64) -> f64 {
+        let [q0, q1, q2, q3, q4] = self.stack;
+        q0 * b + q1 * d + q2 * c + q3 * v + q4 * p
     }
 
     /// As [`stacked`](Self::stacked) for two classes, where p is 1.
-    pub(crate) fn stacked_of_two(&self, [b, d, v]: [f64; 3]) -> f64 {
-        self.stacked([b, d, v, 1.0])
+    pub(crate) fn stacked_of_two(&self, parts: [f64; 4]) -> f64 {
+        self.stacked(parts, 1.0)
     }
 }
 
-/// The number of parts of a log-odds: counts, correction, vector, class shares.
-pub(crate) const PARTS: usize = 4;
+/// The number of parts of a log-odds: counts, correction, columns, vector, class shares.
+pub(crate) const PARTS: usize = 5;
 
 /// The stacking weight of the vector by default. Its log-odds alone are too certain, the more so the fewer documents.
 const VECTOR: f64 = 0.1;
@@ -164,7 +164,7 @@ pub(crate) const STRENGTHS: [f64; 3] = [DEFAULT_STRENGTH, 1.0, 16.0];
 pub(crate) const DEFAULT_STRENGTH: f64 = 4.0;
 
 /// The stacking weights without a correction.
-pub(crate) const COUNTS_ALONE: [f64; PARTS] = [1.0, 0.0, VECTOR, 0.0];
+pub(crate) const COUNTS_ALONE: [f64; PARTS] = [1.0, 0.0, 1.0, VECTOR, 0.0];
 
 /// The largest absolute value of a fitted number.
 pub(crate) const MOST: f64 = 1e9;
@@ -201,6 +201,8 @@ pub struct PartsTrial {
     pub counts: f64,
     /// The mean log loss with counts and correction; that of the counts if there is no correction.
     pub correction: f64,
+    /// The mean log loss with the other columns of a table too; as before without any.
+    pub columns: f64,
     /// The mean log loss with the vectors too; as before without vectors.
     pub vectors: f64,
     /// How far all parts are trusted, from 0 (class shares alone) to 1.
@@ -231,7 +233,7 @@ mod tests {
         assert_eq!((good.check(), Choices::for_classes(2).check()), (Ok(()), Ok(())));
         for bad in [
             Choices { bayes: [-1.0, 0.0], ..good },
-            Choices { stack: [0.0, f64::NAN, 0.0, 0.0], ..good },
+            Choices { stack: [0.0, f64::NAN, 0.0, 0.0, 0.0], ..good },
             Choices { strength: 0.0, ..good },
             Choices { tau: f64::NAN, ..good },
             Choices { line: [1.0, f64::INFINITY], ..good },

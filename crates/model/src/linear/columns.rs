@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::bayes::ParametersError;
 use crate::counts::{Cell, ClassId, ClassTotals};
+use crate::numbers::log_sum_exp;
 
 /// The one-vs-rest columns of scores. A class is positive in some of them:
 ///
@@ -131,6 +132,19 @@ impl Columns {
             None if self.is_one() => (class == self.positive).then_some(0),
             None => Some(usize::from(class)),
             Some(_) => None,
+        }
+    }
+
+    /// The log-odds of each column, or of more than two classes what their softmax is, of these log-likelihoods of classes.
+    /// None of none.
+    pub fn log_odds(&self, of_classes: &[f64]) -> Vec<f64> {
+        let side = |column: usize, is_positive: bool| {
+            let is_of = |(class, _): &(ClassId, &f64)| self.is_positive(*class, column) == is_positive;
+            log_sum_exp(&(0..).zip(of_classes).filter(is_of).map(|(_, log)| *log).collect::<Vec<_>>())
+        };
+        match of_classes.is_empty() || !self.are_independent() {
+            true => of_classes.to_vec(),
+            false => (0..self.len()).map(|column| side(column, true) - side(column, false)).collect(),
         }
     }
 

@@ -23,7 +23,7 @@ use crate::numbers::log_smoothed;
 /// frequencies, `r` and `R` the same for all other classes together, `V` the number of terms with counts, `M` the
 /// number of documents, `tf` the occurrences of the term in the document to score, `u` and `b` weight and bias of the
 /// correction, `v_x` the log-odds of the document's vector (a [`VectorDiscriminant`](crate::VectorDiscriminant); 0 without
-/// one), and `a, g, k, q` the numbers of its [`Choices`]:
+/// one), `c_x` those of the columns of a table that are not text, and `a, g, k, q` the numbers of its [`Choices`]:
 ///
 /// ```text
 /// w = ln((n + a) / (N + aV)) - ln((r + a) / (R + aV))      the log-odds of the term for the class, nats
@@ -32,7 +32,7 @@ use crate::numbers::log_smoothed;
 /// B = k0 s + k1 p                                          p: 1 for two classes, else see `priors`
 /// x = ln(1 + tf) i / sqrt(sum((ln(1 + tf) i)^2))           the document as a vector of length 1 (shorter if the root is below 1)
 /// d = b + sum(x i u)                                       what the correction says
-/// z = q0 B + q1 d + q2 v_x + q3 p                          the log-odds; of more than two classes their softmax
+/// z = q0 B + q1 d + q2 c_x + q3 v_x + q4 p                 the log-odds; of more than two classes their softmax
 /// ```
 ///
 /// Terms without counts are left out of all sums. A class without documents is never the likeliest. `ln(1 + tf)` is
@@ -76,7 +76,7 @@ pub struct WeightedLogOdds {
     log_totals: Vec<f64>,
     /// p, one per column.
     prior: Vec<f64>,
-    /// Whether q3 applies to each column: not to a label that was unknown when the correction was fitted, and so has no
+    /// Whether q4 applies to each column: not to a label that was unknown when the correction was fitted, and so has no
     /// bias that it belongs to.
     is_stacked: Vec<bool>,
     /// b, one per column.
@@ -88,15 +88,16 @@ pub struct WeightedLogOdds {
     logs: Arc<Logs>,
 }
 
-/// The scores of a document by counts, by correction and by its vector, before stacking.
+/// The scores of a document by counts, by correction, and by what stands beside its text, before stacking.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Readings {
     /// The scores of the counts: s, one per column.
     pub counts: Vec<f64>,
     /// The scores of the correction without its bias: d - b, one per column.
     pub correction: Vec<f64>,
-    /// The log-odds of the document's vector, one per column; empty without one.
-    pub vector: Vec<f64>,
+    /// The log-odds c of the columns of a table that are not text, and v of the document's vector, one per column of the
+    /// scores; empty without them.
+    pub beside: [Vec<f64>; 2],
     /// The number of distinct terms of the document with counts; 0 means no evidence.
     pub known_terms: usize,
 }
@@ -314,12 +315,14 @@ impl WeightedLogOdds {
         out.extend(readings.counts.iter().zip(&self.prior).map(|(s, p)| k0 * s + k1 * p));
     }
 
-    /// For two classes, the log-odds of the positive one by counts, by correction and by the vector, B, d and v, in nats.
-    pub fn parts(&self, readings: &Readings) -> [f64; 3] {
+    /// For two classes, the log-odds of the positive one by counts, by correction and by what stands beside the text:
+    /// B, d, c and v, in nats.
+    pub fn parts(&self, readings: &Readings) -> [f64; 4] {
         let mut bayes = Vec::new();
         self.bayes(readings, &mut bayes);
         let first = |numbers: &[f64]| numbers.first().copied().unwrap_or(0.0);
-        [first(&bayes), first(&readings.correction) + self.bias(0), first(&readings.vector)]
+        let [c, v] = readings.beside.each_ref().map(|of| first(of));
+        [first(&bayes), first(&readings.correction) + self.bias(0), c, v]
     }
 
     /// Writes the log-odds z of a document to `out`, one per column, in nats: for two classes those of the positive
@@ -327,17 +330,17 @@ impl WeightedLogOdds {
     pub fn log_odds(&self, readings: &Readings, out: &mut Vec<f64>) {
         self.bayes(readings, out);
         for ((column, z), sum) in out.iter_mut().enumerate().zip(&readings.correction) {
-            let vector = readings.vector.get(column).copied().unwrap_or(0.0);
-            *z = self.stacked(column, [*z, sum + self.bias[column], vector]);
+            let [c, v] = readings.beside.each_ref().map(|of| of.get(column).copied().unwrap_or(0.0));
+            *z = self.stacked(column, [*z, sum + self.bias[column], c, v]);
         }
         out.iter_mut().zip(&self.lines).for_each(|(z, [slope, offset])| *z = slope * *z + offset);
         self.rule_out(out);
     }
 
-    /// The log-odds z of a column before calibration, from B, d and v.
-    pub(crate) fn stacked(&self, column: usize, [b, d, v]: [f64; 3]) -> f64 {
+    /// The log-odds z of a column before calibration, from B, d, c and v.
+    pub(crate) fn stacked(&self, column: usize, parts: [f64; 4]) -> f64 {
         let p = if self.is_stacked[column] { self.prior[column] } else { 0.0 };
-        self.choices.stacked([b, d, v, p])
+        self.choices.stacked(parts, p)
     }
 
     /// Makes classes without documents the least likely.
@@ -448,8 +451,8 @@ impl WeightedLogOdds {
     }
 
     /// Writes each known term of the document to `out`, in order, with its contribution to the log-odds of the class
-    /// `of` against the class `against`. Returns the log-odds before any term. Together with those of a
-    /// [vector](Self::vector_contribution), these add up to the [log-odds](Self::log_odds) for two classes; for more, to
+    /// `of` against the class `against`. Returns the log-odds before any term. Together with what
+    /// [stands beside the text](Self::beside), these add up to the [log-odds](Self::log_odds) for two classes; for more, to
     /// the difference between the log-odds of the two. Where classes are sets of labels, `of` and `against` are columns,
     /// and the log-odds those before calibration.
     ///
@@ -474,7 +477,7 @@ impl WeightedLogOdds {
             }
         }
         let (lengths, mut readings) = (VectorLengths::new(&sums.scalars), Readings::default());
-        let [q0, q1, _, q3] = self.choices.stack;
+        let [q0, q1, .., q4] = self.choices.stack;
         out.clear();
         for (term, amount, entry) in known {
             sums.begin(self.n_sums());
@@ -485,17 +488,18 @@ impl WeightedLogOdds {
         }
         let stacked: Vec<f64> =
             self.prior.iter().zip(&self.is_stacked).map(|(p, is)| if *is { *p } else { 0.0 }).collect();
-        let shares = q0 * self.choices.bayes[1] * difference(&self.prior) + q3 * difference(&stacked);
+        let shares = q0 * self.choices.bayes[1] * difference(&self.prior) + q4 * difference(&stacked);
         Ok(shares + q1 * difference(&self.bias))
     }
 }
 
 impl WeightedLogOdds {
-    /// What a document's vector contributes to the log-odds of the class `of` against the class `against`, as in
-    /// [`contributions`](Self::contributions), given its scores by column.
-    pub fn vector_contribution(&self, scores: &[f64], [of, against]: [ClassId; 2]) -> f64 {
-        let [_, _, q2, _] = self.choices.stack;
-        q2 * self.difference(scores, [of, against])
+    /// What the columns that are not text, and the vector, contribute to the log-odds of the class `of` against the class
+    /// `against`, as in [`contributions`](Self::contributions), given [their scores](Readings::beside).
+    pub fn beside(&self, scores: &[Vec<f64>; 2], classes: [ClassId; 2]) -> [f64; 2] {
+        let [.., q2, q3, _] = self.choices.stack;
+        let [c, v] = scores.each_ref().map(|scores| self.difference(scores, classes));
+        [q2 * c, q3 * v]
     }
 
     /// The difference between the numbers of two classes, or columns of labels, given one per column.

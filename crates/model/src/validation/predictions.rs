@@ -17,28 +17,36 @@ pub struct Prediction {
     pub bayes: Vec<f64>,
     /// The correction's log-odds d, one per column.
     pub correction: Vec<f64>,
-    /// The log-odds v of its vector, one per column; empty without one. During a fit, those of each strength in turn.
-    pub vector: Vec<f64>,
+    /// The log-odds c of the columns of a table that are not text, and v of its vector, one per column of the scores; empty
+    /// without them. During a fit, v of each strength in turn.
+    pub beside: [Vec<f64>; 2],
     /// B and d of each of its windows, if it has any; the highest score counts.
     pub windows: Vec<[f64; 2]>,
 }
 
 impl Prediction {
-    /// Whether anything speaks for a class: a known term or a vector.
+    /// Whether anything speaks for a class: a known term, or what stands beside the text.
     pub fn has_evidence(&self) -> bool {
-        self.known_terms > 0 || !self.vector.is_empty()
+        self.known_terms > 0 || self.beside.iter().any(|of| !of.is_empty())
     }
 
-    /// B, d and v of each column.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = [f64; 3]> {
-        let v = |column: usize| self.vector.get(column).copied().unwrap_or(0.0);
-        self.bayes.iter().zip(&self.correction).enumerate().map(move |(column, (b, d))| [*b, *d, v(column)])
+    /// c and v of a column.
+    fn beside(&self, column: usize) -> [f64; 2] {
+        self.beside.each_ref().map(|of| of.get(column).copied().unwrap_or(0.0))
     }
 
-    /// B, d and v of the highest-scoring part of the document, the whole or a window, for two classes.
-    pub fn highest(&self, choices: &Choices) -> Option<[f64; 3]> {
-        let v = self.vector.first().copied().unwrap_or(0.0);
-        let windows = self.windows.iter().map(|[b, d]| [*b, *d, v]);
+    /// B, d, c and v of each column.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = [f64; 4]> {
+        self.bayes.iter().zip(&self.correction).enumerate().map(|(column, (b, d))| {
+            let [c, v] = self.beside(column);
+            [*b, *d, c, v]
+        })
+    }
+
+    /// B, d, c and v of the highest-scoring part of the document, the whole or a window, for two classes.
+    pub fn highest(&self, choices: &Choices) -> Option<[f64; 4]> {
+        let [c, v] = self.beside(0);
+        let windows = self.windows.iter().map(|[b, d]| [*b, *d, c, v]);
         let parts = self.parts().take(1).chain(windows);
         parts.max_by(|a, b| choices.stacked_of_two(*a).total_cmp(&choices.stacked_of_two(*b)))
     }
@@ -47,18 +55,18 @@ impl Prediction {
     /// `prior` is p of each column.
     pub fn log_odds(&self, choices: &Choices, prior: &[f64]) -> Vec<f64> {
         match self.windows.is_empty() {
-            true => self.parts().zip(prior).map(|([b, d, v], p)| choices.stacked([b, d, v, *p])).collect(),
+            true => self.parts().zip(prior).map(|(parts, p)| choices.stacked(parts, *p)).collect(),
             false => self.highest(choices).into_iter().map(|parts| choices.log_odds(parts)).collect(),
         }
     }
 }
 
 impl Choices {
-    /// Refits the stacking weights to held-out documents of two classes, each given as its B, d and v, whether it is
+    /// Refits the stacking weights to held-out documents of two classes, each given as its B, d, c and v, whether it is
     /// positive, and its weight. With `of_windows`, refits the calibration line of windows instead. Changes nothing if
     /// a class has fewer than 50 documents.
     #[must_use]
-    pub fn refitted(self, scored: &[([f64; 3], bool, f64)], of_windows: bool) -> Self {
+    pub fn refitted(self, scored: &[([f64; 4], bool, f64)], of_windows: bool) -> Self {
         let of = |is_positive| scored.iter().filter(|(_, of, _)| *of == is_positive).count();
         if of(true).min(of(false)) < 50 {
             return self;
@@ -71,9 +79,9 @@ impl Choices {
         if of_windows {
             return self.with_line(&parts);
         }
-        let has_vectors = scored.iter().any(|([.., v], ..)| *v != 0.0);
+        let has = |part: usize| scored.iter().any(|(parts, ..)| parts[part] != 0.0);
         let default = Choices::for_classes(2).stack;
-        let stack = parts.fit_free(&default, vec![true, true, has_vectors, true], 3);
+        let stack = parts.fit_free(&default, vec![true, true, has(2), has(3), true], 4);
         Choices { stack: std::array::from_fn(|part| stack[part]), ..self }
     }
 
@@ -115,7 +123,8 @@ impl ColumnPrediction {
             to.iter_mut().zip(from).for_each(|(to, from)| *to += share * (from - *to));
         };
         mean(&mut self.held.bayes, &other.held.bayes);
-        mean(&mut self.held.vector, &other.held.vector);
+        let beside = self.held.beside.iter_mut().zip(&other.held.beside);
+        beside.for_each(|(to, from)| mean(to, from));
         self.decisions.iter_mut().zip(&other.decisions).for_each(|(to, from)| mean(to, from));
         self.held.known_terms = self.held.known_terms.max(other.held.known_terms);
         self.held.weight = all;

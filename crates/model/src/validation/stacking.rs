@@ -111,18 +111,23 @@ impl StackingInput {
         }
     }
 
-    /// Scales the default weights by the factors that give the least log loss: one of counts and correction, and one of
-    /// the vector if it `has_vectors`. With `has_offset`, fits the weight of the offset too.
-    pub(crate) fn scaled(&self, default: [f64; PARTS], has_vectors: bool, has_offset: bool) -> [f64; PARTS] {
-        let mut sums = StackingInput::new(self.n_columns, 3);
+    /// Scales the default weights by the factors that give the least log loss: one of counts and correction, and one each of
+    /// columns and vector if they are `there`. With `has_offset`, fits the weight of the offset too.
+    pub(crate) fn scaled(&self, default: [f64; PARTS], there: [bool; 2], has_offset: bool) -> [f64; PARTS] {
+        let mut sums = StackingInput::new(self.n_columns, 4);
         for (values, target) in self.documents() {
             let of_terms = |column: &[f64]| default[0] * column[0] + default[1] * column[1];
-            let parts = |column: &[f64]| [of_terms(column), default[2] * column[2], column[3]];
+            let parts = |column: &[f64]| {
+                [of_terms(column), default[2] * column[2], default[3] * column[3], column[4]]
+            };
             sums.push(values.chunks_exact(self.n_parts).flat_map(parts), target.column, target.weight);
         }
-        let fitted = sums.fit_free(&[1.0, 1.0, 0.0], vec![true, has_vectors, has_offset], 2);
-        let [terms, vector] = [fitted[0], fitted[1]];
-        [terms * default[0], terms * default[1], vector * default[2], fitted[2]]
+        let [columns, vector] = there;
+        let fitted = sums.fit_free(&[1.0, 1.0, 1.0, 0.0], vec![true, columns, vector, has_offset], 3);
+        let factors = [fitted[0], fitted[0], fitted[1], fitted[2]];
+        let scaled =
+            |part: usize| if part < factors.len() { factors[part] * default[part] } else { fitted[3] };
+        std::array::from_fn(scaled)
     }
 
     /// The summed weight of the documents.
@@ -316,6 +321,7 @@ impl NewtonProblem<'_> {
             1 => self.derivatives_of::<1>(at),
             2 => self.derivatives_of::<2>(at),
             3 => self.derivatives_of::<3>(at),
+            4 => self.derivatives_of::<4>(at),
             _ => self.derivatives_of::<PARTS>(at),
         }
     }

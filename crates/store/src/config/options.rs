@@ -190,6 +190,10 @@ impl ScoringOptions {
     fn with_prior(&self, recipe: &Recipe, prior: Option<ClassPrior>, n_documents: u64) -> Result<Scoring> {
         match (Scoring::for_recipe(recipe), self.likelihood) {
             (Scoring::Mixed(mixed), _) => self.mixed(mixed, recipe, prior),
+            // what applies to a column of any kind asks for one likelihood of all
+            _ if recipe.has_other_columns() && self.asks_for_mixed() => {
+                self.mixed(Mixed::default(), recipe, prior)
+            }
             _ if self.asks_for_em() => self.expectation_maximization(prior, n_documents),
             (_, Some(LikelihoodName::NaiveBayes(likelihood))) => self.naive_bayes(likelihood, prior),
             _ => self.weighted(),
@@ -198,6 +202,15 @@ impl ScoringOptions {
 
     fn is_bayes(&self) -> bool {
         matches!(self.likelihood, Some(LikelihoodName::NaiveBayes(_)))
+    }
+
+    fn asks_for_mixed(&self) -> bool {
+        let ScoringOptions { alpha, estimate, class_prior, correction, .. } = self;
+        alpha.is_some()
+            || estimate.is_some()
+            || class_prior.is_some()
+            || correction.is_some()
+            || self.is_bayes()
     }
 
     fn asks_for_em(&self) -> bool {
@@ -491,10 +504,13 @@ impl TrainOptions {
             self.refinements.retain(|refinement| *refinement != Refinement::Regularisation);
         }
         self.scoring = match asked.with_prior(&self.recipe, None, 0)? {
-            Scoring::Mixed(_) if self.keep == Some(Keep::Vectors) => {
+            Scoring::Mixed(_) | Scoring::Weighted(_)
+                if self.keep == Some(Keep::Vectors) && self.recipe.has_other_columns() =>
+            {
                 let message = "expected columns of text only, whose terms can be remembered";
                 return refused("documents", message);
             }
+            Scoring::Mixed(mixed) => Some(Scoring::Mixed(mixed)),
             Scoring::NaiveBayes(_) => Some(Scoring::NaiveBayes(Scoring::parameters())),
             Scoring::ExpectationMaximization(_) => {
                 Some(Scoring::ExpectationMaximization(ExpectationMaximization::for_documents(0)))

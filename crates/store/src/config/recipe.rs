@@ -76,6 +76,16 @@ pub enum Keep {
 }
 
 impl Recipe {
+    /// Whether a column of a table is text.
+    pub fn has_text(&self) -> bool {
+        self.columns.iter().any(|column| column.kind == ColumnKind::Text)
+    }
+
+    /// Whether a column of a table is something else than text.
+    pub fn has_other_columns(&self) -> bool {
+        self.columns.iter().any(|column| column.kind != ColumnKind::Text)
+    }
+
     /// The number of columns of real values.
     pub fn n_reals(&self) -> usize {
         self.columns.iter().filter(|column| column.kind == ColumnKind::Gaussian).count()

@@ -228,12 +228,12 @@ fn small_alpha() -> Smoothing {
 }
 
 impl Scoring {
-    /// The default for a recipe: [`Scoring::Mixed`] for a table with a column that is not text, otherwise
+    /// The default for a recipe: [`Scoring::Mixed`] for a table without a column of text, otherwise
     /// [`Scoring::Weighted`].
     pub fn for_recipe(recipe: &Recipe) -> Self {
-        match not_text(recipe) {
-            Some(_) => Scoring::Mixed(Mixed::default()),
-            None => Scoring::Weighted(WeightedOptions::default()),
+        match recipe.kind == Kind::Table && !recipe.has_text() {
+            true => Scoring::Mixed(Mixed::default()),
+            false => Scoring::Weighted(WeightedOptions::default()),
         }
     }
 
@@ -247,8 +247,9 @@ impl Scoring {
 
     /// What a model is called that is fitted to all documents at once, so that it cannot be merged, nor learn one by
     /// one or on many machines; `None` for other models.
-    pub fn fitted_at_once(&self) -> Option<&'static str> {
+    pub fn fitted_at_once(&self, recipe: &Recipe) -> Option<&'static str> {
         match self {
+            Scoring::Weighted(_) if not_text(recipe).is_some() => Some("a table of columns other than text"),
             Scoring::Weighted(_) | Scoring::NaiveBayes(_) | Scoring::RobinsonFisher(_) => None,
             Scoring::ExpectationMaximization(_) => Some("expectation maximization"),
             Scoring::Mixed(_) => Some("a table of columns other than text"),
@@ -269,9 +270,13 @@ impl Scoring {
             (Scoring::Mixed(_), _) if keep == Keep::Vectors => {
                 fail("digests of rows to remember for mixed naive Bayes", "terms as well".to_owned())
             }
+            (Scoring::Weighted(_), Some(_)) if keep == Keep::Vectors => {
+                fail("digests of rows to remember for columns other than text", "terms as well".to_owned())
+            }
             (Scoring::Mixed(_), _) | (_, None) => Ok(()),
+            (Scoring::Weighted(_), Some(_)) if recipe.has_text() => Ok(()),
             (_, Some(column)) => fail(
-                "nothing but text, except for mixed naive Bayes",
+                "nothing but text, or a text beside it for weighted scoring, except for mixed naive Bayes",
                 format!("{:?}, {}", column.name, column.kind),
             ),
         }

@@ -30,9 +30,9 @@ pub struct DocumentRecord {
     /// A hash of a mail's Message-ID and body, which do not change in transport; of From, To, Date, Subject and body if it
     /// has no Message-ID. 0 if it has none of them.
     pub message: U64,
-    /// Its held-out scores with two classes: log-odds of the counts, of the correction and of its dense vector. NaN if it
-    /// has none.
-    pub held_out: [F32; 3],
+    /// Its held-out scores with two classes: log-odds of the counts, of the correction, of the columns that are not
+    /// text and of its dense vector. NaN if it has none.
+    pub held_out: [F32; 4],
     /// Its number among the documents learned one by one since the last fit; 0 if the fit included it, or nothing is
     /// fitted.
     pub learned: U32,
@@ -77,8 +77,8 @@ pub struct StoredDocument {
     pub name: Box<str>,
     /// Its part of the correction, by increasing column.
     pub coefficients: Vec<Coefficient>,
-    /// Log-odds of counts, correction and dense vector by a model without it.
-    pub held_out: Option<[f64; 3]>,
+    /// Log-odds of counts, correction, columns and dense vector by a model without it.
+    pub held_out: Option<[f64; 4]>,
     /// Its number among those learned one by one; 0 for others.
     pub learned: u32,
     /// Its terms.
@@ -123,7 +123,7 @@ impl StoredDocument {
             date: self.date.into(),
             group: self.group.into(),
             message: self.message.into(),
-            held_out: self.held_out.map_or([f32::NAN; 3], as_kept).map(F32::new),
+            held_out: self.held_out.map_or([f32::NAN; 4], as_kept).map(F32::new),
             learned: self.learned.into(),
             vector_end: vector_end.into(),
         }
@@ -165,7 +165,7 @@ pub fn decode_vector(mut bytes: &[u8], n_terms: usize) -> Result<CountVector> {
 }
 
 /// Rounds held-out scores to the precision in which they are stored.
-pub fn as_kept(numbers: [f64; 3]) -> [f32; 3] {
+pub fn as_kept(numbers: [f64; 4]) -> [f32; 4] {
     numbers.map(|number| number as f32)
 }
 

@@ -24,6 +24,8 @@ pub enum FittedScoring {
         chosen: ModelSelection,
         /// The bias of each column of the correction, fixed point. Missing ones are 0.
         bias: Vec<i64>,
+        /// Of a table with columns that are not text, their statistics.
+        table: Option<Box<TableStatistics>>,
     },
     /// Naive Bayes.
     NaiveBayes {
@@ -54,7 +56,7 @@ impl FittedScoring {
     /// Weighted scoring with default choices, except for what `options` fixes, and no correction.
     pub fn unfitted(options: WeightedOptions, n_classes: usize) -> Self {
         let chosen = ModelSelection::for_options(&options, n_classes);
-        FittedScoring::Weighted { options, chosen, bias: Vec::new() }
+        FittedScoring::Weighted { options, chosen, bias: Vec::new(), table: None }
     }
 
     /// The options alone.
@@ -95,6 +97,7 @@ impl FittedScoring {
     /// The statistics of a table's columns, for mixed naive Bayes.
     pub fn table(&self) -> Option<&TableStatistics> {
         match self {
+            FittedScoring::Weighted { table, .. } => table.as_deref(),
             FittedScoring::Mixed { table, .. } => Some(table),
             _ => None,
         }

@@ -155,8 +155,8 @@ impl From<ModelHeader> for WrittenHeader {
             lengths: header.lengths,
         };
         match header.scoring {
-            FittedScoring::Weighted { chosen, bias, .. } => {
-                (written.chosen, written.bias) = (Some(chosen), bias)
+            FittedScoring::Weighted { chosen, bias, table, .. } => {
+                (written.chosen, written.bias, written.table) = (Some(chosen), bias, table.map(|of| *of))
             }
             FittedScoring::NaiveBayes { summary, .. } => written.summary = Some(summary),
             FittedScoring::ExpectationMaximization { model, .. } => written.em_model = Some(model),
@@ -173,8 +173,8 @@ impl TryFrom<WrittenHeader> for ModelHeader {
     fn try_from(written: WrittenHeader) -> std::result::Result<Self, &'static str> {
         let WrittenHeader { summary, table, chosen, em_model, bias, .. } = written;
         let scoring = match (written.scoring, summary, table, em_model, chosen) {
-            (Scoring::Weighted(options), None, None, None, Some(chosen)) => {
-                FittedScoring::Weighted { options, chosen, bias }
+            (Scoring::Weighted(options), None, table, None, Some(chosen)) => {
+                FittedScoring::Weighted { options, chosen, bias, table: table.map(Box::new) }
             }
             (Scoring::NaiveBayes(parameters), Some(summary), None, None, None) => {
                 FittedScoring::NaiveBayes { parameters, summary }

@@ -125,7 +125,7 @@ pub fn check_compatible(stores: &[&Store]) -> Result<()> {
     };
     let Some((first, others)) = stores.split_first() else { return unlike("models", "at least one", "none") };
     for store in stores {
-        if let Some(got) = store.header.scoring.options().fitted_at_once() {
+        if let Some(got) = store.header.scoring.options().fitted_at_once(&store.header.recipe) {
             return unlike("scoring", "counts of terms, which add up", got);
         }
     }

@@ -1,8 +1,8 @@
 //! The plan that every partition receives: the counts of all documents, and the choices made from them.
 
 use tamis_model::{
-    Classes, Columns, Correction, Counts, Documents, FitProblem, Partition, ROUNDS, RoundChange, Statistics,
-    TAUS, VectorStatistics, WeightedOptions, is_sampled,
+    Beside, Classes, Columns, Correction, Counts, Documents, FitProblem, Partition, ROUNDS, RoundChange,
+    Statistics, TAUS, VectorStatistics, WeightedOptions, is_sampled,
 };
 use tamis_store::config::labels::columns_of;
 use tamis_store::config::scoring::Scoring;
@@ -167,7 +167,7 @@ impl FitPlan {
             counts: &self.merged.statistics,
             documents,
             columns: self.columns.clone(),
-            vectors: self.vectors.as_ref(),
+            beside: Beside { columns: None, vectors: self.vectors.as_ref() },
             options: &self.weighted,
         }
     }

@@ -3,7 +3,7 @@
 use tamis_filter::score::filter::Filter;
 use tamis_filter::score::remembered::Suspect;
 use tamis_filter::score::verdict::sigmoid;
-use tamis_model::{ClassId, FitProblem, Prediction, WeightedOptions, log_sum_exp, priors};
+use tamis_model::{Beside, ClassId, FitProblem, Prediction, WeightedOptions, log_sum_exp, priors};
 use tamis_store::config::labels::{are_sets, columns_of, positive_class};
 use tamis_store::config::scoring::ModelSelection;
 use tamis_store::error::{Error, Reason, Result};
@@ -80,7 +80,7 @@ fn for_each_of_many(
         counts: &counts,
         documents: &documents,
         columns,
-        vectors: store.vectors.as_ref(),
+        beside: Beside { columns: None, vectors: store.vectors.as_ref() },
         options,
     };
     let judged = problem.hold_out_all(choices, |held: &Prediction| {

@@ -67,9 +67,9 @@ pub(crate) struct DocumentLine {
     /// By label: its contributions to the bias of the correction and to the weights of its terms, in fixed point.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) coefficients: BTreeMap<String, [i64; 2]>,
-    /// Its held-out scores: log-odds of the counts, of the correction and of the vector.
+    /// Its held-out scores: log-odds of the counts, of the correction, of the columns and of the vector.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) held_out: Option<[f64; 3]>,
+    pub(crate) held_out: Option<[f64; 4]>,
     /// Its number among the documents learned one by one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) learned: u32,

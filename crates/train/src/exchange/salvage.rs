@@ -48,7 +48,7 @@ pub fn salvage(path: impl AsRef<Path>) -> Result<Salvage> {
     let bytes = std::fs::read(path).map_err(|source| Reason::Io { path: path.into(), source })?;
     let (store, lost_bytes) = open(bytes)?;
     let header = &store.header;
-    let is_refitted = header.scoring.options().fitted_at_once().is_none();
+    let is_refitted = header.scoring.options().fitted_at_once(&header.recipe).is_none();
     if !is_refitted || header.stored.keep != Keep::Vectors || header.recipe.windows.is_some() {
         return Err(Reason::TermsNotStored.into());
     }

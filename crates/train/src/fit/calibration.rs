@@ -22,7 +22,7 @@ pub(crate) struct Thresholds<'a> {
 
 /// A held-out document of two classes, with its scores.
 pub(crate) struct BinaryPrediction {
-    pub(crate) held_out: [f64; 3],
+    pub(crate) held_out: [f64; 4],
     pub(crate) is_positive: bool,
     pub(crate) multiplicity: u32,
     /// Its position among the documents learned one by one.

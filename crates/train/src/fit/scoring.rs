@@ -2,7 +2,7 @@
 
 use crate::fit::label_decisions::{decide_labels, expect_labels};
 use tamis_model::{
-    Classes, Counts, Documents, Label, Prediction, Statistics, VectorStatistics, WeightedOptions,
+    Beside, Classes, Counts, Documents, Label, Prediction, Statistics, VectorStatistics, WeightedOptions,
 };
 use tamis_store::config::decision::{Decision, DecisionOptions};
 use tamis_store::config::labels::{are_sets, columns_of, positive_class, spam_class};
@@ -58,13 +58,19 @@ pub(crate) fn fit(
             if !documents.documents.iter().any(|document| is_named(document.group)) {
                 documents.hold_near_duplicates_together(statistics);
             }
+            let table = table.map(|table| table.beside_text(classes, statistics, documents)).transpose()?;
+            let beside = Beside { columns: table.as_ref().map(|(_, held_out)| held_out), vectors };
             let smoothing = solution::smoothing(&options, statistics, documents, classes)?;
-            let fitted = solution::weights(&options, smoothing, statistics, vectors, documents, classes)?;
+            let fitted = solution::weights(&options, smoothing, statistics, beside, documents, classes)?;
             let fitted = match taught.as_ref().filter(|taught| taught.record.teacher.is_some()) {
                 Some(taught) => taught.calibrate(fitted, documents, classes)?,
                 None => fitted,
             };
-            conclude(&options, fitted, &thresholds, documents, classes)?
+            let mut fitted = conclude(&options, fitted, &thresholds, documents, classes)?;
+            if let FittedScoring::Weighted { table: of, .. } = &mut fitted.scoring {
+                *of = table.map(|(table, _)| Box::new(table));
+            }
+            fitted
         }
         Scoring::ExpectationMaximization(settings) => {
             solution::maximize_expectation(settings, statistics, classes.len(), documents)?
@@ -105,7 +111,7 @@ pub(crate) fn conclude(
             };
             held_out = known.filter_map(kept).collect();
             let positive = positive_class(classes);
-            let judged = |(document, held_out): &(usize, [f64; 3])| {
+            let judged = |(document, held_out): &(usize, [f64; 4])| {
                 let Label { class, multiplicity, group, .. } = documents.label(*document);
                 BinaryPrediction {
                     held_out: *held_out,
@@ -140,6 +146,6 @@ pub(crate) fn conclude(
         unlabelled: None,
         labels,
     };
-    let scoring = FittedScoring::Weighted { options: *options, chosen, bias };
+    let scoring = FittedScoring::Weighted { options: *options, chosen, bias, table: None };
     Ok(Solution { scoring, weights, held_out, decision, expected })
 }

@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 
 use tamis_model::{
-    Choices, ClassId, Classes, Columns, CorrectedStatistics, Correction, Counts, Documents, Example,
+    Beside, Choices, ClassId, Classes, Columns, CorrectedStatistics, Correction, Counts, Documents, Example,
     LEAST_BELIEF, Prediction, Readings, SmoothingChoice, Statistics, WeightedLogOdds, WeightedLoss,
     WeightedOptions, WeightedVector, assign_folds, is_worse, log_sum_exp,
 };
@@ -198,7 +198,8 @@ impl Classifier {
         let mut counts = Statistics::new(of.classes.len());
         documents.iter().try_for_each(|d| counts.observe_times(d.class, d.row, d.multiplicity))?;
         let smoothing = SmoothingChoice::new(&counts, documents, &columns, of.options);
-        let fitted = solution::weights(of.options, smoothing, &counts, None, documents, of.classes)?;
+        let fitted =
+            solution::weights(of.options, smoothing, &counts, Beside::default(), documents, of.classes)?;
         let tamis_model::WeightedFit { choices, correction, .. } = fitted;
         let positive = positive_class(of.classes);
         let scorer = |stack| {
@@ -206,7 +207,7 @@ impl Classifier {
             let n_features = counts.n_features() as u64;
             WeightedLogOdds::new(&choices, correction.bias(), counts.totals(), n_features, &columns)
         };
-        let (scorer, corrector) = (scorer(choices.stack)?, scorer([0.0, 1.0, 0.0, 0.0])?);
+        let (scorer, corrector) = (scorer(choices.stack)?, scorer([0.0, 1.0, 0.0, 0.0, 0.0])?);
         Ok(Classifier { counts, correction, scorer, corrector, columns, positive })
     }
 

@@ -2,8 +2,8 @@
 
 use std::convert::Infallible;
 use tamis_model::{
-    ClassId, ClassWeight, Classes, Coefficients, Correction, Counts, Documents, ExpectedStatistics, FitError,
-    FitProblem, Label, SmoothingChoice, Statistics, StatisticsError, VectorStatistics, WeightedOptions,
+    Beside, ClassId, ClassWeight, Classes, Coefficients, Correction, Counts, Documents, ExpectedStatistics,
+    FitError, FitProblem, Label, SmoothingChoice, Statistics, StatisticsError, WeightedOptions,
     WeightedVector,
 };
 use tamis_store::config::decision::{Decision, HeldOutPerformance};
@@ -18,7 +18,7 @@ pub(crate) struct Solution {
     pub(crate) scoring: FittedScoring,
     pub(crate) weights: SolutionWeights,
     /// With two classes, the held-out documents by increasing number, each with its scores.
-    pub(crate) held_out: Vec<(usize, [f64; 3])>,
+    pub(crate) held_out: Vec<(usize, [f64; 4])>,
     pub(crate) decision: Decision,
     pub(crate) expected: Option<HeldOutPerformance>,
 }
@@ -70,12 +70,12 @@ pub(crate) fn weights(
     options: &WeightedOptions,
     smoothing: SmoothingChoice,
     statistics: &Statistics,
-    vectors: Option<&VectorStatistics>,
+    beside: Beside<'_>,
     documents: &dyn Documents,
     classes: &Classes,
 ) -> Result<tamis_model::WeightedFit> {
     let problem =
-        FitProblem { counts: statistics, documents, columns: columns_of(classes)?, vectors, options };
+        FitProblem { counts: statistics, documents, columns: columns_of(classes)?, beside, options };
     problem.solve(smoothing).map_err(refused)
 }
 

@@ -1,11 +1,14 @@
 //! Fitting a table: the statistics of its columns, and calibration on held-out rows.
 
+use std::collections::HashMap;
+
 use tamis_filter::scorers::mixed::mixed_model;
 use tamis_model::{
     ClassPrior, Classes, Counts, Documents, GaussianStatistics, MixedFit, RowPrediction, Statistics,
 };
+use tamis_store::config::column::ColumnKind;
 use tamis_store::config::decision::{Decision, HeldOutPerformance};
-use tamis_store::config::labels::positive_class;
+use tamis_store::config::labels::{columns_of, positive_class};
 use tamis_store::config::recipe::Recipe;
 use tamis_store::config::scoring::Mixed;
 use tamis_store::error::Result;
@@ -34,13 +37,46 @@ impl TableInput<'_> {
         statistics: &Statistics,
         documents: &Collection,
     ) -> Result<Solution> {
+        let (table, held_out) = self.calibrate(&settings, classes, statistics, documents)?;
+        let expected = expect_rows(&held_out, documents, classes);
+        let scoring = FittedScoring::Mixed { settings, table };
+        Ok(Solution { expected, ..Solution::by_counts(scoring, Decision::PLAIN) })
+    }
+
+    /// Fits mixed naive Bayes to the columns that are not text, for weighted scoring of those that are, and leaves its
+    /// terms out of the documents. Returns its statistics, and the held-out scores of rows by column of the scores.
+    pub(crate) fn beside_text(
+        self,
+        classes: &Classes,
+        statistics: &Statistics,
+        documents: &mut Collection,
+    ) -> Result<(TableStatistics, HashMap<usize, Vec<f64>>)> {
+        let is_text = |column: &usize| self.recipe.columns[*column].kind == ColumnKind::Text;
+        let are_text: Vec<bool> = self.columns.iter().map(is_text).collect();
+        let settings = Mixed { prior: ClassPrior::Uniform, ..Mixed::default() };
+        documents.left_out.clone_from(&are_text);
+        let (mut table, held_out) = self.calibrate(&settings, classes, statistics, documents)?;
+        documents.left_out = are_text.into_iter().map(|is_text| !is_text).collect();
+        table.chosen.trust.texts = 0.0;
+        let columns = columns_of(classes)?;
+        let of_columns = |row: RowPrediction| (row.document, columns.log_odds(&row.joint));
+        Ok((table, held_out.into_iter().map(of_columns).collect()))
+    }
+
+    fn calibrate(
+        self,
+        settings: &Mixed,
+        classes: &Classes,
+        statistics: &Statistics,
+        documents: &Collection,
+    ) -> Result<(TableStatistics, Vec<RowPrediction>)> {
         let TableInput { recipe, columns, missing } = self;
         let reals = learn_reals(recipe.n_reals(), classes.len(), &documents.documents)?;
         let groups = summarize_columns(recipe, statistics, &columns);
         let mut table = TableStatistics { reals, groups, missing, chosen: Default::default() };
-        let mut expected = None;
+        let mut rows = Vec::new();
         if settings.correction {
-            let textbook = mixed_model(&settings, recipe, &table, statistics.totals())?;
+            let textbook = mixed_model(settings, recipe, &table, statistics.totals())?;
             let fit = MixedFit {
                 counts: statistics,
                 reals: &table.reals,
@@ -66,11 +102,9 @@ impl TableInput<'_> {
                 };
                 shrinkages.iter().map(derive).collect::<Result<Vec<_>>>()
             })?;
-            expected = expect_rows(&held_out, documents, classes);
-            table.chosen = chosen;
+            (table.chosen, rows) = (chosen, held_out);
         }
-        let scoring = FittedScoring::Mixed { settings, table };
-        Ok(Solution { expected, ..Solution::by_counts(scoring, Decision::PLAIN) })
+        Ok((table, rows))
     }
 }
 

@@ -27,6 +27,8 @@ pub(crate) struct Collection {
     is_of_two: bool,
     groups_are_copies: bool,
     pub(crate) near_duplicates: NearDuplicates,
+    /// By term, whether it is left out when documents are read; none is if this is empty.
+    pub(crate) left_out: Vec<bool>,
     windows: Option<Windows>,
     /// The first error in reading terms.
     failed: OnceLock<io::Error>,
@@ -74,6 +76,7 @@ impl Collection {
             is_of_two,
             groups_are_copies: false,
             near_duplicates: NearDuplicates::default(),
+            left_out: Vec::new(),
             windows,
             failed: OnceLock::new(),
             spare: Mutex::default(),
@@ -99,6 +102,7 @@ impl Collection {
             is_of_two: false,
             groups_are_copies: false,
             near_duplicates: NearDuplicates::default(),
+            left_out: Vec::new(),
             windows: None,
             failed: OnceLock::new(),
             spare: Mutex::default(),
@@ -160,6 +164,15 @@ impl Collection {
         encoded
     }
 
+    /// A document without the terms that are left out.
+    fn kept(&self, row: CountVector) -> CountVector {
+        if self.left_out.is_empty() {
+            return row;
+        }
+        let pairs = row.row().iter().filter(|(id, _)| !self.left_out[*id as usize]);
+        CountVector::from_pairs(pairs).unwrap_or_default()
+    }
+
     /// Takes back a block's memory for reuse.
     pub(crate) fn recycle(&self, encoded: Encoded) {
         if let Ok(mut spare) = self.spare.lock() {
@@ -190,7 +203,17 @@ impl Documents for Collection {
         to.begin(encoded.rows.len(), self.row_blocks.blocks[block].n_pairs);
         for at in 0..encoded.rows.len() {
             let terms = encoded.terms(at);
-            to.set_row(at, terms.ids(), terms.counts());
+            match self.left_out.is_empty() {
+                true => to.set_row(at, terms.ids(), terms.counts()),
+                false => {
+                    let kept = self.kept(terms.vector());
+                    to.set_row(
+                        at,
+                        kept.row().ids().iter().copied(),
+                        kept.row().counts().iter().copied().enumerate(),
+                    );
+                }
+            }
         }
         self.recycle(encoded);
     }
@@ -200,7 +223,7 @@ impl Documents for Collection {
         for together in documents.chunk_by(|a, b| a / BLOCK == b / BLOCK) {
             let block = together[0] / BLOCK;
             let encoded = self.encoded(block);
-            let row = |document: &usize| encoded.terms(document - block * BLOCK).vector();
+            let row = |document: &usize| self.kept(encoded.terms(document - block * BLOCK).vector());
             rows.extend(together.iter().map(row));
             self.recycle(encoded);
         }

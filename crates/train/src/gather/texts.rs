@@ -3,11 +3,13 @@
 use std::borrow::Cow;
 
 use tamis_filter::extract::document::Document;
+use tamis_filter::extract::extractor::Extractor;
 use tamis_store::disk::spool::{Cursor, Spool, spill};
 use tamis_store::error::{Error, Result};
 use tamis_store::file::documents::{decode_dense, encode_dense};
 use tamis_store::file::terms::{put_run, take_run};
 use tamis_store::file::varint::{put_varint, take_varint, unzigzag, zigzag};
+use tamis_store::kind::Kind;
 use tamis_tokenizer::fingerprint;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -57,8 +59,8 @@ impl Texts {
         &self.places
     }
 
-    /// Stores a text.
-    pub(crate) fn push(&mut self, given: &RawExample<'_>) -> Result<()> {
+    /// Stores a text, or a row as it is written most plainly.
+    pub(crate) fn push(&mut self, given: &RawExample<'_>, extractor: &Extractor) -> Result<()> {
         if let Document::Counted(_) = given.document {
             return Err(Error::option("document", "expected a text, got counts of one"));
         }
@@ -70,7 +72,14 @@ impl Texts {
             .for_each(|it| put_run(it.unwrap_or_default().as_bytes(), &mut record));
         put_varint(zigzag(given.fraction.into()), &mut record);
         encode_dense(&given.dense, &mut record);
-        put_document(given.document, &mut record);
+        match given.document {
+            Document::Fields(fields) if extractor.recipe().kind == Kind::Table => {
+                let row = extractor.plain_row(fields)?;
+                let row: Vec<_> = row.iter().map(|(name, cell)| (*name, &**cell)).collect();
+                put_document(Document::Fields(&row), &mut record);
+            }
+            document => put_document(document, &mut record),
+        }
         let outcome = self.push_record(given.label, &record);
         self.record = record;
         outcome

@@ -129,8 +129,8 @@ pub(crate) fn merge_copies(mut group: Vec<SourceDocument>, sums_copies: bool) ->
         if sums_copies && dense != &*document.dense {
             document.dense = dense.into();
         }
-        let sureness = |[b, d, v]: [f64; 3]| (0.5 * b + d + v).abs();
-        let least_sure = |a: [f64; 3], b: [f64; 3]| match sureness(a).total_cmp(&sureness(b)) {
+        let sureness = |[b, d, c, v]: [f64; 4]| (0.5 * b + d + c + v).abs();
+        let least_sure = |a: [f64; 4], b: [f64; 4]| match sureness(a).total_cmp(&sureness(b)) {
             Ordering::Equal => std::array::from_fn(|part| a[part].min(b[part])),
             order => {
                 if order.is_lt() {

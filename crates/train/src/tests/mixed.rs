@@ -23,6 +23,7 @@ fn options() -> TrainOptions {
         column("miles", ColumnKind::Gaussian),
         column("note", ColumnKind::Text),
     ];
+    options.scoring = Some(Scoring::Mixed(Mixed::default()));
     options
 }
 
@@ -89,7 +90,11 @@ fn what_does_not_suit_a_table_is_refused() {
     trainer.add("a", Document::Text("x")).unwrap();
     trainer.add("b", Document::Text("y")).unwrap();
     assert!(matches!(mixed_text.unwrap().finish().err().unwrap().reason(), Reason::Columns { .. }));
-    let weighted = trained().with_scoring(Scoring::Weighted(tamis_model::WeightedOptions::default()));
+    let mut without_text = options();
+    without_text.recipe.columns.truncate(2);
+    without_text.scoring = Some(Scoring::Weighted(tamis_model::WeightedOptions::default()));
+    let mut weighted = Trainer::new(without_text).unwrap();
+    ["a", "b"].iter().for_each(|label| weighted.add(label, Document::Fields(&[("wet", "y")])).unwrap());
     assert!(matches!(weighted.finish().err().unwrap().reason(), Reason::Columns { .. }));
     let remembering = Trainer::new(TrainOptions { keep: Some(Keep::Vectors), ..options() }).unwrap();
     let mut remembering = remembering;

@@ -80,7 +80,7 @@ impl Trainer {
         let Trainer { options, classes, choices, tally, .. } = self;
         let scoring = settle_scoring(&options, classes.len(), statistics)?;
         let table = match &scoring {
-            Scoring::Mixed(_) => {
+            Scoring::Mixed(_) | Scoring::Weighted(_) if options.recipe.has_other_columns() => {
                 let recipe = &options.recipe;
                 let columns = columns_of_terms(recipe, statistics, |id| Ok(merged.term(&texts, id).1))?;
                 Some(TableInput { recipe, columns, missing: tally.missing })

@@ -7,12 +7,14 @@ use std::ops::RangeInclusive;
 use hashbrown::{HashMap, HashSet};
 use rayon::prelude::*;
 use tamis_model::{Classes, Counts, Documents, FitProblem};
+use tamis_store::config::column::ColumnKind;
 use tamis_store::config::decision::DecisionOptions;
 use tamis_store::config::labels::columns_of;
 use tamis_store::config::refinement::{Refinement, TriedRefinement};
 use tamis_store::config::scoring::Scoring;
 use tamis_store::config::training::TrainOptions;
 use tamis_store::error::Result;
+use tamis_store::file::fitted::columns_of_terms;
 
 use crate::fit::solution;
 use crate::gather::texts::{RawExample, TextPlace, Texts, label_hash};
@@ -149,6 +151,13 @@ fn in_group_of_text(trainer: &mut Trainer, given: &RawExample<'_>) -> Result<()>
 fn held_out_loss(mut trainer: Trainer) -> Result<Option<(f64, f64)>> {
     let Scoring::Weighted(options) = trainer.options.scoring() else { return Ok(None) };
     let mut learned = trainer.take_in_order()?;
+    if trainer.options.recipe.has_other_columns() {
+        let (recipe, texts) = (&trainer.options.recipe, &learned.texts);
+        let (merged, text) = (&learned.merged, |id| Ok(learned.merged.term(texts, id).1));
+        let columns = columns_of_terms(recipe, &merged.statistics, text)?;
+        let is_other = |column: &usize| recipe.columns[*column].kind != ColumnKind::Text;
+        learned.documents.left_out = columns.iter().map(is_other).collect();
+    }
     learned.documents.hold_near_duplicates_together(&learned.merged.statistics);
     let (counts, documents) = (&learned.merged.statistics, &learned.documents);
     let smoothing = solution::smoothing(&options, counts, documents, &trainer.classes)?;
@@ -156,7 +165,7 @@ fn held_out_loss(mut trainer: Trainer) -> Result<Option<(f64, f64)>> {
         counts,
         documents,
         columns: columns_of(&trainer.classes)?,
-        vectors: None,
+        beside: Default::default(),
         options: &options,
     };
     let parts = problem.try_terms(&smoothing).map_err(solution::refused)?;

@@ -269,7 +269,7 @@ fn stacking_is_the_formula() {
             let values = b.iter().zip(d).flat_map(|(b, d)| [*b, *d, 1.0].into_iter().take(n_parts));
             parts.push(values, columns.only(document.class), f64::from(document.multiplicity));
         }
-        let [of_counts, of_correction, _, of_shares] = Choices::for_classes(set.golden.n_classes).stack;
+        let [of_counts, of_correction, .., of_shares] = Choices::for_classes(set.golden.n_classes).stack;
         let stack = parts.fit(&[of_counts, of_correction, of_shares][..n_parts], 2);
         for (got, expected) in stack.iter().zip(&set.golden.q) {
             check_near(&set.golden.name, &[*got], &[*expected], 1e-6);
@@ -341,7 +341,7 @@ fn documents_that_are_read_again_give_the_same_fit() {
         let fit = |documents: &dyn Documents| {
             let smoothing = SmoothingChoice::new(&counts, documents, &columns, &options);
             let columns = columns.clone();
-            FitProblem { counts: &counts, documents, columns, vectors: None, options: &options }
+            FitProblem { counts: &counts, documents, columns, beside: Default::default(), options: &options }
                 .solve(smoothing)
                 .unwrap()
         };

@@ -53,7 +53,7 @@ impl Set {
     fn partitions<'a>(&'a self, dealt: &'a [Vec<Example<'_>>], choices: &Choices) -> Vec<Partition<'a>> {
         let partition = |documents: &'a Vec<_>| {
             let columns = self.columns.clone();
-            let problem = FitProblem { counts: &self.counts, documents, columns, vectors: None, options: &self.options };
+            let problem = FitProblem { counts: &self.counts, documents, columns, beside: Default::default(), options: &self.options };
             Partition::new(fit, choices, dealt.len() as u32).unwrap()
         };
         dealt.iter().map(partition).collect()
@@ -123,7 +123,7 @@ fn a_single_partition_is_the_fit_of_one_machine() {
         let dealt = set.deal(1);
         let (counts, columns, options) = (&set.counts, set.columns.clone(), &set.options);
         let smoothing = SmoothingChoice::new(counts, &dealt[0], &columns, options);
-        let expected = FitProblem { counts, documents: &dealt[0], columns, vectors: None, options }.solve(smoothing).unwrap();
+        let expected = FitProblem { counts, documents: &dealt[0], columns, beside: Default::default(), options }.solve(smoothing).unwrap();
         let mut partitions = set.partitions(&dealt, &expected.choices);
         let mut correction = fit(&mut partitions, 1);
         let mut coefficients = partitions[0].coefficients().clone();

@@ -53,7 +53,7 @@ impl Partial {
 /// Checks that the documents suit a distributed fit.
 fn check_distributed(header: &PartialHeader) -> Result<()> {
     let options = &header.options;
-    let got = match options.scoring().fitted_at_once() {
+    let got = match options.scoring().fitted_at_once(&options.recipe) {
         Some(got) => got,
         _ if options.counts_once() => "documents of which equal ones count once",
         _ if options.recipe.windows.is_some() => "windows of text",

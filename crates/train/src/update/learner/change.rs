@@ -71,7 +71,7 @@ impl Learner {
     }
 
     /// A document's part of the correction and, with two classes, its scores before it is learned.
-    fn correct_one(&self, document: &StoredDocument) -> Result<(Vec<Coefficient>, Option<[f64; 3]>)> {
+    fn correct_one(&self, document: &StoredDocument) -> Result<(Vec<Coefficient>, Option<[f64; 4]>)> {
         let FittedScoring::Weighted { options, .. } = &self.filter.store().header.scoring else {
             return Ok((Vec::new(), None));
         };
@@ -93,11 +93,11 @@ impl Learner {
 
     /// The log-odds by counts, by correction and by vector of the part of the document that scores highest; `None` if no term is
     /// known.
-    fn held_out(&self, scorer: &WeightedScorer) -> Result<Option<[f64; 3]>> {
+    fn held_out(&self, scorer: &WeightedScorer) -> Result<Option<[f64; 4]>> {
         let best = scorer.best(self.filter.layers(), &self.counted)?;
-        let vector = scorer.vector_scores(self.filter.layers(), self.counted.dense());
+        let beside = scorer.beside(self.filter.layers(), &self.counted)?;
         best.map(|(_, row)| {
-            let mut readings = Readings { vector, ..Readings::default() };
+            let mut readings = Readings { beside, ..Readings::default() };
             scorer.read(self.filter.layers(), row, &mut readings)?;
             Ok(scorer.log_odds.parts(&readings))
         })

@@ -100,7 +100,9 @@ impl Learner {
 
     fn new(lock: Lock, options: LearnOptions) -> Result<Self> {
         let filter = Filter::open(&lock.path)?;
-        if let Some(got) = filter.store().header.scoring.options().fitted_at_once() {
+        if let Some(got) =
+            filter.store().header.scoring.options().fitted_at_once(&filter.store().header.recipe)
+        {
             return Err(Reason::IncrementalUnsupported { got }.into());
         }
         let is_bayes = matches!(filter.store().header.scoring, FittedScoring::NaiveBayes { .. });
