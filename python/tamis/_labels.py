@@ -49,6 +49,19 @@ def encode(y: Any) -> tuple[Any, np.ndarray]:
     return [texts[code] for code in codes.tolist()], classes
 
 
+def group_names(groups: Any) -> Any:
+    """The name of each document's group as text.
+
+    >>> group_names([7, 8, 7])
+    ['7', '8', '7']
+    """
+    values = np.asarray(groups)
+    fraction = next((group for group in values.ravel().tolist() if isinstance(group, float)), None)
+    if fraction is not None:
+        raise TamisError(f"groups: expected names, text or whole numbers, got {fraction}; weights are sample_weight")
+    return encode(groups)[0]
+
+
 def names(classes: np.ndarray) -> list[str]:
     """The text of labels in a model."""
     return [str(label) for label in classes.tolist()]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from tamis._labels import read
+from tamis._labels import names, read
 from tamis._tamis import TamisError
 
 
@@ -39,6 +39,20 @@ def weighted(sample_weight: Any, class_weight: Any, *columns: Any) -> tuple[Any,
     if len(rows) < len(weights):
         columns = tuple(None if column is None else _take(column, rows) for column in columns)
     return *columns, weights[rows].tolist()
+
+
+def check_labels(class_weight: Mapping[Any, Any], labels: np.ndarray) -> None:
+    """Check that there is each label that has a weight.
+
+    >>> check_labels({"c": 2}, np.array(["a", "b"]))
+    Traceback (most recent call last):
+    tamis.TamisError: class_weight: expected labels of the documents (a, b), got 'c'
+    """
+    known = names(labels)
+    for label in class_weight:
+        if str(label) not in known:
+            listed = ", ".join(known[:20]) + (" and others" if len(known) > 20 else "")
+            raise TamisError(f"class_weight: expected labels of the documents ({listed}), got {label!r}")
 
 
 def _of_documents(sample_weight: Any, n: int) -> np.ndarray:
