@@ -55,10 +55,9 @@ def group_names(groups: Any) -> Any:
     >>> group_names([7, 8, 7])
     ['7', '8', '7']
     """
-    values = np.asarray(groups)
-    fraction = next((group for group in values.ravel().tolist() if isinstance(group, float)), None)
-    if fraction is not None:
-        raise TamisError(f"groups: expected names, text or whole numbers, got {fraction}; weights are sample_weight")
+    others = [group for group in np.asarray(groups).ravel().tolist() if not isinstance(group, (str, int))]
+    if others:
+        raise TamisError(f"groups: expected names, text or whole numbers, got {others[0]!r}; weights are sample_weight")
     return encode(groups)[0]
 
 

@@ -59,7 +59,7 @@ def _of_documents(sample_weight: Any, n: int) -> np.ndarray:
     try:
         weights = np.asarray(sample_weight, dtype=float)
     except (TypeError, ValueError) as error:
-        raise TamisError(f"sample_weight: expected numbers: {error}") from None
+        raise TamisError(f"sample_weight: expected numbers; names of groups are groups=: {error}") from None
     if weights.ndim != 1:
         raise TamisError(f"sample_weight: expected a weight for every document, got an array of shape {weights.shape}")
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))

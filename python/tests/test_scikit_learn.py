@@ -32,11 +32,13 @@ def test_weights_come_before_groups() -> None:
     assert in_parts.filter_.to_bytes() == expected
 
 
-@pytest.mark.parametrize("groups", [[0.5] * 120, np.ones(120), pd.Series([1.0, 2.0] * 60), [1, 2.5] * 60])
+@pytest.mark.parametrize("groups", [[0.5] * 120, np.ones(120), pd.Series([1.0, 2.0] * 60), [1, 2.5] * 60, [None] * 120])
 def test_groups_that_look_like_weights_are_refused(groups: Any) -> None:
     for learn in (TamisClassifier.fit, TamisClassifier.partial_fit):
-        with pytest.raises(TamisError, match=r"groups: expected names, text or whole numbers, got \d\.\d; weights are sample_weight"):
+        with pytest.raises(TamisError, match=r"groups: expected names, text or whole numbers, got (\d\.\d|None); weights are sample_weight"):
             learn(TamisClassifier(), TEXTS, LABELS, groups=groups)
+    with pytest.raises(TamisError, match="sample_weight: expected numbers; names of groups are groups="):
+        TamisClassifier().fit(TEXTS, LABELS, ["author"] * 120)
 
 
 def test_a_weight_of_no_label_is_an_error() -> None:
