@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Wrong labels among many: tamis's suspects and cleanlab's on 20 Newsgroups with flipped labels.
+"""Wrong labels among many: tamis's suspects and cleanlab's on 20 Newsgroups and sentence-polarity with flipped labels.
 
     nice -n 5 benches/labels/suspects.py CORPORA TAMIS > RESULT.md
 
-CORPORA has `20newsgroups-bydate`; its training part is used, with headers. 5 % and 20 % of the labels are flipped to another
-label, each as likely. Every method ranks the documents, and as many are named as were flipped, so precision equals recall; a
+CORPORA has `20newsgroups-bydate` and `sentence-polarity`; their training parts are used, with headers. 5 % and 20 % of the
+labels are flipped to another label, each as likely; of polarity also 20 % of one label alone.
+`cleanlab, adjusted` takes the mean probability of each label off (adjust_pred_probs). Every method ranks the documents, and as many are named as were flipped, so precision equals recall; a
 method that names fewer has both. `proposed` is the share of the flipped documents named whose true label was proposed.
 Wrong labels of the corpus itself count against every method alike. The probabilities are out of sample, from the same five folds.
 `cleanlab finds` is find_label_issues with its defaults, which chooses how many to name. Needs scikit-learn 1.9, cleanlab 2.9.
@@ -21,10 +22,11 @@ from measure import ANY_CODE, newsgroups, parser, plain_table
 import numpy as np
 
 
-def flip(labels, share, seed):
-    """The labels with a share of them changed, and which were."""
+def flip(labels, share, seed, only=None):
+    """The labels with a share of them, or of `only` one label, changed, and which were."""
     chance, classes = random.Random(seed), sorted(set(labels))
-    flipped = sorted(chance.sample(range(len(labels)), round(share * len(labels))))
+    rows = [n for n, label in enumerate(labels) if only in (None, label)]
+    flipped = sorted(chance.sample(rows, round(share * len(rows))))
     given = list(labels)
     for n in flipped:
         given[n] = chance.choice([label for label in classes if label != labels[n]])
@@ -77,18 +79,19 @@ def ranked_rows(name, probabilities, codes, flipped, classes, true):
     from cleanlab.rank import get_label_quality_scores
 
     proposals = [classes[n] for n in probabilities.argmax(1)]
-    for method in ("self_confidence", "normalized_margin"):
-        quality = get_label_quality_scores(codes, probabilities, method=method)
+    for method, is_adjusted in (("self_confidence", False), ("self_confidence", True), ("normalized_margin", False)):
+        quality = get_label_quality_scores(codes, probabilities, method=method, adjust_pred_probs=is_adjusted)
+        method = f"{method}, adjusted" if is_adjusted else method
         named = np.argsort(quality, kind="stable")[:len(flipped)]
         yield f"cleanlab, {method}; {name}", *figures(named, flipped, [proposals[n] for n in named], true)
     named = find_label_issues(codes, probabilities, return_indices_ranked_by="self_confidence", n_jobs=1)
     yield f"cleanlab finds; {name}", *figures(named, flipped, [proposals[n] for n in named], true)
 
 
-def compare(heading, texts, labels, share, tamis, work):
+def compare(heading, texts, labels, share, tamis, work, only=None):
     from sklearn.model_selection import StratifiedKFold
 
-    given, flipped = flip(labels, share, seed=1)
+    given, flipped = flip(labels, share, 1, only)
     classes = sorted(set(labels))
     codes = np.array([classes.index(label) for label in given])
     folds = list(StratifiedKFold(5, shuffle=True, random_state=1).split(texts, codes))
@@ -107,7 +110,11 @@ def main():
     tamis = Tamis(args.tamis)
     texts, labels = newsgroups(args.corpora / "20newsgroups-bydate/train")
     pair = [n for n, label in enumerate(labels) if label in ("rec.autos", "rec.motorcycles")]
+    lines = (args.corpora / "sentence-polarity/train.tsv").read_text().splitlines()
+    polarity, sentences = zip(*(line.split("\t", 1) for line in lines))
     with tempfile.TemporaryDirectory(prefix="tamis-labels-") as work:
+        for share, only in ((0.05, None), (0.2, None), (0.2, "pos"), (0.2, "neg")):
+            compare(f"Sentence polarity{only and ', of ' + only or ''}", sentences, polarity, share, tamis, Path(work), only)
         for share in (0.05, 0.2):
             rows = compare("20 Newsgroups", texts, labels, share, tamis, Path(work))
             peer = float(rows[1][2])

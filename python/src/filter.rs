@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyTuple, PyType};
-use tamis_train::{Keep, Kind, MergeOptions};
+use tamis_train::{Document, Keep, Kind, MergeOptions, Scratch};
 
 use crate::error::Result;
 use crate::filter::evaluation::HeldOut;
@@ -16,7 +16,7 @@ use crate::model::explanation::{Explanation, Term};
 use crate::model::report::Report;
 use crate::model::score::{Score, Scores};
 use crate::model::table::Table;
-use crate::model::{ScoreBatch, ScoreFn, SharedFilter};
+use crate::model::{ModelLabels, ScoreBatch, SharedFilter};
 use crate::options::RunOptions;
 use crate::work::{Progress, Watch, run, run_shown, threads};
 
@@ -59,11 +59,15 @@ impl Filter {
         DocumentSet::one(self.model().recipe(), message)
     }
 
-    fn ask<T: Send>(&self, message: &Bound<'_, PyAny>, answer: ScoreFn<T>) -> Result<T> {
+    fn ask<T: Send>(
+        &self,
+        message: &Bound<'_, PyAny>,
+        answer: impl Fn(Arc<ModelLabels>, &tamis_train::Filter, Document<'_>, &mut Scratch) -> Result<T> + Sync,
+    ) -> Result<T> {
         let document = self.document(message)?;
         message.py().detach(|| {
             self.0.ask(|model, scratch| {
-                Ok(answer(model.labels.clone(), &model.filter, document.get(0)?.document(), scratch)?)
+                answer(model.labels.clone(), &model.filter, document.get(0)?.document(), scratch)
             })
         })
     }
@@ -116,7 +120,7 @@ impl Filter {
     /// ----------
     /// path : str or os.PathLike
     /// unsure : float, optional
-    ///     ScoreFn "unsure" below this probability (at least 0 and below 1); by default as the model was trained.
+    ///     Answer "unsure" below this probability (at least 0 and below 1); by default as the model was trained.
     /// spam_label : str, optional
     ///     The label that counts as spam; by default the first of spam, junk, unwanted and phish that is a label.
     /// mapped : bool, default False
@@ -258,8 +262,17 @@ impl Filter {
     }
 
     /// Explains the score of a message, a text or a row: what each of its terms adds.
-    fn explain(&self, message: &Bound<'_, PyAny>) -> Result<Explanation> {
-        self.ask(message, Explanation::ask)
+    ///
+    /// Parameters
+    /// ----------
+    /// message : as in ``score``
+    /// label : str, optional
+    ///     The label to explain; by default spam in a spam filter, else the likeliest.
+    #[pyo3(signature = (message, label=None))]
+    fn explain(&self, message: &Bound<'_, PyAny>, label: Option<&str>) -> Result<Explanation> {
+        self.ask(message, |labels, filter, document, scratch| {
+            Explanation::ask(labels, filter, document, label, scratch)
+        })
     }
 
     /// Measures how good the scores of labelled documents are. The model must not have learned them.
@@ -270,6 +283,8 @@ impl Filter {
     ///     As in ``train``.
     /// n_jobs, progress
     ///     As in ``score_many``.
+    /// encoding, decode_error
+    ///     As in ``Counter.add``.
     ///
     /// Returns
     /// -------
@@ -279,15 +294,14 @@ impl Filter {
     ///     filter also ``false_positive_rate``, ``false_negative_rate``, ``one_minus_roc_auc_percent`` and
     ///     others, with 95 % intervals (``..._interval``). Of a model of many labels, ``micro_f1``, ``macro_f1``,
     ///     ``exact`` and others, and ``labels`` with those of each label.
-    #[pyo3(signature = (documents, labels, *, n_jobs=None, progress=false))]
+    #[pyo3(signature = (documents, labels, **how))]
     fn evaluate<'py>(
         &self,
         documents: &Bound<'py, PyAny>,
         labels: &Bound<'py, PyAny>,
-        n_jobs: Option<i64>,
-        progress: bool,
+        how: Option<&Bound<'py, PyDict>>,
     ) -> Result<Bound<'py, PyDict>> {
-        let how = RunOptions::new(n_jobs, progress)?;
+        let how = RunOptions::from_keywords(documents.py(), how)?;
         let threads = how.threads;
         self.hold_out(documents, labels, how)?.1.figures(documents.py(), threads)
     }
@@ -302,24 +316,25 @@ impl Filter {
     /// title : str, optional
     /// n_jobs, progress
     ///     As in ``score_many``.
+    /// encoding, decode_error
+    ///     As in ``Counter.add``.
     ///
     /// Returns
     /// -------
     /// Report
-    #[pyo3(signature = (documents=None, labels=None, *, title=None, n_jobs=None, progress=false))]
+    #[pyo3(signature = (documents=None, labels=None, *, title=None, **how))]
     fn report(
         &self,
         documents: Option<&Bound<'_, PyAny>>,
         labels: Option<&Bound<'_, PyAny>>,
         title: Option<&str>,
-        n_jobs: Option<i64>,
-        progress: bool,
+        how: Option<&Bound<'_, PyDict>>,
     ) -> Result<Report> {
         match (documents, labels) {
             (None, None) => Report::of_model(title.unwrap_or("of tamis"), &self.model().filter),
             (Some(documents), Some(labels)) => {
                 let title = title.unwrap_or("a model of tamis");
-                let how = RunOptions::new(n_jobs, progress)?;
+                let how = RunOptions::from_keywords(documents.py(), how)?;
                 let threads = how.threads;
                 let (model, held_out) = self.hold_out(documents, labels, how)?;
                 let decision = (model.filter.classes().len() == 2).then(|| model.filter.decision());
@@ -465,9 +480,10 @@ impl Filter {
     /// Figures of the model: ``kind`` of documents, ``documents`` learned by label, ``learned`` documents in all,
     /// ``remembered`` different documents, ``keep`` (what is remembered of them), ``terms``, ``features`` (terms used in
     /// scoring), ``changes`` (documents learned or forgotten one by one), ``unfitted`` (changes since the last fit),
-    /// ``bytes``, ``log_bytes``, ``segments``.
+    /// ``bytes``, ``log_bytes``, ``segments``; ``chosen``, what held-out documents decided, and ``expected``, how good the
+    /// model was on them, with the keys of ``tamis inspect --json``, or None.
     #[getter]
-    fn information<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn information<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
         information(py, &self.model())
     }
 
@@ -498,7 +514,7 @@ impl Filter {
 }
 
 /// The figures of a model.
-fn information<'py>(py: Python<'py>, model: &SharedFilter) -> PyResult<Bound<'py, PyDict>> {
+fn information<'py>(py: Python<'py>, model: &SharedFilter) -> Result<Bound<'py, PyDict>> {
     let information = model.filter.information();
     let documents = information.totals.iter().map(|totals| totals.documents);
     let keep = match information.stored.keep {
@@ -524,5 +540,13 @@ fn information<'py>(py: Python<'py>, model: &SharedFilter) -> PyResult<Bound<'py
     dict.set_item("bytes", information.file.bytes)?;
     dict.set_item("log_bytes", information.file.log_bytes)?;
     dict.set_item("segments", information.file.segments)?;
+    let chosen = match information.table {
+        Some(table) => serde_json::to_string(&table.chosen),
+        None => serde_json::to_string(&information.chosen),
+    };
+    let loads = py.import("json")?.getattr("loads")?;
+    for (key, json) in [("chosen", chosen), ("expected", serde_json::to_string(&information.expected))] {
+        dict.set_item(key, loads.call1((json.map_err(|error| error.to_string())?,))?)?;
+    }
     Ok(dict)
 }

@@ -57,10 +57,6 @@ impl ModelLabels {
     }
 }
 
-/// What the model says of a document that it scores with a scratch: its score, or an explanation.
-pub(crate) type ScoreFn<T> =
-    fn(Arc<ModelLabels>, &Filter, Document<'_>, &mut Scratch) -> tamis_train::Result<T>;
-
 /// The score of one document.
 #[derive(Clone)]
 pub(crate) struct DocumentScore {

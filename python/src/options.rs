@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tamis_train::options::{LabelShare, Labels, ScoringOptions, TermOptions};
-use tamis_train::{Classes, DecisionOptions, Keep, Kind, Scoring, TrainOptions};
+use tamis_train::{DecisionOptions, Keep, Kind, Scoring, TrainOptions, Trainer};
 
 use crate::error::Result;
 use crate::input::decoding::Decoding;
@@ -67,11 +67,11 @@ macro_rules! take {
 }
 
 impl TrainingOptions {
-    /// Takes keyword arguments. What is None is not given.
+    /// Takes keyword arguments. What is None is not given. `unlabelled` says whether there are documents without labels.
     ///
     /// # Errors
     /// If an option is unknown, of another type, out of its range or not for this kind of documents.
-    pub(crate) fn new(kind: Kind, keywords: &Bound<'_, PyDict>) -> Result<Self> {
+    pub(crate) fn new(kind: Kind, keywords: &Bound<'_, PyDict>, unlabelled: bool) -> Result<Self> {
         let keywords = Keywords(keywords.copy()?);
         let mut train = TrainOptions::new(kind);
         set_columns(&keywords, &mut train.recipe)?;
@@ -83,7 +83,8 @@ impl TrainingOptions {
             Some(got) => return Err(wrong("labels", format!("expected one or many, got {got}"))),
         };
         let mut scoring = take!(ScoringOptions, keywords: likelihood alpha estimate class_prior min_df max_df max_features select
-            idf_power correction regularisation);
+            idf_power correction regularisation seed);
+        scoring.unlabelled = unlabelled;
         scoring.occurrences = keywords.flag("occurrences")?;
         let deduplicate = keywords.flag("deduplicate")?;
         if deduplicate && kind != Kind::Mail {
@@ -110,13 +111,14 @@ impl TrainingOptions {
         self.train.labels == Labels::Many
     }
 
-    /// How counts become scores and decisions, now that the labels are known.
+    /// How counts become scores and decisions, now that all documents are counted.
     ///
     /// # Errors
-    /// If options do not suit each other, or these labels.
-    pub(crate) fn settle(&self, classes: &Classes) -> Result<(Scoring, DecisionOptions)> {
-        let mut train = self.train.clone();
-        let scoring = self.scoring.scoring(&train.recipe, classes, 0)?;
+    /// If options do not suit each other, or the labels.
+    pub(crate) fn settle(&self, counted: &Trainer) -> Result<(Scoring, DecisionOptions)> {
+        let (mut train, classes) = (self.train.clone(), counted.classes());
+        let n_documents = counted.n_documents() + counted.n_unlabelled();
+        let scoring = self.scoring.scoring(&train.recipe, classes, n_documents)?;
         let prior = self.prior.as_ref().map(|prior| prior.of_positive(classes)).transpose()?;
         train.decision = DecisionOptions { prior, ..self.decision };
         train.scoring = Some(scoring.clone());

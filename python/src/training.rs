@@ -23,7 +23,8 @@ pub(crate) mod classifier;
 pub(crate) mod counter;
 pub(crate) mod distributed;
 
-/// Labelled documents as Python gives them, perhaps in groups and weighted; also a tuple of these.
+/// Labelled documents as Python gives them, perhaps in groups and weighted, and others without labels; also a tuple of
+/// these.
 #[derive(FromPyObject)]
 pub(crate) struct Examples<'py> {
     #[pyo3(item(0))]
@@ -34,14 +35,17 @@ pub(crate) struct Examples<'py> {
     pub(crate) groups: Option<Bound<'py, PyAny>>,
     #[pyo3(item(3))]
     pub(crate) weights: Option<Vec<f64>>,
+    #[pyo3(item(4))]
+    pub(crate) unlabelled: Option<Bound<'py, PyAny>>,
 }
 
-/// DocumentSet, the label of each, and its group and weight if there are any.
+/// Documents, the label of each, and its group and weight if there are any; and documents without labels.
 pub(crate) struct LabelledDocuments {
     documents: DocumentSet,
     labels: LabelColumn,
     groups: Option<LabelColumn>,
     weights: Option<Vec<f64>>,
+    unlabelled: Option<DocumentSet>,
 }
 
 impl LabelledDocuments {
@@ -52,7 +56,11 @@ impl LabelledDocuments {
         examples: &Examples<'_>,
         decoding: Decoding,
     ) -> Result<Self> {
-        let documents = DocumentSet::new(&options.train.recipe, &examples.documents, decoding)?;
+        let read = |documents| DocumentSet::new(&options.train.recipe, documents, decoding.clone());
+        let documents = read(&examples.documents)?;
+        let py = examples.documents.py();
+        let unlabelled = examples.unlabelled.as_ref().map(read).transpose();
+        let unlabelled = unlabelled.map_err(|error| error.named(py, "unlabelled"))?;
         let labels = LabelColumn::of_labels(&examples.labels, options.are_labels_many())?;
         let groups = examples.groups.as_ref().map(LabelColumn::new).transpose()?;
         check_len("labels", labels.len(), documents.len())?;
@@ -63,7 +71,7 @@ impl LabelledDocuments {
         if let Some(weights) = &weights {
             check_len("weights", weights.len(), documents.len())?;
         }
-        Ok(LabelledDocuments { documents, labels, groups, weights })
+        Ok(LabelledDocuments { documents, labels, groups, weights, unlabelled })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -100,7 +108,7 @@ impl Training {
         if kind == Kind::Table {
             keywords = with_columns(&examples.documents, &examples.labels, &keywords, &decoding)?;
         }
-        let options = TrainingOptions::new(kind, &keywords)?;
+        let options = TrainingOptions::new(kind, &keywords, examples.unlabelled.is_some())?;
         let labelled = Arc::new(LabelledDocuments::new(&options, examples, decoding)?);
         Ok(Training { labelled, options, threads, progress })
     }
@@ -146,7 +154,7 @@ impl Training {
     /// The options of a model of each fold.
     fn validated(&self, py: Python<'_>) -> Result<TrainOptions> {
         let trainer = self.count(py)?;
-        let (scoring, decision) = self.options.settle(trainer.classes())?;
+        let (scoring, decision) = self.options.settle(&trainer)?;
         let mut options = self.options.train.clone();
         options.scoring = Some(scoring);
         if self.options.are_labels_many() {
@@ -158,7 +166,8 @@ impl Training {
     /// A trainer that has learned all documents.
     fn count(&self, py: Python<'_>) -> Result<Trainer> {
         let (labelled, options) = (self.labelled.clone(), self.options.train.clone());
-        let progress = Progress::new(py, self.progress, self.labelled.len())?;
+        let n_unlabelled = labelled.unlabelled.as_ref().map_or(0, DocumentSet::len);
+        let progress = Progress::new(py, self.progress, labelled.len() + n_unlabelled)?;
         let job = move |watch: &Watch| count(&labelled, &options, watch);
         run_shown(py, self.threads, &progress, job)
     }
@@ -181,6 +190,9 @@ impl Filter {
     /// weights : list or array of float, optional
     ///     The weight of each document, 0 to 1,000,000; a whole one is as many copies. Of any other, the counts have the
     ///     nearest number of copies, but at least one, and the fit takes the fraction too.
+    /// unlabelled : as documents, optional
+    ///     Documents without labels, for when few have one: a model of the others labels them, and they count if that
+    ///     predicts held-out labelled documents better. With naive Bayes they always count, by expectation maximization.
     /// kind : {"mail", "text", "table"}, default "mail"
     /// n_jobs : int, optional
     ///     Threads: by default 1, -1 for one per core. The model does not depend on it.
@@ -191,20 +203,21 @@ impl Filter {
     ///     ``deduplicate=True`` counts equal messages once, as the program does by default. Of a table, ``columns`` is a
     ///     dict of column to kind ("gaussian", "categorical", "bernoulli", "text" or "skip"), and others are guessed.
     #[classmethod]
-    #[pyo3(signature = (documents, labels, /, *, groups=None, weights=None, kind="mail", n_jobs=None, progress=false, **options))]
+    #[pyo3(signature = (documents, labels, /, *, groups=None, weights=None, unlabelled=None, kind="mail", n_jobs=None, progress=false, **options))]
     fn train(
         _class: &Bound<'_, PyType>,
         documents: Bound<'_, PyAny>,
         labels: Bound<'_, PyAny>,
         groups: Option<Bound<'_, PyAny>>,
         weights: Option<Vec<f64>>,
+        unlabelled: Option<Bound<'_, PyAny>>,
         kind: &str,
         n_jobs: Option<i64>,
         progress: bool,
         options: Option<&Bound<'_, PyDict>>,
     ) -> Result<Self> {
         let (how, examples) =
-            (RunOptions::new(n_jobs, progress)?, Examples { documents, labels, groups, weights });
+            (RunOptions::new(n_jobs, progress)?, Examples { documents, labels, groups, weights, unlabelled });
         Filter::of_model(Training::new(&examples, kind, options, how)?.model(examples.documents.py())?)
     }
 
@@ -239,8 +252,8 @@ impl Filter {
         if folds < 2 {
             return Err(format!("folds: expected at least 2, got {folds}").into());
         }
-        let (how, examples) =
-            (RunOptions::new(n_jobs, progress)?, Examples { documents, labels, groups, weights: None });
+        let examples = Examples { documents, labels, groups, weights: None, unlabelled: None };
+        let how = RunOptions::new(n_jobs, progress)?;
         let training = Training::new(&examples, kind, options, how)?;
         training.cross_validate(py, folds)?.figures(py, training.threads)
     }
@@ -256,7 +269,7 @@ pub(crate) fn finish(
     options: &TrainingOptions,
     threads: usize,
 ) -> Result<Model> {
-    let (scoring, decision) = options.settle(trainer.classes())?;
+    let (scoring, decision) = options.settle(&trainer)?;
     let trainer = trainer.with_scoring(scoring).with_decision(decision);
     run(py, threads, move |_| trainer.finish())
 }
@@ -302,7 +315,15 @@ pub(crate) fn shares(partial: &Partial) -> BTreeMap<String, f64> {
 fn count(labelled: &LabelledDocuments, options: &TrainOptions, watch: &Watch) -> Result<Trainer> {
     let new = || Ok(Trainer::new(options.clone())?);
     let learn = |trainer: &mut Trainer, row| learn(trainer, labelled, row..row + 1);
-    let mut trainers = for_each_row(labelled.len(), watch, new, learn)?.into_iter();
+    let mut trainers = for_each_row(labelled.len(), watch, new, learn)?;
+    if let Some(unlabelled) = &labelled.unlabelled {
+        let learn = |trainer: &mut Trainer, row| {
+            let added = trainer.add_unlabelled(unlabelled.get(row)?.document());
+            added.map_err(|error| format!("unlabelled, row {row}: {error}").into())
+        };
+        trainers.extend(for_each_row(unlabelled.len(), watch, new, learn)?);
+    }
+    let mut trainers = trainers.into_iter();
     let mut all = trainers.next().map_or_else(new, Ok)?;
     for trainer in trainers {
         all.merge(trainer)?;

@@ -49,6 +49,18 @@ def encode(y: Any) -> tuple[Any, np.ndarray]:
     return [texts[code] for code in codes.tolist()], classes
 
 
+def group_names(groups: Any) -> Any:
+    """The name of each document's group as text.
+
+    >>> group_names([7, 8, 7])
+    ['7', '8', '7']
+    """
+    others = [group for group in np.asarray(groups).ravel().tolist() if not isinstance(group, (str, int))]
+    if others:
+        raise TamisError(f"groups: expected names, text or whole numbers, got {others[0]!r}; weights are sample_weight")
+    return encode(groups)[0]
+
+
 def names(classes: np.ndarray) -> list[str]:
     """The text of labels in a model."""
     return [str(label) for label in classes.tolist()]

@@ -13,8 +13,21 @@ from tamis import _tamis
 from tamis._labels import names, read
 
 
+def _absent(name: str, instead: str) -> Any:
+    """An attribute of other classifiers that has no meaning here; its error says what has."""
+
+    def get(self: Any) -> Any:
+        raise AttributeError(f"{type(self).__name__} has no {name}; {instead}")
+
+    return property(get)
+
+
 class Predictor(ClassifierMixin, BaseEstimator):
     """Predicts labels with a fitted model."""
+
+    coef_ = _absent("coef_", "what a term adds depends on the document: use explain(text), or term_table() for terms alone")
+    feature_log_prob_ = _absent("feature_log_prob_", "term_table() has the counts and weights of all terms")
+    get_feature_names_out = _absent("get_feature_names_out", "terms are not columns: term_table() has them, with weights")
 
     # whether a document has any number of labels
     _are_many = False
@@ -96,13 +109,15 @@ class Predictor(ClassifierMixin, BaseEstimator):
         odds[rows, best] = log_odds
         return odds
 
-    def explain(self, text: Any) -> _tamis.Explanation:
+    def explain(self, text: Any, label: Any = None) -> _tamis.Explanation:
         """Explain the label of a document: what each of its terms adds to the log-odds.
 
         Parameters
         ----------
         text : str or bytes
             A document. Of a table: a row, as a dict of column to value, a Series of pandas or a table of one row.
+        label : one of ``classes_``, optional
+            The label to explain; by default the likeliest (in a spam filter, spam).
 
         Returns
         -------
@@ -112,7 +127,7 @@ class Predictor(ClassifierMixin, BaseEstimator):
         model = self._model()
         if isinstance(text, bytes) and self._kind == "text":
             text = text.decode(self.encoding, self.decode_error)
-        return model.explain(text)
+        return model.explain(text, None if label is None else str(label))
 
     def score_table(self, X: Any) -> _tamis.Table:
         """Labels and probabilities as a table that other libraries read by Arrow's PyCapsule interface.
@@ -162,6 +177,58 @@ class Predictor(ClassifierMixin, BaseEstimator):
         (3, 2)
         """
         return self._model().term_table()
+
+    @property
+    def chosen_(self) -> dict[str, Any] | None:
+        check_is_fitted(self)
+        return None if self.filter_ is None else self.filter_.information["chosen"]
+
+    @property
+    def expected_(self) -> dict[str, Any] | None:
+        check_is_fitted(self)
+        return None if self.filter_ is None else self.filter_.information["expected"]
+
+    def evaluate(self, X: Any, y: Any) -> dict[str, Any]:
+        """Measure how good the model is on labelled documents that it has not learned.
+
+        Parameters
+        ----------
+        X : array-like of str or bytes, shape (n_documents,), or table
+            Documents.
+        y : array-like, shape (n_documents,) or (n_documents, n_labels)
+            Their labels, as in ``fit``.
+
+        Returns
+        -------
+        dict
+            As of ``Filter.evaluate``; labels are text, as in the model file.
+
+        Examples
+        --------
+        >>> from tamis import TamisClassifier
+        >>> classifier = TamisClassifier().fit(["ripe apples", "old iron"] * 9, [1, 2] * 9)
+        >>> figures = classifier.evaluate(["apples", "iron ore"], [1, 2])
+        >>> figures["accuracy"], [of["label"] for of in figures["classes"]]
+        (1.0, ['1', '2'])
+        """
+        return self._model().evaluate(X, read(y).rows, **self._how())
+
+    def report(self, X: Any = None, y: Any = None, title: str | None = None) -> _tamis.Report:
+        """Make a page with pictures: of the model or, given labelled documents, of how good it is on them.
+
+        Parameters
+        ----------
+        X, y : as in ``evaluate``, optional
+            Both or neither.
+        title : str, optional
+            The title of the page.
+
+        Returns
+        -------
+        Report
+            HTML without scripts; a notebook shows it, and its ``save`` writes it to a file.
+        """
+        return self._model().report(X, None if y is None else read(y).rows, title=title, **self._how())
 
     def suspects(self, X: Any = None, y: Any = None) -> list[dict[str, Any]]:
         """The learned documents whose held-out scores contradict their labels: they are probably mislabelled.

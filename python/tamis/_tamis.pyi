@@ -182,6 +182,7 @@ class Filter:
         *,
         groups: _Labels | None = None,
         weights: Sequence[float] | NDArray[np.float64] | None = None,
+        unlabelled: _Documents | None = None,
         kind: _Kind = "mail",
         n_jobs: int | None = None,
         progress: bool = False,
@@ -228,9 +229,16 @@ class Filter:
     def score_table(
         self, messages: _Documents, *, n_jobs: int | None = None, progress: bool = False, probabilities: bool = False
     ) -> Table: ...
-    def explain(self, message: _Document) -> Explanation: ...
+    def explain(self, message: _Document, label: str | None = None) -> Explanation: ...
     def evaluate(
-        self, documents: _Documents, labels: _Labels, *, n_jobs: int | None = None, progress: bool = False
+        self,
+        documents: _Documents,
+        labels: _Labels,
+        *,
+        n_jobs: int | None = None,
+        progress: bool = False,
+        encoding: str = "utf-8",
+        decode_error: Literal["strict", "ignore", "replace"] = "strict",
     ) -> dict[str, Any]: ...
     def report(
         self,
@@ -240,6 +248,8 @@ class Filter:
         title: str | None = None,
         n_jobs: int | None = None,
         progress: bool = False,
+        encoding: str = "utf-8",
+        decode_error: Literal["strict", "ignore", "replace"] = "strict",
     ) -> Report: ...
     def suspects(
         self,
@@ -307,7 +317,7 @@ class Learner:
     def learn(self, message: _Document, label: str | Sequence[str]) -> Literal["new", "already", "moved"]: ...
     def forget(self, message: _Document, label: str | Sequence[str] | None = None) -> str | None: ...
     def score(self, message: _Document) -> Score: ...
-    def explain(self, message: _Document) -> Explanation: ...
+    def explain(self, message: _Document, label: str | None = None) -> Explanation: ...
     def commit(self) -> None: ...
     def retrain(self) -> None: ...
     def add_label(self, label: str) -> None: ...
@@ -317,12 +327,12 @@ class Learner:
         self, kind: type[BaseException] | None, _error: BaseException | None, _traceback: TracebackType | None
     ) -> None: ...
 
-# What TamisClassifier is made of. Examples are documents, labels, groups and weights; `how` is n_jobs, progress, encoding and
-# decode_error.
+# What TamisClassifier is made of. Examples are documents, labels, groups, weights and documents without labels; `how` is
+# n_jobs, progress, encoding and decode_error.
 
-def train(examples: tuple[Any, Any, Any, Any], options: dict[str, Any], *, kind: str, **how: Any) -> Filter: ...
+def train(examples: tuple[Any, Any, Any, Any, Any], options: dict[str, Any], *, kind: str, **how: Any) -> Filter: ...
 def count(
-    examples: tuple[Any, Any, Any, Any], options: dict[str, Any], *, kind: str, **how: Any
+    examples: tuple[Any, Any, Any, Any, Any], options: dict[str, Any], *, kind: str, **how: Any
 ) -> tuple[bytes, int]: ...
 def fit(
     partials: Sequence[bytes], options: dict[str, Any], *, kind: str, n_jobs: int | None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from tamis._labels import read
+from tamis._labels import names, read
 from tamis._tamis import TamisError
 
 
@@ -41,11 +41,25 @@ def weighted(sample_weight: Any, class_weight: Any, *columns: Any) -> tuple[Any,
     return *columns, weights[rows].tolist()
 
 
+def check_labels(class_weight: Mapping[Any, Any], labels: np.ndarray) -> None:
+    """Check that there is each label that has a weight.
+
+    >>> check_labels({"c": 2}, np.array(["a", "b"]))
+    Traceback (most recent call last):
+    tamis.TamisError: class_weight: expected labels of the documents (a, b), got 'c'
+    """
+    known = names(labels)
+    for label in class_weight:
+        if str(label) not in known:
+            listed = ", ".join(known[:20]) + (" and others" if len(known) > 20 else "")
+            raise TamisError(f"class_weight: expected labels of the documents ({listed}), got {label!r}")
+
+
 def _of_documents(sample_weight: Any, n: int) -> np.ndarray:
     try:
         weights = np.asarray(sample_weight, dtype=float)
     except (TypeError, ValueError) as error:
-        raise TamisError(f"sample_weight: expected numbers: {error}") from None
+        raise TamisError(f"sample_weight: expected numbers; names of groups are groups=: {error}") from None
     if weights.ndim != 1:
         raise TamisError(f"sample_weight: expected a weight for every document, got an array of shape {weights.shape}")
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))

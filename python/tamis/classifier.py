@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from tamis import _tamis
-from tamis._labels import Targets, encode, names, read
+from tamis._labels import Targets, group_names, names, read
 from tamis._predictor import Predictor
-from tamis._weights import weighted
+from tamis._weights import check_labels, weighted
 
 __all__ = ["TamisClassifier"]
 
@@ -108,12 +108,15 @@ class TamisClassifier(Predictor):
         confidence. By default, the threshold of a label is the one with the best F1 on held-out documents.
     deduplicate : bool, default False
         Count equal mail of one label once, as the program does by default.
+    seed : int, optional
+        Of the order in which the correction is fitted, and of the start of expectation maximization; by default 0. The
+        same seed gives the same model.
     documents : bool, optional
         Remember the terms of documents in the model, so that it can be fitted again; by default for mail, and for
         text while they take no more than 64 MB.
     class_weight : dict of label to float or "balanced", optional
         The weight of each document of a label, as of ``sample_weight``, if documents have one label each; 1 for labels
-        that are not in it. "balanced" gives all labels the same weight in all. With naive Bayes, which counts
+        that are not in it. A label that no document has is an error. "balanced" gives all labels the same weight in all. With naive Bayes, which counts
         documents whole, ``class_prior="uniform"`` makes labels equally likely instead.
     encoding : str, default "utf-8"
         The encoding of texts that are bytes.
@@ -133,9 +136,14 @@ class TamisClassifier(Predictor):
         The model; None if no two labels came. The same label is then always predicted or, with many labels a
         document, every label that most documents had.
     n_documents_ : int
-        Documents counted, by ``fit`` or by all calls of ``partial_fit``.
+        Documents counted, by ``fit`` or by all calls of ``partial_fit``; also unlabelled ones, if they were learned.
     n_fitted_ : int
         Documents that the model was fitted to.
+    chosen_ : dict or None
+        What held-out documents decided, with their log losses: smoothing, correction, terms and the use of unlabelled
+        documents. As ``chosen`` of ``tamis inspect --json``, or ``table`` for a table.
+    expected_ : dict or None
+        How good the model was on held-out documents, as ``expected`` of ``tamis inspect --json``.
     columns_ : dict of column to kind
         Of a table: what each column was taken for. A column is skipped if it is empty, or if it is an identifier: a
         different word in each of more than 20 rows.
@@ -199,6 +207,7 @@ class TamisClassifier(Predictor):
         windows: int | None = None,
         min_precision: float | None = None,
         deduplicate: bool = False,
+        seed: int | None = None,
         documents: bool | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
         encoding: str = "utf-8",
@@ -210,7 +219,9 @@ class TamisClassifier(Predictor):
         del given["self"]
         vars(self).update(given)
 
-    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> TamisClassifier:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, *, unlabelled: Any = None
+    ) -> TamisClassifier:
         """Learn from labelled documents, and forget earlier ones.
 
         Parameters
@@ -221,14 +232,18 @@ class TamisClassifier(Predictor):
             Their labels: text, whole numbers or booleans. If documents have any number of labels: a list (or tuple or
             set) of labels for each document; or a matrix of 0 and 1 with at least two columns, one for each label:
             a numpy array, a list of its rows, a sparse matrix, or a table whose columns are named by the labels.
-        groups : array-like, shape (n_documents,), optional
-            The group of each document, as text or number: its author, thread or customer. Documents of a group
-            are always held out together, so that probabilities hold for documents of new groups, as a score by
-            ``GroupKFold`` does.
         sample_weight : array-like of float, shape (n_documents,), optional
             The weight of each document, 0 to 1,000,000, times that of ``class_weight``. A whole weight is as many
             copies of the document. Of any other, the counts have the nearest number of copies, but at least one, and
             the fit takes the fraction too. Naive Bayes and tables of other columns than text take whole weights.
+        groups : array-like, shape (n_documents,), optional
+            The group of each document, as text or whole number: its author, thread or customer. Documents of a group
+            are always held out together, so that probabilities hold for documents of new groups, as a score by
+            ``GroupKFold`` does.
+        unlabelled : array-like of str or bytes, shape (n_unlabelled,), optional
+            Documents without labels, for when few have one. A model of the others labels them, and they count if that
+            predicts held-out labelled documents better: see ``chosen_["unlabelled"]``. With the likelihood "multinomial"
+            or "bernoulli" they always count, by expectation maximization.
 
         Returns
         -------
@@ -241,13 +256,15 @@ class TamisClassifier(Predictor):
             A row is missing or cannot be decoded, lengths differ, or options contradict each other.
         """
         self._begin(X, y)
+        if isinstance(self.class_weight, Mapping):
+            check_labels(self.class_weight, read(y).labels)
         X, y, groups, weights = weighted(sample_weight, self.class_weight, X, y, groups)
         targets = read(y)
         if targets.are_too_few:
             partial, self.n_documents_ = self._learn(_tamis.count, X, targets, groups, weights)
             self._merge([partial], targets.are_many)
         else:
-            self.filter_ = self._learn(_tamis.train, X, targets, groups, weights)
+            self.filter_ = self._learn(_tamis.train, X, targets, groups, weights, unlabelled)
             self._labels, self.n_documents_ = self.filter_.labels, n_learned(self.filter_)
         self.classes_, self._are_many, self.n_fitted_ = targets.labels, targets.are_many, self.n_documents_
         for learned in ("_partials", "_expected"):
@@ -255,7 +272,7 @@ class TamisClassifier(Predictor):
         return self
 
     def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, groups: Any = None, sample_weight: Any = None
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, groups: Any = None
     ) -> TamisClassifier:
         """Learn from more labelled documents.
 
@@ -272,10 +289,10 @@ class TamisClassifier(Predictor):
         classes : array-like, optional
             All labels that may come, in this call or later. They are in ``classes_`` and have probability 0 until
             they come. Once ``classes`` was given, any other label is an error.
-        groups : array-like, shape (n_documents,), optional
-            The group of each document, as in ``fit``. The same name is the same group in every call.
         sample_weight : array-like of float, shape (n_documents,), optional
             The weight of each document, as in ``fit``. ``class_weight="balanced"`` is refused: it needs all documents.
+        groups : array-like, shape (n_documents,), optional
+            The group of each document, as in ``fit``. The same name is the same group in every call.
 
         Returns
         -------
@@ -327,6 +344,8 @@ class TamisClassifier(Predictor):
             if others:
                 listed = ", ".join(names(expected))
                 raise _tamis.TamisError(f"expected labels that are in classes ({listed}), got {others[0]!r}")
+            if isinstance(self.class_weight, Mapping):
+                check_labels(self.class_weight, expected)
             self._expected = expected
         partial, n = self._learn(_tamis.count, X, targets, groups, weights)
         self.classes_, self._are_many = _union(known, targets.labels), targets.are_many
@@ -386,8 +405,10 @@ class TamisClassifier(Predictor):
         classifier.n_documents_ = classifier.n_fitted_ = n_learned(classifier.filter_)
         return classifier
 
-    def _learn(self, learn: Any, X: Any, targets: Targets, groups: Any, weights: Any) -> Any:
-        examples = X, targets.rows, None if groups is None else encode(groups)[0], weights
+    def _learn(
+        self, learn: Any, X: Any, targets: Targets, groups: Any, weights: Any, unlabelled: Any = None
+    ) -> Any:
+        examples = X, targets.rows, None if groups is None else group_names(groups), weights, unlabelled
         return learn(examples, self._options(targets.are_many, X), kind=self._kind, **self._how())
 
     def _merge(self, partials: list[bytes], are_many: bool) -> bytes:

@@ -48,8 +48,8 @@ def test_the_model_is_the_programs_by_every_door(tamis_program: Path, tmp_path: 
     (tmp_path / "rows.jsonl").write_text("\n".join(rows))
     run(tamis_program, "train", "-m", tmp_path / "m.tamis", tmp_path / "rows.jsonl", "--group", "author")
     expected = (tmp_path / "m.tamis").read_bytes()
-    assert TamisClassifier().fit(TEXTS, LABELS, AUTHORS).filter_.to_bytes() == expected
-    assert TamisClassifier().fit(TEXTS, LABELS, np.array(AUTHORS)).filter_.to_bytes() == expected
+    assert TamisClassifier().fit(TEXTS, LABELS, groups=AUTHORS).filter_.to_bytes() == expected
+    assert TamisClassifier().fit(TEXTS, LABELS, groups=np.array(AUTHORS)).filter_.to_bytes() == expected
     assert Filter.train(TEXTS, LABELS, groups=AUTHORS, kind="text").to_bytes() == expected
     assert TamisClassifier().fit(TEXTS, LABELS).filter_.to_bytes() != expected
     in_parts = TamisClassifier()
@@ -64,17 +64,17 @@ def test_the_model_is_the_programs_by_every_door(tamis_program: Path, tmp_path: 
 
 def test_groups_need_not_be_text() -> None:
     numbers = [int(author.split()[1]) for author in AUTHORS]
-    model = TamisClassifier().fit(TEXTS, LABELS, numbers).filter_.to_bytes()
-    assert model == TamisClassifier().fit(TEXTS, LABELS, [str(number) for number in numbers]).filter_.to_bytes()
+    model = TamisClassifier().fit(TEXTS, LABELS, groups=numbers).filter_.to_bytes()
+    assert model == TamisClassifier().fit(TEXTS, LABELS, groups=[str(number) for number in numbers]).filter_.to_bytes()
 
 
 def test_a_page_of_the_model_says_what_was_held_out() -> None:
-    page = TamisClassifier().fit(TEXTS, LABELS, AUTHORS).filter_.report().html
+    page = TamisClassifier().fit(TEXTS, LABELS, groups=AUTHORS).filter_.report().html
     assert "documents of new groups (45 groups, each held out as a whole)" in page
 
 
 def test_every_document_has_a_group() -> None:
     with pytest.raises(TamisError, match="as many groups as documents, 450, got 449"):
-        TamisClassifier().fit(TEXTS, LABELS, AUTHORS[1:])
+        TamisClassifier().fit(TEXTS, LABELS, groups=AUTHORS[1:])
     with pytest.raises(TamisError, match="as many groups as documents"):
         tamis.Counter().add(TEXTS, LABELS, groups=AUTHORS[1:])

@@ -206,7 +206,7 @@ def test_mail_is_bytes_and_text_stands_for_them() -> None:
         (None, "got one NoneType"),
         (["a", 5], "^row 1: expected text, got int"),
         ([1, 2], "^row 0: expected text, got int"),
-        (np.array([["a", "b"], ["c", "d"]]), "^expected one column, got 2"),
+        (np.array([["a", "b"], ["c", "d"]]), r"^expected one column of text, got an array of shape \(2, 2\)"),
         (np.array(["a", 5], dtype=object), "^row 1: expected text, got int"),
     ],
 )

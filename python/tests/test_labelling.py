@@ -86,6 +86,22 @@ def test_suspects_have_rows_and_labels_of_the_data() -> None:
         classifier.suspects(texts, ["x"])
 
 
+@pytest.mark.parametrize("mistaken", ["x", "y"])
+def test_a_label_that_is_mistaken_more_often_is_suspected_first(mistaken: str) -> None:
+    texts, labels = generated(3000, ["x", "y"], seed=6)
+    dice = random.Random(7)
+    wrong = {row for row, label in enumerate(labels) if label == mistaken and dice.random() < 0.2}
+    given = ["xy".replace(label, "") if row in wrong else label for row, label in enumerate(labels)]
+    found = TamisClassifier(n_jobs=2).fit(texts, given).suspects(texts, given)
+
+    def precision(suspects: list[dict[str, Any]]) -> float:
+        first = [row for one in suspects for row in one["rows"]][: len(wrong)]
+        return len(wrong.intersection(first)) / len(wrong)
+
+    by_confidence = sorted(found, key=lambda one: -abs(one["log_odds"]))
+    assert precision(found) > precision(by_confidence) + 0.1
+
+
 def test_suspects_of_mail_have_the_names_that_the_program_gave_them(tamis_program: Path, tmp_path: Path) -> None:
     texts, labels = mislabelled(["ham", "spam"])
     head = "From: a@example.org\nMessage-ID: <{}@example.org>\nSubject: hello\n\n{}\n"

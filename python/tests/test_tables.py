@@ -254,7 +254,7 @@ def test_weights_are_whole_copies(library: str) -> None:
     by_label = np.repeat(np.arange(60), [twice.get(label, 1) for label in labels])
     table = {"pandas": lambda: rows, "polars": lambda: pl.from_pandas(rows), "arrow": lambda: pa.table(rows)}[library]()
     columns = {"empty": "skip", "id": "skip"}
-    assert model(table, labels, None, weights, columns=columns) == model(
+    assert model(table, labels, weights, columns=columns) == model(
         rows.iloc[repeated], labels.iloc[repeated], columns=columns
     )
     assert model(table, labels, columns=columns, class_weight=twice) == model(
@@ -314,7 +314,7 @@ ROWS = pd.DataFrame({"age": [1.5, 2, 3], "city": ["Bath", "Bath", "York"]})
         ({}, ROWS.assign(species="x"), 'columns: expected "species", which names the labels, to be left out'),
         ({}, ROWS.set_axis(["age", "age"], axis=1), 'expected columns of different names, got "age" twice'),
         ({}, ROWS.set_axis([0, 1], axis=1), "expected columns named by text, got 0"),
-        ({}, ROWS.to_numpy(), "expected one column, got 2"),
+        ({}, ROWS.to_numpy(), "expected one column of text, got an array of shape \\(3, 2\\); to learn a table, give its columns names"),
     ],
 )
 def test_what_cannot_be_learned_is_named(options: dict[str, Any], table: Any, told: str) -> None:

@@ -69,7 +69,7 @@ def test_other_weights_are_refused(weights, told):
         TamisClassifier().fit(TEXTS, LABELS, sample_weight=weights)
 
 
-LABEL_WEIGHTS = {"fruit": 2, "both": 0, "unheard": 9}
+LABEL_WEIGHTS = {"fruit": 2, "both": 0}
 REPEATED_BY_LABEL = [0, 0, 1, 1, 2, 3]
 
 

@@ -10,7 +10,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const { Filter } = await import(pathToFileURL(join(process.env.NPM_PACKAGE, "tamis/node.js")));
+const { Filter } = await import(pathToFileURL(join(process.env.NPM_PACKAGE, "tamis/tamis.cjs")));
 const [model, source] = process.argv.slice(2);
 const filter = Filter.fromBytes(readFileSync(model));
 

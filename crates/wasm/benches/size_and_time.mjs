@@ -13,7 +13,7 @@ import { measure } from "./measure.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const made = process.env.NPM_PACKAGE;
-const { Filter } = await import(pathToFileURL(join(made, "tamis/node.js")));
+const { Filter } = await import(pathToFileURL(join(made, "tamis/tamis.cjs")));
 
 const wasm = readFileSync(join(made, "tamis/tamis_bg.wasm"));
 console.log(`wasm: ${wasm.length} bytes, ${gzipSync(wasm, { level: 9 }).length} gzipped`);

@@ -7,7 +7,7 @@
 #[cfg(target_arch = "wasm32")]
 mod numbers;
 
-use js_sys::{Array, Object, Uint8Array};
+use js_sys::{Array, ArrayBuffer, Object, Uint8Array};
 use tamis_filter::{ClassId, Kind, Scratch, TermContribution};
 use wasm_bindgen::prelude::*;
 
@@ -20,22 +20,40 @@ pub struct Filter {
 
 #[wasm_bindgen]
 impl Filter {
+    /// Refuses `new Filter()`.
+    ///
+    /// # Errors
+    /// Always.
+    #[wasm_bindgen(constructor)]
+    pub fn new(#[wasm_bindgen(unchecked_param_type = "never")] _: &JsValue) -> JsResult<Filter> {
+        Err(JsError::new("expected Filter.fromBytes(bytes), got new Filter()").into())
+    }
+
     /// Opens the model that a file of the program `tamis` has.
     ///
     /// # Errors
-    /// If the bytes are not a model, are damaged, or were made by another version, and if an option does not suit it.
+    /// If the bytes are not a model, are damaged, or were made by another version, and if an option is unknown or does
+    /// not suit it.
     #[wasm_bindgen(js_name = fromBytes)]
     pub fn from_bytes(
-        #[wasm_bindgen(unchecked_param_type = "Uint8Array")] bytes: &JsValue,
-        options: Option<Options>,
+        #[wasm_bindgen(unchecked_param_type = "Uint8Array | ArrayBuffer")] bytes: &JsValue,
+        #[wasm_bindgen(unchecked_optional_param_type = "Options")] options: JsValue,
     ) -> JsResult<Filter> {
-        let bytes = bytes.dyn_ref::<Uint8Array>().ok_or_else(|| JsError::new("expected a Uint8Array"))?;
-        let mut filter = tamis_filter::Filter::from_bytes(bytes.to_vec()).map_err(thrown)?;
-        if let Some(label) = options.as_ref().and_then(Options::spam_label) {
-            filter.set_spam_label(&label).map_err(thrown)?;
-        }
-        if let Some(least) = options.as_ref().and_then(Options::unsure) {
-            filter.set_unsure(least).map_err(thrown)?;
+        let bytes = to_bytes(bytes).ok_or_else(|| JsError::new("expected a Uint8Array or an ArrayBuffer"))?;
+        let mut filter = tamis_filter::Filter::from_bytes(bytes).map_err(thrown)?;
+        let given =
+            if options.is_undefined() { Vec::new() } else { entries(&options, "options, as an object")? };
+        for (name, value) in given.iter().filter(|(_, value)| !value.is_undefined()) {
+            match (name.as_str(), value.as_f64(), value.as_string()) {
+                ("unsure", Some(least), _) => filter.set_unsure(least).map_err(thrown)?,
+                ("spamLabel", _, Some(label)) => filter.set_spam_label(&label).map_err(thrown)?,
+                ("unsure", ..) => return Err(JsError::new("unsure: expected a number").into()),
+                ("spamLabel", ..) => return Err(JsError::new("spamLabel: expected a string").into()),
+                _ => {
+                    let expected = "expected the options unsure and spamLabel";
+                    return Err(JsError::new(&format!("{expected}, got {name:?}")).into());
+                }
+            }
         }
         Ok(Filter { filter, scratch: Scratch::default() })
     }
@@ -64,17 +82,37 @@ impl Filter {
         self.filter.has_many_labels()
     }
 
-    /// Scores a raw message or a text, whichever the model is for. Bytes of a text are UTF-8.
+    /// Scores a raw message, a text or a row, whichever the model is for. Bytes of a text are UTF-8.
     ///
     /// # Errors
     /// If the document is not what the model is for, or the model is damaged in a part that is read.
     #[wasm_bindgen(unchecked_return_type = "Score")]
     pub fn score(
         &mut self,
-        #[wasm_bindgen(unchecked_param_type = "string | Uint8Array")] document: &JsValue,
+        #[wasm_bindgen(unchecked_param_type = "Document")] document: &JsValue,
     ) -> JsResult<JsValue> {
         let score = self.ask(document, tamis_filter::Filter::score)?;
         self.score_object(&score)
+    }
+
+    /// Scores many documents, in their order.
+    ///
+    /// # Errors
+    /// As `score`, for the first document that is wrong; its index is named.
+    #[wasm_bindgen(js_name = scoreMany, unchecked_return_type = "Score[]")]
+    pub fn score_many(
+        &mut self,
+        #[wasm_bindgen(unchecked_param_type = "readonly Document[]")] documents: &JsValue,
+    ) -> JsResult<Array> {
+        let documents = documents.dyn_ref::<Array>().ok_or_else(|| JsError::new("expected an array"))?;
+        let score = |(index, document): (usize, JsValue)| {
+            self.score(&document).map_err(|error| {
+                let message = error.dyn_ref::<js_sys::Error>().map(|error| error.message());
+                JsError::new(&format!("document {index}: {}", String::from(message.unwrap_or_default())))
+                    .into()
+            })
+        };
+        documents.iter().enumerate().map(score).collect()
     }
 
     /// Explains the score of a document, with the `n` strongest terms; all of them by default.
@@ -84,7 +122,7 @@ impl Filter {
     #[wasm_bindgen(unchecked_return_type = "Explanation")]
     pub fn explain(
         &mut self,
-        #[wasm_bindgen(unchecked_param_type = "string | Uint8Array")] document: &JsValue,
+        #[wasm_bindgen(unchecked_param_type = "Document")] document: &JsValue,
         n: Option<u32>,
     ) -> JsResult<JsValue> {
         let explanation = self.ask(document, tamis_filter::Filter::explain)?;
@@ -108,17 +146,25 @@ impl Filter {
         document: &JsValue,
         ask: fn(&tamis_filter::Filter, tamis_filter::Document<'_>, &mut Scratch) -> tamis_filter::Result<T>,
     ) -> JsResult<T> {
-        let bytes = match (document.as_string(), document.dyn_ref::<Uint8Array>()) {
-            (Some(text), _) => text.into_bytes(),
-            (None, Some(bytes)) => bytes.to_vec(),
-            (None, None) => return Err(JsError::new("expected a string or a Uint8Array").into()),
-        };
-        let document = match self.filter.information().recipe.kind {
-            Kind::Mail => tamis_filter::Document::Mail(&bytes),
-            // the library says that a table takes rows
-            Kind::Text | Kind::Table => {
-                tamis_filter::Document::Text(std::str::from_utf8(&bytes).map_err(thrown)?)
+        let recipe = self.filter.information().recipe;
+        let kind = recipe.kind;
+        if kind == Kind::Table {
+            let cells = entries(document, "a row, as an object of columns")?;
+            let has = |name: &str| cells.iter().any(|(known, _)| known == name);
+            if let Some(column) = recipe.columns.iter().find(|column| !has(&column.name)) {
+                return Err(JsError::new(&format!("expected a column {:?}, got none", column.name)).into());
             }
+            let cell = |(name, value): (String, JsValue)| Ok((cell(&name, &value)?, name));
+            let cells = cells.into_iter().map(cell).collect::<JsResult<Vec<_>>>()?;
+            let cells: Vec<_> = cells.iter().map(|(cell, name)| (&**name, &**cell)).collect();
+            return ask(&self.filter, tamis_filter::Document::Fields(&cells), &mut self.scratch)
+                .map_err(thrown);
+        }
+        let bytes = document.as_string().map(String::into_bytes).or_else(|| to_bytes(document));
+        let bytes = bytes.ok_or_else(|| JsError::new("expected a string, a Uint8Array or an ArrayBuffer"))?;
+        let document = match kind {
+            Kind::Mail => tamis_filter::Document::Mail(&bytes),
+            _ => tamis_filter::Document::Text(std::str::from_utf8(&bytes).map_err(thrown)?),
         };
         ask(&self.filter, document, &mut self.scratch).map_err(thrown)
     }
@@ -166,27 +212,49 @@ fn count(n: u64) -> JsValue {
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = include_str!("types.d.ts");
 
-#[wasm_bindgen]
-extern "C" {
-    /// The settings of a filter.
-    #[wasm_bindgen(typescript_type = "Options")]
-    pub type Options;
-
-    /// The minimum probability of a verdict.
-    #[wasm_bindgen(method, getter)]
-    fn unsure(this: &Options) -> Option<f64>;
-
-    /// The label that counts as spam.
-    #[wasm_bindgen(method, getter, js_name = spamLabel)]
-    fn spam_label(this: &Options) -> Option<String>;
-}
-
 /// What JavaScript gets: a value, or an error that is thrown.
 type JsResult<T> = Result<T, JsValue>;
 
 /// The error that is thrown.
 fn thrown(error: impl std::error::Error) -> JsValue {
     JsError::from(error).into()
+}
+
+/// The bytes of a `Uint8Array` or an `ArrayBuffer`.
+fn to_bytes(value: &JsValue) -> Option<Vec<u8>> {
+    let buffer = value.dyn_ref::<ArrayBuffer>().map(|buffer| Uint8Array::new(buffer));
+    buffer.as_ref().or(value.dyn_ref::<Uint8Array>()).map(Uint8Array::to_vec)
+}
+
+/// The properties of an object.
+///
+/// # Errors
+/// It is not a plain object.
+fn entries(object: &JsValue, expected: &str) -> JsResult<Vec<(String, JsValue)>> {
+    let is_plain = object.is_object() && !Array::is_array(object) && to_bytes(object).is_none();
+    if !is_plain {
+        return Err(JsError::new(&format!("expected {expected}")).into());
+    }
+    let entries = Object::entries(object.unchecked_ref()).into_iter().map(|entry| {
+        let entry: Array = entry.unchecked_into();
+        (entry.get(0).as_string().unwrap_or_default(), entry.get(1))
+    });
+    Ok(entries.collect())
+}
+
+/// The text of a cell; none for what is missing.
+///
+/// # Errors
+/// It is neither text nor a number nor true or false.
+fn cell(name: &str, value: &JsValue) -> JsResult<String> {
+    if value.is_null() || value.is_undefined() {
+        return Ok(String::new());
+    }
+    let number = value.as_f64().map(|n| if n.is_nan() { String::new() } else { n.to_string() });
+    let text = value.as_string().or(number).or(value.as_bool().map(|flag| flag.to_string()));
+    text.ok_or_else(|| {
+        JsError::new(&format!("column {name:?}: expected text, a number, or true or false")).into()
+    })
 }
 
 /// A plain object. Its keys may be any labels, even `__proto__`.

@@ -1,3 +1,9 @@
+/** A row of a table: every column that the model uses. null, undefined and NaN are missing values. */
+export type Row = Record<string, string | number | boolean | null | undefined>;
+
+/** A raw message, a text (bytes are UTF-8), or a row of a table, whichever the model is for. */
+export type Document = string | Uint8Array | ArrayBuffer | Row;
+
 /** The settings of a filter. */
 export interface Options {
     /** Answer "unsure" below this probability: at least 0 and below 1. By default, the model decides. */

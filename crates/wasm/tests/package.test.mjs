@@ -14,7 +14,7 @@ import { chromium, inChromium } from "./chromium.mjs";
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, "../../..");
 const made = process.env.NPM_PACKAGE;
-const { Filter } = await import(pathToFileURL(join(made, "tamis/node.js")));
+const { Filter } = await import(pathToFileURL(join(made, "tamis/tamis.cjs")));
 
 const folder = mkdtempSync(join(tmpdir(), "tamis-npm-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -84,6 +84,40 @@ test("a text may be a string or bytes, and its model says what it is for", () =>
     assert.ok(open("mail", { spamLabel: "ham" }).score("Subject: lunch\n\nSoup?\n").probability > 0.5);
 });
 
+test("an ArrayBuffer is taken for bytes, and many documents at once", () => {
+    const { buffer } = Uint8Array.from(readFileSync(join(folder, "topics.tamis")));
+    const filter = Filter.fromBytes(buffer, {});
+    const texts = ["Which telescope shows the rings of Saturn?", "flour and butter", ""];
+    const scores = texts.map((text) => filter.score(text));
+    assert.deepStrictEqual(scores, texts.map((text) => filter.score(new TextEncoder().encode(text).buffer)));
+    assert.deepStrictEqual(filter.scoreMany(texts), scores);
+    assert.deepStrictEqual(filter.scoreMany([]), []);
+    assert.notDeepStrictEqual(scores[0], scores[1]);
+});
+
+test("the rows of a table are objects of their columns", () => {
+    const file = join(folder, "rides.tamis");
+    const rides = Array.from({ length: 40 }, (_, n) => ({ way: n % 3 ? "bus" : "walk", miles: n % 3 ? 3 + n / 7 : n / 40, sky: n % 5 ? "clear" : "rain", wet: n % 4 === 0 }));
+    const csv = ["way,miles,sky,wet", ...rides.map((ride) => Object.values(ride).join(","))].join("\n");
+    writeFileSync(join(folder, "rides.csv"), csv);
+    tamis("train", "-q", "--target", "way", "-m", file, join(folder, "rides.csv"));
+    const filter = Filter.fromBytes(readFileSync(file));
+    assert.equal(filter.kind, "table");
+    const told = lines(tamis("label", "-q", "-m", file, "--all", "--format", "jsonl", join(folder, "rides.csv")));
+    const scores = filter.scoreMany(rides);
+    assertAgree(scores.map(figures), told);
+    assert.ok(new Set(scores.map(({ label }) => label)).size === 2);
+    assert.match(filter.explain(rides[0]).terms.map(({ term }) => term).join(), /miles=0/);
+    const missing = { miles: NaN, sky: null, wet: undefined };
+    assert.deepStrictEqual(filter.score({ ...missing, other: "ignored" }), filter.score({ miles: "", sky: "", wet: "" }));
+    assert.notDeepStrictEqual(filter.score(missing), scores[0]);
+    assert.throws(() => filter.score({ miles: 1, sky: "rain" }), /expected a column "wet", got none/);
+    assert.throws(() => filter.score({ miles: [1], sky: "rain", wet: true }), /column "miles": expected text, a number, or true or false/);
+    for (const row of ["1,rain", 5, [1, "rain"], null, new ArrayBuffer(3)]) {
+        assert.throws(() => filter.score(row), /expected a row, as an object of columns/);
+    }
+});
+
 test("a model of many labels gives a document those that the program gives", () => {
     const file = join(folder, "many.tamis");
     const texts = { fruit: "apples and pears", metal: "iron and tin", "fruit,metal": "tin of pears", "": "rain and wind" };
@@ -105,10 +139,18 @@ test("a model of many labels gives a document those that the program gives", () 
 test("what is wrong is an error that says so", () => {
     const filter = open("topics");
     assert.throws(() => Filter.fromBytes(new Uint8Array(9)), /model/);
-    assert.throws(() => Filter.fromBytes(new ArrayBuffer(9)), /expected a Uint8Array/);
+    assert.throws(() => Filter.fromBytes([9]), /expected a Uint8Array or an ArrayBuffer/);
+    assert.throws(() => new Filter(), /^Error: expected Filter\.fromBytes\(bytes\), got new Filter\(\)$/);
     assert.throws(() => open("topics", { unsure: 1 }), /unsure/);
+    assert.throws(() => open("topics", { unsure: "0.9" }), /unsure: expected a number/);
     assert.throws(() => open("topics", { spamLabel: "junk" }), /junk/);
-    assert.throws(() => filter.score(5), /expected a string or a Uint8Array/);
+    assert.throws(() => open("topics", { spam_label: "ham" }), /expected the options unsure and spamLabel, got "spam_label"/);
+    assert.throws(() => open("topics", 0.9), /expected options, as an object/);
+    for (const document of [5, null, undefined, {}, ["a"]]) {
+        assert.throws(() => filter.score(document), /expected a string, a Uint8Array or an ArrayBuffer/);
+    }
+    assert.throws(() => filter.scoreMany("a text"), /expected an array/);
+    assert.throws(() => filter.scoreMany(["a text", 5]), /^Error: document 1: expected a string/);
     assert.throws(() => filter.score(Uint8Array.of(0xff)), /utf-8/i);
     // and the filter still answers
     assert.equal(filter.score("flour and butter").label, "cooking");
@@ -136,7 +178,7 @@ test("a damaged model is an error or says what the whole one says, and never tra
     assert.ok(refused > 500, `${refused}`);
 });
 
-test("the example of the README runs", () => {
+test("the example of the README runs, in a module and by require", () => {
     const readme = readFileSync(join(made, "tamis/README.md"), "utf8");
     const [, code] = readme.match(/```js\n(.*?)```/s);
     mkdirSync(join(folder, "node_modules"));
@@ -145,6 +187,11 @@ test("the example of the README runs", () => {
     const printed = execFileSync(process.execPath, ["example.mjs"], { cwd: folder, encoding: "utf8" });
     const [, output] = readme.match(/```text\n(.*?)```/s);
     assert.equal(printed, output);
+    // and so it does for those who require it, of the same class
+    const required = `const { readFileSync } = require("node:fs");\nconst { Filter } = require("tamis");\n${code.replace(/^import .*\n/gm, "").replace("await readFile", "readFileSync")}
+import("tamis").then((module) => console.log(module.Filter === Filter));`;
+    writeFileSync(join(folder, "example.cjs"), required);
+    assert.equal(execFileSync(process.execPath, ["example.cjs"], { cwd: folder, encoding: "utf8" }), `${output}true\n`);
 });
 
 const skip = !chromium && !process.env.TAMIS_SKIP_NOTHING && "skipped: there is no chromium";

@@ -1,17 +1,20 @@
 //! The class `Learner`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use tamis_train::{Document, ErrorKind, Keep, LearnOptions, LearnOutcome, Recipe, Scratch, TrainOptions};
+use tamis_train::{
+    Document, ErrorKind, Filter, Keep, LearnOptions, LearnOutcome, Recipe, Scratch, TrainOptions,
+};
 
 use crate::error::Result;
 use crate::input::{ClassName, DocumentSet};
+use crate::model::ModelLabels;
 use crate::model::explanation::Explanation;
 use crate::model::score::Score;
-use crate::model::{ModelLabels, ScoreFn};
 use crate::work::{Consumable, on_own_threads};
 
 /// A model file that is open for learning.
@@ -105,16 +108,16 @@ impl Learner {
     }
 
     /// Answers by everything learned so far, committed or not.
-    fn ask<T: Send>(&self, message: &Bound<'_, PyAny>, answer: ScoreFn<T>) -> Result<T> {
+    fn ask<T: Send>(
+        &self,
+        message: &Bound<'_, PyAny>,
+        answer: impl Fn(Arc<ModelLabels>, &Filter, Document<'_>, &mut Scratch) -> Result<T> + Sync,
+    ) -> Result<T> {
         let document = DocumentSet::one(&self.recipe, message)?;
         self.open.with(message.py(), |open| {
             let filter = open.learner.filter();
-            Ok(answer(
-                ModelLabels::from_filter(filter),
-                filter,
-                document.get(0)?.document(),
-                &mut open.scratch,
-            )?)
+            let labels = ModelLabels::from_filter(filter);
+            answer(labels, filter, document.get(0)?.document(), &mut open.scratch)
         })
     }
 }
@@ -205,9 +208,12 @@ impl Learner {
         self.ask(message, Score::ask)
     }
 
-    /// Explains the score of a message, with everything learned so far.
-    fn explain(&self, message: &Bound<'_, PyAny>) -> Result<Explanation> {
-        self.ask(message, Explanation::ask)
+    /// Explains the score of a message, with everything learned so far; ``label`` is as in ``Filter.explain``.
+    #[pyo3(signature = (message, label=None))]
+    fn explain(&self, message: &Bound<'_, PyAny>, label: Option<&str>) -> Result<Explanation> {
+        self.ask(message, |labels, filter, document, scratch| {
+            Explanation::ask(labels, filter, document, label, scratch)
+        })
     }
 
     /// Writes what was learned and forgotten to the file, and waits until it is on disk.

@@ -22,7 +22,7 @@ impl TextColumn {
     /// # Errors
     /// There are several columns; or a value is missing, of another type or cannot be decoded: the error names the row.
     pub(crate) fn new(values: &Bound<'_, PyAny>, reading: &Reading) -> Result<Self> {
-        let values = only_column(values)?;
+        let values = only_column(values, reading)?;
         let chunks = match is_of_arrow(&values)?.then(|| arrow::chunks_of(&values, reading)) {
             // pandas without pyarrow
             Some(Err(error)) if error.is::<PyImportError>(values.py()) => iterate(&values, reading)?,
@@ -74,11 +74,13 @@ impl From<Vec<Chunk>> for TextColumn {
 }
 
 /// The only column of a table or a two-dimensional array; other values as they are.
-fn only_column<'py>(values: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>> {
+fn only_column<'py>(values: &Bound<'py, PyAny>, reading: &Reading) -> Result<Bound<'py, PyAny>> {
     let shape = values.getattr_opt("shape")?.and_then(|shape| shape.extract::<(usize, usize)>().ok());
-    let Some((_, n_columns)) = shape else { return Ok(values.clone()) };
+    let Some((n_rows, n_columns)) = shape else { return Ok(values.clone()) };
     if n_columns != 1 {
-        return Err(format!("expected one column, got {n_columns}").into());
+        let got = format!("got an array of shape ({n_rows}, {n_columns})");
+        let table = "to learn a table, give its columns names, as in pandas.DataFrame(X, columns=[...])";
+        return Err(format!("expected one column of {}, {got}; {table}", reading.expected()).into());
     }
     // pandas, polars, pyarrow, numpy
     if let Some(by_place) = values.getattr_opt("iloc")? {

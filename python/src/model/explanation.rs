@@ -7,6 +7,7 @@ use pyo3::types::{PyDict, PyTuple};
 use tamis_report::{Page, explanation_page};
 use tamis_train::{Document, ExplainedWord, Filter, Scratch, TermContribution};
 
+use crate::error::Result;
 use crate::model::report::Report;
 use crate::model::score::Score;
 use crate::model::{DocumentScore, ModelLabels};
@@ -20,7 +21,7 @@ use crate::model::{DocumentScore, ModelLabels};
 /// score : Score
 ///     The score that is explained.
 /// label : str
-///     The label that is explained: spam in a spam filter, else the likeliest.
+///     The label that is explained: the one that was asked for, else spam in a spam filter or the likeliest.
 /// against : str
 ///     The label it is compared with: the likeliest of the others; in a model of many labels, ``"the rest"``.
 /// intercept : float
@@ -47,15 +48,21 @@ pub(crate) struct Explanation {
 }
 
 impl Explanation {
+    /// Explains why a document has, or has not, a label; by default the one that the score is of.
+    ///
     /// # Errors
-    /// As [`Filter::explain`].
+    /// As [`Filter::explain`]; or the model does not know the label.
     pub(crate) fn ask(
         labels: Arc<ModelLabels>,
         filter: &Filter,
         document: Document<'_>,
+        label: Option<&str>,
         scratch: &mut Scratch,
-    ) -> tamis_train::Result<Self> {
-        let explanation = filter.explain(document, scratch)?;
+    ) -> Result<Self> {
+        let explanation = match label {
+            Some(label) => filter.explain_class(document, labels.class(label)?, scratch)?,
+            None => filter.explain(document, scratch)?,
+        };
         let scored = DocumentScore::with_scratch(explanation.score, scratch);
         let score = Score::new(labels.clone(), &scored, scratch.probabilities());
         let words = filter.explain_words(document, &explanation);

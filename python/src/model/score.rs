@@ -72,7 +72,7 @@ impl Score {
         filter: &Filter,
         document: Document<'_>,
         scratch: &mut Scratch,
-    ) -> tamis_train::Result<Self> {
+    ) -> Result<Self> {
         let (score, probabilities) = DocumentScore::new(filter, document, scratch)?;
         Ok(Score::new(labels, &score, probabilities))
     }

@@ -64,7 +64,7 @@ pub(crate) fn fit<'py>(
     kind: &str,
     n_jobs: Option<i64>,
 ) -> Result<FitResult<'py>> {
-    let options = TrainingOptions::new(kind_named(kind)?, options)?;
+    let options = TrainingOptions::new(kind_named(kind)?, options, false)?;
     let (partial, model) = training::fit(py, partials, &options, threads(n_jobs)?)?;
     let shares = training::shares(&partial);
     Ok((model.map(Filter::of_model).transpose()?, shares, PyBytes::new(py, partial.as_bytes())))

@@ -60,7 +60,7 @@ impl Counter {
     /// The options do not suit the labels.
     pub(crate) fn settled(&self, py: Python<'_>, all: Option<&Trainer>) -> Result<Trainer> {
         let trainer = self.trainer.take(py)?;
-        let (scoring, decision) = self.options.settle(all.unwrap_or(&trainer).classes())?;
+        let (scoring, decision) = self.options.settle(all.unwrap_or(&trainer))?;
         Ok(trainer.with_scoring(scoring).with_decision(decision))
     }
 }
@@ -89,7 +89,7 @@ impl Counter {
     #[new]
     #[pyo3(signature = (*, kind = "text", **options))]
     fn new(py: Python<'_>, kind: &str, options: Option<&Bound<'_, PyDict>>) -> Result<Self> {
-        let options = TrainingOptions::new(kind_named(kind)?, options.unwrap_or(&PyDict::new(py)))?;
+        let options = TrainingOptions::new(kind_named(kind)?, options.unwrap_or(&PyDict::new(py)), false)?;
         let trainer = Trainer::new(options.train.clone())?;
         Ok(Counter { options, trainer: Consumable::new(trainer, USED_UP) })
     }
@@ -122,7 +122,7 @@ impl Counter {
     ) -> Result<()> {
         let py = documents.py();
         let decoding = Decoding::new(py, encoding, decode_error)?;
-        let examples = Examples { documents, labels, groups, weights };
+        let examples = Examples { documents, labels, groups, weights, unlabelled: None };
         let labelled = LabelledDocuments::new(&self.options, &examples, decoding)?;
         self.trainer.with(py, |trainer| training::learn(trainer, &labelled, 0..labelled.len()))
     }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use tamis_model::{ClassId, KnownTerms};
-use tamis_store::error::Result;
+use tamis_store::error::{Error, Result};
 use tamis_store::store::layers::DecodedTerm;
 use tamis_tokenizer::{TermCount, TermId, is_piece};
 
@@ -23,7 +23,7 @@ use crate::scorers::scratch::Scratch;
 pub struct Explanation {
     /// The score that is explained.
     pub score: Score,
-    /// The explained class, which is the [`scored_class`](Score::scored_class) of the score.
+    /// The explained class: the [`scored_class`](Score::scored_class) of the score, unless another was asked for.
     pub class: ClassId,
     /// The class that `class` is compared with: the likeliest of the others; `class` itself in a model of many labels,
     /// where a label is compared with the documents that do not have it.
@@ -101,8 +101,44 @@ impl Filter {
     /// As [`Filter::score`].
     pub fn explain(&self, document: Document<'_>, scratch: &mut Scratch) -> Result<Explanation> {
         let score = self.score(document, scratch)?;
+        self.explain_score(score, score.scored_class, scratch)
+    }
+
+    /// Explains why a document has, or has not, the label `class`.
+    ///
+    /// ```
+    /// use tamis_train::{Document, Kind, Scratch, TrainOptions, Trainer};
+    ///
+    /// let mut trainer = Trainer::new(TrainOptions::new(Kind::Text))?;
+    /// for (label, text) in [("fruit", "apples and pears"), ("metal", "iron"), ("wood", "oak")] {
+    ///     trainer.add(label, Document::Text(text))?;
+    /// }
+    /// let filter = trainer.finish()?.into_filter()?;
+    /// let metal = filter.classes().index("metal").ok_or("no such label")?;
+    /// let explanation = filter.explain_class(Document::Text("iron"), metal, &mut Scratch::default())?;
+    /// assert_eq!((explanation.class, &*explanation.terms[0].term), (metal, "iron"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Filter::score`]; or there is no such class.
+    pub fn explain_class(
+        &self,
+        document: Document<'_>,
+        class: ClassId,
+        scratch: &mut Scratch,
+    ) -> Result<Explanation> {
+        let n = self.classes().len();
+        if usize::from(class) >= n {
+            return Err(Error::option("class", format!("expected a number below {n}, got {class}")));
+        }
+        let score = self.score(document, scratch)?;
+        self.explain_score(score, class, scratch)
+    }
+
+    /// Explains the score of the document that was scored last.
+    fn explain_score(&self, score: Score, class: ClassId, scratch: &mut Scratch) -> Result<Explanation> {
         scratch.build_rows(self.layers());
-        let class = score.scored_class;
         let posterior = scratch.probabilities();
         // With two classes the other one; with more the strongest rival.
         let against = (0..posterior.len() as ClassId)

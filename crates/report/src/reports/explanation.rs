@@ -47,8 +47,10 @@ pub fn explanation_page(
     let colours = if spam_class(classes) == Some(*class) { bars::FOR_SPAM } else { bars::PLAIN };
     let chart = contributions(classes, explanation, colours, most);
     let verdict = score.label.map_or("unsure".to_owned(), |verdict| Name(label(verdict)).to_string());
+    // the terms speak for a label against one other
+    let others = if classes.len() > 2 { " against all others" } else { "" };
     let mut facts = vec![format!(
-        "The verdict is <strong>{verdict}</strong>: probability {} of {}, log-odds {} nats.",
+        "The verdict is <strong>{verdict}</strong>: probability {} of {}, log-odds {} nats{others}.",
         number(score.probability, &format!("{:.4}", score.probability)),
         Name(label(score.scored_class)),
         nats_cell(score.log_odds)
@@ -108,7 +110,9 @@ fn contributions(classes: &Classes, explanation: &Explanation, colours: [&str; 2
 
     let others = counted(rest.len() as u64, "other term");
     let others = (!rest.is_empty()).then(|| (others, sum(rest)));
-    let sums: Vec<_> = others.into_iter().chain([("before any term".to_owned(), *intercept)]).collect();
+    let log_odds = *intercept + sum(terms);
+    let sums = [("before any term".to_owned(), *intercept), ("in all".to_owned(), log_odds)];
+    let sums: Vec<_> = others.into_iter().chain(sums).collect();
     let mut bars: Vec<_> = drawn.iter().map(term_bar).collect();
     bars.extend(sums.iter().map(|(name, n)| Bar { name: name.clone(), value: None, shown: nats(*n) }));
 
@@ -116,13 +120,12 @@ fn contributions(classes: &Classes, explanation: &Explanation, colours: [&str; 2
         let cells = [Name(&term.term).to_string(), nats_cell(term.contribution), count(term.count.into())];
         cells.into_iter().chain(compared.iter().map(|class| documents_cell(term, *class))).collect()
     };
-    let all = ("in all".to_owned(), *intercept + sum(drawn) + sum(rest));
     let of_sum = |(name, value): (String, f64)| {
         let mut cells = vec![format!("<i>{name}</i>"), nats_cell(value)];
         cells.resize(3 + compared.len(), String::new());
         cells
     };
-    let rows = drawn.iter().map(of_term).chain(sums.into_iter().chain([all]).map(of_sum)).collect();
+    let rows = drawn.iter().map(of_term).chain(sums.into_iter().map(of_sum)).collect();
     let of = [label, other].map(|label| format!("documents of {}", Name(label)));
     let head = ["term", "adds", "count", &of[0], &of[1]];
     let table = DataTable::new("", &head[..3 + compared.len()], rows);
@@ -133,9 +136,12 @@ fn contributions(classes: &Classes, explanation: &Explanation, colours: [&str; 2
         }),
         note: format!(
             "To the right what speaks for {}, to the left what speaks for {}, in nats. All numbers add up to the \
-             log-odds.",
+             log-odds of {} against {}, {}.",
             Name(label),
-            Name(other)
+            Name(other),
+            Name(label),
+            Name(other),
+            nats(log_odds)
         ),
         description: format!(
             "Bars of what each term adds to the log-odds of {} against {}.",
