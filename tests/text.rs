@@ -6,3 +6,4 @@ mod public_corpora;
 mod text_forms;
 mod topics;
 mod unlabelled;
+mod vectors;

@@ -13,6 +13,7 @@ mod model;
 mod recipe;
 mod scoring;
 mod values;
+mod vectors;
 
 pub(crate) use self::decision::{DecisionArgs, VerdictArgs};
 pub(crate) use self::input::{GroupArgs, InputArgs, LabelsArgs, ListArgs, TableArgs};
@@ -23,6 +24,7 @@ pub(crate) use self::model::{
 pub(crate) use self::recipe::{RecipeArgs, say_chosen_terms};
 pub(crate) use self::scoring::{ScoringArgs, UnlabelledArgs};
 pub(crate) use self::values::{By, ColumnChoice, Contradictions, Format, Order, at_least, share};
+pub(crate) use self::vectors::VectorArgs;
 
 #[derive(Args, Clone, Copy)]
 pub(crate) struct VolumeArgs {

@@ -12,3 +12,4 @@ pub(crate) mod records;
 pub(crate) mod rows;
 pub(crate) mod sniff;
 pub(crate) mod table;
+pub(crate) mod vector;

@@ -4,13 +4,15 @@
 use super::Choices;
 use super::learn::folder;
 use libtamis::{
-    TamisFilter, TamisScore, tamis_explain_mail, tamis_explain_text, tamis_explanation_free,
-    tamis_forget_mail, tamis_forget_text, tamis_free, tamis_last_error, tamis_learn_mail, tamis_learn_text,
-    tamis_open, tamis_open_bytes, tamis_reload, tamis_score_mail, tamis_score_text, tamis_version,
+    TamisDocument, TamisFilter, TamisScore, tamis_explain, tamis_explain_mail, tamis_explain_text,
+    tamis_explanation_free, tamis_forget, tamis_forget_mail, tamis_forget_text, tamis_free, tamis_last_error,
+    tamis_learn, tamis_learn_mail, tamis_learn_text, tamis_open, tamis_open_bytes, tamis_reload, tamis_score,
+    tamis_score_mail, tamis_score_text, tamis_version,
 };
 use std::ffi::{CStr, CString, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr::{null, null_mut};
+use tamis_train::options::VectorSpace;
 use tamis_train::{Document, Kind, TrainOptions, Trainer};
 
 pub fn run(data: &[u8]) {
@@ -45,7 +47,9 @@ pub fn run(data: &[u8]) {
 }
 
 fn model(kind: Kind) -> Vec<u8> {
-    let mut trainer = Trainer::new(TrainOptions::new(kind)).expect("the standard options");
+    let mut options = TrainOptions::new(kind);
+    options.recipe.vectors = Some(VectorSpace { dimensions: 2, encoder: String::new() });
+    let mut trainer = Trainer::new(options).expect("the standard options");
     for (label, text) in [("ham", "soup at noon"), ("spam", "cheap pills"), ("spam", "pills at noon")] {
         let document =
             if kind == Kind::Mail { Document::Mail(text.as_bytes()) } else { Document::Text(text) };
@@ -53,6 +57,8 @@ fn model(kind: Kind) -> Vec<u8> {
     }
     trainer.finish().expect("two labels").as_bytes().to_vec()
 }
+
+const VECTOR: [f32; 3] = [0.5, -1.0, f32::NAN];
 
 /// A call of any function.
 fn call(filter: *mut TamisFilter, choices: &mut Choices<'_>) {
@@ -66,7 +72,9 @@ fn call(filter: *mut TamisFilter, choices: &mut Choices<'_>) {
         6 => (null(), length),
         _ => (document.as_ptr(), length.min(document.len())),
     };
-    // SAFETY: null, or an open model, bytes and their number, texts that end with a zero, room for a score
+    let n_vector = length % 4;
+    let is_embedded = n_vector > 0;
+    // SAFETY: null, or an open model, bytes or numbers and how many, texts that end with a zero, room for a score
     unsafe {
         match function {
             0 => check_score(|score| tamis_score_mail(filter, bytes, length, score)),
@@ -78,6 +86,16 @@ fn call(filter: *mut TamisFilter, choices: &mut Choices<'_>) {
             6 => check(tamis_forget_mail(filter, label, bytes, length)),
             7 => check(tamis_forget_text(filter, label, bytes, length)),
             8 => check(tamis_reload(filter)),
+            // more than ten choices would change what the kept inputs do
+            9 if is_embedded => {
+                let document =
+                    TamisDocument { bytes, length, is_mail: false, vector: VECTOR.as_ptr(), n_vector };
+                check_score(|score| tamis_score(filter, &document, score));
+                check_explanation(tamis_explain(filter, &document));
+                check(tamis_learn(filter, label, &document));
+                check(tamis_forget(filter, label, &document));
+                check(tamis_learn(filter, label, null()));
+            }
             _ => check(tamis_score_mail(filter, bytes, length, null_mut())),
         }
     }

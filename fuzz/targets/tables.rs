@@ -15,6 +15,7 @@ mod formats {
     pub(super) mod rows;
     pub(super) mod sniff;
     pub(super) mod table;
+    pub(super) mod vector;
 }
 
 use formats::holds::{Holds, TableShape};
@@ -30,6 +31,7 @@ pub fn run(data: &[u8]) {
         label: "label",
         text: "text",
         weight: None,
+        vector: Some("vector"),
         group: Some("label"),
         labels: RowLabels::Many { delimiter: ';' },
         shape,

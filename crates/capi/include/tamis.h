@@ -40,6 +40,33 @@
 typedef struct TamisFilter TamisFilter;
 
 /**
+ * A document, perhaps with a dense vector beside it, for a model that was trained with vectors.
+ */
+typedef struct TamisDocument {
+  /**
+   * A raw message (RFC 5322), or text as tamis_score_text takes it; may be NULL if length is 0.
+   */
+  const uint8_t *bytes;
+  /**
+   * Their number.
+   */
+  size_t length;
+  /**
+   * Whether they are a message.
+   */
+  bool is_mail;
+  /**
+   * Finite numbers of at most 1,024 in magnitude, as many as the model's vectors have. NULL if there is no vector: its
+   * words alone are then scored.
+   */
+  const float *vector;
+  /**
+   * Their number; 0 if there is no vector.
+   */
+  size_t n_vector;
+} TamisDocument;
+
+/**
  * A score. Its texts belong to the filter and live until it is freed.
  */
 typedef struct TamisScore {
@@ -238,6 +265,35 @@ int32_t tamis_forget_text(const struct TamisFilter *filter,
                           const char *label,
                           const uint8_t *text,
                           size_t length);
+
+/**
+ * Scores a document that may have a vector. Returns 0, or -1 on failure.
+ */
+int32_t tamis_score(const struct TamisFilter *filter,
+                    const struct TamisDocument *document,
+                    struct TamisScore *score);
+
+/**
+ * Explains the score of a document that may have a vector, which is a term such as "vector of 384". Returns NULL on
+ * failure. Free the explanation with tamis_explanation_free.
+ */
+struct TamisExplanation *tamis_explain(const struct TamisFilter *filter,
+                                       const struct TamisDocument *document);
+
+/**
+ * Like tamis_learn_mail, for a document that may have a vector. The text identifies a document, or its vector if it has
+ * no text.
+ */
+int32_t tamis_learn(const struct TamisFilter *filter,
+                    const char *label,
+                    const struct TamisDocument *document);
+
+/**
+ * Like tamis_forget_mail, for a document that may have a vector.
+ */
+int32_t tamis_forget(const struct TamisFilter *filter,
+                     const char *label,
+                     const struct TamisDocument *document);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -48,18 +48,19 @@ pub(crate) unsafe fn object<'a, T>(name: &str, pointer: *const T) -> CallResult<
     unsafe { pointer.as_ref() }.ok_or_else(|| format!("{name}: expected a pointer, got NULL"))
 }
 
-/// Returns the `length` bytes behind a pointer, which may be null if `length` is 0.
+/// Returns the `length` bytes or numbers behind a pointer, which may be null if `length` is 0.
 ///
 /// # Safety
-/// The pointer is null, or points to `length` bytes that live and are not written to for as long as the slice is used.
-pub(crate) unsafe fn bytes<'a>(name: &str, pointer: *const u8, length: usize) -> CallResult<&'a [u8]> {
+/// The pointer is null, or points to `length` of them that live and are not written to for as long as the slice is used.
+pub(crate) unsafe fn slice<'a, T>(name: &str, pointer: *const T, length: usize) -> CallResult<&'a [T]> {
+    let (most, what) =
+        (isize::MAX as usize / size_of::<T>(), if size_of::<T>() == 1 { "bytes" } else { "numbers" });
     match length {
         0 => Ok(&[]),
-        _ if pointer.is_null() => Err(format!("{name}: expected a pointer to {length} bytes, got NULL")),
-        _ if length > isize::MAX as usize => {
-            Err(format!("{name}: expected at most {} bytes, got {length}", isize::MAX))
-        }
-        // SAFETY: not null and no longer than an object may be; the caller promises the rest
+        _ if pointer.is_null() => Err(format!("{name}: expected a pointer to {length} {what}, got NULL")),
+        _ if length > most => Err(format!("{name}: expected at most {most} {what}, got {length}")),
+        _ if !pointer.is_aligned() => Err(format!("{name}: expected an aligned pointer, got another")),
+        // SAFETY: not null, aligned and no longer than an object may be; the caller promises the rest
         _ => Ok(unsafe { std::slice::from_raw_parts(pointer, length) }),
     }
 }
@@ -128,15 +129,17 @@ mod tests {
 
     #[test]
     fn null_is_an_error_and_no_bytes_need_no_pointer() {
-        // SAFETY: null is allowed everywhere; the one pointer that is not null is refused for its length, and never
+        // SAFETY: null is allowed everywhere; those that are not null are refused for their length or place, and never
         // read
         unsafe {
             assert!(object::<u8>("x", std::ptr::null()).is_err());
             assert!(text("x", std::ptr::null()).is_err());
             assert!(write("x", std::ptr::null_mut(), 1).is_err());
-            assert!(bytes("x", std::ptr::null(), 1).is_err());
-            assert_eq!(bytes("x", std::ptr::null(), 0).unwrap(), b"");
-            assert!(bytes("x", [0].as_ptr(), usize::MAX).is_err());
+            assert!(slice::<u8>("x", std::ptr::null(), 1).is_err());
+            assert_eq!(slice::<u8>("x", std::ptr::null(), 0).unwrap(), b"");
+            assert!(slice("x", [0u8].as_ptr(), usize::MAX).is_err());
+            assert!(slice("x", [0f32].as_ptr(), usize::MAX / 4).is_err());
+            assert!(slice("x", [0f32; 2].as_ptr().byte_add(1), 1).is_err());
             free::<u8>(std::ptr::null_mut()).unwrap();
         }
     }

@@ -9,8 +9,25 @@ use std::path::PathBuf;
 
 use tamis_train::{Document, Explanation, Filter, Score};
 
-use crate::edge::{CallResult, bytes, c_text, free, guard, last_error, object, text, write};
+use crate::edge::{CallResult, c_text, free, guard, last_error, object, slice, text, write};
 use crate::filter::TamisFilter;
+
+/// A document, perhaps with a dense vector beside it, for a model that was trained with vectors.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct TamisDocument {
+    /// A raw message (RFC 5322), or text as tamis_score_text takes it; may be NULL if length is 0.
+    pub bytes: *const u8,
+    /// Their number.
+    pub length: usize,
+    /// Whether they are a message.
+    pub is_mail: bool,
+    /// Finite numbers of at most 1,024 in magnitude, as many as the model's vectors have. NULL if there is no vector: its
+    /// words alone are then scored.
+    pub vector: *const f32,
+    /// Their number; 0 if there is no vector.
+    pub n_vector: usize,
+}
 
 /// A score. Its texts belong to the filter and live until it is freed.
 #[repr(C)]
@@ -112,7 +129,7 @@ pub unsafe extern "C" fn tamis_open(path: *const c_char) -> *mut TamisFilter {
 pub unsafe extern "C" fn tamis_open_bytes(model: *const u8, length: usize) -> *mut TamisFilter {
     guard(std::ptr::null_mut(), || {
         // SAFETY: the header requires `length` bytes
-        let model = unsafe { bytes("model", model, length) }?;
+        let model = unsafe { slice("model", model, length) }?;
         let filter = TamisFilter::from_bytes(model.to_vec())?;
         Ok(Box::into_raw(Box::new(filter)))
     })
@@ -142,7 +159,7 @@ pub unsafe extern "C" fn tamis_score_mail(
     score: *mut TamisScore,
 ) -> i32 {
     // SAFETY: the header requires what `score_document` does
-    guard(-1, || unsafe { score_document(filter, message, length, score, DocumentForm::Mail) })
+    guard(-1, || unsafe { score_document(filter, &TamisDocument::mail(message, length), score) })
 }
 
 /// Scores text in UTF-8 or, if it is not valid UTF-8, in windows-1252. Returns 0, or -1 on failure.
@@ -154,7 +171,7 @@ pub unsafe extern "C" fn tamis_score_text(
     score: *mut TamisScore,
 ) -> i32 {
     // SAFETY: the header requires what `score_document` does
-    guard(-1, || unsafe { score_document(filter, text, length, score, DocumentForm::Text) })
+    guard(-1, || unsafe { score_document(filter, &TamisDocument::text(text, length), score) })
 }
 
 /// Explains the score of a message. Returns NULL on failure. Free the explanation with tamis_explanation_free.
@@ -165,7 +182,7 @@ pub unsafe extern "C" fn tamis_explain_mail(
     length: usize,
 ) -> *mut TamisExplanation {
     // SAFETY: the header requires what `explain_document` does
-    guard(std::ptr::null_mut(), || unsafe { explain_document(filter, message, length, DocumentForm::Mail) })
+    guard(std::ptr::null_mut(), || unsafe { explain_document(filter, &TamisDocument::mail(message, length)) })
 }
 
 /// Explains the score of a text. Returns NULL on failure. Free the explanation with tamis_explanation_free.
@@ -176,7 +193,7 @@ pub unsafe extern "C" fn tamis_explain_text(
     length: usize,
 ) -> *mut TamisExplanation {
     // SAFETY: the header requires what `explain_document` does
-    guard(std::ptr::null_mut(), || unsafe { explain_document(filter, text, length, DocumentForm::Text) })
+    guard(std::ptr::null_mut(), || unsafe { explain_document(filter, &TamisDocument::text(text, length)) })
 }
 
 /// Frees an explanation. Does nothing if it is NULL.
@@ -199,7 +216,7 @@ pub unsafe extern "C" fn tamis_learn_mail(
     length: usize,
 ) -> i32 {
     // SAFETY: the header requires what `learn_document` does
-    guard(-1, || unsafe { learn_document(filter, label, message, length, DocumentForm::Mail) })
+    guard(-1, || unsafe { learn_document(filter, label, &TamisDocument::mail(message, length)) })
 }
 
 /// Like tamis_learn_mail, for text.
@@ -211,7 +228,7 @@ pub unsafe extern "C" fn tamis_learn_text(
     length: usize,
 ) -> i32 {
     // SAFETY: the header requires what `learn_document` does
-    guard(-1, || unsafe { learn_document(filter, label, text, length, DocumentForm::Text) })
+    guard(-1, || unsafe { learn_document(filter, label, &TamisDocument::text(text, length)) })
 }
 
 /// Forgets a message: removes exactly what learning it added. With a label, only if the message is known under it; with
@@ -225,7 +242,7 @@ pub unsafe extern "C" fn tamis_forget_mail(
     length: usize,
 ) -> i32 {
     // SAFETY: the header requires what `forget_document` does
-    guard(-1, || unsafe { forget_document(filter, label, message, length, DocumentForm::Mail) })
+    guard(-1, || unsafe { forget_document(filter, label, &TamisDocument::mail(message, length)) })
 }
 
 /// Like tamis_forget_mail, for text.
@@ -237,74 +254,127 @@ pub unsafe extern "C" fn tamis_forget_text(
     length: usize,
 ) -> i32 {
     // SAFETY: the header requires what `forget_document` does
-    guard(-1, || unsafe { forget_document(filter, label, text, length, DocumentForm::Text) })
+    guard(-1, || unsafe { forget_document(filter, label, &TamisDocument::text(text, length)) })
 }
 
-/// How the bytes of a document are read.
-enum DocumentForm {
-    Mail,
-    Text,
+/// Scores a document that may have a vector. Returns 0, or -1 on failure.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tamis_score(
+    filter: *const TamisFilter,
+    document: *const TamisDocument,
+    score: *mut TamisScore,
+) -> i32 {
+    // SAFETY: the header requires what `score_document` does
+    guard(-1, || unsafe { score_document(filter, object("document", document)?, score) })
 }
 
-fn with_document<T>(bytes: &[u8], kind: DocumentForm, with: impl FnOnce(Document<'_>) -> T) -> T {
-    match kind {
-        DocumentForm::Mail => with(Document::Mail(bytes)),
-        DocumentForm::Text => with(Document::Text(&tamis_mail::decode_text(bytes, None))),
+/// Explains the score of a document that may have a vector, which is a term such as "vector of 384". Returns NULL on
+/// failure. Free the explanation with tamis_explanation_free.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tamis_explain(
+    filter: *const TamisFilter,
+    document: *const TamisDocument,
+) -> *mut TamisExplanation {
+    // SAFETY: the header requires what `explain_document` does
+    guard(std::ptr::null_mut(), || unsafe { explain_document(filter, object("document", document)?) })
+}
+
+/// Like tamis_learn_mail, for a document that may have a vector. The text identifies a document, or its vector if it has
+/// no text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tamis_learn(
+    filter: *const TamisFilter,
+    label: *const c_char,
+    document: *const TamisDocument,
+) -> i32 {
+    // SAFETY: the header requires what `learn_document` does
+    guard(-1, || unsafe { learn_document(filter, label, object("document", document)?) })
+}
+
+/// Like tamis_forget_mail, for a document that may have a vector.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tamis_forget(
+    filter: *const TamisFilter,
+    label: *const c_char,
+    document: *const TamisDocument,
+) -> i32 {
+    // SAFETY: the header requires what `forget_document` does
+    guard(-1, || unsafe { forget_document(filter, label, object("document", document)?) })
+}
+
+impl TamisDocument {
+    fn mail(bytes: *const u8, length: usize) -> Self {
+        TamisDocument { is_mail: true, ..TamisDocument::text(bytes, length) }
+    }
+
+    fn text(bytes: *const u8, length: usize) -> Self {
+        TamisDocument { bytes, length, is_mail: false, vector: std::ptr::null(), n_vector: 0 }
+    }
+
+    /// Calls `with` with the document.
+    ///
+    /// # Safety
+    /// Each pointer is null, or points to `length` bytes or `n_vector` numbers.
+    unsafe fn read<T>(&self, with: impl FnOnce(Document<'_>) -> CallResult<T>) -> CallResult<T> {
+        // SAFETY: as the caller promises
+        let bytes = unsafe { slice("document", self.bytes, self.length) }?;
+        // SAFETY: likewise
+        let vector = unsafe { slice("vector", self.vector, self.n_vector) }?;
+        match self.is_mail {
+            true => with(Document::Mail(bytes).with_vector(vector)),
+            false => with(Document::Text(&tamis_mail::decode_text(bytes, None)).with_vector(vector)),
+        }
     }
 }
 
 /// # Safety
-/// Each pointer is null, or `filter` points to an open model, `document` to `length` bytes, `out` to room for a score.
+/// Each pointer is null, or `filter` points to an open model, those of `document` to what it says, `out` to room for a
+/// score.
 unsafe fn score_document(
     filter: *const TamisFilter,
-    document: *const u8,
-    length: usize,
+    document: &TamisDocument,
     out: *mut TamisScore,
-    kind: DocumentForm,
 ) -> CallResult<i32> {
     // SAFETY: as the caller promises
-    let (handle, document) = unsafe { (object("filter", filter)?, bytes("document", document, length)?) };
-    let score = with_document(document, kind, |document| {
+    let handle = unsafe { object("filter", filter) }?;
+    let ask = |document: Document<'_>| {
         handle.ask(|filter, scratch| {
             filter.score(document, scratch).map(|score| shown(filter, &score, |label| handle.label(label)))
         })
-    })?;
+    };
     // SAFETY: as the caller promises
-    unsafe { write("score", out, score) }?;
+    unsafe { write("score", out, document.read(ask)?) }?;
     Ok(0)
 }
 
 /// # Safety
-/// Each pointer is null, or `filter` points to an open model and `document` to `length` bytes.
+/// Each pointer is null, or `filter` points to an open model and those of `document` to what it says.
 unsafe fn explain_document(
     filter: *const TamisFilter,
-    document: *const u8,
-    length: usize,
-    kind: DocumentForm,
+    document: &TamisDocument,
 ) -> CallResult<*mut TamisExplanation> {
     // SAFETY: as the caller promises
-    let (handle, document) = unsafe { (object("filter", filter)?, bytes("document", document, length)?) };
-    let owned = with_document(document, kind, |document| {
+    let handle = unsafe { object("filter", filter) }?;
+    let ask = |document: Document<'_>| {
         handle.ask(|filter, scratch| filter.explain(document, scratch).map(|e| owned(filter, &e)))
-    })?;
+    };
+    // SAFETY: as the caller promises
+    let owned = unsafe { document.read(ask) }?;
     Ok(Box::into_raw(owned).cast())
 }
 
 /// # Safety
-/// Each pointer is null, or `filter` points to an open model, `label` to text that ends with a zero, and `document` to
-/// `length` bytes.
+/// Each pointer is null, or `filter` points to an open model, `label` to text that ends with a zero, and those of `document`
+/// to what it says.
 unsafe fn learn_document(
     filter: *const TamisFilter,
     label: *const c_char,
-    document: *const u8,
-    length: usize,
-    kind: DocumentForm,
+    document: &TamisDocument,
 ) -> CallResult<i32> {
     // SAFETY: as the caller promises
-    let (handle, document) = unsafe { (object("filter", filter)?, bytes("document", document, length)?) };
+    let (handle, label) = unsafe { (object("filter", filter)?, text("label", label)?.to_string_lossy()) };
     // SAFETY: likewise
-    let label = unsafe { text("label", label) }?.to_string_lossy();
-    with_document(document, kind, |document| handle.learn(&label, document).map(i32::from))
+    unsafe { document.read(|document| handle.learn(&label, document).map(i32::from)) }
 }
 
 /// # Safety
@@ -312,15 +382,14 @@ unsafe fn learn_document(
 unsafe fn forget_document(
     filter: *const TamisFilter,
     label: *const c_char,
-    document: *const u8,
-    length: usize,
-    kind: DocumentForm,
+    document: &TamisDocument,
 ) -> CallResult<i32> {
     // SAFETY: as the caller promises
-    let (handle, document) = unsafe { (object("filter", filter)?, bytes("document", document, length)?) };
+    let handle = unsafe { object("filter", filter) }?;
     // SAFETY: likewise
     let label = if label.is_null() { None } else { Some(unsafe { text("label", label) }?.to_string_lossy()) };
-    with_document(document, kind, |document| handle.forget(label.as_deref(), document).map(i32::from))
+    // SAFETY: likewise
+    unsafe { document.read(|document| handle.forget(label.as_deref(), document).map(i32::from)) }
 }
 
 /// A score as C sees it; `text` makes its labels.

@@ -17,7 +17,8 @@ mod functions;
 
 pub use filter::TamisFilter;
 pub use functions::{
-    TamisExplanation, TamisScore, TamisTerm, tamis_explain_mail, tamis_explain_text, tamis_explanation_free,
-    tamis_forget_mail, tamis_forget_text, tamis_free, tamis_last_error, tamis_learn_mail, tamis_learn_text,
-    tamis_open, tamis_open_bytes, tamis_reload, tamis_score_mail, tamis_score_text, tamis_version,
+    TamisDocument, TamisExplanation, TamisScore, TamisTerm, tamis_explain, tamis_explain_mail,
+    tamis_explain_text, tamis_explanation_free, tamis_forget, tamis_forget_mail, tamis_forget_text,
+    tamis_free, tamis_last_error, tamis_learn, tamis_learn_mail, tamis_learn_text, tamis_open,
+    tamis_open_bytes, tamis_reload, tamis_score, tamis_score_mail, tamis_score_text, tamis_version,
 };

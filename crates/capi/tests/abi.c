@@ -20,6 +20,10 @@ int32_t (*const learn_mail)(const TamisFilter *, const char *, const uint8_t *, 
 int32_t (*const learn_text)(const TamisFilter *, const char *, const uint8_t *, size_t) = tamis_learn_text;
 int32_t (*const forget_mail)(const TamisFilter *, const char *, const uint8_t *, size_t) = tamis_forget_mail;
 int32_t (*const forget_text)(const TamisFilter *, const char *, const uint8_t *, size_t) = tamis_forget_text;
+int32_t (*const score)(const TamisFilter *, const TamisDocument *, TamisScore *) = tamis_score;
+TamisExplanation *(*const explain)(const TamisFilter *, const TamisDocument *) = tamis_explain;
+int32_t (*const learn)(const TamisFilter *, const char *, const TamisDocument *) = tamis_learn;
+int32_t (*const forget)(const TamisFilter *, const char *, const TamisDocument *) = tamis_forget;
 
 #if __SIZEOF_POINTER__ == 8
 AT(TamisScore, label, 0);
@@ -42,4 +46,10 @@ AT(TamisExplanation, unknown, 72);
 AT(TamisExplanation, n_terms, 80);
 AT(TamisExplanation, terms, 88);
 IS(sizeof(TamisExplanation) == 96);
+AT(TamisDocument, bytes, 0);
+AT(TamisDocument, length, 8);
+AT(TamisDocument, is_mail, 16);
+AT(TamisDocument, vector, 24);
+AT(TamisDocument, n_vector, 32);
+IS(sizeof(TamisDocument) == 40);
 #endif

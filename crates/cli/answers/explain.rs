@@ -11,10 +11,10 @@ use tamis_program::{Stream, check_unchanged, counted, grouped, json_line, shown,
 use tamis_report::explanation_page;
 use tamis_train::{Document, Explanation, Filter, Kind, Scratch, TermContribution};
 
-use crate::args::{ModelArgs, VerdictArgs};
+use crate::args::{ModelArgs, VectorArgs, VerdictArgs};
 use crate::formats::holds::TableShape;
 use crate::formats::record::TableRow;
-use crate::input::{DocumentView, SourceArg, find_tables, part, table_texts, whole_rows};
+use crate::input::{DocumentView, SourceArg, Vectors, find_tables, part, table_texts, whole_rows};
 use crate::output::{Canvas, DocumentVerdict, file_name, say_limits, signed_bar, to_text, write_page};
 
 #[derive(Args)]
@@ -42,6 +42,8 @@ pub(crate) struct ExplainArgs {
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) vectors: VectorArgs,
     // last, since its heading applies to everything after it
     #[command(flatten)]
     pub(crate) decision: VerdictArgs,
@@ -55,28 +57,39 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
         if args.html.is_some() {
             bail!("--html: expected a message or text, got a model of tables");
         }
+        args.vectors.check_for(filter.information().recipe)?;
         explain_rows(&mut out, args, &filter)?;
     } else {
-        let path = args.file.as_deref().unwrap_or(Path::new("-"));
-        let kind = filter.information().recipe.kind;
-        match if kind == Kind::Text { table_texts(path)? } else { None } {
-            Some(rows) => {
-                for row in rows {
-                    let (name, text) = row?;
-                    explain(&mut out, args, &filter, &name, Document::Text(&text))?;
-                }
-            }
-            None => {
-                let read = Stream::open(path).and_then(|stream| stream.into_all(kind));
-                let bytes = read.with_context(|| shown_path(&path))?;
-                let loaded = DocumentView::new(kind, &bytes);
-                explain(&mut out, args, &filter, path.as_os_str(), loaded.document())?;
-            }
-        }
+        explain_documents(&mut out, args, &filter)?;
     }
     check_unchanged(&filter)?;
     out.flush()?;
     Ok(0)
+}
+
+/// Explains a document, or each text of a table.
+fn explain_documents(out: &mut impl Write, args: &ExplainArgs, filter: &Filter) -> Result<()> {
+    let path = args.file.as_deref().unwrap_or(Path::new("-"));
+    let recipe = filter.information().recipe;
+    let column = recipe.vectors.as_ref().and(args.vectors.column());
+    let documents = match if recipe.kind == Kind::Text { table_texts(path, column)? } else { None } {
+        Some(rows) => rows.map(|row| row.map(|(name, text, own)| (name, text.into_bytes(), own))).collect(),
+        None => {
+            let read = Stream::open(path).and_then(|stream| stream.into_all(recipe.kind));
+            read.map(|bytes| vec![(path.as_os_str().to_owned(), bytes, Vec::new())])
+                .with_context(|| shown_path(&path))
+        }
+    }?;
+    let vectors = Vectors::for_model(&args.vectors, recipe, |encoder| {
+        let text = |bytes| DocumentView::new(recipe.kind, bytes).document().text(recipe);
+        documents.iter().try_for_each(|(_, bytes, _)| encoder.send(&text(bytes)))
+    })?;
+    let n = documents.len() as u64;
+    for (at, (name, bytes, own)) in (0..).zip(documents) {
+        let loaded = DocumentView::new(recipe.kind, &bytes);
+        explain(out, args, filter, &name, loaded.document().with_vector(&vectors.beside(at, own)?))?;
+    }
+    vectors.conclude(n)
 }
 
 /// Explains each row of a table.

@@ -79,6 +79,8 @@ pub(crate) fn run(args: &LabelArgs) -> Result<u8> {
     let recipe = filter.information().recipe;
     let keep = KeepColumns::of_names(&args.keep);
     let is_table = args.input.input_format.is_some() && args.input.list.files_from.is_none();
+    // an encoder gets all lines before it answers the first
+    let is_table = is_table && args.input.vectors.encoder.is_none();
     let is_by_line = is_table && args.paths == ["-"] && (args.line_buffered || io::stdout().is_terminal());
     let input = InputArgs { is_by_line, ..args.input.clone() };
     let corpus = Corpus::find_for(&args.paths, SourceScope::WhatIsThere, &input, recipe)?;
@@ -299,7 +301,7 @@ mod tests {
         for (by, content) in [(By::Copy, "1"), (By::Link, "2"), (By::Move, "3")] {
             std::fs::write(&source, content).unwrap();
             let place = InputFile::found(source.clone(), None, Holds::One);
-            let item = Item { file: &place, number: None, content: Content::File };
+            let item = Item { file: &place, number: None, at: 0, content: Content::File };
             assert!(file(&item, &folder, by, &mut taken).unwrap());
         }
         assert!(!source.exists());

@@ -14,8 +14,8 @@ use tamis_program::{
 };
 use tamis_train::{Filter, Kind, Limits, Score, Scratch};
 
-use crate::args::{ListArgs, LogArg, ModelArgs, VerdictArgs};
-use crate::input::{DocumentView, foreign, most_of_document, part, table_texts};
+use crate::args::{ListArgs, LogArg, ModelArgs, VectorArgs, VerdictArgs};
+use crate::input::{DocumentView, Vectors, foreign, most_of_document, part, table_texts};
 use crate::output::{DocumentVerdict, VerdictLog, message_id, say_limits};
 
 #[derive(Args)]
@@ -54,12 +54,14 @@ pub(crate) struct ScoreArgs {
     pub(crate) exit_zero: bool,
     /// Copy the message to standard output with X-Spam-Flag, X-Spam-Status, X-Spam-Level and X-Tamis added; on any error,
     /// copy it unchanged
-    #[arg(short, long, conflicts_with_all = ["json", "files_from"])]
+    #[arg(short, long, conflicts_with_all = ["json", "files_from", "vector_column", "vectors", "encoder"])]
     pub(crate) passthrough: bool,
     /// With --passthrough, keep the verdicts of other filters that the message already has (X-Spam-Flag, X-Spam-Status,
     /// X-Spam-Level, X-Spam-Score and X-Bogosity)
     #[arg(long, requires = "passthrough")]
     pub(crate) keep_headers: bool,
+    #[command(flatten)]
+    pub(crate) vectors: VectorArgs,
     #[command(flatten)]
     pub(crate) log: LogArg,
     // last, since its heading applies to everything after it
@@ -89,48 +91,75 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
         bail!("the model is for tables: expected one for mail or text; tamis label labels rows of tables");
     }
     let (kind, most) = (recipe.kind, most_of_document(&recipe.limits));
-    let files = args.list.add_to(&args.files)?;
-    let mut scorer =
-        ScoreWriter { args, model, kind, most, scratch: Scratch::default(), log, n: 0, status: 2 };
-    if files.len() <= 1 && args.list.files_from.is_none() {
-        let input = OsString::from("-");
-        scorer.score(Path::new(files.first().unwrap_or(&input)))?;
-        return Ok(if args.exit_zero || scorer.n > 1 { 0 } else { scorer.status });
+    let mut files = args.list.add_to(&args.files)?;
+    let is_one = files.len() <= 1 && args.list.files_from.is_none();
+    if is_one && files.is_empty() {
+        files.push("-".into());
     }
+    let reader = ScoreReader { kind, mbox: args.mbox, most };
+    // an encoder gets all texts before they are scored, so the documents are held meanwhile
+    let mut held = Vec::new();
+    let vectors = Vectors::for_model(&args.vectors, recipe, |encoder| {
+        for file in &files {
+            let mut documents = Vec::new();
+            let read = reader.read(Path::new(file), None, &mut |name, bytes, _| {
+                encoder.send(&DocumentView::new(kind, bytes).document().text(recipe))?;
+                documents.push((name.to_owned(), bytes.to_vec()));
+                Ok(())
+            });
+            held.push((documents, read));
+        }
+        Ok(())
+    })?;
+    let mut scorer =
+        ScoreWriter { args, model, kind, vectors, scratch: Scratch::default(), log, n: 0, status: 2 };
     let mut outcome = 0;
+    let mut held = held.into_iter();
     for file in &files {
-        if let Err(error) = scorer.score(Path::new(file)) {
-            say!("tamis: {}", told(&error));
-            outcome = ERROR;
+        let column = scorer.vectors.column().map(str::to_owned);
+        let answered = match held.next() {
+            Some((documents, read)) => {
+                let mut documents = documents.into_iter();
+                documents.try_for_each(|(name, bytes)| scorer.answer(&name, &bytes, Vec::new())).and(read)
+            }
+            None => reader.read(Path::new(file), column.as_deref(), &mut |name, bytes, own| {
+                scorer.answer(name, bytes, own)
+            }),
+        };
+        match answered {
+            // without a document, its row of vectors would be taken for that of another
+            Err(error) if is_one || args.vectors.vectors.is_some() => return Err(error),
+            Err(error) => {
+                say!("tamis: {}", told(&error));
+                outcome = ERROR;
+            }
+            Ok(()) => (),
         }
     }
-    Ok(outcome)
+    scorer.vectors.conclude(scorer.n)?;
+    Ok(if is_one && scorer.n == 1 && !args.exit_zero { scorer.status } else { outcome })
 }
 
-/// Writes one verdict per message.
-struct ScoreWriter<'a, Open> {
-    args: &'a ScoreArgs,
-    model: LazyModel<Open>,
+/// What is done with a document: its name, its bytes, and the vector in its row.
+type Visit<'v> = &'v mut dyn FnMut(&OsStr, &[u8], Vec<f32>) -> Result<()>;
+
+/// Reads the documents of files.
+struct ScoreReader {
     kind: Kind,
+    mbox: bool,
     /// Maximum bytes to read of a message.
     most: usize,
-    scratch: Scratch,
-    log: Option<VerdictLog>,
-    /// Number of verdicts written.
-    n: usize,
-    /// The exit status of the last verdict.
-    status: u8,
 }
 
-impl<Open: Fn() -> Result<Filter>> ScoreWriter<'_, Open> {
-    /// Scores a document, the messages of an mbox, or the rows of a table.
-    fn score(&mut self, path: &Path) -> Result<()> {
+impl ScoreReader {
+    /// Visits a document, the messages of an mbox, or the rows of a table, whose vectors are in this column.
+    fn read(&self, path: &Path, column: Option<&str>, visit: Visit<'_>) -> Result<()> {
         if self.kind == Kind::Text
-            && let Some(rows) = table_texts(path)?
+            && let Some(rows) = table_texts(path, column)?
         {
             for row in rows {
-                let (name, text) = row?;
-                self.answer(&name, text.as_bytes())?;
+                let (name, text, vector) = row?;
+                visit(&name, text.as_bytes(), vector)?;
             }
             return Ok(());
         }
@@ -146,23 +175,41 @@ impl<Open: Fn() -> Result<Filter>> ScoreWriter<'_, Open> {
         if let Some(what) = foreign(self.kind, stream.start()).filter(|_| self.kind != Kind::Mail) {
             bail!("{}: expected {}, got {what}", name(), self.kind);
         }
-        match stream.contents(self.args.mbox, self.most).with_context(name)? {
+        match stream.contents(self.mbox, self.most).with_context(name)? {
             Contents::One(stream) => {
                 let document = stream.into_document(self.kind, self.most as u64).with_context(name)?;
-                self.answer(path.as_os_str(), &document)
+                visit(path.as_os_str(), &document, Vec::new())
             }
             Contents::Several(mut messages) => messages.try_for_each(|message| {
                 let message = message.with_context(name)?;
-                self.answer(&part(path, message.number as u64), &message.bytes)
+                visit(&part(path, message.number as u64), &message.bytes, Vec::new())
             }),
         }
     }
+}
 
-    fn answer(&mut self, name: &OsStr, bytes: &[u8]) -> Result<()> {
+/// Writes one verdict per message.
+struct ScoreWriter<'a, Open> {
+    args: &'a ScoreArgs,
+    model: LazyModel<Open>,
+    kind: Kind,
+    vectors: Vectors,
+    scratch: Scratch,
+    log: Option<VerdictLog>,
+    /// Number of verdicts written.
+    n: u64,
+    /// The exit status of the last verdict.
+    status: u8,
+}
+
+impl<Open: Fn() -> Result<Filter>> ScoreWriter<'_, Open> {
+    /// Scores a document, whose row may have a vector of its `own`.
+    fn answer(&mut self, name: &OsStr, bytes: &[u8], own: Vec<f32>) -> Result<()> {
+        let vector = self.vectors.beside(self.n, own)?;
         let ScoreWriter { args, model, scratch, log, .. } = self;
         let (line, status, label, log_odds) = model.ask(|filter| {
             let document = DocumentView::new(filter.information().recipe.kind, bytes);
-            let score = filter.score(document.document(), scratch)?;
+            let score = filter.score(document.document().with_vector(&vector), scratch)?;
             let line = line(args, filter, name, &score, scratch)?;
             // copy the label only if it is logged
             let label = if log.is_some() { filter.label_of(&score).to_owned() } else { String::new() };

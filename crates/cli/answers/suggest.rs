@@ -107,25 +107,33 @@ struct SuggestedDocument {
     held: Option<ShownDocument>,
 }
 
-/// A document as it was read.
-enum ShownDocument {
+/// A document as it was read, and its vector.
+struct ShownDocument {
+    content: ShownContent,
+    vector: Vec<f32>,
+}
+
+enum ShownContent {
     Mail(Vec<u8>),
     Text(String),
 }
 
 impl ShownDocument {
     fn new(document: Document<'_>) -> Option<Self> {
-        match document {
-            Document::Mail(raw) => Some(ShownDocument::Mail(raw.to_vec())),
-            Document::Text(text) => Some(ShownDocument::Text(text.to_owned())),
-            _ => None,
-        }
+        let (document, vector) = document.apart();
+        let content = match document {
+            Document::Mail(raw) => ShownContent::Mail(raw.to_vec()),
+            Document::Text(text) => ShownContent::Text(text.to_owned()),
+            _ => return None,
+        };
+        Some(ShownDocument { content, vector: vector.to_vec() })
     }
 
+    /// The document without its vector.
     fn document(&self) -> Document<'_> {
-        match self {
-            ShownDocument::Mail(raw) => Document::Mail(raw),
-            ShownDocument::Text(text) => Document::Text(text),
+        match &self.content {
+            ShownContent::Mail(raw) => Document::Mail(raw),
+            ShownContent::Text(text) => Document::Text(text),
         }
     }
 }
@@ -183,7 +191,8 @@ fn ask_all(
         };
         let SuggestedDocument { name, held: Some(held), .. } = next.place else { continue };
         // this also scores it
-        let text = text_of(&filter, held.document(), &mut scratch)?;
+        let document = held.document();
+        let text = text_of(&filter, document.with_vector(&held.vector), &mut scratch)?;
         writeln!(out, "\n{number} of {n}: {}\n\n{text}\n", shown_path(name))?;
         let choices = choices(&filter, scratch.probabilities());
         match ask(&mut input, &mut out, &filter, &choices)? {
@@ -192,13 +201,16 @@ fn ask_all(
             Reply::Class(class) => {
                 // locked only now, so that others can learn while a document is being read
                 let mut learner = Learner::open(&path, change.options()).map_err(named(&path))?;
-                learner.learn(&class, held.document())?;
+                learner.learn(&class, document.with_vector(&held.vector))?;
                 commit(&mut learner)?;
                 filter = learner.into_filter();
                 n_learned += 1;
             }
         }
-        suggestions.score_again(&filter, |found| found.held.as_ref().map(ShownDocument::document))?;
+        suggestions.score_again(&filter, |found, score| match &found.held {
+            Some(held) => score(held.document().with_vector(&held.vector)),
+            None => Ok(()),
+        })?;
     }
     writeln!(out, "learned {}", counted(n_learned, "document")).context("standard output")
 }

@@ -9,6 +9,7 @@ use encoding_rs::Encoding;
 use tamis_train::{Filter, Kind};
 
 use crate::args::values::{ColumnChoice, GroupBy, HowMany, at_least, delimiter, encoding, label_delimiter};
+use crate::args::vectors::VectorArgs;
 use crate::formats::holds::{Holds, TableShape};
 use crate::formats::labels::RowLabels;
 
@@ -86,6 +87,8 @@ pub(crate) struct InputArgs {
     /// Column of the text [default: text]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) text_column: Option<String>,
+    #[command(flatten)]
+    pub(crate) vectors: VectorArgs,
     /// Number of threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = at_least::<u16>(1))]
     pub(crate) threads: Option<u16>,

@@ -15,7 +15,7 @@ use tamis_train::{
 use crate::args::Order;
 use crate::evaluation::arguments::{EvaluateArgs, EvaluationRun, Outcomes};
 use crate::formats::labels::RowLabels;
-use crate::input::{Attributes, Corpus, DocumentView, Item, SourceScope, columns, say_equal};
+use crate::input::{Attributes, Corpus, DocumentView, Item, columns, say_equal};
 use crate::output::while_shown;
 
 /// A document held in memory, to be learned when its turn comes.
@@ -110,6 +110,7 @@ pub(super) fn by_learning(args: &EvaluateArgs) -> Result<EvaluationRun> {
     let mut options = args.recipe.train_options(corpus.kind, row_labels)?;
     columns::choose(&mut options.recipe, &corpus, &args.table, &args.recipe)?;
     options.prepare(&asked)?;
+    corpus.embed_new(&mut options.recipe)?;
     if args.method.order == Order::Date && corpus.kind != Kind::Mail {
         bail!("--order date: expected mail, got {}", corpus.kind);
     }
@@ -117,9 +118,7 @@ pub(super) fn by_learning(args: &EvaluateArgs) -> Result<EvaluationRun> {
         read_labelled(&mut corpus, &options, args.method.order, are_many)?;
     // A stable sort: documents with equal keys stay in the given order.
     examples.sort_by(|a, b| a.key.cmp(&b.key));
-    let expected = Some((corpus.kind, "the labelled source"));
-    let more = Corpus::find(&args.unlabelled.unlabelled, SourceScope::Documents, &args.input, expected)?
-        .without(&corpus);
+    let more = corpus.find_unlabelled(&args.unlabelled.unlabelled, &options.recipe)?;
     let (unlabelled, unread) = read_all(&more, &options, Order::Given)?;
     let n = examples.len() + unlabelled.len();
     let scoring = asked.scoring(&options.recipe, &classes, n as u64)?;

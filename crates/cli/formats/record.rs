@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use memchr::memmem;
+
 use super::json::{Object, read_object};
 use super::rows::{Dialect, Raw};
 
@@ -38,6 +40,15 @@ impl TableRecord {
         (self.dialect == its).then(|| self.raw.bytes())
     }
 
+    /// Whether the row may have a cell in the column of vectors, which has this name.
+    pub(crate) fn may_have_vector(&self, column: &str) -> bool {
+        match self.dialect {
+            Dialect::Json => memmem::find(self.raw.bytes(), column.as_bytes()).is_some(),
+            Dialect::Cells(_) => self.head.vector.is_some(),
+            Dialect::FastText => false,
+        }
+    }
+
     /// The cells of a row that is neither JSON nor fastText's, one for each column.
     pub(crate) fn cells(&self) -> Result<Vec<Cow<'_, [u8]>>, String> {
         let mut cells = match self.dialect {
@@ -67,7 +78,7 @@ impl TableRecord {
     }
 }
 
-/// The names of a table's columns, and the positions of label, text, group and weight. In JSON, each row has names.
+/// The names of a table's columns, and the positions of label, text, group, weight and vector. In JSON, each row has names.
 #[derive(Clone, Default)]
 pub(crate) struct TableHead {
     pub(super) names: Vec<Arc<str>>,
@@ -75,6 +86,7 @@ pub(crate) struct TableHead {
     pub(super) text: usize,
     pub(super) group: Option<usize>,
     pub(super) weight: Option<usize>,
+    pub(super) vector: Option<usize>,
     /// Whether the first row is a header.
     pub(super) has_names: bool,
     /// Whether the header is a guess, since the row has none of the expected names.

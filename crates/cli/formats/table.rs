@@ -14,13 +14,16 @@ use super::labels::{Label, RowLabels};
 use super::record::{FastTextLine, TableHead, TableRecord, TableRow, column_names, decoded};
 use super::rows::{Dialect, Raw, TableReader};
 use super::sniff::{Sniffed, sniff};
+use super::vector::{of_value, read_vector};
 
-/// The columns of label, text, group and weight, as the user named them.
+/// The columns of label, text, group, weight and vector, as the user named them.
 pub(crate) struct TextColumns<'a> {
     pub(crate) label: &'a str,
     pub(crate) text: &'a str,
     pub(crate) group: Option<&'a str>,
     pub(crate) weight: Option<&'a str>,
+    /// If it is `vector`, tables may lack it.
+    pub(crate) vector: Option<&'a str>,
     pub(crate) labels: RowLabels,
     pub(crate) shape: TableShape,
 }
@@ -32,18 +35,21 @@ impl TextColumns<'_> {
         text: "text",
         group: None,
         weight: None,
+        vector: None,
         labels: RowLabels::One,
         shape: TableShape { delimiter: None, no_header: false, encoding: None, is_by_line: false },
     };
 }
 
-/// The text of a row, its label, and its group and weight if they are asked for.
+/// The text of a row, its label, and its group, weight and vector if they are asked for. The vector is empty if the row has
+/// none.
 #[cfg_attr(test, derive(Debug))]
 pub(crate) struct TextRow<'a> {
     pub(crate) label: Label<'a>,
     pub(crate) text: Cow<'a, str>,
     pub(crate) group: Option<Cow<'a, str>>,
     pub(crate) weight: Option<Cow<'a, str>>,
+    pub(crate) vector: Vec<f32>,
 }
 
 /// The rows of a table of label and text.
@@ -202,8 +208,8 @@ impl TableHead {
     }
 
     fn find(first: &[Cow<'_, [u8]>], columns: &TextColumns<'_>) -> Result<Self> {
-        let TextColumns { label, text, group, weight, .. } = *columns;
-        for name in [Some(label), Some(text), group, weight].into_iter().flatten() {
+        let TextColumns { label, text, group, weight, vector, .. } = *columns;
+        for name in [Some(label), Some(text), group, weight, vector].into_iter().flatten() {
             let n = named(first, name, columns.shape).count();
             if n > 1 {
                 bail!("expected one column {name:?}, got {n}: {}", row_shown(first));
@@ -219,7 +225,16 @@ impl TableHead {
                 )
             }),
         };
-        Ok(TableHead { group: at(("--group", group))?, weight: at(("--weight", weight))?, ..position })
+        let vector = match at(("--vector-column", vector)) {
+            Err(_) if vector == Some("vector") => None,
+            vector => vector?,
+        };
+        Ok(TableHead {
+            group: at(("--group", group))?,
+            weight: at(("--weight", weight))?,
+            vector,
+            ..position
+        })
     }
 
     fn of_label_and_text(first: &[Cow<'_, [u8]>], columns: &TextColumns<'_>) -> Result<Self> {
@@ -313,7 +328,7 @@ impl TableRecord {
         }
         let line = |FastTextLine { labels, text }: FastTextLine<'_>| {
             let label = columns.labels.of_labels(&labels);
-            TextRow { label, text: text.into(), group: None, weight: None }
+            TextRow { label, text: text.into(), group: None, weight: None, vector: Vec::new() }
         };
         if let Some(row) = self.fasttext(line) {
             return Ok(row);
@@ -322,8 +337,16 @@ impl TableRecord {
         let cell = |at: usize| decoded(cells[at].clone());
         let label = Ok(self.head.label.map(|at| columns.labels.of_text(cell(at))));
         let [group, weight] = [self.head.group, self.head.weight].map(|at| at.map(cell));
-        Ok(TextRow { label, text: cell(self.head.text), group, weight })
+        let vector = self.head.vector.map(cell).filter(|cell| !cell.trim().is_empty());
+        let vector = vector.map_or(Ok(Vec::new()), |cell| read_vector(&cell));
+        let vector = vector.map_err(|why| of_column(columns.vector, why))?;
+        Ok(TextRow { label, text: cell(self.head.text), group, weight, vector })
     }
+}
+
+/// An error of a cell with the name of its column.
+fn of_column(column: Option<&str>, why: String) -> String {
+    format!("column {:?}: {why}", column.unwrap_or_default())
 }
 
 fn of_object(mut object: Object, columns: &TextColumns<'_>) -> Result<TextRow<'static>, String> {
@@ -335,10 +358,14 @@ fn of_object(mut object: Object, columns: &TextColumns<'_>) -> Result<TextRow<'s
     };
     let label = object.get(columns.label).map_or(Ok(None), |label| columns.labels.of_value(label));
     let [group, weight] = [columns.group, columns.weight].map(|name| name.and_then(cell));
+    let vector = columns.vector.and_then(|name| object.get(name)).map_or(Ok(Vec::new()), of_value);
+    let vector = vector.map_err(|why| of_column(columns.vector, why))?;
     match object.take(columns.text) {
-        Some(serde_json::Value::String(text)) => Ok(TextRow { label, text: text.into(), group, weight }),
+        Some(serde_json::Value::String(text)) => {
+            Ok(TextRow { label, text: text.into(), group, weight, vector })
+        }
         Some(other @ (serde_json::Value::Number(_) | serde_json::Value::Bool(_))) => {
-            Ok(TextRow { label, text: other.to_string().into(), group, weight })
+            Ok(TextRow { label, text: other.to_string().into(), group, weight, vector })
         }
         _ if object.is_of_columns() => Err(format!(
             "expected an object with a string {:?}, got a table by columns; pandas writes rows with orient=\"records\"",

@@ -28,6 +28,9 @@ pub(crate) fn choose(
     Ok(())
 }
 
+/// The column that holds dense vectors elsewhere.
+const VECTOR: &str = "vector";
+
 /// Chooses the kinds of the columns in a corpus of tables from the first 100,000 rows, and prints them.
 fn choose_kinds(corpus: &Corpus<'_>, target: &str, choices: &[ColumnChoice]) -> Result<Vec<Column>> {
     let (mut names, mut guesses): (Vec<Arc<str>>, Vec<ColumnGuess>) = (Vec::new(), Vec::new());
@@ -49,6 +52,15 @@ fn choose_kinds(corpus: &Corpus<'_>, target: &str, choices: &[ColumnChoice]) -> 
                 guesses.len() - 1
             });
             guesses[column].see(&cell);
+            if &*names[column] == VECTOR
+                && cell.starts_with('[')
+                && !choices.iter().any(|of| of.name == VECTOR)
+            {
+                bail!(
+                    "column {VECTOR:?}: expected no vectors in a table with --target, whose columns and vectors are not weighed \
+                     against each other; --column {VECTOR}=skip leaves it out"
+                );
+            }
         }
     }
     if names.is_empty() {

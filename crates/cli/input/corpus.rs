@@ -16,6 +16,7 @@ use crate::input::file::{InputFile, SourceArg, SourceScope, leave_out};
 use crate::input::find::{find, find_tables, recognise};
 use crate::input::items::whole_rows;
 use crate::input::listing::SourceFiles;
+use crate::input::vectors::Vectors;
 
 /// All documents of a command.
 pub(crate) struct Corpus<'a> {
@@ -38,6 +39,8 @@ pub(crate) struct Corpus<'a> {
     pub(super) groups: Option<&'a GroupArgs>,
     /// The column of tables that holds the weights of rows.
     pub(super) weight: Option<&'a str>,
+    /// The vectors of the documents.
+    pub(super) vectors: Vectors,
     /// Whether any document that was read has a group.
     pub(super) has_groups: AtomicBool,
     /// Whether progress is shown on a terminal.
@@ -66,6 +69,7 @@ impl<'a> Corpus<'a> {
             has_decimals: AtomicBool::new(false),
             groups: None,
             weight: None,
+            vectors: Vectors::default(),
             has_groups: AtomicBool::new(false),
             has_bar: !input.is_by_line,
         };
@@ -208,10 +212,12 @@ impl<'a> Corpus<'a> {
         recipe: &Recipe,
     ) -> Result<Self> {
         let arguments = input.list.add_to(arguments)?;
-        match recipe.kind {
+        let mut corpus = match recipe.kind {
             Kind::Table => Corpus::find_rows(&arguments, wanted, input, recipe.target.as_deref()),
             kind => Corpus::find(&arguments, wanted, input, Some((kind, "the model"))),
-        }
+        }?;
+        corpus.embed(recipe)?;
+        Ok(corpus)
     }
 
     /// As [`find_for`](Self::find_for), for a new model. It is for mail, unless folders, tables or names say otherwise.
@@ -243,13 +249,11 @@ impl<'a> Corpus<'a> {
         let is_single = |file: &InputFile| file.named && file.holds == Holds::One;
         let is_open = self.input.kind.is_none() && self.files.iter().all(is_single);
         match recipe.kind {
-            kind if kind == self.kind => Ok(()),
-            kind @ (Kind::Mail | Kind::Text) if is_open => {
-                self.kind = kind;
-                Ok(())
-            }
+            kind if kind == self.kind => (),
+            kind @ (Kind::Mail | Kind::Text) if is_open => self.kind = kind,
             kind => bail!("expected {kind}, which the model is for, got {}", self.kind),
         }
+        if self.vectors.are_unknown() { self.embed(recipe) } else { Ok(()) }
     }
 
     /// Lists tables whose rows are documents with many columns, labelled by the target.
@@ -264,6 +268,9 @@ impl<'a> Corpus<'a> {
         }
         if input.label_column.is_some() || input.text_column.is_some() {
             bail!("--label-column and --text-column: expected none, since the model has its columns");
+        }
+        if let Some(option) = input.vectors.option() {
+            bail!("{option}: expected none for a table with many columns, whose model has no vectors");
         }
         let corpus = Corpus::find(arguments, wanted, input, Some((Kind::Table, "the model")))?;
         Ok(Corpus { target: target.map(str::to_owned), ..corpus })

@@ -21,6 +21,8 @@ pub(crate) struct Item<'p> {
     pub(crate) file: &'p InputFile,
     /// The number of a part of a larger file.
     pub(crate) number: Option<u64>,
+    /// Its place among all documents of a pass, from 0.
+    pub(crate) at: u64,
     pub(crate) content: Content,
 }
 
@@ -29,7 +31,7 @@ impl<'p> Item<'p> {
     pub(crate) fn unreadable(file: &'p InputFile, error: &anyhow::Error) -> Self {
         let (told, path) = (told(error), format!("{}: ", shown_path(&file.path)));
         let why = told.strip_prefix(&path).unwrap_or(&told).to_owned();
-        Item { file, number: None, content: Content::Unreadable(why) }
+        Item { file, number: None, at: 0, content: Content::Unreadable(why) }
     }
 
     /// The name of the document for display.
@@ -103,10 +105,13 @@ pub(crate) fn text_rows(file: &InputFile, columns: &TextColumns<'_>) -> Result<T
     Ok(rows)
 }
 
-/// The texts of a table's rows, each with the name of its row, or of the one row that `FILE:ROW` names. `None` if the
-/// path names no table.
-pub(crate) fn table_texts(path: &Path) -> Result<Option<impl Iterator<Item = Result<(OsString, String)>>>> {
-    const COLUMNS: TextColumns<'_> = TextColumns::USUAL;
+/// The texts and vectors of a table's rows, each with the name of its row, or of the one row that `FILE:ROW` names. `vector` is
+/// the column of vectors, if they are read. `None` if the path names no table.
+pub(crate) fn table_texts(
+    path: &Path,
+    vector: Option<&str>,
+) -> Result<Option<impl Iterator<Item = Result<(OsString, String, Vec<f32>)>>>> {
+    let columns = TextColumns { vector, ..TextColumns::USUAL };
     let selected = path.to_str().and_then(|path| path.rsplit_once(':')).filter(|_| !path.exists());
     let selected = selected.and_then(|(file, row)| Some((Path::new(file), row.parse::<u64>().ok()?)));
     let (path, row) = selected.map_or((path, None), |(file, row)| (file, Some(row)));
@@ -117,15 +122,16 @@ pub(crate) fn table_texts(path: &Path) -> Result<Option<impl Iterator<Item = Res
     let mut found = find(&source, SourceScope::Documents, Some(Kind::Text), false, None)?;
     let Some(file) = found.files.pop().filter(|file| file.holds.is_table()) else { return Ok(None) };
     let mut rows =
-        text_rows(&file, &COLUMNS)?.filter(move |found| row.is_none_or(|row| row == found.line)).peekable();
+        text_rows(&file, &columns)?.filter(move |found| row.is_none_or(|row| row == found.line)).peekable();
     if let Some(row) = row.filter(|_| rows.peek().is_none()) {
         bail!("{}: expected a row that begins at line {row}, got none", shown_path(&path));
     }
     Ok(Some(rows.map(move |TableRow { line, content }| {
         let name = part(&file.path, line);
-        let text = content.and_then(|record| record.text_row(&COLUMNS).map(|row| row.text.into_owned()));
-        let text = text.map_err(anyhow::Error::msg).with_context(|| shown_path(&name))?;
-        Ok((name, text))
+        let row = content
+            .and_then(|record| record.text_row(&columns).map(|row| (row.text.into_owned(), row.vector)));
+        let (text, vector) = row.map_err(anyhow::Error::msg).with_context(|| shown_path(&name))?;
+        Ok((name, text, vector))
     })))
 }
 

@@ -8,7 +8,7 @@ use std::{mem, slice};
 use anyhow::{Result, anyhow, bail};
 use rayon::prelude::*;
 use tamis_mail::{looks_like_mail, mbox};
-use tamis_program::{is_encoded, note, plain, read_document, shown_path};
+use tamis_program::{is_encoded, note, plain, read_document, shown_path, told};
 use tamis_train::{Document, Error, ErrorKind, Kind, Limits, Trainer, is_missing};
 
 use crate::formats::holds::Holds;
@@ -158,6 +158,7 @@ impl Corpus<'_> {
         // also if the documents after it cannot be read
         settle(before)?;
         outcome?;
+        self.vectors.conclude(batches.n)?;
         progress.finish("read");
         complaints.finish();
         if self.has_decimals.load(Ordering::Relaxed) {
@@ -207,7 +208,7 @@ impl Corpus<'_> {
     }
 
     /// Reads a document and passes it to `work` with its label. Files are read into the buffer.
-    fn read<R>(
+    pub(super) fn read<R>(
         &self,
         item: &Item<'_>,
         columns: &TextColumns<'_>,
@@ -216,28 +217,37 @@ impl Corpus<'_> {
         work: impl FnOnce(Attributes<'_>, Document<'_>) -> R,
     ) -> Result<R, SkipReason> {
         let whole = |label| Attributes { label, group: self.group(item, None), weight: 1.0 };
+        let beside = |given: Attributes<'_>, document: Document<'_>, own| {
+            let vector =
+                self.vectors.beside(item.at, own).map_err(|error| SkipReason::Contradicts(told(&error)))?;
+            Ok(work(given, document.with_vector(&vector)))
+        };
         match &item.content {
             Content::Unreadable(error) => Err(error.clone().into()),
             Content::Row(record) if self.kind != Kind::Table => {
-                let TextRow { label, text, group, weight } = record.text_row(columns)?;
+                let TextRow { label, text, group, weight, vector } = record.text_row(columns)?;
                 let label = self.label(item, label)?;
                 let group = self.group(item, group.as_deref());
                 let weight = self.weight_of(weight.as_deref())?;
-                Ok(work(Attributes { label: &label, group, weight }, Document::Text(&text)))
+                beside(Attributes { label: &label, group, weight }, Document::Text(&text), vector)
             }
             Content::Row(record) => {
                 let cells = record.named_cells()?;
                 let label = self.label(item, record.label(&cells, self.target.as_deref(), self.labels))?;
                 let group = self.group(item, cell_of(&cells, self.group_column()));
                 let weight = self.weight_of(cell_of(&cells, self.weight))?;
-                Ok(work(Attributes { label: &label, group, weight }, DocumentView::row(&cells).document()))
+                beside(
+                    Attributes { label: &label, group, weight },
+                    DocumentView::row(&cells).document(),
+                    Vec::new(),
+                )
             }
             Content::Bytes(bytes) => {
                 let is_learned = item.file.holds == Holds::Mbox && self.wanted != SourceScope::WhatIsThere;
                 if let Some(why) = is_learned.then(|| mbox::not_to_learn(bytes)).flatten() {
                     return Err(SkipReason::NotToLearn("message", why));
                 }
-                Ok(work(whole(&self.label(item, Ok(None))?), self.whole(item, bytes)?.document()))
+                beside(whole(&self.label(item, Ok(None))?), self.whole(item, bytes)?.document(), Vec::new())
             }
             Content::File => {
                 let label = self.label(item, Ok(None))?;
@@ -253,7 +263,7 @@ impl Corpus<'_> {
                     Some(what) => return Err(SkipReason::Foreign(what)),
                     None => (),
                 }
-                Ok(work(whole(&label), self.whole(item, buffer)?.document()))
+                beside(whole(&label), self.whole(item, buffer)?.document(), Vec::new())
             }
         }
     }
@@ -332,20 +342,21 @@ impl Corpus<'_> {
     }
 
     /// The columns of tables with label and text.
-    fn columns(&self) -> TextColumns<'_> {
+    pub(super) fn columns(&self) -> TextColumns<'_> {
         TextColumns {
             label: self.input.label_column.as_deref().unwrap_or("label"),
             text: self.input.text_column.as_deref().unwrap_or("text"),
             group: self.group_column(),
             weight: self.weight,
+            vector: self.vectors.column(),
             labels: self.labels,
             shape: self.input.shape(),
         }
     }
 
     /// The documents of a file, in order.
-    fn items<'p>(&self, file: &'p InputFile, limits: &Limits) -> Result<Items<'p>> {
-        let item = move |number, content| Item { file, number, content };
+    pub(super) fn items<'p>(&self, file: &'p InputFile, limits: &Limits) -> Result<Items<'p>> {
+        let item = move |number, content| Item { file, number, at: 0, content };
         let rows = match file.holds {
             Holds::One => {
                 let most = most_of_document(limits) as u64;
@@ -407,11 +418,13 @@ struct Batches<'c> {
     files: slice::Iter<'c, InputFile>,
     /// The documents of the current file.
     items: Items<'c>,
+    /// How many documents have come.
+    n: u64,
 }
 
 impl<'c> Batches<'c> {
     fn new(corpus: &'c Corpus<'_>, limits: &'c Limits) -> Self {
-        Batches { corpus, limits, files: corpus.files.iter(), items: Box::new(std::iter::empty()) }
+        Batches { corpus, limits, files: corpus.files.iter(), items: Box::new(std::iter::empty()), n: 0 }
     }
 
     /// The next batch; empty at the end.
@@ -421,7 +434,8 @@ impl<'c> Batches<'c> {
         while batch.len() < most && bytes < BATCH_BYTES {
             if let Some(item) = self.items.next() {
                 bytes += item.content.n_bytes();
-                batch.push(BatchItem { item, state: PassState::Waiting });
+                batch.push(BatchItem { item: Item { at: self.n, ..item }, state: PassState::Waiting });
+                self.n += 1;
                 continue;
             }
             let Some(file) = self.files.next() else { break };

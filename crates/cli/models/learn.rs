@@ -14,7 +14,7 @@ use tamis_program::{
     survive_file_limits,
 };
 use tamis_train::{
-    Classes, Document, ErrorKind, Filter, Keep, Kind, LearnOptions, LearnOutcome, Learner, TrainOptions,
+    Classes, Document, ErrorKind, Filter, Keep, LearnOptions, LearnOutcome, Learner, Recipe, TrainOptions,
     join_labels, split_labels,
 };
 
@@ -89,7 +89,7 @@ struct SpoolArgs {
     /// Without a label, only learn what waits. A message that can never be learned is kept as FILE.refused. For mail,
     /// one folder for each model
     #[arg(long, value_name = "DIR", conflicts_with_all = ["paths", "follow", "files_from", "kind", "mbox",
-        "input_format", "group", "group_by", "progress", "dots"])]
+        "input_format", "vector_column", "vectors", "encoder", "group", "group_by", "progress", "dots"])]
     spool: Option<PathBuf>,
 }
 
@@ -273,14 +273,14 @@ impl LearnArgs {
     }
 
     /// Opens the model for learning, with the shared one behind it. If the model is missing, creates it; `label`, if given,
-    /// must be one of its labels.
-    pub(crate) fn open(&self, label: Option<&str>, kind: Kind, shared: Option<Filter>) -> Result<Learner> {
+    /// must be one of its labels. `new` is the recipe of a missing one.
+    pub(crate) fn open(&self, label: Option<&str>, new: Recipe, shared: Option<Filter>) -> Result<Learner> {
         let path = &self.model.own.path()?;
         let mut options = self.change.options();
         options.retrain = !self.no_retrain;
         let mut learner = match path.exists() {
             true => Learner::open(path, options).map_err(named(path))?,
-            false => self.create(path, label, kind, shared.as_ref(), options)?,
+            false => self.create(path, label, new, shared.as_ref(), options)?,
         };
         if let Some(shared) = shared {
             learner.set_fallback(Arc::new(shared)).context("--fallback")?;
@@ -292,7 +292,7 @@ impl LearnArgs {
         &self,
         path: &Path,
         label: Option<&str>,
-        kind: Kind,
+        recipe: Recipe,
         shared: Option<&Filter>,
         options: LearnOptions,
     ) -> Result<Learner> {
@@ -311,12 +311,15 @@ impl LearnArgs {
             let (known, got) = (self::labels(shared.classes()).join(","), labels.join(","));
             bail!("--labels: expected those of the shared model, {}, got {}", shown(&known), shown(&got));
         }
-        let mut new = shared.map_or_else(|| TrainOptions::new(kind), Filter::options_behind);
+        let mut new = shared.map_or_else(|| TrainOptions::new(recipe.kind), Filter::options_behind);
+        if shared.is_none() {
+            new.recipe = recipe;
+        }
         new.names &= !self.new.no_names;
         // so that the model can be retrained as it grows
         new.keep = Some(Keep::Vectors);
         self.model.own.make_folder(path)?;
-        let names = labels.join(" and ");
+        let (names, kind) = (labels.join(" and "), new.recipe.kind);
         let learner = Learner::create(path, new, labels, options).map_err(named(path))?;
         let alone = if self.model.is_fallback_ignored() {
             "; no shared model is used, since $TAMIS_FALLBACK does not apply to a model named by -m; --fallback does"
@@ -344,8 +347,9 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
         args.check_label(label, &path)?;
     }
     let shared = args.model.shared()?;
-    // read standard input first, so that the model is opened only once
-    let is_input = paths.is_empty() && args.input.list.files_from.is_none();
+    // read standard input first, so that the model is opened only once; but an encoder must not be waited for with its lock
+    let is_input =
+        paths.is_empty() && args.input.list.files_from.is_none() && args.input.vectors.encoder.is_none();
     let mut corpus = match is_input && args.input.input_format.is_none() && path.exists() {
         true => corpus(&[], wanted, &args.input, None)?,
         false => corpus(&paths, wanted, &args.input, open_model(&path)?.as_ref().or(shared.as_ref()))?,
@@ -355,7 +359,11 @@ pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
         bail!("expected a message to learn, got nothing; no model was made");
     }
     let given = Some(label.as_str()).filter(|_| !has_own_labels);
-    let mut learner = args.open(given, corpus.kind, shared)?;
+    let mut new = Recipe::new(corpus.kind);
+    if !path.exists() && shared.is_none() {
+        corpus.embed_new(&mut new)?;
+    }
+    let mut learner = args.open(given, new, shared)?;
     corpus = corpus.labelled(RowLabels::of_model(learner.filter()), learner.filter().classes());
     if let Some(label) = given {
         corpus = corpus.under(label);

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, anyhow, bail};
 use tamis_program::{ERROR, Stream, commit, make_private, say, shown, shown_path, survive_file_limits, told};
-use tamis_train::{Document, ErrorKind, Kind, Learner};
+use tamis_train::{Document, ErrorKind, Kind, Learner, Recipe};
 
 use crate::models::learn::{LabelledDocument, LearnArgs, LearnCounts, print};
 use crate::output::{VerdictLog, message_id};
@@ -78,7 +78,7 @@ impl<'a> SpoolRun<'a> {
             return Ok(());
         }
         let label = self.args.documents.label.as_deref();
-        let mut learner = self.args.open(label, Kind::Mail, self.args.model.shared()?)?;
+        let mut learner = self.args.open(label, Recipe::new(Kind::Mail), self.args.model.shared()?)?;
         let kind = learner.filter().information().recipe.kind;
         if kind != Kind::Mail {
             bail!("--spool: expected a model of mail, got one of {kind}");

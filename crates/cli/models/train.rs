@@ -15,7 +15,7 @@ use crate::args::{
     TableArgs, UnlabelledArgs, refuse_to_replace_all_but_partials, refuse_to_replace_taught,
     say_chosen_terms, share,
 };
-use crate::input::{Attributes, Corpus, NameHashes, SourceScope, check_contradictions, columns, say_equal};
+use crate::input::{Attributes, Corpus, NameHashes, check_contradictions, columns, say_equal};
 use crate::output::{report, report_counted, say_truncated, while_shown};
 
 #[derive(Args)]
@@ -122,7 +122,8 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     let corpus = Corpus::find_labelled(&args.sources, &args.input, args.table.target.as_deref())?;
     let corpus = corpus.labelled(args.labels.row_labels(), &Classes::default()).grouped(&args.groups);
     let mut corpus = corpus.weighted(args.copies.weight.as_deref());
-    let options = options(args, &corpus)?;
+    let mut options = options(args, &corpus)?;
+    corpus.embed_new(&mut options.recipe)?;
     let mut learned = learn_all(args, &corpus, &options)?;
     if corpus.unite_numbers(learned.0.classes())? {
         learned = learn_all(args, &corpus, &options)?;
@@ -222,9 +223,7 @@ fn learn_all(
     corpus: &Corpus<'_>,
     options: &TrainOptions,
 ) -> Result<(Trainer, NameHashes, usize)> {
-    let expected = Some((corpus.kind, "the labelled source"));
-    let more = Corpus::find(&args.unlabelled.unlabelled, SourceScope::Documents, &args.input, expected)?
-        .without(corpus);
+    let more = corpus.find_unlabelled(&args.unlabelled.unlabelled, &options.recipe)?;
     let (mut trainer, names, mut unreadable) = learn(corpus, options, |trainer, given, document| {
         trainer.add_weighted(given.weight, given.label, given.group, document)
     })?;

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tamis_train::options::VectorSpace;
 use tamis_train::{Document, Kind, LearnOptions, Learner, TrainOptions, Trainer};
 use tempfile::TempDir;
 
@@ -152,5 +153,56 @@ fn an_explanation_outlives_its_model() {
         let sum = terms.iter().fold(why.intercept, |sum, term| sum + term.contribution);
         assert!((sum - log_odds).abs() < 1e-9 && why.score.log_odds == log_odds);
         tamis_explanation_free(explanation);
+    }
+}
+
+#[test]
+fn a_vector_beside_a_text_is_scored_explained_and_learned() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.tamis");
+    let mut options = TrainOptions::new(Kind::Text);
+    options.recipe.vectors = Some(VectorSpace { dimensions: 2, encoder: String::new() });
+    let mut trainer = Trainer::new(options).unwrap();
+    for n in 0..40 {
+        let noise = (n * n % 7) as f32 / 8.0;
+        for (label, vector) in [("ham", [1.0, noise]), ("spam", [noise, 1.0])] {
+            trainer.add(label, Document::Text(&format!("{label}{n} word")).with_vector(&vector)).unwrap();
+        }
+    }
+    trainer.finish().unwrap().save(&path).unwrap();
+    let c_path = CString::new(path.to_str().unwrap()).unwrap();
+    let given = |vector: &[f32]| TamisDocument {
+        vector: vector.as_ptr(),
+        n_vector: vector.len(),
+        ..TamisDocument::text(b"word".as_ptr(), 4)
+    };
+    // SAFETY: text that ends with a zero, an open model until the end, bytes and numbers of a document, room for a score
+    unsafe {
+        let filter = tamis_open(c_path.as_ptr());
+        let log_odds = |document: TamisDocument| {
+            let mut score = std::mem::MaybeUninit::uninit();
+            assert_eq!(tamis_score(filter, &document, score.as_mut_ptr()), 0, "{}", text(tamis_last_error()));
+            score.assume_init().log_odds
+        };
+        let [ham, spam] = [&[0.9, 0.2], &[0.2, 0.9]];
+        let odds = [ham, spam].map(|vector| log_odds(given(vector)));
+        assert!(odds[0] < -0.5 && odds[1] > 0.5, "{odds:?}");
+        assert_eq!(log_odds(given(&[])), score(Shared(filter), "word").log_odds);
+        let explanation = tamis_explain(filter, &given(spam));
+        let terms = std::slice::from_raw_parts((*explanation).terms, (*explanation).n_terms);
+        assert!(terms.iter().any(|term| text(term.term) == "vector of 2"));
+        tamis_explanation_free(explanation);
+        assert_eq!(tamis_learn(filter, c"spam".as_ptr(), &given(spam)), 1);
+        assert_eq!(tamis_learn(filter, c"spam".as_ptr(), &given(spam)), 0);
+        assert_eq!(tamis_forget(filter, std::ptr::null(), &given(spam)), 1);
+        assert_eq!(tamis_learn(filter, c"spam".as_ptr(), &given(&[1.0, f32::NAN])), -1);
+        assert!(text(tamis_last_error()).contains("got NaN"));
+        assert_eq!(tamis_learn(filter, c"spam".as_ptr(), &given(&[1.0; 3])), -1);
+        assert!(text(tamis_last_error()).contains("expected 2 features, got 3"));
+        let missing = TamisDocument { vector: std::ptr::null(), ..given(ham) };
+        assert_eq!(tamis_learn(filter, c"spam".as_ptr(), &missing), -1);
+        assert_eq!(text(tamis_last_error()), "vector: expected a pointer to 2 numbers, got NULL");
+        assert_eq!(tamis_learn(filter, c"spam".as_ptr(), std::ptr::null()), -1);
+        tamis_free(filter);
     }
 }

@@ -1,5 +1,6 @@
 //! A document to learn from or to score, and its digest.
 
+use tamis_mail::{Message, Piece, markup_to_text};
 use tamis_store::config::recipe::Recipe;
 use tamis_tokenizer::TermCount;
 use xxhash_rust::xxh3::xxh3_128;
@@ -48,6 +49,42 @@ impl<'a> Document<'a> {
 }
 
 impl Document<'_> {
+    /// The text that is cut into words, for an encoder of sentences: of a mail its subject and its body, between empty lines.
+    /// Of other fields and of [`Counted`](Document::Counted) documents there is none.
+    ///
+    /// ```
+    /// use tamis_filter::{Document, Kind, Recipe};
+    ///
+    /// let mail = Document::Mail(b"Subject: Pears\n\nA pound of them, please.\n");
+    /// assert_eq!(mail.text(&Recipe::new(Kind::Mail)).trim_end(), "Pears\n\nA pound of them, please.");
+    /// ```
+    pub fn text(self, recipe: &Recipe) -> String {
+        let mut all = String::new();
+        self.for_each_text(recipe, |_, text| {
+            all.push_str(if all.is_empty() { "" } else { "\n\n" });
+            all.push_str(text);
+        });
+        all
+    }
+
+    /// Calls `emit` with the prefix of the terms and the text, for each text of a document that is cut into words: of a
+    /// mail, those of subject and body.
+    pub(crate) fn for_each_text(self, recipe: &Recipe, mut emit: impl FnMut(&str, &str)) {
+        match self.apart().0 {
+            Document::Text(text) if recipe.raw => emit("", text),
+            Document::Text(text) => emit("", &markup_to_text(text)),
+            Document::Mail(raw) => {
+                let message = Message::parse_ignoring(raw, &recipe.limits, &recipe.ignored_headers);
+                message.for_each_piece(true, usize::MAX, |piece| {
+                    if let Piece::Words { prefix, text } = piece {
+                        emit(prefix, text);
+                    }
+                });
+            }
+            Document::Fields(_) | Document::Counted(_) | Document::Embedded { .. } => (),
+        }
+    }
+
     /// The length of all its text, in bytes.
     pub(super) fn n_bytes(self) -> usize {
         match self {

@@ -168,25 +168,6 @@ impl Extractor {
         (has_pieces && !word.contains(' ') && !term.contains('^')).then_some(start)
     }
 
-    /// Calls `emit` with the prefix of the terms and the text, for each text of a document that is cut into words: of a
-    /// mail, those of subject and body.
-    pub(crate) fn for_each_text(&self, document: Document<'_>, mut emit: impl FnMut(&str, &str)) {
-        let (document, _) = document.apart();
-        match document {
-            Document::Text(text) if self.recipe.raw => emit("", text),
-            Document::Text(text) => emit("", &markup_to_text(text)),
-            Document::Mail(raw) => {
-                let message = Message::parse_ignoring(raw, &self.recipe.limits, &self.recipe.ignored_headers);
-                message.for_each_piece(true, usize::MAX, |piece| {
-                    if let Piece::Words { prefix, text } = piece {
-                        emit(prefix, text);
-                    }
-                });
-            }
-            Document::Fields(_) | Document::Counted(_) | Document::Embedded { .. } => (),
-        }
-    }
-
     /// Calls `emit` with every term of `text`, prefixed with `prefix`.
     pub fn for_each_term(&self, prefix: &str, text: &str, mut emit: impl FnMut(&str)) {
         let (mut buffer, mut spans) = (String::new(), Vec::new());

@@ -45,7 +45,7 @@ impl Filter {
         let adds: HashMap<&str, f64> =
             explanation.terms.iter().map(|t| (t.term.as_str(), t.contribution / of_one(t.count))).collect();
         let mut words: Vec<ExplainedWord> = Vec::new();
-        self.extractor.for_each_text(document, |prefix, text| {
+        document.for_each_text(self.extractor.recipe(), |prefix, text| {
             let pieces = pieces(text, MOST.saturating_sub(words.len()));
             if let Some(last) = words.last_mut().filter(|_| !pieces.is_empty()) {
                 last.text.push_str("\n\n");

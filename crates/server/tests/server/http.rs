@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use tamis_server::hash_password;
+use tamis_train::options::VectorSpace;
 use tamis_train::{Document, Filter, Kind, Scratch, TrainOptions, Trainer};
 
 use crate::http_client::{ask, chunked, exchange, read_answer, read_chunk, request};
@@ -436,4 +437,70 @@ fn a_socket_that_is_closed_early_harms_nobody() {
         drop(stream);
     }
     assert_eq!(exchange(running.unix("http.sock"), &bytes).status, 200);
+}
+
+#[test]
+fn a_vector_beside_a_document_is_scored_explained_and_learned() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("topics.tamis");
+    let mut options = TrainOptions::new(Kind::Text);
+    options.recipe.vectors = Some(VectorSpace { dimensions: 2, encoder: "e5".to_owned() });
+    let mut trainer = Trainer::new(options).unwrap();
+    for n in 0..40 {
+        let noise = (n * n % 7) as f32 / 8.0;
+        for (label, vector) in [("food", [1.0, noise]), ("cars", [noise, 1.0])] {
+            let text = format!("{label}{n} word{}", n % 3);
+            trainer.add(label, Document::Text(&text).with_vector(&vector)).unwrap();
+        }
+    }
+    trainer.finish().unwrap().save(&path).unwrap();
+    let filter = Filter::open(&path).unwrap();
+    let models = "[models]\nshared = \"FOLDER/model.tamis\"\nnamed = { topics = \"FOLDER/topics.tamis\" }\n";
+    let password = format!("password = \"{}\"\n", hash_password("q").unwrap());
+    let running = Running::start_in(folder, &format!("{HTTP}{password}{models}"));
+    let post = |line: &str, body: &Value| {
+        let line = format!("POST /v1/{line}model=topics");
+        ask(&running, &line, &[JSON, "Password: q"], body.to_string().as_bytes())
+    };
+    let mut scratch = Scratch::default();
+    for vector in [[0.9, 0.2], [0.2, 0.9]] {
+        let body = json!({ "id": 1, "text": "word1", "vector": vector });
+        let document = Document::Text("word1");
+        let score = filter.score(document.with_vector(&vector), &mut scratch).unwrap();
+        let bare = filter.score(document, &mut scratch).unwrap();
+        assert!((score.log_odds - bare.log_odds).abs() > 0.5);
+        for line in ["score?", "label?"] {
+            let answer = post(line, &body).json();
+            assert_eq!(
+                (answer["log_odds"].as_f64(), &answer["label"]),
+                (Some(score.log_odds), &json!(filter.label_of(&score)))
+            );
+        }
+        let reasons = post("explain?", &body).json()["reasons"].clone();
+        assert!(
+            reasons.as_array().unwrap().iter().any(|reason| reason["term"] == "vector of 2"),
+            "{reasons}"
+        );
+    }
+    let learned = json!({ "text": "a new word", "vector": [0.8, 0.1] });
+    assert_eq!(post("learn?label=food&", &learned).json()["learned"], true);
+    let documents = Filter::open(running.path("topics.tamis")).unwrap().information().totals[1].documents;
+    assert_eq!(documents, 41);
+    assert_eq!(post("forget?", &learned).status, 200);
+
+    let too_many = vec![0; 4_097];
+    for (vector, expected) in [
+        (json!([1, 2, 3]), "expected 2 features, got 3"),
+        (json!([1, 1e30]), "expected a finite number"),
+        (json!([1, "2"]), "invalid type: string"),
+        (json!("[1, 2]"), "expected an array of at most 4096 numbers"),
+        (json!(too_many), "expected an array of at most 4096 numbers"),
+    ] {
+        let body = json!({ "text": "word1", "vector": vector });
+        for line in ["score?", "explain?", "learn?label=food&"] {
+            let answer = post(line, &body);
+            assert!(answer.status == 422 && answer.text().contains(expected), "{}", answer.text());
+        }
+        assert!(post("label?", &body).text().contains(expected));
+    }
 }

@@ -241,21 +241,22 @@ impl<P: Ord> Suggestions<P> {
         Some(Suggestion { place, score: *score, labels })
     }
 
-    /// Scores the documents that are left again, after the model has learned. `document` gives the document at a place;
-    /// without one, the score stays.
+    /// Scores the documents that are left again, after the model has learned. `document` passes on the
+    /// document at a place; without one, the score stays.
     ///
     /// # Errors
     /// As [`Filter::score`].
     pub fn score_again(
         &mut self,
         filter: &Filter,
-        document: impl Fn(&P) -> Option<Document<'_>>,
+        document: impl Fn(&P, &mut dyn FnMut(Document<'_>) -> Result<()>) -> Result<()>,
     ) -> Result<()> {
         let mut scratch = Scratch::default();
         for PoolDocument { place, scored, .. } in self.candidates.iter_mut().filter(|of| of.is_left) {
-            if let Some(document) = document(place) {
+            document(place, &mut |document| {
                 *scored = CandidateScore::new(filter, document, &mut scratch)?;
-            }
+                Ok(())
+            })?;
         }
         Ok(())
     }

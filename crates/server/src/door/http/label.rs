@@ -9,13 +9,14 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tamis_train::Document;
 use tokio::task::yield_now;
 use tokio::time::{Instant, timeout_at};
 
 use crate::door::http::access::{SharedContext, check_may_ask};
 use crate::door::http::body::{check_encoding, chunk_within, next_chunk};
 use crate::door::http::refusal::Refusal;
-use crate::door::http::v1::{JsonDocument, ScoreQuery, parse_json, query};
+use crate::door::http::v1::{JsonDocument, JsonVector, ScoreQuery, parse_json, query};
 use crate::models::request::ServiceError;
 use crate::record::Door;
 use crate::service::admission::{Incoming, TooLong};
@@ -61,6 +62,8 @@ struct LabelLine<'a> {
     id: Option<&'a RawValue>,
     text: Option<String>,
     mail: Option<String>,
+    #[serde(default)]
+    vector: JsonVector,
 }
 
 /// The answer to a line: a verdict, or its number, from 1, and why there is none.
@@ -158,10 +161,12 @@ fn answer(
         Ok(LabelLine { id: Some(id), .. }) if id.get().len() > MOST_ID => {
             (None, Err(format!("expected an id of at most {MOST_ID} bytes, got {}", id.get().len())))
         }
-        Ok(LabelLine { id, text, mail }) => {
+        Ok(LabelLine { id, text, mail, vector }) => {
             let request = Request { probabilities: query.probabilities, ..Request::new(Door::Http, model) };
-            let document = JsonDocument { text, mail };
-            let answer = document.document().and_then(|document| service.score(&request, document));
+            let json = JsonDocument { text, mail, vector };
+            let score =
+                |document: Document<'_>| service.score(&request, document.with_vector(&json.vector.0));
+            let answer = json.document().and_then(score);
             (id, answer.map(|answer| answer.with_reasons(None)).map_err(|failure| failure.to_string()))
         }
         Err(error) => (None, Err(error)),

@@ -1,12 +1,14 @@
 //! The API of our own: one document a request.
 
+use std::fmt;
+
 use axum::Json;
 use axum::extract::{Query, Request as HttpRequest};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use tamis_train::Document;
 
@@ -71,11 +73,45 @@ pub(super) fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T, Refusal> {
     parsed.map(|Query(query)| query).map_err(|rejection| Refusal::unprocessable(rejection.body_text()))
 }
 
-/// A document in JSON: text, or a message.
+/// A document in JSON: text, or a message, perhaps with a dense vector.
 #[derive(Default, Deserialize)]
 pub(super) struct JsonDocument {
     pub(super) text: Option<String>,
     pub(super) mail: Option<String>,
+    #[serde(default)]
+    pub(super) vector: JsonVector,
+}
+
+/// A dense vector in JSON, an array of numbers; empty if there is none.
+#[derive(Default)]
+pub(super) struct JsonVector(pub(super) Vec<f32>);
+
+/// Maximum numbers of a vector, as many as a model may have.
+const MOST_NUMBERS: usize = 4_096;
+
+impl<'de> Deserialize<'de> for JsonVector {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(JsonVector::default())
+    }
+}
+
+// a longer one takes no memory
+impl<'de> Visitor<'de> for JsonVector {
+    type Value = JsonVector;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an array of at most {MOST_NUMBERS} numbers")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut numbers: A) -> Result<JsonVector, A::Error> {
+        while let Some(number) = numbers.next_element()? {
+            if self.0.len() == MOST_NUMBERS {
+                return Err(A::Error::invalid_length(MOST_NUMBERS + 1, &self));
+            }
+            self.0.push(number);
+        }
+        Ok(self)
+    }
 }
 
 /// Reads a JSON object.
@@ -91,6 +127,8 @@ pub(super) fn parse_json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, S
 }
 
 impl JsonDocument {
+    /// The document without its vector.
+    ///
     /// # Errors
     /// If there is neither text nor mail, or both.
     pub(super) fn document(&self) -> Result<Document<'_>, ServiceError> {
@@ -189,7 +227,8 @@ async fn answer(
         probabilities: query.probabilities,
         ..Request::new(Door::Http, model)
     };
-    let answer = context.service.score(&request, posted.document()?)?;
+    let document = posted.document()?;
+    let answer = context.service.score(&request, document.with_vector(&posted.json.vector.0))?;
     Ok(Json(answer.with_reasons(n_reasons)).into_response())
 }
 
@@ -223,5 +262,6 @@ async fn correct(
     let posted = PostedDocument::read(context, request, TooLong::Refuse).await?;
     let by = context.peer.to_string();
     let request = Request { by: &by, ..Request::new(Door::Http, model) };
-    Ok(context.service.correct(&request, feedback, posted.document()?).await?)
+    let document = posted.document()?;
+    Ok(context.service.correct(&request, feedback, document.with_vector(&posted.json.vector.0)).await?)
 }
