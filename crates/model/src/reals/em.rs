@@ -227,11 +227,8 @@ impl EmRun<'_> {
 
     /// The E step: the objective of the model and the posteriors of the unlabelled documents.
     fn expect(&self, statistics: &ExpectedStatistics, model: &ExpectedNaiveBayes) -> (f64, Vec<Posterior>) {
-        let joint = |row| {
-            let mut out = Vec::new();
-            let Ok(_) = model.joint_log_likelihood(statistics, row, &mut out);
-            out
-        };
+        let features = model.features(statistics);
+        let joint = |row| model.joint_by(&features, row);
         let labelled: Vec<f64> =
             self.labelled.par_iter().map(|&(class, row)| joint(row)[usize::from(class)]).collect();
         let unlabelled = self.unlabelled.par_iter().map(|&row| {

@@ -7,7 +7,8 @@ use crate::bayes::{
     ClassCounts, ClassLikelihood, ClassPrior, FeatureSum, Likelihood, ParametersError, Rule, Smoothing,
 };
 use crate::counts::{
-    ClassId, ClassWeights, DocumentSums, KnownTerm, TermEntry, Transform, WeightedRow, log_documents,
+    ClassId, ClassWeights, DocumentSums, KnownTerm, TermEntry, TermTable, Transform, WeightedRow,
+    log_documents,
 };
 use crate::numbers::{argmax, softmax};
 use crate::reals::expected::{ExpectedStatistics, term_ids};
@@ -199,11 +200,40 @@ impl ExpectedNaiveBayes {
             self.weigh(&known, &mut entry);
             sums.add(&entry, if self.likelihood.counts_presence_only() { 1.0 } else { amount });
         }
-        let DocumentSums { scalars, columns } = sums;
-        out.clear();
-        let with_absence = |(sum, class): (f64, &ClassLikelihood)| sum + class.absence(&scalars).finite;
-        out.extend(columns.into_iter().zip(&self.classes).map(with_absence));
-        Ok(scalars.known)
+        *out = self.with_absence(&sums);
+        Ok(sums.scalars.known)
+    }
+
+    fn with_absence(&self, DocumentSums { scalars, columns }: &DocumentSums) -> Vec<f64> {
+        let classes = columns.iter().zip(&self.classes);
+        classes.map(|(sum, class)| sum + class.absence(scalars).finite).collect()
+    }
+
+    /// The weights of all terms, each derived once, with their places by id.
+    pub(crate) fn features(&self, statistics: &ExpectedStatistics) -> (TermTable, Vec<u32>) {
+        let (mut table, mut known, mut entry) =
+            (TermTable::new(self.n_sums()), Vec::new(), TermEntry::default());
+        let mut place = |term: TermId| {
+            known.clear();
+            known.extend(statistics.weights(term));
+            entry.clear();
+            self.weigh(&known, &mut entry);
+            // a table that is full has 32 GiB
+            table.push(&entry).unwrap_or(TermTable::NOTHING)
+        };
+        let places = term_ids(statistics).map(&mut place).collect();
+        (table, places)
+    }
+
+    /// The joint log-likelihood of a document, by the weights of its terms.
+    pub(crate) fn joint_by(&self, features: &(TermTable, Vec<u32>), row: WeightedRow<'_>) -> Vec<f64> {
+        let (table, places) = features;
+        let mut sums = DocumentSums::default();
+        sums.columns.extend_from_slice(&self.intercept);
+        let amount = |amount: f64| if self.likelihood.counts_presence_only() { 1.0 } else { amount };
+        let place = |term: TermId| places.get(term as usize).copied().unwrap_or(TermTable::NOTHING);
+        table.accumulate(row.iter().map(|(term, weight)| (place(term), amount(weight))), &mut sums);
+        self.with_absence(&sums)
     }
 
     /// The number of [`DocumentSums`] that the model needs: one per class.

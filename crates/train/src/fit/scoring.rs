@@ -55,11 +55,9 @@ pub(crate) fn fit(
                 documents.hold_near_duplicates_together(statistics);
             }
             let smoothing = solution::smoothing(&options, statistics, documents, classes)?;
-            let fitted = solution::weights(&options, smoothing, statistics, documents, classes)?;
-            let fitted = match taught.as_ref().filter(|taught| taught.record.teacher.is_some()) {
-                Some(taught) => taught.calibrate(fitted, documents, classes)?,
-                None => fitted,
-            };
+            let by = taught.as_ref().filter(|taught| taught.record.teacher.is_some());
+            let by = by.map(|taught| taught.held_out.clone());
+            let fitted = solution::weights(&options, smoothing, statistics, documents, classes, by)?;
             conclude(&options, fitted, &thresholds, documents, classes)?
         }
         Scoring::ExpectationMaximization(settings) => {

@@ -3,7 +3,8 @@
 use std::convert::Infallible;
 use tamis_model::{
     ClassId, ClassWeight, Classes, Coefficients, Correction, Counts, Documents, ExpectedStatistics, FitError,
-    FitProblem, Label, SmoothingChoice, Statistics, StatisticsError, WeightedOptions, WeightedVector,
+    FitProblem, Label, Prediction, SmoothingChoice, Statistics, StatisticsError, WeightedOptions,
+    WeightedVector,
 };
 use tamis_store::config::decision::{Decision, HeldOutPerformance};
 use tamis_store::config::labels::columns_of;
@@ -64,16 +65,22 @@ pub(crate) fn smoothing(
     Ok(SmoothingChoice::new(statistics, documents, &columns_of(classes)?, options))
 }
 
-/// Fits the weights. Does not choose thresholds.
+/// Fits the weights; those of counts and correction by the documents that it holds out, or by scores of others. Does not
+/// choose thresholds.
 pub(crate) fn weights(
     options: &WeightedOptions,
     smoothing: SmoothingChoice,
     statistics: &Statistics,
     documents: &dyn Documents,
     classes: &Classes,
+    held_out: Option<Vec<Prediction>>,
 ) -> Result<tamis_model::WeightedFit> {
     let problem = FitProblem { counts: statistics, documents, columns: columns_of(classes)?, options };
-    problem.solve(smoothing).map_err(refused)
+    let fitted = match held_out {
+        Some(held_out) => problem.solve_by(smoothing, held_out),
+        None => problem.solve(smoothing),
+    };
+    fitted.map_err(refused)
 }
 
 /// Fits by expectation maximization. Documents of class `n_classes` are unlabelled.
