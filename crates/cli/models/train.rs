@@ -135,7 +135,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
         let got = format!("{} of {}", counted(documents, "document"), counted(labels as u64, "label"));
         bail!("expected documents of at least two labels, got {got}; name another source as LABEL=PATH");
     }
-    if without_label > 0 && args.table.target.is_none() && trainer.recipe().kind == Kind::Text {
+    if without_label > 0 && args.table.target.is_none() {
         let rows = counted(without_label, "row");
         note!(
             "left out {rows} without a label; in a file of its own, --unlabelled FILE learns from such rows too"

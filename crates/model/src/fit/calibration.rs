@@ -117,7 +117,9 @@ impl FitProblem<'_> {
         if input.len() == 0 {
             let shares = if unknown.len() > 0 { unknown_loss / unknown.weight() } else { 0.0 };
             let trial = PartsTrial { shares, counts: shares, correction: shares, ..PartsTrial::default() };
-            return (Choices { stack: between(of_shares, choices.stack, least), ..choices }, trial);
+            // a model of nothing will learn one by one
+            let belief = if self.documents.is_empty() { 1.0 } else { least };
+            return (Choices { stack: between(of_shares, choices.stack, belief), ..choices }, trial);
         }
         let candidate = |stack: [f64; PARTS]| {
             let loss = input.mean(&input.losses(&stack)) * targets.per_document() as f64;

@@ -4,9 +4,9 @@
 use std::convert::Infallible;
 
 use tamis_model::{
-    Choices, ClassId, Classes, Columns, CorrectedStatistics, Correction, Counts, EmOptions, Example,
-    FitProblem, Prediction, Readings, SmoothingChoice, Statistics, WeightedLogOdds, WeightedLoss,
-    WeightedOptions, WeightedVector, assign_folds, is_worse_by, log_sum_exp,
+    Choices, ClassId, Classes, Columns, CorrectedStatistics, Correction, Counts, Example, FitProblem,
+    Prediction, Readings, SmoothingChoice, Statistics, WeightedLogOdds, WeightedLoss, WeightedOptions,
+    WeightedVector, assign_folds, is_worse_by, log_sum_exp,
 };
 use tamis_store::config::labels::{columns_of, positive_class};
 use tamis_store::config::scoring::{ExpectationMaximization, Teacher, TriedTeacher, Unlabelled};
@@ -43,8 +43,8 @@ const TEACHERS: [Teacher; 2] = [Teacher::LabelsAlone, Teacher::ExpectationMaximi
 
 impl SelfTraining<'_> {
     /// Tries every teacher in cross-validation over the labelled documents. A teacher is chosen if its student predicts
-    /// them better than the labels alone, by more than 2 nats in all and one standard error of the mean difference (by more
-    /// than 4 nats: two thirds of one).
+    /// them better than the labels alone, by more than 2 nats in all and one standard error of the mean difference; beyond
+    /// 6 nats, by two thirds of one.
     ///
     /// If labels have a single document each, nothing can be held out. Then expectation maximization teaches, since
     /// it separates labels that a few documents do not tell apart, and the student gets little weight.
@@ -82,7 +82,7 @@ impl SelfTraining<'_> {
             let (_, of_student) = self.stacked(smoothing, &held_out)?;
             taught.record.tried.push(tried(Some(teacher), &of_student));
             let gain = all * (mean(&losses) - mean(&of_student));
-            let errors = if gain > 2.0 * LEAST_GAIN { 2.0 / 3.0 } else { 1.0 };
+            let errors = if gain > 3.0 * LEAST_GAIN { 2.0 / 3.0 } else { 1.0 };
             if mean(&of_student) < least && gain > LEAST_GAIN && is_worse_by(errors, &losses, &of_student) {
                 least = mean(&of_student);
                 (taught.record.teacher, taught.held_out) = (Some(teacher), held_out);
