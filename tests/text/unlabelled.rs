@@ -131,7 +131,7 @@ fn few_texts_are_not_certain() {
             let filter = model(&labelled, &[]).into_filter().unwrap();
             loss += figures(&filter, &shuffled(topics(90, 900 + draw)))[1] / 20.0;
         }
-        assert!(loss < 3f64.ln() + 0.003, "{n}: {loss}");
+        assert!(loss < 3f64.ln() + 0.01, "{n}: {loss}");
     }
 }
 
@@ -145,7 +145,7 @@ fn a_text_that_is_labelled_is_not_learned_again_without_its_label() {
 
 #[test]
 fn a_model_that_learned_unlabelled_documents_is_not_fitted_to_them_again() {
-    let mut options = TrainOptions::new(Kind::Text);
+    let mut options = of_words();
     options.keep = Some(Keep::Vectors);
     let plain = trainer(options.clone(), &topics(30, 7), &[]).finish().unwrap().into_filter().unwrap();
     let taught = trainer(options, &topics(30, 1), &topics(600, 2)).finish().unwrap().into_filter().unwrap();

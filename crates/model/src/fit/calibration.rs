@@ -117,9 +117,10 @@ impl FitProblem<'_> {
         if input.len() == 0 {
             let shares = if unknown.len() > 0 { unknown_loss / unknown.weight() } else { 0.0 };
             let trial = PartsTrial { shares, counts: shares, correction: shares, ..PartsTrial::default() };
-            // a model of nothing will learn one by one
-            let belief = if self.documents.is_empty() { 1.0 } else { least };
-            return (Choices { stack: between(of_shares, choices.stack, belief), ..choices }, trial);
+            // a model without two labels will learn one by one; what words say ranks labels, whatever shares few documents have
+            let known = self.counts.totals().iter().filter(|totals| totals.documents > 0).count();
+            let belief = if known < 2 || self.documents.is_empty() { 1.0 } else { least };
+            return (Choices { stack: choices.stack.map(|q| belief * q), ..choices }, trial);
         }
         let candidate = |stack: [f64; PARTS]| {
             let loss = input.mean(&input.losses(&stack)) * targets.per_document() as f64;

@@ -209,33 +209,6 @@ impl ExpectedNaiveBayes {
         classes.map(|(sum, class)| sum + class.absence(scalars).finite).collect()
     }
 
-    /// The weights of all terms, each derived once, with their places by id.
-    pub(crate) fn features(&self, statistics: &ExpectedStatistics) -> (TermTable, Vec<u32>) {
-        let (mut table, mut known, mut entry) =
-            (TermTable::new(self.n_sums()), Vec::new(), TermEntry::default());
-        let mut place = |term: TermId| {
-            known.clear();
-            known.extend(statistics.weights(term));
-            entry.clear();
-            self.weigh(&known, &mut entry);
-            // a table that is full has 32 GiB
-            table.push(&entry).unwrap_or(TermTable::NOTHING)
-        };
-        let places = term_ids(statistics).map(&mut place).collect();
-        (table, places)
-    }
-
-    /// The joint log-likelihood of a document, by the weights of its terms.
-    pub(crate) fn joint_by(&self, features: &(TermTable, Vec<u32>), row: WeightedRow<'_>) -> Vec<f64> {
-        let (table, places) = features;
-        let mut sums = DocumentSums::default();
-        sums.columns.extend_from_slice(&self.intercept);
-        let amount = |amount: f64| if self.likelihood.counts_presence_only() { 1.0 } else { amount };
-        let place = |term: TermId| places.get(term as usize).copied().unwrap_or(TermTable::NOTHING);
-        table.accumulate(row.iter().map(|(term, weight)| (place(term), amount(weight))), &mut sums);
-        self.with_absence(&sums)
-    }
-
     /// The number of [`DocumentSums`] that the model needs: one per class.
     pub fn n_sums(&self) -> usize {
         self.classes.len()
@@ -332,5 +305,39 @@ impl ExpectedNaiveBayes {
             sums[at] += f(&self.classes[at], n) - absent[at];
         }
         sums
+    }
+}
+
+/// The weights of all terms, each derived once.
+pub(crate) struct WeighedFeatures {
+    table: TermTable,
+    /// The place of each term in the table.
+    places: Vec<u32>,
+}
+
+impl WeighedFeatures {
+    pub(crate) fn new(model: &ExpectedNaiveBayes, statistics: &ExpectedStatistics) -> Self {
+        let mut table = TermTable::new(model.n_sums());
+        let (mut known, mut entry) = (Vec::new(), TermEntry::default());
+        let place = |term: TermId| {
+            known.clear();
+            known.extend(statistics.weights(term));
+            entry.clear();
+            model.weigh(&known, &mut entry);
+            // a table that is full has 32 GiB
+            table.push(&entry).unwrap_or(TermTable::NOTHING)
+        };
+        let places = term_ids(statistics).map(place).collect();
+        WeighedFeatures { table, places }
+    }
+
+    /// As that of the model.
+    pub(crate) fn joint_log_likelihood(&self, model: &ExpectedNaiveBayes, row: WeightedRow<'_>) -> Vec<f64> {
+        let mut sums = DocumentSums::default();
+        sums.columns.extend_from_slice(&model.intercept);
+        let amount = |amount: f64| if model.likelihood.counts_presence_only() { 1.0 } else { amount };
+        let place = |term: TermId| self.places.get(term as usize).copied().unwrap_or(TermTable::NOTHING);
+        self.table.accumulate(row.iter().map(|(term, weight)| (place(term), amount(weight))), &mut sums);
+        model.with_absence(&sums)
     }
 }
