@@ -145,10 +145,11 @@ fn a_handful_of_messages_works_and_says_so() {
     let code = |more: &[&str], message: &[u8]| {
         world.run_with_input(&[&["score"], more].concat(), message).status.code()
     };
-    // one message of each kind is too little to call anything spam for sure
+    // one message of each kind is too little to be sure of anything
     assert_eq!(code(&[], b"Subject: pills\n\nbuy pills now\n"), Some(2));
     assert_eq!(code(&["--cost", "fp=1"], b"Subject: pills\n\nbuy pills now\n"), Some(0));
-    assert_eq!(code(&[], b"Subject: lunch\n\nsoup again\n"), Some(1));
+    assert_eq!(code(&[], b"Subject: lunch\n\nsoup again\n"), Some(2));
+    assert_eq!(code(&["--unsure", "0.5"], b"Subject: lunch\n\nsoup again\n"), Some(1));
     assert_eq!(code(&[], b"\n\nquite another matter\n"), Some(2));
 }
 

@@ -118,6 +118,24 @@ fn with_one_text_a_label_the_others_sort_themselves_and_are_hardly_believed() {
 }
 
 #[test]
+fn few_texts_are_not_certain() {
+    // the topics of `topics` in every label: nothing tells them apart
+    for n in [1, 2, 4] {
+        let mut loss = 0.0;
+        for draw in 0..20 {
+            let shuffled = |texts: Vec<Text>| {
+                let label = |(i, (_, text)): (usize, Text)| (["a", "b", "c"][i / 3 % 3].to_owned(), text);
+                texts.into_iter().enumerate().map(label).collect::<Vec<_>>()
+            };
+            let labelled: Vec<_> = shuffled(topics(9 * n, 100 + draw)).into_iter().step_by(3).collect();
+            let filter = model(&labelled, &[]).into_filter().unwrap();
+            loss += figures(&filter, &shuffled(topics(90, 900 + draw)))[1] / 20.0;
+        }
+        assert!(loss < 3f64.ln() + 0.01, "{n}: {loss}");
+    }
+}
+
+#[test]
 fn a_text_that_is_labelled_is_not_learned_again_without_its_label() {
     let (labelled, mut unlabelled) = (topics(30, 1), topics(600, 2));
     unlabelled.extend_from_slice(&labelled);
@@ -127,7 +145,7 @@ fn a_text_that_is_labelled_is_not_learned_again_without_its_label() {
 
 #[test]
 fn a_model_that_learned_unlabelled_documents_is_not_fitted_to_them_again() {
-    let mut options = TrainOptions::new(Kind::Text);
+    let mut options = of_words();
     options.keep = Some(Keep::Vectors);
     let plain = trainer(options.clone(), &topics(30, 7), &[]).finish().unwrap().into_filter().unwrap();
     let taught = trainer(options, &topics(30, 1), &topics(600, 2)).finish().unwrap().into_filter().unwrap();

@@ -27,6 +27,8 @@ pub(crate) struct Corpus<'a> {
     pub(super) unreadable: usize,
     /// Paths named by the user that could not be read.
     pub(super) failed: AtomicUsize,
+    /// Number of rows that have no label, where each needs one.
+    pub(crate) without_label: AtomicUsize,
     /// In tables, the column that holds the labels.
     pub(super) target: Option<String>,
     /// How labels are read.
@@ -63,6 +65,7 @@ impl<'a> Corpus<'a> {
             wanted,
             unreadable: 0,
             failed: AtomicUsize::default(),
+            without_label: AtomicUsize::default(),
             target: None,
             labels: RowLabels::One,
             known: Classes::default(),

@@ -300,7 +300,9 @@ impl Corpus<'_> {
             return Ok(Cow::default());
         }
         let label = if given.is_some() { given } else { own? };
-        label.filter(|label| !label.is_empty()).ok_or_else(|| match &self.target {
+        let label = label.filter(|label| !label.is_empty());
+        self.without_label.fetch_add(usize::from(label.is_none()), Ordering::Relaxed);
+        label.ok_or_else(|| match &self.target {
             _ if is_missing => SkipReason::NotToLearn("row", MISSING_LABEL),
             Some(target) => format!("column {target:?}: expected a label, got none").into(),
             None => "expected a label, got none".to_owned().into(),

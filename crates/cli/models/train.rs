@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -125,6 +126,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     let mut options = options(args, &corpus)?;
     corpus.embed_new(&mut options.recipe)?;
     let mut learned = learn_all(args, &corpus, &options)?;
+    let without_label = corpus.without_label.load(Ordering::Relaxed) as u64;
     if corpus.unite_numbers(learned.0.classes())? {
         learned = learn_all(args, &corpus, &options)?;
     }
@@ -133,6 +135,12 @@ pub(crate) fn run(args: &TrainArgs) -> Result<u8> {
     if labels < 2 && !args.kept.partial {
         let got = format!("{} of {}", counted(documents, "document"), counted(labels as u64, "label"));
         bail!("expected documents of at least two labels, got {got}; name another source as LABEL=PATH");
+    }
+    if without_label > 0 && args.table.target.is_none() {
+        let rows = counted(without_label, "row");
+        note!(
+            "left out {rows} without a label; in a file of its own, --unlabelled FILE learns from such rows too"
+        );
     }
     columns::say_missing(trainer.recipe(), trainer.missing());
     say_truncated(trainer.n_truncated(), corpus.kind);

@@ -14,5 +14,6 @@ mod training;
 #[doc(hidden)]
 pub use calibration::LEAST_BELIEF;
 pub use calibration::TAUS;
+pub(crate) use calibration::{least_belief, shrinkage};
 pub use partition::{Partition, ROUNDS, RoundChange, is_sampled};
 pub use problem::{Beside, FitProblem, WeightedFit};

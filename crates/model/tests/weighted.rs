@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use tamis_model::metrics::log_loss;
 use tamis_model::{
     Choices, ClassId, ClassTotals, Coefficient, Columns, CorrectedStatistics, Correction, Counts, Documents,
-    Example, FitProblem, Readings, SmoothingChoice, Statistics, WeightedFit, WeightedLogOdds,
+    Example, FitProblem, LEAST_BELIEF, Readings, SmoothingChoice, Statistics, WeightedFit, WeightedLogOdds,
     WeightedOptions,
 };
 use tamis_testing::near;
@@ -330,9 +330,11 @@ fn what_options_fix_is_not_chosen() {
     assert_eq!((fixed.choices.alpha, fixed.choices.idf_power), (alpha, 0.25));
     assert_eq!((fixed.choices.stack[1], fixed.taus.len()), (0.0, 0));
     assert_eq!(fixed.correction, Correction::default());
-    // where no document can be left out nothing is chosen
+    // where no document can be left out nothing is chosen, and little is believed
     let none = fit(2, &documents[..2], &WeightedOptions::default());
-    assert_eq!((none.choices, none.parts), (Choices::for_classes(2), None));
+    let default = Choices::for_classes(2);
+    let stack = default.stack.map(|q| LEAST_BELIEF * q);
+    assert_eq!((none.choices, none.parts), (Choices { stack, ..default }, None));
 }
 
 #[test]

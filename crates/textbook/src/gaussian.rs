@@ -169,7 +169,8 @@ mod tests {
             let features = parameters.features(&statistics(&rows, 1))?;
             Ok([0, 1].map(|class| features[0].variance(class).unwrap()))
         };
-        let (own, within) = ([8.0 / 3.0, 0.25], 3.0 / 5.0 * 8.0 / 3.0 + 2.0 / 5.0 * 0.25);
+        // squares of 8 and 0.5 with 2 and 1 to choose freely, and one more of the variance of all five, 15.2
+        let (own, within) = ([8.0 / 3.0, 0.25], (8.0 + 0.5 + 15.2) / 4.0);
         for share in [0.0, 0.3, 1.0] {
             let expected = own.map(|own| (1.0 - share) * own + share * within);
             let got = variances(share).unwrap();

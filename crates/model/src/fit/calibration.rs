@@ -1,7 +1,7 @@
 //! Choices made by held-out scores: the stacking weights of counts and correction, tau, and the calibration line of
 //! windows.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rayon::prelude::*;
 
@@ -111,7 +111,7 @@ impl FitProblem<'_> {
     /// Compares three models, each more complex than the one before: the class shares alone; counts and correction in
     /// their default ratio, and what stands beside them; all with fitted weights, or fewer where these do better. Each step is shrunk
     /// according to its gain on held-out documents, see [`shrinkage`]. The documents of a group count as one.
-    fn with_stacking(
+    pub(crate) fn with_stacking(
         &self,
         choices: Choices,
         prior: &[f64],
@@ -142,6 +142,7 @@ impl FitProblem<'_> {
         let odds = if self.columns.is_one() { (positive / negative).ln() } else { 1.0 };
         let of_shares = [0.0, 0.0, 0.0, 0.0, odds];
         let unknown_loss = unknown.total(&unknown.losses(&of_shares)) * targets.per_document() as f64;
+        let least = least_belief(self.never_held_out(held_out), held_out.len());
         if input.len() == 0 {
             let shares = if unknown.len() > 0 { unknown_loss / unknown.weight() } else { 0.0 };
             let trial = PartsTrial {
@@ -152,7 +153,10 @@ impl FitProblem<'_> {
                 vectors: shares,
                 ..PartsTrial::default()
             };
-            return (choices, trial);
+            // a model without two labels will learn one by one; what words say ranks labels, whatever shares few documents have
+            let known = self.counts.totals().iter().filter(|totals| totals.documents > 0).count();
+            let belief = if known < 2 || self.documents.is_empty() { 1.0 } else { least };
+            return (Choices { stack: choices.stack.map(|q| belief * q), ..choices }, trial);
         }
         let candidate = |stack: [f64; PARTS]| {
             let loss = input.mean(&input.losses(&stack)) * targets.per_document() as f64;
@@ -173,15 +177,16 @@ impl FitProblem<'_> {
         let correction = if has_correction { fitted(true, [false; 2]) } else { counts };
         let columns = if there[0] { fitted(has_correction, [true, false]) } else { correction };
         let vectors = if there[1] { fitted(has_correction, there) } else { columns };
-        let least = |a: StackCandidate, b: StackCandidate| if a.loss <= b.loss { a } else { b };
-        let own_ratio = [correction, columns, vectors].into_iter().fold(counts, least);
+        let better = |a: StackCandidate, b: StackCandidate| if a.loss <= b.loss { a } else { b };
+        let own_ratio = [correction, columns, vectors].into_iter().fold(counts, better);
         // texts by one author, or copies of a newsletter, are not independent evidence, unless their labels differ
         let independent: f64 =
             groups.values().map(|(_, is_drawn, copies)| if *is_drawn { *copies } else { 1.0 }).sum();
         let gain = independent * (shares.loss - default_ratio.loss.min(own_ratio.loss));
         let gain_of_ratio = independent * (default_ratio.loss - own_ratio.loss);
-        let (belief, belief_in_ratio) = (shrinkage(gain).max(LEAST_BELIEF), shrinkage(gain_of_ratio));
+        let (belief, belief_in_ratio) = (shrinkage(gain), shrinkage(gain_of_ratio));
         let ratio = between(default_ratio.stack, own_ratio.stack, belief_in_ratio);
+        let belief = belief.max(least / input.deviation(&ratio).max(1.0));
         let stack = between(shares.stack, ratio, belief);
         let [known, all] = [input.weight(), input.weight() + unknown.weight()];
         let [shares, counts, correction, columns, vectors] =
@@ -189,6 +194,14 @@ impl FitProblem<'_> {
         let trial =
             PartsTrial { documents, shares, counts, correction, columns, vectors, belief, belief_in_ratio };
         (Choices { stack, ..choices }, trial)
+    }
+
+    /// The number of labels without a held-out document.
+    fn never_held_out(&self, held_out: &[Prediction]) -> usize {
+        let held = held_out.iter().filter(|held| held.weight > 0.0);
+        let classes: HashSet<_> = held.map(|held| self.documents.label(held.document).class).collect();
+        let known = self.counts.totals().iter().filter(|totals| totals.documents > 0).count();
+        if self.columns.are_labels() { 0 } else { known.saturating_sub(classes.len()) }
     }
 
     /// Fits the calibration line of windows, from the highest log-odds of a document's windows to the document's
@@ -254,6 +267,16 @@ pub(crate) fn shrinkage(gain: f64) -> f64 {
 /// The minimum trust in the counts: enough to prefer a label where the class shares prefer none.
 #[doc(hidden)]
 pub const LEAST_BELIEF: f64 = 0.05;
+
+/// The trust that need not be earned on `held_out` documents: the more labels have a single one, which cannot be held
+/// out, the more of them the default weights tell apart.
+pub(crate) fn least_belief(singles: usize, held_out: usize) -> f64 {
+    LEAST_BELIEF.max(singles as f64 / (singles + held_out + UNSURE) as f64)
+}
+
+/// Of so many labels with one document each, half of what the default weights say is believed. On 20 sets of texts with 2
+/// to 77 labels, none of which gets worse than class shares by more than .001 nats, more would harm those that are few.
+const UNSURE: usize = 40;
 
 /// The line that changes no log-odds.
 const IDENTITY: [f64; 2] = [1.0, 0.0];

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use tamis_tokenizer::{CountRow, CountVector, TermId};
 
 use crate::bayes::FitError;
-use crate::counts::StatisticsError;
+use crate::counts::{Counts, StatisticsError};
 use crate::fit::problem::{
     FEW_HELD_OUT, FOLDS_OF_ALL, FOLDS_OF_TERMS, FitProblem, MANY, MANY_FOR_TERMS, WeightedFit,
 };
@@ -12,7 +12,7 @@ use crate::fit::training::{
     AscentStart, ColumnTrainer, GroupFit, Lane, PASSES, PASSES_OF_FOLD, PASSES_WITH, PASSES_WITHOUT, Passes,
     idf_of_terms,
 };
-use crate::linear::{Choices, Coefficients, PartsTrial};
+use crate::linear::{Choices, Coefficients, PartsTrial, priors};
 use crate::validation::{Block, ColumnPrediction, Fold, Prediction, SmoothingChoice, TermScales};
 
 /// The passes end when the held-out log loss is this many times the least so far.
@@ -55,17 +55,34 @@ impl FitProblem<'_> {
             return Ok(self.calibrate(fit, &mut self.predict_by_counts(&choices)).0);
         }
         let cross = CrossValidation::new(self, choices, self.max_held_out(), self.n_folds());
-        let (mut coefficients, mut predictions) = cross.run();
-        let (mut fit, lane) = self.calibrate(fit, &mut predictions);
-        if !self.options.correction {
-            return Ok(fit);
-        }
-        if self.columns.is_one() {
-            let group = coefficients.groups.iter_mut().flat_map(|group| group.columns.iter_mut().enumerate());
-            group.filter(|(at, _)| *at != lane).for_each(|(_, column)| *column = None);
-        }
-        fit.correction = cross.trainer.sum(|document, own| own.extend(coefficients.of_document(document)))?;
-        Ok(WeightedFit { coefficients, ..fit })
+        let (coefficients, mut predictions) = cross.run();
+        let (fit, lane) = self.calibrate(fit, &mut predictions);
+        cross.with_correction(fit, coefficients, lane)
+    }
+
+    /// As [`solve`](Self::solve), without holding out any document: the stacking weights are those that suit the scores
+    /// `held_out`, by other fits.
+    ///
+    /// # Errors
+    /// As [`solve`](Self::solve).
+    pub fn solve_by(
+        &self,
+        smoothing: SmoothingChoice,
+        held_out: Vec<Prediction>,
+    ) -> Result<WeightedFit, FitError<StatisticsError>> {
+        self.options.check().map_err(FitError::Parameters)?;
+        let cross = CrossValidation::whole(self, self.choices_with(&smoothing));
+        let (prior, held_out) = (priors(self.counts.totals(), &self.columns), self.with_beside(held_out));
+        let (choices, parts) = self.with_stacking(cross.choices, &prior, &held_out);
+        let parts = (parts.documents > 0.0).then_some(parts);
+        let fit = WeightedFit { prior, parts, ..WeightedFit::new(choices, smoothing) };
+        cross.with_correction(WeightedFit { held_out, ..fit }, cross.run().0, 0)
+    }
+
+    /// The choices that suit the scores `held_out`, and p of each column.
+    pub fn stack_for(&self, smoothing: &SmoothingChoice, held_out: &[Prediction]) -> (Choices, Vec<f64>) {
+        let prior = priors(self.counts.totals(), &self.columns);
+        (self.with_stacking(self.choices_with(smoothing), &prior, held_out).0, prior)
     }
 
     /// How well held-out documents are predicted, in fewer folds than [`solve`](Self::solve) has: for a comparison of terms.
@@ -156,13 +173,36 @@ struct Holdout<'a> {
 impl<'a> CrossValidation<'a> {
     /// At most about `most` documents are held out, at most one in `n_folds` at a time.
     fn new(problem: &FitProblem<'a>, choices: Choices, most: usize, n_folds: usize) -> Self {
+        let whole = Self::whole(problem, choices);
+        CrossValidation { folds: problem.folds(&whole.trainer.source, most, n_folds), ..whole }
+    }
+
+    /// Without folds.
+    fn whole(problem: &FitProblem<'a>, choices: Choices) -> Self {
         let scales = TermScales {
             idf: idf_of_terms(problem.counts, problem.documents.n_terms()),
             ..TermScales::default()
         };
         let trainer = ColumnTrainer::new(problem.clone(), scales, &choices, problem.counts);
-        let folds = problem.folds(&trainer.source, most, n_folds);
-        CrossValidation { trainer, folds, choices }
+        CrossValidation { trainer, folds: Vec::new(), choices }
+    }
+
+    /// The fit with the correction that the coefficients sum up to; of one column, those of one lane.
+    fn with_correction(
+        &self,
+        mut fit: WeightedFit,
+        mut coefficients: Coefficients,
+        lane: usize,
+    ) -> Result<WeightedFit, FitError<StatisticsError>> {
+        if !self.trainer.problem.options.correction {
+            return Ok(fit);
+        }
+        if self.trainer.problem.columns.is_one() {
+            let group = coefficients.groups.iter_mut().flat_map(|group| group.columns.iter_mut().enumerate());
+            group.filter(|(at, _)| *at != lane).for_each(|(_, column)| *column = None);
+        }
+        fit.correction = self.trainer.sum(|document, own| own.extend(coefficients.of_document(document)))?;
+        Ok(WeightedFit { coefficients, ..fit })
     }
 
     /// Returns the coefficients of all documents, and the held-out scores in document order.

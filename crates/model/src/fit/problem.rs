@@ -212,6 +212,28 @@ impl FitProblem<'_> {
         STRENGTHS.par_iter().map(of).collect()
     }
 
+    /// The scores of what stands beside a document's text.
+    fn beside_of(&self, document: usize, discriminants: &[VectorDiscriminant]) -> [Vec<f64>; 2] {
+        let columns = self.beside.columns.and_then(|of| of.get(&document)).cloned().unwrap_or_default();
+        [columns, vector_scores(discriminants, self.documents.vector(document))]
+    }
+
+    /// Adds what stands beside the texts to the scores of other fits: that of vectors without a twentieth of the documents,
+    /// and with the default strength.
+    pub(crate) fn with_beside(&self, mut held_out: Vec<Prediction>) -> Vec<Prediction> {
+        let n_together = held_out.len().div_ceil(FOLDS_OF_FEW).max(1);
+        let is_there = self.beside.is_there().contains(&true);
+        for together in held_out.chunks_mut(n_together).filter(|_| is_there) {
+            let held = |held: &Prediction| (held.document, self.documents.label(held.document).multiplicity);
+            let fold = Fold::new(self.documents, together.iter().map(held).collect(), |_, _| 0.0);
+            let discriminants = self.discriminants_without(&fold);
+            for held in together {
+                held.beside = self.beside_of(held.document, &discriminants[..discriminants.len().min(1)]);
+            }
+        }
+        held_out
+    }
+
     /// Scores the documents of `fold` that have a weight by `counts`, which must be without them.
     pub(crate) fn score_held_out(
         &self,
@@ -229,9 +251,6 @@ impl FitProblem<'_> {
         let scorer = scorer.with_prior(priors(self.counts.totals(), &self.columns));
         let weighed = WeighedTerms::new(&scorer, counts, &fold.rows);
         let discriminants = self.discriminants_without(fold);
-        let columns = |document: usize| {
-            self.beside.columns.and_then(|of| of.get(&document)).cloned().unwrap_or_default()
-        };
         let read = |(at, document): (usize, &usize)| {
             let label = self.documents.label(*document);
             let (mut readings, mut bayes) = (Readings::default(), Vec::new());
@@ -253,7 +272,7 @@ impl FitProblem<'_> {
                 known_terms: readings.known_terms,
                 correction: Vec::new(),
                 bayes,
-                beside: [columns(*document), vector_scores(&discriminants, self.documents.vector(*document))],
+                beside: self.beside_of(*document, &discriminants),
                 windows,
             }
         };

@@ -7,7 +7,7 @@ use crate::bayes::{ClassPrior, Counting, Likelihood, ParametersError, Smoothing}
 use crate::counts::{ClassId, MAX_WEIGHT, WeightedRow};
 use crate::numbers::{SplitMix64, log_sum_exp, softmax};
 use crate::reals::expected::{EmError, ExpectedError, ExpectedStatistics, probable};
-use crate::reals::expected_bayes::ExpectedNaiveBayes;
+use crate::reals::expected_bayes::{ExpectedNaiveBayes, WeighedFeatures};
 
 /// Expectation maximization (EM): naive Bayes from documents with few or no labels.
 ///
@@ -227,11 +227,8 @@ impl EmRun<'_> {
 
     /// The E step: the objective of the model and the posteriors of the unlabelled documents.
     fn expect(&self, statistics: &ExpectedStatistics, model: &ExpectedNaiveBayes) -> (f64, Vec<Posterior>) {
-        let joint = |row| {
-            let mut out = Vec::new();
-            let Ok(_) = model.joint_log_likelihood(statistics, row, &mut out);
-            out
-        };
+        let features = WeighedFeatures::new(model, statistics);
+        let joint = |row| features.joint_log_likelihood(model, row);
         let labelled: Vec<f64> =
             self.labelled.par_iter().map(|&(class, row)| joint(row)[usize::from(class)]).collect();
         let unlabelled = self.unlabelled.par_iter().map(|&row| {

@@ -7,7 +7,8 @@ use crate::bayes::{
     ClassCounts, ClassLikelihood, ClassPrior, FeatureSum, Likelihood, ParametersError, Rule, Smoothing,
 };
 use crate::counts::{
-    ClassId, ClassWeights, DocumentSums, KnownTerm, TermEntry, Transform, WeightedRow, log_documents,
+    ClassId, ClassWeights, DocumentSums, KnownTerm, TermEntry, TermTable, Transform, WeightedRow,
+    log_documents,
 };
 use crate::numbers::{argmax, softmax};
 use crate::reals::expected::{ExpectedStatistics, term_ids};
@@ -199,11 +200,13 @@ impl ExpectedNaiveBayes {
             self.weigh(&known, &mut entry);
             sums.add(&entry, if self.likelihood.counts_presence_only() { 1.0 } else { amount });
         }
-        let DocumentSums { scalars, columns } = sums;
-        out.clear();
-        let with_absence = |(sum, class): (f64, &ClassLikelihood)| sum + class.absence(&scalars).finite;
-        out.extend(columns.into_iter().zip(&self.classes).map(with_absence));
-        Ok(scalars.known)
+        *out = self.with_absence(&sums);
+        Ok(sums.scalars.known)
+    }
+
+    fn with_absence(&self, DocumentSums { scalars, columns }: &DocumentSums) -> Vec<f64> {
+        let classes = columns.iter().zip(&self.classes);
+        classes.map(|(sum, class)| sum + class.absence(scalars).finite).collect()
     }
 
     /// The number of [`DocumentSums`] that the model needs: one per class.
@@ -302,5 +305,39 @@ impl ExpectedNaiveBayes {
             sums[at] += f(&self.classes[at], n) - absent[at];
         }
         sums
+    }
+}
+
+/// The weights of all terms, each derived once.
+pub(crate) struct WeighedFeatures {
+    table: TermTable,
+    /// The place of each term in the table.
+    places: Vec<u32>,
+}
+
+impl WeighedFeatures {
+    pub(crate) fn new(model: &ExpectedNaiveBayes, statistics: &ExpectedStatistics) -> Self {
+        let mut table = TermTable::new(model.n_sums());
+        let (mut known, mut entry) = (Vec::new(), TermEntry::default());
+        let place = |term: TermId| {
+            known.clear();
+            known.extend(statistics.weights(term));
+            entry.clear();
+            model.weigh(&known, &mut entry);
+            // a table that is full has 32 GiB
+            table.push(&entry).unwrap_or(TermTable::NOTHING)
+        };
+        let places = term_ids(statistics).map(place).collect();
+        WeighedFeatures { table, places }
+    }
+
+    /// As that of the model.
+    pub(crate) fn joint_log_likelihood(&self, model: &ExpectedNaiveBayes, row: WeightedRow<'_>) -> Vec<f64> {
+        let mut sums = DocumentSums::default();
+        sums.columns.extend_from_slice(&model.intercept);
+        let amount = |amount: f64| if model.likelihood.counts_presence_only() { 1.0 } else { amount };
+        let place = |term: TermId| self.places.get(term as usize).copied().unwrap_or(TermTable::NOTHING);
+        self.table.accumulate(row.iter().map(|(term, weight)| (place(term), amount(weight))), &mut sums);
+        model.with_absence(&sums)
     }
 }

@@ -23,8 +23,7 @@ pub struct GaussianParameters {
     /// Added to every variance, as a fraction of the largest variance of a feature over all classes: scikit-learn's
     /// `var_smoothing`. By default 1e-9.
     pub var_smoothing: f64,
-    /// How far the variance of a feature within a class is moved towards its mean over all classes, weighted by their
-    /// documents. 0, the default, leaves each class its own; with 1 all have the same, and the log-odds are linear.
+    /// How far the variance of a feature within a class is moved towards that of all classes together. 0, the default, leaves each class its own; with 1 all have the same, and the log-odds are linear.
     ///
     /// Source: Friedman, "Regularized Discriminant Analysis" (1989), for features that are independent.
     pub shrinkage: f64,
@@ -57,17 +56,20 @@ impl GaussianParameters {
         let epsilon = got * pooled.iter().map(Moments::variance).fold(0.0, f64::max);
         let features = statistics.features().zip(&pooled).enumerate();
         let feature = |(i, ((_, classes), all)): (_, ((_, &[Moments]), &Moments))| {
-            let shared = self.shrinkage * within(classes) + epsilon;
+            let shared = self.shrinkage * within(classes, all) + epsilon;
             GaussianFeature::new(i, classes, all, 1.0 - self.shrinkage, shared)
         };
         features.map(feature).collect()
     }
 }
 
-/// The mean variance of a feature within a class.
-fn within(classes: &[Moments]) -> f64 {
-    let n: f64 = classes.iter().map(Moments::n).sum();
-    if n > 0.0 { classes.iter().map(|class| class.n() / n * class.variance()).sum() } else { 0.0 }
+/// The variance of a feature within a class, estimated without bias from all classes and, as one value more, from the
+/// variance of all values together: it is not 0 where each class has a single value.
+fn within(classes: &[Moments], all: &Moments) -> f64 {
+    let squares = |class: &Moments| class.n() * class.variance();
+    let free = |class: &Moments| (class.n() - 1.0).max(0.0);
+    let [squares, free] = [classes.iter().map(squares).sum::<f64>(), classes.iter().map(free).sum()];
+    (squares + all.variance()) / (free + 1.0)
 }
 
 /// The moments of a feature over all classes.

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 use tamis_tokenizer::CountVector;
 
 use crate::counts::{ClassId, Counts, DocumentSums, Statistics, TermEntry};
+use crate::fit::{LEAST_BELIEF, least_belief, shrinkage};
 use crate::numbers::log_sum_exp;
 use crate::reals::gaussian_statistics::GaussianStatistics;
 use crate::reals::mixed::{MixedChoices, MixedNaiveBayes};
@@ -13,6 +14,12 @@ use crate::validation::{Documents, Fold, Groups, Label, Repeats, cross_validate}
 const SHRINKAGES: [f64; 6] = [0.0, 0.01, 0.03, 0.1, 0.3, 1.0];
 /// The least gain in nats for which variances are moved at all.
 const LEAST_GAIN: f64 = 4.0;
+/// With fewer rows a class, the default is that all classes have the same variances.
+const FEW: usize = 30;
+/// So many numbers are chosen by held-out rows, as far as belief in them is concerned.
+const CHOSEN: f64 = 3.0;
+/// A single number of each label does not tell the scale of a column: it ranks labels, and hardly more.
+const SCALELESS: f64 = 0.02;
 /// Number of cross-validation folds.
 const FOLDS: usize = 10;
 /// Maximum number of held-out rows.
@@ -83,26 +90,42 @@ impl MixedFit<'_> {
         let shrinkages = if self.reals.n_features() > 0 { &SHRINKAGES[..] } else { &SHRINKAGES[..1] };
         let mut scored: Vec<Vec<RowScores>> = shrinkages.iter().map(|_| Vec::new()).collect();
         let score = |fold: &Fold, counts: &Statistics| self.score_fold(fold, counts, shrinkages, &derive);
-        for fold in cross_validate(&self.folds(), self.counts, self.documents, score)? {
+        let mut folds = self.folds();
+        for fold in cross_validate(&folds, self.counts, self.documents, score)? {
             scored.iter_mut().zip(fold).for_each(|(all, fold)| all.extend(fold));
         }
         scored.iter_mut().for_each(|rows| rows.sort_by_key(|row| row.document));
-        let [textbook, ..] = &scored[..] else { return Ok(Default::default()) };
         let problem = |rows| PowerSearch { rows, class_log_prior: self.class_log_prior };
-        let (mut best, mut powers, mut least) = (0, [1.0; 3], f64::INFINITY);
+        let n: f64 = scored[0].iter().map(|row| f64::from(row.copies)).sum();
+        if n == 0.0 {
+            // no label has a second row: of the learned ones, how far they are apart
+            for fold in &mut folds {
+                fold.weights.fill(0.0);
+                scored[0].extend(score(fold, self.counts)?.swap_remove(0));
+            }
+            let least = least_belief(scored[0].len(), 0) * if shrinkages.len() > 1 { SCALELESS } else { 1.0 };
+            let powers = problem(&scored[0]).believed([1.0; 3], 0.0, least);
+            return Ok((MixedChoices { trust: powers.into(), ..MixedChoices::default() }, Vec::new()));
+        }
+        // the variance of a few rows says little
+        let fewness = (FEW * self.class_log_prior.len()) as f64 / n;
+        let default = if fewness > 1.0 { shrinkages.len() - 1 } else { 0 };
+        let least_gain = LEAST_GAIN * fewness.max(1.0);
+        let (mut best, mut powers, mut least) = (default, [1.0; 3], f64::INFINITY);
         for (at, rows) in scored.iter().enumerate() {
             let tried = problem(rows).powers();
-            let loss = problem(rows).objective(&tried) + if at > 0 { LEAST_GAIN } else { 0.0 };
+            let loss = problem(rows).objective(&tried) + if at == default { 0.0 } else { least_gain };
             if loss < least {
                 (best, powers, least) = (at, tried, loss);
             }
         }
-        let n: f64 = textbook.iter().map(|row| f64::from(row.copies)).sum();
-        let losses = [problem(textbook).loss(&[1.0; 3]), problem(&scored[best]).loss(&powers)];
-        let losses = (n > 0.0).then_some(losses.map(|loss| loss / n));
+        let rows = problem(&scored[best]);
+        let belief = shrinkage((rows.loss(&[0.0; 3]) - rows.loss(&powers)) / CHOSEN);
+        let powers = rows.believed(powers, belief, LEAST_BELIEF);
+        let losses = Some([problem(&scored[0]).loss(&[1.0; 3]), rows.loss(&powers)].map(|loss| loss / n));
         let held_out = |row: &RowScores| {
             let (mut joint, &RowScores { document, copies, .. }) = (Vec::new(), row);
-            problem(&scored[best]).joint(row, &powers, &mut joint);
+            rows.joint(row, &powers, &mut joint);
             RowPrediction { document, copies, joint }
         };
         let choices = MixedChoices { shrinkage: shrinkages[best], trust: powers.into(), losses };
@@ -204,6 +227,22 @@ impl PowerSearch<'_> {
     /// The loss, with a penalty for powers other than 1.
     fn objective(&self, powers: &[f64; 3]) -> f64 {
         self.loss(powers) + powers.map(|power| 0.5 * power.ln().powi(2)).iter().sum::<f64>()
+    }
+
+    /// Powers that are believed so far. What they say need not earn a share `least` of belief, if that is no more than
+    /// half a nat in the root mean square.
+    fn believed(&self, mut powers: [f64; 3], belief: f64, least: f64) -> [f64; 3] {
+        for (kind, power) in powers.iter_mut().enumerate() {
+            let spread = |row: &RowScores| {
+                let logs = &row.of_kinds[kind];
+                let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+                logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / logs.len() as f64
+            };
+            let spread = self.rows.iter().map(spread).sum::<f64>() / self.rows.len() as f64;
+            let unearned = least / (2.0 * *power * spread.sqrt()).max(1.0);
+            *power *= if unearned.is_finite() { belief.max(unearned) } else { belief };
+        }
+        powers
     }
 
     /// The powers of least loss: first one for all kinds, then each in turn. A kind that tells no classes apart keeps 1.

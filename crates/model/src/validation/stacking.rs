@@ -214,6 +214,16 @@ impl StackingInput {
         numbers.iter().zip(&self.targets).map(|(n, target)| n * target.weight).sum()
     }
 
+    /// The root mean square of what the parts say with the given `weights`, in nats.
+    pub(crate) fn deviation(&self, weights: &[f64]) -> f64 {
+        let mut z = Vec::new();
+        let square = |(values, target): (&[f64], &Target)| {
+            self.combine(values, weights, &mut z);
+            target.weight * z.iter().map(|z| z * z).sum::<f64>() / z.len() as f64
+        };
+        (self.documents().map(square).sum::<f64>() / self.weight()).sqrt()
+    }
+
     fn combine(&self, values: &[f64], weights: &[f64], z: &mut Vec<f64>) {
         z.clear();
         let sum =

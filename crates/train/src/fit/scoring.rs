@@ -61,11 +61,9 @@ pub(crate) fn fit(
             let table = table.map(|table| table.beside_text(classes, statistics, documents)).transpose()?;
             let beside = Beside { columns: table.as_ref().map(|(_, held_out)| held_out), vectors };
             let smoothing = solution::smoothing(&options, statistics, documents, classes)?;
-            let fitted = solution::weights(&options, smoothing, statistics, beside, documents, classes)?;
-            let fitted = match taught.as_ref().filter(|taught| taught.record.teacher.is_some()) {
-                Some(taught) => taught.calibrate(fitted, documents, classes)?,
-                None => fitted,
-            };
+            let by = taught.as_ref().filter(|taught| taught.record.teacher.is_some());
+            let by = by.map(|taught| taught.held_out.clone());
+            let fitted = solution::weights(&options, smoothing, statistics, beside, documents, classes, by)?;
             let mut fitted = conclude(&options, fitted, &thresholds, documents, classes)?;
             if let FittedScoring::Weighted { table: of, .. } = &mut fitted.scoring {
                 *of = table.map(|(table, _)| Box::new(table));

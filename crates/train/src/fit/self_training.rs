@@ -4,9 +4,9 @@
 use std::convert::Infallible;
 
 use tamis_model::{
-    Beside, Choices, ClassId, Classes, Columns, CorrectedStatistics, Correction, Counts, Documents, Example,
-    LEAST_BELIEF, Prediction, Readings, SmoothingChoice, Statistics, WeightedLogOdds, WeightedLoss,
-    WeightedOptions, WeightedVector, assign_folds, is_worse, log_sum_exp,
+    Choices, ClassId, Classes, Columns, CorrectedStatistics, Correction, Counts, Example, FitProblem,
+    Prediction, Readings, SmoothingChoice, Statistics, WeightedLogOdds, WeightedLoss, WeightedOptions,
+    WeightedVector, assign_folds, is_worse_by, log_sum_exp,
 };
 use tamis_store::config::labels::{columns_of, positive_class};
 use tamis_store::config::scoring::{ExpectationMaximization, Teacher, TriedTeacher, Unlabelled};
@@ -33,92 +33,144 @@ pub(crate) struct PseudoLabels {
     pub(crate) held_out: Vec<Prediction>,
 }
 
-/// Number of folds of labelled documents.
-const FOLDS: usize = 5;
-/// Least number of labelled documents per label, on average and for at least two of the labels.
-const ENOUGH: usize = 5;
+/// The largest number of folds of labelled documents. There are no more than documents of the rarest label, so that each
+/// fold holds out as many of all labels: a label with fewer documents left would be known by that.
+const FOLDS: usize = 4;
+/// The least gain of a student over the labels alone, in nats for all held-out documents.
+const LEAST_GAIN: f64 = 2.0;
 /// The teachers to try.
 const TEACHERS: [Teacher; 2] = [Teacher::LabelsAlone, Teacher::ExpectationMaximization];
 
 impl SelfTraining<'_> {
     /// Tries every teacher in cross-validation over the labelled documents. A teacher is chosen if its student predicts
-    /// them better than the labels alone, by more than one standard error of the mean difference.
+    /// them better than the labels alone, by more than 2 nats in all and one standard error of the mean difference; beyond
+    /// 6 nats, by two thirds of one.
     ///
-    /// With fewer than five documents per label, nothing can be held out. Then expectation maximization teaches, since
+    /// If labels have a single document each, nothing can be held out. Then expectation maximization teaches, since
     /// it separates labels that a few documents do not tell apart, and the student gets little weight.
     pub(crate) fn choose(&self) -> Result<PseudoLabels> {
         let documents = self.unlabelled.iter().map(|d| u64::from(d.multiplicity)).sum();
         let record = Unlabelled { documents, teacher: None, tried: Vec::new() };
         let mut taught = PseudoLabels { record, labels: Vec::new(), held_out: Vec::new() };
-        if !self.can_choose() {
-            if !self.unlabelled.is_empty() && self.labelled.len() < ENOUGH * self.classes.len() {
-                taught.record.teacher = Some(Teacher::ExpectationMaximization);
-                taught.labels = self.labels_by_em(&self.labelled)?;
-            }
+        if self.unlabelled.is_empty() {
             return Ok(taught);
         }
-        let folds = assign_folds(&self.labelled, FOLDS);
-        let alone = self.cross_fit(&folds, None)?;
-        let losses = alone.losses(1.0);
-        let tried = |teacher, loss| TriedTeacher { teacher, loss };
-        taught.record.tried.push(tried(None, mean(&losses)));
-        // being less sure alone does not make a student better
-        let mut least = mean(&alone.losses(alone.slope()));
-        for teacher in TEACHERS {
-            let student = self.cross_fit(&folds, Some(teacher))?;
-            let of_student = student.losses(student.slope());
-            let loss = mean(&of_student);
-            taught.record.tried.push(tried(Some(teacher), loss));
-            if loss < least && is_worse(&losses, &of_student) {
-                least = loss;
-                taught.record.teacher = Some(teacher);
-                taught.held_out = student.held_out;
+        let of = |class| self.labelled.iter().filter(|d| d.class == class).count();
+        let fewest = self.classes.iter().map(|(class, _)| of(class)).filter(|n| *n > 1).min();
+        let folds = assign_folds(&self.labelled, fewest.unwrap_or(2).min(FOLDS));
+        let alone = self.smoothing(&self.labelled)?;
+        let held_out = self.cross_fit(&folds, &alone, None)?;
+        let (choices, losses) = self.stacked(&alone, &held_out)?;
+        let tried = |teacher, losses: &[WeightedLoss]| TriedTeacher { teacher, loss: mean(losses) };
+        if losses.is_empty() {
+            taught.record.teacher = Some(Teacher::ExpectationMaximization);
+        } else {
+            taught.record.tried.push(tried(None, &losses));
+        }
+        let all: f64 = losses.iter().map(|of| of.weight).sum();
+        let (mut least, mut smoothing) = (mean(&losses), None);
+        for teacher in TEACHERS.into_iter().filter(|_| !losses.is_empty()) {
+            // that of one student suits the other
+            let smoothing = match &smoothing {
+                Some(smoothing) => smoothing,
+                None => {
+                    let labels = self.labels(teacher, &alone, choices, &self.labelled)?;
+                    smoothing.insert(self.smoothing(&self.with_labels(self.labelled.clone(), labels))?)
+                }
+            };
+            let held_out = self.cross_fit(&folds, smoothing, Some((teacher, &alone, choices)))?;
+            let (_, of_student) = self.stacked(smoothing, &held_out)?;
+            taught.record.tried.push(tried(Some(teacher), &of_student));
+            let gain = all * (mean(&losses) - mean(&of_student));
+            let errors = if gain > 3.0 * LEAST_GAIN { 2.0 / 3.0 } else { 1.0 };
+            if mean(&of_student) < least && gain > LEAST_GAIN && is_worse_by(errors, &losses, &of_student) {
+                least = mean(&of_student);
+                (taught.record.teacher, taught.held_out) = (Some(teacher), held_out);
             }
         }
         if let Some(teacher) = taught.record.teacher {
-            taught.labels = self.labels(teacher, &self.labelled)?;
+            taught.labels = self.labels(teacher, &alone, choices, &self.labelled)?;
         }
         Ok(taught)
     }
 
-    /// Whether there are enough labelled documents for cross-validation.
-    fn can_choose(&self) -> bool {
-        let of = |class| self.labelled.iter().filter(|d| d.class == class).count();
-        let frequent = self.classes.iter().filter(|(class, _)| of(*class) >= ENOUGH).count();
-        frequent >= 2 && self.labelled.len() >= ENOUGH * self.classes.len() && !self.unlabelled.is_empty()
+    /// Appends the unlabelled documents, with labels.
+    fn with_labels<'d>(&'d self, mut documents: Vec<Example<'d>>, labels: Vec<ClassId>) -> Vec<Example<'d>> {
+        let labelled = labels.into_iter().zip(&self.unlabelled);
+        documents.extend(labelled.map(|(class, document)| Example { class, ..*document }));
+        documents
+    }
+
+    fn smoothing(&self, documents: &Vec<Example<'_>>) -> Result<SmoothingChoice> {
+        solution::smoothing(self.options, &counted(self.classes, documents)?, documents, self.classes)
     }
 
     /// Scores the documents of each fold with a model of the other folds and, if there is a teacher, of the unlabelled
     /// documents.
-    fn cross_fit(&self, folds: &[Vec<usize>], teacher: Option<Teacher>) -> Result<HeldOutScores> {
-        let mut scores = HeldOutScores::default();
+    fn cross_fit(
+        &self,
+        folds: &[Vec<usize>],
+        smoothing: &SmoothingChoice,
+        teacher: Option<(Teacher, &SmoothingChoice, Choices)>,
+    ) -> Result<Vec<Prediction>> {
+        let mut scores = Vec::new();
         for fold in folds {
             let others = (0..self.labelled.len()).filter(|at| fold.binary_search(at).is_err());
             let mut documents: Vec<_> = others.map(|at| self.labelled[at]).collect();
-            if let Some(teacher) = teacher {
-                let labels = self.labels(teacher, &documents)?;
-                let labelled = labels.into_iter().zip(&self.unlabelled);
-                documents.extend(labelled.map(|(class, document)| Example { class, ..*document }));
+            // a class that occurs only in this fold cannot be predicted
+            let is_known = |at: &&usize| documents.iter().any(|d| d.class == self.labelled[**at].class);
+            let known: Vec<usize> = fold.iter().filter(is_known).copied().collect();
+            if known.is_empty() || documents.iter().all(|d| d.class == documents[0].class) {
+                continue;
             }
-            let model = Classifier::fit(self, &documents)?;
-            for &at in fold {
-                // a class that occurs only in this fold cannot be predicted
-                let Example { class, multiplicity, row, .. } = self.labelled[at];
-                if model.counts.totals()[usize::from(class)].documents > 0 {
-                    let (held_out, z) = model.score(at, row, f64::from(multiplicity));
-                    scores.held_out.push(held_out);
-                    scores.log_odds.push((class, z));
-                }
+            if let Some((teacher, alone, choices)) = teacher {
+                let labels = self.labels(teacher, alone, choices, &documents)?;
+                documents = self.with_labels(documents, labels);
             }
+            let model = Classifier::fit(self, smoothing, None, &documents)?;
+            let score = |at: usize| (at, self.labelled[at].row, f64::from(self.labelled[at].multiplicity));
+            scores
+                .extend(known.into_iter().map(score).map(|(at, row, weight)| model.score(at, row, weight).0));
         }
+        scores.sort_unstable_by_key(|held| held.document);
         Ok(scores)
     }
 
-    /// Labels the unlabelled documents with a teacher that learned `labelled`.
-    fn labels(&self, teacher: Teacher, labelled: &Vec<Example<'_>>) -> Result<Vec<ClassId>> {
+    /// The choices that suit the scores of held-out labelled documents, and the log losses with them.
+    fn stacked(
+        &self,
+        smoothing: &SmoothingChoice,
+        held_out: &[Prediction],
+    ) -> Result<(Choices, Vec<WeightedLoss>)> {
+        let (counts, columns) = (counted(self.classes, &self.labelled)?, columns_of(self.classes)?);
+        let problem = FitProblem {
+            counts: &counts,
+            documents: &self.labelled,
+            columns: columns.clone(),
+            beside: Default::default(),
+            options: self.options,
+        };
+        let (choices, prior) = problem.stack_for(smoothing, held_out);
+        let loss = |held: &Prediction| {
+            let z = of_classes(held.log_odds(&choices, &prior), &columns, positive_class(self.classes));
+            let class = self.labelled[held.document].class;
+            WeightedLoss { loss: log_sum_exp(&z) - z[usize::from(class)], weight: held.weight }
+        };
+        let losses = held_out.iter().map(loss).collect();
+        Ok((choices, losses))
+    }
+
+    /// Labels the unlabelled documents with a teacher that learned `labelled`; `alone` and `choices` suit labels alone.
+    fn labels(
+        &self,
+        teacher: Teacher,
+        alone: &SmoothingChoice,
+        choices: Choices,
+        labelled: &Vec<Example<'_>>,
+    ) -> Result<Vec<ClassId>> {
         match teacher {
             Teacher::LabelsAlone => {
-                let model = Classifier::fit(self, labelled)?;
+                let model = Classifier::fit(self, alone, Some(choices), labelled)?;
                 Ok(self.unlabelled.iter().map(|d| likeliest(&model.score(0, d.row, 0.0).1)).collect())
             }
             Teacher::ExpectationMaximization => self.labels_by_em(labelled),
@@ -131,7 +183,7 @@ impl SelfTraining<'_> {
         let mut counts = Statistics::new(1);
         all().try_for_each(|d| counts.observe_times(0, d.row, d.multiplicity))?;
         let documents = counts.totals()[0].documents;
-        let ExpectationMaximization { options, transform } =
+        let ExpectationMaximization { mut options, transform } =
             ExpectationMaximization::for_documents(documents);
         let df = |term| Ok(counts.document_frequency(term));
         let weigh = |d: &Example<'_>| {
@@ -149,35 +201,13 @@ impl SelfTraining<'_> {
             .flat_map(|(class, weights, n)| std::iter::repeat_n((*class, weights.row()), *n as usize))
             .collect();
         let unlabelled: Vec<_> = of_unlabelled.iter().map(WeightedVector::row).collect();
+        // the likeliest classes hardly change later
+        options.max_iterations = 3;
         let em = options.fit(self.classes.len(), &labelled, &unlabelled)?;
         let best = |posterior: &Vec<(ClassId, f64)>| {
             posterior.iter().fold((0, 0.0), |best, it| if it.1 > best.1 { *it } else { best }).0
         };
         Ok(em.posteriors.iter().map(best).collect())
-    }
-}
-
-impl PseudoLabels {
-    /// Calibrates a fit to all documents, in which the unlabelled ones have the teacher's labels. The held-out scores
-    /// of the labelled documents replace the fit's own.
-    pub(crate) fn calibrate(
-        &self,
-        fitted: tamis_model::WeightedFit,
-        documents: &dyn Documents,
-        classes: &Classes,
-    ) -> Result<tamis_model::WeightedFit> {
-        if self.held_out.is_empty() {
-            let stack = fitted.choices.stack.map(|q| LEAST_BELIEF * q);
-            let choices = Choices { stack, ..fitted.choices };
-            return Ok(tamis_model::WeightedFit { choices, held_out: Vec::new(), parts: None, ..fitted });
-        }
-        let (columns, positive) = (columns_of(classes)?, positive_class(classes));
-        let z =
-            |held: &Prediction| of_classes(held.log_odds(&fitted.choices, &fitted.prior), &columns, positive);
-        let log_odds = self.held_out.iter().map(|held| (documents.label(held.document).class, z(held)));
-        let slope = HeldOutScores { log_odds: log_odds.collect(), held_out: self.held_out.clone() }.slope();
-        let choices = Choices { stack: fitted.choices.stack.map(|q| slope * q), ..fitted.choices };
-        Ok(tamis_model::WeightedFit { choices, held_out: self.held_out.clone(), ..fitted })
     }
 }
 
@@ -193,14 +223,23 @@ struct Classifier {
 }
 
 impl Classifier {
-    fn fit(of: &SelfTraining<'_>, documents: &Vec<Example<'_>>) -> Result<Classifier> {
-        let columns = columns_of(of.classes)?;
-        let mut counts = Statistics::new(of.classes.len());
-        documents.iter().try_for_each(|d| counts.observe_times(d.class, d.row, d.multiplicity))?;
-        let smoothing = SmoothingChoice::new(&counts, documents, &columns, of.options);
-        let fitted =
-            solution::weights(of.options, smoothing, &counts, Beside::default(), documents, of.classes)?;
-        let tamis_model::WeightedFit { choices, correction, .. } = fitted;
+    /// Fits to all documents. Without `choices`, those that suit held-out documents are not known yet.
+    fn fit(
+        of: &SelfTraining<'_>,
+        smoothing: &SmoothingChoice,
+        choices: Option<Choices>,
+        documents: &Vec<Example<'_>>,
+    ) -> Result<Classifier> {
+        let (columns, counts) = (columns_of(of.classes)?, counted(of.classes, documents)?);
+        let problem = FitProblem {
+            counts: &counts,
+            documents,
+            columns: columns.clone(),
+            beside: Default::default(),
+            options: of.options,
+        };
+        let fitted = problem.solve_by(smoothing.clone(), Vec::new()).map_err(solution::refused)?;
+        let (choices, correction) = (choices.unwrap_or(fitted.choices), fitted.correction);
         let positive = positive_class(of.classes);
         let scorer = |stack| {
             let choices = Choices { stack, ..choices };
@@ -240,35 +279,10 @@ fn likeliest(z: &[f64]) -> ClassId {
     (1..z.len()).fold(0, best) as ClassId
 }
 
-/// Scores of held-out documents.
-#[derive(Default)]
-struct HeldOutScores {
-    held_out: Vec<Prediction>,
-    /// The class of each, and the log-odds of every class.
-    log_odds: Vec<(ClassId, Vec<f64>)>,
-}
-
-impl HeldOutScores {
-    /// The log losses when log-odds are multiplied by `slope`.
-    fn losses(&self, slope: f64) -> Vec<WeightedLoss> {
-        let loss = |(held, (class, z)): (&Prediction, &(ClassId, Vec<f64>))| {
-            let z: Vec<f64> = z.iter().map(|z| slope * z).collect();
-            WeightedLoss { loss: log_sum_exp(&z) - z[usize::from(*class)], weight: held.weight }
-        };
-        self.held_out.iter().zip(&self.log_odds).map(loss).collect()
-    }
-
-    /// The slope with the least log loss, at most 1, since a student trusts its teacher's labels too much.
-    fn slope(&self) -> f64 {
-        // the loss is convex in the slope
-        let (mut low, mut high) = (0.0, 1.0);
-        for _ in 0..60 {
-            let third = (high - low) / 3.0;
-            let [left, right] = [low + third, high - third].map(|slope| mean(&self.losses(slope)));
-            if left < right { high -= third } else { low += third }
-        }
-        if mean(&self.losses(1.0)) <= mean(&self.losses(low)) { 1.0 } else { low }
-    }
+fn counted(classes: &Classes, documents: &[Example<'_>]) -> Result<Statistics> {
+    let mut counts = Statistics::new(classes.len());
+    documents.iter().try_for_each(|d| counts.observe_times(d.class, d.row, d.multiplicity))?;
+    Ok(counts)
 }
 
 fn mean(losses: &[WeightedLoss]) -> f64 {

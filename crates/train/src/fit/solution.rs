@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use tamis_model::{
     Beside, ClassId, ClassWeight, Classes, Coefficients, Correction, Counts, Documents, ExpectedStatistics,
-    FitError, FitProblem, Label, SmoothingChoice, Statistics, StatisticsError, WeightedOptions,
+    FitError, FitProblem, Label, Prediction, SmoothingChoice, Statistics, StatisticsError, WeightedOptions,
     WeightedVector,
 };
 use tamis_store::config::decision::{Decision, HeldOutPerformance};
@@ -65,7 +65,8 @@ pub(crate) fn smoothing(
     Ok(SmoothingChoice::new(statistics, documents, &columns_of(classes)?, options))
 }
 
-/// Fits the weights. Does not choose thresholds.
+/// Fits the weights; those of counts and correction by the documents that it holds out, or by scores of others. Does not
+/// choose thresholds.
 pub(crate) fn weights(
     options: &WeightedOptions,
     smoothing: SmoothingChoice,
@@ -73,10 +74,15 @@ pub(crate) fn weights(
     beside: Beside<'_>,
     documents: &dyn Documents,
     classes: &Classes,
+    held_out: Option<Vec<Prediction>>,
 ) -> Result<tamis_model::WeightedFit> {
     let problem =
         FitProblem { counts: statistics, documents, columns: columns_of(classes)?, beside, options };
-    problem.solve(smoothing).map_err(refused)
+    let fitted = match held_out {
+        Some(held_out) => problem.solve_by(smoothing, held_out),
+        None => problem.solve(smoothing),
+    };
+    fitted.map_err(refused)
 }
 
 /// Fits by expectation maximization. Documents of class `n_classes` are unlabelled.

@@ -219,6 +219,42 @@ mod tests {
         assert!(probability(false) > 0.999_999);
     }
 
+    /// Five columns of chance numbers and five of chance letters.
+    fn chance(row: u64) -> Vec<(String, String)> {
+        let mut seed = row.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut draw = |n: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % n
+        };
+        let mut cell = |column: usize| match column % 2 {
+            0 => format!("{}", draw(1000) + draw(1000) + draw(1000)),
+            _ => ["a", "b", "c", "d"][draw(4) as usize].to_owned(),
+        };
+        (0..10).map(|column| (format!("c{column}"), cell(column))).collect()
+    }
+
+    #[test]
+    fn few_rows_are_not_certain() {
+        // the labels say nothing of the rows, so anything but their shares costs
+        for n in [1, 2, 4] {
+            let (mut loss, draws) = (0.0, 20);
+            for draw in 0..draws {
+                let mut trainer = Trainer::new(options(true)).unwrap();
+                let rows = (0..2 * n).map(|i| (["no", "yes"][i as usize % 2], chance(1 + i + 1_000 * draw)));
+                add(&mut trainer, rows.collect::<Vec<_>>().iter());
+                let filter = trainer.finish().unwrap().into_filter().unwrap();
+                let mut scratch = Scratch::default();
+                for test in 0..20 {
+                    let cells = chance(900_000 + test + 1_000 * draw);
+                    let fields: Vec<_> = cells.iter().map(|(name, cell)| (&**name, &**cell)).collect();
+                    filter.score_fields(&fields, &mut scratch).unwrap();
+                    loss -= scratch.probabilities()[test as usize % 2].ln() / (20 * draws) as f64;
+                }
+            }
+            assert!(loss < 2f64.ln() + 0.02, "{n}: {loss}");
+        }
+    }
+
     #[test]
     fn explanations_add_up_to_the_log_odds() {
         let filter = trained(true).into_filter().unwrap();
