@@ -7,7 +7,7 @@
 #[cfg(target_arch = "wasm32")]
 mod numbers;
 
-use js_sys::{Array, Object, Uint8Array};
+use js_sys::{Array, Float32Array, Object, Uint8Array};
 use tamis_filter::{ClassId, Kind, Scratch, TermContribution};
 use wasm_bindgen::prelude::*;
 
@@ -64,7 +64,8 @@ impl Filter {
         self.filter.has_many_labels()
     }
 
-    /// Scores a raw message or a text, whichever the model is for. Bytes of a text are UTF-8.
+    /// Scores a raw message or a text, whichever the model is for. Bytes of a text are UTF-8. For a model that was trained with
+    /// vectors, `beside` may have the document's.
     ///
     /// # Errors
     /// If the document is not what the model is for, or the model is damaged in a part that is read.
@@ -72,8 +73,9 @@ impl Filter {
     pub fn score(
         &mut self,
         #[wasm_bindgen(unchecked_param_type = "string | Uint8Array")] document: &JsValue,
+        beside: Option<Beside>,
     ) -> JsResult<JsValue> {
-        let score = self.ask(document, tamis_filter::Filter::score)?;
+        let score = self.ask(document, beside, tamis_filter::Filter::score)?;
         self.score_object(&score)
     }
 
@@ -86,8 +88,9 @@ impl Filter {
         &mut self,
         #[wasm_bindgen(unchecked_param_type = "string | Uint8Array")] document: &JsValue,
         n: Option<u32>,
+        beside: Option<Beside>,
     ) -> JsResult<JsValue> {
-        let explanation = self.ask(document, tamis_filter::Filter::explain)?;
+        let explanation = self.ask(document, beside, tamis_filter::Filter::explain)?;
         let most = n.map_or(usize::MAX, |n| n as usize);
         let terms = explanation.terms.iter().take(most).map(|term| self.term_object(term));
         object([
@@ -106,6 +109,7 @@ impl Filter {
     fn ask<T>(
         &mut self,
         document: &JsValue,
+        beside: Option<Beside>,
         ask: fn(&tamis_filter::Filter, tamis_filter::Document<'_>, &mut Scratch) -> tamis_filter::Result<T>,
     ) -> JsResult<T> {
         let bytes = match (document.as_string(), document.dyn_ref::<Uint8Array>()) {
@@ -120,7 +124,14 @@ impl Filter {
                 tamis_filter::Document::Text(std::str::from_utf8(&bytes).map_err(thrown)?)
             }
         };
-        ask(&self.filter, document, &mut self.scratch).map_err(thrown)
+        let vector = match beside.as_ref().map(Beside::vector).filter(|vector| !vector.is_undefined()) {
+            Some(vector) => match vector.dyn_ref::<Float32Array>() {
+                Some(vector) => vector.to_vec(),
+                None => return Err(JsError::new("vector: expected a Float32Array").into()),
+            },
+            None => Vec::new(),
+        };
+        ask(&self.filter, document.with_vector(&vector), &mut self.scratch).map_err(thrown)
     }
 
     fn label(&self, class: ClassId) -> &str {
@@ -171,6 +182,14 @@ extern "C" {
     /// The settings of a filter.
     #[wasm_bindgen(typescript_type = "Options")]
     pub type Options;
+
+    /// What is beside a document.
+    #[wasm_bindgen(typescript_type = "Beside")]
+    pub type Beside;
+
+    /// Its dense vector, if it has one.
+    #[wasm_bindgen(method, getter)]
+    fn vector(this: &Beside) -> JsValue;
 
     /// The minimum probability of a verdict.
     #[wasm_bindgen(method, getter)]
