@@ -14,7 +14,7 @@ use tamis_train::{Document, Explanation, Filter, Kind, Scratch, TermContribution
 use crate::args::{ModelArgs, VectorArgs, VerdictArgs};
 use crate::formats::holds::TableShape;
 use crate::formats::record::TableRow;
-use crate::input::{DocumentView, SourceArg, Vectors, find_tables, part, table_texts, whole_rows};
+use crate::input::{DocumentView, SourceArg, VectorSource, find_tables, part, table_texts, whole_rows};
 use crate::output::{Canvas, DocumentVerdict, file_name, say_limits, signed_bar, to_text, write_page};
 
 #[derive(Args)]
@@ -80,7 +80,7 @@ fn explain_documents(out: &mut impl Write, args: &ExplainArgs, filter: &Filter) 
                 .with_context(|| shown_path(&path))
         }
     }?;
-    let vectors = Vectors::for_model(&args.vectors, recipe, |encoder| {
+    let vectors = VectorSource::for_model(&args.vectors, recipe, |encoder| {
         let text = |bytes| DocumentView::new(recipe.kind, bytes).document().text(recipe);
         documents.iter().try_for_each(|(_, bytes, _)| encoder.send(&text(bytes)))
     })?;

@@ -15,7 +15,7 @@ use tamis_program::{
 use tamis_train::{Filter, Kind, Limits, Score, Scratch};
 
 use crate::args::{ListArgs, LogArg, ModelArgs, VectorArgs, VerdictArgs};
-use crate::input::{DocumentView, Vectors, foreign, most_of_document, part, table_texts};
+use crate::input::{DocumentView, VectorSource, foreign, most_of_document, part, table_texts};
 use crate::output::{DocumentVerdict, VerdictLog, message_id, say_limits};
 
 #[derive(Args)]
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<u8> {
     let reader = ScoreReader { kind, mbox: args.mbox, most };
     // an encoder gets all texts before they are scored, so the documents are held meanwhile
     let mut held = Vec::new();
-    let vectors = Vectors::for_model(&args.vectors, recipe, |encoder| {
+    let vectors = VectorSource::for_model(&args.vectors, recipe, |encoder| {
         for file in &files {
             let mut documents = Vec::new();
             let read = reader.read(Path::new(file), None, &mut |name, bytes, _| {
@@ -193,7 +193,7 @@ struct ScoreWriter<'a, Open> {
     args: &'a ScoreArgs,
     model: LazyModel<Open>,
     kind: Kind,
-    vectors: Vectors,
+    vectors: VectorSource,
     scratch: Scratch,
     log: Option<VerdictLog>,
     /// Number of verdicts written.

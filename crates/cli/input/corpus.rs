@@ -16,7 +16,7 @@ use crate::input::file::{InputFile, SourceArg, SourceScope, leave_out};
 use crate::input::find::{find, find_tables, recognise};
 use crate::input::items::whole_rows;
 use crate::input::listing::SourceFiles;
-use crate::input::vectors::Vectors;
+use crate::input::vectors::VectorSource;
 
 /// All documents of a command.
 pub(crate) struct Corpus<'a> {
@@ -42,7 +42,7 @@ pub(crate) struct Corpus<'a> {
     /// The column of tables that holds the weights of rows.
     pub(super) weight: Option<&'a str>,
     /// The vectors of the documents.
-    pub(super) vectors: Vectors,
+    pub(super) vectors: VectorSource,
     /// Whether any document that was read has a group.
     pub(super) has_groups: AtomicBool,
     /// Whether progress is shown on a terminal.
@@ -72,7 +72,7 @@ impl<'a> Corpus<'a> {
             has_decimals: AtomicBool::new(false),
             groups: None,
             weight: None,
-            vectors: Vectors::default(),
+            vectors: VectorSource::default(),
             has_groups: AtomicBool::new(false),
             has_bar: !input.is_by_line,
         };

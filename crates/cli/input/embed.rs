@@ -16,13 +16,13 @@ use crate::formats::table::{TextColumns, rows};
 use crate::input::corpus::Corpus;
 use crate::input::encoder::Encoder;
 use crate::input::file::{InputFile, SourceScope};
-use crate::input::vectors::Vectors;
+use crate::input::vectors::VectorSource;
 
 impl<'a> Corpus<'a> {
     /// Finds the vectors of the documents for a model of this recipe, whose rows of a table have none.
     pub(super) fn embed(&mut self, recipe: &Recipe) -> Result<()> {
         self.vectors =
-            Vectors::for_model(&self.input.vectors, recipe, |encoder| self.encode(recipe, encoder))?;
+            VectorSource::for_model(&self.input.vectors, recipe, |encoder| self.encode(recipe, encoder))?;
         self.check_rows()
     }
 
@@ -31,7 +31,7 @@ impl<'a> Corpus<'a> {
         if self.kind == Kind::Table {
             return Ok(());
         }
-        self.vectors = Vectors::new(&self.input.vectors, |encoder| self.encode(recipe, encoder))?;
+        self.vectors = VectorSource::new(&self.input.vectors, |encoder| self.encode(recipe, encoder))?;
         self.check_rows()?;
         let dimensions = self.vectors.dimensions().or_else(|| self.first_vector());
         if let (None, Some(column)) = (dimensions, &self.input.vectors.vector_column) {

@@ -22,7 +22,7 @@ pub(crate) struct Encoder {
 }
 
 /// What happens to an encoder.
-enum Event {
+enum EncoderEvent {
     /// It gave a vector.
     Given,
     /// It took a text, and there may be another.
@@ -60,7 +60,7 @@ impl Encoder {
             thread::spawn(move || {
                 let read =
                     stdout.ok_or_else(String::new).and_then(|stdout| read_lines(stdout, vectors, &events));
-                events.send(Event::Ended(read))
+                events.send(EncoderEvent::Ended(read))
             });
             let watch = thread::spawn(move || watch(child, &happened, timeout));
             Ok(Encoder { command: shown(command).into_owned(), lines, sent: 0, watch })
@@ -99,24 +99,24 @@ impl Encoder {
 }
 
 /// Writes the texts as long as the encoder takes them.
-fn write_lines(mut stdin: impl Write, lines: &Receiver<String>, events: &Sender<Event>) {
+fn write_lines(mut stdin: impl Write, lines: &Receiver<String>, events: &Sender<EncoderEvent>) {
     let next = || {
         lines.try_recv().or_else(|_| {
             // sending fails if nobody waits any more
-            let _ = events.send(Event::Idle);
+            let _ = events.send(EncoderEvent::Idle);
             let line = lines.recv();
-            let _ = events.send(Event::Taken);
+            let _ = events.send(EncoderEvent::Taken);
             line
         })
     };
     while let Ok(line) = next()
         && stdin.write_all(line.as_bytes()).is_ok()
-        && events.send(Event::Taken).is_ok()
+        && events.send(EncoderEvent::Taken).is_ok()
     {}
 }
 
 /// Reads vectors of one length into a file.
-fn read_lines(stdout: impl Read, vectors: File, events: &Sender<Event>) -> Result<VectorFile, String> {
+fn read_lines(stdout: impl Read, vectors: File, events: &Sender<EncoderEvent>) -> Result<VectorFile, String> {
     let (mut reader, mut writer, mut line) = (BufReader::new(stdout), BufWriter::new(vectors), Vec::new());
     let (mut rows, mut dimensions) = (0, 0);
     let told = |error: io::Error| plain(&error);
@@ -135,7 +135,7 @@ fn read_lines(stdout: impl Read, vectors: File, events: &Sender<Event>) -> Resul
         vector.iter().try_for_each(|number| writer.write_all(&number.to_le_bytes())).map_err(told)?;
         rows += 1;
         line.clear();
-        let _ = events.send(Event::Given);
+        let _ = events.send(EncoderEvent::Given);
     }
     let file = writer.into_inner().map_err(|error| plain(error.error()))?;
     Ok(VectorFile::of_floats(file, rows, dimensions))
@@ -148,7 +148,7 @@ fn beginning(line: &str) -> String {
 }
 
 /// Waits until the encoder has ended, and kills it if it is silent or writes something else.
-fn watch(mut child: Child, events: &Receiver<Event>, timeout: Duration) -> Result<VectorFile, String> {
+fn watch(mut child: Child, events: &Receiver<EncoderEvent>, timeout: Duration) -> Result<VectorFile, String> {
     let silent = || {
         let seconds = counted(timeout.as_secs(), "second");
         format!(
@@ -158,10 +158,10 @@ fn watch(mut child: Child, events: &Receiver<Event>, timeout: Duration) -> Resul
     let mut is_idle = false;
     let read = loop {
         match events.recv_timeout(timeout) {
-            Ok(Event::Given) => (),
-            Ok(Event::Taken) => is_idle = false,
-            Ok(Event::Idle) => is_idle = true,
-            Ok(Event::Ended(read)) => break read,
+            Ok(EncoderEvent::Given) => (),
+            Ok(EncoderEvent::Taken) => is_idle = false,
+            Ok(EncoderEvent::Idle) => is_idle = true,
+            Ok(EncoderEvent::Ended(read)) => break read,
             Err(RecvTimeoutError::Timeout) if is_idle => (),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break Err(silent()),
         }

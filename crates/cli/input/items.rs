@@ -105,12 +105,15 @@ pub(crate) fn text_rows(file: &InputFile, columns: &TextColumns<'_>) -> Result<T
     Ok(rows)
 }
 
+/// The name of a row, its text and its vector.
+pub(crate) type TextOfRow = (OsString, String, Vec<f32>);
+
 /// The texts and vectors of a table's rows, each with the name of its row, or of the one row that `FILE:ROW` names. `vector` is
 /// the column of vectors, if they are read. `None` if the path names no table.
 pub(crate) fn table_texts(
     path: &Path,
     vector: Option<&str>,
-) -> Result<Option<impl Iterator<Item = Result<(OsString, String, Vec<f32>)>>>> {
+) -> Result<Option<impl Iterator<Item = Result<TextOfRow>>>> {
     let columns = TextColumns { vector, ..TextColumns::USUAL };
     let selected = path.to_str().and_then(|path| path.rsplit_once(':')).filter(|_| !path.exists());
     let selected = selected.and_then(|(file, row)| Some((Path::new(file), row.parse::<u64>().ok()?)));

@@ -14,7 +14,7 @@ use crate::input::encoder::Encoder;
 
 /// The vectors of the documents of a command; by default they have none.
 #[derive(Default)]
-pub(crate) struct Vectors {
+pub(crate) struct VectorSource {
     /// A row for each document, instead of a column.
     file: Option<(String, VectorFile)>,
     /// The column of rows that holds vectors, if there may be any.
@@ -25,7 +25,7 @@ pub(crate) struct Vectors {
     are_found: AtomicBool,
 }
 
-impl Vectors {
+impl VectorSource {
     /// Finds the vectors as the arguments say. `encode` sends the texts of all documents to an encoder, in order.
     pub(crate) fn new(args: &VectorArgs, encode: impl FnOnce(&mut Encoder) -> Result<()>) -> Result<Self> {
         let file = match args {
@@ -45,7 +45,7 @@ impl Vectors {
             }
             _ => None,
         };
-        Ok(Vectors { file, column: args.column().map(str::to_owned), ..Vectors::default() })
+        Ok(VectorSource { file, column: args.column().map(str::to_owned), ..VectorSource::default() })
     }
 
     /// As [`new`](Self::new), for a model of this recipe.
@@ -55,8 +55,8 @@ impl Vectors {
         encode: impl FnOnce(&mut Encoder) -> Result<()>,
     ) -> Result<Self> {
         match args.check_for(model)? {
-            Some(_) => Vectors::new(args, encode)?.suit(model),
-            None => Vectors::default().suit(model),
+            Some(_) => VectorSource::new(args, encode)?.suit(model),
+            None => VectorSource::default().suit(model),
         }
     }
 
@@ -66,13 +66,13 @@ impl Vectors {
     /// If they are of another length.
     pub(crate) fn suit(self, model: &Recipe) -> Result<Self> {
         let Some(VectorSpace { dimensions, .. }) = model.vectors else {
-            return Ok(Vectors { are_expected: Some(false), ..Vectors::default() });
+            return Ok(VectorSource { are_expected: Some(false), ..VectorSource::default() });
         };
         match &self.file {
             Some((option, VectorFile { rows: 1.., dimensions: got, .. })) if *got != dimensions as usize => {
                 bail!("{option}: expected {dimensions} numbers a vector, as the model has, got {got}")
             }
-            _ => Ok(Vectors { are_expected: Some(true), ..self }),
+            _ => Ok(VectorSource { are_expected: Some(true), ..self }),
         }
     }
 

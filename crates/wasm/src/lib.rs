@@ -7,7 +7,7 @@
 #[cfg(target_arch = "wasm32")]
 mod numbers;
 
-use js_sys::{Array, ArrayBuffer, Object, Uint8Array};
+use js_sys::{Array, ArrayBuffer, Float32Array, Object, Uint8Array};
 use tamis_filter::{ClassId, Kind, Scratch, TermContribution};
 use wasm_bindgen::prelude::*;
 
@@ -82,7 +82,8 @@ impl Filter {
         self.filter.has_many_labels()
     }
 
-    /// Scores a raw message, a text or a row, whichever the model is for. Bytes of a text are UTF-8.
+    /// Scores a raw message, a text or a row, whichever the model is for. Bytes of a text are UTF-8. For a model that was
+    /// trained with vectors, `beside` may have the document's.
     ///
     /// # Errors
     /// If the document is not what the model is for, or the model is damaged in a part that is read.
@@ -90,8 +91,9 @@ impl Filter {
     pub fn score(
         &mut self,
         #[wasm_bindgen(unchecked_param_type = "Document")] document: &JsValue,
+        beside: Option<Beside>,
     ) -> JsResult<JsValue> {
-        let score = self.ask(document, tamis_filter::Filter::score)?;
+        let score = self.ask(document, beside, tamis_filter::Filter::score)?;
         self.score_object(&score)
     }
 
@@ -106,7 +108,7 @@ impl Filter {
     ) -> JsResult<Array> {
         let documents = documents.dyn_ref::<Array>().ok_or_else(|| JsError::new("expected an array"))?;
         let score = |(index, document): (usize, JsValue)| {
-            self.score(&document).map_err(|error| {
+            self.score(&document, None).map_err(|error| {
                 let message = error.dyn_ref::<js_sys::Error>().map(|error| error.message());
                 JsError::new(&format!("document {index}: {}", String::from(message.unwrap_or_default())))
                     .into()
@@ -124,8 +126,9 @@ impl Filter {
         &mut self,
         #[wasm_bindgen(unchecked_param_type = "Document")] document: &JsValue,
         n: Option<u32>,
+        beside: Option<Beside>,
     ) -> JsResult<JsValue> {
-        let explanation = self.ask(document, tamis_filter::Filter::explain)?;
+        let explanation = self.ask(document, beside, tamis_filter::Filter::explain)?;
         let most = n.map_or(usize::MAX, |n| n as usize);
         let terms = explanation.terms.iter().take(most).map(|term| self.term_object(term));
         object([
@@ -144,10 +147,18 @@ impl Filter {
     fn ask<T>(
         &mut self,
         document: &JsValue,
+        beside: Option<Beside>,
         ask: fn(&tamis_filter::Filter, tamis_filter::Document<'_>, &mut Scratch) -> tamis_filter::Result<T>,
     ) -> JsResult<T> {
         let recipe = self.filter.information().recipe;
         let kind = recipe.kind;
+        let vector = match beside.as_ref().map(Beside::vector).filter(|vector| !vector.is_undefined()) {
+            Some(vector) => match vector.dyn_ref::<Float32Array>() {
+                Some(vector) => vector.to_vec(),
+                None => return Err(JsError::new("vector: expected a Float32Array").into()),
+            },
+            None => Vec::new(),
+        };
         if kind == Kind::Table {
             let cells = entries(document, "a row, as an object of columns")?;
             let has = |name: &str| cells.iter().any(|(known, _)| known == name);
@@ -157,8 +168,8 @@ impl Filter {
             let cell = |(name, value): (String, JsValue)| Ok((cell(&name, &value)?, name));
             let cells = cells.into_iter().map(cell).collect::<JsResult<Vec<_>>>()?;
             let cells: Vec<_> = cells.iter().map(|(cell, name)| (&**name, &**cell)).collect();
-            return ask(&self.filter, tamis_filter::Document::Fields(&cells), &mut self.scratch)
-                .map_err(thrown);
+            let row = tamis_filter::Document::Fields(&cells);
+            return ask(&self.filter, row.with_vector(&vector), &mut self.scratch).map_err(thrown);
         }
         let bytes = document.as_string().map(String::into_bytes).or_else(|| to_bytes(document));
         let bytes = bytes.ok_or_else(|| JsError::new("expected a string, a Uint8Array or an ArrayBuffer"))?;
@@ -166,7 +177,7 @@ impl Filter {
             Kind::Mail => tamis_filter::Document::Mail(&bytes),
             _ => tamis_filter::Document::Text(std::str::from_utf8(&bytes).map_err(thrown)?),
         };
-        ask(&self.filter, document, &mut self.scratch).map_err(thrown)
+        ask(&self.filter, document.with_vector(&vector), &mut self.scratch).map_err(thrown)
     }
 
     fn label(&self, class: ClassId) -> &str {
@@ -211,6 +222,17 @@ fn count(n: u64) -> JsValue {
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = include_str!("types.d.ts");
+
+#[wasm_bindgen]
+extern "C" {
+    /// What is beside a document.
+    #[wasm_bindgen(typescript_type = "Beside")]
+    pub type Beside;
+
+    /// Its dense vector, if it has one.
+    #[wasm_bindgen(method, getter)]
+    fn vector(this: &Beside) -> JsValue;
+}
 
 /// What JavaScript gets: a value, or an error that is thrown.
 type JsResult<T> = Result<T, JsValue>;

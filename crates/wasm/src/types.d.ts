@@ -12,6 +12,12 @@ export interface Options {
     spamLabel?: string;
 }
 
+/** What is beside a document. */
+export interface Beside {
+    /** Its dense vector, for a model that was trained with vectors; finite numbers, as many as the model has. */
+    vector?: Float32Array;
+}
+
 /** The score of one document. */
 export interface Score {
     /** The verdict: a label of the model, or "unsure". In a model of many labels, the likeliest that the document has. */

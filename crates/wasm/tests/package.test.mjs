@@ -211,3 +211,23 @@ test("Chromium says the same, and so does the page", { skip }, async () => {
     assert.equal(page.opened, "mail.tamis: ham, spam");
     assert.match(page.mail.label, /^(spam|unsure)$/);
 });
+
+test("a vector beside a document is scored and explained as by the program", () => {
+    const rows = Array.from({ length: 60 }, (_, i) => {
+        const [label, noise] = [i % 2 ? "food" : "cars", (i * i % 7) / 8];
+        return { label, text: `${label}${i} word`, vector: i % 2 ? [1, noise] : [noise, 1] };
+    });
+    const table = join(folder, "vectors.jsonl");
+    writeFileSync(table, rows.map((row) => JSON.stringify(row)).join("\n"));
+    tamis("train", "-q", "-m", join(folder, "vectors.tamis"), table);
+    const told = lines(tamis("label", "-q", "-m", join(folder, "vectors.tamis"), "--all", "--format", "jsonl", table));
+    const filter = open("vectors");
+    assertAgree(rows.map(({ text, vector }) => figures(filter.score(text, { vector: Float32Array.from(vector) }))), told);
+    const vector = Float32Array.of(1, 0);
+    const { terms, score } = filter.explain("word", undefined, { vector });
+    assert.ok(terms.some(({ term }) => term === "vector of 2"));
+    assert.deepStrictEqual(score, filter.score("word", { vector }));
+    assert.notEqual(score.logOdds, filter.score("word").logOdds);
+    assert.throws(() => filter.score("word", { vector: Float32Array.of(1, 0, 0) }), /expected 2 features, got 3/);
+    assert.throws(() => filter.score("word", { vector: [1, 0] }), /expected a Float32Array/);
+});
