@@ -72,6 +72,10 @@ fn a_missing_label_is_told() {
     world.write("t.csv", "label,text\nham,lunch\nspam,pills\n,nothing\n");
     let (_, said) = train(&world, &["t.csv"]);
     assert!(said.contains("t.csv:4: expected a label, got none"), "{said}");
+    assert!(
+        said.contains("left out 1 row without a label; in a file of its own, --unlabelled FILE"),
+        "{said}"
+    );
     world.write(
         "t.jsonl",
         "{\"label\": \"ham\", \"text\": \"a\"}\n{\"label\": \"spam\", \"text\": \"b\"}\n{\"text\": \"c\"}\n",
