@@ -144,6 +144,9 @@ fn add_up(mut filter: Filter, documents: &Documents, choices: &mut Choices<'_>) 
         others.0.insert(key.expect("there are few"), (label.clone(), text));
     }
     let other = trainer.finish().expect("documents of every label").into_filter().expect("it was just made");
+    // a merged model has the choices of the first, and one in front of another those of the one behind
+    let choices_of = |filter: &Filter| filter.information().chosen.map(|chosen| *chosen.in_use());
+    let is_as_it_was = is_as_it_was && choices_of(&filter) == choices_of(&other);
     let mut repeat = MergeOptions::default();
     repeat.repeat = true;
     let both = merge(&[&filter, &other], repeat).expect("models that are alike");

@@ -41,7 +41,7 @@ fn mbox_maildir_and_folder_of_the_same_mail_give_the_same_model() {
     assert!(learned(&world, &["-m", "4.tamis", "folder/spam", "folder/ham"]).starts_with(expected));
     let model = |n| fs::read(world.path(&format!("{n}.tamis"))).unwrap();
     assert!(model(1) == model(2) && model(1) == model(3) && model(1) == model(4));
-    let rows = world.succeed(&["label", "-m", "1.tamis", "ham-mbox"]);
+    let rows = world.succeed(&["label", "-m", "1.tamis", "--unsure", "0", "ham-mbox"]);
     assert!(rows.contains("\nham-mbox:3,ham,"), "{rows}");
     assert!(world.fail(&["train", "ham-box"]).contains("LABEL="));
 }

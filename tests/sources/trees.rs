@@ -22,7 +22,8 @@ pub fn world() -> World {
         world.write(&format!("mail/ham/{i}.eml"), message(&format!("lunch {i}"), "soup at noon"));
         world.write(&format!("mail/spam/{i}.eml"), message(&format!("pills {i}"), "buy cheap pills"));
     }
-    world.succeed(&["train", "mail"]);
+    // so few messages are not certain
+    world.succeed(&["train", "mail", "--unsure", "0"]);
     world
 }
 

@@ -40,7 +40,7 @@ fn labelled(documents: &[Document]) -> Vec<Example<'_>> {
     let labelled = |d: &'_ Document| (d.class, d.copies, d.group);
     let with_row = |d| {
         let (class, multiplicity, group) = labelled(d);
-        Example { row: d.row.row(), class, multiplicity, group, fraction: 0 }
+        Example { row: d.row.row(), class, multiplicity, group, fraction: 0, vector: &[] }
     };
     documents.iter().map(with_row).collect()
 }
@@ -234,7 +234,7 @@ proptest! {
         prop_assume!(statistics.totals().iter().all(|totals| totals.documents > 1) && !last.row.row().is_empty());
         let scorer = scorer(&fitted.choices, &statistics, fitted.correction.bias());
         let options = WeightedOptions::default();
-        let what = Example { row: last.row.row(), class: last.class, multiplicity: 1, group: 0, fraction: 0 };
+        let what = Example { row: last.row.row(), class: last.class, multiplicity: 1, group: 0, fraction: 0, vector: &[] };
         let mut terms = CorrectedStatistics::new(&statistics, Some(&fitted.correction));
         let Ok(taught) = scorer.online_step(&mut terms, statistics.totals(), &options, &what);
         let is_own = |column: ClassId| if n_classes == 2 { last.class == 1 } else { column == last.class };

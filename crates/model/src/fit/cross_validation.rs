@@ -30,7 +30,7 @@ impl FitProblem<'_> {
     ///
     /// let rows = [[(0, 1), (2, 1)], [(0, 1), (3, 1)], [(1, 1), (2, 1)], [(1, 1), (3, 1)]];
     /// let rows = rows.map(CountVector::from_pairs).into_iter().collect::<Result<Vec<_>, _>>()?;
-    /// let document = |i: usize| Example { row: rows[i].row(), class: i as u16 / 2, multiplicity: 1, group: i as u64, fraction: 0 };
+    /// let document = |i: usize| Example { row: rows[i].row(), class: i as u16 / 2, multiplicity: 1, group: i as u64, fraction: 0, vector: &[] };
     /// let documents: Vec<_> = (0..4).map(document).collect();
     /// let mut counts = Statistics::new(2);
     /// for d in &documents {
@@ -114,7 +114,7 @@ impl FitProblem<'_> {
     /// let row = |i: u32| CountVector::from_pairs([(i % 3, 1), (3 + i % 5, 1)]);
     /// let rows = (0..30).map(row).collect::<Result<Vec<_>, _>>()?;
     /// let class = |i: usize| if i == 29 { 0 } else { i as u16 % 3 }; // the last one should be of class 2
-    /// let document = |i: usize| Example { row: rows[i].row(), class: class(i), multiplicity: 1, group: i as u64, fraction: 0 };
+    /// let document = |i: usize| Example { row: rows[i].row(), class: class(i), multiplicity: 1, group: i as u64, fraction: 0, vector: &[] };
     /// let documents: Vec<_> = (0..30).map(document).collect();
     /// let mut counts = Statistics::new(3);
     /// for d in &documents {

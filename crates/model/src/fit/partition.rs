@@ -46,7 +46,7 @@ const LOCAL_PASSES: usize = 6;
 ///
 /// let rows = [[(0, 1), (2, 1)], [(0, 1), (3, 1)], [(1, 1), (2, 1)], [(1, 1), (3, 1)]];
 /// let rows = rows.map(CountVector::from_pairs).into_iter().collect::<Result<Vec<_>, _>>()?;
-/// let document = |i: usize| Example { row: rows[i].row(), class: i as u16 / 2, multiplicity: 1, group: i as u64, fraction: 0 };
+/// let document = |i: usize| Example { row: rows[i].row(), class: i as u16 / 2, multiplicity: 1, group: i as u64, fraction: 0, vector: &[] };
 /// let halves: [Vec<_>; 2] = [[0, 2], [1, 3]].map(|half| half.map(document).to_vec());
 /// let mut counts = Statistics::new(2);
 /// for d in halves.iter().flatten() {

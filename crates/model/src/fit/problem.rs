@@ -218,12 +218,13 @@ impl FitProblem<'_> {
         [columns, vector_scores(discriminants, self.documents.vector(document))]
     }
 
-    /// Adds what stands beside the texts to the scores of other fits: that of vectors without a twentieth of the documents,
+    /// Adds what stands beside the texts to the scores of other fits, unless they have it: that of vectors without a twentieth of the documents,
     /// and with the default strength.
     pub(crate) fn with_beside(&self, mut held_out: Vec<Prediction>) -> Vec<Prediction> {
         let n_together = held_out.len().div_ceil(FOLDS_OF_FEW).max(1);
-        let is_there = self.beside.is_there().contains(&true);
-        for together in held_out.chunks_mut(n_together).filter(|_| is_there) {
+        let is_open = |held: &Prediction| held.beside.iter().all(Vec::is_empty);
+        let is_missing = self.beside.is_there().contains(&true) && held_out.iter().all(is_open);
+        for together in held_out.chunks_mut(n_together).filter(|_| is_missing) {
             let held = |held: &Prediction| (held.document, self.documents.label(held.document).multiplicity);
             let fold = Fold::new(self.documents, together.iter().map(held).collect(), |_, _| 0.0);
             let discriminants = self.discriminants_without(&fold);

@@ -111,6 +111,8 @@ pub struct Example<'a> {
     pub group: u64,
     /// As of [`Label`].
     pub fraction: i32,
+    /// Its dense vector; empty if it has none.
+    pub vector: &'a [f32],
 }
 
 impl Example<'_> {
@@ -148,6 +150,10 @@ impl Documents for Vec<Example<'_>> {
 
     fn rows(&self, documents: &[usize]) -> Vec<CountVector> {
         documents.iter().map(|document| owned(self[*document].row)).collect()
+    }
+
+    fn vector(&self, document: usize) -> &[f32] {
+        self[document].vector
     }
 }
 

@@ -166,7 +166,7 @@ pub(crate) struct StratifiedSample {
 /// use tamis_model::{Example, assign_folds};
 /// use tamis_tokenizer::CountRow;
 ///
-/// let document = |(i, class): (u64, u16)| Example { row: CountRow::default(), class, multiplicity: 1, group: i / 2, fraction: 0 };
+/// let document = |(i, class): (u64, u16)| Example { row: CountRow::default(), class, multiplicity: 1, group: i / 2, fraction: 0, vector: &[] };
 /// let documents: Vec<_> = (0..8).zip([0, 0, 0, 0, 1, 1, 1, 1]).map(document).collect();
 /// let folds = assign_folds(&documents, 2);
 /// assert_eq!(folds.concat().len(), 8);
@@ -242,6 +242,7 @@ mod tests {
             multiplicity: 1,
             group,
             fraction: 0,
+            vector: &[],
         };
         groups.iter().map(document).collect()
     }

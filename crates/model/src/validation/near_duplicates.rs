@@ -223,6 +223,7 @@ mod tests {
             multiplicity: 1,
             group: 1_000 - i as u64,
             fraction: 0,
+            vector: &[],
         };
         let documents: Vec<_> = (0..vectors.len()).map(example).collect();
         let mut counts = Statistics::new(2);

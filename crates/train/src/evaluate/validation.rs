@@ -153,6 +153,7 @@ pub(crate) fn score_folds<T: Send>(
         multiplicity: 1,
         group: seeded(group, folds.seed),
         fraction: 0,
+        vector: &[],
     };
     let documents: Vec<_> = labelled.iter().zip(groups).map(with_group).collect();
     let dealt = assign_folds(&documents, folds.n);

@@ -4,14 +4,13 @@
 use std::convert::Infallible;
 
 use tamis_model::{
-    Choices, ClassId, Classes, Columns, CorrectedStatistics, Correction, Counts, Example, FitProblem,
-    Prediction, Readings, SmoothingChoice, Statistics, WeightedLogOdds, WeightedLoss, WeightedOptions,
-    WeightedVector, assign_folds, is_worse_by, log_sum_exp,
+    Beside, Choices, ClassId, Classes, Columns, CorrectedStatistics, Correction, Counts, Example, FitProblem,
+    Prediction, Readings, SmoothingChoice, Statistics, VectorDiscriminant, VectorStatistics, WeightedLogOdds,
+    WeightedLoss, WeightedOptions, WeightedVector, assign_folds, is_worse_by, log_sum_exp,
 };
 use tamis_store::config::labels::{columns_of, positive_class};
 use tamis_store::config::scoring::{ExpectationMaximization, Teacher, TriedTeacher, Unlabelled};
 use tamis_store::error::Result;
-use tamis_tokenizer::CountRow;
 
 use crate::fit::solution;
 
@@ -102,7 +101,7 @@ impl SelfTraining<'_> {
     }
 
     fn smoothing(&self, documents: &Vec<Example<'_>>) -> Result<SmoothingChoice> {
-        solution::smoothing(self.options, &counted(self.classes, documents)?, documents, self.classes)
+        solution::smoothing(self.options, &counted(self.classes, documents)?.0, documents, self.classes)
     }
 
     /// Scores the documents of each fold with a model of the other folds and, if there is a teacher, of the unlabelled
@@ -128,9 +127,8 @@ impl SelfTraining<'_> {
                 documents = self.with_labels(documents, labels);
             }
             let model = Classifier::fit(self, smoothing, None, &documents)?;
-            let score = |at: usize| (at, self.labelled[at].row, f64::from(self.labelled[at].multiplicity));
-            scores
-                .extend(known.into_iter().map(score).map(|(at, row, weight)| model.score(at, row, weight).0));
+            let score = |at: usize| model.score(at, &self.labelled[at]).0;
+            scores.extend(known.into_iter().map(score));
         }
         scores.sort_unstable_by_key(|held| held.document);
         Ok(scores)
@@ -142,12 +140,13 @@ impl SelfTraining<'_> {
         smoothing: &SmoothingChoice,
         held_out: &[Prediction],
     ) -> Result<(Choices, Vec<WeightedLoss>)> {
-        let (counts, columns) = (counted(self.classes, &self.labelled)?, columns_of(self.classes)?);
+        let ((counts, vectors), columns) =
+            (counted(self.classes, &self.labelled)?, columns_of(self.classes)?);
         let problem = FitProblem {
             counts: &counts,
             documents: &self.labelled,
             columns: columns.clone(),
-            beside: Default::default(),
+            beside: Beside { columns: None, vectors: vectors.as_ref() },
             options: self.options,
         };
         let (choices, prior) = problem.stack_for(smoothing, held_out);
@@ -171,7 +170,7 @@ impl SelfTraining<'_> {
         match teacher {
             Teacher::LabelsAlone => {
                 let model = Classifier::fit(self, alone, Some(choices), labelled)?;
-                Ok(self.unlabelled.iter().map(|d| likeliest(&model.score(0, d.row, 0.0).1)).collect())
+                Ok(self.unlabelled.iter().map(|d| likeliest(&model.score(0, d).1)).collect())
             }
             Teacher::ExpectationMaximization => self.labels_by_em(labelled),
         }
@@ -218,6 +217,8 @@ struct Classifier {
     scorer: WeightedLogOdds,
     /// Scores with the correction alone.
     corrector: WeightedLogOdds,
+    /// That of dense vectors, if there are any.
+    discriminant: Option<VectorDiscriminant>,
     columns: Columns,
     positive: ClassId,
 }
@@ -230,12 +231,12 @@ impl Classifier {
         choices: Option<Choices>,
         documents: &Vec<Example<'_>>,
     ) -> Result<Classifier> {
-        let (columns, counts) = (columns_of(of.classes)?, counted(of.classes, documents)?);
+        let (columns, (counts, vectors)) = (columns_of(of.classes)?, counted(of.classes, documents)?);
         let problem = FitProblem {
             counts: &counts,
             documents,
             columns: columns.clone(),
-            beside: Default::default(),
+            beside: Beside { columns: None, vectors: vectors.as_ref() },
             options: of.options,
         };
         let fitted = problem.solve_by(smoothing.clone(), Vec::new()).map_err(solution::refused)?;
@@ -247,21 +248,27 @@ impl Classifier {
             WeightedLogOdds::new(&choices, correction.bias(), counts.totals(), n_features, &columns)
         };
         let (scorer, corrector) = (scorer(choices.stack)?, scorer([0.0, 1.0, 0.0, 0.0, 0.0])?);
-        Ok(Classifier { counts, correction, scorer, corrector, columns, positive })
+        let derive = |vectors| VectorDiscriminant::derive(vectors, &columns, choices.strength);
+        let discriminant = vectors.as_ref().map(derive).transpose()?;
+        Ok(Classifier { counts, correction, scorer, corrector, discriminant, columns, positive })
     }
 
-    /// Scores a document, given its number and weight. Also returns the log-odds of each class.
-    fn score(&self, document: usize, row: CountRow<'_>, weight: f64) -> (Prediction, Vec<f64>) {
+    /// Scores a document, given its number. Also returns the log-odds of each class.
+    fn score(&self, document: usize, of: &Example<'_>) -> (Prediction, Vec<f64>) {
         let mut terms = CorrectedStatistics::new(&self.counts, Some(&self.correction));
         let (mut readings, mut bayes, mut correction, mut z) =
             <(Readings, Vec<f64>, Vec<f64>, Vec<f64>)>::default();
-        let Ok(()) = self.scorer.read(&mut terms, row, &mut readings);
+        let Ok(()) = self.scorer.read(&mut terms, of.row, &mut readings);
+        if let Some(discriminant) = self.discriminant.as_ref().filter(|_| !of.vector.is_empty()) {
+            // the trainer has accepted the vector
+            let _ = discriminant.scores(of.vector, &mut readings.beside[1]);
+        }
         self.scorer.bayes(&readings, &mut bayes);
         self.corrector.log_odds(&readings, &mut correction);
         self.scorer.log_odds(&readings, &mut z);
-        let known_terms = readings.known_terms;
-        let held_out =
-            Prediction { document, weight, known_terms, bayes, correction, ..Prediction::default() };
+        let (weight, Readings { known_terms, beside, .. }) = (of.multiplicity.into(), readings);
+        let windows = Vec::new();
+        let held_out = Prediction { document, weight, known_terms, bayes, correction, beside, windows };
         (held_out, of_classes(z, &self.columns, self.positive))
     }
 }
@@ -279,10 +286,20 @@ fn likeliest(z: &[f64]) -> ClassId {
     (1..z.len()).fold(0, best) as ClassId
 }
 
-fn counted(classes: &Classes, documents: &[Example<'_>]) -> Result<Statistics> {
+/// The counts of documents, and the statistics of their dense vectors, if they have any.
+fn counted(classes: &Classes, documents: &[Example<'_>]) -> Result<(Statistics, Option<VectorStatistics>)> {
     let mut counts = Statistics::new(classes.len());
     documents.iter().try_for_each(|d| counts.observe_times(d.class, d.row, d.multiplicity))?;
-    Ok(counts)
+    let with_vectors = || documents.iter().filter(|d| !d.vector.is_empty());
+    let dimensions = with_vectors().next().map(|d| d.vector.len());
+    let mut vectors = dimensions.map(|n| VectorStatistics::new(classes.len(), n)).transpose()?;
+    for document in with_vectors() {
+        let learn = |to: &mut VectorStatistics| {
+            to.observe_times(document.class, document.vector, document.multiplicity)
+        };
+        vectors.as_mut().map(learn).transpose()?;
+    }
+    Ok((counts, vectors))
 }
 
 fn mean(losses: &[WeightedLoss]) -> f64 {

@@ -144,9 +144,9 @@ impl TrainingDocument {
     }
 
     /// The document's label, with the row of its terms.
-    pub(crate) fn labelled<'a>(&self, row: CountRow<'a>) -> Example<'a> {
+    pub(crate) fn labelled<'a>(&'a self, row: CountRow<'a>) -> Example<'a> {
         let Label { class, multiplicity, group, fraction } = self.label();
-        Example { row, class, multiplicity, group, fraction }
+        Example { row, class, multiplicity, group, fraction, vector: self.dense() }
     }
 
     /// The document's label.

@@ -316,3 +316,21 @@ fn vectors_that_are_none_are_refused_and_odd_ones_have_an_answer() {
         rows(4, 60, 0.5).into_iter().map(|(label, _, vector)| (label, String::new(), vector)).collect();
     assert!(right(&filter(&trained(Keep::Vectors, &alone)), &alone) > 0.95);
 }
+
+/// Words tell nothing, vectors nearly all: unlabelled documents may help, and do no harm.
+#[test]
+fn unlabelled_documents_are_taught_by_their_vectors_too() {
+    let (train, more, test) = (rows(11, 30, 0.8), rows(12, 90, 0.8), rows(13, 300, 0.8));
+    let with = |unlabelled: &[Row]| {
+        let mut trainer = Trainer::new(options(Keep::Vectors)).unwrap();
+        train.iter().for_each(|row| add(&mut trainer, row).unwrap());
+        for (_, words, vector) in unlabelled {
+            trainer.add_unlabelled(Document::Text(words).with_vector(vector)).unwrap();
+        }
+        let filter = filter(&trainer.finish().unwrap());
+        let loss = |row: &Row| -probabilities(&filter, row)[row.0].ln();
+        (right(&filter, &test), test.iter().map(loss).sum::<f64>() / test.len() as f64)
+    };
+    let ((alone, loss_alone), (both, loss)) = (with(&[]), with(&more));
+    assert!(both > alone - 0.02 && loss < loss_alone + 0.05, "{alone} {loss_alone}, {both} {loss}");
+}

@@ -77,7 +77,7 @@ impl Trainer {
     }
 }
 
-fn with_rows<'a>(documents: &[TrainingDocument], rows: &'a [CountVector]) -> Vec<Example<'a>> {
+fn with_rows<'a>(documents: &'a [TrainingDocument], rows: &'a [CountVector]) -> Vec<Example<'a>> {
     std::iter::zip(documents, rows).map(|(document, row)| document.labelled(row.row())).collect()
 }
 

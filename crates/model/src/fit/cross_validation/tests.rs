@@ -91,6 +91,7 @@ impl Set {
     fn documents(&self) -> Vec<Example<'_>> {
         let labelled = |(i, (class, copies, _)): (usize, &(ClassId, u32, Vec<_>))| Example {
             fraction: 0,
+            vector: &[],
             row: self.rows[i].row(),
             class: *class,
             multiplicity: *copies,
@@ -335,6 +336,7 @@ fn documents_that_are_read_again_give_the_same_fit() {
                 multiplicity: 1,
                 group: i as u64,
                 fraction: 0,
+                vector: &[],
             });
         }
         let (columns, options) = (Columns::new(n_classes, 1).unwrap(), WeightedOptions::default());

@@ -40,7 +40,7 @@ impl Set {
         let mut dealt = vec![Vec::new(); n_partitions];
         for (i, (class, row)) in self.rows.iter().enumerate() {
             let document =
-                Example { row: row.row(), class: *class, multiplicity: 1, group: i as u64, fraction: 0 };
+                Example { row: row.row(), class: *class, multiplicity: 1, group: i as u64, fraction: 0, vector: &[] };
             dealt[i % n_partitions].push(document);
         }
         dealt

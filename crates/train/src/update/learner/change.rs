@@ -87,7 +87,7 @@ impl Learner {
         }
         let mut term = DecodedTerm::new(layers);
         let StoredDocument { class, multiplicity, group, fraction, .. } = *document;
-        let taught = Example { row, class, multiplicity, group, fraction };
+        let taught = Example { row, class, multiplicity, group, fraction, vector: &[] };
         Ok((scorer.log_odds.online_step(&mut term, layers.totals(), options, &taught)?, held_out))
     }
 
