@@ -128,9 +128,7 @@ fn every_command_takes_the_vectors_of_its_documents() {
     }
     assert!(accuracy(&["--folds", "4", "new-bare.jsonl"]) < 0.7);
     assert!(accuracy(&["--online", "learned.jsonl"]) > accuracy(&["--online", "learned-bare.jsonl"]));
-    let unlabelled = ["evaluate", "--folds", "4", "--unlabelled"];
-    let with = world.succeed(&[&unlabelled[..], &["learned.jsonl", "new.jsonl"]].concat());
-    assert!(with != world.succeed(&[&unlabelled[..], &["learned-bare.jsonl", "new.jsonl"]].concat()));
+    assert!(accuracy(&["--folds", "4", "--unlabelled", "learned.jsonl", "new.jsonl"]) > 0.9);
     // rows without a vector are judged by their words
     let three = texts(60, 3);
     let given = format!("{:?}", vector(&three[0]));
