@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tamis_train::options::{LabelShare, Labels, ScoringOptions, TermOptions};
+use tamis_train::options::{LabelShare, Labels, ScoringOptions, TermOptions, VectorSpace};
 use tamis_train::{DecisionOptions, Keep, Kind, Scoring, TrainOptions, Trainer};
 
 use crate::error::Result;
@@ -134,6 +134,13 @@ fn set_recipe(keywords: &Keywords<'_>, options: &mut TrainOptions) -> Result<()>
     recipe.ignored_headers = keywords.take("ignore_header")?.unwrap_or_default();
     recipe.raw = keywords.flag("raw")?;
     recipe.windows = keywords.take("windows")?;
+    let encoder: Option<String> = keywords.take("encoder")?;
+    recipe.vectors = keywords
+        .take("vectors")?
+        .map(|dimensions| VectorSpace { dimensions, encoder: encoder.clone().unwrap_or_default() });
+    if encoder.is_some() && recipe.vectors.is_none() {
+        return Err(wrong("encoder", "expected documents with vectors, got none"));
+    }
     let terms = &mut recipe.tokenizer;
     terms.word_rule = keywords.take("words")?.unwrap_or(terms.word_rule);
     terms.fold_case &= !keywords.flag("keep_case")?;
