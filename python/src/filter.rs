@@ -209,7 +209,7 @@ impl Filter {
     }
 
     /// Scores one message (bytes); in a model of text, one text (str); in a model of a table, one row: a dict of column to
-    /// value, a Series of pandas or a table of one row.
+    /// value, a Series of pandas or a table of one row. With a vector beside it, a ``tamis.Embedded`` of one document.
     fn score(&self, message: &Bound<'_, PyAny>) -> Result<Score> {
         self.ask(message, Score::ask)
     }
@@ -220,7 +220,7 @@ impl Filter {
     /// ----------
     /// messages : list, numpy array, pandas or polars Series, Arrow array
     ///     Of bytes for mail, of str for text. Rows of a table are a table or a list of dicts; columns that the model does
-    ///     not know are ignored.
+    ///     not know are ignored. With vectors beside them, a ``tamis.Embedded``; without, they are scored by words.
     /// n_jobs : int, optional
     ///     Threads: by default 1, -1 for one per core. The scores do not depend on it.
     /// progress : bool, default False

@@ -127,6 +127,17 @@ impl TrainingOptions {
     }
 }
 
+/// The space of vectors of this length, by this encoder.
+///
+/// # Errors
+/// There is an encoder without vectors.
+pub(crate) fn vector_space(vectors: Option<u32>, encoder: Option<String>) -> Result<Option<VectorSpace>> {
+    if encoder.is_some() && vectors.is_none() {
+        return Err(wrong("encoder", "expected documents with vectors, got none"));
+    }
+    Ok(vectors.map(|dimensions| VectorSpace { dimensions, encoder: encoder.unwrap_or_default() }))
+}
+
 /// Sets how documents become terms, as far as it is given.
 fn set_recipe(keywords: &Keywords<'_>, options: &mut TrainOptions) -> Result<()> {
     let recipe = &mut options.recipe;
@@ -134,13 +145,7 @@ fn set_recipe(keywords: &Keywords<'_>, options: &mut TrainOptions) -> Result<()>
     recipe.ignored_headers = keywords.take("ignore_header")?.unwrap_or_default();
     recipe.raw = keywords.flag("raw")?;
     recipe.windows = keywords.take("windows")?;
-    let encoder: Option<String> = keywords.take("encoder")?;
-    recipe.vectors = keywords
-        .take("vectors")?
-        .map(|dimensions| VectorSpace { dimensions, encoder: encoder.clone().unwrap_or_default() });
-    if encoder.is_some() && recipe.vectors.is_none() {
-        return Err(wrong("encoder", "expected documents with vectors, got none"));
-    }
+    recipe.vectors = vector_space(keywords.take("vectors")?, keywords.take("encoder")?)?;
     let terms = &mut recipe.tokenizer;
     terms.word_rule = keywords.take("words")?.unwrap_or(terms.word_rule);
     terms.fold_case &= !keywords.flag("keep_case")?;

@@ -185,7 +185,8 @@ impl Filter {
     /// Parameters
     /// ----------
     /// documents : list, numpy array, pandas or polars Series, Arrow array
-    ///     Of bytes for mail, of str for text. A table is a DataFrame of pandas or polars, or a table of Arrow.
+    ///     Of bytes for mail, of str for text. A table is a DataFrame of pandas or polars, or a table of Arrow. Any of them
+    ///     with vectors beside the documents is a ``tamis.Embedded``.
     /// labels : the same, of str
     ///     As many as documents, of at least two different labels. With the option ``labels="many"``, lists of str: a
     ///     document has any number of labels.
@@ -207,6 +208,7 @@ impl Filter {
     ///     Those of ``tamis train``: ``likelihood``, ``alpha``, ``ngrams``, ``max_fpr``, ``labels`` and so on;
     ///     ``deduplicate=True`` counts equal messages once, as the program does by default. Of a table, ``columns`` is a
     ///     dict of column to kind ("gaussian", "categorical", "bernoulli", "text" or "skip"), and others are guessed.
+    ///     ``encoder`` names what makes the vectors.
     #[classmethod]
     #[pyo3(signature = (documents, labels, /, *, groups=None, weights=None, unlabelled=None, kind="mail", n_jobs=None, progress=false, **options))]
     fn train(

@@ -37,6 +37,9 @@ class TamisClassifier(Predictor):
     Documents are a list, a numpy array, a pandas or polars Series, or an Arrow array or chunked array of str
     or bytes. Every document counts, also one that equals another.
 
+    With few labels, a dense vector of each text helps, such as a sentence embedding: by an encoder, ``vectors``, or as a
+    ``tamis.Embedded`` of documents and vectors wherever documents are given.
+
     Rows of a table are documents too: a DataFrame of pandas or polars, or a table of Arrow, with several columns, of
     numbers, categories, yes or no, and texts. Its model is naive Bayes with a likelihood for each column,
     calibrated on held-out rows, as ``tamis train --target`` makes it; ``correction=False`` gives the probabilities of
@@ -404,8 +407,8 @@ class TamisClassifier(Predictor):
         path : str or path
             A model of texts, mail or a table.
         **how
-            ``vectors``, ``encoder``, ``encoding``, ``decode_error``, ``n_jobs`` and ``progress``, as in the constructor. The options of
-            training are in the file; other parameters are for another ``fit``.
+            ``vectors``, ``encoder``, ``encoding``, ``decode_error``, ``n_jobs`` and ``progress``, as in the constructor.
+            The options of training are in the file; other parameters are for another ``fit``.
 
         Returns
         -------
@@ -478,7 +481,7 @@ class TamisClassifier(Predictor):
         if isinstance(self.vectors, Integral):
             return {"vectors": int(self.vectors), "encoder": self._encoder()}
         if self.vectors is not None and not callable(self.vectors):
-            expected = "expected a function from a list of str to an array; arrays go beside documents, tamis.Embedded(X, array)"
+            expected = "expected a function from a list of str to an array; an array is given by tamis.Embedded(X, array)"
             raise _tamis.TamisError(f"vectors: {expected}, got {type(self.vectors).__name__}")
         if isinstance(X, Embedded):
             return {"vectors": X.vectors.shape[1], "encoder": self._encoder() or X.encoder}

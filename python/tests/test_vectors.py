@@ -126,6 +126,8 @@ def test_a_model_refuses_other_vectors(filter: Filter) -> None:
         model(BOTH, likelihood="multinomial")
     with pytest.raises(TamisError, match="encoder: expected documents with vectors, got none"):
         Counter(encoder="e5")
+    with pytest.raises(TamisError, match="encoder: expected documents with vectors, got none"):
+        Learner.create("never.tamis", LABELS, kind="text", encoder="e5")
     with pytest.raises(TamisError, match="expected one document, got 24"):
         filter.score(BOTH)
 

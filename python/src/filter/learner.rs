@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use tamis_train::options::VectorSpace;
 use tamis_train::{
     Document, ErrorKind, Filter, Keep, LearnOptions, LearnOutcome, Recipe, Scratch, TrainOptions,
 };
@@ -16,6 +15,7 @@ use crate::input::{ClassName, DocumentSet};
 use crate::model::ModelLabels;
 use crate::model::explanation::Explanation;
 use crate::model::score::Score;
+use crate::options::vector_space;
 use crate::work::{Consumable, on_own_threads};
 
 /// A model file that is open for learning.
@@ -176,8 +176,7 @@ impl Learner {
         let mut train = TrainOptions::new(kind);
         // so that the model can be fitted again as it grows
         train.keep = Some(Keep::Vectors);
-        let encoder = encoder.unwrap_or_default();
-        train.recipe.vectors = vectors.map(|dimensions| VectorSpace { dimensions, encoder });
+        train.recipe.vectors = vector_space(vectors, encoder)?;
         let labels = labels.unwrap_or_else(|| vec!["ham".to_owned(), "spam".to_owned()]);
         let attempt = |options| {
             let labels = labels.iter().map(String::as_str);
