@@ -67,7 +67,7 @@ impl Filter {
         let document = self.document(message)?;
         message.py().detach(|| {
             self.0.ask(|model, scratch| {
-                answer(model.labels.clone(), &model.filter, document.get(0)?.document(), scratch)
+                document.with(0, |document| answer(model.labels.clone(), &model.filter, document, scratch))
             })
         })
     }
@@ -209,7 +209,7 @@ impl Filter {
     }
 
     /// Scores one message (bytes); in a model of text, one text (str); in a model of a table, one row: a dict of column to
-    /// value, a Series of pandas or a table of one row.
+    /// value, a Series of pandas or a table of one row. With a vector beside it, a ``tamis.Embedded`` of one document.
     fn score(&self, message: &Bound<'_, PyAny>) -> Result<Score> {
         self.ask(message, Score::ask)
     }
@@ -220,7 +220,7 @@ impl Filter {
     /// ----------
     /// messages : list, numpy array, pandas or polars Series, Arrow array
     ///     Of bytes for mail, of str for text. Rows of a table are a table or a list of dicts; columns that the model does
-    ///     not know are ignored.
+    ///     not know are ignored. With vectors beside them, a ``tamis.Embedded``; without, they are scored by words.
     /// n_jobs : int, optional
     ///     Threads: by default 1, -1 for one per core. The scores do not depend on it.
     /// progress : bool, default False
@@ -402,8 +402,7 @@ impl Filter {
     #[pyo3(signature = (message, label, *, lock_timeout=60.0))]
     fn learn(&self, message: &Bound<'_, PyAny>, label: ClassName, lock_timeout: f64) -> Result<&'static str> {
         let document = self.document(message)?;
-        self.0
-            .change(message.py(), lock_timeout, |open| Ok(open.learn(&label.0, document.get(0)?.document())?))
+        self.0.change(message.py(), lock_timeout, |open| document.with(0, |of| Ok(open.learn(&label.0, of)?)))
     }
 
     /// Forgets a message: removes exactly what learning it added.
@@ -430,7 +429,7 @@ impl Filter {
         let document = self.document(message)?;
         let label = label.as_ref().map(|label| &*label.0);
         self.0.change(message.py(), lock_timeout, |open| {
-            Ok(open.learner.forget(label, document.get(0)?.document())?)
+            document.with(0, |document| Ok(open.learner.forget(label, document)?))
         })
     }
 
@@ -477,7 +476,8 @@ impl Filter {
         self.model().filter.has_many_labels()
     }
 
-    /// Figures of the model: ``kind`` of documents, ``documents`` learned by label, ``learned`` documents in all,
+    /// Figures of the model: ``kind`` of documents; ``vectors``, the length of those beside documents and the name of what
+    /// makes them, or None; ``documents`` learned by label, ``learned`` documents in all,
     /// ``remembered`` different documents, ``keep`` (what is remembered of them), ``terms``, ``features`` (terms used in
     /// scoring), ``changes`` (documents learned or forgotten one by one), ``unfitted`` (changes since the last fit),
     /// ``bytes``, ``log_bytes``, ``segments``; ``chosen``, what held-out documents decided, and ``expected``, how good the
@@ -529,6 +529,8 @@ fn information<'py>(py: Python<'py>, model: &SharedFilter) -> Result<Bound<'py, 
         dict.set_item("columns", kinds.into_py_dict(py)?)?;
         dict.set_item("target", &information.recipe.target)?;
     }
+    let vectors = information.recipe.vectors.as_ref().map(|of| (of.dimensions, of.encoder.clone()));
+    dict.set_item("vectors", vectors)?;
     dict.set_item("documents", model.labels.dict(py, documents)?)?;
     dict.set_item("learned", information.documents)?;
     dict.set_item("remembered", information.size.documents)?;

@@ -9,30 +9,44 @@ use crate::input::arrow::Chunk;
 use crate::input::column::TextColumn;
 use crate::input::decoding::{Decoding, Reading};
 use crate::input::rows::CellRows;
+use crate::input::vectors::{Embedded, VectorRows};
 
 mod arrow;
 mod column;
 pub(crate) mod decoding;
 pub(crate) mod rows;
+pub(crate) mod vectors;
 
-/// Documents of one kind, by row.
-pub(crate) enum DocumentSet {
+/// Documents of one kind, by row, perhaps with vectors beside them.
+pub(crate) struct DocumentSet {
+    rows: Rows,
+    vectors: VectorRows,
+}
+
+enum Rows {
     /// Mail, or texts.
     Column(TextColumn, Kind),
     Table(CellRows),
 }
 
 /// A row that holds a document.
-pub(crate) enum DocumentRow<'a> {
+pub(crate) struct DocumentRow<'a> {
+    own: RowContent<'a>,
+    /// Empty if there is none.
+    pub(crate) vector: &'a [f32],
+}
+
+enum RowContent<'a> {
     Whole(Document<'a>),
     Cells(Vec<(&'a str, &'a str)>),
 }
 
 impl DocumentRow<'_> {
-    pub(crate) fn document(&self) -> Document<'_> {
-        match self {
-            DocumentRow::Whole(document) => *document,
-            DocumentRow::Cells(cells) => Document::Fields(cells),
+    /// The document without its vector.
+    pub(crate) fn bare(&self) -> Document<'_> {
+        match &self.own {
+            RowContent::Whole(document) => *document,
+            RowContent::Cells(cells) => Document::Fields(cells),
         }
     }
 }
@@ -41,31 +55,44 @@ impl DocumentSet {
     /// The documents of a recipe: a column or, for a recipe of a table, the columns that it uses of one.
     ///
     /// # Errors
-    /// As [`TextColumn::new`] or [`CellRows::new`].
+    /// As [`TextColumn::new`], [`CellRows::new`] or [`Embedded::rows`].
     pub(crate) fn new(recipe: &Recipe, documents: &Bound<'_, PyAny>, decoding: Decoding) -> Result<Self> {
+        if let Some(embedded) = Embedded::of(documents)? {
+            let vectors = embedded.rows(recipe)?;
+            return Ok(DocumentSet { vectors, ..DocumentSet::new(recipe, &embedded.documents, decoding)? });
+        }
         let reading = Reading::new(recipe.kind, decoding);
-        Ok(match recipe.kind {
-            Kind::Table => DocumentSet::Table(CellRows::new(documents, &names(recipe), &reading)?),
-            kind => DocumentSet::Column(TextColumn::new(documents, &reading)?, kind),
-        })
+        let rows = match recipe.kind {
+            Kind::Table => Rows::Table(CellRows::new(documents, &names(recipe), &reading)?),
+            kind => Rows::Column(TextColumn::new(documents, &reading)?, kind),
+        };
+        Ok(DocumentSet { rows, vectors: VectorRows::default() })
     }
 
     /// A single message, text or row of a table, as row 0.
     ///
     /// # Errors
-    /// As [`Reading::read`] or [`CellRows::one`].
+    /// As [`Reading::read`], [`CellRows::one`] or [`Embedded::rows`].
     pub(crate) fn one(recipe: &Recipe, document: &Bound<'_, PyAny>) -> Result<Self> {
+        if Embedded::of(document)?.is_some() {
+            let documents = DocumentSet::new(recipe, document, Decoding::default())?;
+            return match documents.len() {
+                1 => Ok(documents),
+                got => Err(format!("expected one document, got {got}").into()),
+            };
+        }
         let reading = Reading::new(recipe.kind, Decoding::default());
-        Ok(match recipe.kind {
-            Kind::Table => DocumentSet::Table(CellRows::one(document, &names(recipe), &reading)?),
-            kind => DocumentSet::Column(vec![Chunk::Python(vec![reading.read(0, document)?])].into(), kind),
-        })
+        let rows = match recipe.kind {
+            Kind::Table => Rows::Table(CellRows::one(document, &names(recipe), &reading)?),
+            kind => Rows::Column(vec![Chunk::Python(vec![reading.read(0, document)?])].into(), kind),
+        };
+        Ok(DocumentSet { rows, vectors: VectorRows::default() })
     }
 
     pub(crate) fn len(&self) -> usize {
-        match self {
-            DocumentSet::Column(column, _) => column.len(),
-            DocumentSet::Table(rows) => rows.len(),
+        match &self.rows {
+            Rows::Column(column, _) => column.len(),
+            Rows::Table(rows) => rows.len(),
         }
     }
 
@@ -74,11 +101,21 @@ impl DocumentSet {
     /// # Errors
     /// As [`TextColumn::text`].
     pub(crate) fn get(&self, row: usize) -> Result<DocumentRow<'_>> {
-        Ok(match self {
-            DocumentSet::Column(column, Kind::Mail) => DocumentRow::Whole(Document::Mail(column.bytes(row))),
-            DocumentSet::Column(column, _) => DocumentRow::Whole(Document::Text(column.text(row)?)),
-            DocumentSet::Table(rows) => DocumentRow::Cells(rows.get(row)?),
-        })
+        let own = match &self.rows {
+            Rows::Column(column, Kind::Mail) => RowContent::Whole(Document::Mail(column.bytes(row))),
+            Rows::Column(column, _) => RowContent::Whole(Document::Text(column.text(row)?)),
+            Rows::Table(rows) => RowContent::Cells(rows.get(row)?),
+        };
+        Ok(DocumentRow { own, vector: self.vectors.get(row) })
+    }
+
+    /// Works with the document of a row below [`len`](Self::len), with its vector.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get), and those of the work.
+    pub(crate) fn with<T>(&self, row: usize, work: impl FnOnce(Document<'_>) -> Result<T>) -> Result<T> {
+        let row = self.get(row)?;
+        work(row.bare().with_vector(row.vector))
     }
 }
 

@@ -23,7 +23,7 @@ mod _tamis {
         model::score::{Score, Scores},
         model::table::Table,
         naive_bayes::{csr_count, csr_product},
-        training::classifier::{column_kinds, count, count_documents, fit, scores, table, train},
+        training::classifier::{column_kinds, count, fit, scores, table, texts, train},
         training::counter::Counter,
         training::distributed::{DistributedFit, FitPlan, counts_of, sample_of},
     };

@@ -152,16 +152,15 @@ impl SharedFilter {
             watch.add_done(block.len());
             let mut scratch = free().pop().unwrap_or_default();
             for row in block {
-                let document = documents.get(row)?;
-                let (scored, probabilities) =
-                    DocumentScore::new(&self.filter, document.document(), &mut scratch).map_err(|error| {
-                        match error.kind() {
-                            ErrorKind::Document => wrong_row(row, error),
-                            _ => error.into(),
-                        }
-                    })?;
-                batch.scores.push(scored);
-                batch.probabilities.extend_from_slice(probabilities);
+                let scored = documents.with(row, |document| {
+                    let score = self.filter.score(document, &mut scratch);
+                    score.map_err(|error| match error.kind() {
+                        ErrorKind::Document => wrong_row(row, error),
+                        _ => error.into(),
+                    })
+                })?;
+                batch.scores.push(DocumentScore::with_scratch(scored, &scratch));
+                batch.probabilities.extend_from_slice(scratch.probabilities());
                 if has_many_labels {
                     batch.margins.extend(margins(&self.filter, &scratch));
                 }

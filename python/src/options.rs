@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tamis_train::options::{LabelShare, Labels, ScoringOptions, TermOptions};
+use tamis_train::options::{LabelShare, Labels, ScoringOptions, TermOptions, VectorSpace};
 use tamis_train::{DecisionOptions, Keep, Kind, Scoring, TrainOptions, Trainer};
 
 use crate::error::Result;
@@ -127,6 +127,17 @@ impl TrainingOptions {
     }
 }
 
+/// The space of vectors of this length, by this encoder.
+///
+/// # Errors
+/// There is an encoder without vectors.
+pub(crate) fn vector_space(vectors: Option<u32>, encoder: Option<String>) -> Result<Option<VectorSpace>> {
+    if encoder.is_some() && vectors.is_none() {
+        return Err(wrong("encoder", "expected documents with vectors, got none"));
+    }
+    Ok(vectors.map(|dimensions| VectorSpace { dimensions, encoder: encoder.unwrap_or_default() }))
+}
+
 /// Sets how documents become terms, as far as it is given.
 fn set_recipe(keywords: &Keywords<'_>, options: &mut TrainOptions) -> Result<()> {
     let recipe = &mut options.recipe;
@@ -134,6 +145,7 @@ fn set_recipe(keywords: &Keywords<'_>, options: &mut TrainOptions) -> Result<()>
     recipe.ignored_headers = keywords.take("ignore_header")?.unwrap_or_default();
     recipe.raw = keywords.flag("raw")?;
     recipe.windows = keywords.take("windows")?;
+    recipe.vectors = vector_space(keywords.take("vectors")?, keywords.take("encoder")?)?;
     let terms = &mut recipe.tokenizer;
     terms.word_rule = keywords.take("words")?.unwrap_or(terms.word_rule);
     terms.fold_case &= !keywords.flag("keep_case")?;

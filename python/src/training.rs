@@ -9,12 +9,13 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyType};
 use tamis_train::distributed::Partial;
 use tamis_train::evaluate::{cross_validate, cross_validate_labels};
-use tamis_train::{Document, Kind, Model, TrainOptions, Trainer, join_labels, spam_class, split_labels};
+use tamis_train::{Kind, Model, TrainOptions, Trainer, join_labels, spam_class, split_labels};
 
 use crate::error::{Exception, Result, wrong_row};
 use crate::filter::Filter;
 use crate::filter::evaluation::HeldOut;
 use crate::input::decoding::Decoding;
+use crate::input::vectors::with_vectors;
 use crate::input::{DocumentRow, DocumentSet, LabelColumn, check_len};
 use crate::options::{RunOptions, TrainingOptions, kind_named, with_columns};
 use crate::work::{Progress, Watch, for_each_row, run, run_shown};
@@ -79,7 +80,7 @@ impl LabelledDocuments {
     }
 
     /// Label, group and document of a row.
-    fn row(&self, row: usize) -> Result<(&str, Option<&str>, DocumentRow<'_>)> {
+    fn row(&self, row: usize) -> Result<LabelledRow<'_>> {
         let group = self.groups.as_ref().map(|groups| groups.get(row)).transpose()?;
         Ok((self.labels.get(row)?, group, self.documents.get(row)?))
     }
@@ -99,12 +100,12 @@ impl Training {
     pub(crate) fn new(
         examples: &Examples<'_>,
         kind: &str,
-        options: Option<&Bound<'_, PyDict>>,
+        options: &Bound<'_, PyDict>,
         how: RunOptions,
     ) -> Result<Self> {
         let RunOptions { threads, progress, decoding } = how;
         let kind = kind_named(kind)?;
-        let mut keywords = options.cloned().unwrap_or_else(|| PyDict::new(examples.documents.py()));
+        let mut keywords = options.clone();
         if kind == Kind::Table {
             keywords = with_columns(&examples.documents, &examples.labels, &keywords, &decoding)?;
         }
@@ -139,7 +140,11 @@ impl Training {
         let are_many = self.options.are_labels_many();
         let job = move |_: &Watch| {
             let rows = counted_rows(&labelled, &options)?;
-            let documents = documents(&rows);
+            let bare: Vec<_> = rows.iter().map(|(_, _, row)| row.bare()).collect();
+            let with_bare = rows.iter().zip(&bare);
+            let documents: Vec<_> = with_bare
+                .map(|((label, group, row), bare)| (*label, *group, bare.with_vector(row.vector)))
+                .collect();
             if are_many {
                 let (classes, held_out) = cross_validate_labels(&options, &documents, folds, 0)?;
                 return Ok::<_, Exception>(HeldOut::Many(classes, held_out));
@@ -180,7 +185,8 @@ impl Filter {
     /// Parameters
     /// ----------
     /// documents : list, numpy array, pandas or polars Series, Arrow array
-    ///     Of bytes for mail, of str for text. A table is a DataFrame of pandas or polars, or a table of Arrow.
+    ///     Of bytes for mail, of str for text. A table is a DataFrame of pandas or polars, or a table of Arrow. Any of them
+    ///     with vectors beside the documents is a ``tamis.Embedded``.
     /// labels : the same, of str
     ///     As many as documents, of at least two different labels. With the option ``labels="many"``, lists of str: a
     ///     document has any number of labels.
@@ -202,6 +208,7 @@ impl Filter {
     ///     Those of ``tamis train``: ``likelihood``, ``alpha``, ``ngrams``, ``max_fpr``, ``labels`` and so on;
     ///     ``deduplicate=True`` counts equal messages once, as the program does by default. Of a table, ``columns`` is a
     ///     dict of column to kind ("gaussian", "categorical", "bernoulli", "text" or "skip"), and others are guessed.
+    ///     ``encoder`` names what makes the vectors.
     #[classmethod]
     #[pyo3(signature = (documents, labels, /, *, groups=None, weights=None, unlabelled=None, kind="mail", n_jobs=None, progress=false, **options))]
     fn train(
@@ -216,9 +223,10 @@ impl Filter {
         progress: bool,
         options: Option<&Bound<'_, PyDict>>,
     ) -> Result<Self> {
+        let options = with_vectors(&documents, options)?;
         let (how, examples) =
             (RunOptions::new(n_jobs, progress)?, Examples { documents, labels, groups, weights, unlabelled });
-        Filter::of_model(Training::new(&examples, kind, options, how)?.model(examples.documents.py())?)
+        Filter::of_model(Training::new(&examples, kind, &options, how)?.model(examples.documents.py())?)
     }
 
     /// Measures how good models of these documents are. Each document is scored by a model that has learned neither it
@@ -252,9 +260,10 @@ impl Filter {
         if folds < 2 {
             return Err(format!("folds: expected at least 2, got {folds}").into());
         }
+        let options = with_vectors(&documents, options)?;
         let examples = Examples { documents, labels, groups, weights: None, unlabelled: None };
         let how = RunOptions::new(n_jobs, progress)?;
-        let training = Training::new(&examples, kind, options, how)?;
+        let training = Training::new(&examples, kind, &options, how)?;
         training.cross_validate(py, folds)?.figures(py, training.threads)
     }
 }
@@ -318,7 +327,7 @@ fn count(labelled: &LabelledDocuments, options: &TrainOptions, watch: &Watch) ->
     let mut trainers = for_each_row(labelled.len(), watch, new, learn)?;
     if let Some(unlabelled) = &labelled.unlabelled {
         let learn = |trainer: &mut Trainer, row| {
-            let added = trainer.add_unlabelled(unlabelled.get(row)?.document());
+            let added = unlabelled.with(row, |document| Ok(trainer.add_unlabelled(document)))?;
             added.map_err(|error| format!("unlabelled, row {row}: {error}").into())
         };
         trainers.extend(for_each_row(unlabelled.len(), watch, new, learn)?);
@@ -332,17 +341,10 @@ fn count(labelled: &LabelledDocuments, options: &TrainOptions, watch: &Watch) ->
 }
 
 /// A label, a group and a document.
-type LabelledRow<'a, T> = (&'a str, Option<&'a str>, T);
-
-fn documents<'a>(rows: &'a [LabelledRow<'_, DocumentRow<'_>>]) -> Vec<LabelledRow<'a, Document<'a>>> {
-    rows.iter().map(|(label, group, row)| (*label, *group, row.document())).collect()
-}
+type LabelledRow<'a> = (&'a str, Option<&'a str>, DocumentRow<'a>);
 
 /// The label, group and document of each row that counts.
-fn counted_rows<'a>(
-    labelled: &'a LabelledDocuments,
-    options: &TrainOptions,
-) -> Result<Vec<LabelledRow<'a, DocumentRow<'a>>>> {
+fn counted_rows<'a>(labelled: &'a LabelledDocuments, options: &TrainOptions) -> Result<Vec<LabelledRow<'a>>> {
     let mut of_words = options.clone();
     of_words.refinements.clear();
     let mut trainer = Trainer::new(of_words)?;
@@ -362,7 +364,8 @@ pub(crate) fn learn(trainer: &mut Trainer, labelled: &LabelledDocuments, rows: R
     for row in rows {
         let (label, group, document) = labelled.row(row)?;
         let weight = labelled.weights.as_ref().map_or(1.0, |weights| weights[row]);
-        let added = trainer.add_weighted(weight, label, group, document.document());
+        let bare = document.bare();
+        let added = trainer.add_weighted(weight, label, group, bare.with_vector(document.vector));
         added.map_err(|error| wrong_row(row, error))?;
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from tamis._embedded import Embedded
 from tamis._tamis import (
     Counter,
     Explanation,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Counter",
+    "Embedded",
     "Explanation",
     "Filter",
     "Learner",

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tamis import _tamis
+from tamis._embedded import Embedded, is_table
 from tamis._labels import names, read
 
 
@@ -33,6 +34,8 @@ class Predictor(ClassifierMixin, BaseEstimator):
     _are_many = False
     # what a fit took the documents for
     _fitted_kind: str | None = None
+    # the options of its vectors; None before the first documents
+    _space: dict[str, Any] | None = None
 
     def predict(self, X: Any) -> np.ndarray:
         """The likeliest label of each document or, in a model of many labels, all labels of each.
@@ -127,6 +130,8 @@ class Predictor(ClassifierMixin, BaseEstimator):
         model = self._model()
         if isinstance(text, bytes) and self._kind == "text":
             text = text.decode(self.encoding, self.decode_error)
+        if callable(self.vectors) and not isinstance(text, Embedded):
+            text = self._embedded(text if is_table(text) else [text])
         return model.explain(text, None if label is None else str(label))
 
     def score_table(self, X: Any) -> _tamis.Table:
@@ -211,7 +216,7 @@ class Predictor(ClassifierMixin, BaseEstimator):
         >>> figures["accuracy"], [of["label"] for of in figures["classes"]]
         (1.0, ['1', '2'])
         """
-        return self._model().evaluate(X, read(y).rows, **self._how())
+        return self._model().evaluate(self._embedded(X), read(y).rows, **self._how())
 
     def report(self, X: Any = None, y: Any = None, title: str | None = None) -> _tamis.Report:
         """Make a page with pictures: of the model or, given labelled documents, of how good it is on them.
@@ -228,7 +233,7 @@ class Predictor(ClassifierMixin, BaseEstimator):
         Report
             HTML without scripts; a notebook shows it, and its ``save`` writes it to a file.
         """
-        return self._model().report(X, None if y is None else read(y).rows, title=title, **self._how())
+        return self._model().report(self._embedded(X), None if y is None else read(y).rows, title=title, **self._how())
 
     def suspects(self, X: Any = None, y: Any = None) -> list[dict[str, Any]]:
         """The learned documents whose held-out scores contradict their labels: they are probably mislabelled.
@@ -263,7 +268,7 @@ class Predictor(ClassifierMixin, BaseEstimator):
         >>> worst["rows"], worst["label"], worst["proposed"]
         ([16], 'metal', 'fruit')
         """
-        found = self._model().suspects(X, None if y is None else read(y).rows, **self._how())
+        found = self._model().suspects(self._embedded(X), None if y is None else read(y).rows, **self._how())
         own = self._own_labels()
         return [{**one, "label": own[one["label"]], "proposed": own[one["proposed"]]} for one in found]
 
@@ -296,7 +301,7 @@ class Predictor(ClassifierMixin, BaseEstimator):
         >>> classifier.drift(texts)["drift"], classifier.drift(["oak and ash"] * 30)["drift"]
         (False, True)
         """
-        return self._model().drift(X, level=level, **self._how())
+        return self._model().drift(self._embedded(X), level=level, **self._how())
 
     def suggest(self, X: Any, n: int = 20) -> list[dict[str, Any]]:
         """Name the documents without a label that would teach most, the first one first.
@@ -325,7 +330,7 @@ class Predictor(ClassifierMixin, BaseEstimator):
         >>> [one["row"] for one in classifier.suggest(["ripe apples", "old oak", "an old oak tree", "iron"])]
         [2, 1, 3]
         """
-        found, own = self._model().suggest(X, n, **self._how()), self._own_labels()
+        found, own = self._model().suggest(self._embedded(X), n, **self._how()), self._own_labels()
         if self._are_many:
             return [{**one, "label": [own[label] for label in one["label"]]} for one in found]
         # "unsure" is no label
@@ -359,13 +364,11 @@ class Predictor(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if self.filter_ is None:
-            how = {"encoding": self.encoding, "decode_error": self.decode_error}
-            used = [name for name, kind in getattr(self, "columns_", {}).items() if kind != "skip"]
-            n = _tamis.count_documents(X, kind=self._kind, columns=used, **how)
+            n = len(self._texts(X, {"gaussian", "categorical", "bernoulli", "text"}))
             scores = np.tile(self._shares, (n, 1))
             log_odds = _log_odds(scores) if self._are_many else np.full(n, np.inf)
         else:
-            scores, log_odds = _tamis.scores(self.filter_, X, **self._how())
+            scores, log_odds = _tamis.scores(self.filter_, self._embedded(X), **self._how())
         if self._labels == names(self.classes_):
             return scores, log_odds
         place = {name: column for column, name in enumerate(names(self.classes_))}
@@ -377,6 +380,29 @@ class Predictor(ClassifierMixin, BaseEstimator):
             margins[:, columns] = log_odds
             log_odds = margins
         return ordered, log_odds
+
+    def _embedded(self, X: Any) -> Any:
+        """Documents with their vectors, if this classifier makes them."""
+        if X is None or isinstance(X, Embedded) or not callable(self.vectors):
+            return X
+        if self._kind == "mail":
+            raise _tamis.TamisError("vectors: expected texts to encode, got mail; use tamis.Embedded(mail, array)")
+        X = X if hasattr(X, "__len__") else list(X)
+        texts = self._texts(X, {"text"})
+        return Embedded(X, self.vectors(texts), self._encoder()) if texts else X
+
+    def _encoder(self) -> str:
+        """The name of what makes the vectors; empty if it has none."""
+        name = getattr(self.vectors, "__qualname__", "")
+        return self.encoder or ("" if "<" in name else name)
+
+    def _texts(self, X: Any, kinds: set[str]) -> list[str]:
+        """Documents as text; of a table, the columns of these kinds."""
+        columns = [name for name, kind in getattr(self, "columns_", {}).items() if kind in kinds]
+        if self._kind == "table" and not columns:
+            raise _tamis.TamisError("vectors: expected a column of text to encode, got none")
+        how = {"encoding": self.encoding, "decode_error": self.decode_error}
+        return _tamis.texts(X, kind=self._kind, columns=columns, **how)
 
     def _model(self) -> _tamis.Filter:
         check_is_fitted(self)

@@ -11,6 +11,7 @@ from typing_extensions import Self
 
 __version__: str
 
+# or an Embedded
 _Documents: TypeAlias = Iterable[str | bytes] | Any
 _Document: TypeAlias = str | bytes | Mapping[str, Any] | Any
 _Labels: TypeAlias = Iterable[str] | Any
@@ -307,6 +308,8 @@ class Learner:
         labels: Sequence[str] | None = None,
         *,
         kind: Literal["mail", "text"] = "mail",
+        vectors: int | None = None,
+        encoder: str | None = None,
         lock_timeout: float = 60.0,
         retrain: bool = True,
     ) -> Self: ...
@@ -341,9 +344,9 @@ def scores(
     filter: Filter, documents: Any, **how: Any
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 def column_kinds(table: Any, options: dict[str, Any], *, encoding: str, decode_error: str) -> dict[str, str]: ...
-def count_documents(
+def texts(
     documents: Any, *, kind: str, encoding: str, decode_error: str, columns: list[str]
-) -> int: ...
+) -> list[str]: ...
 def table(columns: dict[str, NDArray[np.float64] | list[str] | list[list[str]]]) -> Table: ...
 
 # tamis.naive_bayes: rows are (indptr, indices, data, n_features) of a CSR matrix.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from tamis._embedded import take
 from tamis._labels import names, read
 from tamis._tamis import TamisError
 
@@ -37,7 +38,7 @@ def weighted(sample_weight: Any, class_weight: Any, *columns: Any) -> tuple[Any,
         raise TamisError(f"expected as many documents as labels, {len(weights)}, got {_length(documents)}")
     rows = np.flatnonzero(weights)
     if len(rows) < len(weights):
-        columns = tuple(None if column is None else _take(column, rows) for column in columns)
+        columns = tuple(None if column is None else take(column, rows) for column in columns)
     return *columns, weights[rows].tolist()
 
 
@@ -90,20 +91,3 @@ def _of_labels(class_weight: Any, labels: Any) -> np.ndarray:
 
 def _length(column: Any) -> int:
     return column.shape[0] if issparse(column) else len(column)
-
-
-def _take(column: Any, rows: np.ndarray) -> Any:
-    """These rows of a column, of the same type where it has a way to take them."""
-    if isinstance(column, (list, tuple)):
-        return [column[row] for row in rows.tolist()]
-    if hasattr(column, "iloc"):
-        return column.iloc[rows]
-    if issparse(column):
-        return column.tocsr()[rows]
-    if isinstance(column, np.ndarray):
-        return column[rows]
-    if hasattr(column, "take"):
-        return column.take(rows)
-    if hasattr(column, "gather_every"):  # of polars
-        return column[rows]
-    return np.asarray(column)[rows]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from tamis import _tamis
+from tamis._embedded import Embedded
 from tamis._labels import Targets, group_names, names, read
 from tamis._predictor import Predictor
 from tamis._weights import check_labels, weighted
@@ -19,7 +22,7 @@ __all__ = ["TamisClassifier"]
 # partial_fit fits again when the documents have grown to this multiple
 _GROWTH = 1.25
 # parameters that are not options of training
-_HOW = ("kind", "class_weight", "encoding", "decode_error", "n_jobs", "progress")
+_HOW = ("kind", "vectors", "encoder", "class_weight", "encoding", "decode_error", "n_jobs", "progress")
 
 
 class TamisClassifier(Predictor):
@@ -33,6 +36,9 @@ class TamisClassifier(Predictor):
 
     Documents are a list, a numpy array, a pandas or polars Series, or an Arrow array or chunked array of str
     or bytes. Every document counts, also one that equals another.
+
+    With few labels, a dense vector of each text helps, such as a sentence embedding: by an encoder, ``vectors``, or as a
+    ``tamis.Embedded`` of documents and vectors wherever documents are given.
 
     Rows of a table are documents too: a DataFrame of pandas or polars, or a table of Arrow, with several columns, of
     numbers, categories, yes or no, and texts. Its model is naive Bayes with a likelihood for each column,
@@ -95,6 +101,16 @@ class TamisClassifier(Predictor):
     columns : dict of column to kind, optional
         Kinds of columns of a table: "gaussian" (numbers, normally distributed within a label), "categorical",
         "bernoulli" (yes or no), "text" or "skip". Those of other columns are guessed; see ``columns_``.
+    vectors : callable or int, optional
+        What makes a dense vector of each text, to score by words and meaning together: any function from a list of str
+        to an array of shape (n_documents, n_dimensions), such as the ``encode`` of a model of sentence-transformers or
+        model2vec. It is called with all texts that a method is given; of a table, with the columns of text. It is never
+        copied, and a model file does not hold it. Or the number of dimensions, where ``partial_fit`` gets documents
+        without vectors before others. By default there are vectors if documents are an ``Embedded``.
+    encoder : str, optional
+        The name of what makes the vectors, which the model records; it refuses vectors by another. By default the
+        qualified name of ``vectors``, as "SentenceTransformer.encode", unless it is a lambda or a local function; else
+        that of the ``Embedded``.
     raw : bool, default False
         Read texts that are HTML as they are, tags included, instead of as their text.
     content_only : bool, default False
@@ -201,6 +217,8 @@ class TamisClassifier(Predictor):
         max_chars: int | None = None,
         kind: str = "text",
         columns: Mapping[str, str] | None = None,
+        vectors: Callable[[list[str]], Any] | int | None = None,
+        encoder: str | None = None,
         raw: bool = False,
         content_only: bool = False,
         ignore_header: Sequence[str] | None = None,
@@ -325,7 +343,7 @@ class TamisClassifier(Predictor):
             )
             for learned in ("classes_", "n_documents_", "n_fitted_"):
                 delattr(self, learned)
-        if not hasattr(self, "_partials"):
+        if not getattr(self, "n_documents_", 0):
             self._begin(X, y)
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             raise _tamis.TamisError('class_weight: expected a dict of label to number in partial_fit, got "balanced"')
@@ -349,7 +367,9 @@ class TamisClassifier(Predictor):
             self._expected = expected
         partial, n = self._learn(_tamis.count, X, targets, groups, weights)
         self.classes_, self._are_many = _union(known, targets.labels), targets.are_many
-        self._partials = [*getattr(self, "_partials", []), partial]
+        # a partial without documents does not know whether they have vectors
+        earlier = self._partials if getattr(self, "n_documents_", 0) else []
+        self._partials = [*earlier, partial]
         self.n_documents_ = getattr(self, "n_documents_", 0) + n
         return self.refit() if self.n_documents_ >= _GROWTH * getattr(self, "n_fitted_", 0) else self
 
@@ -387,8 +407,8 @@ class TamisClassifier(Predictor):
         path : str or path
             A model of texts, mail or a table.
         **how
-            ``encoding``, ``decode_error``, ``n_jobs`` and ``progress``, as in the constructor. The options of
-            training are in the file; other parameters are for another ``fit``.
+            ``vectors``, ``encoder``, ``encoding``, ``decode_error``, ``n_jobs`` and ``progress``, as in the constructor.
+            The options of training are in the file; other parameters are for another ``fit``.
 
         Returns
         -------
@@ -408,6 +428,9 @@ class TamisClassifier(Predictor):
     def _learn(
         self, learn: Any, X: Any, targets: Targets, groups: Any, weights: Any, unlabelled: Any = None
     ) -> Any:
+        X, unlabelled = self._embedded(X), self._embedded(unlabelled)
+        if self._space is None:
+            self._space = self._space_of(X)
         examples = X, targets.rows, None if groups is None else group_names(groups), weights, unlabelled
         return learn(examples, self._options(targets.are_many, X), kind=self._kind, **self._how())
 
@@ -425,7 +448,7 @@ class TamisClassifier(Predictor):
                 delattr(self, learned)
         has_columns = self.columns is not None or len(_column_names(X) or ()) > 1
         is_table = self.kind == "table" or (self.kind == "text" and has_columns)
-        self._fitted_kind = None
+        self._fitted_kind = self._space = None
         if not is_table:
             return
         self._target = _name_of(y)
@@ -439,7 +462,7 @@ class TamisClassifier(Predictor):
     def _options(self, are_many: bool, X: Any = None) -> dict[str, Any]:
         """The options of training, for the library; ``X`` are documents to learn."""
         options = {name: value for name, value in self.get_params(deep=False).items() if name not in _HOW}
-        options["labels"] = "many" if are_many else "one"
+        options |= {"labels": "many" if are_many else "one", **(self._space or {})}
         if self._kind == "table":
             # columns that only later documents have are ignored
             later = dict.fromkeys(_column_names(X) or (), "skip")
@@ -452,6 +475,25 @@ class TamisClassifier(Predictor):
         if options["stop_words"] is not None and not isinstance(options["stop_words"], str):
             options["stop_words"] = list(options["stop_words"])
         return options
+
+    def _space_of(self, X: Any) -> dict[str, Any]:
+        """The options of vectors, by the first documents that are learned."""
+        if isinstance(self.vectors, Integral):
+            return {"vectors": int(self.vectors), "encoder": self._encoder()}
+        if self.vectors is not None and not callable(self.vectors):
+            expected = "expected a function from a list of str to an array; an array is given by tamis.Embedded(X, array)"
+            raise _tamis.TamisError(f"vectors: {expected}, got {type(self.vectors).__name__}")
+        if isinstance(X, Embedded):
+            return {"vectors": X.vectors.shape[1], "encoder": self._encoder() or X.encoder}
+        return {}
+
+    def __sklearn_clone__(self) -> TamisClassifier:
+        # a method is not copied, since its model would be
+        bare = copy.copy(self)
+        bare.vectors = None
+        fresh = super(TamisClassifier, bare).__sklearn_clone__()
+        fresh.vectors = self.vectors
+        return fresh
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -479,6 +521,7 @@ def n_learned(model: _tamis.Filter) -> int:
 
 def _column_names(table: Any) -> list[Any] | None:
     """The names of the columns of a table; None if they have none, as those of an array."""
+    table = table.documents if isinstance(table, Embedded) else table
     names = getattr(table, "column_names", getattr(table, "columns", None))
     return None if names is None or callable(names) else list(names)
 

@@ -15,6 +15,7 @@ use crate::input::{ClassName, DocumentSet};
 use crate::model::ModelLabels;
 use crate::model::explanation::Explanation;
 use crate::model::score::Score;
+use crate::options::vector_space;
 use crate::work::{Consumable, on_own_threads};
 
 /// A model file that is open for learning.
@@ -117,7 +118,7 @@ impl Learner {
         self.open.with(message.py(), |open| {
             let filter = open.learner.filter();
             let labels = ModelLabels::from_filter(filter);
-            answer(labels, filter, document.get(0)?.document(), &mut open.scratch)
+            document.with(0, |document| answer(labels, filter, document, &mut open.scratch))
         })
     }
 }
@@ -153,15 +154,21 @@ impl Learner {
     /// path : str or os.PathLike
     /// labels : list of str, default ("ham", "spam")
     /// kind : {"mail", "text"}, default "mail"
+    /// vectors : int, optional
+    ///     The length of the vectors that documents may have beside them: see ``tamis.Embedded``.
+    /// encoder : str, optional
+    ///     What makes them.
     /// lock_timeout, retrain
     ///     As in ``open``.
     #[classmethod]
-    #[pyo3(signature = (path, labels=None, *, kind="mail", lock_timeout=60.0, retrain=true))]
+    #[pyo3(signature = (path, labels=None, *, kind="mail", vectors=None, encoder=None, lock_timeout=60.0, retrain=true))]
     fn create(
         _class: &Bound<'_, PyType>,
         path: PathBuf,
         labels: Option<Vec<String>>,
         kind: &str,
+        vectors: Option<u32>,
+        encoder: Option<String>,
         lock_timeout: f64,
         retrain: bool,
     ) -> Result<Self> {
@@ -169,6 +176,7 @@ impl Learner {
         let mut train = TrainOptions::new(kind);
         // so that the model can be fitted again as it grows
         train.keep = Some(Keep::Vectors);
+        train.recipe.vectors = vector_space(vectors, encoder)?;
         let labels = labels.unwrap_or_else(|| vec!["ham".to_owned(), "spam".to_owned()]);
         let attempt = |options| {
             let labels = labels.iter().map(String::as_str);
@@ -187,7 +195,7 @@ impl Learner {
     ///     another.
     fn learn(&self, message: &Bound<'_, PyAny>, label: ClassName) -> Result<&'static str> {
         let document = DocumentSet::one(&self.recipe, message)?;
-        self.open.with(message.py(), |open| Ok(open.learn(&label.0, document.get(0)?.document())?))
+        self.open.with(message.py(), |open| document.with(0, |of| Ok(open.learn(&label.0, of)?)))
     }
 
     /// Forgets all copies of a message; with a label, only if it is known under that label.
@@ -200,7 +208,7 @@ impl Learner {
     fn forget(&self, message: &Bound<'_, PyAny>, label: Option<ClassName>) -> Result<Option<String>> {
         let document = DocumentSet::one(&self.recipe, message)?;
         let label = label.as_ref().map(|label| &*label.0);
-        self.open.with(message.py(), |open| Ok(open.learner.forget(label, document.get(0)?.document())?))
+        self.open.with(message.py(), |open| document.with(0, |of| Ok(open.learner.forget(label, of)?)))
     }
 
     /// Scores a message with everything learned so far, committed or not.

@@ -170,7 +170,8 @@ fn suspects(
     let suspects = needs_terms(tamis_train::evaluate::suspects(filter))?;
     let identity = |row: usize| -> Result<_> {
         watch.add_done(1);
-        Ok(((filter.digest(documents.get(row)?.document())?, classes.index(labels.get(row)?)), row))
+        let digest = documents.with(row, |document| Ok(filter.digest(document)?))?;
+        Ok(((digest, classes.index(labels.get(row)?)), row))
     };
     let identities = (0..documents.len()).into_par_iter().take_any_while(|_| !watch.is_stopped());
     let identities = identities.map(identity).collect::<Result<Vec<_>>>()?;
@@ -196,7 +197,7 @@ fn suspects(
 /// What differs between new documents and those that the model learned.
 fn drift(model: &SharedFilter, documents: &DocumentSet, level: f64, watch: &Watch) -> Result<Value> {
     let reference = needs_terms(DriftReference::new(&model.filter))?;
-    let add = |new: &mut NewDocuments<'_>, row| Ok(new.add(documents.get(row)?.document())?);
+    let add = |new: &mut NewDocuments<'_>, row| documents.with(row, |document| Ok(new.add(document)?));
     let new = for_each_row(documents.len(), watch, || Ok(NewDocuments::new(&reference)), add)?;
     Ok(reference.compare(new, level)?.to_json(model.filter.classes()))
 }
@@ -205,7 +206,7 @@ fn drift(model: &SharedFilter, documents: &DocumentSet, level: f64, watch: &Watc
 fn suggest(model: &SharedFilter, documents: &DocumentSet, n: usize, watch: &Watch) -> Result<Value> {
     let known = KnownDocuments::new(&model.filter, n)?;
     let add = |unlabelled: &mut CandidatePool<'_, usize>, row| {
-        unlabelled.add(documents.get(row)?.document(), || Ok(row))
+        documents.with(row, |document| unlabelled.add(document, || Ok(row)))
     };
     let unlabelled = for_each_row(documents.len(), watch, || Ok(CandidatePool::new(&known)), add)?;
     let mut suggestions = Suggestions::new(&known, unlabelled);

@@ -80,7 +80,10 @@ fn only_column<'py>(values: &Bound<'py, PyAny>, reading: &Reading) -> Result<Bou
     if n_columns != 1 {
         let got = format!("got an array of shape ({n_rows}, {n_columns})");
         let table = "to learn a table, give its columns names, as in pandas.DataFrame(X, columns=[...])";
-        return Err(format!("expected one column of {}, {got}; {table}", reading.expected()).into());
+        let vectors = "to learn texts with vectors beside them, tamis.Embedded(texts, X)";
+        return Err(
+            format!("expected one column of {}, {got}; {table}; {vectors}", reading.expected()).into()
+        );
     }
     // pandas, polars, pyarrow, numpy
     if let Some(by_place) = values.getattr_opt("iloc")? {

@@ -10,6 +10,7 @@ use tamis_train::{Kind, Recipe};
 use crate::error::Result;
 use crate::input::decoding::{Decoding, Reading};
 use crate::input::rows::DataFrame;
+use crate::input::vectors::Embedded;
 use crate::options::keywords::{Keywords, wrong};
 
 /// Kinds of columns by their names, as Python gives them.
@@ -29,7 +30,7 @@ pub(crate) fn with_columns<'py>(
     options: &Bound<'py, PyDict>,
     decoding: &Decoding,
 ) -> Result<Bound<'py, PyDict>> {
-    let keywords = Keywords(options.copy()?);
+    let (table, keywords) = (&Embedded::bare(table)?, Keywords(options.copy()?));
     let chosen = keywords.take("columns")?.unwrap_or_default();
     let target = match keywords.take("target")? {
         Some(target) => Some(target),

@@ -6,13 +6,14 @@ use numpy::{PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
-use tamis_train::Recipe;
 use tamis_train::options::{Column, ColumnKind};
+use tamis_train::{Document, Recipe};
 
 use crate::error::Result;
 use crate::filter::Filter;
 use crate::input::DocumentSet;
 use crate::input::decoding::Decoding;
+use crate::input::vectors::Embedded;
 use crate::model::table::Table;
 use crate::options::{RunOptions, TrainingOptions, kind_named, with_columns};
 use crate::training::{self, Examples, Training};
@@ -35,7 +36,7 @@ pub(crate) fn train(
     how: Option<&Bound<'_, PyDict>>,
 ) -> Result<Filter> {
     let how = RunOptions::from_keywords(py, how)?;
-    Filter::of_model(Training::new(&examples, kind, Some(options), how)?.model(py)?)
+    Filter::of_model(Training::new(&examples, kind, options, how)?.model(py)?)
 }
 
 /// Counts documents without fitting: the bytes of a partial, and the number of documents.
@@ -49,7 +50,7 @@ pub(crate) fn count<'py>(
     how: Option<&Bound<'py, PyDict>>,
 ) -> Result<(Bound<'py, PyBytes>, u64)> {
     let how = RunOptions::from_keywords(py, how)?;
-    let partial = Training::new(&examples, kind, Some(options), how)?.partial(py)?;
+    let partial = Training::new(&examples, kind, options, how)?.partial(py)?;
     Ok((PyBytes::new(py, partial.as_bytes()), partial.documents().iter().sum()))
 }
 
@@ -105,20 +106,27 @@ pub(crate) fn column_kinds<'py>(
     Ok(with_columns(table, py.None().bind(py), options, &decoding)?.as_any().get_item("columns")?)
 }
 
-/// The number of documents, after checking that all can be read. Of a table, `columns` are read.
+/// The documents as text, without their vectors. Of a table, `columns` are read, each a line; mail is as received.
 #[pyfunction]
 #[pyo3(signature = (documents, *, kind, encoding, decode_error, columns))]
-pub(crate) fn count_documents(
+pub(crate) fn texts(
     documents: &Bound<'_, PyAny>,
     kind: &str,
     encoding: &str,
     decode_error: &str,
     columns: Vec<String>,
-) -> Result<usize> {
+) -> Result<Vec<String>> {
     let decoding = Decoding::new(documents.py(), encoding, decode_error)?;
     let mut recipe = Recipe::new(kind_named(kind)?);
     recipe.columns = columns.into_iter().map(|name| Column::new(name, ColumnKind::Text)).collect();
-    Ok(DocumentSet::new(&recipe, documents, decoding)?.len())
+    let documents = DocumentSet::new(&recipe, &Embedded::bare(documents)?, decoding)?;
+    let text = |document: Document<'_>| match document {
+        Document::Text(text) => text.to_owned(),
+        Document::Mail(raw) => String::from_utf8_lossy(raw).into_owned(),
+        Document::Fields(cells) => cells.iter().map(|(_, cell)| *cell).collect::<Vec<_>>().join("\n"),
+        Document::Counted(_) | Document::Embedded { .. } => String::new(),
+    };
+    (0..documents.len()).map(|row| documents.with(row, |document| Ok(text(document)))).collect()
 }
 
 /// A table of columns by their names: of float64, of text, or of lists of text.

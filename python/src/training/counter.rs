@@ -25,7 +25,8 @@ use crate::work::{Consumable, run, threads};
 /// kind : {"text", "mail", "table"}, default "text"
 /// **options
 ///     Those of ``tamis train``, see ``Filter.train``. Counters that are merged need the same options. Of a table,
-///     ``columns`` names all columns to learn from, each with its kind.
+///     ``columns`` names all columns to learn from, each with its kind. ``vectors`` is the length of the vectors that
+///     documents may have beside them, and ``encoder`` the name of what makes them.
 ///
 /// Attributes
 /// ----------
@@ -99,7 +100,7 @@ impl Counter {
     /// Parameters
     /// ----------
     /// documents : list, numpy array, pandas or polars Series, Arrow array
-    ///     Of str or bytes.
+    ///     Of str or bytes; or a ``tamis.Embedded``.
     /// labels : the same, of str
     ///     As many as documents. With the option ``labels="many"``, lists of str.
     /// groups : the same, optional
