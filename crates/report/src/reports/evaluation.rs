@@ -24,7 +24,7 @@ use crate::text::{Name, count, counted, grouped, number, percent};
 /// use tamis_report::EvaluationReport;
 ///
 /// let mut options = TrainOptions::new(Kind::Text);
-/// options.decision.cost = Some(1.0); // by default, two texts are too few to call anything spam
+/// options.decision.unsure = Some(0.0); // by default, two texts are too few to call anything spam or ham
 /// let mut trainer = Trainer::new(options)?;
 /// trainer.add("ham", Document::Text("lunch at noon"))?;
 /// trainer.add("spam", Document::Text("cheap pills"))?;

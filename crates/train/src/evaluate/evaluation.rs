@@ -36,7 +36,7 @@ const BINS: usize = 15;
 /// use tamis_train::{Document, Kind, Scratch, TrainOptions, Trainer};
 ///
 /// let mut options = TrainOptions::new(Kind::Text);
-/// options.decision.cost = Some(1.0); // by default, two texts are too few to call anything spam
+/// options.decision.unsure = Some(0.0); // by default, two texts are too few to call anything spam or ham
 /// let mut trainer = Trainer::new(options)?;
 /// trainer.add("ham", Document::Text("lunch at noon"))?;
 /// trainer.add("spam", Document::Text("cheap pills"))?;
