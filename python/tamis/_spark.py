@@ -12,11 +12,11 @@ import itertools
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import tamis
-from tamis import Counter, Filter
+from tamis import Counter, Embedded, Filter
 from tamis.distributed import FitPlan, counts_of, sample_of
 
 if TYPE_CHECKING:
@@ -60,10 +60,15 @@ def count(
 
     counter = Counter(kind=kind, **options)
     for batch in _without_nulls(batches, names):
-        label, document, *group = batch.columns
-        counter.add(document, label, groups=group[0] if group else None)
+        columns = dict(zip(batch.schema.names, batch.columns))
+        counter.add(documents(columns), columns["label"], groups=columns.get("group"))
     if counter.n_documents:
         yield from pieces("partial", TaskContext.get().partitionId(), counter.partial())
+
+
+def documents(columns: Mapping[str, Any]) -> Any:
+    """The column of documents, with vectors beside them if there is such a column."""
+    return Embedded(columns["document"], columns["vector"]) if "vector" in columns else columns["document"]
 
 
 def _without_nulls(batches: Iterable[pa.RecordBatch], names: list[str]) -> Iterator[pa.RecordBatch]:
@@ -76,7 +81,8 @@ def _without_nulls(batches: Iterable[pa.RecordBatch], names: list[str]) -> Itera
             if column.null_count:
                 row = first + column.is_null().to_pylist().index(True)
                 where = f"partition {TaskContext.get().partitionId()}, row {row}, column {name!r}"
-                raise tamis.TamisError(f"{where}: expected text, got null")
+                expected = "a vector" if hasattr(column.type, "value_type") else "text"
+                raise tamis.TamisError(f"{where}: expected {expected}, got null")
         yield batch
         first += batch.num_rows
 
@@ -126,15 +132,16 @@ def merge_changes(table: pa.Table, plan: str) -> pa.Table:
 
 
 def score_rows(
-    batches: Iterable[pa.RecordBatch], model: str, names: list[str], document: str
+    batches: Iterable[pa.RecordBatch], model: str, names: list[str], given: list[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Scores a partition, whose last column holds the documents and is called `document`."""
+    """Scores a partition, whose last columns hold the documents, and perhaps vectors, and are called `given`."""
     import pyarrow as pa
 
     filter = _opened(model)
-    for batch in _without_nulls(batches, [document]):
-        *columns, documents = batch.columns
-        scores = pa.record_batch(filter.score_table(documents)).select(["label", "probability", "log_odds"])
+    for batch in _without_nulls(batches, given):
+        columns, last = batch.columns[: -len(given)], batch.columns[-len(given) :]
+        table = filter.score_table(documents(dict(zip(("document", "vector"), last))))
+        scores = pa.record_batch(table).select(["label", "probability", "log_odds"])
         yield pa.RecordBatch.from_arrays([*columns, *scores.columns], names=names)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tamis
 from tamis import Counter, Filter
-from tamis._spark import FAN_IN, ROWS, on_executors, send, whole
+from tamis._spark import FAN_IN, ROWS, documents, on_executors, send, whole
 from tamis.distributed import DistributedFit, counts_of
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def train(
     mail_col: str | None = None,
     *,
     group_col: str | None = None,
+    vector_col: str | None = None,
     fit: str = "auto",
     driver_bytes: int = 1 << 30,
     sample: int = 20_000,
@@ -61,6 +62,9 @@ def train(
     group_col : str, optional
         The column of groups, such as authors: documents of a group are held out together. Text, or a type that Spark
         casts to text.
+    vector_col : str, optional
+        The column of dense vectors beside the documents, such as sentence embeddings: arrays of numbers, all of one length.
+        The option ``encoder`` names what makes them.
     fit : {"auto", "driver", "distributed"}, default "auto"
         Who fits: by default the driver up to ``driver_bytes`` of counts, else the executors. A line on standard error
         says which. The executors fit weighted scoring without windows.
@@ -93,17 +97,21 @@ def train(
     columns = [_column(label_col).cast("string").alias("label"), document.alias("document")]
     if group_col is not None:
         columns.append(_column(group_col).cast("string").alias("group"))
+    if vector_col is not None:
+        columns.append(_column(vector_col).alias("vector"))
     rows = df.select(columns)
+    if vector_col is not None and "vectors" not in options:
+        options["vectors"] = _length_of(rows)
     # wrong options raise an error here, not on the executors
     Counter(kind=kind, **options)
     if fit == "distributed" and options.pop("deduplicate", False):
-        rows = _deduplicated(rows, group_col is not None)
+        rows = _deduplicated(rows)
     with _explained():
         options = _with_terms(rows, kind, options, sample, fit == "distributed")
         refusal = _refusal(kind, options)
         if fit == "distributed" and refusal:
             raise refusal
-        names = [label_col, mail_col or text_col, *([group_col] if group_col else [])]
+        names = [name for name in (label_col, mail_col or text_col, group_col, vector_col) if name]
         partials = rows.mapInArrow(on_executors("count", kind, options, names), ROWS).persist(_on_disk())
         try:
             size = _Size.of(partials)
@@ -122,6 +130,8 @@ def score(
     model: Filter | str | os.PathLike[str],
     text_col: str | None = None,
     mail_col: str | None = None,
+    *,
+    vector_col: str | None = None,
 ) -> DataFrame:
     """Score the documents of a DataFrame.
 
@@ -137,6 +147,8 @@ def score(
         The column of texts.
     mail_col : str
         Instead, the column of raw messages: binary or text.
+    vector_col : str, optional
+        The column of vectors beside them.
 
     Returns
     -------
@@ -154,8 +166,11 @@ def score(
     types = [("prediction", T.StringType()), ("probability", T.DoubleType()), ("log_odds", T.DoubleType())]
     schema = T.StructType([*df.schema.fields, *(T.StructField(name, type) for name, type in types)])
     # a name that no column has
-    with_document = df.withColumn(f"document of {name.removesuffix('.tamis')}", document)
-    return with_document.mapInArrow(on_executors("score_rows", name, schema.names, mail_col or text_col), schema)
+    own = name.removesuffix(".tamis")
+    given, rows = [mail_col or text_col], df.withColumn(f"document of {own}", document)
+    if vector_col is not None:
+        given, rows = [*given, vector_col], rows.withColumn(f"vector of {own}", _column(vector_col))
+    return rows.mapInArrow(on_executors("score_rows", name, schema.names, given), schema)
 
 
 def _document(text_col: str | None, mail_col: str | None) -> tuple[str, Column]:
@@ -167,13 +182,20 @@ def _document(text_col: str | None, mail_col: str | None) -> tuple[str, Column]:
     return "mail", _column(mail_col).cast("binary")
 
 
-def _deduplicated(rows: DataFrame, has_groups: bool) -> DataFrame:
+def _deduplicated(rows: DataFrame) -> DataFrame:
     """Rows without those that equal another in label and document."""
     from pyspark.sql import functions as F
 
-    if has_groups:
-        return rows.groupBy("label", "document").agg(F.min("group").alias("group"))
-    return rows.dropDuplicates()
+    others = [F.min(name).alias(name) for name in rows.columns if name not in ("label", "document")]
+    return rows.groupBy("label", "document").agg(*others) if others else rows.dropDuplicates()
+
+
+def _length_of(rows: DataFrame) -> int:
+    """The length of the first vector; 1 if there is none."""
+    from pyspark.sql import functions as F
+
+    first = rows.select(F.size("vector")).where("vector is not null").first()
+    return 1 if first is None else first[0]
 
 
 def _column(name: str) -> Column:
@@ -204,7 +226,8 @@ def _with_terms(rows: DataFrame, kind: str, options: dict[str, Any], sample: int
     if table.num_rows <= sample and not always:
         return options
     counter = Counter(kind=kind, **options)
-    counter.add(table["document"][:sample], table["label"][:sample])
+    columns = {name: table[name][:sample] for name in table.column_names}
+    counter.add(documents(columns), columns["label"])
     return {**counter.choose_terms(), **options}
 
 

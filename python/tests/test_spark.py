@@ -92,6 +92,29 @@ def test_groups_come_along(spark, fit):
         assert train(df, "label", "text", group_col="author", **options).to_bytes() == expected.to_bytes()
 
 
+def test_vectors_come_along(spark, tmp_path):
+    def vector(i):
+        return [float(i % 3 == at) + (i * 7919 % 100) / 300 for at in range(3)] + [i % 5 / 10]
+
+    rows = [(label, text, vector(i)) for i, (label, text) in enumerate(texts(240, 3))]
+    df = spark.createDataFrame(rows, "label string, text string, vector array<float>").repartition(5)
+    labels, documents, vectors = zip(*rows)
+    both = tamis.Embedded(list(documents), list(vectors))
+    model = train(df, "label", "text", vector_col="vector", encoder="e5")
+    assert model.to_bytes() == Filter.train(both, list(labels), kind="text", encoder="e5").to_bytes()
+    got = {row.text: row.probability for row in score(df, model, "text", vector_col="vector").collect()}
+    assert got == dict(zip(documents, model.score_many(both).probability.tolist()))
+    words = {"ngrams": 1, "pieces": False, "signs": False, "vector_col": "vector"}
+    fitted = train(df, "label", "text", fit="distributed", **words)
+    assert fitted.information["vectors"] == (4, "") and fitted.evaluate(both, list(labels))["accuracy"] > 0.9
+    assert train(df, "label", "text", sample=100, vector_col="vector").information["vectors"] == (4, "")
+    none = spark.createDataFrame([*rows, ("a", "b", None)], df.schema).coalesce(1)
+    with pytest.raises(TamisError, match="^partition 0, row 240, column 'vector': expected a vector, got null$"):
+        train(none, "label", "text", **words)
+    with pytest.raises(TamisError, match="vectors.*expected a vector of 4 numbers|expected vectors of 4"):
+        train(spark.createDataFrame([*rows, ("a", "b", [1.0])], df.schema).coalesce(1), "label", "text", **words)
+
+
 def test_terms_of_many_rows_are_chosen_by_a_sample(spark):
     opinions = [("good", "not bad"), ("good", "very good"), ("bad", "not good"), ("bad", "very bad")]
     told_by_pairs = [(opinions[i % 4][0], f"{opinions[i % 4][1]} number{i}") for i in range(400)]
@@ -186,10 +209,13 @@ def partitions(df) -> list[tuple[list[str], list[str]]]:
 
 def test_executors_fit_as_partitions_in_one_process_do(spark):
     """More partitions than are merged at once, and empty ones."""
-    df = frame(spark, texts(600, 4), 60).repartition(11, "text")
+    rows = texts(600, 4)
+    df = frame(spark, rows, 60).repartition(11, "text")
     model = train(df, "label", "text", fit="distributed")
     assert 8 < len(partitions(df)) <= 11
-    assert model.to_bytes() == fitted_by_partitions(partitions(df), ngrams=1, pieces=False, signs=False)
+    choice = Counter()
+    choice.add([text for _, text in rows], [label for label, _ in rows])
+    assert model.to_bytes() == fitted_by_partitions(partitions(df), **choice.choose_terms())
     assert model.information["remembered"] == 0
 
 
@@ -236,7 +262,7 @@ def test_who_fits_is_told(spark, capsys):
     for most, options, told in [
         (1 << 30, {}, "at most driver_bytes (1,073.7 MB): the driver fits"),
         (1, {"likelihood": "bernoulli"}, "still the driver fits: expected weighted scoring"),
-        (1, {"correction": False, "ngrams": 1}, "more than driver_bytes (0.0 MB): the executors fit"),
+        (1, {"correction": False, "ngrams": 1, "pieces": False, "signs": False}, "more than driver_bytes (0.0 MB): the executors fit"),
     ]:
         model = train(frame(spark, rows, 2), "label", "text", driver_bytes=most, **options)
         assert told in capsys.readouterr().err
