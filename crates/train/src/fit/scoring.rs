@@ -2,7 +2,8 @@
 
 use crate::fit::label_decisions::{decide_labels, expect_labels};
 use tamis_model::{
-    Beside, Classes, Counts, Documents, Label, Prediction, Statistics, VectorStatistics, WeightedOptions,
+    Beside, Classes, Counts, Documents, FitProblem, Label, Prediction, Statistics, VectorStatistics,
+    WeightedOptions,
 };
 use tamis_store::config::decision::{Decision, DecisionOptions};
 use tamis_store::config::labels::{are_sets, columns_of, positive_class, spam_class};
@@ -63,7 +64,9 @@ pub(crate) fn fit(
             let smoothing = solution::smoothing(&options, statistics, documents, classes)?;
             let by = taught.as_ref().filter(|taught| taught.record.teacher.is_some());
             let by = by.map(|taught| taught.held_out.clone());
-            let fitted = solution::weights(&options, smoothing, statistics, beside, documents, classes, by)?;
+            let columns = columns_of(classes)?;
+            let problem = FitProblem { counts: statistics, documents, columns, beside, options: &options };
+            let fitted = solution::weights(&problem, smoothing, by)?;
             let mut fitted = conclude(&options, fitted, &thresholds, documents, classes)?;
             if let FittedScoring::Weighted { table: of, .. } = &mut fitted.scoring {
                 *of = table.map(|(table, _)| Box::new(table));

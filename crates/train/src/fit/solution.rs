@@ -2,8 +2,8 @@
 
 use std::convert::Infallible;
 use tamis_model::{
-    Beside, ClassId, ClassWeight, Classes, Coefficients, Correction, Counts, Documents, ExpectedStatistics,
-    FitError, FitProblem, Label, Prediction, SmoothingChoice, Statistics, StatisticsError, WeightedOptions,
+    ClassId, ClassWeight, Classes, Coefficients, Correction, Counts, Documents, ExpectedStatistics, FitError,
+    FitProblem, Label, Prediction, SmoothingChoice, Statistics, StatisticsError, WeightedOptions,
     WeightedVector,
 };
 use tamis_store::config::decision::{Decision, HeldOutPerformance};
@@ -68,16 +68,10 @@ pub(crate) fn smoothing(
 /// Fits the weights; those of counts and correction by the documents that it holds out, or by scores of others. Does not
 /// choose thresholds.
 pub(crate) fn weights(
-    options: &WeightedOptions,
+    problem: &FitProblem<'_>,
     smoothing: SmoothingChoice,
-    statistics: &Statistics,
-    beside: Beside<'_>,
-    documents: &dyn Documents,
-    classes: &Classes,
     held_out: Option<Vec<Prediction>>,
 ) -> Result<tamis_model::WeightedFit> {
-    let problem =
-        FitProblem { counts: statistics, documents, columns: columns_of(classes)?, beside, options };
     let fitted = match held_out {
         Some(held_out) => problem.solve_by(smoothing, held_out),
         None => problem.solve(smoothing),
