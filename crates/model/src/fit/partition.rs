@@ -296,3 +296,6 @@ pub fn is_sampled(group: u64, share: f64) -> bool {
     // 2^64 times the share; casts saturate
     share >= 1.0 || scramble(group) < (share * 2f64.powi(64)) as u64
 }
+
+#[cfg(test)]
+mod tests;

@@ -61,7 +61,7 @@ pub(crate) struct AscentStart<'a> {
 pub(crate) struct ColumnTrainer<'a> {
     pub(crate) problem: FitProblem<'a>,
     pub(crate) source: BlockReader<'a>,
-    competitors: Competitors,
+    pub(crate) competitors: Competitors,
     /// The counts' log-odds of each document and competing column.
     pub(crate) odds: Vec<f32>,
     pub(crate) lanes: Vec<Lane>,

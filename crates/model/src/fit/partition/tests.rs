@@ -39,8 +39,14 @@ impl Set {
     fn deal(&self, n_partitions: usize) -> Vec<Vec<Example<'_>>> {
         let mut dealt = vec![Vec::new(); n_partitions];
         for (i, (class, row)) in self.rows.iter().enumerate() {
-            let document =
-                Example { row: row.row(), class: *class, multiplicity: 1, group: i as u64, fraction: 0, vector: &[] };
+            let document = Example {
+                row: row.row(),
+                class: *class,
+                multiplicity: 1,
+                group: i as u64,
+                fraction: 0,
+                vector: &[],
+            };
             dealt[i % n_partitions].push(document);
         }
         dealt
@@ -53,8 +59,14 @@ impl Set {
     fn partitions<'a>(&'a self, dealt: &'a [Vec<Example<'_>>], choices: &Choices) -> Vec<Partition<'a>> {
         let partition = |documents: &'a Vec<_>| {
             let columns = self.columns.clone();
-            let problem = FitProblem { counts: &self.counts, documents, columns, beside: Default::default(), options: &self.options };
-            Partition::new(fit, choices, dealt.len() as u32).unwrap()
+            let problem = FitProblem {
+                counts: &self.counts,
+                documents,
+                columns,
+                beside: Default::default(),
+                options: &self.options,
+            };
+            Partition::new(problem, choices, dealt.len() as u32).unwrap()
         };
         dealt.iter().map(partition).collect()
     }
@@ -74,16 +86,18 @@ fn fit(partitions: &mut [Partition<'_>], rounds: usize) -> Correction {
 /// The objective, least at the optimum: the sum over columns of |w|^2 / 2 + the sum over documents of C ln(1 + exp(-s
 /// z)).
 fn objective(partitions: &[Partition<'_>]) -> f64 {
-    let n_terms = partitions.iter().map(|partition| partition.fit.documents.n_terms()).max().unwrap();
+    let n_terms =
+        partitions.iter().map(|partition| partition.trainer.problem.documents.n_terms()).max().unwrap();
     let mut sum = 0.0;
-    for (at, column) in partitions[0].columns.iter().enumerate() {
+    for (at, column) in partitions[0].trainer.lanes.iter().enumerate() {
         let mut w = vec![0.0; n_terms + 1];
         let mut margins = Vec::new();
         for adds in [true, false] {
             for partition in partitions {
-                let Partition { fit, source, competitors, odds, coefficients, .. } = partition;
+                let Partition { trainer, coefficients, .. } = partition;
+                let ColumnTrainer { problem, source, competitors, odds, .. } = trainer;
                 let group = &coefficients.groups[at / COLUMNS_TOGETHER];
-                for document in 0..fit.documents.len() {
+                for document in 0..problem.documents.len() {
                     let terms = source.kept(document).unwrap();
                     let scale = f64::from(coefficients.scales[document]) * TF_UNIT;
                     let x = |(id, tf): (TermId, f32)| {
@@ -102,8 +116,8 @@ fn objective(partitions: &[Partition<'_>]) -> f64 {
                     let z = f64::from(odds[place] * column.tau as f32)
                         + w[n_terms]
                         + terms.iter().map(x).map(|(term, x)| w[term] * x).sum::<f64>();
-                    let class = fit.documents.label(document).class;
-                    let is_own = fit.columns.is_positive(class, usize::from(column.column));
+                    let class = problem.documents.label(document).class;
+                    let is_own = problem.columns.is_positive(class, usize::from(column.column));
                     margins.push(if is_own { z } else { -z });
                 }
             }
@@ -123,7 +137,10 @@ fn a_single_partition_is_the_fit_of_one_machine() {
         let dealt = set.deal(1);
         let (counts, columns, options) = (&set.counts, set.columns.clone(), &set.options);
         let smoothing = SmoothingChoice::new(counts, &dealt[0], &columns, options);
-        let expected = FitProblem { counts, documents: &dealt[0], columns, beside: Default::default(), options }.solve(smoothing).unwrap();
+        let expected =
+            FitProblem { counts, documents: &dealt[0], columns, beside: Default::default(), options }
+                .solve(smoothing)
+                .unwrap();
         let mut partitions = set.partitions(&dealt, &expected.choices);
         let mut correction = fit(&mut partitions, 1);
         let mut coefficients = partitions[0].coefficients().clone();
@@ -131,7 +148,10 @@ fn a_single_partition_is_the_fit_of_one_machine() {
             let column = TAUS.iter().position(|tau| *tau == expected.choices.tau).unwrap() as ClassId;
             (correction, coefficients) = (correction.column(column).unwrap(), coefficients.column(column));
         }
-        assert!(correction == expected.correction && correction != Correction::default(), "{n_classes} classes");
+        assert!(
+            correction == expected.correction && correction != Correction::default(),
+            "{n_classes} classes"
+        );
         assert!(coefficients == expected.coefficients, "{n_classes} classes");
     }
 }
@@ -186,7 +206,7 @@ fn the_order_of_partitions_leaves_no_trace() {
         let mut sum = Correction::default();
         for (partition, documents) in partitions.iter().zip(&dealt) {
             for (at, document) in documents.iter().enumerate() {
-                let own: Vec<_> = partition.coefficients().of(at).collect();
+                let own: Vec<_> = partition.coefficients().of_document(at).collect();
                 sum.add(document.row, &own).unwrap();
             }
         }
