@@ -122,25 +122,24 @@ impl WeightedScorer {
         Contest { class, against }: Contest,
         slope: f64,
     ) -> Option<RealReason> {
+        if vector.is_empty() {
+            return None;
+        }
         let scores = [Vec::new(), self.vector_scores(layers, vector)];
         let [_, contribution] = self.log_odds.beside(&scores, [class, against]);
         let (term, rows) = (format!("vector of {}", vector.len()), layers.vectors()?.documents().to_vec());
-        (!vector.is_empty()).then_some(RealReason { term, rows, contribution: slope * contribution })
+        Some(RealReason { term, rows, contribution: slope * contribution })
     }
+}
 
-    /// The words of a row, without the terms of columns that are not text.
-    fn words(&self, layers: Layers<'_>, row: CountRow<'_>) -> Result<CountVector> {
-        let mut pairs = Vec::new();
-        // unknown terms have ids after those of the model
-        for (id, count) in row.iter().filter(|(id, _)| (*id as usize) < layers.n_terms()) {
-            let is_word = match &self.table {
-                Some(table) => !table.is_beside_text(layers.text(id)?),
-                None => true,
-            };
-            pairs.extend(is_word.then_some((id, count)));
-        }
-        Ok(CountVector::from_pairs(pairs).unwrap_or_default())
+/// The words of a row of a table, without the terms of columns that are not text.
+fn words_of(table: &MixedScorer, layers: Layers<'_>, row: CountRow<'_>) -> Result<CountVector> {
+    let mut pairs = Vec::new();
+    // unknown terms have ids after those of the model
+    for (id, count) in row.iter().filter(|(id, _)| (*id as usize) < layers.n_terms()) {
+        pairs.extend((!table.is_beside_text(layers.text(id)?)).then_some((id, count)));
     }
+    Ok(CountVector::from_pairs(pairs).unwrap_or_default())
 }
 
 impl Scorer for WeightedScorer {
@@ -200,8 +199,9 @@ impl Scorer for WeightedScorer {
         if self.has_many_labels() {
             [slope, offset] = self.log_odds.line(usize::from(contest.class));
         }
-        let words = self.words(layers, row)?;
-        let (intercept, mut contributions) = self.contributions(layers, words.row(), contest)?;
+        let words = self.table.as_ref().map(|table| words_of(table, layers, row)).transpose()?;
+        let words = words.as_ref().map_or(row, CountVector::row);
+        let (intercept, mut contributions) = self.contributions(layers, words, contest)?;
         contributions.iter_mut().for_each(|(_, contribution)| *contribution *= slope);
         let mut values = Vec::from_iter(self.vector_reason(layers, counted.dense(), contest, slope));
         if let Some(table) = &self.table {
