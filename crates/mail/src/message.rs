@@ -7,6 +7,7 @@
 //! Readers of mail differ in what they make of broken mail, and a spammer needs one that shows the text. So what any of
 //! them may take for a header field, a boundary or an encoding is tried: too much text does little harm, too little does.
 
+pub(crate) mod author;
 mod body_parts;
 pub(crate) mod charset;
 mod data_uri;

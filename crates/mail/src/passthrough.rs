@@ -147,14 +147,14 @@ pub fn head_with(raw: &[u8], added: &[(&str, String)], keep_headers: bool) -> He
 
     // an unterminated last header line stays unterminated
     let unended = block == raw.len() && !raw.ends_with(b"\n") && !out.is_empty();
-    if unended && !out.ends_with(b"\n") {
+    if unended && !out.ends_with(b"\n") && !added.is_empty() {
         out.extend_from_slice(line_break);
     }
     out.extend_from_slice(&lines(added).join(line_break));
-    if !unended {
+    if !unended && !added.is_empty() {
         out.extend_from_slice(line_break);
     }
-    if is_indented(raw, block) {
+    if is_indented(raw, block) && !added.is_empty() {
         out.extend_from_slice(line_break);
     }
     out.append(&mut more);

@@ -29,10 +29,12 @@ pub use record::Door;
 pub use run::serve;
 pub use service::admission::{Incoming, TooLong};
 pub use service::answer::{Answer, REQUIRED, TermReason};
+pub use service::rules::Envelope;
 pub use service::{ModelState, Request, Service};
 pub use settings::address::Address;
 pub use settings::page::{HistoryContent, PageSettings};
 pub use settings::password::hash as hash_password;
+pub use settings::rules::{AddressList, HeaderText, Network, Rule, RuleVerdict};
 pub use settings::user::{GroupId, MailServer, UserId};
 pub use settings::{
     FleetSettings, HttpSettings, LimitSettings, LogSettings, MilterSettings, ModelSettings, OnError,

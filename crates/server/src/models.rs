@@ -87,6 +87,11 @@ impl ModelRegistry {
         }
     }
 
+    /// The user that a name or an address means; `None` if it has no user of its own.
+    pub(crate) fn user_of(&self, name: &str) -> Option<String> {
+        self.names.user(name)
+    }
+
     fn own(&self, id: ModelId<'_>) -> Result<Arc<LiveModel>, ServiceError> {
         let own = match id {
             ModelId::Named(name) => {

@@ -103,18 +103,22 @@ impl Peer {
         uid == 0 || uid == rustix::process::geteuid().as_raw() || allowed.contains(&UserId(uid))
     }
 
-    /// Whether the peer may ask for a user's model: that user, a mail server of the settings, or one that may teach it.
-    pub(crate) fn may_ask(self, user: &str, settings: &ServerSettings) -> bool {
+    /// Whether the peer is a mail server of the settings, or one that may teach.
+    pub(crate) fn is_mail_server(self, settings: &ServerSettings) -> bool {
         let servers = &settings.models.mail_servers;
         match self {
             Peer::User(uid) => {
-                self.is_trusted(&settings.spamd.learn)
-                    || servers.contains(&MailServer::User(UserId(uid)))
-                    || user_name(uid).is_some_and(|name| name.eq_ignore_ascii_case(user))
+                self.is_trusted(&settings.spamd.learn) || servers.contains(&MailServer::User(UserId(uid)))
             }
             Peer::Address(address) => servers.contains(&MailServer::Address(address.ip().to_canonical())),
             Peer::Unknown => false,
         }
+    }
+
+    /// Whether the peer may ask for a user's model: that user, or a mail server.
+    pub(crate) fn may_ask(self, user: &str, settings: &ServerSettings) -> bool {
+        let name = || if let Peer::User(uid) = self { user_name(uid) } else { None };
+        self.is_mail_server(settings) || name().is_some_and(|name| name.eq_ignore_ascii_case(user))
     }
 
     /// The model that the peer asks for: the shared one if it may not ask for that of the user.

@@ -42,10 +42,12 @@ pub(crate) enum MessageOutcome {
     /// A label of a model that is not a spam filter.
     Label,
     Error,
+    /// A rule left it alone.
+    Skipped,
 }
 
 /// What can come of a message, by name.
-pub(crate) const OUTCOMES: [&str; 5] = ["spam", "ham", "unsure", "label", "error"];
+pub(crate) const OUTCOMES: [&str; 6] = ["spam", "ham", "unsure", "label", "error", "skipped"];
 
 /// Upper bounds of the histogram of seconds.
 const BOUNDS: [f64; 10] = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0];
@@ -92,7 +94,7 @@ impl Metrics {
         self.nanoseconds.fetch_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX), Relaxed);
     }
 
-    /// Messages over all doors: spam, ham, unsure, other labels, errors.
+    /// Messages over all doors: spam, ham, unsure, other labels, errors, skipped.
     pub(crate) fn scored(&self) -> [u64; OUTCOMES.len()] {
         std::array::from_fn(|outcome| self.messages.iter().map(|door| door[outcome].load(Relaxed)).sum())
     }

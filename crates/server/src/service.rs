@@ -3,6 +3,7 @@
 pub(crate) mod admission;
 pub(crate) mod answer;
 pub(crate) mod history;
+pub(crate) mod rules;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -24,8 +25,10 @@ use crate::record::{Door, MessageOutcome, Metrics};
 use crate::service::admission::{Admission, Incoming, TooLong};
 use crate::service::answer::{Answer, TermReason};
 use crate::service::history::{History, HistoryEntry, Taught};
+use crate::service::rules::{Envelope, Rules};
 use crate::settings::page::HistoryContent;
 use crate::settings::password::Password;
+use crate::settings::rules::{Rule, RuleVerdict};
 use crate::settings::{FleetSettings, ServerSettings};
 
 /// A request, apart from its document.
@@ -43,12 +46,19 @@ pub struct Request<'a> {
     pub probabilities: bool,
     /// Who asks, for what is shown of corrections.
     pub by: &'a str,
+    /// What rules may look at beside the message.
+    pub envelope: Envelope<'a>,
+    /// Whether the client is a mail server, of which rules may learn.
+    pub is_mail_server: bool,
 }
 
 impl<'a> Request<'a> {
     /// A request through `door` for a model.
     pub fn new(door: Door, model: ModelId<'a>) -> Self {
-        Request { door, model, queue_id: "", reasons: 0, probabilities: false, by: "" }
+        let recipient = if let ModelId::User(user) = model { user } else { "" };
+        let envelope = Envelope { recipient, ..Envelope::default() };
+        let (queue_id, by, is_mail_server) = ("", "", false);
+        Request { door, model, queue_id, reasons: 0, probabilities: false, by, envelope, is_mail_server }
     }
 }
 
@@ -76,6 +86,7 @@ impl CurrentService {
 pub struct Service {
     settings: ServerSettings,
     pub(crate) models: ModelRegistry,
+    rules: Rules,
     admission: Arc<Admission>,
     pub(crate) password: Option<Arc<Password>>,
     learning: Arc<LearningContext>,
@@ -104,6 +115,7 @@ impl Service {
 
     fn with_parts_of(before: Option<&Service>, settings: ServerSettings) -> Result<Self> {
         let models = ModelRegistry::new(&settings)?;
+        let rules = Rules::new(&settings, &models);
         let log = match before {
             Some(before) if before.settings.log == settings.log => before.log.clone(),
             _ => Arc::new(Log::start(&settings.log.to)?),
@@ -142,6 +154,7 @@ impl Service {
             LearningContext { metrics: metrics.clone(), most_waiting: limits.waiting_to_learn, outbox };
         let service = Service {
             models,
+            rules,
             admission,
             password,
             learning: Arc::new(learning),
@@ -208,22 +221,32 @@ impl Service {
     pub fn score(&self, request: &Request<'_>, document: Document<'_>) -> Result<Answer, ServiceError> {
         let begun = Instant::now();
         let work = || {
+            let rule = self.rule(request, document);
+            if let Some(rule) = rule.filter(|rule| rule.verdict == Some(RuleVerdict::Skip)) {
+                return Ok((Answer::skipped(rule), Some(rule)));
+            }
             let open = self.models.to_score(request.model)?.opened()?;
-            open.ask(|filter, scratch| self.answer(request, filter, scratch, document))
+            let answer = open.ask(|filter, scratch| self.answer(request, rule, filter, scratch, document))?;
+            Ok((answer, rule))
         };
         // the scratch of a defective message is dropped or overwritten, and models are only read
-        let mut answer = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        let answered = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
             self.metrics.defects.fetch_add(1, Relaxed);
             Err(ServiceError::Defect)
         });
+        let (mut answer, rule) = match answered {
+            Ok((answer, rule)) => (Ok(answer), rule),
+            Err(failure) => (Err(failure), None),
+        };
         let outcome = outcome(&answer);
         self.metrics.count(request.door, outcome, begun.elapsed());
         let error = answer.as_ref().err().map(ToString::to_string).unwrap_or_default();
         let line = match &answer {
             Ok(answer) => LogLine {
                 verdict: Some(&answer.label),
-                log_odds: Some(answer.log_odds),
+                log_odds: Some(answer.log_odds).filter(|_| !answer.is_skipped),
                 truncated: answer.truncated,
+                rule: answer.rule.as_deref().unwrap_or_default(),
                 reasons: answer.reasons_text(),
                 ..LogLine::default()
             },
@@ -233,6 +256,9 @@ impl Service {
         if let (Ok(answer), Document::Mail(raw)) = (&mut answer, document) {
             answer.history =
                 answer.counted.take().map(|counted| self.keep(request, answer, outcome, raw, *counted));
+            if let Some(rule) = rule.filter(|rule| rule.learn.is_some() && request.is_mail_server) {
+                self.learn_by(rule, request, raw);
+            }
         }
         answer
     }
@@ -305,6 +331,7 @@ impl Service {
     fn answer(
         &self,
         request: &Request<'_>,
+        rule: Option<&Rule>,
         filter: &Filter,
         scratch: &mut Scratch,
         document: Document<'_>,
@@ -326,6 +353,9 @@ impl Service {
                 Answer::new(&filter.verdict(&explanation.score, scratch), reasons)
             }
         };
+        if let Some(rule) = rule {
+            answer.apply(rule, filter);
+        }
         answer.counted = is_kept.then(|| Box::new(filter.counted(scratch)));
         if request.probabilities {
             let labels = filter.classes().iter().map(|(_, label)| label.to_owned());
@@ -398,7 +428,7 @@ impl Service {
         let error = outcome.as_ref().err().map(ToString::to_string).unwrap_or_default();
         let learned = match (&feedback, &outcome) {
             (_, Err(_)) => "error",
-            (Feedback::Learn(label), _) => label,
+            (Feedback::Learn(label) | Feedback::LearnNew(label), _) => label,
             (Feedback::Forget | Feedback::Find, _) => "none",
         };
         let line = LogLine { learned: Some(learned), error: &error, ..LogLine::default() };
@@ -508,6 +538,7 @@ pub struct ModelState {
 fn outcome(answer: &Result<Answer, ServiceError>) -> MessageOutcome {
     match answer {
         Err(_) => MessageOutcome::Error,
+        Ok(answer) if answer.is_skipped => MessageOutcome::Skipped,
         Ok(answer) if answer.unsure => MessageOutcome::Unsure,
         Ok(answer) => match answer.spam {
             Some(spam) if spam.is_spam => MessageOutcome::Spam,

@@ -5,6 +5,7 @@ pub(crate) mod address;
 mod descriptors;
 pub(crate) mod page;
 pub(crate) mod password;
+pub(crate) mod rules;
 pub(crate) mod user;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use serde::Deserialize;
 
 use crate::settings::address::Address;
 use crate::settings::page::PageSettings;
+use crate::settings::rules::{MilterActions, Rule, check_probability};
 use crate::settings::user::{GroupId, MailServer, UserId};
 
 /// Everything that a settings file can set. By default no door is open; see [`loopback`](Self::loopback).
@@ -37,6 +39,9 @@ pub struct ServerSettings {
     pub http: HttpSettings,
     /// The page for people.
     pub page: PageSettings,
+    /// What applies to some messages only; the first rule that fits a message.
+    #[serde(rename = "rule")]
+    pub rules: Vec<Rule>,
     /// What the server takes on.
     pub limits: LimitSettings,
     /// The log of verdicts.
@@ -89,6 +94,9 @@ pub struct VerdictSettings {
     pub reasons: usize,
     /// Whether verdicts of other filters stay in the header; false by default.
     pub keep_headers: bool,
+    /// The name under which the mail server writes what it has proved of a sender into `Authentication-Results`; it removes
+    /// such fields that come with a message (RFC 8601, section 5). Nothing is proved by default.
+    pub authserv_id: String,
 }
 
 /// `[spamd]`
@@ -378,30 +386,11 @@ impl ServerSettings {
             !self.doors().concat().is_empty(),
             "expected at least one address to listen at: spamd.listen, milter.listen, http.listen or page.listen"
         );
-        let probabilities = [
-            ("verdict.prior", self.verdict.prior),
-            ("verdict.unsure", self.verdict.unsure),
-            ("milter.reject", self.milter.reject),
-            ("milter.quarantine", self.milter.quarantine),
-            ("milter.tempfail", self.milter.tempfail),
-        ];
-        for (key, value) in probabilities {
-            let is_in_range = value.is_none_or(|value| (0.0..=1.0).contains(&value));
-            ensure!(
-                is_in_range,
-                "{key}: expected a probability from 0 to 1, got {}",
-                value.unwrap_or_default()
-            );
-        }
-        let milter = &self.milter;
-        for (key, value, other, most) in [
-            ("quarantine", milter.quarantine, "tempfail", milter.tempfail),
-            ("quarantine", milter.quarantine, "reject", milter.reject),
-            ("tempfail", milter.tempfail, "reject", milter.reject),
-        ] {
-            let (value, most) = (value.unwrap_or(0.0), most.unwrap_or(1.0));
-            // what is done from a lower probability on would leave nothing for it
-            ensure!(value <= most, "milter.{key}: expected at most milter.{other}, {most}, got {value}");
+        check_probability("verdict.prior", self.verdict.prior)?;
+        check_probability("verdict.unsure", self.verdict.unsure)?;
+        MilterActions::new(&self.milter).check("milter")?;
+        for (n, rule) in self.rules.iter().enumerate() {
+            rule.check(&format!("rule {}", n + 1), &self.verdict)?;
         }
         let to = &self.log.to;
         ensure!(
@@ -454,7 +443,7 @@ impl ServerSettings {
             ("limits.message_seconds", self.limits.message_seconds),
             ("limits.idle_seconds", self.limits.idle_seconds),
             ("limits.stop_seconds", self.limits.stop_seconds),
-            ("milter.idle_seconds", milter.idle_seconds),
+            ("milter.idle_seconds", self.milter.idle_seconds),
         ] {
             ensure!(value > 0, "{key}: expected a number above 0, got 0");
         }
@@ -499,6 +488,7 @@ mod tests {
             |line| format!("{line}\n").replace("$argon2id$...", &hash).replace("vmail", "root");
         lines
             .map(|line| on_any_machine(line).replace("Debian-exim", "root").replace("postfix\"", "root\""))
+            .map(|line| line.replace(", \"/etc/tamis/partners\"", ""))
             .collect()
     }
 
@@ -518,8 +508,14 @@ mod tests {
     #[test]
     fn the_example_has_every_key() {
         let whole = whole_example();
-        for table in ["", "models", "verdict", "spamd", "milter", "http", "page", "limits", "log", "fleet"] {
-            let header = if table.is_empty() { String::new() } else { format!("[{table}]\n") };
+        for table in
+            ["", "models", "verdict", "spamd", "milter", "http", "page", "rule", "limits", "log", "fleet"]
+        {
+            let header = match table {
+                "" => String::new(),
+                "rule" => "[[rule]]\n".to_owned(),
+                _ => format!("[{table}]\n"),
+            };
             let error =
                 toml::from_str::<ServerSettings>(&format!("{header}quux = 1\n")).unwrap_err().to_string();
             let (_, expected) = error.split_once("expected").unwrap();
@@ -528,8 +524,10 @@ mod tests {
             } else {
                 whole.split_once(&header).unwrap_or_else(|| panic!("[{table}] is missing")).1.to_owned()
             };
-            let section =
-                section.split_once("\n[").filter(|_| !table.is_empty()).map_or(&section[..], |s| s.0);
+            let section = section
+                .split_once(if table == "rule" { "\n[limits" } else { "\n[" })
+                .filter(|_| !table.is_empty())
+                .map_or(&section[..], |s| s.0);
             for key in expected.split('`').skip(1).step_by(2) {
                 let has = section.lines().any(|line| line.starts_with(&format!("{key} = ")))
                     || whole.contains(&format!("[{key}]"))
@@ -576,6 +574,18 @@ mod tests {
             "[spamd]\nlearn = [\"no such user\"]\n",
             "[spamd]\nlearn = [\"nobody\"]\n",
             "[spamd]\ngroup = \"no such group\"\n",
+            "[[rule]]\nverdict = \"ham\"\n",
+            "[[rule]]\nto = [\"joe\"]\n",
+            "[[rule]]\nfrom = [\"a@example.net\"]\nverdict = \"ham\"\n",
+            "[[rule]]\nfrom = [\"joe\"]\nverdict = \"spam\"\n",
+            "[[rule]]\nfrom = [\"/no/such/file\"]\nverdict = \"spam\"\n",
+            "[[rule]]\nto = [\"joe\"]\nspam = 1.0\n",
+            "[[rule]]\nto = [\"joe\"]\nreject = 0.9\ndeliver = true\n",
+            "[[rule]]\nto = [\"joe\"]\nreject = 0.9\nquarantine = 0.99\n",
+            "[[rule]]\nto = [\"joe\"]\nlearn = \"spam\"\n",
+            "[[rule]]\nheader = \"X-Virus: yes\"\nlearn = \"skip\"\n",
+            "[[rule]]\nheader = \"X-Virus\"\nverdict = \"spam\"\n",
+            "[[rule]]\nclients = [\"10.0.0.0/40\"]\nverdict = \"skip\"\n",
         ] {
             let text = format!("{text}{HTTP}");
             assert!(ServerSettings::parse(&text).is_err(), "{text}");

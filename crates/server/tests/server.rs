@@ -18,5 +18,7 @@ mod life;
 mod milter;
 #[path = "server/page.rs"]
 mod page;
+#[path = "server/rules.rs"]
+mod rules;
 #[path = "server/spamd.rs"]
 mod spamd;

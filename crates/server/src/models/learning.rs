@@ -182,7 +182,10 @@ fn attempt(
             let document = owned.as_document();
             let document = document.with_vector(vector);
             let label = match feedback {
-                Feedback::Learn(label) => Some(label.as_str()),
+                Feedback::LearnNew(_) if known_label(&mut learner, document)?.is_some() => {
+                    return Ok(FeedbackOutcome::Already);
+                }
+                Feedback::Learn(label) | Feedback::LearnNew(label) => Some(label.as_str()),
                 Feedback::Forget | Feedback::Find => None,
             };
             let before = match owned {

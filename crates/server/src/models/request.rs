@@ -33,11 +33,68 @@ impl<'a> ModelId<'a> {
     }
 }
 
+/// Longer addresses have no model of their own.
+const LONGEST_ADDRESS: usize = 320;
+
+/// Who a message is for. One for one user is scored with his model, one for several with the shared model.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Recipients {
+    /// None is known.
+    #[default]
+    None,
+    /// The address, without angle brackets.
+    One(String),
+    /// `@` and the domain of all; empty if there are several.
+    Several(String),
+}
+
+impl Recipients {
+    /// Adds a recipient, as the client wrote it.
+    pub(crate) fn add(&mut self, address: &[u8]) {
+        let address = address.trim_ascii();
+        let address = address.strip_prefix(b"<").unwrap_or(address);
+        let address = address.strip_suffix(b">").unwrap_or(address);
+        let address = str::from_utf8(address).ok().filter(|address| address.len() <= LONGEST_ADDRESS);
+        let domain = |address: &str| {
+            address.rfind('@').map_or_else(String::new, |at| address[at..].to_ascii_lowercase())
+        };
+        *self = match (&*self, address) {
+            (Recipients::None, Some("")) => return,
+            (Recipients::None, Some(address)) => Recipients::One(address.to_owned()),
+            // the same mailbox again
+            (Recipients::One(known), Some(address)) if known.eq_ignore_ascii_case(address) => return,
+            (Recipients::One(known), Some(address)) if domain(known) == domain(address) => {
+                Recipients::Several(domain(known))
+            }
+            (Recipients::Several(known), Some(address)) if *known == domain(address) => return,
+            _ => Recipients::Several(String::new()),
+        };
+    }
+
+    /// The model for them.
+    pub(crate) fn model(&self) -> ModelId<'_> {
+        match self {
+            Recipients::One(address) => ModelId::User(address),
+            Recipients::None | Recipients::Several(_) => ModelId::Shared,
+        }
+    }
+
+    /// The one recipient, or `@` and the domain of all; otherwise empty.
+    pub(crate) fn common(&self) -> &str {
+        match self {
+            Recipients::None => "",
+            Recipients::One(common) | Recipients::Several(common) => common,
+        }
+    }
+}
+
 /// What a model is told of a document.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Feedback {
     /// Learn it under this label.
     Learn(String),
+    /// Learn it under this label, unless it is known: nobody's correction is undone.
+    LearnNew(String),
     /// Forget it, whatever its label.
     Forget,
     /// Tell whether it is known, and change nothing.
@@ -127,5 +184,28 @@ impl From<tamis_train::Error> for ServiceError {
             | ErrorKind::Data => ServiceError::Request(error.to_string()),
             kind => ServiceError::of_model(kind, error.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_recipient_has_a_model_and_several_may_have_a_domain() {
+        let mut all = Recipients::default();
+        let mut add = |address: &str| {
+            all.add(address.as_bytes());
+            (all.common().to_owned(), all.model().name())
+        };
+        let joe = ("Joe@example.org".to_owned(), "user/Joe@example.org".to_owned());
+        let shared = |domain: &str| (domain.to_owned(), String::new());
+        assert_eq!(add(""), shared(""));
+        assert_eq!(add("<Joe@example.org>"), joe);
+        assert_eq!(add("joe@example.ORG"), joe);
+        assert_eq!(add("<ann@Example.org>"), shared("@example.org"));
+        assert_eq!(add("bob@example.org"), shared("@example.org"));
+        assert_eq!(add("bob@example.net"), shared(""));
+        assert_eq!(add("joe@example.org"), shared(""));
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct LogLine<'a> {
     /// The model's name; empty for the shared one.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub(crate) model: &'a str,
-    /// The label, `unsure`, or `error`.
+    /// The label, `unsure`, `skipped` or `error`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) verdict: Option<&'a str>,
     /// The label under which the message was learned, or `none` if it was forgotten.
@@ -46,6 +46,9 @@ pub(crate) struct LogLine<'a> {
     pub(crate) log_odds: Option<f64>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) truncated: bool,
+    /// The rule that applies.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) rule: &'a str,
     /// The strongest reasons, if they are asked for.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub(crate) reasons: &'a str,

@@ -1,11 +1,13 @@
 //! The answer to a message, and how each protocol says its score.
 
 use serde::{Serialize, Serializer};
-use tamis_mail::passthrough::{SpamStatus, Verdict, fields, head};
-use tamis_train::{CountedDocument, TermContribution};
+use tamis_mail::passthrough::{SpamStatus, Verdict, fields, head_with};
+use tamis_train::{CountedDocument, Filter, TermContribution};
+
+use crate::settings::rules::{MilterActions, Rule, RuleVerdict};
 
 /// The verdict on a document. As JSON, it has the keys of the program's output.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, Default, PartialEq, Serialize, Debug)]
 #[non_exhaustive]
 pub struct Answer {
     /// The label; `unsure` if there is none.
@@ -22,6 +24,15 @@ pub struct Answer {
     /// The strongest reasons; `None` unless asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasons: Option<Vec<TermReason>>,
+    /// The name of the rule that applies, if one does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// What the milter does with the message in place of what its settings say.
+    #[serde(skip)]
+    pub(crate) actions: Option<MilterActions>,
+    /// Whether the message was not judged.
+    #[serde(skip)]
+    pub(crate) is_skipped: bool,
     /// Whether the verdict is unsure.
     #[serde(skip)]
     pub unsure: bool,
@@ -59,6 +70,12 @@ fn by_label<S: Serializer>(labels: &[(String, f64)], serializer: S) -> Result<S:
     serializer.collect_map(labels.iter().map(|(label, probability)| (label, probability)))
 }
 
+/// The label of messages that are neither.
+const UNSURE: &str = "unsure";
+
+/// The log-odds of a verdict that a rule gives, in nats.
+const CERTAIN: f64 = 100.0;
+
 /// The score at which other programs expect spam to begin.
 pub const REQUIRED: f64 = 5.0;
 
@@ -74,11 +91,53 @@ impl Answer {
             probabilities: Vec::new(),
             reasons_text: reasons.iter().map(text).collect::<Vec<_>>().join(", "),
             reasons: Some(reasons).filter(|reasons| !reasons.is_empty()),
+            rule: None,
+            actions: None,
+            is_skipped: false,
             unsure,
             spam,
             counted: None,
             history: None,
         }
+    }
+
+    /// The answer to a message that a rule leaves alone.
+    pub(crate) fn skipped(rule: &Rule) -> Self {
+        let (label, rule) = ("skipped".to_owned(), Some(rule.name.clone()));
+        Answer { label, rule, is_skipped: true, ..Answer::default() }
+    }
+
+    /// Applies a rule: its verdict, or its threshold; and what it does.
+    pub(crate) fn apply(&mut self, rule: &Rule, filter: &Filter) {
+        self.rule = Some(rule.name.clone());
+        self.actions = rule.actions();
+        let (Some(status), Some(spam)) = (&mut self.spam, filter.spam()) else { return };
+        let was_spam = status.is_spam;
+        match (rule.verdict, rule.spam) {
+            (Some(verdict), _) => {
+                status.is_spam = verdict == RuleVerdict::Spam;
+                status.score = if status.is_spam { CERTAIN } else { -CERTAIN };
+                self.unsure = false;
+                self.log_odds = status.score;
+                self.probability = 1.0 / (1.0 + (-status.score).exp());
+                self.reasons_text = format!("rule {}", one_line(&rule.name));
+                self.reasons = None;
+            }
+            (None, Some(least)) => {
+                status.threshold = (least / (1.0 - least)).ln();
+                status.is_spam = status.score >= status.threshold;
+                self.unsure = !status.is_spam && (self.unsure || was_spam);
+            }
+            (None, None) => return,
+        }
+        let ham = || (0..).find(|class| *class != spam).and_then(|class| filter.classes().label(class));
+        let label = match status.is_spam {
+            true => filter.classes().label(spam),
+            false if self.unsure => Some(UNSURE),
+            false if was_spam || self.label == UNSURE => ham(),
+            false => return,
+        };
+        self.label = label.unwrap_or_default().to_owned();
     }
 
     /// With at most `n` reasons, or none.
@@ -132,13 +191,13 @@ impl Answer {
 
     /// The header fields of the verdict, as names and values, as `tamis score --passthrough` writes them.
     pub fn fields(&self) -> Vec<(&'static str, String)> {
-        fields(&self.verdict())
+        if self.is_skipped { Vec::new() } else { fields(&self.verdict()) }
     }
 
     /// The header block of a message with the verdict added, and where its unchanged rest begins; as `tamis score
     /// --passthrough` writes it.
     pub fn head(&self, message: &[u8], keep_headers: bool) -> (Vec<u8>, usize) {
-        let head = head(message, &self.verdict(), keep_headers);
+        let head = head_with(message, &self.fields(), keep_headers);
         (head.bytes, head.rest)
     }
 }

@@ -15,10 +15,11 @@ use crate::door::http::access::{
 };
 use crate::door::http::body::read;
 use crate::door::http::refusal::Refusal;
-use crate::models::request::{Feedback, FeedbackOutcome, ModelId};
+use crate::models::request::{Feedback, FeedbackOutcome, ModelId, Recipients};
 use crate::record::Door;
 use crate::service::admission::TooLong;
 use crate::service::answer::{Answer, REQUIRED};
+use crate::service::rules::Envelope;
 use crate::service::{Request, message_id};
 
 /// The fields of a verdict that a message may not bring along: those that are added, and of other programs.
@@ -26,31 +27,38 @@ const OWN_FIELDS: [&str; 2] = ["X-Tamis", "X-Tamis-Reasons"];
 const OTHER_FIELDS: [&str; 5] =
     ["X-Spam-Flag", "X-Spam-Status", "X-Spam-Level", "X-Spam-Score", "X-Bogosity"];
 
-/// The user whose model is asked: the one recipient, else the user who sends. With several recipients, none.
-fn user(headers: &HeaderMap) -> ModelId<'_> {
-    let text = |name| headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
-    let recipients = || text("deliver-to").chain(text("rcpt"));
-    let user = match (text("deliver-to").next(), recipients().count()) {
-        (Some(user), _) => Some(user),
-        (None, 0) => text("user").next(),
-        (None, 1) => recipients().next(),
-        _ => None,
-    };
-    let bare = user.map(|user| user.trim().trim_start_matches('<').trim_end_matches('>'));
-    bare.filter(|user| !user.is_empty()).map_or(ModelId::Shared, ModelId::User)
+/// Who the message is for: the recipients; without any, the user who asks.
+fn recipients(headers: &HeaderMap) -> Recipients {
+    let mut all = Recipients::default();
+    for (name, most) in [("deliver-to", 1), ("rcpt", usize::MAX), ("user", 1)] {
+        headers.get_all(name).iter().take(most).for_each(|value| all.add(value.as_bytes()));
+        if all != Recipients::None {
+            break;
+        }
+    }
+    all
 }
 
-/// The request that the headers make.
-fn request(headers: &HeaderMap) -> Request<'_> {
-    let queue_id = headers.get("queue-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
-    Request { queue_id, ..Request::new(Door::Http, user(headers)) }
+/// The request that the headers make. `User` is who has signed in, where there are recipients.
+fn request<'a>(context: &HttpContext, headers: &'a HeaderMap, recipients: &'a Recipients) -> Request<'a> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let envelope = Envelope {
+        client: text("ip").trim().parse().ok(),
+        is_authenticated: !text("user").is_empty()
+            && ["rcpt", "deliver-to"].iter().any(|name| headers.contains_key(*name)),
+        recipient: recipients.common(),
+    };
+    let is_mail_server = context.peer.is_mail_server(context.service.settings());
+    let queue_id = text("queue-id");
+    Request { queue_id, envelope, is_mail_server, ..Request::new(Door::Http, recipients.model()) }
 }
 
 /// `POST /checkv2`
 pub(super) async fn check(context: SharedContext, http: HttpRequest) -> Result<Response, Refusal> {
     let (parts, body) = http.into_parts();
     let incoming = read(&context, &parts.headers, body, TooLong::Cut).await?;
-    let mut request = request(&parts.headers);
+    let recipients = recipients(&parts.headers);
+    let mut request = request(&context, &parts.headers, &recipients);
     if check_may_ask(&context, &parts.headers, request.model).await.is_err() {
         // a mail server needs a verdict in any case
         request.model = ModelId::Shared;
@@ -77,7 +85,7 @@ fn reply(answer: &Answer, keep_headers: bool) -> Value {
     }
     let action = if answer.is_spam() { "add header" } else { "no action" };
     json!({
-        "is_skipped": false,
+        "is_skipped": answer.is_skipped,
         "score": score,
         "required_score": REQUIRED,
         "action": action,
@@ -121,7 +129,8 @@ async fn learn(context: &HttpContext, http: HttpRequest, class: &str) -> Result<
     let (parts, body) = http.into_parts();
     let incoming = read(context, &parts.headers, body, TooLong::Refuse).await?;
     let by = context.peer.to_string();
-    let request = Request { by: &by, ..request(&parts.headers) };
+    let recipients = recipients(&parts.headers);
+    let request = Request { by: &by, ..request(context, &parts.headers, &recipients) };
     let label = context.service.label(request.model, class)?;
     let document = Document::Mail(incoming.bytes());
     let outcome = context.service.correct(&request, Feedback::Learn(label), document).await?;
@@ -137,7 +146,7 @@ async fn learn(context: &HttpContext, http: HttpRequest, class: &str) -> Result<
 pub(super) async fn stat(context: SharedContext, request: HttpRequest) -> Result<Response, Refusal> {
     check_may_watch(&context, request.headers()).await?;
     let service = &context.service;
-    let [spam, ham, unsure, label, error] = service.metrics.scored();
+    let [spam, ham, unsure, label, error, skipped] = service.metrics.scored();
     // a server without a model has numbers too
     let state = service.state(ModelId::Shared).ok();
     let documents = state.as_ref().map(|state| &state.documents[..]).unwrap_or_default();
@@ -154,7 +163,7 @@ pub(super) async fn stat(context: SharedContext, request: HttpRequest) -> Result
         "version": env!("CARGO_PKG_VERSION"),
         "uptime": service.started.elapsed().as_secs(),
         "read_only": false,
-        "scanned": spam + ham + unsure + label + error,
+        "scanned": spam + ham + unsure + label + error + skipped,
         "spam_count": spam,
         "ham_count": ham + unsure + label,
         "learned": service.metrics.learned.load(Relaxed),
@@ -181,8 +190,8 @@ mod tests {
             for (name, value) in fields {
                 headers.append(*name, value.parse().unwrap());
             }
-            match user(&headers) {
-                ModelId::User(user) => user.to_owned(),
+            match recipients(&headers) {
+                Recipients::One(user) => user,
                 _ => String::new(),
             }
         };

@@ -14,8 +14,8 @@ pub enum Packet<'a> {
     Negotiate(ProtocolOptions),
     /// Values for the command that follows.
     Macros(Macros<'a>),
-    /// A client has connected.
-    Connect,
+    /// A client has connected, from this address; empty if it has none.
+    Connect(&'a [u8]),
     /// HELO or EHLO.
     Helo,
     /// MAIL FROM: a message begins.
@@ -126,7 +126,7 @@ fn packet(command: u8, data: &[u8]) -> Result<Packet<'_>, PacketError> {
         b'O' => Packet::Negotiate(terms(data).ok_or(PacketError::Data(command))?),
         // the first byte is the command that they are for
         b'D' => Packet::Macros(Macros(data.get(1..).ok_or(PacketError::Data(command))?)),
-        b'C' => Packet::Connect,
+        b'C' => Packet::Connect(client_address(data)),
         b'H' => Packet::Helo,
         b'M' => Packet::Mail,
         // ESMTP arguments follow
@@ -146,6 +146,15 @@ fn packet(command: u8, data: &[u8]) -> Result<Packet<'_>, PacketError> {
         b'K' => Packet::QuitNewConnection,
         other => return Err(PacketError::Command(other)),
     })
+}
+
+/// The address of a client: behind its name, the letter of the family, and the port.
+fn client_address(data: &[u8]) -> &[u8] {
+    let rest = data.splitn(2, |byte| *byte == 0).nth(1).unwrap_or_default();
+    match rest.split_first_chunk() {
+        Some(([b'4' | b'6', _, _], address)) => address.strip_suffix(b"\0").unwrap_or(address),
+        _ => b"",
+    }
 }
 
 fn terms(data: &[u8]) -> Option<ProtocolOptions> {
@@ -172,7 +181,9 @@ mod tests {
         assert_eq!(parse(offer), Ok(Some(PacketFrame { packet: Packet::Negotiate(terms), length: 17 })));
         let header = Packet::Header { name: b"Subject", value: b" hello" };
         for (command, data, expected) in [
-            (b'C', &b"localhost\x004\x9c\x40127.0.0.1\0"[..], Packet::Connect),
+            (b'C', &b"localhost\x004\x9c\x40127.0.0.1\0"[..], Packet::Connect(b"127.0.0.1")),
+            (b'C', b"localhost\0L\0\0/run/sock\0", Packet::Connect(b"")),
+            (b'C', b"unknown\0U", Packet::Connect(b"")),
             (b'H', b"me\0", Packet::Helo),
             (b'M', b"<a@example.net>\0SIZE=7\0", Packet::Mail),
             (b'R', b"<b@example.org>\0NOTIFY=NEVER\0", Packet::Recipient(b"<b@example.org>")),

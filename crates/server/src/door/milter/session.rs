@@ -1,5 +1,6 @@
 //! The conversation with an MTA, without its bytes: what is remembered between packets, and what is replied.
 
+use std::net::IpAddr;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -10,13 +11,15 @@ use tokio::time::Instant;
 
 use crate::door::milter::packet::{Packet, ProtocolOptions};
 use crate::door::milter::reply::Replies;
-use crate::models::request::{ModelId, ServiceError};
+use crate::models::request::{Recipients, ServiceError};
 use crate::net::Peer;
 use crate::record::Door;
 use crate::service::admission::{Incoming, TooLong};
 use crate::service::answer::Answer;
+use crate::service::rules::Envelope;
 use crate::service::{CurrentService, Request, Service};
 use crate::settings::OnError;
+use crate::settings::rules::MilterActions;
 
 /// Longest queue id that is logged.
 const LONGEST_ID: usize = 100;
@@ -29,13 +32,25 @@ pub(crate) struct MilterSession {
     options: Option<ProtocolOptions>,
     /// The queue id of the message, which comes at different times.
     queue_id: String,
+    /// The address of the MTA's client, and whether that has signed in.
+    client: Option<IpAddr>,
+    is_authenticated: bool,
     /// The message that has begun; boxed, since most connections are idle.
     message: Option<Box<Transaction>>,
 }
 
 impl MilterSession {
     pub(crate) fn new(service: CurrentService, peer: Peer) -> Self {
-        MilterSession { service, peer, options: None, queue_id: String::new(), message: None }
+        let (queue_id, client) = (String::new(), None);
+        MilterSession {
+            service,
+            peer,
+            options: None,
+            queue_id,
+            client,
+            is_authenticated: false,
+            message: None,
+        }
     }
 
     /// Whether no message has begun.
@@ -60,11 +75,20 @@ impl MilterSession {
         }
         let Some(options) = self.options else { return ControlFlow::Break(()) };
         match packet {
-            Packet::Negotiate(_) | Packet::Connect | Packet::Helo | Packet::Data | Packet::Unknown => (),
+            Packet::Negotiate(_) | Packet::Helo | Packet::Data | Packet::Unknown => (),
+            Packet::Connect(address) => {
+                self.client = str::from_utf8(address)
+                    .ok()
+                    .and_then(|address| address.strip_prefix("IPv6:").unwrap_or(address).parse().ok());
+                self.is_authenticated = false;
+            }
             Packet::Macros(macros) => {
                 if let Some(id) = macros.value("i") {
                     let id = &id[..id.len().min(LONGEST_ID)];
                     self.queue_id = String::from_utf8_lossy(id).into_owned();
+                }
+                if let Some(user) = macros.value("{auth_authen}") {
+                    self.is_authenticated = !user.is_empty();
                 }
             }
             Packet::Mail => {
@@ -72,7 +96,7 @@ impl MilterSession {
                 self.message = None;
                 self.message();
             }
-            Packet::Recipient(address) => self.message().add_recipient(address),
+            Packet::Recipient(address) => self.message().recipients.add(address),
             Packet::Header { name, value } => {
                 self.message().add_field(name, value, options.has_leading_space());
             }
@@ -82,7 +106,11 @@ impl MilterSession {
                 self.message().add_body(part);
                 self.end(&options, replies);
             }
-            Packet::Abort | Packet::QuitNewConnection => self.forget(),
+            Packet::Abort => self.forget(),
+            Packet::QuitNewConnection => {
+                self.forget();
+                (self.client, self.is_authenticated) = (None, false);
+            }
             Packet::Quit => return ControlFlow::Break(()),
         }
         if options.has_reply(packet) {
@@ -93,7 +121,7 @@ impl MilterSession {
 
     fn negotiate(&mut self, offer: &ProtocolOptions, replies: &mut Replies) -> ControlFlow<()> {
         self.forget();
-        self.options = offer.agreed(&self.service.get().settings().milter);
+        self.options = offer.agreed(self.service.get().settings());
         match &self.options {
             Some(options) => replies.negotiate(options),
             None => return ControlFlow::Break(()),
@@ -132,14 +160,15 @@ impl MilterSession {
         self.queue_id = String::new();
         let settings = service.settings();
         let milter = &settings.milter;
+        let by_rule = answer.as_ref().ok().and_then(|answer| answer.actions);
+        let actions = by_rule.unwrap_or(MilterActions::new(milter));
         // of reject, tempfail and quarantine, the first whose probability is reached
-        let spam = answer.as_ref().map(Answer::spam_probability);
-        let reaches =
-            |limit: Option<f64>| limit.is_some_and(|limit| spam.as_ref().is_ok_and(|spam| *spam >= limit));
-        if reaches(milter.reject) {
+        let spam = answer.as_ref().ok().filter(|answer| !answer.is_skipped).map(Answer::spam_probability);
+        let reaches = |limit: Option<f64>| limit.is_some_and(|limit| spam.is_some_and(|spam| spam >= limit));
+        if reaches(actions.reject) {
             return replies.reject(&milter.reject_text);
         }
-        if reaches(milter.tempfail) || spam.is_err() && milter.on_error == OnError::Tempfail {
+        if reaches(actions.tempfail) || answer.is_err() && milter.on_error == OnError::Tempfail {
             return replies.tempfail();
         }
         if options.has_headers() {
@@ -147,7 +176,7 @@ impl MilterSession {
             let fields = answer.as_ref().map(Answer::fields).unwrap_or_default();
             fields.iter().for_each(|(name, value)| replies.add(name, value, options));
         }
-        if reaches(milter.quarantine) && options.has_quarantine() {
+        if reaches(actions.quarantine) && options.has_quarantine() {
             replies.quarantine("tamis: message looks like spam");
         }
         replies.go_on();
@@ -155,13 +184,19 @@ impl MilterSession {
 
     fn score(&self, service: &Service, message: &Transaction) -> Result<Answer, ServiceError> {
         let bytes = message.bytes()?;
-        let model = match self.peer {
+        let recipients = &message.recipients;
+        let (model, is_mail_server) = match self.peer {
             // the mode and the group of the socket say who is a mail server
-            Peer::User(_) | Peer::Unknown => message.model(),
-            Peer::Address(_) => self.peer.permitted(message.model(), service.settings()),
+            Peer::User(_) | Peer::Unknown => (recipients.model(), true),
+            Peer::Address(_) => (
+                self.peer.permitted(recipients.model(), service.settings()),
+                self.peer.is_mail_server(service.settings()),
+            ),
         };
-        let mut request = Request::new(Door::Milter, model);
-        request.queue_id = &self.queue_id;
+        let (client, is_authenticated) = (self.client, self.is_authenticated);
+        let envelope = Envelope { client, is_authenticated, recipient: recipients.common() };
+        let queue_id = &self.queue_id;
+        let request = Request { queue_id, envelope, is_mail_server, ..Request::new(Door::Milter, model) };
         let mut answer = away_from_others(|| service.score(&request, Document::Mail(bytes)))?;
         answer.truncated |= message.is_cut();
         Ok(answer)
@@ -176,9 +211,6 @@ fn away_from_others<T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Longer addresses have no model of their own.
-const LONGEST_ADDRESS: usize = 320;
-
 /// A message that has begun, as it arrives: a field and a part of the body at a time.
 struct Transaction {
     incoming: Incoming,
@@ -191,45 +223,15 @@ struct Transaction {
     content_since: Option<Instant>,
 }
 
-/// Who a message is for. A message for one user is scored with his model, one for several with the shared model.
-enum Recipients {
-    None,
-    /// The address, without angle brackets.
-    One(String),
-    Several,
-}
-
 impl Transaction {
     fn new(incoming: Incoming) -> Self {
         Transaction {
             incoming,
             has_whole_header: false,
-            recipients: Recipients::None,
+            recipients: Recipients::default(),
             verdicts: Vec::new(),
             failure: None,
             content_since: None,
-        }
-    }
-
-    /// Adds a recipient, as the client wrote it.
-    fn add_recipient(&mut self, address: &[u8]) {
-        let address = address.strip_prefix(b"<").unwrap_or(address);
-        let address = address.strip_suffix(b">").unwrap_or(address);
-        self.recipients = match (&self.recipients, std::str::from_utf8(address)) {
-            (Recipients::None, Ok(address)) if address.len() <= LONGEST_ADDRESS => {
-                Recipients::One(address.to_owned())
-            }
-            // the same mailbox again
-            (Recipients::One(known), Ok(address)) if known.eq_ignore_ascii_case(address) => return,
-            _ => Recipients::Several,
-        };
-    }
-
-    /// The model for its recipients.
-    fn model(&self) -> ModelId<'_> {
-        match &self.recipients {
-            Recipients::One(address) => ModelId::User(address),
-            Recipients::None | Recipients::Several => ModelId::Shared,
         }
     }
 
@@ -367,18 +369,6 @@ mod tests {
         let mut replies = Replies::default();
         message.delete_verdicts(false, &mut replies);
         assert!(!replies.0.is_empty());
-    }
-
-    #[test]
-    fn one_recipient_has_a_model() {
-        let mut message = message(0);
-        assert_eq!(message.model(), ModelId::Shared);
-        message.add_recipient(b"<Joe@example.org>");
-        assert_eq!(message.model(), ModelId::User("Joe@example.org"));
-        message.add_recipient(b"joe@example.ORG");
-        assert_eq!(message.model(), ModelId::User("Joe@example.org"));
-        message.add_recipient(b"<ann@example.org>");
-        assert_eq!(message.model(), ModelId::Shared);
     }
 
     #[test]
