@@ -80,12 +80,13 @@ to = "FOLDER/verdicts.log"
         ran += 1
     ask(re.search(r"`(tamis train ham=Maildir[^`]*)`", TEXT)[1].replace("train", "train -m new.tamis"))
     server.stop()
+    (at / "partners").write_text("# ours\nann@partner.example\n")
     for n, block in enumerate(blocks("toml")):
         config = at / f"{n}.toml"
         rest = "" if "listen" in block else '[http]\nlisten = ["tcp:127.0.0.1:0"]\n'
         if "[page]" in block:
             rest = f'[http]\npassword = "{hashed}"\n'
-        config.write_text(block + rest)
+        config.write_text(block.replace("/etc/tamis/", f"{at}/") + rest)
         run([TAMISD, "--check", "-c", config])
     equal(set(re.findall(r"^```(\w+)$", TEXT, re.M)), {"toml", "exim", "sh"}, "languages of blocks; those of Exim and Dovecot have tests of their own")
     return f"{ran} commands and {len(blocks('toml'))} settings as printed; not run: {', '.join(NOT_RUN)}"

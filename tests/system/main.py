@@ -35,6 +35,7 @@ TESTS = {
     "http": clients.http,
     "idle": milters.idle,
     "exim": mta.exim,
+    "rules": mta.rules,
     "guide": guide.guide,
     "page": page.page,
     "server": sieve.by_server,

@@ -22,7 +22,7 @@ def spam_and_ham():
     return scored[-1][1], scored[0][1]
 
 
-def send(port, path, forged=()):
+def send(port, path, forged=(), xclient=None):
     """Sends a message with swaks. Returns the reply to its end, such as "250 OK"."""
     # the forged fields stand in the header
     lines = [field.encode() for field in forged] + path.read_bytes().splitlines()
@@ -30,8 +30,9 @@ def send(port, path, forged=()):
     data = folder("sent") / "mail"
     data.write_bytes(b"".join(line + b"\r\n" for line in [*stuffed, b"."]))
     # swaks sends these very bytes: percent signs and backslashes stay
+    as_client = ["--xclient", xclient] if xclient else []
     done = subprocess.run(
-        ["swaks", "-s", f"127.0.0.1:{port}", "-f", "a@example.net", "-t", "b@example.org", "--no-data-fixup",
+        ["swaks", *as_client, "-s", f"127.0.0.1:{port}", "-f", "a@example.net", "-t", "b@example.org", "--no-data-fixup",
          "--data", f"@{data}", "--suppress-data", "--timeout", "20"],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
     lines = done.stdout.splitlines()
@@ -190,6 +191,7 @@ virtual_mailbox_base = {at}/mail
 virtual_mailbox_maps = static:box/
 virtual_mailbox_domains =
 mynetworks = 127.0.0.0/8
+smtpd_authorized_xclient_hosts = 127.0.0.0/8
 virtual_uid_maps = static:1000
 virtual_gid_maps = static:1000
 maillog_file = {at}/postfix.log
@@ -231,3 +233,49 @@ class Postfix:
 
     def stop(self):
         self.control("stop")
+
+
+def rules():
+    """Postfix tells who its clients are, and the milter does as the rules say."""
+    server = Tamisd("""[milter]
+listen = ["unix:FOLDER/milter.sock"]
+mode = "0666"
+reject = 0.5
+[verdict]
+authserv_id = "mx.example.org"
+[[rule]]
+authenticated = true
+verdict = "skip"
+[[rule]]
+clients = ["192.0.2.0/24"]
+verdict = "skip"
+[[rule]]
+from = ["@partner.example"]
+verdict = "ham"
+[[rule]]
+from = ["@blocked.example"]
+verdict = "spam"
+""")
+    spam, ham = spam_and_ham()
+    postfix = Postfix(server.unix("milter"))
+    proof = "Authentication-Results: mx.example.org; dkim=pass header.d=partner.example"
+    try:
+        for path, fields, author, client, code in [
+            (spam, [], None, "ADDR=198.51.100.7", "550"),
+            (spam, [], None, "ADDR=192.0.2.7", "250"),
+            (spam, [], None, "ADDR=198.51.100.7 LOGIN=joe", "250"),
+            (spam, [proof], "a@partner.example", None, "250"),
+            (spam, [], "a@partner.example", None, "550"),
+            (ham, [], None, None, "250"),
+            (ham, [], "a@blocked.example", None, "550"),
+        ]:
+            # the author in place of the message's own
+            text = re.sub(rb"^from:.*\n([ \t].*\n)*", b"", path.read_bytes(), count=1, flags=re.M | re.I) if author else path.read_bytes()
+            message = folder("sent") / "message"
+            message.write_bytes((f"From: {author}\n".encode() if author else b"") + text)
+            reply = send(postfix.port, message, fields, client)
+            equal(reply[:3], code, f"{path.name} with {fields} from {author} by {client}: {reply}")
+    finally:
+        postfix.stop()
+    server.stop()
+    return "seven messages let through or refused by client, sign-in and author"

@@ -244,7 +244,8 @@ impl Service {
         let line = match &answer {
             Ok(answer) => LogLine {
                 verdict: Some(&answer.label),
-                log_odds: Some(answer.log_odds).filter(|_| !answer.is_skipped),
+                // a verdict of a rule has none of the words'
+                log_odds: Some(answer.log_odds).filter(|_| rule.is_none_or(|rule| rule.verdict.is_none())),
                 truncated: answer.truncated,
                 rule: answer.rule.as_deref().unwrap_or_default(),
                 reasons: answer.reasons_text(),
