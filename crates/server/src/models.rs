@@ -212,13 +212,13 @@ fn default_path() -> Option<PathBuf> {
     })
 }
 
-/// A user as the name of a file: in lower case, if it has at most 64 characters of `a-z0-9._+@-` and begins with a
+/// A user as the name of a file: in lower case, if it has at most 200 characters of `a-z0-9._+@-` and begins with a
 /// letter or a digit. Other users share the shared model.
 fn safe_name(user: &str) -> Option<String> {
     let user = user.to_ascii_lowercase();
     let is_safe = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._+@-".contains(c);
     let begins_well = user.starts_with(|c: char| c.is_ascii_alphanumeric());
-    (begins_well && user.len() <= 64 && user.chars().all(is_safe)).then_some(user)
+    (begins_well && user.len() <= 200 && user.chars().all(is_safe)).then_some(user)
 }
 
 #[cfg(test)]
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn no_user_names_a_file_elsewhere() {
-        for user in ["", ".", "..", ".joe", "../joe", "joe/x", "a\0b", "jos\u{e9}", "-joe", &"a".repeat(65)] {
+        for user in ["", ".", "..", ".joe", "../joe", "joe/x", "a\0b", "jos\u{e9}", "-joe", &"a".repeat(201)] {
             assert_eq!(safe_name(user), None, "{user:?}");
         }
         assert_eq!(safe_name("Joe.B+x@Example.ORG").as_deref(), Some("joe.b+x@example.org"));

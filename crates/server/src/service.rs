@@ -2,8 +2,10 @@
 
 pub(crate) mod admission;
 pub(crate) mod answer;
+pub(crate) mod fields;
 pub(crate) mod history;
 pub(crate) mod rules;
+pub(crate) mod state;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -12,8 +14,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context as _, Result, bail};
-use tamis_mail::{Limits, LimitsHit, Message};
-use tamis_train::{Classes, CountedDocument, Document, Explanation, Filter, Kind, Scratch};
+use tamis_mail::{Limits, LimitsHit};
+use tamis_train::{CountedDocument, Document, Explanation, Filter, Kind, Scratch};
+use tokio::runtime::Handle;
 
 use crate::models::ModelRegistry;
 use crate::models::learning::{LearningContext, enqueue};
@@ -24,6 +27,7 @@ use crate::record::outbox::Outbox;
 use crate::record::{Door, MessageOutcome, Metrics};
 use crate::service::admission::{Admission, Incoming, TooLong};
 use crate::service::answer::{Answer, TermReason};
+use crate::service::fields::{message_id, subject_and_sender};
 use crate::service::history::{History, HistoryEntry, Taught};
 use crate::service::rules::{Envelope, Rules};
 use crate::settings::page::HistoryContent;
@@ -264,6 +268,45 @@ impl Service {
         answer
     }
 
+    /// The rule that applies to a document: to a message for the filter of mail.
+    fn rule(&self, request: &Request<'_>, document: Document<'_>) -> Option<&Rule> {
+        match (request.model, document.apart().0) {
+            (ModelId::Shared | ModelId::User(_), Document::Mail(raw)) => {
+                self.rules.find(&request.envelope, raw, &self.models)
+            }
+            _ => None,
+        }
+    }
+
+    /// Lets the shared model learn a message as a rule says. Nobody waits for it: what fails is logged.
+    fn learn_by(&self, rule: &Rule, request: &Request<'_>, raw: &[u8]) {
+        let begun = Instant::now();
+        let class = if rule.learn == Some(RuleVerdict::Spam) { "spam" } else { "ham" };
+        let queued = self.label(ModelId::Shared, class).and_then(|label| {
+            let document = OwnedDocument::Mail(raw.to_vec());
+            let update = Update::Document(Feedback::LearnNew(label.clone()), document, Vec::new());
+            Ok((label, enqueue(&self.models.shared, &self.learning, update)?))
+        });
+        let (learned, error) = match &queued {
+            Ok((label, _)) => (label.as_str(), String::new()),
+            Err(failure) => ("error", failure.to_string()),
+        };
+        let is_refused = queued.as_ref().is_err_and(|failure| *failure == ServiceError::Busy);
+        self.metrics.refused.fetch_add(u64::from(is_refused), Relaxed);
+        let line = LogLine { learned: Some(learned), rule: &rule.name, error: &error, ..LogLine::default() };
+        self.write_log(&Request { model: ModelId::Shared, ..*request }, begun, Document::Mail(raw), line);
+        if let (Ok((label, outcome)), Ok(runtime)) = (queued, Handle::try_current())
+            && self.history.kept() != HistoryContent::None
+        {
+            let (history, id, by) = (self.history.clone(), message_id(raw), format!("rule {}", rule.name));
+            runtime.spawn(async move {
+                if outcome.await == Ok(FeedbackOutcome::Learned) {
+                    history.note(&id, "", &Taught { label: Some(label), back: None, by });
+                }
+            });
+        }
+    }
+
     /// Keeps a message for the page. Returns its number.
     fn keep(
         &self,
@@ -281,6 +324,7 @@ impl Service {
             model: request.model.name(),
             label: answer.label.clone(),
             outcome,
+            rule: answer.rule.clone(),
             log_odds: answer.log_odds,
             fields: if has_fields { subject_and_sender(raw) } else { Default::default() },
             counted,
@@ -454,86 +498,11 @@ impl Service {
     pub fn ready(&self) -> Result<(), ServiceError> {
         self.models.shared.opened().map(drop)
     }
-
-    /// The labels of a model, in order, with the number of documents of each, and its file's size in bytes.
-    ///
-    /// # Errors
-    /// If it cannot be opened.
-    pub fn state(&self, model: ModelId<'_>) -> Result<ModelState, ServiceError> {
-        let open = self.models.to_score(model)?.opened()?;
-        let filter = open.filter();
-        let information = filter.information();
-        let labels = information.classes.iter().map(|(_, label)| label.to_owned());
-        Ok(ModelState {
-            documents: labels.zip(information.totals.iter().map(|totals| totals.documents)).collect(),
-            spam: filter.spam().and_then(|spam| filter.classes().label(spam)).map(str::to_owned),
-            terms: information.size.terms,
-            bytes: information.file.bytes,
-            log_bytes: information.file.log_bytes,
-        })
-    }
-
-    /// The label that clients mean by `spam`, `ham` or a label of the model: in a spam filter, `spam` is the label that
-    /// means spam, and `ham` the other one.
-    ///
-    /// # Errors
-    /// If there is no such label, or the model cannot be opened.
-    pub fn label(&self, model: ModelId<'_>, class: &str) -> Result<String, ServiceError> {
-        let state = self.state(model)?;
-        let labels = || state.documents.iter().map(|(label, _)| label);
-        let others: Vec<_> = labels().filter(|label| Some(*label) != state.spam.as_ref()).collect();
-        let label = match (class, &state.spam, &others[..]) {
-            ("spam", Some(spam), _) => Some(spam),
-            ("ham", Some(_), [ham]) => Some(*ham),
-            _ => labels().find(|label| *label == class),
-        };
-        label.cloned().ok_or_else(|| {
-            let known = Classes::new(labels().map(String::as_str)).unwrap_or_default();
-            ServiceError::Request(format!("expected one of the labels {known}, got {class:?}"))
-        })
-    }
-
-    /// The counters as OpenMetrics text.
-    pub fn metrics_page(&self) -> String {
-        let gauge = |name, help, value: usize| (name, help, value as f64);
-        let mut gauges = vec![
-            gauge("bytes_in_flight", "Bytes of messages in the server.", self.admission.in_flight()),
-            gauge("waiting_to_learn", "Corrections that wait to be learned.", self.models.n_waiting()),
-            gauge("user_models", "Users' models that are open.", self.models.open_users().len()),
-        ];
-        if let Some(outbox) = self.outbox() {
-            gauges.push(gauge("fleet_waiting", "Records that wait to be sent to the fleet.", outbox.len()));
-        }
-        if let Ok(state) = self.state(ModelId::Shared) {
-            let documents = state.documents.iter().map(|(_, n)| *n).sum::<u64>();
-            gauges.push(gauge("model_documents", "Documents of the shared model.", documents as usize));
-            gauges.push(gauge("model_terms", "Terms of the shared model.", state.terms));
-            gauges.push(gauge("model_bytes", "Bytes of the shared model's file.", state.bytes));
-            gauges.push(gauge("model_log_bytes", "Bytes of its log.", state.log_bytes));
-        }
-        self.metrics.page(&gauges)
-    }
 }
 
 fn state_folder(fleet: &FleetSettings, models: &ModelRegistry) -> PathBuf {
     let beside = || models.shared.path.parent().filter(|folder| !folder.as_os_str().is_empty());
     fleet.state.clone().unwrap_or_else(|| beside().unwrap_or(Path::new(".")).to_owned())
-}
-
-/// What a model tells about itself.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct ModelState {
-    /// Labels and the number of documents learned under each.
-    pub documents: Vec<(String, u64)>,
-    /// The label that means spam, if there is one.
-    pub spam: Option<String>,
-    /// Number of terms.
-    pub terms: usize,
-    /// Bytes of the file.
-    pub bytes: usize,
-    /// Bytes of its log.
-    pub log_bytes: usize,
 }
 
 fn outcome(answer: &Result<Answer, ServiceError>) -> MessageOutcome {
@@ -547,27 +516,4 @@ fn outcome(answer: &Result<Answer, ServiceError>) -> MessageOutcome {
             None => MessageOutcome::Label,
         },
     }
-}
-
-/// Maximum bytes of a message that are searched for fields of its header, and characters of a field that are kept.
-const MOST_HEADER: usize = 64 << 10;
-const MOST_FIELD: usize = 200;
-
-/// The Message-ID of a message, without its angle brackets; empty if there is none.
-pub(crate) fn message_id(raw: &[u8]) -> String {
-    header(raw).header("message-id").map_or_else(String::new, tamis_train::document_name)
-}
-
-/// The beginnings of the subject and the sender of a message; empty if it has none.
-fn subject_and_sender(raw: &[u8]) -> [String; 2] {
-    let header = header(raw);
-    ["subject", "from"].map(|name| header.header(name).unwrap_or_default().chars().take(MOST_FIELD).collect())
-}
-
-/// The header of a message.
-fn header(raw: &[u8]) -> Message {
-    let raw = &raw[..raw.len().min(MOST_HEADER)];
-    let is_end = |at: &usize| raw[at + 1..].starts_with(b"\n") || raw[at + 1..].starts_with(b"\r\n");
-    let end = (0..raw.len()).filter(|at| raw[*at] == b'\n').find(is_end).map_or(raw.len(), |at| at + 1);
-    Message::parse(&raw[..end], &Limits::default())
 }

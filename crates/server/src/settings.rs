@@ -313,6 +313,13 @@ impl Default for LogSettings {
     }
 }
 
+impl MilterSettings {
+    /// What is done with messages to which no rule applies that says otherwise.
+    pub(crate) fn actions(&self) -> MilterActions {
+        MilterActions { reject: self.reject, quarantine: self.quarantine, tempfail: self.tempfail }
+    }
+}
+
 impl LimitSettings {
     /// Maximum time until a command is complete.
     pub fn command(&self) -> Duration {
@@ -388,9 +395,9 @@ impl ServerSettings {
         );
         check_probability("verdict.prior", self.verdict.prior)?;
         check_probability("verdict.unsure", self.verdict.unsure)?;
-        MilterActions::new(&self.milter).check("milter")?;
+        self.milter.actions().check("milter")?;
         for (n, rule) in self.rules.iter().enumerate() {
-            rule.check(&format!("rule {}", n + 1), &self.verdict)?;
+            rule.check(&format!("rule {}", n + 1), &self.verdict.authserv_id)?;
         }
         let to = &self.log.to;
         ensure!(

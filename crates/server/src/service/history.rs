@@ -22,6 +22,8 @@ pub(crate) struct HistoryEntry {
     pub(crate) model: String,
     pub(crate) label: String,
     pub(crate) outcome: MessageOutcome,
+    /// The rule that applied, if one did.
+    pub(crate) rule: Option<String>,
     pub(crate) log_odds: f64,
     /// Its subject and its sender; empty if they are not kept.
     pub(crate) fields: [String; 2],

@@ -2,23 +2,12 @@
 
 use std::cell::OnceCell;
 use std::net::IpAddr;
-use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
 
 use tamis_mail::{Author, header_fields};
-use tamis_train::Document;
-use tokio::runtime::Handle;
 
 use crate::models::ModelRegistry;
-use crate::models::learning::enqueue;
-use crate::models::queue::{OwnedDocument, Update};
-use crate::models::request::{Feedback, FeedbackOutcome, ModelId, ServiceError};
-use crate::record::log::LogLine;
-use crate::service::history::Taught;
-use crate::service::{Request, Service, message_id};
 use crate::settings::ServerSettings;
-use crate::settings::page::HistoryContent;
-use crate::settings::rules::{AddressList, HeaderText, Rule, RuleVerdict};
+use crate::settings::rules::{AddressList, HeaderText, Rule};
 
 /// What a mail server says of a message, beside its content.
 #[derive(Clone, Copy, Default, Debug)]
@@ -75,47 +64,6 @@ impl Rules {
                 && (rule.from.0.is_empty() || author().is_some_and(is_author))
         };
         self.rules.iter().find(applies).map(|found| &found.rule)
-    }
-}
-
-impl Service {
-    /// The rule that applies to a document: to a message for the filter of mail.
-    pub(super) fn rule(&self, request: &Request<'_>, document: Document<'_>) -> Option<&Rule> {
-        match (request.model, document.apart().0) {
-            (ModelId::Shared | ModelId::User(_), Document::Mail(raw)) => {
-                self.rules.find(&request.envelope, raw, &self.models)
-            }
-            _ => None,
-        }
-    }
-
-    /// Lets the shared model learn a message as a rule says. Nobody waits for it: what fails is logged.
-    pub(super) fn learn_by(&self, rule: &Rule, request: &Request<'_>, raw: &[u8]) {
-        let begun = Instant::now();
-        let class = if rule.learn == Some(RuleVerdict::Spam) { "spam" } else { "ham" };
-        let queued = self.label(ModelId::Shared, class).and_then(|label| {
-            let document = OwnedDocument::Mail(raw.to_vec());
-            let update = Update::Document(Feedback::LearnNew(label.clone()), document, Vec::new());
-            Ok((label, enqueue(&self.models.shared, &self.learning, update)?))
-        });
-        let (learned, error) = match &queued {
-            Ok((label, _)) => (label.as_str(), String::new()),
-            Err(failure) => ("error", failure.to_string()),
-        };
-        let is_refused = queued.as_ref().is_err_and(|failure| *failure == ServiceError::Busy);
-        self.metrics.refused.fetch_add(u64::from(is_refused), Relaxed);
-        let line = LogLine { learned: Some(learned), rule: &rule.name, error: &error, ..LogLine::default() };
-        self.write_log(&Request { model: ModelId::Shared, ..*request }, begun, Document::Mail(raw), line);
-        if let (Ok((label, outcome)), Ok(runtime)) = (queued, Handle::try_current())
-            && self.history.kept() != HistoryContent::None
-        {
-            let (history, id, by) = (self.history.clone(), message_id(raw), format!("rule {}", rule.name));
-            runtime.spawn(async move {
-                if outcome.await == Ok(FeedbackOutcome::Learned) {
-                    history.note(&id, "", &Taught { label: Some(label), back: None, by });
-                }
-            });
-        }
     }
 }
 

@@ -6,8 +6,6 @@ use std::net::IpAddr;
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-use crate::settings::{MilterSettings, VerdictSettings};
-
 /// What applies to messages of which all conditions of the rule hold; to a message, the first such rule applies.
 #[derive(Clone, Default, PartialEq, Deserialize, Debug)]
 #[serde(deny_unknown_fields, default)]
@@ -64,11 +62,6 @@ pub(crate) struct MilterActions {
 }
 
 impl MilterActions {
-    /// Those of the settings.
-    pub(crate) fn new(milter: &MilterSettings) -> Self {
-        MilterActions { reject: milter.reject, quarantine: milter.quarantine, tempfail: milter.tempfail }
-    }
-
     /// # Errors
     /// If one is no probability, or leaves nothing for another.
     pub(super) fn check(self, section: &str) -> Result<()> {
@@ -115,7 +108,7 @@ impl Rule {
 
     /// # Errors
     /// If it has no condition or no effect, or a value that cannot be.
-    pub(super) fn check(&self, key: &str, verdict: &VerdictSettings) -> Result<()> {
+    pub(super) fn check(&self, key: &str, authserv_id: &str) -> Result<()> {
         let Rule { from, to, .. } = self;
         let has_condition =
             !self.clients.is_empty() || self.authenticated || !to.0.is_empty() || !from.0.is_empty();
@@ -143,7 +136,7 @@ impl Rule {
             ensure!(false, "{key}.from: expected an address or @DOMAIN, got {name:?}");
         }
         ensure!(
-            !self.needs_proof() || !verdict.authserv_id.is_empty(),
+            !self.needs_proof() || !authserv_id.is_empty(),
             "{key}.from: anyone can write an address; expected verdict.authserv_id, by which it is proved, or unproved = true"
         );
         ensure!(self.learn != Some(RuleVerdict::Skip), "{key}.learn: expected \"ham\" or \"spam\"");

@@ -82,6 +82,21 @@ fn field<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
 }
 
 #[test]
+fn a_rule_that_decided_is_named() {
+    let running = start("[[rule]]\nname = \"partners\"\nto = [\"@example.org\"]\nverdict = \"ham\"\n");
+    let browser = Browser::signed_in(&running);
+    for recipient in ["b@example.org", "b@example.net"] {
+        let mut mta = Mta::postfix(&running);
+        mta.send(&message(SPAM, &[recipient]));
+        mta.verdict();
+    }
+    let recent = browser.get("/recent");
+    let [by_words, by_rule] = [1, 2].map(|row| recent.split("<tr id").nth(row).unwrap());
+    assert!(by_rule.contains(">ham<") && by_rule.contains("rule <bdi>partners</bdi>"), "{by_rule}");
+    assert!(by_words.contains(">spam<") && !by_words.contains("partners"), "{by_words}");
+}
+
+#[test]
 fn the_page_needs_the_password_and_its_own_origin() {
     let running = start("");
     let stranger = Browser(&running, "Cookie: tamisd-session=x".to_owned());

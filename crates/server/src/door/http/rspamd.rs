@@ -17,10 +17,11 @@ use crate::door::http::body::read;
 use crate::door::http::refusal::Refusal;
 use crate::models::request::{Feedback, FeedbackOutcome, ModelId, Recipients};
 use crate::record::Door;
+use crate::service::Request;
 use crate::service::admission::TooLong;
 use crate::service::answer::{Answer, REQUIRED};
+use crate::service::fields::message_id;
 use crate::service::rules::Envelope;
-use crate::service::{Request, message_id};
 
 /// The fields of a verdict that a message may not bring along: those that are added, and of other programs.
 const OWN_FIELDS: [&str; 2] = ["X-Tamis", "X-Tamis-Reasons"];

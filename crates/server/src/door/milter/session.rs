@@ -19,7 +19,6 @@ use crate::service::answer::Answer;
 use crate::service::rules::Envelope;
 use crate::service::{CurrentService, Request, Service};
 use crate::settings::OnError;
-use crate::settings::rules::MilterActions;
 
 /// Longest queue id that is logged.
 const LONGEST_ID: usize = 100;
@@ -161,7 +160,7 @@ impl MilterSession {
         let settings = service.settings();
         let milter = &settings.milter;
         let by_rule = answer.as_ref().ok().and_then(|answer| answer.actions);
-        let actions = by_rule.unwrap_or(MilterActions::new(milter));
+        let actions = by_rule.unwrap_or(milter.actions());
         // of reject, tempfail and quarantine, the first whose probability is reached
         let spam = answer.as_ref().ok().filter(|answer| !answer.is_skipped).map(Answer::spam_probability);
         let reaches = |limit: Option<f64>| limit.is_some_and(|limit| spam.is_some_and(|spam| spam >= limit));

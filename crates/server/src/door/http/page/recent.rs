@@ -122,7 +122,7 @@ fn row(entry: &HistoryEntry) -> Markup {
     html! {
         tr id=(format!("m{}", entry.id)) {
             td { (time(entry.time)) " " br; span.soft { (entry.door.name()) } }
-            td { strong class=(verdict(entry)) { (shown(&entry.label, MOST_TEXT)) } " " br; span.number { (nats(entry.log_odds)) } }
+            td { strong class=(verdict(entry)) { (shown(&entry.label, MOST_TEXT)) } " " br; span.number { (nats(entry.log_odds)) } @if let Some(rule) = &entry.rule { br; span.soft { "rule " (shown(rule, MOST_TEXT)) } } }
             td.message {
                 @if subject.is_empty() && sender.is_empty() { span.soft { (shown(entry.counted.name(), MOST_TEXT)) } br; }
                 @else { (shown(subject, MOST_TEXT)) br; @if !sender.is_empty() { span.soft { (shown(sender, MOST_TEXT)) } br; } }
