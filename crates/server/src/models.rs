@@ -244,7 +244,8 @@ mod tests {
 
     #[test]
     fn no_user_names_a_file_elsewhere() {
-        for user in ["", ".", "..", ".joe", "../joe", "joe/x", "a\0b", "jos\u{e9}", "-joe", &"a".repeat(201)] {
+        for user in ["", ".", "..", ".joe", "../joe", "joe/x", "a\0b", "jos\u{e9}", "-joe", &"a".repeat(201)]
+        {
             assert_eq!(safe_name(user), None, "{user:?}");
         }
         assert_eq!(safe_name("Joe.B+x@Example.ORG").as_deref(), Some("joe.b+x@example.org"));

@@ -65,6 +65,7 @@ fn clients_of_a_network_and_those_who_have_signed_in_are_left_alone() {
     }
     let skipped_there = |fields: &[&str]| {
         let answer = http_client::ask(&running, "POST /checkv2", fields, SPAM).json();
+        assert_eq!(answer["symbols"]["TAMIS_SKIPPED"].is_object(), answer["is_skipped"] == true);
         (answer["is_skipped"].as_bool().unwrap(), answer["action"].as_str().unwrap().to_owned())
     };
     let skipped = (true, "no action".to_owned());

@@ -76,6 +76,7 @@ pub(super) async fn check(context: SharedContext, http: HttpRequest) -> Result<R
 fn reply(answer: &Answer, keep_headers: bool) -> Value {
     let score = answer.score();
     let (symbol, description) = match (answer.is_spam(), answer.unsure) {
+        _ if answer.is_skipped => ("TAMIS_SKIPPED", "left alone by a rule"),
         (true, _) => ("TAMIS_SPAM", "spam, by its words"),
         (false, true) => ("TAMIS_UNSURE", "neither spam nor ham"),
         (false, false) => ("TAMIS_HAM", "ham, by its words"),

@@ -105,6 +105,7 @@ fn spam_line(request: &SpamdRequest, answer: &Answer) -> String {
 fn symbol(answer: &Answer) -> &'static str {
     match answer.spam {
         Some(SpamStatus { is_spam: true, .. }) => "TAMIS_SPAM",
+        _ if answer.is_skipped => "TAMIS_SKIPPED",
         _ if answer.unsure => "TAMIS_UNSURE",
         Some(_) => "TAMIS_HAM",
         None => "TAMIS_LABEL",
