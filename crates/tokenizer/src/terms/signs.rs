@@ -1,5 +1,8 @@
 //! Signs: what a text has beside its words. Punctuation, hashtags and mentions, capitals.
 
+use std::iter;
+
+use crate::bits::{BLOCK, bits, is_digit, is_letter};
 use crate::characters::fold_into;
 use crate::characters::normalize::normalize;
 use crate::words::batch::Batch;
@@ -27,25 +30,64 @@ pub(crate) struct SignBuffers {
 
 /// Calls `emit` with the signs of a text, in order, as [`TokenizerOptions::signs`](crate::TokenizerOptions::signs) says.
 pub(crate) fn for_each_batch(text: &str, signs: &mut SignBuffers, emit: impl FnMut(Batch<'_>)) {
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let is_of_run: fn(char) -> bool = match first {
-            c if is_punctuation(c) => is_punctuation,
-            c if c.is_alphanumeric() => char::is_alphanumeric,
-            _ => |c| !c.is_alphanumeric() && !is_punctuation(c),
-        };
-        let (run, after) = rest.split_at(rest.find(|c| !is_of_run(c)).unwrap_or(rest.len()));
-        if is_punctuation(first) {
-            signs.punctuation(run, after);
-        } else if first.is_uppercase() {
-            signs.capitals(run);
+    let mut done = 0;
+    for start in starts(text.as_bytes()) {
+        if start < done {
+            continue;
         }
-        rest = after;
+        let rest = &text[start..];
+        let Some(first) = rest.chars().next() else { break };
+        let run = match first {
+            c if is_punctuation(c) => {
+                let (run, after) = split_after(rest, is_punctuation);
+                signs.punctuation(run, after);
+                run
+            }
+            c if is_alphanumeric(c) => {
+                let (run, _) = split_after(rest, is_alphanumeric);
+                let is_rest_of_word = text[..start].ends_with(|c: char| c.is_ascii_alphanumeric());
+                if c.is_uppercase() && !is_rest_of_word {
+                    signs.capitals(run);
+                }
+                run
+            }
+            c => &rest[..c.len_utf8()],
+        };
+        done = start + run.len();
     }
     let batches = Batch::of_bytes(signs.text.as_bytes(), &signs.spans);
     batches.map(|batch| Batch { are_signs: true, ..batch }).for_each(emit);
     signs.text.clear();
     signs.spans.clear();
+}
+
+/// Where signs may begin: at punctuation, at words that begin with a capital, and at bytes outside ASCII.
+fn starts(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    let (mut found, mut start, mut next, mut is_in_word) = (0, 0, 0, 0);
+    iter::from_fn(move || {
+        while found == 0 {
+            let rest = bytes.get(next..).filter(|rest| !rest.is_empty())?;
+            let mut last = [b' '; BLOCK];
+            let block = rest.first_chunk().unwrap_or_else(|| {
+                last[..rest.len()].copy_from_slice(rest);
+                &last
+            });
+            let words = bits(block, |byte| is_letter(byte) || is_digit(byte));
+            let capitals = bits(block, |byte| byte.wrapping_sub(b'A') < 26);
+            let others = bits(block, |byte| byte > b' ' && byte != 0x7f) & !words;
+            found = others | capitals & !(words << 1 | is_in_word);
+            is_in_word = words >> (BLOCK - 1);
+            (start, next) = (next, next + BLOCK);
+        }
+        let at = start + found.trailing_zeros() as usize;
+        found &= found - 1;
+        Some(at)
+    })
+}
+
+/// Splits a text after the characters at its beginning that are such.
+fn split_after(text: &str, is_such: impl Fn(char) -> bool) -> (&str, &str) {
+    text.split_at(text.find(|c| !is_such(c)).unwrap_or(text.len()))
 }
 
 impl SignBuffers {
@@ -57,15 +99,16 @@ impl SignBuffers {
             last = *c;
             n <= REPEATED
         };
-        let shortened = run.chars().filter(is_written).take(LONGEST);
-        self.push(shortened);
+        self.push(|text| text.extend(run.chars().filter(is_written).take(LONGEST)));
         if let Some(mark) = run.chars().next_back().filter(|c| matches!(c, '#' | '@')) {
-            let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
-            let word = &after[..after.find(|c| !is_of_word(c)).unwrap_or(after.len())];
+            let (word, _) = split_after(after, |c| is_alphanumeric(c) || c == '_');
             if (1..=LONGEST_WORD).contains(&word.chars().count()) {
                 let mut folded = std::mem::take(&mut self.folded);
                 fold_into(word, &mut folded);
-                self.push(std::iter::once(mark).chain(folded.chars()));
+                self.push(|text| {
+                    text.push(mark);
+                    text.push_str(&folded);
+                });
                 self.folded = folded;
             }
         }
@@ -76,24 +119,31 @@ impl SignBuffers {
         let mut plain = std::mem::take(&mut self.folded);
         // letters may be disguised
         let word = if word.is_ascii() { word } else { normalize(word, &mut plain) };
-        let n = word.chars().count();
-        if n > 1 && word.chars().all(char::is_uppercase) {
-            self.push("AA".chars());
-            if n <= LONGEST_WORD {
-                self.push(word.chars());
+        let has_more = || word.chars().nth(1).is_some();
+        if word.chars().all(char::is_uppercase) && has_more() {
+            self.push(|text| text.push_str("AA"));
+            if word.chars().nth(LONGEST_WORD).is_none() {
+                self.push(|text| text.push_str(word));
             }
         } else {
-            self.push("Aa".chars());
+            self.push(|text| text.push_str("Aa"));
         }
         self.folded = plain;
     }
 
-    fn push(&mut self, sign: impl Iterator<Item = char>) {
+    /// Adds a sign, of which `write` appends what follows the mark.
+    fn push(&mut self, write: impl FnOnce(&mut String)) {
         let start = self.text.len();
         self.text.push(SIGN);
-        self.text.extend(sign);
+        write(&mut self.text);
         self.spans.push([start, self.text.len()]);
     }
+}
+
+/// Whether a character is part of a word.
+#[inline]
+fn is_alphanumeric(c: char) -> bool {
+    if c.is_ascii() { c.is_ascii_alphanumeric() } else { c.is_alphanumeric() }
 }
 
 /// Whether a character is punctuation: of ASCII, of Latin, Arabic and Devanagari, and of East Asia. Others are rare, or
@@ -115,16 +165,44 @@ fn is_punctuation_beyond_ascii(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    fn signs(text: &str) -> String {
+        let mut all = Vec::new();
+        for_each_batch(text, &mut SignBuffers::default(), |batch| {
+            all.extend(batch.iter().map(str::to_owned));
+        });
+        all.join(" ")
+    }
+
+    /// The same, a run of characters of a kind at a time.
+    fn plain(text: &str) -> String {
+        let kind = |c: char| (c.is_alphanumeric(), is_punctuation(c));
+        let (mut signs, mut rest) = (SignBuffers::default(), text);
+        while let Some(first) = rest.chars().next() {
+            let (run, after) = split_after(rest, |c| kind(c) == kind(first));
+            if is_punctuation(first) {
+                signs.punctuation(run, after);
+            } else if first.is_uppercase() {
+                signs.capitals(run);
+            }
+            rest = after;
+        }
+        let all: Vec<_> = signs.spans.iter().map(|[start, end]| &signs.text[*start..*end]).collect();
+        all.join(" ")
+    }
+
+    proptest! {
+        #[test]
+        fn signs_are_found_as_by_a_plain_search(
+            text in "([aAzZ09 .#@_\\n\u{7f}\u{0}äÄ„你😀]|[a-z]{60,70}|[A-Z]{1,3}| {50,70}|\\PC){0,40}"
+        ) {
+            prop_assert_eq!(signs(&text), plain(&text));
+        }
+    }
 
     #[test]
     fn signs_are_what_is_beside_words() {
-        let signs = |text: &str| {
-            let mut all = Vec::new();
-            for_each_batch(text, &mut SignBuffers::default(), |batch| {
-                all.extend(batch.iter().map(str::to_owned));
-            });
-            all.join(" ")
-        };
         assert_eq!(signs("no sign 1 of any"), "");
         assert_eq!(signs("Oh :-) WOW!!!!! a.b"), "^Aa ^:-) ^AA ^WOW ^!!! ^.");
         assert_eq!(signs("@Joe_S #TBT# I"), "^@ ^@joe_s ^Aa ^_ ^Aa ^# ^#tbt ^AA ^TBT ^# ^Aa");
