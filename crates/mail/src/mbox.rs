@@ -2,6 +2,7 @@
 //!
 //! Memory is bounded, unlike with mail-parser's reader, which collects each line and message whole.
 use crate::message::fields::{HeaderFields, MARK, is_empty_line, line_end};
+use memchr::memmem;
 use std::io::{self, BufRead, Read};
 
 /// Number of bytes of a line that decide what it is; also the most that is added to a message at a time.
@@ -283,7 +284,8 @@ pub fn looks_like_mbox(first_bytes: &[u8]) -> bool {
 /// assert!(holds_several(&[one.as_slice(), one].concat()));
 /// ```
 pub fn holds_several(first_bytes: &[u8]) -> bool {
-    Reader::new(first_bytes, CHUNK).nth(1).is_some()
+    // most files are one message, which is seen sooner
+    memmem::find(first_bytes, b"\nFrom ").is_some() && Reader::new(first_bytes, CHUNK).nth(1).is_some()
 }
 
 /// Says why a message of an mbox is not one to learn: programs keep deleted messages until they rewrite the file, and
@@ -454,6 +456,14 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn several_are_what_the_reader_finds(
+            parts in prop::collection::vec("From a@b.org Fri Aug 23 11:03:04 2002\n|From a|A: 1|\n|\r|\n\n|x{4090,4100}|Content-Length: 9\n", 0..12)
+        ) {
+            let file = parts.concat();
+            prop_assert_eq!(holds_several(file.as_bytes()), read(file.as_bytes(), CHUNK).len() > 1, "{:?}", file);
+        }
+
         #[test]
         fn what_is_written_is_read(messages in prop::collection::vec("A: 1\n([a-z>]{0,5}|From a|From a 12:30)(\n[a-z >]{0,5}|\n>*From 2000 2001|\n){0,6}\n", 0..6)) {
             let mut file = String::new();
