@@ -278,7 +278,7 @@ impl Service {
         }
     }
 
-    /// Lets the shared model learn a message as a rule says. Nobody waits for it: what fails is logged.
+    /// Lets the shared model learn a message as a rule says. Nobody waits for it: what comes of it is logged.
     fn learn_by(&self, rule: &Rule, request: &Request<'_>, raw: &[u8]) {
         let begun = Instant::now();
         let class = if rule.learn == Some(RuleVerdict::Spam) { "spam" } else { "ham" };
@@ -287,23 +287,33 @@ impl Service {
             let update = Update::Document(Feedback::LearnNew(label.clone()), document, Vec::new());
             Ok((label, enqueue(&self.models.shared, &self.learning, update)?))
         });
-        let (learned, error) = match &queued {
-            Ok((label, _)) => (label.as_str(), String::new()),
-            Err(failure) => ("error", failure.to_string()),
-        };
-        let is_refused = queued.as_ref().is_err_and(|failure| *failure == ServiceError::Busy);
-        self.metrics.refused.fetch_add(u64::from(is_refused), Relaxed);
-        let line = LogLine { learned: Some(learned), rule: &rule.name, error: &error, ..LogLine::default() };
-        self.write_log(&Request { model: ModelId::Shared, ..*request }, begun, Document::Mail(raw), line);
-        if let (Ok((label, outcome)), Ok(runtime)) = (queued, Handle::try_current())
-            && self.history.kept() != HistoryContent::None
-        {
-            let (history, id, by) = (self.history.clone(), message_id(raw), format!("rule {}", rule.name));
-            runtime.spawn(async move {
-                if outcome.await == Ok(FeedbackOutcome::Learned) {
-                    history.note(&id, "", &Taught { label: Some(label), back: None, by });
+        let (log, metrics, history) = (self.log.clone(), self.metrics.clone(), self.history.clone());
+        let (door, queue_id, id) = (request.door.name(), request.queue_id.to_owned(), message_id(raw));
+        let (rule, model) = (rule.name.clone(), request.model.name());
+        let finish = async move {
+            let (label, outcome) = match queued {
+                Ok((label, outcome)) => (label, outcome.await),
+                Err(failure) => (String::new(), Err(failure)),
+            };
+            let (learned, error) = match outcome {
+                Ok(FeedbackOutcome::Learned) => (&*label, String::new()),
+                Ok(_) => return,
+                Err(failure) => {
+                    metrics.refused.fetch_add(u64::from(failure == ServiceError::Busy), Relaxed);
+                    ("error", failure.to_string())
                 }
-            });
+            };
+            let (queue_id, id, ms) = (&*queue_id, &*id, begun.elapsed().as_micros() as f64 / 1e3);
+            let (learned, error) = (Some(learned), &*error);
+            log.write(LogLine { door, queue_id, id, learned, rule: &rule, error, ms, ..LogLine::default() });
+            if error.is_empty() && history.kept() != HistoryContent::None {
+                let taught = Taught { label: Some(label.clone()), back: None, by: format!("rule {rule}") };
+                ["", &*model].iter().for_each(|model| history.note(id, model, &taught));
+            }
+        };
+        // a program that embeds the server without tokio is told nothing
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(finish);
         }
     }
 
@@ -329,6 +339,7 @@ impl Service {
             fields: if has_fields { subject_and_sender(raw) } else { Default::default() },
             counted,
             reasons: OnceLock::new(),
+            teaching: tokio::sync::Mutex::default(),
             taught: Mutex::default(),
         })
     }
@@ -508,7 +519,7 @@ fn state_folder(fleet: &FleetSettings, models: &ModelRegistry) -> PathBuf {
 fn outcome(answer: &Result<Answer, ServiceError>) -> MessageOutcome {
     match answer {
         Err(_) => MessageOutcome::Error,
-        Ok(answer) if answer.is_skipped => MessageOutcome::Skipped,
+        Ok(answer) if answer.is_skipped() => MessageOutcome::Skipped,
         Ok(answer) if answer.unsure => MessageOutcome::Unsure,
         Ok(answer) => match answer.spam {
             Some(spam) if spam.is_spam => MessageOutcome::Spam,

@@ -3,6 +3,7 @@
 
 pub(crate) mod address;
 mod descriptors;
+pub(crate) mod file;
 pub(crate) mod page;
 pub(crate) mod password;
 pub(crate) mod rules;
@@ -16,6 +17,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use serde::Deserialize;
 
 use crate::settings::address::Address;
+use crate::settings::file::read_file;
 use crate::settings::page::PageSettings;
 use crate::settings::rules::{MilterActions, Rule, check_probability};
 use crate::settings::user::{GroupId, MailServer, UserId};
@@ -358,7 +360,7 @@ impl ServerSettings {
     /// If it cannot be read, is not TOML, has a key that is not known (the nearest known one is named), or a value that
     /// cannot be; if there is no folder for a socket.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        let text = read_file(path).with_context(|| path.display().to_string())?;
         let settings = ServerSettings::parse(&text).with_context(|| path.display().to_string())?;
         for address in settings.doors().into_iter().flatten() {
             let Address::Unix(socket) = address else { continue };

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use crate::message::fields::HeaderFields;
-use crate::message::parameters::without_comments;
 
 /// All header fields as they were written, names and values on one line, with those that [`ignored`](crate::ignored) lists.
 /// Encoded words stay encoded.
@@ -15,8 +14,10 @@ pub fn header_fields(raw: &[u8]) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Author {
-    /// The address, in lower case.
-    pub address: String,
+    /// The address, if there is one author with one; in lower case.
+    pub address: Option<String>,
+    /// All that looks like an address in the fields `From`, names too, in lower case.
+    pub mentioned: Vec<String>,
     /// Whether the domain of the address is proved: by DMARC, or by a signature (DKIM) or a sender's address (SPF) of that
     /// domain or one above it.
     pub is_proved: bool,
@@ -24,89 +25,173 @@ pub struct Author {
 
 impl Author {
     /// Reads the author from `From`, and the proof from the fields `Authentication-Results` (RFC 8601) that the server
-    /// `authserv_id` has written; none of them if that is empty. Returns `None` unless there is one author with one
-    /// address.
+    /// `authserv_id` has written; none of them if that is empty.
     ///
     /// Anyone can write such a field, so that server has to remove those in its name that come with a message (section 5
-    /// there). What it quotes in one is left out, since the sender may have chosen it.
+    /// there). What looks as if it had not proves nothing: a field in its name that is malformed, a method that two fields
+    /// have results of, a quote within a comment, which the sender may have chosen, a line of the header that is no field, a NUL.
     ///
     /// ```
     /// use tamis_mail::Author;
     ///
     /// let raw = b"Authentication-Results: mx.example.org; dmarc=pass header.from=example.net\n\
     ///             From: \"boss@example.org\" <Joe@example.net>\n\n";
-    /// let author = Author::read(raw, "mx.example.org").unwrap();
-    /// assert_eq!((author.address.as_str(), author.is_proved), ("joe@example.net", true));
-    /// assert!(!Author::read(raw, "mx.example.com").unwrap().is_proved);
+    /// let author = Author::read(raw, "mx.example.org");
+    /// assert_eq!((author.address.as_deref(), author.is_proved), (Some("joe@example.net"), true));
+    /// assert!(!Author::read(raw, "mx.example.com").is_proved);
     /// ```
-    pub fn read(raw: &[u8], authserv_id: &str) -> Option<Author> {
-        let (mut authors, mut results) = (Vec::new(), Vec::new());
-        for (name, value) in header_fields(raw) {
-            if name.eq_ignore_ascii_case("from") {
-                authors.push(address(&value)?);
-            } else if name.eq_ignore_ascii_case("authentication-results") {
-                results.push(value);
+    pub fn read(raw: &[u8], authserv_id: &str) -> Author {
+        let mut fields = HeaderFields::lenient(raw);
+        let (mut authors, mut results, mut is_whole) = (Vec::new(), Vec::new(), !authserv_id.is_empty());
+        for field in fields.by_ref() {
+            is_whole &= !field.name.is_empty();
+            if field.is("from") {
+                authors.push(field.unfolded());
+            } else if field.is("authentication-results") {
+                results.push(field.unfolded());
             }
         }
-        let [address] = <[String; 1]>::try_from(authors).ok()?;
-        let (_, domain) = address.rsplit_once('@')?;
-        let is_proved =
-            !authserv_id.is_empty() && results.iter().any(|field| proves(field, authserv_id, domain));
-        Some(Author { is_proved, address })
+        let block = &raw[..fields.position];
+        let is_lone = |pair: &[u8]| pair[0] == b'\r' && pair[1] != b'\n';
+        is_whole &= fields.ended_well() && !block.contains(&0) && !block.windows(2).any(is_lone);
+        let address = if let [from] = &authors[..] { address(from) } else { None };
+        let domain = address.as_deref().and_then(|address| Some(address.rsplit_once('@')?.1));
+        let is_proved = is_whole && domain.is_some_and(|domain| prove(&results, authserv_id, domain));
+        Author { mentioned: authors.iter().flat_map(|from| mentioned(from)).collect(), address, is_proved }
     }
 }
 
+/// Longer addresses are none.
+const LONGEST: usize = 320;
+
 /// The one address of a field; text before it in angle brackets is a name.
 fn address(value: &str) -> Option<String> {
-    let text = plain(value)?;
+    let text = without_comments_and_quotes(value)?;
     let address = match text.split_once('<') {
         Some((name, rest)) => {
             let (address, after) = rest.split_once('>')?;
-            let is_one = !name.contains([',', ';', ':']) && after.trim().is_empty();
+            let is_one =
+                !(name.contains('@') && name.contains([',', ';', ':'])) && after.trim_ascii().is_empty();
             is_one.then_some(address)?
         }
         None => &text,
     };
-    let address = address.trim().to_lowercase();
+    let address = address.trim_ascii().to_ascii_lowercase();
     let (local, domain) = address.split_once('@')?;
     let is_part = |part: &str| {
-        !part.is_empty() && !part.contains(|c: char| c.is_whitespace() || "<>@,;:\\\"".contains(c))
+        !part.is_empty()
+            && !part.contains(|c: char| c.is_whitespace() || c.is_control() || "<>@,;:\\\"".contains(c))
     };
-    (is_part(local) && is_part(domain)).then_some(address)
+    (address.len() <= LONGEST && is_part(local) && is_part(domain)).then_some(address)
 }
 
-/// A value without comments and quoted strings; `None` if one of them stays open.
-fn plain(value: &str) -> Option<String> {
-    let text = without_comments(value);
-    let (mut plain, mut is_quoted, mut is_escaped) = (String::with_capacity(text.len()), false, false);
-    for c in text.chars() {
-        is_quoted ^= c == '"' && !is_escaped;
-        is_escaped = c == '\\' && !is_escaped;
-        plain.extend((!is_quoted && c != '"').then_some(c));
+/// What looks like addresses.
+fn mentioned(value: &str) -> impl Iterator<Item = String> {
+    let ends = |c: char| c.is_whitespace() || c.is_control() || "<>()[],;:\\\"'".contains(c);
+    let words = value.split(ends).map(|word| word.trim_matches('.').to_lowercase());
+    words.filter(|word| word.contains('@') && word.len() <= LONGEST)
+}
+
+/// A value without comments, and of quoted strings only the quotes; `None` if one of them stays open, or has what the
+/// writer may have put there from elsewhere: quotes in comments, backslashes.
+fn without_comments_and_quotes(value: &str) -> Option<String> {
+    let (mut out, mut depth, mut is_quoted) = (String::with_capacity(value.len()), 0, false);
+    for c in value.chars() {
+        match c {
+            '\\' => return None,
+            '"' if depth > 0 => return None,
+            '"' => {
+                is_quoted = !is_quoted;
+                out.push(c);
+            }
+            _ if is_quoted => (),
+            '(' => depth += 1,
+            ')' if depth == 0 => return None,
+            ')' => {
+                depth -= 1;
+                out.push(' ');
+            }
+            c => out.extend((depth == 0).then_some(c)),
+        }
     }
-    (!is_quoted && !plain.contains(['(', ')'])).then_some(plain)
+    (depth == 0 && !is_quoted).then_some(out)
 }
 
 /// Whether the results of a server prove a domain.
-fn proves(results: &str, authserv_id: &str, domain: &str) -> bool {
-    let Some(text) = plain(results).map(|text| text.to_lowercase()) else { return false };
-    let mut parts = text.split(';');
-    let own = parts.next().and_then(|part| part.split_whitespace().next());
-    own.is_some_and(|own| own.eq_ignore_ascii_case(authserv_id))
-        && parts.any(|part| {
-            let mut words = part.split_whitespace();
-            let proof = match words.next() {
-                Some("dmarc=pass") => "header.from=",
-                Some("dkim=pass") => "header.d=",
-                Some("spf=pass") => "smtp.mailfrom=",
-                _ => return false,
-            };
-            let proved = words.find_map(|word| word.strip_prefix(proof));
-            proved.is_some_and(|proved| {
-                let proved = proved.rsplit_once('@').map_or(proved, |(_, domain)| domain);
-                is_within(domain, proved)
+fn prove(fields: &[Cow<'_, str>], authserv_id: &str, domain: &str) -> bool {
+    let mut proofs = Vec::new();
+    for field in fields {
+        let field = field.to_ascii_lowercase();
+        match results(&field, authserv_id) {
+            Some(Some(of_field)) => proofs.push(of_field),
+            Some(None) => (),
+            None if field.contains(&authserv_id.to_ascii_lowercase()) => return false,
+            None => (),
+        }
+    }
+    let proves = |method: &str, key: &str, is_it: &dyn Fn(&str) -> bool| {
+        let of_method = |all: &&Vec<Resolved>| all.iter().any(|result| result.method == method);
+        let mut with_method = proofs.iter().filter(of_method);
+        let (Some(all), None) = (with_method.next(), with_method.next()) else { return false };
+        let of_method = all.iter().filter(|result| result.method == method);
+        // a message has one author and one sender, but may have several signatures
+        (method == "dkim" || of_method.clone().count() == 1)
+            && of_method.filter(|result| result.is_pass).any(|result| {
+                let values = result.properties.iter().filter(|(name, _)| name == key).map(|(_, value)| value);
+                values.clone().count() == 1 && values.map(|value| domain_of(value)).all(is_it)
             })
-        })
+    };
+    let is_above = |other: &str| other.contains('.') && is_within(domain, other);
+    proves("dmarc", "header.from", &|other| other == domain)
+        || ["header.d", "header.i"].iter().any(|key| proves("dkim", key, &is_above))
+        || proves("spf", "smtp.mailfrom", &is_above)
+}
+
+/// The domain of an address, or the value itself.
+fn domain_of(value: &str) -> &str {
+    value.rsplit_once('@').map_or(value, |(_, domain)| domain)
+}
+
+/// A result of a method.
+struct Resolved {
+    method: String,
+    is_pass: bool,
+    properties: Vec<(String, String)>,
+}
+
+/// The results in a field, which is in lower case; an inner `None` if they are another server's. `None` if it is malformed.
+fn results(field: &str, authserv_id: &str) -> Option<Option<Vec<Resolved>>> {
+    let text = without_comments_and_quotes(field)?;
+    if text.contains(|c: char| c.is_control() && c != '\t') {
+        return None;
+    }
+    let mut parts = text.split(';').map(|part| part.split_ascii_whitespace());
+    let mut first = parts.next()?;
+    let (id, version, end) = (first.next()?, first.next(), first.next());
+    if end.is_some() || version.is_some_and(|version| version.parse::<u8>().is_err()) {
+        return None;
+    }
+    if !id.eq_ignore_ascii_case(authserv_id) {
+        // nothing that resembles the own one
+        return (id.is_ascii() && !id.contains('"')).then_some(None);
+    }
+    let mut all = Vec::new();
+    for mut words in parts {
+        let Some(result) = words.next().filter(|word| *word != "none") else { continue };
+        let (method, result) = result.split_once('=')?;
+        let properties = words.map(|word| {
+            let (name, value) = word.split_once('=')?;
+            ((name == "reason" || name.contains('.')) && !value.is_empty())
+                .then(|| (name.to_owned(), value.to_owned()))
+        });
+        let is_pass = result == "pass";
+        all.push(Resolved {
+            method: method.to_owned(),
+            is_pass,
+            properties: properties.collect::<Option<_>>()?,
+        });
+    }
+    Some(Some(all))
 }
 
 /// Whether a domain is another one or below it; both in lower case.
@@ -133,57 +218,107 @@ mod tests {
             (" <Joe@Example.ORG> ", "joe@example.org"),
             ("\"boss@x, (a) <b@y>\" <joe@z>", "joe@z"),
             ("boss@x <joe@z>", "joe@z"),
+            ("Smith, Joe <joe@z>", "joe@z"),
             ("joe@z (boss@x)", "joe@z"),
             ("=?utf-8?q?boss=40x?= <joe@z>", "joe@z"),
             ("a@x, b@y", ""),
             ("a@x, <b@y>", ""),
             ("<a@x> <b@y>", ""),
             ("a@x@y", ""),
+            ("joe@par\"x\"z", ""),
             ("\"a <joe@z>", ""),
             ("(a <joe@z>", ""),
+            ("Team: joe@z;", ""),
             ("joe", ""),
             ("", ""),
         ] {
             let raw = format!("Subject: x\r\nFrom: {from}\r\n\r\nFrom: c@w\r\n");
-            let author = Author::read(raw.as_bytes(), "").map(|author| author.address);
-            assert_eq!(author.unwrap_or_default(), expected, "{from}");
+            assert_eq!(Author::read(raw.as_bytes(), "").address.unwrap_or_default(), expected, "{from}");
         }
-        assert_eq!(Author::read(b"From: a@x\nfrom: b@y\n\n", ""), None);
-        assert_eq!(Author::read(b"Subject: x\n\n", ""), None);
+        let author = Author::read(b"From: Bob, A@x.\nfrom: \"b@y\" <c@z> d\n\n", "");
+        assert_eq!(author.mentioned, ["a@x", "b@y", "c@z"]);
+        assert_eq!(author.address, None);
+        assert_eq!(Author::read(format!("From: a@{}\n\n", "a.".repeat(9_999)).as_bytes(), "").address, None);
+        assert_eq!(Author::read(b"Subject: x\n\n", "").address, None);
+    }
+
+    /// Whether fields before `From: joe@mail.z.org` prove it to mx.x.
+    fn proved(fields: &str) -> bool {
+        let raw = format!("{fields}\r\nFrom: joe@mail.z.org\r\n\r\n");
+        Author::read(raw.as_bytes(), "mx.x").is_proved
     }
 
     #[test]
     fn only_results_of_the_own_server_prove_a_domain() {
-        let proved = |results: &str| {
-            let raw = format!("Authentication-Results: {results}\r\nFrom: joe@mail.z.org\r\n\r\n");
-            Author::read(raw.as_bytes(), "mx").unwrap().is_proved
-        };
         for results in [
-            "mx; dmarc=pass (p=none) header.from=mail.z.org",
-            "MX 1; spf=fail smtp.mailfrom=z.org; dkim=pass reason=\"x; y\" header.d=Z.org",
-            "mx (a;b); spf=pass smtp.mailfrom=bounce@z.org",
-            "mx;\r\n\tspf=pass\r\n smtp.mailfrom=z.org",
+            "mx.x; dmarc=pass (p=none) header.from=mail.z.org",
+            "MX.x 1; spf=fail smtp.mailfrom=z.org; dkim=pass reason=\"x; y\" header.d=Z.org header.s=a",
+            "mx.x (a;b); spf=pass smtp.mailfrom=\"bounce+a=b\"@z.org",
+            "mx.x;\r\n\tspf=pass\r\n smtp.mailfrom=z.org;",
+            "mx.x; arc=none; dkim=pass header.i=@z.org header.s=s; spf=none (a) smtp.mailfrom=x; dmarc=pass(p=NONE) header.from=z",
+            "mx.x; dkim=pass header.d=other.org; dkim=pass header.d=z.org",
         ] {
-            assert!(proved(results), "{results}");
+            assert!(proved(&format!("Authentication-Results: {results}")), "{results}");
         }
         for results in [
             "other; dmarc=pass header.from=mail.z.org",
-            "mx; dmarc=fail header.from=mail.z.org",
-            "mx; dmarc=pass header.from=x.org",
-            "mx; dkim=pass header.d=az.org",
-            "mx; dkim=pass header.d=sub.mail.z.org",
-            "mx; spf=pass smtp.mailfrom=z.org@x.org",
-            "mx; spf=fail smtp.mailfrom=\"a; dmarc=pass header.from=mail.z.org\"@x.org",
-            "mx; spf=fail (a; dmarc=pass header.from=mail.z.org)",
-            "mx; spf=fail (a; dmarc=pass header.from=mail.z.org",
-            "mx; dmarc=pass",
-            "mx; none",
-            "mx",
+            "mx.x; dmarc=fail header.from=mail.z.org",
+            "mx.x; dmarc=pass header.from=x.org",
+            "mx.x; dmarc=pass header.from=z.org",
+            "mx.x; dmarc=pass header.from=x.org; dmarc=pass header.from=mail.z.org",
+            "mx.x; dkim=pass header.d=az.org",
+            "mx.x; dkim=pass header.d=org",
+            "mx.x; dkim=pass header.d=sub.mail.z.org",
+            "mx.x; dkim=pass header.d=x.org header.d=z.org",
+            "mx.x; spf=pass smtp.mailfrom=z.org@x.org",
+            "mx.x; spf=fail smtp.mailfrom=\"a; dmarc=pass header.from=mail.z.org\"@x.org",
+            "mx.x; spf=fail (a; dmarc=pass header.from=mail.z.org)",
+            "mx.x; spf=fail (a; dmarc=pass header.from=mail.z.org",
+            "mx.x; spf=none (domain of \"a);dmarc=pass header.from=mail.z.org (b@x.org\" has none)",
+            "mx.x; spf=none (domain of a\\);dmarc=pass header.from=mail.z.org (b@x.org)",
+            "mx.x; dkim=pass header.d=z.org junk",
+            "mx.x junk; dkim=pass header.d=z.org",
+            "mx.x\u{a0}; dkim=pass header.d=z.org",
+            "m\"\"x.x; dkim=pass header.d=z.org",
+            "mx\u{0}.x; dkim=pass header.d=z.org",
+            "mx\r.x; dkim=pass header.d=z.org",
+            "mx.x; d\"\"kim=pass header.d=z.org",
+            "mx.x; dmarc=pass",
+            "mx.x; none",
+            "mx.x",
             "",
         ] {
-            assert!(!proved(results), "{results}");
+            assert!(!proved(&format!("Authentication-Results: {results}")), "{results}");
         }
         let unnamed = b"Authentication-Results: ; dmarc=pass header.from=z\nFrom: a@z\n\n";
-        assert!(!Author::read(unnamed, "").unwrap().is_proved);
+        assert!(!Author::read(unnamed, "").is_proved);
+    }
+
+    #[test]
+    fn what_is_contradicted_or_malformed_proves_nothing() {
+        let pass = "Authentication-Results: mx.x; dmarc=pass header.from=mail.z.org";
+        for other in [
+            "Authentication-Results: other; dmarc=fail header.from=mail.z.org",
+            "Authentication-Results: mx.x; spf=fail smtp.mailfrom=x.org",
+            "Subject: x",
+        ] {
+            assert!(
+                proved(&format!("{pass}\r\n{other}")) && proved(&format!("{other}\r\n{pass}")),
+                "{other}"
+            );
+        }
+        for other in [
+            pass,
+            "Authentication-Results: mx.x; dmarc=none header.from=mail.z.org",
+            "Authentication-Results: mx.x; spf=none (domain of \"a\"@x.org)",
+            "Authentication-Results: mx.x junk",
+            "From: b@mail.z.org",
+            "garbage\r\nContent-Type: text/plain",
+        ] {
+            assert!(
+                !proved(&format!("{pass}\r\n{other}")) && !proved(&format!("{other}\r\n{pass}")),
+                "{other}"
+            );
+        }
     }
 }

@@ -60,7 +60,10 @@ pub(crate) fn enqueue(
     let (answer, answered) = oneshot::channel();
     let must_start = {
         let mut queue = model.queue.lock();
-        if queue.waiting.len() >= context.most_waiting {
+        // the other half is for people
+        let is_by_rule = matches!(update, Update::Document(Feedback::LearnNew(_), ..));
+        let most = if is_by_rule { context.most_waiting.div_ceil(2) } else { context.most_waiting };
+        if queue.waiting.len() >= most {
             return Err(ServiceError::Busy);
         }
         queue.waiting.push((update, answer));

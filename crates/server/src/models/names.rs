@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use anyhow::{Context, Result};
 
 use crate::settings::ServerSettings;
+use crate::settings::file::read_file;
 use crate::settings::user::{MailServer, user_name};
 
 /// The rule of the settings.
@@ -22,7 +23,7 @@ impl UserNames {
     /// If the map of aliases cannot be read.
     pub(super) fn new(settings: &ServerSettings) -> Result<Self> {
         let models = &settings.models;
-        let text = models.aliases.as_ref().map(std::fs::read_to_string).transpose();
+        let text = models.aliases.as_deref().map(read_file).transpose();
         let text = text.context("models.aliases")?.unwrap_or_default().to_lowercase();
         let alias = |line: &str| {
             let (name, target) = line.trim().split_once([':', ' ', '\t'])?;

@@ -30,9 +30,9 @@ pub struct Answer {
     /// What the milter does with the message in place of what its settings say.
     #[serde(skip)]
     pub(crate) actions: Option<MilterActions>,
-    /// Whether the message was not judged.
+    /// The verdict of the rule, if it has one.
     #[serde(skip)]
-    pub(crate) is_skipped: bool,
+    pub(crate) by_rule: Option<RuleVerdict>,
     /// Whether the verdict is unsure.
     #[serde(skip)]
     pub unsure: bool,
@@ -93,7 +93,7 @@ impl Answer {
             reasons: Some(reasons).filter(|reasons| !reasons.is_empty()),
             rule: None,
             actions: None,
-            is_skipped: false,
+            by_rule: None,
             unsure,
             spam,
             counted: None,
@@ -104,13 +104,19 @@ impl Answer {
     /// The answer to a message that a rule leaves alone.
     pub(crate) fn skipped(rule: &Rule) -> Self {
         let (label, rule) = ("skipped".to_owned(), Some(rule.name.clone()));
-        Answer { label, rule, is_skipped: true, ..Answer::default() }
+        Answer { label, rule, by_rule: Some(RuleVerdict::Skip), ..Answer::default() }
+    }
+
+    /// Whether a rule leaves the message alone.
+    pub(crate) fn is_skipped(&self) -> bool {
+        self.by_rule == Some(RuleVerdict::Skip)
     }
 
     /// Applies a rule: its verdict, or its threshold; and what it does.
     pub(crate) fn apply(&mut self, rule: &Rule, filter: &Filter) {
         self.rule = Some(rule.name.clone());
         self.actions = rule.actions();
+        self.by_rule = rule.verdict;
         let (Some(status), Some(spam)) = (&mut self.spam, filter.spam()) else { return };
         let was_spam = status.is_spam;
         match (rule.verdict, rule.spam) {
@@ -127,6 +133,10 @@ impl Answer {
                 status.threshold = (least / (1.0 - least)).ln();
                 status.is_spam = status.score >= status.threshold;
                 self.unsure = !status.is_spam && (self.unsure || was_spam);
+                if !status.is_spam {
+                    // what is not spam for the rule is not for the milter
+                    self.actions.get_or_insert_default();
+                }
             }
             (None, None) => return,
         }
@@ -191,7 +201,7 @@ impl Answer {
 
     /// The header fields of the verdict, as names and values, as `tamis score --passthrough` writes them.
     pub fn fields(&self) -> Vec<(&'static str, String)> {
-        if self.is_skipped { Vec::new() } else { fields(&self.verdict()) }
+        if self.is_skipped() { Vec::new() } else { fields(&self.verdict()) }
     }
 
     /// The header block of a message with the verdict added, and where its unchanged rest begins; as `tamis score

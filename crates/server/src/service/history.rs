@@ -30,6 +30,8 @@ pub(crate) struct HistoryEntry {
     pub(crate) counted: CountedDocument,
     /// The terms that weigh most, once there was time to find them.
     pub(crate) reasons: OnceLock<Vec<TermReason>>,
+    /// Held by who is teaching it.
+    pub(crate) teaching: tokio::sync::Mutex<()>,
     /// What somebody has taught of it.
     pub(crate) taught: Mutex<Option<Taught>>,
 }

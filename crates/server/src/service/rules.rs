@@ -1,13 +1,14 @@
 //! Which rule of the settings applies to a message.
 
 use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::net::IpAddr;
 
 use tamis_mail::{Author, header_fields};
 
 use crate::models::ModelRegistry;
 use crate::settings::ServerSettings;
-use crate::settings::rules::{AddressList, HeaderText, Rule};
+use crate::settings::rules::{AddressList, HeaderText, Network, Rule, RuleVerdict};
 
 /// What a mail server says of a message, beside its content.
 #[derive(Clone, Copy, Default, Debug)]
@@ -27,10 +28,12 @@ pub(super) struct Rules {
     authserv_id: String,
 }
 
-/// A rule, and the users of its recipients.
+/// A rule, and the users that its recipients mean.
 struct UserRule {
     rule: Rule,
-    users: AddressList,
+    users: HashSet<String>,
+    /// Whether users without a domain are in one of its domains.
+    has_local: bool,
 }
 
 impl Rules {
@@ -39,12 +42,13 @@ impl Rules {
             if rule.name.is_empty() {
                 rule.name = (n + 1).to_string();
             }
-            let users = rule.to.0.iter().filter(|name| !name.starts_with('@'));
-            let local = |domain: &String| rule.to.0.contains(&format!("@{}", domain.to_lowercase()));
-            // users without a domain are those of the local ones
-            let all = settings.models.domains.iter().any(local).then(|| "@".to_owned());
-            let users = users.filter_map(|name| models.user_of(name)).chain(all).collect();
-            UserRule { users: AddressList(users), rule }
+            let is_of_rule = |domain: &String| {
+                rule.to.as_ref().is_some_and(|to| to.has(&format!("@{}", domain.to_lowercase())))
+            };
+            let has_local = settings.models.domains.iter().any(is_of_rule);
+            let users =
+                rule.to.iter().flat_map(|to| &*to.names).filter_map(|name| models.user_of(name)).collect();
+            UserRule { users, has_local, rule }
         });
         Rules { rules: named.collect(), authserv_id: settings.verdict.authserv_id.clone() }
     }
@@ -52,32 +56,44 @@ impl Rules {
     /// The first rule of which all conditions hold.
     pub(super) fn find(&self, envelope: &Envelope<'_>, raw: &[u8], models: &ModelRegistry) -> Option<&Rule> {
         let author = OnceCell::new();
-        let author = || author.get_or_init(|| Author::read(raw, &self.authserv_id)).as_ref();
-        let applies = |UserRule { rule, users }: &&UserRule| {
-            let is_client = |address| rule.clients.iter().any(|network| network.has(address));
-            let is_author =
-                |author: &Author| rule.from.has(&author.address) && (author.is_proved || !rule.needs_proof());
-            (rule.clients.is_empty() || envelope.client.is_some_and(is_client))
-                && (!rule.authenticated || envelope.is_authenticated)
-                && (rule.to.0.is_empty() || is_recipient(rule, users, envelope.recipient, models))
-                && rule.header.as_ref().is_none_or(|wanted| has_text(raw, wanted))
-                && (rule.from.0.is_empty() || author().is_some_and(is_author))
+        let author = || author.get_or_init(|| Author::read(raw, &self.authserv_id));
+        let applies = |it: &&UserRule| {
+            let Rule { clients, to, from, header, .. } = &it.rule;
+            let is_client = |networks: &Vec<Network>| {
+                envelope.client.is_some_and(|address| networks.iter().any(|network| network.has(address)))
+            };
+            clients.as_ref().is_none_or(is_client)
+                && (!it.rule.authenticated || envelope.is_authenticated)
+                && to.as_ref().is_none_or(|to| it.is_recipient(to, envelope.recipient, models))
+                && header.as_ref().is_none_or(|wanted| has_text(raw, wanted))
+                && from.as_ref().is_none_or(|from| is_author(&it.rule, from, author()))
         };
         self.rules.iter().find(applies).map(|found| &found.rule)
     }
 }
 
-fn is_recipient(rule: &Rule, users: &AddressList, recipient: &str, models: &ModelRegistry) -> bool {
-    let is_user = |user: String| users.0.contains(&user) || !user.contains('@') && users.0.contains("@");
-    let recipient = recipient.to_lowercase();
-    rule.to.has(&recipient)
-        || !recipient.is_empty()
-            && !recipient.starts_with('@')
-            && models.user_of(&recipient).is_some_and(is_user)
+impl UserRule {
+    fn is_recipient(&self, to: &AddressList, recipient: &str, models: &ModelRegistry) -> bool {
+        let recipient = recipient.to_lowercase();
+        let is_user = |user| self.users.contains(&user);
+        let is_one = !recipient.is_empty() && !recipient.starts_with('@');
+        to.has(&recipient)
+            || is_one && (self.has_local && !recipient.contains('@'))
+            || is_one && models.user_of(&recipient).is_some_and(is_user)
+    }
+}
+
+/// Whether an author is one of a rule's. Who is to be refused may have written his address in any form.
+fn is_author(rule: &Rule, from: &AddressList, author: &Author) -> bool {
+    if rule.verdict == Some(RuleVerdict::Spam) {
+        return author.mentioned.iter().any(|address| from.has(address));
+    }
+    author.address.as_ref().is_some_and(|address| from.has(address))
+        && (author.is_proved || !rule.needs_proof())
 }
 
 fn has_text(raw: &[u8], wanted: &HeaderText) -> bool {
     header_fields(raw).any(|(name, value)| {
-        name.eq_ignore_ascii_case(&wanted.name) && value.to_lowercase().contains(&wanted.text)
+        name.eq_ignore_ascii_case(&wanted.name) && value.to_lowercase().starts_with(&wanted.text)
     })
 }

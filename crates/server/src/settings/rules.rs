@@ -2,9 +2,13 @@
 
 use std::collections::HashSet;
 use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
+
+use crate::settings::file::read_file;
 
 /// What applies to messages of which all conditions of the rule hold; to a message, the first such rule applies.
 #[derive(Clone, Default, PartialEq, Deserialize, Debug)]
@@ -14,16 +18,16 @@ pub struct Rule {
     /// What header, log and page call it; by default its number, from 1.
     pub name: String,
     /// Condition: the client's address is in one of these networks.
-    pub clients: Vec<Network>,
+    pub clients: Option<Vec<Network>>,
     /// Condition: the client has signed in to the mail server.
     pub authenticated: bool,
-    /// Condition: all recipients are one of these users, or in one of these domains.
-    pub to: AddressList,
-    /// Condition: the author is one of these.
-    pub from: AddressList,
+    /// Condition: the one recipient is one of these, or the one domain of all recipients is.
+    pub to: Option<AddressList>,
+    /// Condition: the author is one of these; for [`RuleVerdict::Spam`], an address in `From` is.
+    pub from: Option<AddressList>,
     /// Whether `from` holds of an address that nothing proves.
     pub unproved: bool,
-    /// Condition: a header field holds a text.
+    /// Condition: a header field begins with a text.
     pub header: Option<HeaderText>,
     /// The verdict, whatever the words say.
     pub verdict: Option<RuleVerdict>,
@@ -103,15 +107,14 @@ impl Rule {
 
     /// Whether `from` holds of a proved address only. Whoever is to be refused may have lied about anything.
     pub(crate) fn needs_proof(&self) -> bool {
-        !self.from.0.is_empty() && !self.unproved && self.verdict != Some(RuleVerdict::Spam)
+        self.from.is_some() && !self.unproved && self.verdict != Some(RuleVerdict::Spam)
     }
 
     /// # Errors
     /// If it has no condition or no effect, or a value that cannot be.
     pub(super) fn check(&self, key: &str, authserv_id: &str) -> Result<()> {
         let Rule { from, to, .. } = self;
-        let has_condition =
-            !self.clients.is_empty() || self.authenticated || !to.0.is_empty() || !from.0.is_empty();
+        let has_condition = self.clients.is_some() || self.authenticated || to.is_some() || from.is_some();
         ensure!(
             has_condition || self.header.is_some(),
             "{key}: expected clients, authenticated, to, from or header"
@@ -132,7 +135,7 @@ impl Rule {
             spam > 0.0 && spam < 1.0,
             "{key}.spam: expected a probability above 0 and below 1, got {spam}"
         );
-        if let Some(name) = from.0.iter().find(|name| !name.contains('@')) {
+        if let Some(name) = from.iter().flat_map(|it| &*it.names).find(|name| !name.contains('@')) {
             ensure!(false, "{key}.from: expected an address or @DOMAIN, got {name:?}");
         }
         ensure!(
@@ -152,42 +155,61 @@ impl Rule {
 /// file of them, one in a line; lines that begin with `#` are comments.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize, Debug)]
 #[serde(try_from = "Vec<String>")]
-pub struct AddressList(pub HashSet<String>);
+pub struct AddressList {
+    /// Users and addresses.
+    pub(crate) names: Arc<HashSet<String>>,
+    domains: Arc<HashSet<String>>,
+}
+
+/// Longer addresses are in no list.
+const LONGEST_ADDRESS: usize = 320;
 
 impl TryFrom<Vec<String>> for AddressList {
     type Error = String;
 
     fn try_from(entries: Vec<String>) -> Result<Self, String> {
-        let mut all = HashSet::new();
+        let (mut names, mut domains) = (HashSet::new(), HashSet::new());
         for entry in entries {
             let text = match entry.starts_with('/') {
-                true => std::fs::read_to_string(&entry).map_err(|error| format!("{entry}: {error}"))?,
+                true => read_file(Path::new(&entry)).map_err(|error| format!("{entry}: {error}"))?,
                 false => entry,
             };
+            let text = text.trim_start_matches('\u{feff}');
             let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
             for line in lines {
-                if line.contains(char::is_whitespace) || line == "@" {
+                let (name, domain) =
+                    line.rsplit_once('@').map_or((line, None), |(name, it)| (name, Some(it)));
+                let is_odd = |c: char| c.is_whitespace() || c.is_control() || "@*<>,;:()\"\\".contains(c);
+                let is_domain = domain.is_none_or(|it| !it.is_empty() && !it.starts_with('.'));
+                if !is_domain
+                    || line.contains("@@")
+                    || [name, domain.unwrap_or_default()].concat().contains(is_odd)
+                {
                     return Err(format!("expected a user, an address or @DOMAIN, got {line:?}"));
                 }
-                all.insert(line.to_lowercase());
+                match (name, domain) {
+                    ("", Some(domain)) => domains.insert(domain.to_lowercase()),
+                    _ => names.insert(line.to_lowercase()),
+                };
             }
         }
-        Ok(AddressList(all))
+        Ok(AddressList { names: Arc::new(names), domains: Arc::new(domains) })
     }
 }
 
 impl AddressList {
     /// Whether it has an address, or its domain, or one above that; the address is in lower case.
     pub(crate) fn has(&self, address: &str) -> bool {
-        let has_domain = |domain: &str| {
+        let has_domain = |(_, domain): (&str, &str)| {
             let mut starts = std::iter::once(0).chain(domain.match_indices('.').map(|(at, _)| at + 1));
-            starts.any(|start| self.0.contains(&format!("@{}", &domain[start..])))
+            starts.any(|start| self.domains.contains(&domain[start..]))
         };
-        self.0.contains(address) || address.rsplit_once('@').is_some_and(|(_, domain)| has_domain(domain))
+        address.len() <= LONGEST_ADDRESS
+            && (self.names.contains(address) || address.rsplit_once('@').is_some_and(has_domain))
     }
 }
 
-/// A text in a header field, `NAME: TEXT`, in any case of letters.
+/// What a header field begins with, `NAME: TEXT`, in any case of letters.
 #[derive(Clone, PartialEq, Eq, Deserialize, Debug)]
 #[serde(try_from = "String")]
 pub struct HeaderText {
@@ -201,7 +223,7 @@ impl TryFrom<String> for HeaderText {
     fn try_from(text: String) -> Result<Self, String> {
         let parts = text.split_once(':').map(|(name, text)| (name.trim(), text.trim()));
         match parts {
-            Some((name, text)) if !name.is_empty() && !text.is_empty() => {
+            Some((name, text)) if !name.is_empty() && !name.contains(' ') && !text.is_empty() => {
                 Ok(HeaderText { name: name.to_owned(), text: text.to_lowercase() })
             }
             _ => Err(format!("expected \"NAME: TEXT\", got {text:?}")),
@@ -269,16 +291,30 @@ mod tests {
     fn lists_have_addresses_and_domains_and_come_from_files() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("partners");
-        std::fs::write(&path, "# ours\r\n\n Joe@Example.net \n@partner.example\n").unwrap();
+        std::fs::write(&path, "\u{feff}# ours\r\n\n Joe@Example.net \n@partner.example\n").unwrap();
         let entries = vec!["ann".to_owned(), path.to_str().unwrap().to_owned()];
         let list = AddressList::try_from(entries).unwrap();
         for address in ["ann", "joe@example.net", "x@partner.example", "x@mail.partner.example"] {
             assert!(list.has(address), "{address}");
         }
-        for address in ["x@example.net", "x@apartner.example", "ann@example.net", "x@example", ""] {
+        let long = format!("x@{}partner.example", "a.".repeat(200));
+        for address in ["x@example.net", "x@apartner.example", "ann@example.net", "x@example", "", &long] {
             assert!(!list.has(address), "{address}");
         }
-        for entry in ["two words", "@", "/no/such/file"] {
+        let odd = [
+            "two words",
+            "@",
+            "*@x",
+            "<a@x>",
+            "a@x,b@y",
+            "@.x",
+            "a@@x",
+            "a@",
+            "/no/such/file",
+            "/",
+            "/dev/zero",
+        ];
+        for entry in odd {
             assert!(AddressList::try_from(vec![entry.to_owned()]).is_err(), "{entry}");
         }
     }

@@ -76,9 +76,11 @@ pub(super) async fn check(context: SharedContext, http: HttpRequest) -> Result<R
 fn reply(answer: &Answer, keep_headers: bool) -> Value {
     let score = answer.score();
     let (symbol, description) = match (answer.is_spam(), answer.unsure) {
-        _ if answer.is_skipped => ("TAMIS_SKIPPED", "left alone by a rule"),
+        _ if answer.is_skipped() => ("TAMIS_SKIPPED", "left alone by a rule"),
+        (true, _) if answer.by_rule.is_some() => ("TAMIS_SPAM", "spam, by a rule"),
         (true, _) => ("TAMIS_SPAM", "spam, by its words"),
         (false, true) => ("TAMIS_UNSURE", "neither spam nor ham"),
+        (false, false) if answer.by_rule.is_some() => ("TAMIS_HAM", "ham, by a rule"),
         (false, false) => ("TAMIS_HAM", "ham, by its words"),
     };
     let mut options = vec![format!("{:.2}%", answer.spam_probability() * 100.0)];
@@ -87,7 +89,7 @@ fn reply(answer: &Answer, keep_headers: bool) -> Value {
     }
     let action = if answer.is_spam() { "add header" } else { "no action" };
     json!({
-        "is_skipped": answer.is_skipped,
+        "is_skipped": answer.is_skipped(),
         "score": score,
         "required_score": REQUIRED,
         "action": action,

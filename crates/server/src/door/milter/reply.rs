@@ -1,7 +1,7 @@
 //! The replies to an MTA, and what is negotiated with it.
 
 use crate::door::milter::packet::{Packet, ProtocolOptions};
-use crate::settings::ServerSettings;
+use crate::settings::MilterSettings;
 
 /// The newest version of the protocol, and the oldest that is understood.
 const VERSIONS: std::ops::RangeInclusive<u32> = 2..=6;
@@ -23,13 +23,12 @@ const LEADING_SPACE: u32 = 0x10_0000;
 
 impl ProtocolOptions {
     /// What to agree on with an MTA that offers these, as far as the settings need it; `None` if its version is too old.
-    pub(crate) fn agreed(&self, settings: &ServerSettings) -> Option<ProtocolOptions> {
+    pub(crate) fn agreed(&self, settings: &MilterSettings) -> Option<ProtocolOptions> {
         // a verdict beside forged ones helps nobody: both or neither
         let headers = ADD_HEADERS | CHANGE_HEADERS;
-        let can_headers = settings.milter.headers && self.actions & headers == headers;
-        let quarantines =
-            settings.rules.iter().map(|rule| rule.quarantine).chain([settings.milter.quarantine]);
-        let quarantine = if quarantines.flatten().next().is_some() { self.actions & QUARANTINE } else { 0 };
+        let can_headers = settings.headers && self.actions & headers == headers;
+        // rules and settings may ask for it later
+        let quarantine = self.actions & QUARANTINE;
         (self.version >= *VERSIONS.start()).then(|| ProtocolOptions {
             version: self.version.min(*VERSIONS.end()),
             actions: if can_headers { headers | quarantine } else { quarantine },
@@ -126,19 +125,17 @@ impl Replies {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::MilterSettings;
 
     #[test]
     fn nothing_is_agreed_on_that_the_mta_does_not_offer() {
         let offer = |version, actions, protocol| ProtocolOptions { version, actions, protocol };
-        let settings = |milter| ServerSettings { milter, ..ServerSettings::default() };
-        let all = &settings(MilterSettings { quarantine: Some(0.9), ..MilterSettings::default() });
-        let none = &settings(MilterSettings { headers: false, ..MilterSettings::default() });
+        let all = &MilterSettings::default();
+        let none = &MilterSettings { headers: false, ..MilterSettings::default() };
         let postfix = offer(6, 0x1ff, 0x1f_ffff);
         let agreed = postfix.agreed(all).unwrap();
         assert_eq!(agreed, offer(6, 0x31, 0x1f_f382));
         assert!(!agreed.has_reply(&Packet::Body(b"")) && agreed.has_leading_space());
-        assert_eq!(postfix.agreed(none).unwrap().actions, 0);
+        assert_eq!(postfix.agreed(none).unwrap().actions, 0x20);
         assert_eq!(offer(2, 0x1f, 0x7f).agreed(all).unwrap(), offer(2, 0x11, 0x02));
         assert_eq!(offer(9, 0, 0).agreed(all).unwrap(), offer(6, 0, 0));
         assert_eq!(offer(6, 0x01, 0).agreed(all).unwrap().actions, 0);

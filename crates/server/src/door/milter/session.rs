@@ -120,7 +120,7 @@ impl MilterSession {
 
     fn negotiate(&mut self, offer: &ProtocolOptions, replies: &mut Replies) -> ControlFlow<()> {
         self.forget();
-        self.options = offer.agreed(self.service.get().settings());
+        self.options = offer.agreed(&self.service.get().settings().milter);
         match &self.options {
             Some(options) => replies.negotiate(options),
             None => return ControlFlow::Break(()),
@@ -162,7 +162,7 @@ impl MilterSession {
         let by_rule = answer.as_ref().ok().and_then(|answer| answer.actions);
         let actions = by_rule.unwrap_or(milter.actions());
         // of reject, tempfail and quarantine, the first whose probability is reached
-        let spam = answer.as_ref().ok().filter(|answer| !answer.is_skipped).map(Answer::spam_probability);
+        let spam = answer.as_ref().ok().filter(|answer| !answer.is_skipped()).map(Answer::spam_probability);
         let reaches = |limit: Option<f64>| limit.is_some_and(|limit| spam.is_some_and(|spam| spam >= limit));
         if reaches(actions.reject) {
             return replies.reject(&milter.reject_text);

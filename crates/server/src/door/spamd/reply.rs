@@ -105,7 +105,7 @@ fn spam_line(request: &SpamdRequest, answer: &Answer) -> String {
 fn symbol(answer: &Answer) -> &'static str {
     match answer.spam {
         Some(SpamStatus { is_spam: true, .. }) => "TAMIS_SPAM",
-        _ if answer.is_skipped => "TAMIS_SKIPPED",
+        _ if answer.is_skipped() => "TAMIS_SKIPPED",
         _ if answer.unsure => "TAMIS_UNSURE",
         Some(_) => "TAMIS_HAM",
         None => "TAMIS_LABEL",
@@ -115,12 +115,18 @@ fn symbol(answer: &Answer) -> &'static str {
 /// A report that a person reads, with the strongest reasons in nats.
 fn report(answer: &Answer) -> String {
     let (score, name) = (answer.score(), symbol(answer));
+    let why = match &answer.rule {
+        Some(rule) if answer.by_rule.is_some() => {
+            format!("by the rule {}", rule.replace(char::is_control, "_"))
+        }
+        _ => "log-odds of spam; the words that weigh most:".to_owned(),
+    };
     let mut report = format!(
         "tamis {}: {}, probability {:.4}, log-odds {:+.2} nats\n\n\
          Content analysis details:   ({score:.1} points, {REQUIRED:.1} required)\n\n \
          pts rule name              description\n\
          ---- ---------------------- --------------------------------------------------\n\
-         {score:4.1} {name:22} log-odds of spam; the words that weigh most:\n",
+         {score:4.1} {name:22} {why}\n",
         env!("CARGO_PKG_VERSION"),
         answer.label.replace(char::is_control, "_"),
         answer.probability,

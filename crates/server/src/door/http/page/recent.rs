@@ -157,6 +157,8 @@ pub(super) async fn teach(context: SharedContext, request: Request) -> Shown {
     let id = id.parse().unwrap_or(u64::MAX);
     let gone = "This message is not kept any more; newer ones have taken its place.";
     let entry = context.service.history.get(id).ok_or_else(|| Refusal::unprocessable(gone))?;
+    // two who teach it at once do so one after the other
+    let _alone = entry.teaching.lock().await;
     match act {
         "spam" | "ham" => teach_as(&context, &entry, act).await?,
         "back" => take_back(&context, &entry).await?,

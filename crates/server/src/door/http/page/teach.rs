@@ -102,7 +102,7 @@ fn form(service: &Service) -> Markup {
         h2 { "Upload" }
         form.stack method="post" action="/teach" enctype="multipart/form-data" {
             label for="label" { "The messages are" } select #label name="label" { option { "spam" } option { "ham" } }
-            label for="user" { "for the model of this user; empty for the shared one" } input #user name="user" maxlength="100" autocomplete="off";
+            label for="user" { "for the model of this user; empty for the shared one" } input #user name="user" maxlength="200" autocomplete="off";
             label for="file" { "mbox, or a tar of a Maildir" } input #file type="file" name="file" required;
             button { "Look at it" }
         }

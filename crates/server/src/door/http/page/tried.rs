@@ -24,7 +24,7 @@ pub(super) fn form() -> Markup {
         form.stack method="post" action="/try" enctype="multipart/form-data" {
             label for="message" { "A message, with its header" } textarea #message name="message" rows="12" spellcheck="false" {}
             label for="file" { "or a file with one" } input #file type="file" name="file";
-            label for="user" { "by the model of this user; empty for the shared one" } input #user name="user" maxlength="100" autocomplete="off";
+            label for="user" { "by the model of this user; empty for the shared one" } input #user name="user" maxlength="200" autocomplete="off";
             button { "Score" }
         }
         p.note { "Nothing is learned by this." }
@@ -47,7 +47,7 @@ pub(super) async fn score(context: SharedContext, request: Request) -> Shown {
     let entry = answer.history.and_then(|id| service.history.get(id));
     let why = service.explain(model, Document::Mail(raw), why)?;
     let content = html! {
-        p { "The verdict is " strong { (shown(&answer.label, 80)) } ": log-odds " (nats(answer.log_odds)) " nats, probability " (format!("{:.4}", answer.probability)) "." }
+        p { "The verdict is " strong { (shown(&answer.label, 80)) } ": log-odds " (nats(answer.log_odds)) " nats, probability " (format!("{:.4}", answer.probability)) "." @if let Some(rule) = &answer.rule { " The rule " (shown(rule, 80)) " applies." } }
         (why)
         @if let Some(entry) = &entry {
             form method="post" action="/recent" { p { "Teach this message: " (buttons(entry)) } }

@@ -1,0 +1,27 @@
+//! Files that settings name.
+
+use std::fs::OpenOptions;
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+/// Maximum bytes of a file.
+const MOST: u64 = 64 << 20;
+
+/// Reads a file, but nothing that has no end or may be waited for.
+///
+/// # Errors
+/// If it is no file, has more than 64 MiB, is not UTF-8 or cannot be read.
+pub(crate) fn read_file(path: &Path) -> io::Result<String> {
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || metadata.len() > MOST {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "expected a file of at most 64 MiB"));
+    }
+    let mut text = String::new();
+    file.take(MOST).read_to_string(&mut text)?;
+    Ok(text)
+}
