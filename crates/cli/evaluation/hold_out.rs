@@ -68,7 +68,7 @@ pub(super) fn by_learning(args: &EvaluateArgs) -> Result<EvaluationRun> {
     if are_many && (is_table || has_unlabelled) {
         bail!("--labels many: expected no --target and no --unlabelled with it");
     }
-    if !args.decision.is_for_held_out() {
+    if args.decision.decision.need_model() {
         bail!("--prior and --cost: expected a model, got --folds or --online");
     }
     let asked = args.scoring.options(&args.unlabelled);
