@@ -12,6 +12,7 @@ use super::lead::DistributedTrainer;
 use super::plan::FitPlan;
 use crate::distributed::partial::Partial;
 use crate::model::Model;
+use crate::tests::taught;
 use crate::train::trainer::Trainer;
 
 fn options() -> TrainOptions {
@@ -41,9 +42,7 @@ fn documents(n: u32, n_labels: u32) -> Vec<(String, String)> {
 }
 
 fn count<'a>(options: &TrainOptions, rows: impl IntoIterator<Item = &'a (String, String)>) -> Partial {
-    let mut trainer = Trainer::new(options.clone()).unwrap();
-    rows.into_iter().for_each(|(label, text)| trainer.add(label, Document::Text(text)).unwrap());
-    trainer.into_partial().unwrap()
+    taught(options.clone(), rows.into_iter().cloned()).into_partial().unwrap()
 }
 
 fn lead(options: &TrainOptions, partials: &[Partial]) -> DistributedTrainer {
