@@ -55,7 +55,7 @@ fn lead(options: &TrainOptions, partials: &[Partial]) -> DistributedTrainer {
 }
 
 /// Fits partitions. Changes arrive merged in pairs, last first, or one by one.
-fn fit(options: &TrainOptions, partials: &[Partial], merges: bool) -> Model {
+pub(crate) fn fit(options: &TrainOptions, partials: &[Partial], merges: bool) -> Model {
     let mut lead = lead(options, partials);
     let plan = FitPlan::from_bytes(lead.plan()).unwrap();
     let mut states: Vec<Option<Vec<u8>>> = vec![None; partials.len()];
