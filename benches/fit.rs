@@ -4,7 +4,7 @@ use tamis_train::{Document, Kind, Model, TrainOptions, Trainer};
 
 use crate::data;
 
-fn train(kind: Kind, documents: &[data::Labelled]) -> Model {
+pub(crate) fn train(kind: Kind, documents: &[data::Labelled]) -> Model {
     let mut trainer = Trainer::new(TrainOptions::new(kind)).unwrap();
     for document in documents {
         let text = String::from_utf8_lossy(&document.bytes);

@@ -1,20 +1,13 @@
 //! Documents to verdicts, in bytes a second; and opening a model.
 use criterion::{Criterion, Throughput};
-use tamis_train::{Document, Filter, Kind, Scratch, TrainOptions, Trainer};
+use tamis_train::{Filter, Kind, Scratch};
 
 use crate::data;
-
-fn filter() -> (Filter, Vec<data::Labelled>) {
-    let documents = data::read("mail", &["ham", "spam"]);
-    let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail)).unwrap();
-    for document in &documents {
-        trainer.add(&document.label, Document::Mail(&document.bytes)).unwrap();
-    }
-    (trainer.finish().unwrap().into_filter().unwrap(), documents)
-}
+use crate::fit::train;
 
 pub(crate) fn score(c: &mut Criterion) {
-    let (filter, documents) = filter();
+    let documents = data::read("mail", &["ham", "spam"]);
+    let filter = train(Kind::Mail, &documents).into_filter().unwrap();
     let mut scratch = Scratch::default();
     let mut group = c.benchmark_group("score");
     group.throughput(Throughput::Bytes(documents.iter().map(|d| d.bytes.len() as u64).sum()));
@@ -29,13 +22,8 @@ pub(crate) fn score(c: &mut Criterion) {
 }
 
 pub(crate) fn open(c: &mut Criterion) {
-    let documents = data::read("mail", &["ham", "spam"]);
-    let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail)).unwrap();
-    for document in &documents {
-        trainer.add(&document.label, Document::Mail(&document.bytes)).unwrap();
-    }
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("model.tamis");
-    trainer.finish().unwrap().save(&path).unwrap();
+    train(Kind::Mail, &data::read("mail", &["ham", "spam"])).save(&path).unwrap();
     c.bench_function("open", |b| b.iter(|| assert_eq!(Filter::open(&path).unwrap().classes().len(), 2)));
 }

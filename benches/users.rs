@@ -3,9 +3,10 @@ use std::fs;
 use std::sync::Arc;
 
 use criterion::{Criterion, Throughput};
-use tamis_train::{Document, Filter, Kind, LearnOptions, Learner, Scratch, TrainOptions, Trainer};
+use tamis_train::{Document, Filter, Kind, LearnOptions, Learner, Scratch};
 
 use crate::data;
+use crate::fit::train;
 
 const USERS: usize = 1_000;
 
@@ -27,11 +28,7 @@ pub(crate) fn users(c: &mut Criterion) {
     let documents = data::read("mail", &["ham", "spam"]);
     let folder = tempfile::tempdir().unwrap();
     let shared = folder.path().join("shared.tamis");
-    let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail)).unwrap();
-    for document in &documents {
-        trainer.add(&document.label, Document::Mail(&document.bytes)).unwrap();
-    }
-    trainer.finish().unwrap().save(&shared).unwrap();
+    train(Kind::Mail, &documents).save(&shared).unwrap();
     let shared = Arc::new(Filter::open(shared).unwrap());
     let paths: Vec<_> = (0..MODELS).map(|n| folder.path().join(format!("{n}.tamis"))).collect();
     for (n, path) in paths.iter().enumerate() {

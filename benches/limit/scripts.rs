@@ -1,6 +1,7 @@
 //! Words of every script: what one costs beside a word of ASCII, on generated text. The same words in the same order for
 //! all scripts with spaces, so that these have the same lengths in letters.
 
+use tamis_model::SplitMix64;
 use tamis_tokenizer::{Tokenizer, TokenizerOptions};
 use tamis_train::options::WordRule;
 use tamis_train::{Filter, Model, Scratch};
@@ -9,23 +10,10 @@ use crate::{Row, Subject, counted, options, scored};
 
 const RULES: [WordRule; 2] = [WordRule::Unicode, WordRule::Mail];
 
-/// Numbers anyone can draw again (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((u128::from(z ^ z >> 31) * n as u128) >> 64) as usize
-    }
-
-    /// Small numbers are frequent: half of all are below the root of n.
-    fn skewed(&mut self, n: usize) -> usize {
-        let part = self.below(1 << 30) as f64 / f64::from(1 << 30);
-        ((n as f64).powf(part) as usize).min(n) - 1
-    }
+/// Small numbers are frequent: half of all are below the root of n.
+fn skewed(random: &mut SplitMix64, n: usize) -> usize {
+    let part = random.below(1 << 30) as f64 / f64::from(1 << 30);
+    ((n as f64).powf(part) as usize).min(n) - 1
 }
 
 /// Letters of a script.
@@ -82,20 +70,20 @@ const LETTERS: usize = 20_902;
 
 impl Words {
     fn new(documents: usize) -> Words {
-        let mut random = Random(16);
+        let mut random = SplitMix64::new(16);
         // about as long as those of European languages, where short ones are frequent
-        let word = |random: &mut Random, rank: usize| {
+        let word = |random: &mut SplitMix64, rank: usize| {
             let shortest = 1 + rank.min(200).ilog2() as usize / 2;
             let length = shortest + random.below(7);
-            (0..length).map(|_| random.skewed(LETTERS)).collect::<Vec<_>>()
+            (0..length).map(|_| skewed(random, LETTERS)).collect::<Vec<_>>()
         };
         let dictionary: Vec<_> = (1..=20_000).map(|rank| word(&mut random, rank)).collect();
         let n = dictionary.len();
-        let document = |random: &mut Random, class: usize| {
+        let document = |random: &mut SplitMix64, class: usize| {
             // rarer words tell the classes apart
             let number =
                 |number: usize| if number >= 1_000 && class == 1 { n - 1 - (number - 1_000) } else { number };
-            (0..200).map(|_| number(random.skewed(n))).collect::<Vec<_>>()
+            (0..200).map(|_| number(skewed(random, n))).collect::<Vec<_>>()
         };
         let documents = (0..documents).map(|i| document(&mut random, i % 2)).collect();
         Words { dictionary, documents }

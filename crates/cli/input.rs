@@ -21,5 +21,5 @@ pub(crate) use self::file::{SourceArg, SourceScope, different};
 pub(crate) use self::find::{find_tables, holds_of};
 pub(crate) use self::items::{Content, Item, part, table_texts, whole_rows};
 pub(crate) use self::pass::Attributes;
-pub(crate) use self::reading::{DocumentView, foreign, most_of_document, open};
+pub(crate) use self::reading::{DocumentView, HeldDocument, foreign, most_of_document, open};
 pub(crate) use self::vectors::VectorSource;

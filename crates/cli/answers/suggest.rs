@@ -8,11 +8,11 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use tamis_program::{check_unchanged, commit, counted, named, shown, shown_path};
 use tamis_train::evaluate::{CandidatePool, KnownDocuments, Suggestions};
-use tamis_train::{Document, Filter, Learner, Scratch, join_labels};
+use tamis_train::{Document, Filter, Kind, Learner, Scratch, join_labels};
 
 use crate::args::{ChangeArgs, Format, InputArgs, ModelArg};
 use crate::formats::keep::{KeepColumns, KeptCells};
-use crate::input::{Corpus, Item, SourceScope};
+use crate::input::{Corpus, HeldDocument, Item, SourceScope};
 use crate::output::{DocumentVerdict, RowWriter, labels};
 
 /// Names the documents without a label that would teach the model most, the first one first. Give them labels and
@@ -64,9 +64,10 @@ pub(crate) fn run(args: &SuggestArgs) -> Result<u8> {
     let known = KnownDocuments::new(&filter, args.n)?;
     let recipe = filter.information().recipe;
     let keep = KeepColumns::of_names(&args.keep);
+    let is_shown = args.interactive && recipe.kind != Kind::Table;
     let corpus = Corpus::find_for(&args.paths, SourceScope::WhatIsThere, &args.input, recipe)?;
     let found = |item: &Item<'_>, document: Document<'_>| -> Result<SuggestedDocument> {
-        let held = if args.interactive { ShownDocument::new(document) } else { None };
+        let held = is_shown.then(|| HeldDocument::new(document));
         Ok(SuggestedDocument { name: item.name().into_owned(), kept: item.kept(keep.as_ref())?, held })
     };
     let finished = corpus.for_each(
@@ -104,38 +105,7 @@ struct SuggestedDocument {
     name: OsString,
     kept: KeptCells,
     /// The document, if it is going to be shown.
-    held: Option<ShownDocument>,
-}
-
-/// A document as it was read, and its vector.
-struct ShownDocument {
-    content: ShownContent,
-    vector: Vec<f32>,
-}
-
-enum ShownContent {
-    Mail(Vec<u8>),
-    Text(String),
-}
-
-impl ShownDocument {
-    fn new(document: Document<'_>) -> Option<Self> {
-        let (document, vector) = document.apart();
-        let content = match document {
-            Document::Mail(raw) => ShownContent::Mail(raw.to_vec()),
-            Document::Text(text) => ShownContent::Text(text.to_owned()),
-            _ => return None,
-        };
-        Some(ShownDocument { content, vector: vector.to_vec() })
-    }
-
-    /// The document without its vector.
-    fn document(&self) -> Document<'_> {
-        match &self.content {
-            ShownContent::Mail(raw) => Document::Mail(raw),
-            ShownContent::Text(text) => Document::Text(text),
-        }
-    }
+    held: Option<HeldDocument>,
 }
 
 // of equal documents, the one with the first name is suggested
@@ -191,8 +161,10 @@ fn ask_all(
         };
         let SuggestedDocument { name, held: Some(held), .. } = next.place else { continue };
         // this also scores it
-        let document = held.document();
-        let text = text_of(&filter, document.with_vector(&held.vector), &mut scratch)?;
+        let view = held.view();
+        let document = view.document();
+        let document = document.with_vector(&held.vector);
+        let text = text_of(&filter, document, &mut scratch)?;
         writeln!(out, "\n{number} of {n}: {}\n\n{text}\n", shown_path(name))?;
         let choices = choices(&filter, scratch.probabilities());
         match ask(&mut input, &mut out, &filter, &choices)? {
@@ -201,14 +173,14 @@ fn ask_all(
             Reply::Class(class) => {
                 // locked only now, so that others can learn while a document is being read
                 let mut learner = Learner::open(&path, change.options()).map_err(named(&path))?;
-                learner.learn(&class, document.with_vector(&held.vector))?;
+                learner.learn(&class, document)?;
                 commit(&mut learner)?;
                 filter = learner.into_filter();
                 n_learned += 1;
             }
         }
         suggestions.score_again(&filter, |found, score| match &found.held {
-            Some(held) => score(held.document().with_vector(&held.vector)),
+            Some(held) => score(held.view().document().with_vector(&held.vector)),
             None => Ok(()),
         })?;
     }

@@ -40,18 +40,14 @@ impl VerdictArgs {
         if let Some(label) = &self.spam_label {
             filter.set_spam_label(label).context("--spam-label")?;
         }
-        self.decision.apply(filter)
-    }
-
-    /// Whether no argument needs a model.
-    pub(crate) fn is_for_held_out(&self) -> bool {
-        self.decision.is_empty()
+        Ok(filter.decide_by(&self.decision.options(filter.classes(), None)?)?)
     }
 }
 
 impl DecisionArgs {
-    fn is_empty(&self) -> bool {
-        self.prior.is_none() && self.cost.is_none()
+    /// Whether an argument needs a model.
+    pub(crate) fn need_model(&self) -> bool {
+        self.prior.is_some() || self.cost.is_some()
     }
 
     /// Returns the requirements on decisions for training.
@@ -59,20 +55,11 @@ impl DecisionArgs {
         let options = DecisionOptions {
             max_fpr,
             cost: self.cost.map(|cost| cost.0),
-            prior: self.positive_share(classes)?,
+            prior: self.prior.as_ref().map(|prior| prior.of_positive(classes)).transpose()?,
             unsure: self.unsure,
             ..DecisionOptions::default()
         };
         options.check()?;
         Ok(options)
-    }
-
-    fn apply(&self, filter: &mut Filter) -> Result<()> {
-        Ok(filter.decide_by(&self.options(filter.classes(), None)?)?)
-    }
-
-    /// The share of the positive class that --prior expects.
-    fn positive_share(&self, classes: &Classes) -> Result<Option<f64>> {
-        Ok(self.prior.as_ref().map(|prior| prior.of_positive(classes)).transpose()?)
     }
 }

@@ -38,14 +38,6 @@ impl Format {
     }
 }
 
-/// Whether something is done, or chosen by left-out documents.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Choice {
-    Auto,
-    On,
-    Off,
-}
-
 /// What a document's group is taken from, other than a column.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GroupBy {

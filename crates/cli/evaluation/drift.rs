@@ -257,7 +257,7 @@ pub(crate) struct StatsArgs {
 }
 
 /// The log of one day: how many documents got each verdict, and how many were learned under each label.
-#[derive(Default, serde::Serialize)]
+#[derive(Default)]
 struct DayCounts {
     verdicts: BTreeMap<String, u64>,
     learned: BTreeMap<String, u64>,

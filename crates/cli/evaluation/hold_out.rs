@@ -8,14 +8,14 @@ use tamis_program::shown_path;
 use tamis_train::evaluate::{HeldOutScore, Prequential, cross_validate, cross_validate_labels};
 use tamis_train::options::Labels;
 use tamis_train::{
-    ClassId, Classes, CountedDocument, Decision, Document, Kind, Score, Scoring, TrainOptions, Trainer,
-    may_judge, positive_class, spam_class, split_labels,
+    ClassId, Classes, Decision, Document, Kind, Score, Scoring, TrainOptions, Trainer, may_judge,
+    positive_class, spam_class, split_labels,
 };
 
 use crate::args::Order;
 use crate::evaluation::arguments::{EvaluateArgs, EvaluationRun, Outcomes};
 use crate::formats::labels::RowLabels;
-use crate::input::{Attributes, Corpus, DocumentView, Item, columns, say_equal};
+use crate::input::{Attributes, Corpus, DocumentView, HeldDocument, Item, columns, say_equal};
 use crate::output::while_shown;
 
 /// A document held in memory, to be learned when its turn comes.
@@ -23,16 +23,8 @@ struct EvaluationDocument {
     name: OsString,
     label: String,
     group: Option<String>,
-    content: DocumentContent,
-    vector: Vec<f32>,
+    held: HeldDocument,
     key: SortKey,
-}
-
-enum DocumentContent {
-    Mail(Vec<u8>),
-    Text(String),
-    Row(Vec<(String, String)>),
-    Counted(CountedDocument),
 }
 
 /// The key that documents are ordered by.
@@ -45,40 +37,21 @@ enum SortKey {
 
 impl EvaluationDocument {
     fn new(item: &Item<'_>, given: Attributes<'_>, document: Document<'_>, order: Order) -> Self {
-        let (document, vector) = document.apart();
-        let content = match document {
-            Document::Mail(bytes) => DocumentContent::Mail(bytes.to_vec()),
-            Document::Text(text) => DocumentContent::Text(text.to_owned()),
-            Document::Counted(of) => DocumentContent::Counted(of.clone()),
-            Document::Fields(cells) => DocumentContent::Row(
-                cells.iter().map(|(name, cell)| ((*name).to_owned(), (*cell).to_owned())).collect(),
-            ),
-            // it is apart
-            Document::Embedded { .. } => DocumentContent::Text(String::new()),
-        };
         let path = &item.file.path;
         let file_name = path.file_name().unwrap_or(path.as_os_str()).as_encoded_bytes();
-        let key = match (order, &content) {
+        let key = match (order, document.apart().0) {
             (Order::Md5, _) => SortKey::Digest(md5::compute(file_name).0),
-            (Order::Date, DocumentContent::Mail(bytes)) => {
+            (Order::Date, Document::Mail(bytes)) => {
                 SortKey::Date(Message::parse(bytes, &Default::default()).date())
             }
             _ => SortKey::Given,
         };
-        let Attributes { label, group, .. } = given;
-        let (label, group) = (label.to_owned(), group.map(str::to_owned));
-        let (name, vector) = (item.name().into_owned(), vector.to_vec());
-        EvaluationDocument { name, label, group, content, vector, key }
-    }
-
-    fn loaded(&self) -> DocumentView<'_> {
-        match &self.content {
-            DocumentContent::Mail(bytes) => DocumentView::Mail(bytes),
-            DocumentContent::Text(text) => DocumentView::Text(text.into()),
-            DocumentContent::Counted(of) => DocumentView::Counted(of),
-            DocumentContent::Row(cells) => {
-                DocumentView::Row(cells.iter().map(|(name, cell)| (&**name, &**cell)).collect())
-            }
+        EvaluationDocument {
+            name: item.name().into_owned(),
+            label: given.label.to_owned(),
+            group: given.group.map(str::to_owned),
+            held: HeldDocument::new(document),
+            key,
         }
     }
 }
@@ -95,7 +68,7 @@ pub(super) fn by_learning(args: &EvaluateArgs) -> Result<EvaluationRun> {
     if are_many && (is_table || has_unlabelled) {
         bail!("--labels many: expected no --target and no --unlabelled with it");
     }
-    if !args.decision.is_for_held_out() {
+    if args.decision.decision.need_model() {
         bail!("--prior and --cost: expected a model, got --folds or --online");
     }
     let asked = args.scoring.options(&args.unlabelled);
@@ -241,8 +214,8 @@ fn hold_out(
     let Some(folds) = args.method.folds else {
         let mut online = Prequential::new(options, classes.iter().map(|(_, label)| label))?;
         let held_out = |example: EvaluationDocument| {
-            let score =
-                online.next(&example.label, example.loaded().document().with_vector(&example.vector))?;
+            let EvaluationDocument { label, held, .. } = &example;
+            let score = online.next(label, held.view().document().with_vector(&held.vector))?;
             Ok((example.name, score))
         };
         return Ok(Outcomes::One(examples.into_iter().map(held_out).collect::<Result<_>>()?));
@@ -250,15 +223,15 @@ fn hold_out(
     if options.recipe.kind != Kind::Table {
         remove_copies(&options, &mut examples)?;
     }
-    let own: Vec<_> = examples.iter().map(EvaluationDocument::loaded).collect();
-    let others: Vec<_> = unlabelled.iter().map(EvaluationDocument::loaded).collect();
+    let own: Vec<_> = examples.iter().map(|example| example.held.view()).collect();
+    let others: Vec<_> = unlabelled.iter().map(|example| example.held.view()).collect();
     let [own, others] = [&own, &others].map(|views| views.iter().map(DocumentView::document));
     let (own, others): (Vec<_>, Vec<_>) = (own.collect(), others.collect());
-    let labelled = examples.iter().zip(&own);
-    let labelled = labelled
-        .map(|(example, own)| (&*example.label, example.group.as_deref(), own.with_vector(&example.vector)));
+    let labelled = examples.iter().zip(&own).map(|(example, own)| {
+        (&*example.label, example.group.as_deref(), own.with_vector(&example.held.vector))
+    });
     let labelled: Vec<_> = labelled.collect();
-    let others = others.iter().zip(unlabelled).map(|(own, example)| own.with_vector(&example.vector));
+    let others = others.iter().zip(unlabelled).map(|(own, example)| own.with_vector(&example.held.vector));
     let others: Vec<_> = others.collect();
     let names = examples.iter().map(|example| example.name.clone());
     Ok(match options.labels {
@@ -281,7 +254,7 @@ fn remove_copies(options: &TrainOptions, examples: &mut Vec<EvaluationDocument>)
     let mut counts = Vec::with_capacity(examples.len());
     for example in &*examples {
         let before = trainer.n_documents();
-        let document = example.loaded();
+        let document = example.held.view();
         let added = trainer.add_in_group(&example.label, example.group.as_deref(), document.document());
         added.with_context(|| shown_path(&example.name))?;
         counts.push(trainer.n_documents() > before);

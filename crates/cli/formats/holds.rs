@@ -53,33 +53,17 @@ impl Holds {
     /// The contents of a file by its name. For files found in a folder only the name counts, because a single message
     /// may begin like an mbox.
     pub(crate) fn of_name(name: &OsStr) -> Holds {
-        // most names have no known extension, and this test is cheaper than finding a path's extension
-        let ending = name.as_encoded_bytes().rsplit(|byte| *byte == b'.').next().unwrap_or_default();
-        if Holds::of_ending(ending).is_none() && !is_packing(ending) {
-            return Holds::One;
-        }
-        Holds::of_ending(extension(Path::new(name)).as_encoded_bytes()).unwrap_or(Holds::One)
+        let ending = extension(Path::new(name));
+        let known = Holds::ENDINGS.into_iter().find(|(known, _)| ending.eq_ignore_ascii_case(known));
+        known.map_or(Holds::One, |(_, holds)| holds)
     }
-
-    fn of_ending(ending: &[u8]) -> Option<Holds> {
-        let known =
-            Holds::ENDINGS.into_iter().find(|(known, _)| ending.eq_ignore_ascii_case(known.as_bytes()));
-        known.map(|(_, holds)| holds)
-    }
-}
-
-/// Whether `ending` is the extension of a packed file.
-fn is_packing(ending: &[u8]) -> bool {
-    [&b"gz"[..], b"zst"].iter().any(|known| ending.eq_ignore_ascii_case(known))
 }
 
 /// The extension of a name, without that of a packing; may be empty.
 pub(crate) fn extension(path: &Path) -> &OsStr {
-    let extension = path.extension().unwrap_or_default();
-    match is_packing(extension.as_encoded_bytes()) {
-        true => path.file_stem().and_then(|stem| Path::new(stem).extension()).unwrap_or_default(),
-        false => extension,
-    }
+    let unpacked =
+        if extension_is(path, &["gz", "zst"]) { path.file_stem().map(Path::new) } else { Some(path) };
+    unpacked.and_then(Path::extension).unwrap_or_default()
 }
 
 pub(crate) fn extension_is(path: &Path, extensions: &[&str]) -> bool {

@@ -224,30 +224,6 @@ mod tests {
         records.map(|record| (line(&record), record.iter().map(<[u8]>::to_vec).collect())).collect()
     }
 
-    #[test]
-    fn rows_are_numbered_as_lines_whatever_ends_them() {
-        for end in ["\n", "\r\n"] {
-            let table = ["a,b", "c,\"d", "e\"", "", "f,g", "h,i"].join(end);
-            let lines: Vec<_> = of(&table).into_iter().map(|(line, _)| line).collect();
-            assert_eq!(lines, [1, 2, 5, 6], "{end:?}");
-        }
-    }
-
-    #[test]
-    fn a_quote_that_is_not_closed_is_the_error_of_the_row_where_it_begins() {
-        let rows = of("a,b\r\nc,\"d\r\ne,f\r\ng,h\r\n");
-        assert_eq!(rows[0], (1, Ok("a,b".to_owned())));
-        let (line, Err(error)) = &rows[1] else { panic!("{rows:?}") };
-        assert_eq!((*line, rows.len()), (2, 2));
-        assert!(error.ends_with("lines not read: 3"), "{error}");
-    }
-
-    fn of(table: &str) -> Vec<(u64, Result<String, String>)> {
-        let rows = TableReader::new(table.as_bytes(), Dialect::Cells(CellSyntax::CSV));
-        let text = |raw: Raw| String::from_utf8_lossy(raw.bytes()).into_owned();
-        rows.map(|(lines, raw)| (lines + 1, raw.map(text).map_err(|error| error.to_string()))).collect()
-    }
-
     fn pieces() -> impl Strategy<Value = Vec<u8>> {
         let piece = prop::sample::select(vec![
             "a", "bc", "\"", "\"", "\"\"", ",", ",", "\t", "\n", "\n", "\r\n", "\n\n", "\u{feff}", "é", ";",

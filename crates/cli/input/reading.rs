@@ -8,7 +8,7 @@ use std::path::Path;
 
 use tamis_mail::{Limits, Message};
 use tamis_program::{decoded, is_encoded};
-use tamis_train::{CountedDocument, Document, Kind};
+use tamis_train::{Document, Kind};
 
 use crate::formats::records::Cells;
 use crate::output::ByteCounter;
@@ -109,7 +109,6 @@ pub(crate) enum DocumentView<'a> {
     Mail(&'a [u8]),
     Text(Cow<'a, str>),
     Row(Vec<(&'a str, &'a str)>),
-    Counted(&'a CountedDocument),
 }
 
 impl<'a> DocumentView<'a> {
@@ -129,7 +128,46 @@ impl<'a> DocumentView<'a> {
             DocumentView::Mail(bytes) => Document::Mail(bytes),
             DocumentView::Text(text) => Document::Text(text),
             DocumentView::Row(cells) => Document::Fields(cells),
-            DocumentView::Counted(of) => Document::Counted(of),
+        }
+    }
+}
+
+/// A document that is held in memory until its turn comes, and its vector.
+pub(crate) struct HeldDocument {
+    content: HeldContent,
+    /// Empty if there is none.
+    pub(crate) vector: Vec<f32>,
+}
+
+enum HeldContent {
+    Mail(Vec<u8>),
+    Text(String),
+    Row(Vec<(String, String)>),
+}
+
+impl HeldDocument {
+    pub(crate) fn new(document: Document<'_>) -> Self {
+        let (document, vector) = document.apart();
+        let content = match document {
+            Document::Mail(bytes) => HeldContent::Mail(bytes.to_vec()),
+            Document::Text(text) => HeldContent::Text(text.to_owned()),
+            Document::Fields(cells) => HeldContent::Row(
+                cells.iter().map(|(name, cell)| ((*name).to_owned(), (*cell).to_owned())).collect(),
+            ),
+            // the vector is apart, and no file holds a counted document
+            Document::Embedded { .. } | Document::Counted(_) => HeldContent::Text(String::new()),
+        };
+        HeldDocument { content, vector: vector.to_vec() }
+    }
+
+    /// The document without its vector.
+    pub(crate) fn view(&self) -> DocumentView<'_> {
+        match &self.content {
+            HeldContent::Mail(bytes) => DocumentView::Mail(bytes),
+            HeldContent::Text(text) => DocumentView::Text(text.into()),
+            HeldContent::Row(cells) => {
+                DocumentView::Row(cells.iter().map(|(name, cell)| (&**name, &**cell)).collect())
+            }
         }
     }
 }

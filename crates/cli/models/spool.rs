@@ -61,7 +61,7 @@ struct SpoolRun<'a> {
     args: &'a LearnArgs,
     log: Option<VerdictLog>,
     counts: BTreeMap<String, LearnCounts>,
-    /// Label and Message-ID of the documents learned since the last commit, for the log.
+    /// Message-ID and label of the documents learned since the last commit, for the log.
     learned: Vec<(String, String)>,
     status: u8,
 }
@@ -158,7 +158,7 @@ impl<'a> SpoolRun<'a> {
         }) {
             Ok(has_changed) => {
                 if has_changed && self.log.is_some() {
-                    self.learned.push((label.to_owned(), message_id(message)));
+                    self.learned.push((message_id(message), label.to_owned()));
                 }
                 Ok(None)
             }
@@ -173,10 +173,8 @@ impl<'a> SpoolRun<'a> {
     /// Writes what was learned, then logs it.
     fn commit(&mut self, learner: &mut Learner) -> Result<()> {
         commit(learner)?;
-        for (label, id) in self.learned.drain(..) {
-            if let Some(log) = &mut self.log {
-                log.learned(&[(id, label)]);
-            }
+        if let Some(log) = &mut self.log {
+            log.learned(&std::mem::take(&mut self.learned));
         }
         Ok(())
     }

@@ -3,12 +3,11 @@
 use proptest::prelude::*;
 use serde::Deserialize;
 use tamis_model::{
-    Beside, Block, ClassId, Columns, Documents, FitProblem, Label, ObservationError, Prediction,
-    SmoothingChoice, SplitMix64, Statistics, VectorDiscriminant, VectorStatistics, WeightedFit,
-    WeightedOptions, softmax,
+    Beside, ClassId, Columns, Example, FitProblem, ObservationError, Prediction, SmoothingChoice, SplitMix64,
+    Statistics, VectorDiscriminant, VectorStatistics, WeightedFit, WeightedOptions, softmax,
 };
 use tamis_testing::check_near;
-use tamis_tokenizer::CountVector;
+use tamis_tokenizer::{CountRow, CountVector};
 
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/vectors.json");
 
@@ -137,43 +136,16 @@ proptest! {
     }
 }
 
-/// Documents that have vectors alone.
-struct Vectors<'a>(&'a [Row]);
-
-impl Documents for Vectors<'_> {
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    fn label(&self, document: usize) -> Label {
-        Label { class: self.0[document].0, multiplicity: 1, group: document as u64, fraction: 0 }
-    }
-
-    fn n_terms(&self) -> usize {
-        0
-    }
-
-    fn n_pairs(&self) -> usize {
-        0
-    }
-
-    fn block(&self, _: usize, to: &mut Block) {
-        to.begin(self.0.len(), 0);
-    }
-
-    fn rows(&self, documents: &[usize]) -> Vec<CountVector> {
-        documents.iter().map(|_| CountVector::default()).collect()
-    }
-
-    fn vector(&self, document: usize) -> &[f32] {
-        &self.0[document].1
-    }
-}
-
 fn fit(n_classes: usize, d: usize, rows: &[Row]) -> WeightedFit {
     let mut counts = Statistics::new(n_classes);
     rows.iter().for_each(|(class, _)| counts.observe(*class, CountVector::default().row()).unwrap());
-    let (documents, options) = (Vectors(rows), WeightedOptions::default());
+    // they have vectors alone
+    let (row, multiplicity, fraction) = (CountRow::default(), 1, 0);
+    let numbered = (0..).zip(rows);
+    let documents: Vec<_> = numbered
+        .map(|(group, (class, vector))| Example { row, class: *class, multiplicity, group, fraction, vector })
+        .collect();
+    let options = WeightedOptions::default();
     let columns = Columns::new(n_classes, 1).unwrap();
     let smoothing = SmoothingChoice::new(&counts, &documents, &columns, &options);
     let statistics = learn(n_classes, d, rows);

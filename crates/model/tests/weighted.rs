@@ -407,18 +407,8 @@ fn one_text(copies: [u32; 2]) -> Vec<Document> {
 
 /// The probability of the first class for a document.
 fn probability(documents: &[Document], row: CountRow<'_>) -> f64 {
-    let (statistics, labelled) = (learn(2, documents), labelled(documents));
-    let (documents, columns) = (EqualTexts(&labelled), Columns::new(2, 1).unwrap());
-    let options = WeightedOptions::default();
-    let smoothing = SmoothingChoice::new(&statistics, &documents, &columns, &options);
-    let problem = FitProblem {
-        counts: &statistics,
-        documents: &documents,
-        columns,
-        beside: Default::default(),
-        options: &options,
-    };
-    let fitted = problem.solve(smoothing).unwrap();
+    let statistics = learn(2, documents);
+    let fitted = fit_to(&statistics, &EqualTexts(&labelled(documents)), &WeightedOptions::default());
     let scorer = scorer(&fitted.choices, &statistics, fitted.correction.bias());
     let z = read(&scorer, &statistics, &fitted.correction, row)[0];
     1.0 / (1.0 + z.exp())

@@ -9,7 +9,7 @@ pub(crate) mod partial;
 pub(crate) mod plan;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use lead::DistributedTrainer;
 pub use partial::Partial;

@@ -1,6 +1,6 @@
 //! From log-odds or joint log-likelihoods to a verdict.
 
-use tamis_model::{ClassId, log_sum_exp, softmax};
+use tamis_model::{ClassId, argmax, log_sum_exp, softmax};
 use tamis_store::config::decision::Decision;
 
 /// The score of a document, with the verdict.
@@ -48,14 +48,14 @@ pub fn may_judge(spam: Option<ClassId>, known_terms: usize) -> bool {
 
 /// Returns the verdict by joint log-likelihoods or log-odds per class, and turns `joint` into the posterior.
 pub(crate) fn likeliest(spam: Option<ClassId>, known_terms: usize, joint: &mut [f64]) -> Score {
-    let best = (1..joint.len()).fold(0, |best, class| if joint[class] > joint[best] { class } else { best });
-    let scored_class = spam.filter(|_| joint.len() == 2).map_or(best, usize::from);
+    let best = argmax(joint);
+    let scored_class = spam.filter(|_| joint.len() == 2).unwrap_or(best);
     // without smoothing a document can be impossible in every class: then all are equally likely
-    let impossible = joint[best] == f64::NEG_INFINITY;
-    let log_odds = against_others(scored_class, joint);
+    let impossible = joint[usize::from(best)] == f64::NEG_INFINITY;
+    let log_odds = against_others(scored_class.into(), joint);
     Score {
-        label: (may_judge(spam, known_terms) && !impossible).then_some(best as ClassId),
-        scored_class: scored_class as ClassId,
+        label: (may_judge(spam, known_terms) && !impossible).then_some(best),
+        scored_class,
         probability: sigmoid(log_odds),
         log_odds,
         known_terms,

@@ -30,7 +30,6 @@ pub struct FeatureLimits {
     /// occurrences; ties go to lower ids. By default none.
     pub max_features: Option<usize>,
     /// Keeps only the terms most associated with the classes, of those within the other limits. By default all.
-    #[serde(default)]
     pub select: Option<Select>,
 }
 
@@ -274,7 +273,6 @@ pub(crate) struct Selection {
     /// Number of occurrences and id of the last term that `max_features` keeps.
     cut: Option<Cut>,
     /// The terms most associated with the classes, of those within the other limits.
-    #[serde(default)]
     best: Option<BestTerms>,
 }
 

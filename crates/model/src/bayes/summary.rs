@@ -26,7 +26,6 @@ pub struct Summary {
     /// For Bernoulli, per class: document frequency -> number of features with it. Frequency 0 is left out.
     histograms: Vec<BTreeMap<u32, u64>>,
     /// For the normalised complement.
-    #[serde(default)]
     complement: Option<Complement>,
 }
 

@@ -18,6 +18,10 @@ use crate::support::{HAM, HTTP, Running, SPAM, n_documents};
 const MAIL: &str = "Content-Type: message/rfc822";
 const JSON: &str = "Content-Type: application/json";
 
+/// The settings of a model of topics, and of a shared one.
+const TOPICS: &str =
+    "[models]\nshared = \"FOLDER/model.tamis\"\nnamed = { topics = \"FOLDER/topics.tamis\" }\n";
+
 #[test]
 fn the_log_odds_are_those_of_the_filter_to_the_last_digit() {
     let running = Running::start(HTTP);
@@ -246,8 +250,9 @@ fn slow_clients_are_let_go_and_idle_ones_kept() {
     assert_eq!(read_answer(&mut idle).status, 200);
 }
 
-/// Trains a model of texts by topic.
-fn train_topics(path: &std::path::Path) {
+/// A server that has a model of texts by topic.
+fn with_topics() -> Running {
+    let folder = tempfile::tempdir().unwrap();
     let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
     for n in 0..20 {
         for (label, text) in
@@ -256,14 +261,8 @@ fn train_topics(path: &std::path::Path) {
             trainer.add(label, Document::Text(&format!("{text} {n}"))).unwrap();
         }
     }
-    trainer.finish().unwrap().save(path).unwrap();
-}
-
-fn with_topics() -> Running {
-    let folder = tempfile::tempdir().unwrap();
-    train_topics(&folder.path().join("topics.tamis"));
-    let models = "[models]\nshared = \"FOLDER/model.tamis\"\nnamed = { topics = \"FOLDER/topics.tamis\" }\n";
-    Running::start_in(folder, &format!("{HTTP}{models}"))
+    trainer.finish().unwrap().save(folder.path().join("topics.tamis")).unwrap();
+    Running::start_in(folder, &format!("{HTTP}{TOPICS}"))
 }
 
 #[test]
@@ -455,9 +454,8 @@ fn a_vector_beside_a_document_is_scored_explained_and_learned() {
     }
     trainer.finish().unwrap().save(&path).unwrap();
     let filter = Filter::open(&path).unwrap();
-    let models = "[models]\nshared = \"FOLDER/model.tamis\"\nnamed = { topics = \"FOLDER/topics.tamis\" }\n";
     let password = format!("password = \"{}\"\n", hash_password("q").unwrap());
-    let running = Running::start_in(folder, &format!("{HTTP}{password}{models}"));
+    let running = Running::start_in(folder, &format!("{HTTP}{password}{TOPICS}"));
     let post = |line: &str, body: &Value| {
         let line = format!("POST /v1/{line}model=topics");
         ask(&running, &line, &[JSON, "Password: q"], body.to_string().as_bytes())

@@ -155,7 +155,7 @@ impl Overlay {
 
     /// Whether the log changes a term.
     pub(crate) fn changes(&self, id: TermId) -> bool {
-        !self.heads.is_empty() && self.heads.contains_key(&id)
+        self.heads.contains_key(&id)
     }
 
     /// Number of terms that the log changes.
@@ -262,9 +262,7 @@ impl NewTerms {
 
     /// The position of the term with this fingerprint.
     pub(crate) fn find(&self, fingerprint: u64) -> Option<usize> {
-        // most models have no log: that saves the hash
-        let place = (!self.places.is_empty()).then(|| self.places.get(&fingerprint))??;
-        Some(*place as usize)
+        self.places.get(&fingerprint).map(|place| *place as usize)
     }
 
     /// The fingerprint of the term at a position, and its text.

@@ -12,6 +12,7 @@ use super::lead::DistributedTrainer;
 use super::plan::FitPlan;
 use crate::distributed::partial::Partial;
 use crate::model::Model;
+use crate::tests::taught;
 use crate::train::trainer::Trainer;
 
 fn options() -> TrainOptions {
@@ -41,9 +42,7 @@ fn documents(n: u32, n_labels: u32) -> Vec<(String, String)> {
 }
 
 fn count<'a>(options: &TrainOptions, rows: impl IntoIterator<Item = &'a (String, String)>) -> Partial {
-    let mut trainer = Trainer::new(options.clone()).unwrap();
-    rows.into_iter().for_each(|(label, text)| trainer.add(label, Document::Text(text)).unwrap());
-    trainer.into_partial().unwrap()
+    taught(options.clone(), rows.into_iter().cloned()).into_partial().unwrap()
 }
 
 fn lead(options: &TrainOptions, partials: &[Partial]) -> DistributedTrainer {
@@ -56,7 +55,7 @@ fn lead(options: &TrainOptions, partials: &[Partial]) -> DistributedTrainer {
 }
 
 /// Fits partitions. Changes arrive merged in pairs, last first, or one by one.
-fn fit(options: &TrainOptions, partials: &[Partial], merges: bool) -> Model {
+pub(crate) fn fit(options: &TrainOptions, partials: &[Partial], merges: bool) -> Model {
     let mut lead = lead(options, partials);
     let plan = FitPlan::from_bytes(lead.plan()).unwrap();
     let mut states: Vec<Option<Vec<u8>>> = vec![None; partials.len()];

@@ -286,7 +286,7 @@ mod tests {
     use tamis_tokenizer::PieceLengths;
 
     use super::*;
-    use crate::train::trainer::Trainer;
+    use crate::tests::taught;
 
     /// Copies, and words that one, two and all texts have.
     const TEXTS: [&str; 6] =
@@ -296,11 +296,8 @@ mod tests {
         let mut options = TrainOptions::new(Kind::Text);
         (options.keep, options.refinements) = (Some(Keep::Vectors), Vec::new());
         options.recipe.pieces = Some(PieceLengths::FOUR);
-        let mut trainer = Trainer::new(options).unwrap();
-        for (n, text) in texts.iter().enumerate() {
-            trainer.add(["a", "b", "c"][n % 3], Document::Text(text)).unwrap();
-        }
-        trainer.finish().unwrap().into_filter().unwrap()
+        let labelled = ["a", "b", "c"].iter().cycle().zip(texts);
+        taught(options, labelled).finish().unwrap().into_filter().unwrap()
     }
 
     /// The shares of unknown words of learned texts, in increasing order.

@@ -49,9 +49,7 @@ struct ScikitModel {
 #[derive(Deserialize)]
 struct VectorizerOptions {
     alpha: f64,
-    #[serde(default)]
     fit_prior: Option<bool>,
-    #[serde(default)]
     class_prior: Option<Vec<f64>>,
     #[serde(default)]
     norm: bool,
@@ -66,9 +64,7 @@ struct WordPattern {
     strip_accents: Option<String>,
     token_pattern: Option<String>,
     /// Names of user-defined functions.
-    #[serde(default)]
     tokenizer: Option<String>,
-    #[serde(default)]
     preprocessor: Option<String>,
 }
 

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use tamis_model::{
     Beside, Choices, ClassId, Classes, Columns, CorrectedStatistics, Correction, Counts, Example, FitProblem,
     Prediction, Readings, SmoothingChoice, Statistics, VectorDiscriminant, VectorStatistics, WeightedLogOdds,
-    WeightedLoss, WeightedOptions, WeightedVector, assign_folds, is_worse_by, log_sum_exp,
+    WeightedLoss, WeightedOptions, WeightedVector, argmax, assign_folds, is_worse_by, log_sum_exp,
 };
 use tamis_store::config::labels::{columns_of, positive_class};
 use tamis_store::config::scoring::{ExpectationMaximization, Teacher, TriedTeacher, Unlabelled};
@@ -170,7 +170,7 @@ impl SelfTraining<'_> {
         match teacher {
             Teacher::LabelsAlone => {
                 let model = Classifier::fit(self, alone, Some(choices), labelled)?;
-                Ok(self.unlabelled.iter().map(|d| likeliest(&model.score(0, d).1)).collect())
+                Ok(self.unlabelled.iter().map(|d| argmax(&model.score(0, d).1)).collect())
             }
             Teacher::ExpectationMaximization => self.labels_by_em(labelled),
         }
@@ -279,11 +279,6 @@ fn of_classes(z: Vec<f64>, columns: &Columns, positive: ClassId) -> Vec<f64> {
         (true, Some(z)) => (0..2).map(|class| if class == positive { *z } else { 0.0 }).collect(),
         _ => z,
     }
-}
-
-fn likeliest(z: &[f64]) -> ClassId {
-    let best = |best: usize, class: usize| if z[class] > z[best] { class } else { best };
-    (1..z.len()).fold(0, best) as ClassId
 }
 
 /// The counts of documents, and the statistics of their dense vectors, if they have any.

@@ -10,6 +10,7 @@ use tamis_store::error::Reason;
 use tamis_store::store::layers::CombinedSums;
 
 use crate::options::WeightedOptions;
+use crate::tests::taught;
 use crate::{
     Document, Filter, Kind, LearnOptions, LearnOutcome, Learner, MergeOptions, Scoring, Scratch,
     TrainOptions, Trainer, merge,
@@ -190,21 +191,17 @@ fn models_that_are_not_alike_are_refused_and_nothing_changes() {
     let before = score(&own);
     let bayes = |documents: &Documents| {
         let scoring = Some(Scoring::NaiveBayes(Scoring::parameters()));
-        let mut trainer = Trainer::new(TrainOptions { scoring, ..TrainOptions::new(Kind::Text) }).unwrap();
-        for (label, words) in documents {
-            trainer.add(LABELS[*label], Document::Text(&text(words))).unwrap();
-        }
-        trainer.finish().unwrap().into_filter().unwrap()
+        let options = TrainOptions { scoring, ..TrainOptions::new(Kind::Text) };
+        let texts = documents.iter().map(|(label, words)| (LABELS[*label], text(words)));
+        taught(options, texts).finish().unwrap().into_filter().unwrap()
     };
     let mut kept_case = options(true);
     kept_case.recipe.tokenizer.fold_case = false;
-    let mut trainer = Trainer::new(kept_case).unwrap();
-    LABELS[..2].iter().for_each(|label| trainer.add(label, Document::Text("w4")).unwrap());
     let others = [
         train(3, true, &vec![(0, vec![4])]),
         train(2, false, &documents),
         bayes(&documents),
-        trainer.finish().unwrap().into_filter().unwrap(),
+        taught(kept_case, [("ham", "w4"), ("list", "w4")]).finish().unwrap().into_filter().unwrap(),
     ];
     for shared in others {
         assert!(matches!(
@@ -226,10 +223,8 @@ fn words(range: Range<u32>) -> String {
 }
 
 fn train_words(range: Range<u32>) -> Filter {
-    let mut trainer = Trainer::new(options(false)).unwrap();
-    trainer.add("ham", Document::Text(&words(range))).unwrap();
-    trainer.add("list", Document::Text("")).unwrap();
-    trainer.finish().unwrap().into_filter().unwrap()
+    let texts = [("ham", words(range)), ("list", String::new())];
+    taught(options(false), texts).finish().unwrap().into_filter().unwrap()
 }
 
 #[test]

@@ -17,6 +17,7 @@ use tamis_store::file::header::{FORMAT_VERSION, N_SECTIONS, SECTIONS, WrittenHea
 use tamis_store::file::terms::Size;
 use tamis_store::kind::Kind;
 
+use crate::tests::taught;
 use crate::train::trainer::Trainer;
 
 const TEXTS: [(&str, &str); 6] = [
@@ -44,8 +45,7 @@ fn text(scoring: Scoring, n_labels: usize) -> Vec<u8> {
     let is_em = matches!(scoring, Scoring::ExpectationMaximization(_));
     let options =
         TrainOptions { scoring: Some(scoring), keep: Some(Keep::Vectors), ..TrainOptions::new(Kind::Text) };
-    let mut trainer = Trainer::new(options).unwrap();
-    TEXTS[..2 * n_labels].iter().for_each(|(label, text)| trainer.add(label, Document::Text(text)).unwrap());
+    let mut trainer = taught(options, TEXTS[..2 * n_labels].iter().copied());
     if is_em {
         trainer.add_unlabelled(Document::Text("tin is soft")).unwrap();
     }
@@ -267,10 +267,9 @@ fn a_part_of_another_model_is_damage() {
     let model = |fruit: &str| {
         // a correction may have another bias in the header
         let scoring = Some(counts_alone());
-        let mut trainer = Trainer::new(TrainOptions { scoring, ..TrainOptions::new(Kind::Text) }).unwrap();
-        trainer.add("fruit", Document::Text(fruit)).unwrap();
-        trainer.add("metal", Document::Text("iron and tin")).unwrap();
-        trainer.finish().unwrap().as_bytes().to_vec()
+        let options = TrainOptions { scoring, ..TrainOptions::new(Kind::Text) };
+        let texts = [("fruit", fruit), ("metal", "iron and tin")];
+        taught(options, texts).finish().unwrap().as_bytes().to_vec()
     };
     let (own, other) = (model("apples and pears"), model("apples and plums"));
     let (header, sections) = read(&own).unwrap();

@@ -7,18 +7,15 @@ use tamis_store::file::terms::{GROUP, TermsWriter};
 use tamis_store::kind::Kind;
 use tamis_tokenizer::TermId;
 
-use crate::Document;
 use crate::fit::sections::{DocumentSections, seal};
-use crate::train::trainer::Trainer;
+use crate::tests::taught;
 
 #[test]
 fn every_term_is_found_and_nothing_else() {
     for n in [1, GROUP - 1, GROUP, GROUP + 1, 5_000] {
         let text = (2..n).map(|i| format!("w{i}")).collect::<Vec<_>>().join(" ");
-        let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
-        trainer.add("a", Document::Text(&format!("w0 {text}"))).unwrap();
-        trainer.add("b", Document::Text(if n > 1 { "w1 w1" } else { "" })).unwrap();
-        let store = trainer.finish().unwrap().into_store().unwrap();
+        let texts = [("a", &*format!("w0 {text}")), ("b", if n > 1 { "w1 w1" } else { "" })];
+        let store = taught(TrainOptions::new(Kind::Text), texts).finish().unwrap().into_store().unwrap();
         assert_eq!(store.n_terms(), n);
         for i in 0..n {
             let text = format!("w{i}");
@@ -56,9 +53,8 @@ fn terms_are_found_wherever_their_fingerprints_crowd() {
             writer.push(*print, "", [cell].into_iter(), [].into_iter()).unwrap();
         }
         let sections = writer.finish().unwrap();
-        let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
-        ["a", "b"].iter().for_each(|label| trainer.add(label, Document::Text("")).unwrap());
-        let header = trainer.finish().unwrap().into_store().unwrap().header;
+        let model = taught(TrainOptions::new(Kind::Text), [("a", ""), ("b", "")]).finish().unwrap();
+        let header = model.into_store().unwrap().header;
         let none = DocumentSections { documents: Spool::default(), vectors: Spool::default() };
         let store = seal(header, sections, none).unwrap().into_store().unwrap();
         for (id, print) in (0..).zip(&prints) {

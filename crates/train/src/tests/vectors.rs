@@ -7,7 +7,8 @@ use tamis_store::config::training::TrainOptions;
 use tamis_store::error::{ErrorKind, Reason, Result};
 use tamis_store::kind::Kind;
 
-use crate::distributed::{DistributedTrainer, FitPlan, Partial};
+use crate::distributed::Partial;
+use crate::distributed::tests::fit;
 use crate::exchange::{export, import};
 use crate::model::Model;
 use crate::train::trainer::Trainer;
@@ -223,31 +224,11 @@ fn partitions_elsewhere_have_their_vectors_counted() {
     counting.repeat = true;
     let count = |rows: &[Row]| {
         let mut trainer = Trainer::new(counting.clone()).unwrap();
-        trainer.choices.texts = None;
         rows.iter().for_each(|row| add(&mut trainer, row).unwrap());
         trainer.into_partial().unwrap()
     };
     let partials: Vec<Partial> = all.chunks(300).map(count).collect();
-    let sum = |of: &dyn Fn(&Partial) -> Partial| {
-        let mut all = Trainer::new(counting.clone()).unwrap();
-        all.choices.texts = None;
-        partials.iter().fold(all, |all, partial| all.merge_partial(&of(partial)).unwrap())
-    };
-    let counts = sum(&|partial| partial.without_documents().unwrap());
-    let share = DistributedTrainer::sample_share(900);
-    let sample = sum(&|partial| partial.sample(share).unwrap());
-    let mut lead = DistributedTrainer::new(counts, sample, 3).unwrap();
-    let plan = FitPlan::from_bytes(lead.plan()).unwrap();
-    let mut states: Vec<Option<Vec<u8>>> = vec![None; 3];
-    while !lead.is_done() {
-        let correction = lead.correction().unwrap();
-        for (partial, state) in partials.iter().zip(&mut states) {
-            let round = plan.round(partial, state.as_deref(), &correction).unwrap();
-            *state = Some(round.state);
-            lead.add(&round.change).unwrap();
-        }
-    }
-    let distributed = filter(&lead.finish().unwrap());
+    let distributed = filter(&fit(&counting, &partials, false));
     let one = filter(&trained(Keep::Digests, &all));
     assert!(distributed.store().vectors == one.store().vectors);
     let test = rows(9, 200, 0.9);

@@ -1,6 +1,6 @@
 //! Words and what they add.
 
-use crate::train::trainer::Trainer;
+use crate::tests::taught;
 use tamis_filter::extract::document::Document;
 use tamis_filter::scorers::scratch::Scratch;
 use tamis_store::config::training::TrainOptions;
@@ -12,11 +12,8 @@ fn words_add_up_to_the_terms_and_are_the_text() {
     for (min, max) in [(1, 1), (1, 2)] {
         let mut options = TrainOptions::new(Kind::Text);
         options.recipe.tokenizer.terms = Ngrams::Words { min, max };
-        let mut trainer = Trainer::new(options).unwrap();
-        for (label, text) in [("fruit", "ripe apples and pears"), ("metal", "iron and tin, old tin")] {
-            trainer.add(label, Document::Text(text)).unwrap();
-        }
-        let filter = trainer.finish().unwrap().into_filter().unwrap();
+        let texts = [("fruit", "ripe apples and pears"), ("metal", "iron and tin, old tin")];
+        let filter = taught(options, texts).finish().unwrap().into_filter().unwrap();
         let text = " ripe apples,  and old\n tin or zebra ";
         let explanation = filter.explain(Document::Text(text), &mut Scratch::default()).unwrap();
         let words = filter.explain_words(Document::Text(text), &explanation);
@@ -29,10 +26,8 @@ fn words_add_up_to_the_terms_and_are_the_text() {
 
 #[test]
 fn of_mail_the_subject_and_the_body_are_words() {
-    let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail)).unwrap();
-    trainer.add("ham", Document::Mail(b"Subject: lunch\n\nsoup at noon\n")).unwrap();
-    trainer.add("spam", Document::Mail(b"Subject: pills\n\ncheap pills\n")).unwrap();
-    let filter = trainer.finish().unwrap().into_filter().unwrap();
+    let mails = [("ham", "Subject: lunch\n\nsoup at noon\n"), ("spam", "Subject: pills\n\ncheap pills\n")];
+    let filter = taught(TrainOptions::new(Kind::Mail), mails).finish().unwrap().into_filter().unwrap();
     let mail = Document::Mail(b"Subject: pills\n\nsoup or pills\n");
     let explanation = filter.explain(mail, &mut Scratch::default()).unwrap();
     let words = filter.explain_words(mail, &explanation);

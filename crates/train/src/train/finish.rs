@@ -150,19 +150,17 @@ pub(crate) fn settle_scoring(
 
 #[cfg(test)]
 mod tests {
-    use tamis_filter::extract::document::Document;
     use tamis_store::kind::Kind;
 
     use super::*;
+    use crate::tests::taught;
 
     #[test]
     fn what_only_weighted_scoring_heeds_is_refused_elsewhere() {
         let finish = |scoring: &Option<Scoring>, labels: &[&str], change: fn(&mut TrainOptions)| {
             let mut options = TrainOptions { scoring: scoring.clone(), ..TrainOptions::new(Kind::Text) };
             change(&mut options);
-            let mut trainer = Trainer::new(options).unwrap();
-            labels.iter().for_each(|label| trainer.add(label, Document::Text(label)).unwrap());
-            trainer.finish()
+            taught(options, labels.iter().zip(labels)).finish()
         };
         let asked: [fn(&mut TrainOptions); 2] =
             [|options| options.recipe.windows = Some(100), |options| options.decision.cost = Some(9.0)];
@@ -182,10 +180,8 @@ mod tests {
         let model = |order: [&str; 3]| {
             let mut options = TrainOptions::new(Kind::Text);
             options.recipe.windows = Some(20);
-            let mut trainer = Trainer::new(options).unwrap();
-            order.iter().for_each(|text| trainer.add("ham", Document::Text(text)).unwrap());
-            trainer.add("spam", Document::Text("a")).unwrap();
-            trainer.finish().unwrap()
+            let ham = order.map(|text| ("ham", text));
+            taught(options, ham.into_iter().chain([("spam", "a")])).finish().unwrap()
         };
         // other window boundaries
         let [one, other, third] =

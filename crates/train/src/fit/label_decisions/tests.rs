@@ -9,7 +9,7 @@ use tamis_store::kind::Kind;
 use super::*;
 use crate::merge::models::{MergeOptions, merge};
 use crate::model::Model;
-use crate::train::trainer::Trainer;
+use crate::tests::taught;
 use crate::update::learner::{LearnOptions, Learner};
 
 /// Texts about any of three subjects, in words of their own.
@@ -29,9 +29,7 @@ fn options() -> TrainOptions {
 }
 
 fn model(texts: &[(String, String)]) -> Model {
-    let mut trainer = Trainer::new(options()).unwrap();
-    texts.iter().for_each(|(labels, text)| trainer.add(labels, Document::Text(text)).unwrap());
-    trainer.finish().unwrap()
+    taught(options(), texts.iter().cloned()).finish().unwrap()
 }
 
 fn labels_of(filter: &Filter, text: &str) -> String {
@@ -94,9 +92,7 @@ fn thresholds_are_those_asked_for() {
     let decided = |change: fn(&mut DecisionOptions)| {
         let mut options = options();
         change(&mut options.decision);
-        let mut trainer = Trainer::new(options).unwrap();
-        noisy.iter().for_each(|(labels, text)| trainer.add(labels, Document::Text(text)).unwrap());
-        let filter = trainer.finish().unwrap().into_filter().unwrap();
+        let filter = taught(options, noisy.iter().cloned()).finish().unwrap().into_filter().unwrap();
         filter.information().chosen.unwrap().labels.clone()
     };
     let precision = |of: &LabelDecision| of.found as f64 / (of.found + of.wrong).max(1) as f64;
@@ -116,9 +112,7 @@ fn what_is_not_for_many_labels_is_refused() {
     let refused = |change: fn(&mut TrainOptions), labels: &[&str]| {
         let mut options = options();
         change(&mut options);
-        let mut trainer = Trainer::new(options).unwrap();
-        labels.iter().for_each(|label| trainer.add(label, Document::Text(label)).unwrap());
-        trainer.finish().err().unwrap().to_string()
+        taught(options, labels.iter().zip(labels)).finish().err().unwrap().to_string()
     };
     let two = ["a", "b"];
     assert!(refused(|o| o.decision.max_fpr = Some(0.1), &two).starts_with("max_fpr: expected two labels"));
@@ -130,10 +124,8 @@ fn what_is_not_for_many_labels_is_refused() {
     let mut one = TrainOptions::new(Kind::Text);
     one.decision.min_precision = Some(0.9);
     assert!(one.check_for(3).unwrap_err().to_string().starts_with("min_precision"));
-    let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
-    two.iter().for_each(|label| trainer.add(label, Document::Text(label)).unwrap());
-    let (single, many) =
-        (trainer.finish().unwrap().into_filter().unwrap(), model(&texts(64)).into_filter().unwrap());
+    let single = taught(TrainOptions::new(Kind::Text), two.iter().zip(two)).finish().unwrap();
+    let [single, many] = [single, model(&texts(64))].map(|model| model.into_filter().unwrap());
     let error = merge(&[&single, &many], MergeOptions::default()).err().unwrap().to_string();
     assert!(error.contains("one label a document"), "{error}");
 }

@@ -10,6 +10,7 @@ use tamis_store::kind::Kind;
 
 use super::*;
 use crate::merge::refit::refit;
+use crate::tests::taught;
 use crate::train::trainer::Trainer;
 use crate::update::learner::{LearnOptions, Learner};
 
@@ -268,11 +269,8 @@ fn expectations_do_not_narrow_by_merging_a_model_with_itself() {
             if i.is_multiple_of(2) { "lunch" } else { "pills" }
         )
     };
-    let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail)).unwrap();
-    for i in 0..80 {
-        trainer.add(LABELS[i % 2], Document::Mail(mail(i).as_bytes())).unwrap();
-    }
-    let one = trainer.finish().unwrap().into_filter().unwrap();
+    let mails = (0..80).map(|i| (LABELS[i % 2], mail(i)));
+    let one = taught(TrainOptions::new(Kind::Mail), mails).finish().unwrap().into_filter().unwrap();
     let expected = one.information().expected;
     assert!(expected.is_some());
     let sum = merge(&[&one, &one], MergeOptions::default()).unwrap().into_filter().unwrap();
@@ -336,8 +334,7 @@ fn more_models_than_the_format_numbers_are_refused() {
 #[test]
 fn labels_of_two_models_that_look_the_same_are_refused() {
     let model = |labels: [&str; 2]| {
-        let mut trainer = Trainer::new(options(None, Keep::Digests)).unwrap();
-        labels.iter().for_each(|label| trainer.add(label, Document::Text(label)).unwrap());
+        let trainer = taught(options(None, Keep::Digests), labels.iter().zip(labels));
         trainer.finish().unwrap().into_filter().unwrap()
     };
     let [one, other] = [model(["ham", "spam"]), model(["ham", "Spam"])];

@@ -9,6 +9,7 @@ use tamis_tokenizer::{Ngrams, PieceLengths};
 
 use super::*;
 use crate::model::Model;
+use crate::tests::taught;
 use crate::{MergeOptions, merge};
 
 const LABELS: [&str; 4] = ["ham", "spam", "eggs", "zest"];
@@ -180,9 +181,8 @@ fn what_predicts_better_is_taken() {
     // few documents too
     assert_eq!(refinements(two_labels(40, by_sign)), [Refinement::Signs]);
     // nothing to learn from
-    let mut trainer = Trainer::new(TrainOptions::new(Kind::Text)).unwrap();
-    (0..200).for_each(|i| trainer.add(LABELS[i % 2], Document::Text(&format!("{}", i * i))).unwrap());
-    refinements(trainer);
+    let squares = (0..200).map(|i| (LABELS[i % 2], format!("{}", i * i)));
+    refinements(taught(TrainOptions::new(Kind::Text), squares));
 }
 
 #[test]
@@ -264,9 +264,7 @@ fn sentence(i: usize) -> (&'static str, String) {
 }
 
 fn trained(n: usize, options: TrainOptions) -> Model {
-    let mut trainer = Trainer::new(options).unwrap();
-    (0..n).map(sentence).for_each(|(label, text)| trainer.add(label, Document::Text(&text)).unwrap());
-    trainer.finish().unwrap()
+    taught(options, (0..n).map(sentence)).finish().unwrap()
 }
 
 /// Options of a model with pieces of words, as asked for.

@@ -6,12 +6,11 @@ use tamis_store::config::recipe::Keep;
 use tamis_store::kind::Kind;
 
 use super::*;
+use crate::tests::taught;
 
 fn trainer(documents: &[(&str, &str)]) -> Trainer {
     let options = TrainOptions { keep: Some(Keep::Vectors), ..TrainOptions::new(Kind::Text) };
-    let mut trainer = Trainer::new(options).unwrap();
-    documents.iter().for_each(|(label, text)| trainer.add(label, Document::Text(text)).unwrap());
-    trainer
+    taught(options, documents.iter().copied())
 }
 
 const OWN: [(&str, &str); 3] = [("ham", "boiled ham"), ("spam", "fried spam"), ("spam", "boiled spam")];

@@ -20,6 +20,7 @@ use tamis_tokenizer::{CountVector, TermId};
 
 use super::*;
 use crate::merge::models::{MergeOptions, merge};
+use crate::tests::taught;
 use crate::train::trainer::Trainer;
 
 const LABELS: [&str; 3] = ["eggs", "ham", "spam"];
@@ -424,7 +425,6 @@ fn teach(file: &[u8], document: Document<'_>, options: LearnOptions) {
 /// Models of all scorings, without a log.
 fn of_every_scoring() -> Vec<Vec<u8>> {
     use tamis_store::config::scoring::ExpectationMaximization;
-    let texts = [(0, "boiled egg".to_owned()), (1, "cooked ham".to_owned()), (2, "cheap ham".to_owned())];
     let scorings = [
         None,
         Some(Scoring::NaiveBayes(Scoring::parameters())),
@@ -436,11 +436,8 @@ fn of_every_scoring() -> Vec<Vec<u8>> {
             keep: Some(Keep::Vectors),
             ..TrainOptions::new(Kind::Text)
         };
-        let mut trainer = Trainer::new(options).unwrap();
-        texts[..n_labels]
-            .iter()
-            .for_each(|(label, text)| trainer.add(LABELS[*label], Document::Text(text)).unwrap());
-        trainer.finish().unwrap().as_bytes().to_vec()
+        let labelled = LABELS.iter().zip(["boiled egg", "cooked ham", "cheap ham"]).take(n_labels);
+        taught(options, labelled).finish().unwrap().as_bytes().to_vec()
     };
     scorings.iter().flat_map(|scoring| [2, 3].map(|n_labels| model(scoring, n_labels))).collect()
 }

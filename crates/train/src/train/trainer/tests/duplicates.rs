@@ -133,15 +133,8 @@ fn mail_counts_once_and_text_as_often_as_given() {
 fn documents_without_terms_are_never_equal() {
     for repeat in [false, true] {
         let options = TrainOptions { repeat, keep: Some(Keep::Vectors), ..TrainOptions::new(Kind::Text) };
-        let count = || {
-            let mut trainer = Trainer::new(options.clone()).unwrap();
-            for (label, text) in
-                [("ham", ""), ("spam", " - "), ("ham", "?"), ("ham", "soup"), ("spam", "pills")]
-            {
-                trainer.add(label, Document::Text(text)).unwrap();
-            }
-            trainer
-        };
+        let texts = [("ham", ""), ("spam", " - "), ("ham", "?"), ("ham", "soup"), ("spam", "pills")];
+        let count = || taught(options.clone(), texts);
         let mut trainer = count();
         assert_eq!((trainer.n_documents(), trainer.n_equal()), (5, 0));
         assert!(trainer.contradictions().is_empty());

@@ -8,12 +8,9 @@ use super::*;
 
 /// A shared model of mail that knows a word of each label.
 fn shared(word: &str) -> Model {
-    let mut trainer = Trainer::new(TrainOptions::new(Kind::Mail)).unwrap();
-    for (label, text) in [("ham", "lunch at noon"), ("spam", word)] {
-        let mail = format!("Subject: {text}\n\n{text}\n");
-        trainer.add(label, Document::Mail(mail.as_bytes())).unwrap();
-    }
-    trainer.finish().unwrap()
+    let mail = |text| format!("Subject: {text}\n\n{text}\n");
+    let mails = [("ham", mail("lunch at noon")), ("spam", mail(word))];
+    taught(TrainOptions::new(Kind::Mail), mails).finish().unwrap()
 }
 
 fn log_odds(filter: &Filter) -> f64 {
@@ -27,12 +24,8 @@ fn a_users_model_is_like_the_shared_one_and_none_is_made_that_cannot_be() {
     let mut options = TrainOptions::new(Kind::Mail);
     options.recipe.tokenizer.terms = tamis_tokenizer::Ngrams::Words { min: 1, max: 2 };
     options.names = false;
-    let shared = |options: TrainOptions| {
-        let mut trainer = Trainer::new(options).unwrap();
-        trainer.add("good", Document::Mail(b"Subject: lunch\n\nnoon\n")).unwrap();
-        trainer.add("junk", Document::Mail(b"Subject: pills\n\ncheap\n")).unwrap();
-        Arc::new(trainer.finish().unwrap().into_filter().unwrap())
-    };
+    let mails = [("good", "Subject: lunch\n\nnoon\n"), ("junk", "Subject: pills\n\ncheap\n")];
+    let shared = |options| Arc::new(taught(options, mails).finish().unwrap().into_filter().unwrap());
     let weighted = shared(options.clone());
     let like = weighted.options_behind();
     assert!(like.recipe == options.recipe && !like.names);
