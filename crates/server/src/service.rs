@@ -400,17 +400,23 @@ impl Service {
         }
         let is_kept = matches!(document.apart().0, Document::Mail(_)) && self.history.takes_one();
         scratch.keep_counts(is_kept);
+        let has_known;
         let mut answer = match request.reasons.max(self.settings.verdict.reasons) {
-            0 => Answer::new(&filter.verdict(&filter.score(document, scratch)?, scratch), Vec::new()),
+            0 => {
+                let score = filter.score(document, scratch)?;
+                has_known = score.known_terms > 0;
+                Answer::new(&filter.verdict(&score, scratch), Vec::new())
+            }
             n => {
                 let explanation = filter.explain(document, scratch)?;
+                has_known = explanation.score.known_terms > 0;
                 let terms = explanation.terms.into_iter().take(n);
                 let reasons = terms.map(TermReason::from).collect();
                 Answer::new(&filter.verdict(&explanation.score, scratch), reasons)
             }
         };
         if let Some(rule) = rule {
-            answer.apply(rule, filter);
+            answer.apply(rule, filter, has_known);
         }
         answer.counted = is_kept.then(|| Box::new(filter.counted(scratch)));
         if request.probabilities {

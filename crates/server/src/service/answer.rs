@@ -112,13 +112,13 @@ impl Answer {
         self.by_rule == Some(RuleVerdict::Skip)
     }
 
-    /// Applies a rule: its verdict, or its threshold; and what it does.
-    pub(crate) fn apply(&mut self, rule: &Rule, filter: &Filter) {
+    /// Applies a rule: its verdict, or its threshold, unless nothing of the message is known; and what it does.
+    pub(crate) fn apply(&mut self, rule: &Rule, filter: &Filter, has_known: bool) {
         self.rule = Some(rule.name.clone());
         self.actions = rule.actions();
-        self.by_rule = rule.verdict;
         let (Some(status), Some(spam)) = (&mut self.spam, filter.spam()) else { return };
         let was_spam = status.is_spam;
+        self.by_rule = rule.verdict;
         match (rule.verdict, rule.spam) {
             (Some(verdict), _) => {
                 status.is_spam = verdict == RuleVerdict::Spam;
@@ -131,7 +131,7 @@ impl Answer {
             }
             (None, Some(least)) => {
                 status.threshold = (least / (1.0 - least)).ln();
-                status.is_spam = status.score >= status.threshold;
+                status.is_spam = has_known && status.score >= status.threshold;
                 self.unsure = !status.is_spam && (self.unsure || was_spam);
                 if !status.is_spam {
                     // what is not spam for the rule is not for the milter

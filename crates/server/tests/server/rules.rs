@@ -193,6 +193,11 @@ fn a_threshold_of_a_rule_holds_for_the_milter_too() {
     let running = start("[[rule]]\nto = [\"ann@example.org\"]\nspam = 0.99999999\n");
     assert_eq!(added(&verdict(&running, SPAM, &["ann@example.org"]), "X-Spam-Flag"), "NO");
     assert_eq!(verdict(&running, SPAM, &["joe@example.org"]), [REJECTED]);
+    // words that nobody knows are no spam, whatever the threshold
+    let running = start("[[rule]]\nto = [\"ann@example.org\"]\nspam = 0.000001\n");
+    assert_eq!(added(&verdict(&running, HAM, &["ann@example.org"]), "X-Spam-Flag"), "YES");
+    let unknown = b"X: y\r\n\r\nqqqq\r\n";
+    assert!(added(&verdict(&running, unknown, &["ann@example.org"]), "X-Tamis").starts_with("unsure"));
 }
 
 #[test]
