@@ -37,7 +37,7 @@ sys.path.insert(0, str(ROOT / "tests/system"))
 from agent import DAY, MAILBOX, Agent, move  # noqa: E402
 from dovecot import NOBODY, Dovecot, ok  # noqa: E402
 from owners import SHARED  # noqa: E402
-from support import check, end_all, equal, wait_for  # noqa: E402
+from support import check, end_all, equal  # noqa: E402
 
 # the last two are left out of the large mailbox, which has 20 folders with the inbox and the junk
 GROUPS = ["alt.atheism", "comp.graphics", "comp.os.ms-windows.misc", "comp.sys.ibm.pc.hardware", "comp.sys.mac.hardware",
@@ -115,7 +115,7 @@ def large(corpora):
     print("## b. From its arrival to its place\n")
     agent.start("-q")
     client = server.client("anna")
-    wait_for(lambda: "inbox_read_at" in (agent.state("anna") / "positions.json").read_text(), "the first look")
+    agent.wait_for_look("anna")
     times, stayed = [], 0
     for message in chance.sample(mails["Junk"], 60):
         message = b"X-Delivery: %d\r\n" % chance.randrange(10**9) + message

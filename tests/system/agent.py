@@ -68,14 +68,18 @@ class Agent:
         self.process.kill()
         self.process.wait()
 
+    def wait_for_look(self, account):
+        """Waits until the inbox was read to its end for the first time."""
+        path = self.state(account) / "positions.json"
+        wait_for(lambda: json.loads(path.read_bytes())["inbox_read_at"], f"the first look: {self.said.read_text()}")
+
     def learned(self, account):
         """The label of each message that the model knows, by Message-ID."""
         lines = run([TAMIS, "export", "--documents", "-m", self.model(account)], timeout=120).splitlines()
         documents = [json.loads(line) for line in lines if line.startswith(b'{"digest"')]
         labels = collections.defaultdict(list)
         for document in documents:
-            # one that was read while its server moved it may have none
-            labels[document.get("name")].extend([document["label"]] * document.get("copies", 1))
+            labels[document["name"]].extend([document["label"]] * document.get("copies", 1))
         return labels
 
     def events(self, account):
@@ -121,7 +125,7 @@ def mailbox():
     # what arrives is sorted as `tamis score` says, within a second; nothing is marked as read
     agent.change(("poll_seconds = 60", "poll_seconds = 1"))
     agent.start()
-    wait_for(lambda: "inbox_read_at" in (agent.state("anna") / "positions.json").read_text(), "the first look")
+    agent.wait_for_look("anna")
     expected, longest = {}, 0
     for path in INBOX:
         message = path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")

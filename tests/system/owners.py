@@ -281,6 +281,41 @@ def oauth():
     return "device code, renewed twice, refused, asked again, gone"
 
 
+def labels_change():
+    """A label that is renamed in the settings goes on, while the agent runs and after it is trained again; one that is gone is told."""
+    boxes = {"INBOX": Box(), "Junk": Box("\\Junk"), "Rust": Box(), "Bills": Box()}
+    imapd, agent = mailbox_of(boxes)
+    rust, numbers = boxes["Rust"], itertools.count(1_000)
+
+    def sorts():
+        message = topic_mail("Rust", next(numbers))
+        boxes["INBOX"].add(message)
+        wait_for(lambda: message in [it for it, _ in rust.messages.values()], f"it is sorted: {agent.said.read_text()}")
+
+    agent.start()
+    agent.wait_for_look("eve")
+    agent.change(('label = "Rust"', 'label = "rust-lang"'), ('label = "spam"', 'label = "junk"'))
+    wait_for(lambda: "takes the label Rust for rust-lang" in agent.said.read_text(), "the new name")
+    sorts()
+    boxes["INBOX"].add(topic_mail("Junk", 1_000))
+    wait_for(lambda: len(boxes["Junk"].messages) == 41, "junk is junk by any name")
+    # what is moved there is learned with what is there
+    moved = topic_mail("something new", 1)
+    rust.add(moved)
+    wait_for(lambda: agent.learned("eve").get(name_of(moved)) == ["Rust"], "a move is learned")
+    agent.run("train")
+    wait_for(lambda: agent.said.read_text().count("goes on with") == 1 and agent.learned("eve")[name_of(moved)] == ["rust-lang"], "trained")
+    sorts()
+    agent.change(('label = "Bills"\n', ""))
+    wait_for(lambda: "no folder has the label Bills" in agent.said.read_text(), "a label that is gone")
+    agent.kill()
+    said = agent.said.read_text()
+    for trouble in ("the label Rust", "the label spam", "the label Bills"):
+        equal(sum(trouble in line for line in said.splitlines()), 1, f"lines about {trouble}: {said}")
+    imapd.close()
+    return "renamed, trained, gone"
+
+
 def digest():
     """Once a day a message tells what was filed and what was unsure; it is neither sorted nor learned."""
     boxes = {"INBOX": Box(), "Junk": Box("\\Junk"), "Rust": Box(), "Bills": Box()}
@@ -375,14 +410,18 @@ def troubles():
     agent.start()
     wait_for(lambda: "printed nothing" in agent.said.read_text(), "the keyring is locked")
     secret.write_text(PASSWORD)
-    refused = boxes["INBOX"].add(topic_mail("Rust", 1_000)) if "inbox_read_at" in positions(agent) else None
-    wait_for(lambda: "inbox_read_at" in positions(agent), "the first look")
-    refused = refused or boxes["INBOX"].add(topic_mail("Rust", 1_000))
+    agent.wait_for_look("eve")
+    refused = boxes["INBOX"].add(topic_mail("Rust", 1_000))
     wait_for(lambda: "the mailbox is full" in agent.said.read_text(), "the move is refused")
+    # Courier puts this in place of a message that is gone, which is no message
+    gone = b"From: System Administrator <root@localhost>\r\nSubject: message unavailable\r\n\r\nThis message is no longer available on the server.\r\n"
+    arrivals[gone] = time.time()
+    boxes["Trips"].add(gone)
     # a folder behind the one that cannot be read is learned from
     message = topic_mail("Bills", 2_000)
     boxes["Trips"].add(message)
     wait_for(lambda: agent.learned("eve").get(name_of(message)) == ["Trips"], "the other folders are looked into")
+    equal(len(agent.learned("eve")), 201, "messages that were learned")
     del state["UID MOVE"]
     agent.kill()
     agent.run("run", "--once", "-q")
@@ -410,10 +449,7 @@ def troubles():
         equal(sum(trouble in line for line in said.splitlines()), n, f"lines about {trouble}: {said}")
     check("code:" not in said and "docs.rs" not in said, said)
 
-    # a label that is renamed is told; a refused login is told at once and touches no other account
-    agent.change(('label = "Trips"', 'label = "Journeys"'))
-    said = agent.run("run", "--once")
-    check("no folder has the label Trips" in said, said)
+    # a refused login is told at once and touches no other account
     other = text.replace('"eve"', '"bad"', 1).replace(str(secret), "/dev/null")
     agent.settings.write_text(text + "\n" + other)
     agent.start()
@@ -431,6 +467,24 @@ plugin {
   quota_vsizes = yes
   quota_rule = *:messages=QUOTA
 }
+"""
+
+# for a certificate of the past; `req` begins them now
+CERTIFICATE_AUTHORITY = """
+[ca]
+default_ca = own
+[own]
+database = index
+new_certs_dir = .
+rand_serial = yes
+default_md = sha256
+policy = any
+x509_extensions = extensions
+[any]
+commonName = supplied
+[extensions]
+subjectAltName = DNS:localhost
+basicConstraints = critical,CA:FALSE
 """
 
 
@@ -460,14 +514,24 @@ def week():
         time.sleep(0.5)
         cutter.cut()
 
-    def other_certificate():
+    def other_certificate(*commands):
         for name in ("cert.pem", "key.pem"):
             shutil.copy(server.folder / name, server.folder / f"own-{name}")
-        run([need("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=portal.example", "-keyout",
-             server.folder / "key.pem", "-out", server.folder / "cert.pem"])
+        for command in commands:
+            run([need("openssl"), *command.split()], cwd=server.folder)
         server.process.send_signal(signal.SIGHUP)
         time.sleep(0.5)
         cutter.cut()
+
+    def portal():
+        other_certificate("req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=portal.example -keyout key.pem -out cert.pem")
+
+    def expire():
+        (server.folder / "index").touch()
+        (server.folder / "ca").write_text(CERTIFICATE_AUTHORITY)
+        other_certificate("req -new -key key.pem -subj /CN=localhost -out request",
+                          "ca -batch -selfsign -config ca -keyfile key.pem -in request -startdate 20240101000000Z -enddate 20240102000000Z "
+                          "-notext -out cert.pem")
 
     def own_certificate():
         for name in ("cert.pem", "key.pem"):
@@ -485,7 +549,8 @@ def week():
 
     faults = {
         "no connection": (lambda: (server.stop(), cutter.cut()), server.start),
-        "certificate": (other_certificate, own_certificate),
+        "peer certificate": (portal, own_certificate),
+        "certificate expired": (expire, own_certificate),
         "printed nothing": (forget_password, lambda: secret.write_text(PASSWORD)),
         "the mailbox is full": (lambda: set_quota(100), lambda: set_quota(10_000)),
         "looking at Bills": (lambda: (maildir / ".Bills").chmod(0), lambda: (maildir / ".Bills").chmod(0o755)),
@@ -534,11 +599,6 @@ def week():
     return f"{len(faults)} faults and cuts, {len(arrived)} messages sorted meanwhile"
 
 
-def positions(agent):
-    path = agent.state("eve") / "positions.json"
-    return path.read_text() if path.exists() else ""
-
-
 def two_agents():
     """Two machines sort one mailbox: what one puts somewhere is no decision to the other, what the owner takes out stays."""
     server = Dovecot()
@@ -553,7 +613,7 @@ def two_agents():
         agent.start()
     client = server.client("anna")
     for agent in agents:
-        wait_for(lambda: "inbox_read_at" in (agent.state("anna") / "positions.json").read_text(), "the first look")
+        agent.wait_for_look("anna")
     rust, bills = ([topic_mail(name, 1_000 + n) for n in range(20)] for name in ("Rust", "Bills"))
     for pair in zip(rust, bills):
         for message in pair:

@@ -14,6 +14,10 @@ use crate::imap::session::{ImapError, ImapSession, SILENCE, guarded, in_words};
 /// How much of a message is read, in bytes.
 pub(crate) const MOST_OF_MESSAGE: usize = 256 << 10;
 
+/// How what Courier sends in place of a message begins, if its file is gone.
+const UNAVAILABLE: &[u8] =
+    b"From: System Administrator <root@localhost>\r\nSubject: message unavailable\r\n\r\nThis message is no longer available";
+
 /// How the keywords of sorted messages begin.
 const KEYWORD: &str = "tamis-";
 
@@ -145,7 +149,7 @@ impl ImapSession {
                     AttributeValue::InternalDate(date) => message.arrived = seconds(date),
                     // a message that someone removes meanwhile has no body
                     AttributeValue::BodySection { section: None, data: Some(data), .. }
-                        if !data.is_empty() =>
+                        if !data.is_empty() && !data.starts_with(UNAVAILABLE) =>
                     {
                         has_body = true;
                         message.bytes = data.to_vec();

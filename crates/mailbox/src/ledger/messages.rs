@@ -7,7 +7,7 @@ use tamis_model::clopper_pearson;
 use crate::imap::messages::{FetchedMessage, Location};
 use crate::ledger::entry::{Cause, Event, Id, JournalEntry, Opinion, Sorting};
 use crate::ledger::header::Header;
-use crate::settings::SortAction;
+use crate::settings::{Account, SortAction};
 
 /// Thresholds that a folder may get.
 const THRESHOLDS: [f64; 9] = [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99];
@@ -105,6 +105,20 @@ impl MessageStates {
     pub(crate) fn labels_of(&self, link: Id) -> Option<impl Iterator<Item = &str>> {
         let labels = self.links.get(&link).filter(|labels| !labels.is_empty())?;
         Some(labels.keys().map(|label| &**label))
+    }
+
+    /// The label under which most messages were learned that are in the folders of a label; `None` if there are none.
+    pub(crate) fn usual_label(&self, account: &Account, label: &str) -> Option<&str> {
+        let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+        for known in self.states.values() {
+            let folder = known.place.as_ref().map_or("", |place| &place.folder);
+            if let Some(learned) =
+                known.learned.as_deref().filter(|_| account.label_of(folder) == Some(label))
+            {
+                *counts.entry(learned).or_default() += 1;
+            }
+        }
+        counts.into_iter().max_by_key(|(_, n)| *n).map(|(learned, _)| learned)
     }
 
     /// The label of the messages that one refers to, if they have only one.
