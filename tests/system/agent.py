@@ -60,9 +60,9 @@ class Agent:
             text = text.replace(old, new)
         self.settings.write_text(text)
 
-    def start(self, *arguments):
+    def start(self, *arguments, command=("run",)):
         with open(self.said, "ab") as said:
-            self.process = start([MAILBOX, "run", *arguments], stderr=said, stdout=said, env=self.environment)
+            self.process = start([MAILBOX, *command, *arguments], stderr=said, stdout=said, env=self.environment)
 
     def kill(self):
         self.process.kill()

@@ -49,6 +49,7 @@ TESTS = {
     "kept": owners.kept,
     "stays": owners.stays,
     "oauth": owners.oauth,
+    "browser": owners.by_browser,
     "labels": owners.labels_change,
     "digest": owners.digest,
     "existing": owners.existing,

@@ -1,7 +1,9 @@
 """`tamis mailbox` on mailboxes as people keep them, and in ordinary trouble."""
 
+import base64
 import contextlib
 import email
+import hashlib
 import http.server
 import itertools
 import json
@@ -9,9 +11,12 @@ import os
 import re
 import shutil
 import signal
+import socket
 import threading
 import time
+import urllib.error
 import urllib.parse
+import urllib.request
 
 from agent import DAY, Agent, Cutter, filed, move, name_of, odd_set_up, topic_mail, where
 from dovecot import NOBODY, PASSWORD, Dovecot, bodies, ok
@@ -199,10 +204,11 @@ def stays():
 
 
 class IdentityServer:
-    """Gives codes and tokens: first those whom nobody has let in yet, then in a hurry, then with a token."""
+    """Gives codes and tokens: first those whom nobody has let in yet, then in a hurry, then with a token. Sends a browser back
+    with a code if its owner lets tamis in."""
 
     def __init__(self):
-        self.asked, self.refuses, self.refresh = [], False, "r0"
+        self.asked, self.refuses, self.refresh, self.challenge = [], False, "r0", None
         identity = self
 
         class Door(http.server.BaseHTTPRequestHandler):
@@ -215,6 +221,14 @@ class IdentityServer:
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
+
+            def do_GET(self):
+                asked = dict(urllib.parse.parse_qsl(self.path.partition("?")[2]))
+                identity.challenge = asked["code_challenge"], asked["redirect_uri"]
+                fields = {"error": "access_denied"} if identity.refuses else {"code": "c/1&+"}
+                self.send_response(302)
+                self.send_header("Location", f"{asked['redirect_uri']}?{urllib.parse.urlencode(fields | {'state': asked['state']})}")
+                self.end_headers()
 
             def log_message(self, *_):
                 pass
@@ -233,6 +247,11 @@ class IdentityServer:
                 return 400, {"error": "invalid_grant"}
             self.refresh += "r"
             return 200, {"access_token": f"a-{self.refresh}", "expires_in": 3600, "refresh_token": self.refresh}
+        if form["grant_type"] == "authorization_code":
+            digest = base64.urlsafe_b64encode(hashlib.sha256(form["code_verifier"].encode()).digest()).decode().rstrip("=")
+            if (form["code"], digest, form["redirect_uri"]) != ("c/1&+", *self.challenge):
+                return 400, {"error": "invalid_grant"}
+            return 200, {"access_token": "b1", "expires_in": 3600, "refresh_token": self.refresh}
         n = sum(path == "/token" for path, _ in self.asked)
         if n == 1:
             return 400, {"error": "authorization_pending"}
@@ -279,6 +298,61 @@ def oauth():
     check("the identity server" in said and said.count("\n") == 1, said)
     imapd.close()
     return "device code, renewed twice, refused, asked again, gone"
+
+
+def by_browser():
+    """A token by a browser of this machine: whatever else comes to its port, only the identity server's answer counts."""
+    boxes = filed({"INBOX": Box(), "Junk": Box("\\Junk")}, {"INBOX": 40, "Junk": 40})
+    imapd, agent, identity = Imapd(boxes), Agent(), IdentityServer()
+    where = ("setup", "eve", "--host", "127.0.0.1", "--tls", "none", "--port", str(imapd.port), "--client-id", "tamis-test", "--client-secret", "s",
+             "--auth-url", f"{identity.url}/auth?prompt=consent", "--token-url", f"{identity.url}/token", "--scope", "https://mail.example/ a")
+
+    def browse(address):
+        """Status and text of a page."""
+        try:
+            with urllib.request.urlopen(address, timeout=5) as page:
+                return page.status, page.read().decode()
+        except urllib.error.HTTPError as page:
+            return page.code, page.read().decode()
+
+    def begin():
+        agent.said.write_text("")
+        agent.start(command=where)
+        return wait_for(lambda: re.search(r"open (http.*) in a browser", agent.said.read_text()), "the address")[1]
+
+    identity.refuses = True
+    check("not let into the mailbox" in browse(begin())[1], "refused")
+    equal(agent.process.wait(20), 3, "exit status")
+    check("access_denied" in agent.said.read_text() and not agent.settings.exists(), agent.said.read_text())
+    identity.refuses = False
+    address = begin()
+    asked = dict(urllib.parse.parse_qsl(address.partition("?")[2]))
+    equal((asked["prompt"], asked["client_id"], asked["scope"], asked["code_challenge_method"]),
+          ("consent", "tamis-test", "https://mail.example/ a", "S256"), "the request")
+    here = asked["redirect_uri"]
+    check(here.startswith("http://127.0.0.1:"), here)
+    for wrong in ("/favicon.ico", "/?code=c1", "/?code=c1&state=", "/?code=c1&state=x", "/?error=access_denied&state=x", f"/?state={asked['state']}"):
+        equal(browse(here + wrong)[0], 400, wrong)
+    host = ("127.0.0.1", urllib.parse.urlsplit(here).port)
+    with socket.create_connection(host) as silent, socket.create_connection(host) as endless:
+        silent.sendall(b"GET /?code=c1&state=")
+        with contextlib.suppress(OSError):
+            endless.sendall(b"GET /" + b"x" * (1 << 20))
+        status, text = browse(address)
+    equal((status, "close this page" in text), (200, True), text)
+    equal(agent.process.wait(20), 0, f"exit status: {agent.said.read_text()}")
+    equal(imapd.tokens[-1].split(b"Bearer ")[1].strip(b"\x01"), b"b1", "the token")
+    path, form = identity.asked[-1]
+    equal((path, form["client_secret"], form["redirect_uri"]), ("/token", "s", here), "the exchange")
+    check(form["code_verifier"] not in address and asked["state"] != form["code_verifier"], "the proof is not in the address")
+    agent.run("train")
+    settings = json.loads((agent.state("eve") / "token.json").read_text())
+    (agent.state("eve") / "token.json").write_text(json.dumps(settings | {"ends_at": 0}))
+    agent.run("run", "--once")
+    equal(imapd.tokens[-1].split(b"Bearer ")[1].strip(b"\x01"), b"a-r0r", "renewed")
+    identity.server.shutdown()
+    imapd.close()
+    return "refused, other requests, let in, renewed"
 
 
 def labels_change():

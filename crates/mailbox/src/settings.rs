@@ -94,6 +94,9 @@ pub struct OAuth {
     /// The secret that belongs to the id, if it has one
     #[arg(long, value_name = "TEXT", requires = "client_id")]
     pub client_secret: Option<String>,
+    /// Where it asks you in a browser on this machine, which then comes back here (RFC 8252), instead of a code
+    #[arg(long, value_name = "URL", requires = "client_id")]
+    pub auth_url: Option<String>,
     /// Where the identity server gives codes (RFC 8628) [default: Microsoft's]
     #[arg(long, value_name = "URL", requires = "client_id", default_value_t = device_url(), hide_default_value = true)]
     #[serde(default = "device_url")]
@@ -287,7 +290,11 @@ impl Account {
         if ways.iter().filter(|is_there| **is_there).count() != 1 {
             bail!("expected either password or token, a command that prints it, or [account.oauth]");
         }
-        for url in self.oauth.iter().flat_map(|oauth| [&oauth.device_url, &oauth.token_url]) {
+        let urls = self
+            .oauth
+            .iter()
+            .flat_map(|it| [Some(&it.device_url), Some(&it.token_url), it.auth_url.as_ref()]);
+        for url in urls.flatten() {
             let is_local = url.starts_with("http://127.0.0.1:") || url.starts_with("http://localhost:");
             if !url.starts_with("https://") && !is_local {
                 bail!("oauth: expected a URL that begins with https://, got {url:?}");
