@@ -209,11 +209,33 @@ impl Agent<'_> {
         let event = match self.act(&sorting, &to, modseq).await {
             // someone else was faster
             Ok(Transfer::Gone) => Event::Left { place: sorting.from, opinion: None },
+            Ok(Transfer::At(own)) if action == SortAction::Move => {
+                Event::Sorted { place: Some(self.first_copy(id, &sorting, &to, own).await?) }
+            }
             Ok(transfer) => Event::Sorted { place: transfer.location() },
             // if refused, it stays in the inbox and is unfinished, so it is tried again later
             Err(error) => return self.unless_refused(Err::<(), _>(error.into())).map(drop),
         };
         self.ledger.note([(id, event)])
+    }
+
+    /// The first copy of a message in a folder. Agents of a server that can neither move nor tell that another changes a
+    /// message may make one each; this one is removed if there is another before.
+    async fn first_copy(
+        &mut self,
+        id: Id,
+        sorting: &Sorting,
+        to: &Mailbox,
+        own: Location,
+    ) -> Result<Location> {
+        if self.server.can("MOVE") || self.server.can("CONDSTORE") {
+            return Ok(own);
+        }
+        let Some(uid) = self.find(id, None, sorting, to).await?.filter(|first| *first < own.uid) else {
+            return Ok(own);
+        };
+        self.server.delete_message(own.uid).await?;
+        Ok(Location { uid, ..own })
     }
 
     async fn act(

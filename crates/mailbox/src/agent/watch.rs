@@ -142,18 +142,15 @@ impl Agent<'_> {
     /// Looks while other programs are locked out. Does nothing and returns `false` if the labels are other ones now.
     async fn look_alone(&mut self, look: Look, settings: &Account) -> Result<bool> {
         self.ledger.lock()?;
-        let looked = self.look_if_known(look, settings).await;
+        let looked = match self.model.reload() {
+            Ok(()) if with_known_labels(settings, self.model, self.ledger, self.memory) != *self.account => {
+                Ok(false)
+            }
+            Ok(()) => self.look(look).await.map(|()| true),
+            Err(error) => Err(error),
+        };
         self.ledger.unlock();
         looked
-    }
-
-    async fn look_if_known(&mut self, look: Look, settings: &Account) -> Result<bool> {
-        self.model.reload()?;
-        let is_known = with_known_labels(settings, self.model, self.ledger, self.memory) == *self.account;
-        if is_known {
-            self.look(look).await?;
-        }
-        Ok(is_known)
     }
 
     async fn look(&mut self, look: Look) -> Result<()> {

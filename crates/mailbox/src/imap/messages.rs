@@ -82,7 +82,7 @@ impl ImapSession {
 
     /// The UIDs of the open folder's messages with a Message-ID, in ascending order.
     pub(crate) async fn uids_of(&mut self, message_id: &str) -> Result<Vec<u32>, ImapError> {
-        match quote(message_id).filter(|quoted| quoted.is_ascii() && message_id.len() < 1_000) {
+        match quote(message_id).filter(|it| it.is_ascii() && (1..1_000).contains(&message_id.len())) {
             Some(quoted) => self.search(&format!("UNDELETED HEADER Message-ID {quoted}")).await,
             None => Ok(Vec::new()),
         }

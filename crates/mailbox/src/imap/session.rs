@@ -112,7 +112,7 @@ impl ImapSession {
     }
 
     /// Whether the server has one of the [`EXTENSIONS`].
-    pub(super) fn can(&self, extension: &str) -> bool {
+    pub(crate) fn can(&self, extension: &str) -> bool {
         self.extensions.contains(extension)
     }
 
@@ -210,8 +210,8 @@ pub(super) fn brief(error: &std::io::Error) -> String {
     match text.contains("during parsing of") {
         true => "the server's answer is not IMAP".to_owned(),
         false => {
-            let added = [": https://", ": verification time"].iter().filter_map(|sign| text.find(sign)).min();
-            text[..added.unwrap_or(text.len())].to_owned()
+            let cut = |text: &str, added: &str| text.split(added).next().unwrap_or_default().to_owned();
+            cut(&cut(&text, ": https://"), ": verification time")
         }
     }
 }
