@@ -673,6 +673,44 @@ def week():
     return f"{len(faults)} faults and cuts, {len(arrived)} messages sorted meanwhile"
 
 
+def two_without_keywords():
+    """Two machines at a server that keeps no keywords: what was moved unread counts once it has been read and left."""
+    boxes = {"INBOX": Box(), "Junk": Box("\\Junk"), "Rust": Box(), "Bills": Box()}
+    refuse = lambda words: b"TAG NO no such flag\r\n" if words[:2] == ["UID", "STORE"] and "tamis-" in words[-1] else None
+    imapd, one = mailbox_of(boxes, quirk=refuse)
+    other, inbox, rust = Agent(), boxes["INBOX"], boxes["Rust"]
+    odd_set_up(imapd, other)
+    other.change(("confirm_days = 1", "confirm_days = 0"))
+    other.run("train")
+    for agent in (one, other):
+        agent.change(("others = false", "others = true"))
+        agent.run("run", "--once")
+    messages = [topic_mail("Rust", 1_000 + n) for n in range(6)]
+
+    def look(expected):
+        # the second look learns what the first has seen to be where it is
+        for agent in (one, other) * 2:
+            agent.run("run", "--once", "-q")
+        for agent in (one, other):
+            equal([agent.learned("eve").get(name_of(message), []) for message in messages], expected, f"learned by {agent.home.name}")
+
+    for message in messages[:3]:
+        inbox.add(message)
+    look([[]] * 6)
+    equal((len(inbox.messages), len(rust.messages)), (40, 43), "sorted once")
+    # the owner files one that was read at once, and others unread; takes one back, reads one
+    rust.add(messages[3], ["\\Seen"])
+    boxes["Junk"].add(messages[4])
+    boxes["Bills"].add(messages[5])
+    place = {message: uid for uid, (message, _) in rust.messages.items()}
+    inbox.add(*rust.messages.pop(place[messages[0]]))
+    rust.messages[place[messages[1]]][1].add("\\Seen")
+    look([["inbox"], ["Rust"], [], ["Rust"], [], []])
+    equal((len(inbox.messages), len(rust.messages)), (41, 43), "what was taken out stays")
+    imapd.close()
+    return "sorted, taken back, read, filed"
+
+
 def two_agents():
     """Two machines sort one mailbox: what one puts somewhere is no decision to the other, what the owner takes out stays."""
     server = Dovecot()

@@ -73,6 +73,10 @@ pub struct Account {
     /// Days after which a message that has been read or answered, and is still in place, is learned.
     #[serde(default = "confirm_days")]
     pub confirm_days: u32,
+    /// Whether agents on other machines sort the mailbox too, on a server that keeps no keywords: what was moved unread may have
+    /// been moved by them, and counts once it has been read and left there.
+    #[serde(default)]
+    pub others: bool,
     /// Whether to put a message into the inbox once a day that tells what was filed, and what was unsure.
     #[serde(default)]
     pub digest: bool,

@@ -62,6 +62,9 @@ impl Agent<'_> {
             }
         };
         let uids = self.server.uids_from(first).await?;
+        if self.mode.is_dry {
+            note!("{}: looks at {} of the inbox", self.account.name, counted(uids.len() as u64, "message"));
+        }
         let mut next_uid = uids.last().map_or(opened.next_uid.max(first), |last| last.saturating_add(1));
         for batch in uids.chunks(BATCH) {
             let fetched = self.server.fetch(batch).await?;

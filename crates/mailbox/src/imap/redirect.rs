@@ -4,8 +4,7 @@
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use base64::Engine;
@@ -17,10 +16,6 @@ use tamis_program::{say, shown};
 
 use crate::settings::{Account, OAuth};
 
-/// How long to wait for the browser, and how often to look for it.
-const MOST_WAIT: Duration = Duration::from_secs(900);
-const PAUSE: Duration = Duration::from_millis(50);
-
 /// How long a browser may take for its next bytes, and how many it may send.
 const SILENCE: Duration = Duration::from_secs(2);
 const MOST_OF_REQUEST: u64 = 32 << 10;
@@ -28,10 +23,9 @@ const MOST_OF_REQUEST: u64 = 32 << 10;
 /// Prints an address, and waits until a browser comes back from there. Returns the form to get a token by.
 ///
 /// # Errors
-/// If nobody comes back in time, or access was refused.
+/// If access was refused.
 pub(super) fn authorize(account: &Account, oauth: &OAuth, url: &str) -> Result<[(&'static str, String); 4]> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("waiting for the browser")?;
-    listener.set_nonblocking(true)?;
     let redirect = format!("http://{}", listener.local_addr()?);
     let (verifier, state) = (random()?, random()?);
     let challenge = BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.as_bytes()));
@@ -50,20 +44,13 @@ pub(super) fn authorize(account: &Account, oauth: &OAuth, url: &str) -> Result<[
         "To let tamis into the mailbox of {}, open {url}{joint}{query} in a browser on this machine",
         account.name
     );
-    let begun = Instant::now();
-    while begun.elapsed() < MOST_WAIT {
-        let code = match listener.accept() {
-            Ok((browser, _)) => answer(&browser, &state)?,
-            Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error.into()),
-            Err(_) => None,
-        };
-        if let Some(code) = code {
+    for browser in listener.incoming() {
+        if let Some(code) = answer(&browser?, &state)? {
             let grant = ("grant_type", "authorization_code".to_owned());
             return Ok([grant, ("code", code), ("redirect_uri", redirect), ("code_verifier", verifier)]);
         }
-        sleep(PAUSE);
     }
-    bail!("no browser has come back in time");
+    bail!("no browser has come back");
 }
 
 /// 256 bits that nobody can guess, as text.
@@ -99,7 +86,6 @@ fn answer(mut browser: &TcpStream, state: &str) -> Result<Option<String>> {
 
 /// The first line of a request, once its header has ended.
 fn request_line(browser: &TcpStream) -> io::Result<String> {
-    browser.set_nonblocking(false)?;
     browser.set_read_timeout(Some(SILENCE))?;
     browser.set_write_timeout(Some(SILENCE))?;
     let mut lines = BufReader::new(browser.take(MOST_OF_REQUEST)).lines();
