@@ -60,6 +60,7 @@ TESTS = {
     "cyrus-moves": servers.cyrus_moves,
     "week": owners.week,
     "two": owners.two_agents,
+    "away": owners.away,
     "keywords": owners.two_without_keywords,
 }
 SKIPPED = 77

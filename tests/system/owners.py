@@ -673,6 +673,28 @@ def week():
     return f"{len(faults)} faults and cuts, {len(arrived)} messages sorted meanwhile"
 
 
+def away():
+    """After a week without an agent: what was read and left in the inbox stays and is learned, what is unread is sorted."""
+    boxes = {"INBOX": Box(), "Junk": Box("\\Junk"), "Rust": Box()}
+    imapd, agent = mailbox_of(boxes)
+    agent.run("run", "--once")
+    path = agent.state("eve") / "positions.json"
+    known = json.loads(path.read_text())
+    path.write_text(json.dumps(known | {"inbox_read_at": known["inbox_read_at"] - 7 * DAY}))
+    read, unread, moved = topic_mail("Rust", 1_000), topic_mail("Rust", 1_001), topic_mail("something new", 1)
+    arrivals.update(dict.fromkeys([read, unread, moved], time.time() - 3 * DAY))
+    boxes["INBOX"].add(read, ["\\Seen"])
+    boxes["INBOX"].add(unread)
+    boxes["Junk"].add(moved, ["\\Seen"])
+    for _ in range(2):
+        agent.run("run", "--once")
+    learned = agent.learned("eve")
+    equal([learned.get(name_of(message)) for message in (read, unread, moved)], [["inbox"], None, ["spam"]], "what was learned")
+    equal({name: len(box.messages) for name, box in boxes.items()}, {"INBOX": 41, "Junk": 41, "Rust": 41}, "places")
+    imapd.close()
+    return "read, unread, moved"
+
+
 def two_without_keywords():
     """Two machines at a server that keeps no keywords: what was moved unread counts once it has been read and left."""
     boxes = {"INBOX": Box(), "Junk": Box("\\Junk"), "Rust": Box(), "Bills": Box()}

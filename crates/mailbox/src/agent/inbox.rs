@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use tamis_program::{counted, note, seconds_now, shown};
+use tamis_program::{DAY, counted, note, seconds_now, shown};
 
 use crate::agent::decide::{Verdict, decide};
 use crate::agent::state::{Agent, FiledMessage};
@@ -75,16 +75,12 @@ impl Agent<'_> {
             self.advance(&inbox.name, opened, done)?;
         }
         self.advance(&inbox.name, opened, next_uid)?;
-        if !self.mode.is_dry && (known.is_none() || !uids.is_empty() || self.is_stale(begun)) {
+        let is_stale = self.ledger.positions.inbox_read_at.is_none_or(|at| begun - at > SLACK / 4);
+        if !self.mode.is_dry && (known.is_none() || !uids.is_empty() || is_stale) {
             self.ledger.positions.inbox_read_at = Some(begun);
             self.keep_positions()?;
         }
         Ok(())
-    }
-
-    /// Whether the noted time of the last look is a while ago.
-    fn is_stale(&self, now: i64) -> bool {
-        self.ledger.positions.inbox_read_at.is_none_or(|at| now - at > SLACK / 4)
     }
 
     /// Handles messages. Returns the UID of the first that has to wait.
@@ -101,7 +97,13 @@ impl Agent<'_> {
             let known = self.ledger.messages.get(id).cloned();
             let read_at = self.ledger.positions.inbox_read_at;
             let by_another = message.keyword.as_ref().map(|_| self.action());
-            let step = next(known.as_ref(), &place, message.arrived, read_at, by_another);
+            let mut step = next(known.as_ref(), &place, message.arrived, read_at, by_another);
+            // its owner has read it and left it there while no agent ran
+            let left_at = seconds_now() - i64::from(self.account.confirm_days) * DAY;
+            let is_new = step == InboxStep::Judge && known.is_none();
+            if is_new && message.is_read && message.arrived.is_some_and(|at| at < left_at) {
+                step = InboxStep::Leave;
+            }
             let may_judge = self.may_sort_again(known.as_ref(), by_another);
             match step {
                 InboxStep::Nothing | InboxStep::Leave if may_judge => {
@@ -231,12 +233,9 @@ impl Agent<'_> {
         to: &Mailbox,
         own: Location,
     ) -> Result<Location> {
-        if self.server.can("MOVE") || self.server.can("CONDSTORE") {
-            return Ok(own);
-        }
-        let Some(uid) = self.find(id, None, sorting, to).await?.filter(|first| *first < own.uid) else {
-            return Ok(own);
-        };
+        let is_only = self.server.can("MOVE") || self.server.can("CONDSTORE");
+        let first = if is_only { None } else { self.find(id, None, sorting, to).await? };
+        let Some(uid) = first.filter(|first| *first < own.uid) else { return Ok(own) };
         self.server.delete_message(own.uid).await?;
         Ok(Location { uid, ..own })
     }

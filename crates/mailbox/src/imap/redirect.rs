@@ -72,11 +72,11 @@ fn answer(mut browser: &TcpStream, state: &str) -> Result<Option<String>> {
         (Some(_), _) => ("200 OK", "tamis has got what it needs. You can close this page."),
         _ => ("400 Bad Request", "This is not what tamis waits for."),
     };
-    let length = text.len();
     // the browser may be gone
     let _ = write!(
         browser,
-        "HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{text}"
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}",
+        text.len()
     );
     match error {
         Some(error) => bail!("the identity server refuses: {}", shown(error)),

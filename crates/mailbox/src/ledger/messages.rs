@@ -110,13 +110,10 @@ impl MessageStates {
     /// The label under which most messages were learned that are in the folders of a label; `None` if there are none.
     pub(crate) fn usual_label(&self, account: &Account, label: &str) -> Option<&str> {
         let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
-        for known in self.states.values() {
-            let folder = known.place.as_ref().map_or("", |place| &place.folder);
-            if let Some(learned) =
-                known.learned.as_deref().filter(|_| account.label_of(folder) == Some(label))
-            {
-                *counts.entry(learned).or_default() += 1;
-            }
+        let label_at = |place: &Option<Location>| account.label_of(&place.as_ref()?.folder);
+        let there = self.states.values().filter(|known| label_at(&known.place) == Some(label));
+        for learned in there.filter_map(|known| known.learned.as_deref()) {
+            *counts.entry(learned).or_default() += 1;
         }
         counts.into_iter().max_by_key(|(_, n)| *n).map(|(learned, _)| learned)
     }
