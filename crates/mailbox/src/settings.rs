@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 use tamis_program::{make_private, shown, shown_path};
+use tamis_store::config::labels::check_labels;
+use tamis_train::Classes;
 
 /// All accounts.
 #[derive(Clone, Default, Deserialize, Serialize, Debug)]
@@ -325,6 +327,7 @@ impl Account {
                 bail!("folder {}: expected it once, got it twice", shown(&folder.name));
             }
         }
+        check_labels(&Classes::new(self.labels())?)?;
         if let Some(sent) =
             self.sent.as_deref().filter(|sent| self.folders.iter().any(|it| it.name == **sent))
         {
@@ -435,6 +438,22 @@ mod tests {
             let text = text("implicit", "h").replace("name='a'", &format!("name='{bad}'"));
             assert!(MailboxSettings::parse(&text).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn labels_that_a_model_refuses_are_refused_before_anything_is_read() {
+        let folder = |label: &str| format!("[[account.folder]]\nname='{label}'\nlabel='{label}'\n");
+        let text = |labels: &[&str]| {
+            let folders: String = labels.iter().map(|label| folder(label)).collect();
+            format!("[[account]]\nname='a'\nhost='h'\nuser='u'\npassword=['p']\n{folders}")
+        };
+        assert!(MailboxSettings::parse(&text(&["Rust", "Rust 2"])).is_ok());
+        let error = MailboxSettings::parse(&text(&["Rust", "rust"])).unwrap_err();
+        assert!(
+            format!("{error:#}").contains("line 2 of the settings): expected labels that differ"),
+            "{error:#}"
+        );
+        MailboxSettings::parse(&text(&["unsure"])).unwrap_err();
     }
 
     #[test]
