@@ -188,6 +188,8 @@ def mailbox():
     said = carl.run("setup", "dora", "--host", "localhost", "--port", str(server.tls_port), "--password", f"echo {PASSWORD}",
                     expected=3)
     check("certificate" in said and said.count("\n") == 1, said)
+    said = carl.run("setup", "dora", "--host", "localhost", "--port", str(server.port), "--password", f"echo {PASSWORD}", expected=3)
+    check("expected TLS from the start" in said and said.count("\n") == 1, said)
 
     # the server is found by its address, the password is asked of the keyring
     fred = Agent()
@@ -484,6 +486,7 @@ def without_moving():
     boxes["INBOX"].add(topic_mail("Junk", 1_000))
     said = agent.run("run", "--once", "--dry-run")
     equal((said.count("would go to"), len(imapd.boxes["INBOX"].messages)), (2, 42), said)
+    check("looks at 2 messages of the inbox" in said, said)
     agent.run("run", "--once", "--flag-only")
     flags = [flags for _, flags in boxes["INBOX"].messages.values() if flags]
     equal(flags, [{"tamis-Rust_lists"}, {"$Junk"}], "keywords")
