@@ -50,6 +50,8 @@ TESTS = {
     "kept": owners.kept,
     "stays": owners.stays,
     "oauth": owners.oauth,
+    "browser": owners.by_browser,
+    "labels": owners.labels_change,
     "digest": owners.digest,
     "existing": owners.existing,
     "troubles": owners.troubles,
@@ -59,6 +61,8 @@ TESTS = {
     "cyrus-moves": servers.cyrus_moves,
     "week": owners.week,
     "two": owners.two_agents,
+    "away": owners.away,
+    "keywords": owners.two_without_keywords,
 }
 SKIPPED = 77
 

@@ -1,7 +1,9 @@
 """`tamis mailbox` on mailboxes as people keep them, and in ordinary trouble."""
 
+import base64
 import contextlib
 import email
+import hashlib
 import http.server
 import itertools
 import json
@@ -9,9 +11,12 @@ import os
 import re
 import shutil
 import signal
+import socket
 import threading
 import time
+import urllib.error
 import urllib.parse
+import urllib.request
 
 from agent import DAY, Agent, Cutter, filed, move, name_of, odd_set_up, topic_mail, where
 from dovecot import NOBODY, PASSWORD, Dovecot, bodies, ok
@@ -199,10 +204,11 @@ def stays():
 
 
 class IdentityServer:
-    """Gives codes and tokens: first those whom nobody has let in yet, then in a hurry, then with a token."""
+    """Gives codes and tokens: first those whom nobody has let in yet, then in a hurry, then with a token. Sends a browser back
+    with a code if its owner lets tamis in."""
 
     def __init__(self):
-        self.asked, self.refuses, self.refresh = [], False, "r0"
+        self.asked, self.refuses, self.refresh, self.challenge = [], False, "r0", None
         identity = self
 
         class Door(http.server.BaseHTTPRequestHandler):
@@ -215,6 +221,14 @@ class IdentityServer:
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
+
+            def do_GET(self):
+                asked = dict(urllib.parse.parse_qsl(self.path.partition("?")[2]))
+                identity.challenge = asked["code_challenge"], asked["redirect_uri"]
+                fields = {"error": "access_denied"} if identity.refuses else {"code": "c/1&+"}
+                self.send_response(302)
+                self.send_header("Location", f"{asked['redirect_uri']}?{urllib.parse.urlencode(fields | {'state': asked['state']})}")
+                self.end_headers()
 
             def log_message(self, *_):
                 pass
@@ -233,6 +247,11 @@ class IdentityServer:
                 return 400, {"error": "invalid_grant"}
             self.refresh += "r"
             return 200, {"access_token": f"a-{self.refresh}", "expires_in": 3600, "refresh_token": self.refresh}
+        if form["grant_type"] == "authorization_code":
+            digest = base64.urlsafe_b64encode(hashlib.sha256(form["code_verifier"].encode()).digest()).decode().rstrip("=")
+            if (form["code"], digest, form["redirect_uri"]) != ("c/1&+", *self.challenge):
+                return 400, {"error": "invalid_grant"}
+            return 200, {"access_token": "b1", "expires_in": 3600, "refresh_token": self.refresh}
         n = sum(path == "/token" for path, _ in self.asked)
         if n == 1:
             return 400, {"error": "authorization_pending"}
@@ -279,6 +298,96 @@ def oauth():
     check("the identity server" in said and said.count("\n") == 1, said)
     imapd.close()
     return "device code, renewed twice, refused, asked again, gone"
+
+
+def by_browser():
+    """A token by a browser of this machine: whatever else comes to its port, only the identity server's answer counts."""
+    boxes = filed({"INBOX": Box(), "Junk": Box("\\Junk")}, {"INBOX": 40, "Junk": 40})
+    imapd, agent, identity = Imapd(boxes), Agent(), IdentityServer()
+    where = ("setup", "eve", "--host", "127.0.0.1", "--tls", "none", "--port", str(imapd.port), "--client-id", "tamis-test", "--client-secret", "s",
+             "--auth-url", f"{identity.url}/auth?prompt=consent", "--token-url", f"{identity.url}/token", "--scope", "https://mail.example/ a")
+
+    def browse(address):
+        """Status and text of a page."""
+        try:
+            with urllib.request.urlopen(address, timeout=5) as page:
+                return page.status, page.read().decode()
+        except urllib.error.HTTPError as page:
+            return page.code, page.read().decode()
+
+    def begin():
+        agent.said.write_text("")
+        agent.start(command=where)
+        return wait_for(lambda: re.search(r"open (http.*) in a browser", agent.said.read_text()), "the address")[1]
+
+    identity.refuses = True
+    check("not let into the mailbox" in browse(begin())[1], "refused")
+    equal(agent.process.wait(20), 3, "exit status")
+    check("access_denied" in agent.said.read_text() and not agent.settings.exists(), agent.said.read_text())
+    identity.refuses = False
+    address = begin()
+    asked = dict(urllib.parse.parse_qsl(address.partition("?")[2]))
+    equal((asked["prompt"], asked["client_id"], asked["scope"], asked["code_challenge_method"]),
+          ("consent", "tamis-test", "https://mail.example/ a", "S256"), "the request")
+    here = asked["redirect_uri"]
+    check(here.startswith("http://127.0.0.1:"), here)
+    for wrong in ("/favicon.ico", "/?code=c1", "/?code=c1&state=", "/?code=c1&state=x", "/?error=access_denied&state=x", f"/?state={asked['state']}"):
+        equal(browse(here + wrong)[0], 400, wrong)
+    host = ("127.0.0.1", urllib.parse.urlsplit(here).port)
+    with socket.create_connection(host) as silent, socket.create_connection(host) as endless:
+        silent.sendall(b"GET /?code=c1&state=")
+        with contextlib.suppress(OSError):
+            endless.sendall(b"GET /" + b"x" * (1 << 20))
+        status, text = browse(address)
+    equal((status, "close this page" in text), (200, True), text)
+    equal(agent.process.wait(20), 0, f"exit status: {agent.said.read_text()}")
+    equal(imapd.tokens[-1].split(b"Bearer ")[1].strip(b"\x01"), b"b1", "the token")
+    path, form = identity.asked[-1]
+    equal((path, form["client_secret"], form["redirect_uri"]), ("/token", "s", here), "the exchange")
+    check(form["code_verifier"] not in address and asked["state"] != form["code_verifier"], "the proof is not in the address")
+    agent.run("train")
+    settings = json.loads((agent.state("eve") / "token.json").read_text())
+    (agent.state("eve") / "token.json").write_text(json.dumps(settings | {"ends_at": 0}))
+    agent.run("run", "--once")
+    equal(imapd.tokens[-1].split(b"Bearer ")[1].strip(b"\x01"), b"a-r0r", "renewed")
+    identity.server.shutdown()
+    imapd.close()
+    return "refused, other requests, let in, renewed"
+
+
+def labels_change():
+    """A label that is renamed in the settings goes on, while the agent runs and after it is trained again; one that is gone is told."""
+    boxes = {"INBOX": Box(), "Junk": Box("\\Junk"), "Rust": Box(), "Bills": Box()}
+    imapd, agent = mailbox_of(boxes)
+    rust, numbers = boxes["Rust"], itertools.count(1_000)
+
+    def sorts():
+        message = topic_mail("Rust", next(numbers))
+        boxes["INBOX"].add(message)
+        wait_for(lambda: message in [it for it, _ in rust.messages.values()], f"it is sorted: {agent.said.read_text()}")
+
+    agent.start()
+    agent.wait_for_look("eve")
+    agent.change(('label = "Rust"', 'label = "rust-lang"'), ('label = "spam"', 'label = "junk"'))
+    wait_for(lambda: "takes the label Rust for rust-lang" in agent.said.read_text(), "the new name")
+    sorts()
+    boxes["INBOX"].add(topic_mail("Junk", 1_000))
+    wait_for(lambda: len(boxes["Junk"].messages) == 41, "junk is junk by any name")
+    # what is moved there is learned with what is there
+    moved = topic_mail("something new", 1)
+    rust.add(moved)
+    wait_for(lambda: agent.learned("eve").get(name_of(moved)) == ["Rust"], "a move is learned")
+    agent.run("train")
+    wait_for(lambda: agent.said.read_text().count("goes on with") == 1 and agent.learned("eve")[name_of(moved)] == ["rust-lang"], "trained")
+    sorts()
+    agent.change(('label = "Bills"\n', ""))
+    wait_for(lambda: "no folder has the label Bills" in agent.said.read_text(), "a label that is gone")
+    agent.kill()
+    said = agent.said.read_text()
+    for trouble in ("the label Rust", "the label spam", "the label Bills"):
+        equal(sum(trouble in line for line in said.splitlines()), 1, f"lines about {trouble}: {said}")
+    imapd.close()
+    return "renamed, trained, gone"
 
 
 def digest():
@@ -375,14 +484,18 @@ def troubles():
     agent.start()
     wait_for(lambda: "printed nothing" in agent.said.read_text(), "the keyring is locked")
     secret.write_text(PASSWORD)
-    refused = boxes["INBOX"].add(topic_mail("Rust", 1_000)) if "inbox_read_at" in positions(agent) else None
-    wait_for(lambda: "inbox_read_at" in positions(agent), "the first look")
-    refused = refused or boxes["INBOX"].add(topic_mail("Rust", 1_000))
+    agent.wait_for_look("eve")
+    refused = boxes["INBOX"].add(topic_mail("Rust", 1_000))
     wait_for(lambda: "the mailbox is full" in agent.said.read_text(), "the move is refused")
+    # Courier puts this in place of a message that is gone, which is no message
+    gone = b"From: System Administrator <root@localhost>\r\nSubject: message unavailable\r\n\r\nThis message is no longer available on the server.\r\n"
+    arrivals[gone] = time.time()
+    boxes["Trips"].add(gone)
     # a folder behind the one that cannot be read is learned from
     message = topic_mail("Bills", 2_000)
     boxes["Trips"].add(message)
     wait_for(lambda: agent.learned("eve").get(name_of(message)) == ["Trips"], "the other folders are looked into")
+    equal(len(agent.learned("eve")), 201, "messages that were learned")
     del state["UID MOVE"]
     agent.kill()
     agent.run("run", "--once", "-q")
@@ -410,10 +523,7 @@ def troubles():
         equal(sum(trouble in line for line in said.splitlines()), n, f"lines about {trouble}: {said}")
     check("code:" not in said and "docs.rs" not in said, said)
 
-    # a label that is renamed is told; a refused login is told at once and touches no other account
-    agent.change(('label = "Trips"', 'label = "Journeys"'))
-    said = agent.run("run", "--once")
-    check("no folder has the label Trips" in said, said)
+    # a refused login is told at once and touches no other account
     other = text.replace('"eve"', '"bad"', 1).replace(str(secret), "/dev/null")
     agent.settings.write_text(text + "\n" + other)
     agent.start()
@@ -431,6 +541,24 @@ plugin {
   quota_vsizes = yes
   quota_rule = *:messages=QUOTA
 }
+"""
+
+# for a certificate of the past; `req` begins them now
+CERTIFICATE_AUTHORITY = """
+[ca]
+default_ca = own
+[own]
+database = index
+new_certs_dir = .
+rand_serial = yes
+default_md = sha256
+policy = any
+x509_extensions = extensions
+[any]
+commonName = supplied
+[extensions]
+subjectAltName = DNS:localhost
+basicConstraints = critical,CA:FALSE
 """
 
 
@@ -460,14 +588,24 @@ def week():
         time.sleep(0.5)
         cutter.cut()
 
-    def other_certificate():
+    def other_certificate(*commands):
         for name in ("cert.pem", "key.pem"):
             shutil.copy(server.folder / name, server.folder / f"own-{name}")
-        run([need("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=portal.example", "-keyout",
-             server.folder / "key.pem", "-out", server.folder / "cert.pem"])
+        for command in commands:
+            run([need("openssl"), *command.split()], cwd=server.folder)
         server.process.send_signal(signal.SIGHUP)
         time.sleep(0.5)
         cutter.cut()
+
+    def portal():
+        other_certificate("req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=portal.example -keyout key.pem -out cert.pem")
+
+    def expire():
+        (server.folder / "index").touch()
+        (server.folder / "ca").write_text(CERTIFICATE_AUTHORITY)
+        other_certificate("req -new -key key.pem -subj /CN=localhost -out request",
+                          "ca -batch -selfsign -config ca -keyfile key.pem -in request -startdate 20240101000000Z -enddate 20240102000000Z "
+                          "-notext -out cert.pem")
 
     def own_certificate():
         for name in ("cert.pem", "key.pem"):
@@ -485,7 +623,8 @@ def week():
 
     faults = {
         "no connection": (lambda: (server.stop(), cutter.cut()), server.start),
-        "certificate": (other_certificate, own_certificate),
+        "peer certificate": (portal, own_certificate),
+        "certificate expired": (expire, own_certificate),
         "printed nothing": (forget_password, lambda: secret.write_text(PASSWORD)),
         "the mailbox is full": (lambda: set_quota(100), lambda: set_quota(10_000)),
         "looking at Bills": (lambda: (maildir / ".Bills").chmod(0), lambda: (maildir / ".Bills").chmod(0o755)),
@@ -534,9 +673,64 @@ def week():
     return f"{len(faults)} faults and cuts, {len(arrived)} messages sorted meanwhile"
 
 
-def positions(agent):
+def away():
+    """After a week without an agent: what was read and left in the inbox stays and is learned, what is unread is sorted."""
+    boxes = {"INBOX": Box(), "Junk": Box("\\Junk"), "Rust": Box()}
+    imapd, agent = mailbox_of(boxes)
+    agent.run("run", "--once")
     path = agent.state("eve") / "positions.json"
-    return path.read_text() if path.exists() else ""
+    known = json.loads(path.read_text())
+    path.write_text(json.dumps(known | {"inbox_read_at": known["inbox_read_at"] - 7 * DAY}))
+    read, unread, moved = topic_mail("Rust", 1_000), topic_mail("Rust", 1_001), topic_mail("something new", 1)
+    arrivals.update(dict.fromkeys([read, unread, moved], time.time() - 3 * DAY))
+    boxes["INBOX"].add(read, ["\\Seen"])
+    boxes["INBOX"].add(unread)
+    boxes["Junk"].add(moved, ["\\Seen"])
+    for _ in range(2):
+        agent.run("run", "--once")
+    learned = agent.learned("eve")
+    equal([learned.get(name_of(message)) for message in (read, unread, moved)], [["inbox"], None, ["spam"]], "what was learned")
+    equal({name: len(box.messages) for name, box in boxes.items()}, {"INBOX": 41, "Junk": 41, "Rust": 41}, "places")
+    imapd.close()
+    return "read, unread, moved"
+
+
+def two_without_keywords():
+    """Two machines at a server that keeps no keywords: what was moved unread counts once it has been read and left."""
+    boxes = {"INBOX": Box(), "Junk": Box("\\Junk"), "Rust": Box(), "Bills": Box()}
+    refuse = lambda words: b"TAG NO no such flag\r\n" if words[:2] == ["UID", "STORE"] and "tamis-" in words[-1] else None
+    imapd, one = mailbox_of(boxes, quirk=refuse)
+    other, inbox, rust = Agent(), boxes["INBOX"], boxes["Rust"]
+    odd_set_up(imapd, other)
+    other.change(("confirm_days = 1", "confirm_days = 0"))
+    other.run("train")
+    for agent in (one, other):
+        agent.change(("others = false", "others = true"))
+        agent.run("run", "--once")
+    messages = [topic_mail("Rust", 1_000 + n) for n in range(6)]
+
+    def look(expected):
+        # the second look learns what the first has seen to be where it is
+        for agent in (one, other) * 2:
+            agent.run("run", "--once", "-q")
+        for agent in (one, other):
+            equal([agent.learned("eve").get(name_of(message), []) for message in messages], expected, f"learned by {agent.home.name}")
+
+    for message in messages[:3]:
+        inbox.add(message)
+    look([[]] * 6)
+    equal((len(inbox.messages), len(rust.messages)), (40, 43), "sorted once")
+    # the owner files one that was read at once, and others unread; takes one back, reads one
+    rust.add(messages[3], ["\\Seen"])
+    boxes["Junk"].add(messages[4])
+    boxes["Bills"].add(messages[5])
+    place = {message: uid for uid, (message, _) in rust.messages.items()}
+    inbox.add(*rust.messages.pop(place[messages[0]]))
+    rust.messages[place[messages[1]]][1].add("\\Seen")
+    look([["inbox"], ["Rust"], [], ["Rust"], [], []])
+    equal((len(inbox.messages), len(rust.messages)), (41, 43), "what was taken out stays")
+    imapd.close()
+    return "sorted, taken back, read, filed"
 
 
 def two_agents():
@@ -553,7 +747,7 @@ def two_agents():
         agent.start()
     client = server.client("anna")
     for agent in agents:
-        wait_for(lambda: "inbox_read_at" in (agent.state("anna") / "positions.json").read_text(), "the first look")
+        agent.wait_for_look("anna")
     rust, bills = ([topic_mail(name, 1_000 + n) for n in range(20)] for name in ("Rust", "Bills"))
     for pair in zip(rust, bills):
         for message in pair:

@@ -36,7 +36,7 @@ def ordinary(server):
     client = server.client("anna")
     bills, rust, junk = (server.name(name) for name in ("Bills", "Lists/rust", "Junk"))
     agent.start()
-    wait_for(lambda: "inbox_read_at" in (agent.state("anna") / "positions.json").read_text(), "the first look")
+    agent.wait_for_look("anna")
     new = {name: [topic_mail(name, 1_000 + n) for n in range(5)] for name in ("Bills", "Lists/rust", "Junk", "INBOX")}
     for messages in zip(*new.values()):
         for message in messages:

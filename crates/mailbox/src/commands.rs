@@ -24,19 +24,17 @@ pub fn run(args: &AgentArgs) -> Result<()> {
         Volume::Quiet.set();
     }
     let path = args.settings.clone().map_or_else(settings_file, Ok)?;
-    if let AgentCommand::Setup(setup) = &args.command {
-        return setup::run(setup, &path);
-    }
-    let accounts = accounts(&path, &args.account)?;
+    let accounts = || accounts(&path, &args.account);
     let for_each = |run: &dyn Fn(&Account) -> Result<()>| {
+        let accounts = accounts()?;
         let mut failed = accounts.iter().map(run).filter_map(Result::err);
         let first = failed.next();
         failed.for_each(|error| say!("{}", told(&error)));
         first.map_or(Ok(()), Err)
     };
     match &args.command {
-        AgentCommand::Setup(_) => Ok(()),
-        AgentCommand::Run(run) => agent::run(run, &path, &accounts),
+        AgentCommand::Setup(setup) => setup::run(setup, &path),
+        AgentCommand::Run(run) => agent::run(run, &path, &accounts()?),
         AgentCommand::Train(train) => for_each(&|account| train::run(train, &path, account)),
         AgentCommand::Undo(undo) => for_each(&|account| agent::undo(undo, account)),
         AgentCommand::Log(log) => for_each(&|account| log::run(log, account)),

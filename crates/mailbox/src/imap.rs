@@ -6,5 +6,6 @@ pub(crate) mod folders;
 pub(crate) mod fuzzed;
 pub(crate) mod messages;
 pub(crate) mod oauth;
+mod redirect;
 pub(crate) mod session;
 mod trust;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use tamis_program::{commit, named, say, shown, shown_path};
+use tamis_program::{commit, named, shown_path};
 use tamis_train::{ClassId, Document, Error, ErrorKind, Filter, LearnOptions, Learner, LiveFilter, Scratch};
 
 use crate::ledger::entry::Opinion;
@@ -38,17 +38,9 @@ impl AccountModel {
         Ok(AccountModel { path, filter, shared })
     }
 
-    /// Reports labels of the model that no folder has (any more): what they stand for stays in the inbox.
-    pub(crate) fn compare_labels(&self, account: &Account) {
-        let known = account.labels();
-        for (_, label) in self.filter.filter().classes().iter().filter(|(_, label)| !known.contains(label)) {
-            say!(
-                "{}: no folder has the label {} of the model: what belongs there stays in the inbox (tamis mailbox train \
-                 learns the folders again)",
-                account.name,
-                shown(label)
-            );
-        }
+    /// The labels that the model knows.
+    pub(crate) fn labels(&self) -> Vec<String> {
+        self.filter.filter().classes().iter().map(|(_, label)| label.to_owned()).collect()
     }
 
     /// Takes into use what was learned meanwhile, here or by other programs.

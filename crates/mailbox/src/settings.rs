@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 use tamis_program::{make_private, shown, shown_path};
+use tamis_store::config::labels::check_labels;
+use tamis_train::Classes;
 
 /// All accounts.
 #[derive(Clone, Default, Deserialize, Serialize, Debug)]
@@ -73,6 +75,10 @@ pub struct Account {
     /// Days after which a message that has been read or answered, and is still in place, is learned.
     #[serde(default = "confirm_days")]
     pub confirm_days: u32,
+    /// Whether agents on other machines sort the mailbox too, on a server that keeps no keywords: what was moved unread may have
+    /// been moved by them, and counts once it has been read and left there.
+    #[serde(default)]
+    pub others: bool,
     /// Whether to put a message into the inbox once a day that tells what was filed, and what was unsure.
     #[serde(default)]
     pub digest: bool,
@@ -94,6 +100,9 @@ pub struct OAuth {
     /// The secret that belongs to the id, if it has one
     #[arg(long, value_name = "TEXT", requires = "client_id")]
     pub client_secret: Option<String>,
+    /// Where it asks you in a browser on this machine, which then comes back here (RFC 8252), instead of a code
+    #[arg(long, value_name = "URL", requires = "client_id")]
+    pub auth_url: Option<String>,
     /// Where the identity server gives codes (RFC 8628) [default: Microsoft's]
     #[arg(long, value_name = "URL", requires = "client_id", default_value_t = device_url(), hide_default_value = true)]
     #[serde(default = "device_url")]
@@ -287,7 +296,11 @@ impl Account {
         if ways.iter().filter(|is_there| **is_there).count() != 1 {
             bail!("expected either password or token, a command that prints it, or [account.oauth]");
         }
-        for url in self.oauth.iter().flat_map(|oauth| [&oauth.device_url, &oauth.token_url]) {
+        let urls = self
+            .oauth
+            .iter()
+            .flat_map(|it| [Some(&it.device_url), Some(&it.token_url), it.auth_url.as_ref()]);
+        for url in urls.flatten() {
             let is_local = url.starts_with("http://127.0.0.1:") || url.starts_with("http://localhost:");
             if !url.starts_with("https://") && !is_local {
                 bail!("oauth: expected a URL that begins with https://, got {url:?}");
@@ -314,6 +327,7 @@ impl Account {
                 bail!("folder {}: expected it once, got it twice", shown(&folder.name));
             }
         }
+        check_labels(&Classes::new(self.labels())?)?;
         if let Some(sent) =
             self.sent.as_deref().filter(|sent| self.folders.iter().any(|it| it.name == **sent))
         {
@@ -424,6 +438,22 @@ mod tests {
             let text = text("implicit", "h").replace("name='a'", &format!("name='{bad}'"));
             assert!(MailboxSettings::parse(&text).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn labels_that_a_model_refuses_are_refused_before_anything_is_read() {
+        let folder = |label: &str| format!("[[account.folder]]\nname='{label}'\nlabel='{label}'\n");
+        let text = |labels: &[&str]| {
+            let folders: String = labels.iter().map(|label| folder(label)).collect();
+            format!("[[account]]\nname='a'\nhost='h'\nuser='u'\npassword=['p']\n{folders}")
+        };
+        assert!(MailboxSettings::parse(&text(&["Rust", "Rust 2"])).is_ok());
+        let error = MailboxSettings::parse(&text(&["Rust", "rust"])).unwrap_err();
+        assert!(
+            format!("{error:#}").contains("line 2 of the settings): expected labels that differ"),
+            "{error:#}"
+        );
+        MailboxSettings::parse(&text(&["unsure"])).unwrap_err();
     }
 
     #[test]

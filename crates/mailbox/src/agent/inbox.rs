@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use tamis_program::{counted, note, seconds_now, shown};
+use tamis_program::{DAY, counted, note, seconds_now, shown};
 
 use crate::agent::decide::{Verdict, decide};
 use crate::agent::state::{Agent, FiledMessage};
@@ -62,6 +62,9 @@ impl Agent<'_> {
             }
         };
         let uids = self.server.uids_from(first).await?;
+        if self.mode.is_dry {
+            note!("{}: looks at {} of the inbox", self.account.name, counted(uids.len() as u64, "message"));
+        }
         let mut next_uid = uids.last().map_or(opened.next_uid.max(first), |last| last.saturating_add(1));
         for batch in uids.chunks(BATCH) {
             let fetched = self.server.fetch(batch).await?;
@@ -72,16 +75,12 @@ impl Agent<'_> {
             self.advance(&inbox.name, opened, done)?;
         }
         self.advance(&inbox.name, opened, next_uid)?;
-        if !self.mode.is_dry && (known.is_none() || !uids.is_empty() || self.is_stale(begun)) {
+        let is_stale = self.ledger.positions.inbox_read_at.is_none_or(|at| begun - at > SLACK / 4);
+        if !self.mode.is_dry && (known.is_none() || !uids.is_empty() || is_stale) {
             self.ledger.positions.inbox_read_at = Some(begun);
             self.keep_positions()?;
         }
         Ok(())
-    }
-
-    /// Whether the noted time of the last look is a while ago.
-    fn is_stale(&self, now: i64) -> bool {
-        self.ledger.positions.inbox_read_at.is_none_or(|at| now - at > SLACK / 4)
     }
 
     /// Handles messages. Returns the UID of the first that has to wait.
@@ -98,7 +97,13 @@ impl Agent<'_> {
             let known = self.ledger.messages.get(id).cloned();
             let read_at = self.ledger.positions.inbox_read_at;
             let by_another = message.keyword.as_ref().map(|_| self.action());
-            let step = next(known.as_ref(), &place, message.arrived, read_at, by_another);
+            let mut step = next(known.as_ref(), &place, message.arrived, read_at, by_another);
+            // its owner has read it and left it there while no agent ran
+            let left_at = seconds_now() - i64::from(self.account.confirm_days) * DAY;
+            let is_new = step == InboxStep::Judge && known.is_none();
+            if is_new && message.is_read && message.arrived.is_some_and(|at| at < left_at) {
+                step = InboxStep::Leave;
+            }
             let may_judge = self.may_sort_again(known.as_ref(), by_another);
             match step {
                 InboxStep::Nothing | InboxStep::Leave if may_judge => {
@@ -209,11 +214,30 @@ impl Agent<'_> {
         let event = match self.act(&sorting, &to, modseq).await {
             // someone else was faster
             Ok(Transfer::Gone) => Event::Left { place: sorting.from, opinion: None },
+            Ok(Transfer::At(own)) if action == SortAction::Move => {
+                Event::Sorted { place: Some(self.first_copy(id, &sorting, &to, own).await?) }
+            }
             Ok(transfer) => Event::Sorted { place: transfer.location() },
             // if refused, it stays in the inbox and is unfinished, so it is tried again later
             Err(error) => return self.unless_refused(Err::<(), _>(error.into())).map(drop),
         };
         self.ledger.note([(id, event)])
+    }
+
+    /// The first copy of a message in a folder. Agents of a server that can neither move nor tell that another changes a
+    /// message may make one each; this one is removed if there is another before.
+    async fn first_copy(
+        &mut self,
+        id: Id,
+        sorting: &Sorting,
+        to: &Mailbox,
+        own: Location,
+    ) -> Result<Location> {
+        let is_only = self.server.can("MOVE") || self.server.can("CONDSTORE");
+        let first = if is_only { None } else { self.find(id, None, sorting, to).await? };
+        let Some(uid) = first.filter(|first| *first < own.uid) else { return Ok(own) };
+        self.server.delete_message(own.uid).await?;
+        Ok(Location { uid, ..own })
     }
 
     async fn act(

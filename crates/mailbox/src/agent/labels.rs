@@ -105,7 +105,9 @@ impl Agent<'_> {
         for message in self.ledger.messages.of_others(fetched) {
             let place = Location { folder: folder.name.clone(), validity: opened.validity, uid: message.uid };
             let id = Id::hash(&message.bytes);
-            let by_agent = message.keyword.is_some() && message.keyword == label.map(keyword);
+            let may_be_theirs = self.account.others && !message.is_read;
+            let by_agent =
+                may_be_theirs || message.keyword.is_some() && message.keyword == label.map(keyword);
             match evidence(self.ledger.messages.get(id), &place, label, junk, by_agent) {
                 Evidence::None => {}
                 Evidence::Own => events.push((id, Event::Sorted { place: Some(place) })),
@@ -132,7 +134,7 @@ impl Agent<'_> {
 }
 
 /// What a message that is new at a place says, in a folder with this label. `junk` is the junk folder with its label.
-/// `by_agent` is whether a keyword says that an agent, this one or another, put it there.
+/// `by_agent` is whether an agent, this one or another, put it there, or may have.
 fn evidence(
     known: Option<&MessageState>,
     place: &Location,

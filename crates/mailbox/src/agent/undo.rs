@@ -66,8 +66,8 @@ impl Agent<'_> {
         Ok(undone)
     }
 
-    /// The UID of a message in the folder it was moved to.
-    async fn find(
+    /// The UID of a message in the folder it was moved to; if it is there more than once, the lowest.
+    pub(crate) async fn find(
         &mut self,
         id: Id,
         place: Option<Location>,

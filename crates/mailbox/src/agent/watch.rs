@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use tamis_program::{note, say, told};
+use tamis_program::{note, say, shown, told};
 
 use crate::agent::state::{Agent, Memory, RunMode};
 use crate::imap::session::ImapError;
@@ -27,22 +27,21 @@ const LONGEST_WAIT: Duration = Duration::from_secs(240);
 /// # Errors
 /// If there is no model or the login is refused; with a single look, also if that fails.
 pub(crate) async fn watch(path: &Path, account: &Account, mode: RunMode) -> Result<()> {
-    let mut account = account.clone();
-    let mut model = AccountModel::open(&account)?;
-    let mut ledger = Ledger::open(&state_folder(&account)?)?;
+    let mut settings = account.clone();
+    let mut model = AccountModel::open(&settings)?;
+    let mut ledger = Ledger::open(&state_folder(&settings)?)?;
     ledger.unlock();
     let (mut memory, mut pause, mut trouble) = (Memory::default(), FIRST_PAUSE, String::new());
-    model.compare_labels(&account);
     loop {
-        if let Some(changed) = changed(path, &account, &mut memory) {
-            note!("{}: goes on with the changed settings", account.name);
-            (account, model) = changed;
-            model.compare_labels(&account);
+        if let Some(changed) = changed(path, &settings, &mut memory) {
+            note!("{}: goes on with the changed settings", settings.name);
+            (settings, model) = changed;
         }
+        let account = with_known_labels(&settings, &model, &ledger, &mut memory);
         memory.has_looked = false;
         let agent = Agent::connect(&account, mode, &model, &mut ledger, &mut memory);
-        let error = match async { agent.await?.look_until_lost(path).await }.await {
-            Ok(()) if mode.once => return Ok(()),
+        let error = match async { agent.await?.look_until_lost(path, &settings).await }.await {
+            Ok(()) if mode.once && memory.has_looked => return Ok(()),
             Ok(()) => continue,
             Err(error) => error,
         };
@@ -57,11 +56,12 @@ pub(crate) async fn watch(path: &Path, account: &Account, mode: RunMode) -> Resu
         if failure.is_some_and(ImapError::is_throttling) {
             pause = pause.max(THROTTLED_PAUSE);
         }
-        // a trouble of days is one line
-        if trouble != told(&error) {
-            trouble = told(&error);
-            say!("{}: {trouble}; tries again until it works", account.name);
+        // a trouble of days is one line, whatever times are in it
+        let without_numbers = told(&error).replace(|c: char| c.is_ascii_digit(), "");
+        if trouble != without_numbers {
+            say!("{}: {}; tries again until it works", account.name, told(&error));
         }
+        trouble = without_numbers;
         tokio::time::sleep(pause).await;
         pause = (2 * pause).min(LONGEST_PAUSE);
     }
@@ -81,6 +81,33 @@ fn changed(path: &Path, account: &Account, memory: &mut Memory) -> Option<(Accou
     })
 }
 
+/// The account with the labels that its model and journal have: one that was renamed in the settings keeps its old name there
+/// until the next training. Reports that, and labels of the model that no folder has.
+fn with_known_labels(
+    settings: &Account,
+    model: &AccountModel,
+    ledger: &Ledger,
+    memory: &mut Memory,
+) -> Account {
+    let (mut account, known) = (settings.clone(), model.labels());
+    let mut report = |trouble: String| memory.report(settings, true, &trouble, &trouble);
+    for new in settings.labels().into_iter().filter(|label| !known.iter().any(|it| it == label)) {
+        let old = ledger.messages.usual_label(settings, new).filter(|old| !account.labels().contains(old));
+        let Some(old) = old.filter(|old| known.iter().any(|it| it == old)) else { continue };
+        report(format!("takes the label {} for {}, its new name in the settings", shown(old), shown(new)));
+        let renamed = account.folders.iter_mut().filter(|folder| folder.label.as_deref() == Some(new));
+        renamed.for_each(|folder| folder.label = Some(old.to_owned()));
+    }
+    for label in known.iter().filter(|label| !account.labels().contains(&&***label)) {
+        report(format!(
+            "no folder has the label {} of the model: what belongs there stays in the inbox (tamis mailbox train learns the \
+             folders again)",
+            shown(label)
+        ));
+    }
+    account
+}
+
 /// Where to look.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Look {
@@ -90,13 +117,11 @@ enum Look {
 
 impl Agent<'_> {
     /// Looks once, or repeatedly until something fails or the settings change.
-    async fn look_until_lost(mut self, path: &Path) -> Result<()> {
-        loop {
-            self.look_alone(Look::Everywhere).await?;
+    async fn look_until_lost(mut self, path: &Path, settings: &Account) -> Result<()> {
+        'account: while self.look_alone(Look::Everywhere, settings).await? {
             self.memory.has_looked = true;
-            if self.mode.once || changed(path, self.account, self.memory).is_some() {
-                self.server.log_out().await;
-                return Ok(());
+            if self.mode.once || changed(path, settings, self.memory).is_some() {
+                break;
             }
             let next = Instant::now() + Duration::from_secs(self.account.poll_seconds);
             loop {
@@ -105,21 +130,30 @@ impl Agent<'_> {
                     break;
                 }
                 self.server.wait(left.min(LONGEST_WAIT)).await?;
-                self.look_alone(Look::Inbox).await?;
+                if !self.look_alone(Look::Inbox, settings).await? {
+                    break 'account;
+                }
             }
         }
+        self.server.log_out().await;
+        Ok(())
     }
 
-    /// Looks while other programs are locked out.
-    async fn look_alone(&mut self, look: Look) -> Result<()> {
+    /// Looks while other programs are locked out. Does nothing and returns `false` if the labels are other ones now.
+    async fn look_alone(&mut self, look: Look, settings: &Account) -> Result<bool> {
         self.ledger.lock()?;
-        let looked = self.look(look).await;
+        let looked = match self.model.reload() {
+            Ok(()) if with_known_labels(settings, self.model, self.ledger, self.memory) != *self.account => {
+                Ok(false)
+            }
+            Ok(()) => self.look(look).await.map(|()| true),
+            Err(error) => Err(error),
+        };
         self.ledger.unlock();
         looked
     }
 
     async fn look(&mut self, look: Look) -> Result<()> {
-        self.model.reload()?;
         if look == Look::Inbox {
             return self.look_into_inbox().await;
         }

@@ -28,10 +28,7 @@ pub(crate) fn run(args: &RunArgs, path: &Path, accounts: &[Account]) -> Result<(
         return one(account);
     }
     // said at once, since the others may go on for years
-    let one = |account: &Account| {
-        let ended = one(account);
-        ended.inspect_err(|error| say!("{}: {}", account.name, told(error)))
-    };
+    let one = |account| one(account).inspect_err(|error| say!("{}: {}", account.name, told(error)));
     // a defect ends the account that it is in, not the others
     thread::scope(|scope| {
         let working: Vec<_> = accounts.iter().map(|account| scope.spawn(move || one(account))).collect();

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
+use chrono::NaiveDate;
 use clap::{Args, Parser, Subcommand};
 use tamis_program::{at, seconds_now};
 
@@ -100,9 +101,6 @@ pub(crate) struct RunArgs {
     /// Look once, then end
     #[arg(long)]
     pub(crate) once: bool,
-    /// Keep looking (the default)
-    #[arg(long, conflicts_with = "once")]
-    pub(crate) watch: bool,
     /// Show what would be done, and do nothing; needs --once
     #[arg(short = 'n', long, requires = "once")]
     pub(crate) dry_run: bool,
@@ -157,13 +155,8 @@ pub(crate) fn since(text: Option<&str>) -> Result<String> {
     let Some(text) = text else { return Ok(String::new()) };
     let expected =
         || anyhow!("--since: expected a time such as 30m, 12h, 2d, 1w or 2026-11-24, got {text:?}");
-    let is_date = text.len() == 10
-        && text.bytes().enumerate().all(|(n, byte)| match n {
-            4 | 7 => byte == b'-',
-            _ => byte.is_ascii_digit(),
-        });
-    if is_date {
-        return Ok(text.to_owned());
+    if let Ok(date) = text.parse::<NaiveDate>() {
+        return Ok(date.to_string());
     }
     let unit = text.chars().last().ok_or_else(expected)?;
     let seconds = match unit {
@@ -186,7 +179,7 @@ mod tests {
         assert_eq!(since(None).unwrap(), "");
         assert_eq!(since(Some("2026-11-24")).unwrap(), "2026-11-24");
         assert!(since(Some("2d")).unwrap() < since(Some("1h")).unwrap());
-        for bad in ["", "d", "5", "5y", "-5d", "20261124", "ü"] {
+        for bad in ["", "2026-13-01", "d", "5", "5y", "-5d", "20261124", "ü"] {
             assert!(since(Some(bad)).is_err(), "{bad}");
         }
     }

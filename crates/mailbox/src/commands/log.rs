@@ -13,7 +13,8 @@ use crate::settings::{Account, state_folder};
 
 pub(crate) fn run(args: &LogArgs, account: &Account) -> Result<()> {
     let since = since(args.since.as_deref())?;
-    let entries = Ledger::entries(&state_folder(account)?)?;
+    let mut entries = Ledger::entries(&state_folder(account)?)?;
+    entries.retain(|entry| entry.at >= since);
     let mut out = std::io::stdout().lock();
     // how it went on with a message, for those that were sorted
     let mut later: HashMap<Id, &str> = HashMap::new();
@@ -24,19 +25,16 @@ pub(crate) fn run(args: &LogArgs, account: &Account) -> Result<()> {
             Event::Sorting(what) => {
                 let reasons: Vec<String> =
                     what.reasons.iter().map(|(term, adds)| format!("{} {adds:+.2}", shown(term))).collect();
-                lines.push((
-                    &entry.at,
-                    format!(
-                        "{}  {} -> {} {}{}  {}: {}  [{}]",
-                        entry.at,
-                        shown(&what.from.folder),
-                        shown(&what.to),
-                        what.why(),
-                        later.remove(&entry.id).unwrap_or_default(),
-                        shown(&what.message.sender),
-                        shown(&what.message.subject),
-                        reasons.join(", ")
-                    ),
+                lines.push(format!(
+                    "{}  {} -> {} {}{}  {}: {}  [{}]",
+                    entry.at,
+                    shown(&what.from.folder),
+                    shown(&what.to),
+                    what.why(),
+                    later.remove(&entry.id).unwrap_or_default(),
+                    shown(&what.message.sender),
+                    shown(&what.message.subject),
+                    reasons.join(", ")
                 ));
             }
             Event::Undone { .. } => drop(later.insert(entry.id, ", undone")),
@@ -45,12 +43,8 @@ pub(crate) fn run(args: &LogArgs, account: &Account) -> Result<()> {
             _ => {}
         }
     }
-    for (at, line) in lines.iter().rev() {
-        if ***at >= *since {
-            writeln!(out, "{line}")?;
-        }
-    }
-    for entry in entries.iter().filter(|entry| args.json && *entry.at >= *since) {
+    lines.iter().rev().try_for_each(|line| writeln!(out, "{line}"))?;
+    for entry in entries.iter().filter(|_| args.json) {
         writeln!(out, "{}", json_line(serde_json::to_string(entry)?))?;
     }
     Ok(())

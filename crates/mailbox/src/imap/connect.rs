@@ -112,7 +112,9 @@ async fn encrypted(account: &Account, tcp: impl Transport + 'static) -> Result<I
         .map_err(|_| ImapError::Login(format!("{}: not a host name", account.host)))?;
     let tls = TlsConnector::from(Arc::new(config)).connect(name, tcp).await.map_err(|error| {
         // also the certificate of a captive portal, or one that is renewed too late
-        ImapError::Lost(format!("{}: {}", account.host, brief(&error)))
+        let why = Some(brief(&error)).filter(|it| !it.contains("corrupt message"));
+        let why = why.unwrap_or_else(|| "expected TLS from the start, got something else (--tls)".to_owned());
+        ImapError::Lost(format!("{}: {why}", account.host))
     })?;
     Ok(ImapStream::new(tls))
 }

@@ -7,6 +7,7 @@ use imap_proto::rfc4315::UidSetMember;
 use imap_proto::{AttributeValue, MailboxDatum, Response, ResponseCode};
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::imap::folders::{Mailbox, quote};
 use crate::imap::session::{ImapError, ImapSession, SILENCE, guarded, in_words};
@@ -14,13 +15,21 @@ use crate::imap::session::{ImapError, ImapSession, SILENCE, guarded, in_words};
 /// How much of a message is read, in bytes.
 pub(crate) const MOST_OF_MESSAGE: usize = 256 << 10;
 
+/// How what Courier sends in place of a message begins, if its file is gone.
+const UNAVAILABLE: &[u8] =
+    b"From: System Administrator <root@localhost>\r\nSubject: message unavailable\r\n\r\nThis message is no longer available";
+
 /// How the keywords of sorted messages begin.
 const KEYWORD: &str = "tamis-";
 
-/// The keyword of messages that were sorted by a label: an atom of IMAP.
+/// The keyword of messages that were sorted by a label: an atom of IMAP of at most 50 bytes, which Dovecot allows. Labels that
+/// would have the same one get a number.
 pub(crate) fn keyword(label: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
-    KEYWORD.chars().chain(label.chars().map(plain)).collect()
+    let plain: String = label.chars().map(plain).take(30).collect();
+    let is_readable = plain == label.replace(' ', "_");
+    let number = if is_readable { String::new() } else { format!("-{:x}", xxh3_64(label.as_bytes())) };
+    format!("{KEYWORD}{plain}{:.12}", number)
 }
 
 /// A message, or its first 256 KiB.
@@ -78,7 +87,7 @@ impl ImapSession {
 
     /// The UIDs of the open folder's messages with a Message-ID, in ascending order.
     pub(crate) async fn uids_of(&mut self, message_id: &str) -> Result<Vec<u32>, ImapError> {
-        match quote(message_id).filter(|quoted| quoted.is_ascii() && message_id.len() < 1_000) {
+        match quote(message_id).filter(|it| it.is_ascii() && (1..1_000).contains(&message_id.len())) {
             Some(quoted) => self.search(&format!("UNDELETED HEADER Message-ID {quoted}")).await,
             None => Ok(Vec::new()),
         }
@@ -145,7 +154,7 @@ impl ImapSession {
                     AttributeValue::InternalDate(date) => message.arrived = seconds(date),
                     // a message that someone removes meanwhile has no body
                     AttributeValue::BodySection { section: None, data: Some(data), .. }
-                        if !data.is_empty() =>
+                        if !data.is_empty() && !data.starts_with(UNAVAILABLE) =>
                     {
                         has_body = true;
                         message.bytes = data.to_vec();
@@ -298,12 +307,23 @@ fn seconds(date: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn sets_are_short() {
         assert_eq!(set(&[3, 4, 5, 9, 11, 12]), "3:5,9,11:12");
         assert_eq!(set(&[u32::MAX]), "4294967295");
+    }
+
+    #[test]
+    fn labels_have_keywords_of_their_own() {
+        assert_eq!(keyword("Rust lists"), "tamis-Rust_lists");
+        let labels = ["日本", "中国", "R&D", "R D", "a/b", &"x".repeat(50), &"x".repeat(51)];
+        let keywords: BTreeSet<String> = labels.into_iter().map(keyword).collect();
+        assert_eq!(keywords.len(), labels.len());
+        assert!(keywords.iter().all(|it| it.is_ascii() && it.len() <= 50 && !it.contains([' ', '(', '/'])));
     }
 
     #[test]

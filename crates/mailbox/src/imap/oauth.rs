@@ -1,4 +1,5 @@
-//! Access tokens of OAuth 2: the login with a device code (RFC 8628), and their renewal (RFC 6749, section 6).
+//! Access tokens of OAuth 2: the login with a device code (RFC 8628) or by a browser of this machine, and their renewal
+//! (RFC 6749, section 6).
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use ureq::Agent;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 use crate::files::{read_if_there, replace};
+use crate::imap::redirect::authorize;
 use crate::imap::session::ImapError;
 use crate::imap::trust::trusted;
 use crate::settings::{Account, OAuth, state_folder};
@@ -67,12 +69,27 @@ pub(crate) fn access_token(account: &Account, oauth: &OAuth) -> Result<String, I
     }
 }
 
-/// Logs in with a code that the user types in at a browser, on any device, unless there is a token already.
+/// Logs in by a browser, unless there is a token already.
 pub(crate) fn log_in(account: &Account, oauth: &OAuth) -> Result<()> {
     match access_token(account, oauth) {
         Err(ImapError::Login(_)) => {}
         token => return Ok(token.map(drop)?),
     }
+    let answer = match &oauth.auth_url {
+        Some(url) => {
+            let form = authorize(account, oauth, url)?;
+            post(account, oauth, &oauth.token_url, &form.each_ref().map(|(key, text)| (*key, &**text)))?
+        }
+        None => by_device_code(account, oauth)?,
+    };
+    match error_of(&answer) {
+        Some(error) => bail!("the identity server refuses: {}", shown(error)),
+        None => Ok(keep(account, &answer, None).map(drop)?),
+    }
+}
+
+/// The answer to a code that the user types in at a browser, on any device.
+fn by_device_code(account: &Account, oauth: &OAuth) -> Result<Value> {
     let asked = post(account, oauth, &oauth.device_url, &[("scope", &oauth.scope)])?;
     let text = |key: &str| asked[key].as_str().unwrap_or_default();
     let page = Some(text("verification_uri")).filter(|it| !it.is_empty()).unwrap_or(text("verification_url"));
@@ -94,8 +111,7 @@ pub(crate) fn log_in(account: &Account, oauth: &OAuth) -> Result<()> {
         match error_of(&answer) {
             Some("authorization_pending") => {}
             Some("slow_down") => pause += 5,
-            Some(error) => bail!("the identity server refuses: {}", shown(error)),
-            None => return Ok(keep(account, &answer, None).map(drop)?),
+            _ => return Ok(answer),
         }
     }
     bail!("nobody has entered the code in time");

@@ -112,7 +112,7 @@ impl ImapSession {
     }
 
     /// Whether the server has one of the [`EXTENSIONS`].
-    pub(super) fn can(&self, extension: &str) -> bool {
+    pub(crate) fn can(&self, extension: &str) -> bool {
         self.extensions.contains(extension)
     }
 
@@ -203,13 +203,16 @@ async fn idle(session: Session<ImapStream>, most: Duration) -> Result<Session<Im
     timeout(SILENCE, idle.done()).await.map_err(silent)?.map_err(lost)
 }
 
-/// An error of the connection without the bytes that could not be parsed, which may be mail, and without links to the
-/// documentation of libraries.
+/// An error of the connection without the bytes that could not be parsed, which may be mail, and without what libraries add
+/// to it: links to their documentation, and times in seconds since 1970.
 pub(super) fn brief(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.contains("during parsing of") {
         true => "the server's answer is not IMAP".to_owned(),
-        false => text.split(": https://").next().unwrap_or_default().to_owned(),
+        false => {
+            let cut = |text: &str, added: &str| text.split(added).next().unwrap_or_default().to_owned();
+            cut(&cut(&text, ": https://"), ": verification time")
+        }
     }
 }
 
@@ -238,6 +241,9 @@ mod tests {
         let no = Error::No(r#"code: None, info: Some("it's \"full\"")"#.to_owned());
         assert_eq!(in_words(no), r#"it's "full""#);
         assert_eq!(io("peer closed connection: https://docs.rs/rustls/latest"), "peer closed connection");
+        let expired =
+            "invalid peer certificate: certificate expired: verification time 1764298130 (UNIX), but ...";
+        assert_eq!(io(expired), "invalid peer certificate: certificate expired");
         assert_eq!(io("TagUnexpected during parsing of b\"secret\""), "the server's answer is not IMAP");
     }
 }

@@ -7,7 +7,7 @@ use tamis_model::clopper_pearson;
 use crate::imap::messages::{FetchedMessage, Location};
 use crate::ledger::entry::{Cause, Event, Id, JournalEntry, Opinion, Sorting};
 use crate::ledger::header::Header;
-use crate::settings::SortAction;
+use crate::settings::{Account, SortAction};
 
 /// Thresholds that a folder may get.
 const THRESHOLDS: [f64; 9] = [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99];
@@ -105,6 +105,17 @@ impl MessageStates {
     pub(crate) fn labels_of(&self, link: Id) -> Option<impl Iterator<Item = &str>> {
         let labels = self.links.get(&link).filter(|labels| !labels.is_empty())?;
         Some(labels.keys().map(|label| &**label))
+    }
+
+    /// The label under which most messages were learned that are in the folders of a label; `None` if there are none.
+    pub(crate) fn usual_label(&self, account: &Account, label: &str) -> Option<&str> {
+        let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+        let label_at = |place: &Option<Location>| account.label_of(&place.as_ref()?.folder);
+        let there = self.states.values().filter(|known| label_at(&known.place) == Some(label));
+        for learned in there.filter_map(|known| known.learned.as_deref()) {
+            *counts.entry(learned).or_default() += 1;
+        }
+        counts.into_iter().max_by_key(|(_, n)| *n).map(|(learned, _)| learned)
     }
 
     /// The label of the messages that one refers to, if they have only one.
