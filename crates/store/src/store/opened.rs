@@ -148,7 +148,6 @@ impl Store {
         let start = self.log.start as usize;
         let add = |entry| overlay.add(entry, &mut totals, &mut vectors);
         let read = log::read(log, start, self.checksum, self.n_known, add)?;
-        overlay.shrink();
         (self.totals, self.vectors, self.overlay) = (totals, vectors, overlay);
         Ok(read)
     }

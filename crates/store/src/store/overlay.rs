@@ -28,7 +28,8 @@ pub struct Overlay {
     forgotten: u64,
 }
 
-/// The terms that are new in a log, in the order of their ids. Their texts are one buffer, which takes less memory.
+/// The terms that are new in a log, in the order of their ids. A server has thousands of logs open, so their texts are one
+/// buffer.
 #[derive(Default)]
 pub struct NewTerms {
     fingerprints: Vec<u64>,
@@ -143,13 +144,6 @@ impl Overlay {
         }
     }
 
-    /// Gives back memory that is not used: a server has thousands of logs open.
-    pub(crate) fn shrink(&mut self) {
-        self.heads.shrink_to_fit();
-        self.changes.shrink_to_fit();
-        self.new_terms.shrink();
-    }
-
     fn changes_of(&self, id: TermId) -> impl Iterator<Item = TermChange> + '_ {
         let mut at = self.heads.get(&id).copied().unwrap_or(0);
         std::iter::from_fn(move || {
@@ -260,13 +254,6 @@ impl NewTerms {
             self.ends.push(self.texts.len() as u32);
         }
         Ok(())
-    }
-
-    fn shrink(&mut self) {
-        self.fingerprints.shrink_to_fit();
-        self.texts.shrink_to_fit();
-        self.ends.shrink_to_fit();
-        self.places.shrink_to_fit();
     }
 
     pub(crate) fn len(&self) -> usize {
