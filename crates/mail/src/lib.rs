@@ -43,7 +43,7 @@ pub use html::markup::markup_to_text;
 #[doc(hidden)]
 pub use html::standard as reference;
 pub use html::{HtmlText, html_links, html_to_text, read_html};
-pub use message::author::{Author, header_fields, is_within};
+pub use message::author::{Author, header_values, is_within};
 pub use message::charset::{decode_text, whole_characters};
 pub use message::fields::looks_like_mail;
 pub use message::ignored;

@@ -52,7 +52,7 @@ pub struct Request<'a> {
     pub by: &'a str,
     /// What rules may look at beside the message.
     pub envelope: Envelope<'a>,
-    /// Whether the client is a mail server, of which rules may learn.
+    /// Whether the client is a mail server, whose mail rules may learn.
     pub is_mail_server: bool,
 }
 
@@ -248,8 +248,8 @@ impl Service {
         let line = match &answer {
             Ok(answer) => LogLine {
                 verdict: Some(&answer.label),
-                // a verdict of a rule has none of the words'
-                log_odds: Some(answer.log_odds).filter(|_| rule.is_none_or(|rule| rule.verdict.is_none())),
+                // a rule's verdict has no log-odds of its own
+                log_odds: Some(answer.log_odds).filter(|_| answer.by_rule.is_none()),
                 truncated: answer.truncated,
                 rule: answer.rule.as_deref().unwrap_or_default(),
                 reasons: answer.reasons_text(),
@@ -282,12 +282,15 @@ impl Service {
     fn learn_by(&self, rule: &Rule, request: &Request<'_>, raw: &[u8]) {
         let begun = Instant::now();
         let class = if rule.learn == Some(RuleVerdict::Spam) { "spam" } else { "ham" };
-        let queued = self.label(ModelId::Shared, class).and_then(|label| {
+        // it counts as in flight until it is learned
+        let mut room = self.incoming(TooLong::Cut);
+        let label = room.reserve(raw.len()).and_then(|()| self.label(ModelId::Shared, class));
+        let queued = label.and_then(|label| {
             let document = OwnedDocument::Mail(raw.to_vec());
             let update = Update::Document(Feedback::LearnNew(label.clone()), document, Vec::new());
             Ok((label, enqueue(&self.models.shared, &self.learning, update)?))
         });
-        let (log, metrics, history) = (self.log.clone(), self.metrics.clone(), self.history.clone());
+        let (log, history) = (self.log.clone(), self.history.clone());
         let (door, queue_id, id) = (request.door.name(), request.queue_id.to_owned(), message_id(raw));
         let (rule, model) = (rule.name.clone(), request.model.name());
         let finish = async move {
@@ -298,11 +301,9 @@ impl Service {
             let (learned, error) = match outcome {
                 Ok(FeedbackOutcome::Learned) => (&*label, String::new()),
                 Ok(_) => return,
-                Err(failure) => {
-                    metrics.refused.fetch_add(u64::from(failure == ServiceError::Busy), Relaxed);
-                    ("error", failure.to_string())
-                }
+                Err(failure) => ("error", failure.to_string()),
             };
+            drop(room);
             let (queue_id, id, ms) = (&*queue_id, &*id, begun.elapsed().as_micros() as f64 / 1e3);
             let (learned, error) = (Some(learned), &*error);
             log.write(LogLine { door, queue_id, id, learned, rule: &rule, error, ms, ..LogLine::default() });
@@ -311,7 +312,7 @@ impl Service {
                 ["", &*model].iter().for_each(|model| history.note(id, model, &taught));
             }
         };
-        // a program that embeds the server without tokio is told nothing
+        // without a runtime of tokio the outcome is not logged
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(finish);
         }
@@ -419,7 +420,7 @@ impl Service {
             answer.apply(rule, filter, has_known);
         }
         answer.counted = is_kept.then(|| Box::new(filter.counted(scratch)));
-        if request.probabilities {
+        if request.probabilities && answer.by_rule.is_none() {
             let labels = filter.classes().iter().map(|(_, label)| label.to_owned());
             answer.probabilities = labels.zip(scratch.probabilities().iter().copied()).collect();
         }

@@ -398,6 +398,9 @@ impl ServerSettings {
         check_probability("verdict.prior", self.verdict.prior)?;
         check_probability("verdict.unsure", self.verdict.unsure)?;
         self.milter.actions().check("milter")?;
+        let id = &self.verdict.authserv_id;
+        let is_name = id.is_ascii() && !id.contains(|c: char| c.is_whitespace() || ";\"()\\".contains(c));
+        ensure!(is_name, "verdict.authserv_id: expected a name of ASCII, got {id:?}");
         for (n, rule) in self.rules.iter().enumerate() {
             rule.check(&format!("rule {}", n + 1), &self.verdict.authserv_id)?;
         }
@@ -589,6 +592,10 @@ mod tests {
             "[[rule]]\nfrom = [\"joe\"]\nverdict = \"spam\"\n",
             "[[rule]]\nfrom = [\"/no/such/file\"]\nverdict = \"spam\"\n",
             "[[rule]]\nto = [\"joe\"]\nspam = 1.0\n",
+            "[[rule]]\nto = [\"joe\"]\nspam = 0.9\nverdict = \"ham\"\n",
+            "[[rule]]\nto = [\"joe\"]\nreject = 0.9\nverdict = \"skip\"\n",
+            "[[rule]]\nto = [\"joe\"]\nunproved = true\nverdict = \"ham\"\n",
+            "[verdict]\nauthserv_id = \"mx; x\"\n",
             "[[rule]]\nto = [\"joe\"]\nreject = 0.9\ndeliver = true\n",
             "[[rule]]\nto = [\"joe\"]\nreject = 0.9\nquarantine = 0.99\n",
             "[[rule]]\nto = [\"joe\"]\nlearn = \"spam\"\n",

@@ -3,11 +3,19 @@
 use std::borrow::Cow;
 
 use crate::message::fields::HeaderFields;
+use crate::message::parameters::without_comments;
 
-/// All header fields as they were written, names and values on one line, with those that [`ignored`](crate::ignored) lists.
-/// Encoded words stay encoded.
-pub fn header_fields(raw: &[u8]) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
-    HeaderFields::lenient(raw).map(|field| (field.name, field.unfolded()))
+/// The values of all header fields of a name, in any case of letters, each on one line, with encoded words still encoded; also
+/// of fields that [`ignored`](crate::ignored) lists.
+///
+/// ```
+/// use tamis_mail::header_values;
+///
+/// let raw = b"X-Virus-Status: Infected,\n by one\nx-virus-status: Clean\n\n";
+/// assert!(header_values(raw, "X-Virus-Status").eq(["Infected, by one", "Clean"]));
+/// ```
+pub fn header_values<'a>(raw: &'a [u8], name: &'a str) -> impl Iterator<Item = Cow<'a, str>> {
+    HeaderFields::lenient(raw).filter(move |field| field.is(name)).map(|field| field.unfolded())
 }
 
 /// The author of a message.
@@ -16,8 +24,8 @@ pub fn header_fields(raw: &[u8]) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
 pub struct Author {
     /// The address, if there is one author with one; in lower case.
     pub address: Option<String>,
-    /// All that looks like an address in the fields `From`, names too, in lower case.
-    pub mentioned: Vec<String>,
+    /// The values of the fields `From`, a line each.
+    from: String,
     /// Whether the domain of the address is proved: by DMARC, or by a signature (DKIM) or a sender's address (SPF) of that
     /// domain or one above it.
     pub is_proved: bool,
@@ -28,8 +36,9 @@ impl Author {
     /// `authserv_id` has written; none of them if that is empty.
     ///
     /// Anyone can write such a field, so that server has to remove those in its name that come with a message (section 5
-    /// there). What looks as if it had not proves nothing: a field in its name that is malformed, a method that two fields
-    /// have results of, a quote within a comment, which the sender may have chosen, a line of the header that is no field, a NUL.
+    /// there). What looks as if it had not proves nothing: a field in its name that is malformed or not ASCII, a method that two
+    /// fields have results of, a quote within a comment, which the sender may have chosen, a line of the header that is no
+    /// field, a NUL.
     ///
     /// ```
     /// use tamis_mail::Author;
@@ -47,22 +56,73 @@ impl Author {
             is_whole &= !field.name.is_empty();
             if field.is("from") {
                 authors.push(field.unfolded());
-            } else if field.is("authentication-results") {
+            } else if field.is(RESULTS) {
+                // other programs do not trim what is white space to us alone
+                is_whole &= field.is_ascii();
                 results.push(field.unfolded());
             }
         }
-        let block = &raw[..fields.position];
-        let is_lone = |pair: &[u8]| pair[0] == b'\r' && pair[1] != b'\n';
-        is_whole &= fields.ended_well() && !block.contains(&0) && !block.windows(2).any(is_lone);
+        is_whole &= fields.ended_well() && is_plain(&raw[..fields.position]);
         let address = if let [from] = &authors[..] { address(from) } else { None };
         let domain = address.as_deref().and_then(|address| Some(address.rsplit_once('@')?.1));
         let is_proved = is_whole && domain.is_some_and(|domain| prove(&results, authserv_id, domain));
-        Author { mentioned: authors.iter().flat_map(|from| mentioned(from)).collect(), address, is_proved }
+        Author { from: authors.join("\n"), address, is_proved }
+    }
+
+    /// Whether one of the addresses in the fields `From` is such, names and groups too, in lower case: whoever wants to hide his
+    /// address may write it in any form.
+    ///
+    /// ```
+    /// use tamis_mail::Author;
+    ///
+    /// let author = Author::read(b"From: Bob, (x) joe@ EXAMPLE.net\n\n", "");
+    /// assert!(author.mentions(|address| address == "joe@example.net"));
+    /// ```
+    pub fn mentions(&self, is_such: impl Fn(&str) -> bool) -> bool {
+        let ends = |c: char| c.is_whitespace() || c.is_control() || "<>()[],;:\\\"'".contains(c);
+        let has = |text: &str| {
+            let addresses = text.split(ends).filter(|word| word.len() <= LONGEST && word.contains('@'));
+            addresses.map(|word| word.trim_matches('.').to_lowercase()).any(|address| is_such(&address))
+        };
+        has(&self.from) || has(&together(&without_comments(&self.from)))
     }
 }
 
-/// Longer addresses are none.
+/// The name of the fields with what a server has proved.
+const RESULTS: &str = "authentication-results";
+
+/// Maximum length of an address, in bytes.
 const LONGEST: usize = 320;
+
+/// Maximum length of a field of results, in bytes.
+const LONGEST_RESULTS: usize = 64 << 10;
+
+/// Whether nothing in a header is read by one program as a field and by another as none: NUL, a lone carriage return, a line
+/// of a mailbox, a space before a colon.
+fn is_plain(block: &[u8]) -> bool {
+    let is_odd = |line: &[u8]| {
+        let rest = line
+            .split_at_checked(RESULTS.len())
+            .filter(|(name, _)| name.eq_ignore_ascii_case(RESULTS.as_bytes()));
+        rest.is_some_and(|(_, rest)| rest.starts_with(b" ") || rest.starts_with(b"\t"))
+            || line.strip_suffix(b"\r").unwrap_or(line).contains(&b'\r')
+    };
+    let is_of_mailbox = |line: &[u8]| line.starts_with(b"From ") || line.starts_with(b">From ");
+    let lines = || block.split(|byte| *byte == b'\n');
+    !block.contains(&0) && !lines().any(is_odd) && !lines().skip(1).any(is_of_mailbox)
+}
+
+/// A text with one space for white space, and none around `@` and `.`, where addresses may have some.
+fn together(text: &str) -> String {
+    let mut joined = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !joined.ends_with(['@', '.']) && !word.starts_with(['@', '.']) {
+            joined.push(' ');
+        }
+        joined.push_str(word);
+    }
+    joined
+}
 
 /// The one address of a field; text before it in angle brackets is a name.
 fn address(value: &str) -> Option<String> {
@@ -76,20 +136,13 @@ fn address(value: &str) -> Option<String> {
         }
         None => &text,
     };
-    let address = address.trim_ascii().to_ascii_lowercase();
+    let address = address.trim_ascii().to_lowercase();
     let (local, domain) = address.split_once('@')?;
     let is_part = |part: &str| {
         !part.is_empty()
             && !part.contains(|c: char| c.is_whitespace() || c.is_control() || "<>@,;:\\\"".contains(c))
     };
     (address.len() <= LONGEST && is_part(local) && is_part(domain)).then_some(address)
-}
-
-/// What looks like addresses.
-fn mentioned(value: &str) -> impl Iterator<Item = String> {
-    let ends = |c: char| c.is_whitespace() || c.is_control() || "<>()[],;:\\\"'".contains(c);
-    let words = value.split(ends).map(|word| word.trim_matches('.').to_lowercase());
-    words.filter(|word| word.contains('@') && word.len() <= LONGEST)
 }
 
 /// A value without comments, and of quoted strings only the quotes; `None` if one of them stays open, or has what the
@@ -130,7 +183,7 @@ fn prove(fields: &[Cow<'_, str>], authserv_id: &str, domain: &str) -> bool {
         }
     }
     let proves = |method: &str, key: &str, is_it: &dyn Fn(&str) -> bool| {
-        let of_method = |all: &&Vec<Resolved>| all.iter().any(|result| result.method == method);
+        let of_method = |all: &&Vec<MethodResult>| all.iter().any(|result| result.method == method);
         let mut with_method = proofs.iter().filter(of_method);
         let (Some(all), None) = (with_method.next(), with_method.next()) else { return false };
         let of_method = all.iter().filter(|result| result.method == method);
@@ -153,15 +206,15 @@ fn domain_of(value: &str) -> &str {
 }
 
 /// A result of a method.
-struct Resolved {
+struct MethodResult {
     method: String,
     is_pass: bool,
     properties: Vec<(String, String)>,
 }
 
 /// The results in a field, which is in lower case; an inner `None` if they are another server's. `None` if it is malformed.
-fn results(field: &str, authserv_id: &str) -> Option<Option<Vec<Resolved>>> {
-    let text = without_comments_and_quotes(field)?;
+fn results(field: &str, authserv_id: &str) -> Option<Option<Vec<MethodResult>>> {
+    let text = without_comments_and_quotes(field).filter(|_| field.len() <= LONGEST_RESULTS)?;
     if text.contains(|c: char| c.is_control() && c != '\t') {
         return None;
     }
@@ -181,11 +234,14 @@ fn results(field: &str, authserv_id: &str) -> Option<Option<Vec<Resolved>>> {
         let (method, result) = result.split_once('=')?;
         let properties = words.map(|word| {
             let (name, value) = word.split_once('=')?;
-            ((name == "reason" || name.contains('.')) && !value.is_empty())
-                .then(|| (name.to_owned(), value.to_owned()))
+            let is_property = name == "reason"
+                || name
+                    .split_once('.')
+                    .is_some_and(|(kind, _)| ["smtp", "header", "body", "policy"].contains(&kind));
+            (is_property && !value.is_empty()).then(|| (name.to_owned(), value.to_owned()))
         });
         let is_pass = result == "pass";
-        all.push(Resolved {
+        all.push(MethodResult {
             method: method.to_owned(),
             is_pass,
             properties: properties.collect::<Option<_>>()?,
@@ -236,7 +292,10 @@ mod tests {
             assert_eq!(Author::read(raw.as_bytes(), "").address.unwrap_or_default(), expected, "{from}");
         }
         let author = Author::read(b"From: Bob, A@x.\nfrom: \"b@y\" <c@z> d\n\n", "");
-        assert_eq!(author.mentioned, ["a@x", "b@y", "c@z"]);
+        for address in ["a@x", "b@y", "c@z"] {
+            assert!(author.mentions(|it| it == address), "{address}");
+        }
+        assert!(Author::read(b"From: a (b) @\n (c)x . y\n\n", "").mentions(|it| it == "a@x.y"));
         assert_eq!(author.address, None);
         assert_eq!(Author::read(format!("From: a@{}\n\n", "a.".repeat(9_999)).as_bytes(), "").address, None);
         assert_eq!(Author::read(b"Subject: x\n\n", "").address, None);
@@ -279,6 +338,9 @@ mod tests {
             "mx.x; dkim=pass header.d=z.org junk",
             "mx.x junk; dkim=pass header.d=z.org",
             "mx.x\u{a0}; dkim=pass header.d=z.org",
+            "\u{a0}mx.x; dkim=pass header.d=z.org",
+            "\u{3000}mx.x; dkim=pass header.d=z.org\u{3000}",
+            "mx.x; dkim=pass header.d=z.org x.y=z",
             "m\"\"x.x; dkim=pass header.d=z.org",
             "mx\u{0}.x; dkim=pass header.d=z.org",
             "mx\r.x; dkim=pass header.d=z.org",
@@ -290,6 +352,7 @@ mod tests {
         ] {
             assert!(!proved(&format!("Authentication-Results: {results}")), "{results}");
         }
+        assert!(!proved("Authentication-Results:\u{feff}mx.x; dkim=pass header.d=z.org"));
         let unnamed = b"Authentication-Results: ; dmarc=pass header.from=z\nFrom: a@z\n\n";
         assert!(!Author::read(unnamed, "").is_proved);
     }
@@ -314,6 +377,9 @@ mod tests {
             "Authentication-Results: mx.x junk",
             "From: b@mail.z.org",
             "garbage\r\nContent-Type: text/plain",
+            "Subject: x\r\n>From x",
+            "Subject: x\r\nFrom x",
+            "Authentication-Results : other",
         ] {
             assert!(
                 !proved(&format!("{pass}\r\n{other}")) && !proved(&format!("{other}\r\n{pass}")),

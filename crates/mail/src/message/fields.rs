@@ -30,6 +30,11 @@ impl<'a> Field<'a> {
         self.name.eq_ignore_ascii_case(name)
     }
 
+    /// Whether the value has no byte outside ASCII.
+    pub(crate) fn is_ascii(&self) -> bool {
+        self.value.is_ascii()
+    }
+
     /// The value on one line, as text (RFC 5322, section 2.2.3); encoded words stay encoded.
     pub(crate) fn unfolded(&self) -> Cow<'a, str> {
         if let Some(text) = self.text {

@@ -236,6 +236,10 @@ impl Agent<'_> {
         let is_only = self.server.can("MOVE") || self.server.can("CONDSTORE");
         let first = if is_only { None } else { self.find(id, None, sorting, to).await? };
         let Some(uid) = first.filter(|first| *first < own.uid) else { return Ok(own) };
+        // a server that numbers the folder anew means another message by that number
+        if self.server.have_open(to, true).await?.validity != own.validity {
+            return Ok(own);
+        }
         self.server.delete_message(own.uid).await?;
         Ok(Location { uid, ..own })
     }

@@ -105,7 +105,8 @@ impl Agent<'_> {
         for message in self.ledger.messages.of_others(fetched) {
             let place = Location { folder: folder.name.clone(), validity: opened.validity, uid: message.uid };
             let id = Id::hash(&message.bytes);
-            let may_be_theirs = self.account.others && !message.is_read;
+            let is_junk = junk.is_some_and(|(junk, _)| junk == folder.name);
+            let may_be_theirs = self.account.others && !message.is_read && !is_junk;
             let by_agent =
                 may_be_theirs || message.keyword.is_some() && message.keyword == label.map(keyword);
             match evidence(self.ledger.messages.get(id), &place, label, junk, by_agent) {

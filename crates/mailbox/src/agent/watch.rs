@@ -91,11 +91,17 @@ fn with_known_labels(
 ) -> Account {
     let (mut account, known) = (settings.clone(), model.labels());
     let mut report = |trouble: String| memory.report(settings, true, &trouble, &trouble);
-    for new in settings.labels().into_iter().filter(|label| !known.iter().any(|it| it == label)) {
-        let old = ledger.messages.usual_label(settings, new).filter(|old| !account.labels().contains(old));
-        let Some(old) = old.filter(|old| known.iter().any(|it| it == old)) else { continue };
+    let unknown: Vec<_> =
+        settings.labels().into_iter().filter(|label| !known.iter().any(|it| it == label)).collect();
+    for new in &unknown {
+        let old_of = |label: &str| ledger.messages.usual_label(settings, label);
+        let old =
+            old_of(new).filter(|old| known.iter().any(|it| it == old) && !account.labels().contains(old));
+        // a label that became several has no new name
+        let is_split = unknown.iter().any(|other| other != new && old_of(other) == old);
+        let Some(old) = old.filter(|_| !is_split) else { continue };
         report(format!("takes the label {} for {}, its new name in the settings", shown(old), shown(new)));
-        let renamed = account.folders.iter_mut().filter(|folder| folder.label.as_deref() == Some(new));
+        let renamed = account.folders.iter_mut().filter(|folder| folder.label.as_deref() == Some(*new));
         renamed.for_each(|folder| folder.label = Some(old.to_owned()));
     }
     for label in known.iter().filter(|label| !account.labels().contains(&&***label)) {

@@ -27,7 +27,7 @@ const KEYWORD: &str = "tamis-";
 pub(crate) fn keyword(label: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
     let plain: String = label.chars().map(plain).take(30).collect();
-    let is_readable = plain == label.replace(' ', "_");
+    let is_readable = plain == label.replace(' ', "_") && !label.contains('_');
     let number = if is_readable { String::new() } else { format!("-{:x}", xxh3_64(label.as_bytes())) };
     format!("{KEYWORD}{plain}{:.12}", number)
 }
@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn labels_have_keywords_of_their_own() {
         assert_eq!(keyword("Rust lists"), "tamis-Rust_lists");
-        let labels = ["日本", "中国", "R&D", "R D", "a/b", &"x".repeat(50), &"x".repeat(51)];
+        let labels = ["日本", "中国", "R&D", "R D", "R_D", "a/b", &"x".repeat(50), &"x".repeat(51)];
         let keywords: BTreeSet<String> = labels.into_iter().map(keyword).collect();
         assert_eq!(keywords.len(), labels.len());
         assert!(keywords.iter().all(|it| it.is_ascii() && it.len() <= 50 && !it.contains([' ', '(', '/'])));

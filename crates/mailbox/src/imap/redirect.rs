@@ -44,8 +44,8 @@ pub(super) fn authorize(account: &Account, oauth: &OAuth, url: &str) -> Result<[
         "To let tamis into the mailbox of {}, open {url}{joint}{query} in a browser on this machine",
         account.name
     );
-    for browser in listener.incoming() {
-        if let Some(code) = answer(&browser?, &state)? {
+    for browser in listener.incoming().flatten() {
+        if let Some(code) = answer(&browser, &state)? {
             let grant = ("grant_type", "authorization_code".to_owned());
             return Ok([grant, ("code", code), ("redirect_uri", redirect), ("code_verifier", verifier)]);
         }

@@ -74,7 +74,7 @@ fn by_label<S: Serializer>(labels: &[(String, f64)], serializer: S) -> Result<S:
 const UNSURE: &str = "unsure";
 
 /// The log-odds of a verdict that a rule gives, in nats.
-const CERTAIN: f64 = 100.0;
+const CERTAIN_LOG_ODDS: f64 = 100.0;
 
 /// The score at which other programs expect spam to begin.
 pub const REQUIRED: f64 = 5.0;
@@ -112,7 +112,7 @@ impl Answer {
         self.by_rule == Some(RuleVerdict::Skip)
     }
 
-    /// Applies a rule: its verdict, or its threshold, unless nothing of the message is known; and what it does.
+    /// Applies a rule's verdict or threshold, and its actions. A threshold makes no spam of a message without known terms.
     pub(crate) fn apply(&mut self, rule: &Rule, filter: &Filter, has_known: bool) {
         self.rule = Some(rule.name.clone());
         self.actions = rule.actions();
@@ -122,7 +122,7 @@ impl Answer {
         match (rule.verdict, rule.spam) {
             (Some(verdict), _) => {
                 status.is_spam = verdict == RuleVerdict::Spam;
-                status.score = if status.is_spam { CERTAIN } else { -CERTAIN };
+                status.score = if status.is_spam { CERTAIN_LOG_ODDS } else { -CERTAIN_LOG_ODDS };
                 self.unsure = false;
                 self.log_odds = status.score;
                 self.probability = 1.0 / (1.0 + (-status.score).exp());

@@ -30,7 +30,7 @@ pub(crate) struct HistoryEntry {
     pub(crate) counted: CountedDocument,
     /// The terms that weigh most, once there was time to find them.
     pub(crate) reasons: OnceLock<Vec<TermReason>>,
-    /// Held by who is teaching it.
+    /// Held while somebody teaches it, so that others wait.
     pub(crate) teaching: tokio::sync::Mutex<()>,
     /// What somebody has taught of it.
     pub(crate) taught: Mutex<Option<Taught>>,

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::net::IpAddr;
 
-use tamis_mail::{Author, header_fields};
+use tamis_mail::{Author, header_values};
 
 use crate::models::ModelRegistry;
 use crate::settings::ServerSettings;
@@ -86,14 +86,12 @@ impl UserRule {
 /// Whether an author is one of a rule's. Who is to be refused may have written his address in any form.
 fn is_author(rule: &Rule, from: &AddressList, author: &Author) -> bool {
     if rule.verdict == Some(RuleVerdict::Spam) {
-        return author.mentioned.iter().any(|address| from.has(address));
+        return author.mentions(|address| from.has(address));
     }
     author.address.as_ref().is_some_and(|address| from.has(address))
         && (author.is_proved || !rule.needs_proof())
 }
 
 fn has_text(raw: &[u8], wanted: &HeaderText) -> bool {
-    header_fields(raw).any(|(name, value)| {
-        name.eq_ignore_ascii_case(&wanted.name) && value.to_lowercase().starts_with(&wanted.text)
-    })
+    header_values(raw, &wanted.name).any(|value| value.to_lowercase().starts_with(&wanted.text))
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::settings::file::read_file;
 
-/// What applies to messages of which all conditions of the rule hold; to a message, the first such rule applies.
+/// Applies to messages that meet all its conditions. The first rule that does decides.
 #[derive(Clone, Default, PartialEq, Deserialize, Debug)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
@@ -21,11 +21,11 @@ pub struct Rule {
     pub clients: Option<Vec<Network>>,
     /// Condition: the client has signed in to the mail server.
     pub authenticated: bool,
-    /// Condition: the one recipient is one of these, or the one domain of all recipients is.
+    /// Condition: the only recipient, or the domain that all recipients share, is one of these.
     pub to: Option<AddressList>,
     /// Condition: the author is one of these; for [`RuleVerdict::Spam`], an address in `From` is.
     pub from: Option<AddressList>,
-    /// Whether `from` holds of an address that nothing proves.
+    /// Whether an address that nothing proves is accepted too.
     pub unproved: bool,
     /// Condition: a header field begins with a text.
     pub header: Option<HeaderText>,
@@ -142,6 +142,14 @@ impl Rule {
             !self.needs_proof() || !authserv_id.is_empty(),
             "{key}.from: anyone can write an address; expected verdict.authserv_id, by which it is proved, or unproved = true"
         );
+        let is_alone = self.verdict.is_none() || self.spam.is_none();
+        ensure!(is_alone, "{key}.spam: expected no verdict beside it");
+        let does_nothing = self.verdict == Some(RuleVerdict::Skip);
+        ensure!(
+            !does_nothing || self.actions().is_none() && self.learn.is_none(),
+            "{key}.verdict: expected nothing to do beside \"skip\""
+        );
+        ensure!(!self.unproved || from.is_some(), "{key}.unproved: expected from beside it");
         ensure!(self.learn != Some(RuleVerdict::Skip), "{key}.learn: expected \"ham\" or \"spam\"");
         ensure!(
             self.learn.is_none() || self.header.is_some(),
@@ -161,7 +169,7 @@ pub struct AddressList {
     domains: Arc<HashSet<String>>,
 }
 
-/// Longer addresses are in no list.
+/// Maximum length of an address, in bytes.
 const LONGEST_ADDRESS: usize = 320;
 
 impl TryFrom<Vec<String>> for AddressList {
@@ -180,7 +188,8 @@ impl TryFrom<Vec<String>> for AddressList {
                 let (name, domain) =
                     line.rsplit_once('@').map_or((line, None), |(name, it)| (name, Some(it)));
                 let is_odd = |c: char| c.is_whitespace() || c.is_control() || "@*<>,;:()\"\\".contains(c);
-                let is_domain = domain.is_none_or(|it| !it.is_empty() && !it.starts_with('.'));
+                let is_domain =
+                    domain.is_none_or(|it| !it.is_empty() && !it.starts_with('.') && !it.ends_with('.'));
                 if !is_domain
                     || line.contains("@@")
                     || [name, domain.unwrap_or_default()].concat().contains(is_odd)
@@ -247,8 +256,11 @@ impl TryFrom<String> for Network {
         let address: Option<IpAddr> = address.parse().ok();
         let network = address.and_then(|address| {
             let (_, most) = bits(address);
-            let n_bits = n_bits.map_or(Some(most), |n| n.parse().ok()).filter(|n| *n <= most)?;
-            Some(Network { address, n_bits })
+            let n_bits: u32 = n_bits.map_or(Some(most), |n| n.parse().ok()).filter(|n| *n <= most)?;
+            // IPv4 written as IPv6
+            let canonical = address.to_canonical();
+            let n_bits = if canonical == address { n_bits } else { n_bits.checked_sub(96)? };
+            Some(Network { address: canonical, n_bits })
         });
         network.ok_or_else(|| format!("expected a network such as 10.0.0.0/8, got {text:?}"))
     }
@@ -278,6 +290,7 @@ mod tests {
         let network = |text: &str| Network::try_from(text.to_owned());
         let has = |text: &str, address: &str| network(text).unwrap().has(address.parse().unwrap());
         assert!(has("10.0.0.0/8", "10.1.2.3") && has("10.0.0.0/8", "::ffff:10.1.2.3"));
+        assert!(has("::ffff:10.0.0.0/104", "10.1.2.3") && !has("::ffff:10.0.0.0/104", "11.0.0.0"));
         assert!(has("192.0.2.7", "192.0.2.7") && has("0.0.0.0/0", "192.0.2.7"));
         assert!(has("2001:db8::/32", "2001:db8::1") && has("::/0", "2001:db8::1") && has("::1", "::1"));
         assert!(!has("10.0.0.0/8", "11.0.0.0") && !has("192.0.2.7", "192.0.2.6"));
@@ -308,6 +321,7 @@ mod tests {
             "<a@x>",
             "a@x,b@y",
             "@.x",
+            "@x.",
             "a@@x",
             "a@",
             "/no/such/file",

@@ -140,10 +140,17 @@ fn what_another_filter_calls_spam_is_learned_from_mail_servers_unless_it_is_know
     );
     let before = n_documents(&running.path("model.tamis"));
     let infected = with("X-VIRUS-Status:  INFECTED by x", HAM);
+    let other =
+        |name: &str| String::from_utf8(HAM.to_vec()).unwrap().replace("ham1@", name).replace("Soup", name);
     // anyone may write the field
-    http_client::ask(&running, "POST /checkv2", &[], &infected);
-    verdict(&running, HAM, &["b@example.org"]);
-    let unlike = with("X-Virus-Status: not infected, clean", HAM);
+    http_client::ask(
+        &running,
+        "POST /checkv2",
+        &[],
+        &with("X-Virus-Status: infected", other("http").as_bytes()),
+    );
+    verdict(&running, other("plain").as_bytes(), &["b@example.org"]);
+    let unlike = with("X-Virus-Status: not infected, clean", other("unlike").as_bytes());
     verdict(&running, &unlike, &["b@example.org"]);
     assert_eq!(added(&verdict(&running, &infected, &["b@example.org"]), "X-Spam-Flag"), "NO");
     let learned = || http_client::ask(&running, "GET /metrics", &[], b"").text();

@@ -28,25 +28,34 @@ const OWN_FIELDS: [&str; 2] = ["X-Tamis", "X-Tamis-Reasons"];
 const OTHER_FIELDS: [&str; 5] =
     ["X-Spam-Flag", "X-Spam-Status", "X-Spam-Level", "X-Spam-Score", "X-Bogosity"];
 
-/// Who the message is for: the recipients; without any, the user who asks.
-fn recipients(headers: &HeaderMap) -> Recipients {
-    let mut all = Recipients::default();
-    for (name, most) in [("deliver-to", 1), ("rcpt", usize::MAX), ("user", 1)] {
-        headers.get_all(name).iter().take(most).for_each(|value| all.add(value.as_bytes()));
-        if all != Recipients::None {
-            break;
+/// Who the message is for: the recipients, or without any the user who asks.
+#[derive(Default)]
+struct Addressed {
+    recipients: Recipients,
+    is_user: bool,
+}
+
+impl Addressed {
+    fn new(headers: &HeaderMap) -> Self {
+        let mut it = Addressed::default();
+        for (name, most) in [("deliver-to", 1), ("rcpt", usize::MAX), ("user", 1)] {
+            headers.get_all(name).iter().take(most).for_each(|value| it.recipients.add(value.as_bytes()));
+            it.is_user = name == "user";
+            if it.recipients != Recipients::None {
+                break;
+            }
         }
+        it
     }
-    all
 }
 
 /// The request that the headers make. `User` is who has signed in, where there are recipients.
-fn request<'a>(context: &HttpContext, headers: &'a HeaderMap, recipients: &'a Recipients) -> Request<'a> {
+fn request<'a>(context: &HttpContext, headers: &'a HeaderMap, addressed: &'a Addressed) -> Request<'a> {
+    let Addressed { recipients, is_user } = addressed;
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let envelope = Envelope {
         client: text("ip").trim().parse().ok(),
-        is_authenticated: !text("user").is_empty()
-            && ["rcpt", "deliver-to"].iter().any(|name| headers.contains_key(*name)),
+        is_authenticated: !text("user").is_empty() && !is_user,
         recipient: recipients.common(),
     };
     let is_mail_server = context.peer.is_mail_server(context.service.settings());
@@ -58,8 +67,8 @@ fn request<'a>(context: &HttpContext, headers: &'a HeaderMap, recipients: &'a Re
 pub(super) async fn check(context: SharedContext, http: HttpRequest) -> Result<Response, Refusal> {
     let (parts, body) = http.into_parts();
     let incoming = read(&context, &parts.headers, body, TooLong::Cut).await?;
-    let recipients = recipients(&parts.headers);
-    let mut request = request(&context, &parts.headers, &recipients);
+    let addressed = Addressed::new(&parts.headers);
+    let mut request = request(&context, &parts.headers, &addressed);
     if check_may_ask(&context, &parts.headers, request.model).await.is_err() {
         // a mail server needs a verdict in any case
         request.model = ModelId::Shared;
@@ -133,8 +142,8 @@ async fn learn(context: &HttpContext, http: HttpRequest, class: &str) -> Result<
     let (parts, body) = http.into_parts();
     let incoming = read(context, &parts.headers, body, TooLong::Refuse).await?;
     let by = context.peer.to_string();
-    let recipients = recipients(&parts.headers);
-    let request = Request { by: &by, ..request(context, &parts.headers, &recipients) };
+    let addressed = Addressed::new(&parts.headers);
+    let request = Request { by: &by, ..request(context, &parts.headers, &addressed) };
     let label = context.service.label(request.model, class)?;
     let document = Document::Mail(incoming.bytes());
     let outcome = context.service.correct(&request, Feedback::Learn(label), document).await?;
@@ -194,7 +203,7 @@ mod tests {
             for (name, value) in fields {
                 headers.append(*name, value.parse().unwrap());
             }
-            match recipients(&headers) {
+            match Addressed::new(&headers).recipients {
                 Recipients::One(user) => user,
                 _ => String::new(),
             }
