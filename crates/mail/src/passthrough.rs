@@ -145,17 +145,19 @@ pub fn head_with(raw: &[u8], added: &[(&str, String)], keep_headers: bool) -> He
     let first_kept = [&out, &more, &raw[rest..], raw].into_iter().find(|bytes| !bytes.is_empty());
     let line_break = line_break(first_kept.unwrap_or_default());
 
-    // an unterminated last header line stays unterminated
-    let unended = block == raw.len() && !raw.ends_with(b"\n") && !out.is_empty();
-    if unended && !out.ends_with(b"\n") && !added.is_empty() {
-        out.extend_from_slice(line_break);
-    }
-    out.extend_from_slice(&lines(added).join(line_break));
-    if !unended && !added.is_empty() {
-        out.extend_from_slice(line_break);
-    }
-    if is_indented(raw, block) && !added.is_empty() {
-        out.extend_from_slice(line_break);
+    if !added.is_empty() {
+        // an unterminated last header line stays unterminated
+        let unended = block == raw.len() && !raw.ends_with(b"\n") && !out.is_empty();
+        if unended && !out.ends_with(b"\n") {
+            out.extend_from_slice(line_break);
+        }
+        out.extend_from_slice(&lines(added).join(line_break));
+        if !unended {
+            out.extend_from_slice(line_break);
+        }
+        if is_indented(raw, block) {
+            out.extend_from_slice(line_break);
+        }
     }
     out.append(&mut more);
     Head { bytes: out, rest }

@@ -63,16 +63,26 @@ pub fn is_mail_joiner(byte: u8) -> bool {
 /// ```
 #[inline]
 pub fn positions(bytes: &[u8], is_such: impl Fn(u8) -> bool) -> impl Iterator<Item = usize> {
+    positions_by(bytes, move |block| bits(block, &is_such))
+}
+
+/// The positions whose bits `found_in` sets in the blocks, which it gets in order. The last block is filled up with zeros, of
+/// which no bits count.
+#[inline]
+pub(crate) fn positions_by(
+    bytes: &[u8],
+    mut found_in: impl FnMut(&[u8; BLOCK]) -> u64,
+) -> impl Iterator<Item = usize> {
     let (mut found, mut start, mut next) = (0, 0, 0);
     iter::from_fn(move || {
         while found == 0 {
             let rest = bytes.get(next..).filter(|rest| !rest.is_empty())?;
             found = match rest.first_chunk() {
-                Some(block) => bits(block, &is_such),
+                Some(block) => found_in(block),
                 None => {
                     let mut last = [0; BLOCK];
                     last[..rest.len()].copy_from_slice(rest);
-                    bits(&last, &is_such) & !(u64::MAX << rest.len())
+                    found_in(&last) & !(u64::MAX << rest.len())
                 }
             };
             (start, next) = (next, next + BLOCK);

@@ -91,14 +91,12 @@ fn with_known_labels(
 ) -> Account {
     let (mut account, known) = (settings.clone(), model.labels());
     let mut report = |trouble: String| memory.report(settings, true, &trouble, &trouble);
-    let unknown: Vec<_> =
-        settings.labels().into_iter().filter(|label| !known.iter().any(|it| it == label)).collect();
-    for new in &unknown {
-        let old_of = |label: &str| ledger.messages.usual_label(settings, label);
-        let old =
-            old_of(new).filter(|old| known.iter().any(|it| it == old) && !account.labels().contains(old));
+    let unknown = settings.labels().into_iter().filter(|label| !known.iter().any(|it| it == label));
+    let usual: Vec<_> = unknown.map(|new| (new, ledger.messages.usual_label(settings, new))).collect();
+    for (new, old) in &usual {
+        let old = old.filter(|old| known.iter().any(|it| it == old) && !account.labels().contains(old));
         // a label that became several has no new name
-        let is_split = unknown.iter().any(|other| other != new && old_of(other) == old);
+        let is_split = usual.iter().filter(|(_, other)| *other == old).count() > 1;
         let Some(old) = old.filter(|_| !is_split) else { continue };
         report(format!("takes the label {} for {}, its new name in the settings", shown(old), shown(new)));
         let renamed = account.folders.iter_mut().filter(|folder| folder.label.as_deref() == Some(*new));

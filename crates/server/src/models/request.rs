@@ -2,6 +2,8 @@
 
 use tamis_train::ErrorKind;
 
+use crate::settings::rules::LONGEST_ADDRESS;
+
 /// Which model a request is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ModelId<'a> {
@@ -33,9 +35,6 @@ impl<'a> ModelId<'a> {
     }
 }
 
-/// Longer addresses have no model of their own.
-const LONGEST_ADDRESS: usize = 320;
-
 /// Who a message is for. One for one user is scored with his model, one for several with the shared model.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Recipients {
@@ -54,6 +53,7 @@ impl Recipients {
         let address = address.trim_ascii();
         let address = address.strip_prefix(b"<").unwrap_or(address);
         let address = address.strip_suffix(b">").unwrap_or(address);
+        // longer ones have no model of their own
         let address = str::from_utf8(address).ok().filter(|address| address.len() <= LONGEST_ADDRESS);
         let domain = |address: &str| {
             address.rfind('@').map_or_else(String::new, |at| address[at..].to_ascii_lowercase())

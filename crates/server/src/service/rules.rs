@@ -28,6 +28,24 @@ pub(super) struct Rules {
     authserv_id: String,
 }
 
+/// The recipient of a message, as rules look at it.
+struct Recipient {
+    /// In lower case.
+    address: String,
+    has_no_domain: bool,
+    /// The user that it means, if it is one recipient.
+    user: Option<String>,
+}
+
+impl Recipient {
+    fn new(recipient: &str, models: &ModelRegistry) -> Self {
+        let address = recipient.to_lowercase();
+        let is_one = !address.is_empty() && !address.starts_with('@');
+        let user = if is_one { models.user_of(&address) } else { None };
+        Recipient { has_no_domain: is_one && !address.contains('@'), user, address }
+    }
+}
+
 /// A rule, and the users that its recipients mean.
 struct UserRule {
     rule: Rule,
@@ -55,7 +73,8 @@ impl Rules {
 
     /// The first rule of which all conditions hold.
     pub(super) fn find(&self, envelope: &Envelope<'_>, raw: &[u8], models: &ModelRegistry) -> Option<&Rule> {
-        let author = OnceCell::new();
+        let (author, recipient) = (OnceCell::new(), OnceCell::new());
+        let recipient = || recipient.get_or_init(|| Recipient::new(envelope.recipient, models));
         let author = || author.get_or_init(|| Author::read(raw, &self.authserv_id));
         let applies = |it: &&UserRule| {
             let Rule { clients, to, from, header, .. } = &it.rule;
@@ -64,7 +83,7 @@ impl Rules {
             };
             clients.as_ref().is_none_or(is_client)
                 && (!it.rule.authenticated || envelope.is_authenticated)
-                && to.as_ref().is_none_or(|to| it.is_recipient(to, envelope.recipient, models))
+                && to.as_ref().is_none_or(|to| it.is_recipient(to, recipient()))
                 && header.as_ref().is_none_or(|wanted| has_text(raw, wanted))
                 && from.as_ref().is_none_or(|from| is_author(&it.rule, from, author()))
         };
@@ -73,13 +92,11 @@ impl Rules {
 }
 
 impl UserRule {
-    fn is_recipient(&self, to: &AddressList, recipient: &str, models: &ModelRegistry) -> bool {
-        let recipient = recipient.to_lowercase();
-        let is_user = |user| self.users.contains(&user);
-        let is_one = !recipient.is_empty() && !recipient.starts_with('@');
-        to.has(&recipient)
-            || is_one && (self.has_local && !recipient.contains('@'))
-            || is_one && models.user_of(&recipient).is_some_and(is_user)
+    fn is_recipient(&self, to: &AddressList, recipient: &Recipient) -> bool {
+        let is_user = |user: &String| self.users.contains(user);
+        to.has(&recipient.address)
+            || self.has_local && recipient.has_no_domain
+            || recipient.user.as_ref().is_some_and(is_user)
     }
 }
 

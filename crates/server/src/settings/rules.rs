@@ -170,7 +170,7 @@ pub struct AddressList {
 }
 
 /// Maximum length of an address, in bytes.
-const LONGEST_ADDRESS: usize = 320;
+pub(crate) const LONGEST_ADDRESS: usize = 320;
 
 impl TryFrom<Vec<String>> for AddressList {
     type Error = String;

@@ -1,8 +1,6 @@
 //! Signs: what a text has beside its words. Punctuation, hashtags and mentions, capitals.
 
-use std::iter;
-
-use crate::bits::{BLOCK, bits, is_digit, is_letter};
+use crate::bits::{BLOCK, bits, is_digit, is_letter, positions_by};
 use crate::characters::fold_into;
 use crate::characters::normalize::normalize;
 use crate::words::batch::Batch;
@@ -63,25 +61,14 @@ pub(crate) fn for_each_batch(text: &str, signs: &mut SignBuffers, emit: impl FnM
 
 /// Where signs may begin: at punctuation, at words that begin with a capital, and at bytes outside ASCII.
 fn starts(bytes: &[u8]) -> impl Iterator<Item = usize> {
-    let (mut found, mut start, mut next, mut is_in_word) = (0, 0, 0, 0);
-    iter::from_fn(move || {
-        while found == 0 {
-            let rest = bytes.get(next..).filter(|rest| !rest.is_empty())?;
-            let mut last = [b' '; BLOCK];
-            let block = rest.first_chunk().unwrap_or_else(|| {
-                last[..rest.len()].copy_from_slice(rest);
-                &last
-            });
-            let words = bits(block, |byte| is_letter(byte) || is_digit(byte));
-            let capitals = bits(block, |byte| byte.wrapping_sub(b'A') < 26);
-            let others = bits(block, |byte| byte > b' ' && byte != 0x7f) & !words;
-            found = others | capitals & !(words << 1 | is_in_word);
-            is_in_word = words >> (BLOCK - 1);
-            (start, next) = (next, next + BLOCK);
-        }
-        let at = start + found.trailing_zeros() as usize;
-        found &= found - 1;
-        Some(at)
+    let mut is_in_word = 0;
+    positions_by(bytes, move |block| {
+        let words = bits(block, |byte| is_letter(byte) || is_digit(byte));
+        let capitals = bits(block, |byte| byte.wrapping_sub(b'A') < 26);
+        let others = bits(block, |byte| byte > b' ' && byte != 0x7f) & !words;
+        let found = others | capitals & !(words << 1 | is_in_word);
+        is_in_word = words >> (BLOCK - 1);
+        found
     })
 }
 
