@@ -15,5 +15,6 @@ mod training;
 pub use calibration::LEAST_BELIEF;
 pub use calibration::TAUS;
 pub(crate) use calibration::{least_belief, shrinkage};
+pub use online_step::Lesson;
 pub use partition::{Partition, ROUNDS, RoundChange, is_sampled};
 pub use problem::{Beside, FitProblem, WeightedFit};

@@ -89,7 +89,7 @@ pub use counts::{
 };
 #[doc(hidden)]
 pub use fit::LEAST_BELIEF;
-pub use fit::{Beside, FitProblem, Partition, ROUNDS, RoundChange, TAUS, WeightedFit, is_sampled};
+pub use fit::{Beside, FitProblem, Lesson, Partition, ROUNDS, RoundChange, TAUS, WeightedFit, is_sampled};
 pub use linear::{
     Choices, ClassWeight, Coefficient, Coefficients, Columns, CorrectedStatistics, Correction, PartsTrial,
     Readings, SmoothingTrial, TauTrial, WeightedLogOdds, WeightedOptions, priors,

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use tamis_model::metrics::log_loss;
 use tamis_model::{
     Choices, ClassId, ClassTotals, Coefficient, Columns, CorrectedStatistics, Correction, Counts, Documents,
-    Example, FitProblem, LEAST_BELIEF, Readings, SmoothingChoice, Statistics, WeightedFit, WeightedLogOdds,
-    WeightedOptions,
+    Example, FitProblem, LEAST_BELIEF, Lesson, Readings, SmoothingChoice, Statistics, WeightedFit,
+    WeightedLogOdds, WeightedOptions,
 };
 use tamis_testing::near;
 use tamis_tokenizer::{CountRow, CountVector};
@@ -225,26 +225,64 @@ proptest! {
         }
     }
 
-    /// What one more document teaches is nearly what it would be taught in a fit: its coefficient is C times its own error.
+    /// One more document is moved to its label, and no further: what is right without a correction gets none, and one that gets
+    /// less than the most it may have is a nat past its threshold or its rivals.
     #[test]
-    fn what_a_document_teaches_is_its_own_error((n_classes, documents) in cases()) {
+    fn a_correction_moves_a_document_as_far_as_needed((n_classes, documents) in cases()) {
         let (last, others) = documents.split_last().unwrap();
         let fitted = fit(n_classes, others, &WeightedOptions::default());
-        let statistics = learn(n_classes, others);
+        let mut statistics = learn(n_classes, others);
         prop_assume!(statistics.totals().iter().all(|totals| totals.documents > 1) && !last.row.row().is_empty());
-        let scorer = scorer(&fitted.choices, &statistics, fitted.correction.bias());
         let options = WeightedOptions::default();
-        let what = Example { row: last.row.row(), class: last.class, multiplicity: 1, group: 0, fraction: 0, vector: &[] };
-        let mut terms = CorrectedStatistics::new(&statistics, Some(&fitted.correction));
-        let Ok(taught) = scorer.online_step(&mut terms, statistics.totals(), &options, &what);
-        let is_own = |column: ClassId| if n_classes == 2 { last.class == 1 } else { column == last.class };
-        for coefficient in taught {
-            let c = coefficient.units as f64 / f64::from(1 << 12);
-            prop_assert!(c.abs() <= options.regularisation && (c > 0.0) == is_own(coefficient.class));
+        let (row, class, thresholds) = (last.row.row(), last.class, [[-0.4, 2.9]]);
+        let document = Example { row, class, multiplicity: 1, group: 0, fraction: 0, vector: &[] };
+        let lesson = |before, is_counted| Lesson { document, before, is_counted, beside: Default::default(), thresholds: &thresholds };
+        let before = scorer(&fitted.choices, &statistics, fitted.correction.bias());
+        let unlearned = statistics.clone();
+        statistics.observe(class, row).unwrap();
+        let mut terms = CorrectedStatistics::new(&unlearned, Some(&fitted.correction));
+        let counts = (unlearned.totals(), statistics.n_features() as u64);
+        let Ok(taught) = before.online_step(&mut terms, counts, &options, &lesson(&[], false));
+        let after = scorer(&fitted.choices, &statistics, fitted.correction.bias());
+        // how far the document is on the side of its label, in nats, with these coefficients
+        let ahead = |coefficients: &[Coefficient]| {
+            let mut correction = fitted.correction.clone();
+            correction.add(row, coefficients).unwrap();
+            let z = read(&after, &statistics, &correction, row);
+            match (n_classes, class) {
+                (2, 1) => z[0] - thresholds[0][1],
+                (2, _) => thresholds[0][0] - z[0],
+                _ => {
+                    let of_others = z.iter().enumerate().filter(|(at, _)| *at != usize::from(class));
+                    z[usize::from(class)] - of_others.map(|(_, z)| *z).fold(f64::NEG_INFINITY, f64::max)
+                }
+            }
+        };
+        let is_own = |column: ClassId| if n_classes == 2 { class == 1 } else { column == class };
+        for coefficient in &taught {
+            prop_assert!(coefficient.units > 0 && is_own(coefficient.class) || coefficient.units < 0 && !is_own(coefficient.class));
             // or one document would move the scores of all others
             prop_assert_eq!(coefficient.bias, 0);
         }
+        let (unmoved, moved) = (ahead(&[]), ahead(&taught));
+        prop_assert!(taught.is_empty() || unmoved <= 1.0, "{taught:?} at {unmoved}");
+        prop_assert!(moved >= unmoved - 1e-9 && moved < f64::max(1.01, unmoved + 1e-9), "{moved} after {unmoved}");
+
+        // it has what it needs, or the most that it may have
+        let mut correction = fitted.correction.clone();
+        correction.add(row, &taught).unwrap();
+        let mut terms = CorrectedStatistics::new(&statistics, Some(&correction));
+        let Ok(again) = after.online_step(&mut terms, counts_of(&statistics), &options, &lesson(&taught, true));
+        for (again, taught) in again.iter().zip(&taught) {
+            prop_assert!(n_classes > 2 || (again.units - taught.units).abs() < 1 << 6, "{again:?} {taught:?}");
+        }
+        prop_assert!(again.len() >= taught.len() && (n_classes > 2 || again.len() == taught.len() || moved > 0.99));
     }
+}
+
+/// The totals, and the number of terms with counts.
+fn counts_of(statistics: &Statistics) -> (&[ClassTotals], u64) {
+    (statistics.totals(), statistics.n_features() as u64)
 }
 
 /// Documents of two classes, or of four, of which half the words come in pairs that say the same.

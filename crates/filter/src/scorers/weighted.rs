@@ -36,7 +36,7 @@ impl WeightedScorer {
     }
 
     /// The scores of a document's vector; none without a vector.
-    fn vector_scores(&self, layers: Layers<'_>, vector: &[f32]) -> Vec<f64> {
+    pub fn vector_scores(&self, layers: Layers<'_>, vector: &[f32]) -> Vec<f64> {
         let mut scores = Vec::new();
         if vector.is_empty() {
             return scores;

@@ -32,6 +32,16 @@ impl Coefficient {
         Coefficient::fixed(class, c, scale).unless_zero()
     }
 
+    /// c as the fit gave it: C times the document's error times its copies, in nats. 0 if the document was learned since.
+    pub fn fitted(&self) -> f64 {
+        self.bias as f64 / COEFFICIENT_ONE as f64
+    }
+
+    /// c / |v| as a real number.
+    pub(crate) fn value(&self) -> f64 {
+        self.units as f64 / COEFFICIENT_ONE as f64
+    }
+
     fn fixed(class: ClassId, c: f64, scale: f64) -> Coefficient {
         // casts saturate and map NaN to 0
         let fixed = |x: f64| (x * COEFFICIENT_ONE as f64).round() as i64;

@@ -204,6 +204,12 @@ impl WeightedLogOdds {
         WeightedLogOdds::of_totals(&self.choices, &[], totals, n_features, &self.columns, self.logs.clone())
     }
 
+    /// The scorer of other totals with the same bias.
+    pub(crate) fn recounted(&self, totals: &[ClassTotals], n_features: u64) -> Self {
+        let (bias, is_stacked) = (self.bias.clone(), self.is_stacked.clone());
+        WeightedLogOdds { bias, is_stacked, ..self.with_totals(totals, n_features) }
+    }
+
     fn of_totals(
         choices: &Choices,
         bias: &[i64],

@@ -82,6 +82,8 @@ pub struct Changes {
     pub since_training: u64,
     /// Learned, forgotten or merged since the last fit.
     pub since_fit: u64,
+    /// Learned since the last fit, where the model was not right before.
+    pub corrected: u64,
 }
 
 /// A header as it is written. Of `summary`, `table`, `chosen` and `em_model` it has what its scoring needs.
@@ -110,6 +112,8 @@ pub struct WrittenHeader {
     pub changes: u64,
     /// Documents changed since the fit.
     pub unfitted: u64,
+    /// As [`Changes::corrected`].
+    pub corrected: u64,
     /// Of naive Bayes.
     pub summary: Option<Summary>,
     /// Of a table.
@@ -144,6 +148,7 @@ impl From<ModelHeader> for WrittenHeader {
             asked: header.asked,
             changes: header.changes.since_training,
             unfitted: header.changes.since_fit,
+            corrected: header.changes.corrected,
             summary: None,
             table: None,
             decision: header.decision,
@@ -201,7 +206,11 @@ impl TryFrom<WrittenHeader> for ModelHeader {
             asked: written.asked,
             decision: written.decision,
             expected: written.expected,
-            changes: Changes { since_training: written.changes, since_fit: written.unfitted },
+            changes: Changes {
+                since_training: written.changes,
+                since_fit: written.unfitted,
+                corrected: written.corrected,
+            },
             size: written.size,
             lengths: written.lengths,
         })

@@ -31,11 +31,22 @@ use crate::file::documents::{
 use crate::file::terms::limited;
 use crate::file::varint::{put_varint, take_varint};
 
-/// A change of a document: learned or forgotten.
+/// What happened to a document; in the log its position here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// All copies were forgotten.
+    Forgotten,
+    /// It was learned, and not known before under this class; the model was right about it, or has no weighted scoring.
+    Learned,
+    /// It was learned, and the model had another verdict.
+    Corrected,
+}
+
+/// A change of a document.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LogEntry {
-    /// Whether the document was learned (not known before under this class) or forgotten (all copies).
-    pub learned: bool,
+    /// What happened.
+    pub change: Change,
     /// The document, over the model's term ids. New terms have the next ids, in the order of first appearance in the
     /// log.
     pub document: StoredDocument,
@@ -199,7 +210,7 @@ impl LogEntry {
         let document = &self.document;
         let mut vector = Vec::new();
         encode_vector(document.vector.row(), &mut vector);
-        out.push(self.learned.into());
+        out.push(self.change as u8);
         out.extend(document.record(vector.len() as u64).as_bytes());
         out.extend(self.features.to_le_bytes());
         put_varint(self.new_terms.len() as u64, out);
@@ -217,9 +228,10 @@ impl LogEntry {
     /// Reads an entry over `n_terms` terms and its new ones.
     pub fn take(bytes: &mut &[u8], n_terms: usize) -> Result<LogEntry> {
         let broken = || Error::inconsistent(NAME, "whole entries", "other bytes");
-        let learned = match take(bytes, 1).ok_or_else(broken)? {
-            [0] => false,
-            [1] => true,
+        let change = match take(bytes, 1).ok_or_else(broken)? {
+            [0] => Change::Forgotten,
+            [1] => Change::Learned,
+            [2] => Change::Corrected,
             _ => return Err(broken()),
         };
         let (record, rest) = DocumentRecord::ref_from_prefix(bytes).map_err(|_| broken())?;
@@ -237,7 +249,7 @@ impl LogEntry {
         let vector = take(bytes, length).ok_or_else(broken)?;
         let vector = decode_vector(vector, n_terms + new_terms.len())?;
         let document = StoredDocument::new(record, name, coefficients, (vector, dense));
-        Ok(LogEntry { learned, document, features, new_terms })
+        Ok(LogEntry { change, document, features, new_terms })
     }
 }
 
@@ -266,9 +278,9 @@ mod tests {
     fn entry() -> impl Strategy<Value = LogEntry> {
         let row = proptest::collection::btree_map(0u32..2_000, 1u32..9, 0..9);
         let new = proptest::collection::vec((any::<u64>(), ".{0,9}"), 0..4);
-        (any::<bool>(), any::<[u8; 16]>(), 0u16..3, row, new, any::<i32>(), any::<Option<f32>>()).prop_map(
-            |(learned, digest, class, row, new_terms, features, held_out)| LogEntry {
-                learned,
+        (0usize..3, any::<[u8; 16]>(), 0u16..3, row, new, any::<i32>(), any::<Option<f32>>()).prop_map(
+            |(change, digest, class, row, new_terms, features, held_out)| LogEntry {
+                change: [Change::Forgotten, Change::Learned, Change::Corrected][change],
                 document: StoredDocument {
                     digest,
                     class,

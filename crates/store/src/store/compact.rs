@@ -46,14 +46,13 @@ impl Store {
             ids.extend_from_slice(&self.fingerprint(limited("terms", id as u64)?)?.to_le_bytes());
         }
         let (documents, vectors) = self.compacted_documents(merged)?;
-        let (learned, forgotten) = self.overlay.learned_and_forgotten();
+        let changes = self.overlay.n_changes();
         let header = SegmentHeader {
             generation: self.slots.next_generation(),
             totals: self.totals.clone(),
             vectors: self.vectors.clone(),
             features: self.overlay.features(),
-            learned,
-            forgotten,
+            changes,
             first_new: first_new as u64,
             n_terms: size.terms,
             lengths: Default::default(),

@@ -107,7 +107,11 @@ impl Store {
                 documents: self.n_documents(),
             },
             stored: *stored,
-            changes: Changes { since_training: self.changes(), since_fit: self.unfitted() },
+            changes: Changes {
+                since_training: self.changes(),
+                since_fit: self.unfitted(),
+                corrected: self.corrected(),
+            },
             file: FileSize {
                 bytes: if has_more { log.end() as usize } else { self.end },
                 log_bytes: log.records.len(),

@@ -140,9 +140,8 @@ impl Store {
                 totals.len(),
             ));
         }
-        let mut overlay = newest.map_or_else(Overlay::default, |newest| {
-            Overlay::over(newest.features, newest.learned, newest.forgotten)
-        });
+        let mut overlay =
+            newest.map_or_else(Overlay::default, |newest| Overlay::over(newest.features, newest.changes));
         let mut vectors = newest.map_or(&self.header.vectors, |newest| &newest.vectors).clone();
         check_vectors(&vectors, &self.header.recipe, totals.len())?;
         let start = self.log.start as usize;
@@ -205,6 +204,12 @@ impl Store {
     /// Documents learned, forgotten or merged since the last fit.
     pub fn unfitted(&self) -> u64 {
         self.header.changes.since_fit.saturating_add(self.overlay.n_entries())
+    }
+
+    /// Documents learned since the last fit that the model had another verdict on.
+    pub fn corrected(&self) -> u64 {
+        let [.., corrected] = self.overlay.n_changes();
+        self.header.changes.corrected.saturating_add(corrected)
     }
 
     /// Documents learned or forgotten one by one since the model was trained.

@@ -9,7 +9,7 @@ use tamis_tokenizer::TermId;
 
 use crate::error::{Error, Reason, Result};
 use crate::file::documents::{DocumentKey, StoredDocument};
-use crate::file::log::LogEntry;
+use crate::file::log::{Change, LogEntry};
 use crate::file::terms::limited;
 
 /// The sum of a log's entries by term id. Terms that are new in the log have ids after the model's own.
@@ -26,6 +26,8 @@ pub struct Overlay {
     /// Number of entries that learn a document, and of those that forget one.
     learned: u64,
     forgotten: u64,
+    /// Number of documents learned that the model was not right about.
+    corrected: u64,
 }
 
 /// The terms that are new in a log, in the order of their ids. A server has thousands of logs open, so their texts are one
@@ -57,10 +59,10 @@ struct TermChange {
 }
 
 impl Overlay {
-    /// An empty overlay over segments with these changes: terms that gained counts, and documents learned and forgotten
-    /// since the sections were written.
-    pub fn over(features: i64, learned: u64, forgotten: u64) -> Self {
-        Overlay { features, learned, forgotten, ..Overlay::default() }
+    /// An empty overlay over segments with these changes: terms that gained counts, and documents learned, forgotten and
+    /// corrected since the sections were written.
+    pub fn over(features: i64, [learned, forgotten, corrected]: [u64; 3]) -> Self {
+        Overlay { features, learned, forgotten, corrected, ..Overlay::default() }
     }
 
     /// Adds an entry, and updates the model's `totals` and the statistics of its `vectors`.
@@ -71,7 +73,8 @@ impl Overlay {
         vectors: &mut Option<VectorStatistics>,
     ) -> Result<()> {
         let new_terms = std::mem::take(&mut entry.new_terms);
-        let LogEntry { learned, ref document, features, .. } = entry;
+        let LogEntry { change, ref document, features, .. } = entry;
+        let learned = change != Change::Forgotten;
         let impossible = |expected: &str| Error::inconsistent("log", expected, "others");
         let is_of_model = |weight: &Coefficient| usize::from(weight.class) < totals.len();
         if document.coefficients.len() > totals.len() || !document.coefficients.iter().all(is_of_model) {
@@ -110,8 +113,15 @@ impl Overlay {
             }
         }
         self.features = self.features.saturating_add(features.into());
-        let count = if learned { &mut self.learned } else { &mut self.forgotten };
-        *count = count.saturating_add(1);
+        match self.documents.get(&document.key()) {
+            // it was taken out to change its coefficients, which is no change of what is known
+            Some(None) if learned => self.forgotten = self.forgotten.saturating_sub(1),
+            _ if learned => {
+                self.learned = self.learned.saturating_add(1);
+                self.corrected = self.corrected.saturating_add(u64::from(change == Change::Corrected));
+            }
+            _ => self.forgotten = self.forgotten.saturating_add(1),
+        }
         self.documents.insert(document.key(), learned.then(|| LogDocument::new(&entry)));
         Ok(())
     }
@@ -230,9 +240,9 @@ impl Overlay {
         self.learned.saturating_add(self.forgotten)
     }
 
-    /// Number of documents learned, and of documents forgotten.
-    pub(crate) fn learned_and_forgotten(&self) -> (u64, u64) {
-        (self.learned, self.forgotten)
+    /// Number of documents learned, of documents forgotten, and of those learned that the model was not right about.
+    pub(crate) fn n_changes(&self) -> [u64; 3] {
+        [self.learned, self.forgotten, self.corrected]
     }
 
     /// The documents in the log, in the order of digests; `None` for those forgotten.

@@ -38,10 +38,8 @@ pub struct SegmentHeader {
     pub vectors: Option<VectorStatistics>,
     /// Terms that gained counts minus terms that lost them.
     pub features: i64,
-    /// Documents learned.
-    pub learned: u64,
-    /// Documents forgotten.
-    pub forgotten: u64,
+    /// Documents learned, documents forgotten, and documents learned that the model was not right about.
+    pub changes: [u64; 3],
     /// The id of the first new term. The others have the ids that follow.
     pub(crate) first_new: u64,
     /// Number of terms in the segment.

@@ -105,7 +105,7 @@ fn of_counts(
         stored: Retention { keep: Keep::Vectors, names: true },
         unremembered: true,
         asked: Some(Default::default()),
-        changes: Changes { since_training: messages.iter().sum(), since_fit: 0 },
+        changes: Changes { since_training: messages.iter().sum(), ..Changes::default() },
         decision: Decision::between(log_odds(CUTOFFS[0]), log_odds(CUTOFFS[1])),
         ..ModelHeader::new(
             recipe,

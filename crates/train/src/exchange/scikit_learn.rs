@@ -110,7 +110,7 @@ pub fn import_scikit_learn(input: impl BufRead) -> Result<(Model, BogofilterImpo
         asked: Some(Default::default()),
         changes: Changes {
             since_training: statistics.totals().iter().map(|t| t.documents).sum(),
-            since_fit: 0,
+            ..Changes::default()
         },
         ..ModelHeader::new(recipe, scoring, classes, totals)
     };

@@ -70,7 +70,11 @@ fn merged_header(
         let others: u64 = stores[1..].iter().map(|store| store.n_documents() as u64).sum();
         since_fit = since_fit.saturating_add(others - terms.surplus.n_documents);
     }
-    let changes = Changes { since_training: sum(&|store| store.changes()), since_fit };
+    let changes = Changes {
+        since_training: sum(&|store| store.changes()),
+        since_fit,
+        corrected: sum(&|store| store.corrected()),
+    };
     // no `..` below: a new field has to be merged, or taken from the first here
     let ModelHeader { recipe, scoring, mut asked, mut decision, mut expected, size, lengths, .. } =
         first.header.clone();

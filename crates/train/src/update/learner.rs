@@ -5,6 +5,7 @@ mod commit;
 mod known;
 mod open;
 mod replicate;
+mod revisit;
 mod seen;
 
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use tamis_filter::extract::extraction::Extraction;
 use tamis_filter::score::filter::Filter;
 use tamis_filter::score::verdict::Score;
 use tamis_filter::scorers::scratch::{LabelScore, Scratch};
-use tamis_model::ClassId;
+use tamis_model::{ClassId, ClassTotals};
 use tamis_store::config::labels::{are_sets, split_labels, unknown_label};
 use tamis_store::error::{Reason, Result};
 use tamis_store::file::documents::{StoredDocument, keep_least, named};
@@ -24,6 +25,7 @@ use tamis_store::file::log::{self};
 use tamis_tokenizer::Vocabulary;
 
 use crate::lock::{LOCK_TIMEOUT, Lock};
+use crate::merge::rewrite::keeps_terms;
 use crate::merge::{refit, rewrite};
 use crate::model::Model;
 use crate::update::message_index::MessageIndex;
@@ -146,6 +148,10 @@ pub struct Learner {
     pending: Vec<u8>,
     /// The number of documents learned and forgotten since the last commit.
     changes: u64,
+    /// The number of documents corrected up to the last commit.
+    corrected: u64,
+    /// Whether what it learns comes as records, so that other models must have the same counts.
+    is_replica: bool,
     /// Whether the file must be rewritten: with naive Bayes, since its header holds summaries over all terms.
     must_compact: bool,
     counted: Extraction,
@@ -328,16 +334,36 @@ impl Learner {
 
     /// Maximum number of documents of a model that is retrained between two messages.
     pub(crate) const MOST_REFITTED: u64 = 20_000;
-    /// Retraining is due after more than one change per this number of documents.
+    /// Retraining is due after more than one change per this number of documents, of all or of a label.
     pub(crate) const UNFITTED: u64 = 10;
+    /// A document was corrected for every so many known ones: then [`revisit`](Self::revisit) is due, or retraining for a label that has
+    /// grown. Both take as long as the model is large.
+    const CORRECTED: u64 = 200;
 
     /// Whether [`retrain`](Self::retrain) is worthwhile: for every ten known documents, more than one was learned or
-    /// forgotten one by one. Corrections made when few documents were known, or after many of one label in a row, are
-    /// worse than those fitted to all documents. Always false for a model that cannot be retrained. For an imported
-    /// bogofilter word list, false until it remembers 100 documents of each label.
+    /// forgotten one by one, or so many of a label were learned that was rare before. Corrections made when few documents were known, or
+    /// after many of one label in a row, are worse than those fitted to all documents. Always false for a model that cannot be
+    /// retrained. For an imported bogofilter word list, false until it remembers 100 documents of each label.
     pub fn wants_retraining(&self) -> bool {
         let store = self.filter.store();
-        store.unfitted() > store.n_documents() as u64 / Self::UNFITTED && refit::can_refit(store)
+        let n = store.n_documents() as u64;
+        let has_grown = |(now, before): (&ClassTotals, &ClassTotals)| {
+            let new = now.documents.saturating_sub(before.documents);
+            new.saturating_mul(Self::UNFITTED) > now.documents.saturating_add(n / Self::CORRECTED)
+        };
+        let is_due = store.unfitted() > n / Self::UNFITTED
+            || store.totals.iter().zip(&store.header.totals).any(has_grown);
+        is_due && refit::can_refit(store)
+    }
+
+    /// Whether [`revisit`](Self::revisit) became due since this was asked last.
+    fn wants_revisit(&mut self) -> bool {
+        let shared = self.filter.fallback().map_or(0, |shared| shared.store().n_documents());
+        let store = self.filter.store();
+        let part = ((store.n_documents() + shared) as u64 / Self::CORRECTED).max(1);
+        let (before, now) = (self.corrected, store.corrected());
+        self.corrected = now;
+        now / part > before / part && keeps_terms(&store.header)
     }
 
     /// Makes all choices again, fits everything to the documents that the model remembers, and rewrites the file.

@@ -22,7 +22,7 @@ use tamis_store::error::{Error, Reason, Result};
 use tamis_store::file::container;
 use tamis_store::file::container::checksum;
 use tamis_store::file::documents::StoredDocument;
-use tamis_store::file::log::{self, LogEntry};
+use tamis_store::file::log::{self, Change, LogEntry};
 use tamis_store::file::terms::{fingerprint_of, unknown_text};
 use tamis_store::file::varint::{put_varint, take_varint};
 use tamis_tokenizer::{CountVector, TermCount, TermId};
@@ -54,6 +54,11 @@ pub struct Record {
     entry: LogEntry,
 }
 
+/// What a record says of a document.
+fn change_of(label: Option<&str>) -> Change {
+    if label.is_some() { Change::Learned } else { Change::Forgotten }
+}
+
 /// The terms of a document.
 pub(super) struct RecordTerms<'a> {
     pub(super) words: &'a [TermCount],
@@ -81,7 +86,7 @@ impl Record {
         let new_terms = sorted.iter().map(|term| (term.fingerprint, text(term.id))).collect();
         let derived = StoredDocument { class: 0, vector, learned: 0, held_out: None, ..document };
         let document = StoredDocument { coefficients: Vec::new(), ..derived };
-        let entry = LogEntry { learned: label.is_some(), document, features: 0, new_terms };
+        let entry = LogEntry { change: change_of(label), document, features: 0, new_terms };
         let (recipe, recipe_version) = (hash(recipe)?, recipe.version);
         let record = Record { recipe, recipe_version, label: label.map(str::to_owned), n_words, entry };
         check_length(record.to_bytes().len())?;
@@ -150,8 +155,8 @@ impl Record {
 
     /// Checks that the record says what [`new`](Self::new) would have written.
     fn check(&self) -> Result<()> {
-        let LogEntry { learned, document, features, new_terms } = &self.entry;
-        if *learned != self.label.is_some() {
+        let LogEntry { change, document, features, new_terms } = &self.entry;
+        if *change != change_of(self.label.as_deref()) {
             return Err(broken("a label if a document was learned", "the opposite"));
         }
         let StoredDocument { class, multiplicity, coefficients, held_out, learned, vector, .. } = document;

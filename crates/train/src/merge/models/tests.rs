@@ -134,7 +134,8 @@ proptest! {
         let (_, shards) = both(&options(None, Keep::Vectors), &all, 0);
         let path = folder.path().join("model.tamis");
         std::fs::write(&path, shards[0].store().as_bytes()).unwrap();
-        let mut learner = Learner::open(&path, LearnOptions::default()).unwrap();
+        let options = LearnOptions { retrain: false, ..LearnOptions::default() };
+        let mut learner = Learner::open(&path, options).unwrap();
         learner.learn("spam", Document::Text("w1 w2 new words")).unwrap();
         if forget && let Some((_, (label, text))) = all.iter().find(|(shard, _)| *shard == 0) {
             let label = Some(LABELS[*label]).filter(|_| text.is_empty());

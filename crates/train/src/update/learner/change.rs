@@ -1,13 +1,13 @@
 //! What learning and forgetting a document change in the open model, and the records of it.
 
 use tamis_filter::scorers::weighted::WeightedScorer;
-use tamis_model::{Coefficient, Counts, Example, Readings};
+use tamis_model::{Coefficient, Counts, Readings};
 use tamis_store::error::{Reason, Result};
 use tamis_store::file::documents::{StoredDocument, as_kept, keep_least};
 use tamis_store::file::fitted::FittedScoring;
-use tamis_store::file::log::{self, LogEntry};
-use tamis_store::store::layers::DecodedTerm;
+use tamis_store::file::log::{self, Change, LogEntry};
 
+use super::revisit::is_right;
 use super::{CandidateDocument, Learner};
 
 impl Learner {
@@ -44,7 +44,10 @@ impl Learner {
                 let copies = u64::from(document.multiplicity);
                 features -= i32::from(self.filter.store().document_frequency(*id)? == copies);
             }
-            self.enter(LogEntry { learned: false, document, features, new_terms: Vec::new() }, done)?;
+            self.enter(
+                LogEntry { change: Change::Forgotten, document, features, new_terms: Vec::new() },
+                done,
+            )?;
         }
         Ok(())
     }
@@ -67,7 +70,11 @@ impl Learner {
             let number = self.filter.store().changes().saturating_add(1);
             document.learned = u32::try_from(number).unwrap_or(u32::MAX);
         }
-        self.enter(LogEntry { learned: true, document, features, new_terms }, done)
+        let change = match is_right(&self.filter, &document, self.counted.whole())? {
+            true => Change::Learned,
+            false => Change::Corrected,
+        };
+        self.enter(LogEntry { change, document, features, new_terms }, done)
     }
 
     /// A document's part of the correction and, with two classes, its scores before it is learned.
@@ -82,13 +89,9 @@ impl Learner {
             // the other class has no documents yet
             false => None,
         };
-        if !options.correction {
-            return Ok((Vec::new(), held_out));
-        }
-        let mut term = DecodedTerm::new(layers);
-        let StoredDocument { class, multiplicity, group, fraction, .. } = *document;
-        let taught = Example { row, class, multiplicity, group, fraction, vector: &[] };
-        Ok((scorer.log_odds.online_step(&mut term, layers.totals(), options, &taught)?, held_out))
+        let is_corrected = options.correction;
+        let coefficients = if is_corrected { self.correction(document, row, false)? } else { Vec::new() };
+        Ok((coefficients, held_out))
     }
 
     /// The log-odds by counts, by correction and by vector of the part of the document that scores highest; `None` if no term is
@@ -105,11 +108,11 @@ impl Learner {
     }
 
     /// Adds an entry to the open model, and to `done`.
-    fn enter(&mut self, entry: LogEntry, done: &mut Vec<LogEntry>) -> Result<()> {
+    pub(super) fn enter(&mut self, entry: LogEntry, done: &mut Vec<LogEntry>) -> Result<()> {
         self.filter.change(entry.clone())?;
         self.messages.add(entry.document.message, entry.document.digest);
         let row = entry.document.vector.row();
-        let learned = entry.learned;
+        let learned = entry.change != Change::Forgotten;
         let ids = row.ids().to_vec();
         done.push(entry);
         // nothing may be written that cannot be read back
@@ -121,7 +124,7 @@ impl Learner {
     }
 
     /// Makes a record of the entries; on an error, undoes them.
-    fn finish_change(&mut self, done: Vec<LogEntry>, outcome: Result<()>) -> Result<()> {
+    pub(super) fn finish_change(&mut self, done: Vec<LogEntry>, outcome: Result<()>) -> Result<()> {
         self.changes += 1;
         let store = self.filter.store();
         let (at, seed) = (store.log.end() as usize + self.pending.len(), store.checksum);

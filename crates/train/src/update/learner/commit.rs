@@ -27,10 +27,15 @@ const BULK_SHARE: u64 = 100;
 impl Learner {
     /// Writes what was learned and forgotten to the file, and waits until it is on the disk. Does nothing if there is
     /// nothing to write. Then retrains the model, if it can be retrained, in two cases: if at least ten documents, and
-    /// more than one in a hundred, were learned or forgotten since the last commit; or if the log is full, the model
-    /// [wants it](Self::wants_retraining) and has at most 20,000 documents. Never retrains if
-    /// [`LearnOptions::retrain`](crate::LearnOptions::retrain) is off or a shared model is behind this one. Returns
-    /// whether it retrained.
+    /// more than one in a hundred, were learned or forgotten since the last commit; or if the model
+    /// [wants it](Self::wants_retraining) and has at most 20,000 documents. Never retrains if a shared model is behind this
+    /// one. Returns whether it retrained.
+    ///
+    /// After retraining, and whenever another document in two hundred was corrected, that is, learned under a label that was not
+    /// the verdict, it looks for documents that have thereby lost their label, and corrects them. Such a document of a shared
+    /// model is learned by this one too. A model that does not store the terms of documents cannot do this.
+    ///
+    /// Does neither if [`LearnOptions::retrain`](crate::LearnOptions::retrain) is off.
     ///
     /// # Errors
     /// If the file cannot be written. The file and the uncommitted changes are then as before, and commit can be tried
@@ -38,7 +43,9 @@ impl Learner {
     /// model must then be opened again.
     pub fn commit(&mut self) -> Result<bool> {
         self.write(true)?;
-        self.retrain_after_commit()
+        let (changes, n) = (self.changes, self.filter.store().n_documents() as u64);
+        let is_bulk = changes >= BULK && changes > n / BULK_SHARE && refit::can_refit(self.filter.store());
+        self.keep_up(is_bulk)
     }
 
     /// As [`commit`](Self::commit), but leaves to [`upkeep`](Self::upkeep) what takes as long as the model is large:
@@ -53,10 +60,9 @@ impl Learner {
     }
 
     /// Does what [`commit_without_upkeep`](Self::commit_without_upkeep) left: rewrites the file if log and segments
-    /// exceed [`LearnOptions::growth_limit`](crate::LearnOptions::growth_limit), and retrains a model of at most 20,000
-    /// documents that [wants it](Self::wants_retraining). As commit, never retrains if
-    /// [`LearnOptions::retrain`](crate::LearnOptions::retrain) is off or a shared model is behind this one. Returns
-    /// whether it retrained.
+    /// exceed [`LearnOptions::growth_limit`](crate::LearnOptions::growth_limit), retrains a model of at most 20,000
+    /// documents that [wants it](Self::wants_retraining), and looks for documents that lost their label, all as commit does.
+    /// Returns whether it retrained.
     ///
     /// # Errors
     /// As [`commit`](Self::commit). What was committed is in the file.
@@ -67,28 +73,35 @@ impl Learner {
         if self.is_full(log) && growth > self.longest_log(true) as u64 {
             self.compact()?;
         }
-        let changes = std::mem::take(&mut self.changes);
-        let n = self.filter.store().n_documents() as u64;
-        self.retrain_if(changes > 0 && n <= Self::MOST_REFITTED && self.wants_retraining())
+        self.keep_up(false)
     }
 
-    fn retrain_after_commit(&mut self) -> Result<bool> {
+    /// Retrains if that is due, also because what was just committed `is_bulk`, and revisits documents if that is.
+    fn keep_up(&mut self, is_bulk: bool) -> Result<bool> {
         let changes = std::mem::take(&mut self.changes);
-        let n = self.filter.store().n_documents() as u64;
-        let is_bulk = changes >= BULK && changes > n / BULK_SHARE && refit::can_refit(self.filter.store());
-        let is_full = changes > 0 && self.filter.store().log.records.is_empty() && n <= Self::MOST_REFITTED;
-        self.retrain_if(is_bulk || is_full && self.wants_retraining())
-    }
-
-    /// Retrains if that is due and may be done.
-    fn retrain_if(&mut self, is_due: bool) -> Result<bool> {
-        // the fit would lack the documents of the shared model
-        let may_retrain = self.options.retrain && self.filter.fallback().is_none();
-        match (may_retrain && is_due).then(|| self.retrain()) {
+        if changes == 0 || !self.options.retrain {
+            return Ok(false);
+        }
+        let (is_small, is_revisit_due) =
+            (self.filter.store().n_documents() as u64 <= Self::MOST_REFITTED, self.wants_revisit());
+        // a fit would lack the documents of the shared model
+        let may_fit = self.filter.fallback().is_none();
+        let is_due = may_fit && (is_bulk || is_small && self.wants_retraining());
+        let kept_up = (|| {
+            if is_due {
+                self.retrain()?;
+            }
+            if is_due || is_revisit_due {
+                self.revisit()?;
+                self.write(true)?;
+            }
+            Ok(is_due)
+        })();
+        self.changes = 0;
+        match kept_up {
             // what was learned is in the file; a later commit tries again
-            Some(Err(error)) if matches!(error.reason(), Reason::Io { .. }) => Ok(false),
-            Some(retrained) => retrained.map(|()| true),
-            None => Ok(false),
+            Err(error) if matches!(Error::reason(&error), Reason::Io { .. }) => Ok(false),
+            kept_up => kept_up,
         }
     }
 

@@ -108,6 +108,8 @@ impl Learner {
         let is_bayes = matches!(filter.store().header.scoring, FittedScoring::NaiveBayes { .. });
         Ok(Learner {
             must_compact: is_bayes,
+            corrected: filter.store().corrected(),
+            is_replica: false,
             lock,
             options,
             filter,

@@ -68,6 +68,7 @@ impl Learner {
     /// Nothing changes then.
     pub fn apply(&mut self, record: &Record) -> Result<bool> {
         record.check_recipe(&self.filter.store().header.recipe)?;
+        self.is_replica = true;
         let class = record.label().map(|label| self.class(label)).transpose()?;
         if self.is_nothing(record.digest()) {
             return Ok(false);

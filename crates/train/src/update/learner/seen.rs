@@ -60,7 +60,7 @@ impl Learner {
 
 /// Gives the `terms` of a document the ids of the model, and builds its rows. `text` gives the text of a term by its
 /// position.
-fn place(
+pub(super) fn place(
     filter: &Filter,
     counted: &mut Extraction,
     mut document: StoredDocument,

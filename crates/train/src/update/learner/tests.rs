@@ -13,7 +13,7 @@ use tamis_store::config::training::TrainOptions;
 use tamis_store::disk::map::ModelBytes;
 use tamis_store::error::Error;
 use tamis_store::file::documents::{NO_DATE, group_number};
-use tamis_store::file::log::LogEntry;
+use tamis_store::file::log::{Change, LogEntry};
 use tamis_store::kind::Kind;
 use tamis_store::store::opened::Store;
 use tamis_tokenizer::{CountVector, TermId};
@@ -393,7 +393,8 @@ fn entry() -> impl Strategy<Value = LogEntry> {
                 vector: CountVector::from_pairs(row).unwrap(),
                 dense: vec![0.5; usize::from(class > 1)].into(),
             };
-            LogEntry { learned, document, features, new_terms }
+            let change = if learned { Change::Learned } else { Change::Forgotten };
+            LogEntry { change, document, features, new_terms }
         },
     )
 }

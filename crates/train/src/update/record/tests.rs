@@ -87,7 +87,7 @@ fn a_record_that_says_what_none_would_is_refused() {
     refused(&|record| record.n_words += 1);
     refused(&|record| record.n_words = usize::MAX);
     refused(&|record| record.recipe_version += 1);
-    refused(&|record| record.entry.learned = false);
+    refused(&|record| record.entry.change = Change::Forgotten);
     refused(&|record| record.entry.features = 1);
     refused(&|record| record.entry.document.class = 1);
     refused(&|record| record.entry.document.multiplicity = 0);

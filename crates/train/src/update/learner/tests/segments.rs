@@ -221,7 +221,7 @@ proptest! {
                 let number = u64::from(value).wrapping_sub(if kind < 4 { 0 } else { 200 });
                 match kind % 4 {
                     0 => header.features = number as i64,
-                    1 => header.learned = number,
+                    1 => header.changes[usize::from(kind) % 3] = number,
                     2 => header.n_terms = number,
                     _ => header.totals.iter_mut().for_each(|totals| totals.df = number),
                 }
