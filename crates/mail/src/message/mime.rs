@@ -117,14 +117,7 @@ impl PartReader<'_> {
         let body = if may_be_forged { without_verdicts(body) } else { Cow::Borrowed(body) };
         let body = &*body;
 
-        let may_have_parts = multipart.is_some() || !boundaries.is_empty();
-        let may_be_searched = depth.multiparts < DEEPEST && self.passes_left >= body.len();
-        let sections = if may_have_parts && may_be_searched {
-            self.sections(body, &boundaries, multipart.is_some())
-        } else {
-            None
-        };
-        match sections {
+        match self.sections(body, &boundaries, multipart.is_some(), depth) {
             Some(sections) => {
                 if !is_multipart(&part.content_type) {
                     // readers that go by the type show the body as it is
@@ -135,8 +128,6 @@ impl PartReader<'_> {
             }
             _ if is_message(&part.content_type) => self.nested_message(part, body, depth),
             None => {
-                self.hit.depth |= may_have_parts && !may_be_searched;
-                self.hit.text |= may_have_parts && !may_be_searched;
                 let kind = part.content_type.as_str();
                 let is_text = kind.starts_with("text/")
                     || is_multipart(kind)
@@ -147,16 +138,24 @@ impl PartReader<'_> {
         }
     }
 
-    /// The parts of a body, by the first of the boundaries that it has, or else by one that is guessed.
+    /// The parts of a body, by the first of the boundaries that it has, or in a multipart by one that is guessed.
     fn sections<'b>(
         &mut self,
         body: &'b [u8],
         boundaries: &[String],
-        guesses: bool,
+        is_multipart: bool,
+        depth: Depth,
     ) -> Option<Vec<&'b [u8]>> {
+        if !is_multipart && boundaries.is_empty() {
+            return None;
+        }
+        if depth.multiparts >= DEEPEST || self.passes_left < body.len() {
+            (self.hit.depth, self.hit.text) = (true, true);
+            return None;
+        }
         let (most, left) = (self.looks_left, &mut self.passes_left);
-        let found = if boundaries.is_empty() { None } else { body_parts(body, boundaries, most, left) };
-        if found.is_some() || !guesses {
+        let found = body_parts(body, boundaries, most, left);
+        if found.is_some() || !is_multipart {
             return found;
         }
         let boundary = guess_boundary(body, left)?;
@@ -195,20 +194,19 @@ impl PartReader<'_> {
             return self.leave_out_text_part();
         }
         self.messages_left -= 1;
-        let coded = body;
-        let body = transfer::decode(coded, part.transfer_encoding.as_deref());
-        if let Cow::Owned(decoded) = &body {
+        let message = transfer::decode(body, part.transfer_encoding.as_deref());
+        if let Cow::Owned(decoded) = &message {
             #[cfg(test)]
-            tamis_testing::step(coded.len());
-            let cost = COST_OF_DECODING.saturating_mul(coded.len().max(decoded.len()));
+            tamis_testing::step(body.len());
+            let cost = COST_OF_DECODING.saturating_mul(body.len().max(decoded.len()));
             self.passes_left = self.passes_left.saturating_sub(cost);
         }
-        let subject = HeaderFields::lenient(&body)
+        let subject = HeaderFields::lenient(&message)
             .find(|field| field.is("subject"))
             .map(|field| decode_words(&field.unfolded()).into_owned());
         part.text = subject.map(|subject| self.keep(&subject, false, false));
         self.parts.push(part);
-        self.entity(&body, "text/plain", Depth { parts: depth.parts + 1, ..depth }, &mut |_| ());
+        self.entity(&message, "text/plain", Depth { parts: depth.parts + 1, ..depth }, &mut |_| ());
     }
 
     /// Reads a part that contains no other parts. Images and empty parts have a budget of their own, apart from that of

@@ -9,8 +9,6 @@ use std::borrow::Cow;
 /// Bytes in which a wrapper is recognised, by the parameter of SpamAssassin (`report_safe` 1 and 2) and amavis or the field
 /// of Exchange's journal reports.
 const WINDOW: usize = 64 * 1024;
-/// Maximum number of parts in which the message is looked for.
-const MOST_PARTS: usize = 1_000;
 const ORIGINAL: &[u8] = b"x-spam-type=original";
 const JOURNAL: &str = "X-MS-Journal-Report";
 
@@ -25,7 +23,7 @@ pub(crate) fn message_inside(raw: &[u8]) -> Option<Cow<'_, [u8]>> {
     let mut fields = HeaderFields::lenient(raw);
     let header = declared(fields.by_ref().inspect(|field| is_journal |= field.is(JOURNAL)), "text/plain");
     let body = fields.into_body();
-    let parts = body_parts(body, &header.boundaries, MOST_PARTS, &mut 0)?;
+    let parts = body_parts(body, &header.boundaries, 1_000, &mut 0)?;
     parts.into_iter().find_map(|part| {
         let mut fields = HeaderFields::lenient(part);
         let PartHeader { part, is_original, .. } = declared(fields.by_ref(), "text/plain");
