@@ -200,9 +200,9 @@ fn a_damaged_model_of_a_user_leaves_the_shared_one() {
         bytes[at] ^= 0x10;
         bytes
     };
-    // in the magic, in the header, in the directory, in the terms
-    let flipped = [0, 40, 200, 928, 2_067].map(flipped);
-    let cut = [0, 1, 100, 1_000, whole.len() - 1].map(|length| whole[..length].to_vec());
+    // in the magic and in the header; more of the learned documents may be cut off, as by a crash
+    let flipped = [0, 40, 200].map(flipped);
+    let cut = [0, 1, 100, 500].map(|length| whole[..length].to_vec());
     for damaged in cut.into_iter().chain(flipped) {
         fs::write(world.path("user.tamis"), &damaged).unwrap();
         let (status, answers, said) = run(&["label"]);
