@@ -206,6 +206,8 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::{Shutdown, TcpStream};
     use std::sync::Barrier;
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::Ordering::Relaxed;
 
     use tamis_train::{Document, Kind, TrainOptions, Trainer};
     use tokio::task::spawn_blocking;
@@ -245,6 +247,8 @@ mod tests {
         let settings = ServerSettings::parse(&settings).unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = { runtime }.worker_threads(2).max_blocking_threads(64).enable_all().build().unwrap();
+        // to drop it would be to wait for what may hang
+        let runtime = Box::leak(Box::new(runtime));
         let answers = runtime.block_on(async {
             let service = CurrentService::new(Service::new(settings).unwrap());
             let (_stop, stopping) = watch::channel(false);
@@ -255,17 +259,17 @@ mod tests {
                 tokio::spawn(accept(door, listener, service.clone(), Stopping(stopping.clone()), alive.clone()));
             }
             // all but one turn is taken, and each waits until all connections have been answered
-            let (begun, ended) = (Arc::new(Barrier::new(MOST_LONG)), Arc::new(Barrier::new(MOST_LONG)));
+            let (begun, ended) = (Arc::new(AtomicUsize::new(1)), Arc::new(Barrier::new(MOST_LONG)));
             for _ in 1..MOST_LONG {
                 let (service, begun, ended) = (service.get(), begun.clone(), ended.clone());
                 tokio::spawn(async move {
                     let mail = vec![0; 100_000];
-                    let wait = || (begun.wait(), ended.wait());
+                    let wait = || (begun.fetch_add(1, Relaxed), ended.wait());
                     service.away_from_others(ModelId::Shared, Document::Mail(&mail), wait).await;
                 });
             }
-            let wait = |barrier: Arc<Barrier>| spawn_blocking(move || barrier.wait());
-            wait(begun).await.unwrap();
+            let n_begun = || begun.load(Relaxed);
+            tamis_testing::wait_for(|| n_begun() == MOST_LONG, || format!("{} have begun", n_begun()));
             let mut answers = Vec::new();
             for (door, address) in addresses {
                 for mail in [MAIL.to_owned(), format!("{MAIL}{}", "more of them\r\n".repeat(10_000))] {
@@ -286,7 +290,7 @@ mod tests {
                     }
                 }
             }
-            wait(ended).await.unwrap();
+            spawn_blocking(move || ended.wait()).await.unwrap();
             answers
         });
         assert_eq!(answers.len(), 10);
